@@ -1,0 +1,85 @@
+"""The one sync wrapper: Penstock for programs without an event loop. The engine runs on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from penstock.app.look import Look
+from penstock.app.penstock import DEFAULT_STORE, Fn, Penstock, Release
+from penstock.net.model import Net
+
+T = TypeVar("T")
+
+
+class Blocking:
+    """`with Blocking("runs.db") as penstock: …`; the same words as Penstock, without await."""
+
+    def __init__(self, store: str | Path = DEFAULT_STORE, **options: Any) -> None:
+        self.inner = Penstock(store, **options)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="penstock", daemon=True)
+
+    def __enter__(self) -> Blocking:
+        self._thread.start()
+        try:
+            self._do(self.inner.__aenter__())
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._do(self.inner.aclose())
+        self._stop()
+
+    def _stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _do(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def _call(self, fn: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        async def on_loop() -> T:
+            return fn(*args, **kwargs)
+
+        return self._do(on_loop())
+
+    def executor(self, name: str | None = None, *, inline: bool = False) -> Callable[[Fn], Fn]:
+        return self.inner.executor(name, inline=inline)
+
+    def release(self, document: str | Path | bytes | Net, *, name: str | None = None) -> Release:
+        return self._call(self.inner.release, document, name=name)
+
+    def start(self, release: Release | str, input: Any = None, **options: Any) -> str:
+        return self._call(self.inner.start, release, input, **options)
+
+    def signal(self, run: str, name: str, payload: Any = None, *, id: str = "") -> None:
+        self._do(self.inner.signal(run, name, payload, id=id))
+
+    def respond(self, run: str, node: str, value: Any, *, by: str | None = None) -> None:
+        self._do(self.inner.respond(run, node, value, by=by))
+
+    def wait(self, run: str, *, timeout: float | None = None, until_waiting: bool = False) -> Look:
+        return self._do(self.inner.wait(run, timeout=timeout, until_waiting=until_waiting))
+
+    def look(self, run: str) -> Look:
+        return self._call(self.inner.look, run)
+
+    def cancel(self, run: str, *, mode: str = "now") -> None:
+        self._do(self.inner.cancel(run, mode=mode))
+
+    def pause(self, run: str) -> None:
+        self._do(self.inner.pause(run))
+
+    def resume(self, run: str) -> None:
+        self._do(self.inner.resume(run))
+
+    def retry(self, run: str, *, how: str = "here") -> None:
+        self._do(self.inner.retry(run, how=how))

@@ -1,0 +1,237 @@
+"""Looking at a run: its status, its firings, what it waits for, in the words of its document's language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from penstock.kernel import fact as F
+from penstock.kernel.reading import Line, Reader, failure_dict
+from penstock.kernel.state import COMPLETED, PHASE, STATUS, Firing, State
+from penstock.lang.compile import LANGUAGES
+from penstock.lang.diagram.words import node_state
+from penstock.net.compiled import MOST, Compiled
+from penstock.net.draw.marks import Marks, NodeMark
+from penstock.store.contract import JournalRow
+
+_UNIT = {"done": "SUCCEEDED", "failed": "FAILED", "skipped": "SKIPPED", "interrupted": "CANCELLED"}
+_PHASE_UNIT = ("RUNNING", "RUNNING", "RETRYING", "WAITING", "RUNNING", "RUNNING")
+_RUN_WORDS = {language.name: language.words.run for language in LANGUAGES}
+_UNIT_WORDS = {language.name: language.words.unit for language in LANGUAGES}
+
+
+class FiringLook(msgspec.Struct, omit_defaults=True):
+    node: str
+    status: str
+    epoch: int
+    iteration: int
+    attempt: int
+    started_at: int = 0
+    ended_at: int | None = None
+    scope: str = ""
+    type: str = ""
+
+
+class Waiting(msgspec.Struct, omit_defaults=True):
+    """What a run waits for: a person's answer, a signal, a moment, an operator."""
+
+    node: str
+    for_: str = msgspec.field(name="for")
+    prompt: Any = None
+    name: str = ""
+    due_at: int | None = None
+
+
+class Look(msgspec.Struct, omit_defaults=False):
+    run_id: str
+    language: str
+    status: str
+    output: Any
+    firings: list[FiringLook]
+    waiting: list[Waiting]
+    failure: dict[str, Any] | None
+    name: str = ""
+    nodes: dict[str, str] = {}
+    counters: dict[str, int] = {}
+    branches: dict[str, str] = {}
+    warnings: list[dict[str, Any]] = []
+    outputs: dict[str, Any] = {}
+    tokens: dict[str, int] = {}
+    variables: dict[str, Any] = {}
+    facts: int = 0
+    paused: bool = False
+    internal_status: str = ""
+    created_at: int = 0
+    updated_at: int = 0
+    parent: str = ""
+
+
+class Watcher:
+    """Folds a run as it grows and can be looked at any time."""
+
+    def __init__(self, net_of: Callable[[str], Compiled], resolve: Callable[[Any], Any] | None = None) -> None:
+        self.reader = Reader(net_of)
+        self.resolve = resolve or (lambda body: body)
+        self.firings: list[FiringLook] = []
+        self.by_id: dict[str, FiringLook] = {}
+        self.last_at = 0
+        self.first_at = 0
+
+    def turn(self, at: int, facts: Iterable[Any]) -> list[Line]:
+        lines = self.reader.turn(at, facts)
+        self.first_at = self.first_at or at
+        self.last_at = at
+        for line in lines:
+            if line.fact == "fired":
+                self._fire(line)
+            elif line.fact == "settled":
+                one = self.by_id[_id_of(line)]
+                one.status, one.attempt, one.ended_at = _UNIT[line.data["status"]], line.data["attempt"], line.at
+            elif line.fact == "swept":
+                for gone in line.data.get("firings", ()):
+                    if gone in self.by_id:
+                        self.by_id[gone].status, self.by_id[gone].ended_at = "CANCELLED", line.at
+            elif line.fact == "revived":
+                one = self.by_id[line.data["firing"]]
+                one.status, one.ended_at = "RUNNING", None
+        return lines
+
+    def _fire(self, line: Line) -> None:
+        net = self.reader.net
+        assert net is not None
+        kind = net.by_id[line.node].spec.type
+        one = FiringLook(line.node, "RUNNING", line.epoch, line.data["visit"], 1, line.at, None, line.scope, kind)
+        self.firings.append(one)
+        self.by_id[_id_of(line)] = one
+
+    # -- what people see -----------------------------------------------------------------------------------------------
+
+    def look(self, waiting_prompts: dict[int, Any] | None = None) -> Look:
+        st, net = self.reader.st, self.reader.net
+        assert net is not None, "a run that was started has a net"
+        language = net.net.language
+        run_words, unit_words = _RUN_WORDS.get(language, {}), _UNIT_WORDS.get(language, {})
+        status = STATUS[st.status]
+        ended = st.status >= COMPLETED
+        now = {self.reader.firing_id(f): f for f in st.firings.values()}
+        firings = [self._shown(one, now, unit_words) for one in self.firings]
+        root = st.scopes.get(0)
+        output: Any = None
+        if ended:
+            output = {k: self.resolve(v) for k, v in st.results.items()} if st.results else self.resolve(root.last) if root else None
+        return Look(
+            run_id=st.run,
+            language=language,
+            status=run_words.get(status, status),
+            output=output,
+            firings=firings,
+            waiting=waiting(st, net),
+            failure=failure_dict(st.failure) if st.failure is not None and status != "COMPLETED" else None,
+            name=net.net.name,
+            nodes=self.states(ended),
+            counters=_counters(st, net),
+            branches={net.nodes[no].id: r.port for no, r in st.records.items() if net.nodes[no].port is not None},
+            warnings=[{"code": c, "node": n, "detail": d} for c, n, d in st.incidents],
+            outputs={k: self.resolve(v) for k, v in st.results.items()},
+            tokens=tokens(st, net),
+            variables={**st.vars, **st.names},
+            facts=st.n,
+            paused=st.paused,
+            internal_status=status,
+            created_at=self.first_at,
+            updated_at=self.last_at,
+            parent=st.parent,
+        )
+
+    def _shown(self, one: FiringLook, now: dict[str, Firing], words: Any) -> FiringLook:
+        unit = one.status
+        firing = now.get(f"{one.node}@{one.scope}~{one.epoch}#{one.iteration}")
+        attempt = one.attempt
+        if firing is not None and one.ended_at is None:
+            unit, attempt = _PHASE_UNIT[firing.phase], firing.attempt
+        return msgspec.structs.replace(one, status=words.get(unit, unit), attempt=attempt)
+
+    def states(self, ended: bool) -> dict[str, str]:
+        """D-8.1: for people only. Nothing here drives a run."""
+        net, st = self.reader.net, self.reader.st
+        assert net is not None
+        last: dict[str, FiringLook] = {one.node: one for one in self.firings}
+        now = {self.reader.firing_id(f): f for f in st.firings.values()}
+        out: dict[str, str] = {}
+        for node in net.nodes:
+            if node.spec.origin and node.spec.origin != node.id:
+                continue
+            one = last.get(node.id)
+            unit, runs = None, 0
+            if one is not None:
+                firing = now.get(f"{one.node}@{one.scope}~{one.epoch}#{one.iteration}")
+                unit = _PHASE_UNIT[firing.phase] if firing is not None else one.status
+                runs = one.iteration
+            if net.net.language == "diagram":
+                out[node.id] = node_state(unit, runs=runs, max_iter=node.max_iter, cyclic=node.cyclic, ended=ended)
+            else:
+                out[node.id] = unit or ("SKIPPED" if ended else "PENDING")
+        return out
+
+    def marks(self) -> Marks:
+        """The drawing of the net with its tokens."""
+        st, net = self.reader.st, self.reader.net
+        assert net is not None
+        counts = _counters(st, net)
+        nodes = {}
+        for node_id, state in self.states(st.status >= COMPLETED).items():
+            node = net.by_id[node_id]
+            nodes[node_id] = NodeMark(status=state, count=counts.get(node_id, 0), limit=node.max_iter, note="")
+        return Marks(tokens=tokens(st, net), nodes=nodes)
+
+
+def _id_of(line: Line) -> str:
+    stem = f"{line.node}@{line.scope}~{line.epoch}#{line.data['visit']}"
+    return f"{stem}!{line.data['undoes']}" if "undoes" in line.data else stem
+
+
+def tokens(st: State, net: Compiled) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for scope in st.scopes.values():
+        for place, queue in scope.tokens.items():
+            edge = net.edges[place & (MOST - 1)].id
+            out[edge] = out.get(edge, 0) + len(queue)
+    return out
+
+
+def waiting(st: State, net: Compiled) -> list[Waiting]:
+    out = []
+    for no, firing in st.firings.items():
+        node = net.nodes[firing.node]
+        due = min((st.timers[t].due for t in firing.timers or ()), default=None)
+        if firing.blocked:
+            out.append(Waiting(node.id, "operator"))
+        elif no in st.items and PHASE[firing.phase] == "suspended":
+            prompt = node.spec.work.prompt if node.spec.work is not None else None
+            out.append(Waiting(node.id, "person", prompt, due_at=due))
+        elif firing.waits:
+            out += [Waiting(node.id, "signal", name=st.waits[w].name, due_at=due) for w in firing.waits]
+        elif PHASE[firing.phase] == "suspended" and due is not None:
+            out.append(Waiting(node.id, "time", due_at=due))
+    return out
+
+
+def _counters(st: State, net: Compiled) -> dict[str, int]:
+    """How often each node fired, over all epochs and scopes that are still counted."""
+    out: dict[str, int] = {}
+    for scope in st.scopes.values():
+        for at_key, visits in scope.visits.items():
+            node = net.nodes[at_key & (MOST - 1)].id
+            out[node] = out.get(node, 0) + visits
+    return out
+
+
+def watch(net_of: Callable[[str], Compiled], journal: Iterable[JournalRow], resolve: Callable[[Any], Any] | None = None) -> Watcher:
+    watcher = Watcher(net_of, resolve)
+    for row in journal:
+        watcher.turn(row.at, F.decode_facts(row.body))
+    return watcher
+
+

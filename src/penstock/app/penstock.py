@@ -1,0 +1,447 @@
+"""Penstock: the one door. Release, start, signal, respond, wait, look; the command line and the servers come through here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import msgspec
+
+from penstock.app.events import Event, events_of
+from penstock.app.look import Look, Watcher, watch
+from penstock.errors import (
+    BadInput,
+    KeyConflict,
+    NodeNotFound,
+    PenstockError,
+    Refused,
+    RunNotFound,
+    StatusConflict,
+    StoreBusy,
+)
+from penstock.executors import BUILTIN
+from penstock.executors.contract import Executor
+from penstock.executors.function import FunctionExecutor
+from penstock.host.blobs import Blobs
+from penstock.host.embedded import Host
+from penstock.host.nets import Nets
+from penstock.kernel import command as C
+from penstock.kernel import fact as F
+from penstock.kernel.reading import Line
+from penstock.kernel.replay import fold_to
+from penstock.kernel.state import COMPLETED, STATUS, State, encode_state
+from penstock.lang.compile import compile_document
+from penstock.lang.contract import Compiled as Document
+from penstock.net.compiled import Compiled
+from penstock.net.model import Net
+from penstock.store.contract import Batch, RunRow, Store
+from penstock.store.projection import rows_of
+from penstock.store.sqlite import Sqlite
+
+Fn = TypeVar("Fn", bound=Callable[..., Any])
+DEFAULT_STORE = ".penstock/penstock.db"
+
+
+class Release(msgspec.Struct, frozen=True):
+    """A document that can be run."""
+
+    name: str
+    language: str
+    hash: str
+    findings: list[Any] = []
+
+
+class Penstock:
+    """One store and, while it is open, the engine that drives its runs.
+
+    `drive=False` opens the store for looking and for leaving commands to the process that drives it.
+    """
+
+    def __init__(
+        self,
+        store: str | Path = DEFAULT_STORE,
+        *,
+        drive: bool = True,
+        output_dir: str | Path | None = None,
+        input_dir: str | Path | None = None,
+        settings: Mapping[str, Any] | None = None,
+        tenant: str = "default",
+        recover: bool = True,
+        grow_mb: int = 0,
+        create: bool = True,
+    ) -> None:
+        self.path = Path(store)
+        self.tenant = tenant
+        self._drive, self._recover = drive, recover
+        self._executors: dict[str, Executor] = {}
+        self._settings = dict(settings or {})
+        self._output_dir = Path(output_dir) if output_dir is not None else self.path.parent / "output"
+        self._input_dir = Path(input_dir) if input_dir is not None else Path()
+        self._grow_mb, self._create = grow_mb, create
+        self._store: Sqlite | None = None
+        self._host: Host | None = None
+        self._nets: Nets | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._waiters: dict[str, list[asyncio.Future[None]]] = {}
+        self._listeners: list[Callable[[str, list[Line]], None]] = []
+        self._watchers: dict[int, Watcher] = {}
+
+    # -- opening and closing -------------------------------------------------------------------------------------------
+
+    def open(self) -> Penstock:
+        """Open the store. Needed only without `async with`; `run` must then be awaited by the caller."""
+        self._store = Sqlite(self.path, engine=self._drive, grow_mb=self._grow_mb, create=self._create)
+        if self._drive:
+            self._host = Host(
+                self._store, _Shelf(self._executors), output_dir=self._output_dir, input_dir=self._input_dir, settings=self._settings
+            )
+            self._nets = self._host.nets
+            self._host.turns.on_facts.append(self._on_facts)
+            self._host.turns.on_end.append(lambda live: self._wake(live.id))
+        else:
+            self._nets = Nets(self._store)
+        return self
+
+    async def __aenter__(self) -> Penstock:
+        self.open()
+        if self._host is not None:
+            if self._recover:
+                self._host.recover()
+            self._task = asyncio.ensure_future(self._host.run())
+            self._task.add_done_callback(self._engine_ended)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        if self._host is not None:
+            await self._host.close()
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+        self.close()
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _engine_ended(self, task: asyncio.Task[None]) -> None:
+        """The engine has stopped by an error: everybody who waits hears of it."""
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            for waiters in self._waiters.values():
+                for one in waiters:
+                    if not one.done():
+                        one.set_exception(error)
+
+    @property
+    def store(self) -> Store:
+        if self._store is None:
+            raise Refused(why="the store is not open; use `async with Penstock(...)`")
+        return self._store
+
+    @property
+    def host(self) -> Host:
+        if self._host is None:
+            raise StoreBusy
+        return self._host
+
+    # -- executors -----------------------------------------------------------------------------------------------------
+
+    def executor(self, name: str | None = None, *, inline: bool = False) -> Callable[[Fn], Fn]:
+        """A decorated function becomes an executor that nets may name."""
+
+        def register(fn: Fn) -> Fn:
+            called = name or getattr(fn, "__name__", "function")
+            self._executors[called] = FunctionExecutor(called, fn, inline)
+            return fn
+
+        return register
+
+    def add_executor(self, executor: Executor) -> None:
+        self._executors[executor.name] = executor
+
+    # -- releasing and starting ----------------------------------------------------------------------------------------
+
+    def release(self, document: str | Path | bytes | Net, *, name: str | None = None) -> Release:
+        """Compile a document (a path, its bytes, or a net) and keep it. Raises DocumentInvalid with all findings."""
+        if isinstance(document, Net):
+            self._release(document, None)
+            return Release(document.name, document.language, Compiled(document).hash)
+        compiled, source = self.compile(document, name=name)
+        for child in compiled.children.values():
+            self._release(child, None)
+        self._release(compiled.net, source)
+        return Release(compiled.net.name, compiled.language, Compiled(compiled.net).hash, list(compiled.findings))
+
+    def compile(self, document: str | Path | bytes, *, name: str | None = None) -> tuple[Document, bytes]:
+        return compile_source(document, name=name)
+
+    def _release(self, net: Net, source: bytes | None) -> int:
+        assert self._nets is not None
+        from penstock.host.clock import SystemClock
+
+        return self._nets.release(net, source, SystemClock().now())
+
+    def start(
+        self, release: Release | str, input: Any = None, *, key: str | None = None, max_concurrent: int | None = None, priority: int = 1000
+    ) -> str:  # fmt: skip
+        """Start a run; its id. The same key again is the same run."""
+        assert self._nets is not None
+        hash_ = release.hash if isinstance(release, Release) else release
+        found = self._nets.by_hash(hash_)
+        if found is None:
+            raise BadInput(what="the release", why=f"no net has the hash {hash_}")
+        options: dict[str, Any] = {}
+        if max_concurrent is not None:
+            if max_concurrent < 1:
+                raise BadInput(what="max_concurrent", why="at least one node must be able to run")
+            options["limits"] = dict.fromkeys(found[1].limits or ("diagram",), max_concurrent)
+        if key is not None:
+            row = self.store.run_by_key(self.tenant, key)
+            if row is not None:
+                if row.net != found[0]:
+                    raise KeyConflict(key=key, run=row.id)
+                return row.id
+        return self.host.start(found[0], input, key=key, tenant=self.tenant, options=options, priority=priority)
+
+    # -- commands ------------------------------------------------------------------------------------------------------
+
+    async def signal(self, run: str, name: str, payload: Any = None, *, id: str = "") -> None:
+        await self.command(run, C.signal(id, name, payload))
+
+    async def respond(self, run: str, node: str, value: Any, *, by: str | None = None) -> None:
+        """Answer a waiting user_response, or give a firing that waits for an operator its result."""
+        row = self.row(run)
+        watcher = self.watcher(row)
+        st, net = watcher.reader.st, watcher.reader.net
+        assert net is not None
+        found = net.by_id.get(node)
+        if found is None:
+            raise NodeNotFound(node=node, what="")
+        for no, firing in st.firings.items():
+            if firing.node == found.no and no in st.items:
+                return await self.command(run, C.work(no, "submit", by, value))
+            if firing.node == found.no and firing.blocked:
+                return await self.command(run, C.resolve(no, value))
+        seen = any(one.node == node for one in watcher.firings)
+        raise StatusConflict(what=f"node «{node}»", status="answered" if seen else "not waiting", verb="respond", allowed="a node that waits for an answer")
+
+    async def cancel(self, run: str, *, mode: str = "now") -> None:
+        await self.command(run, C.cancel(mode))
+
+    async def pause(self, run: str) -> None:
+        await self.command(run, C.pause())
+
+    async def resume(self, run: str) -> None:
+        await self.command(run, C.resume())
+
+    async def retry(self, run: str, *, how: str = "here") -> None:
+        await self.command(run, C.retry(how))
+
+    async def command(self, run: str, command: C.Command) -> None:
+        """Send any command of the kernel and wait until it is committed. Raises when it is refused."""
+        row = self.row(run)
+        if self._host is not None:
+            await self._host.ask(row.no, command)
+            return
+        body = msgspec.msgpack.encode(command)
+        number = self.store.put_inbox(row.no, body, row.updated_at)
+        for _ in range(200):
+            await asyncio.sleep(0.05)
+            answer = self.store.inbox_answer(number)
+            if answer is not None:
+                said = msgspec.msgpack.decode(answer)
+                if "code" in said:
+                    raise Refused(why=said["message"])
+                return
+        raise StoreBusy
+
+    # -- waiting and looking -------------------------------------------------------------------------------------------
+
+    async def wait(self, run: str, *, timeout: float | None = None, until_waiting: bool = False) -> Look:
+        """Until the run has ended; with `until_waiting` also when only a person or a signal can move it on."""
+        row_id = self._full_id(run)
+
+        async def settled() -> Look:
+            while True:
+                future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._waiters.setdefault(row_id, []).append(future)
+                try:
+                    look = self.look(row_id)
+                except RunNotFound:
+                    look = None
+                if look is not None and (look.internal_status in STATUS[COMPLETED:] or until_waiting and waits_for_outside(look)):
+                    self._waiters[row_id].remove(future)
+                    return look
+                if self._task is not None and self._task.done():
+                    self._task.result()
+                await future
+
+        return await asyncio.wait_for(settled(), timeout)
+
+    def look(self, run: str) -> Look:
+        row = self.row(run)
+        return self.watcher(row).look()
+
+    def row(self, run: str) -> RunRow:
+        try:
+            return self.store.run_by_id(run)
+        except RunNotFound:
+            if self._host is not None:
+                for live in self._host.turns.runs.values():
+                    if live.id == run and not live.row:
+                        return RunRow(live.no, live.id, live.tenant, live.net_no, live.key, 0, live.priority, 0, 0, None, None, 0, None)
+            raise
+
+    def _full_id(self, run: str) -> str:
+        return self.row(run).id
+
+    def watcher(self, row: RunRow) -> Watcher:
+        held = self._watchers.get(row.no)
+        if held is not None:
+            return held
+        if not any(True for _ in self.store.journal(row.no)):
+            raise RunNotFound(run=row.id)
+        return watch(self.net_of, self.store.journal(row.no), Blobs(self.store).resolve)
+
+    def net_of(self, hash_: str) -> Compiled:
+        assert self._nets is not None
+        found = self._nets.by_hash(hash_)
+        assert found is not None, "a run's net is in its store"
+        return found[1]
+
+    def watch_live(self, run: str) -> Watcher:
+        """A watcher that is kept up to date as the run goes on in this process."""
+        row = self.row(run)
+        held = self._watchers.get(row.no)
+        if held is None:
+            held = self._watchers[row.no] = watch(self.net_of, self.store.journal(row.no), Blobs(self.store).resolve)
+        return held
+
+    def _on_facts(self, live: Any, facts: list[F.Fact], _n: int, now: int) -> None:
+        watcher = self._watchers.get(live.no)
+        if watcher is not None:
+            lines = watcher.turn(now, facts)
+            for listen in self._listeners:
+                listen(live.id, lines)
+        self._wake(live.id)
+
+    def _wake(self, run_id: str) -> None:
+        for future in self._waiters.pop(run_id, ()):
+            if not future.done():
+                future.set_result(None)
+
+    def lines(self, run: str) -> list[Line]:
+        """Every fact of a run, as people read it."""
+        row = self.row(run)
+        watcher = Watcher(self.net_of)
+        return [line for turn in self.store.journal(row.no) for line in watcher.turn(turn.at, F.decode_facts(turn.body))]
+
+    def events(self, run: str, *, after: int = 0) -> list[Event]:
+        """What subscribers are told (D-X.22), in order."""
+        row = self.row(run)
+        return [e for e in events_of(self.net_of, row.id, self.store.journal(row.no)) if e.seq > after]
+
+    async def subscribe(self, run: str) -> AsyncIterator[Event]:
+        """Events as they happen, from the first one on, until the run has ended."""
+        row_id, told = self._full_id(run), 0
+        while True:
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters.setdefault(row_id, []).append(future)
+            for event in self.events(row_id, after=told):
+                told = event.seq
+                yield event
+            if self.row(row_id).status >= COMPLETED:
+                return
+            await future
+
+    def state_at(self, run: str, fact: int | None = None) -> State:
+        """The state folded from the first `fact` facts; all of them by default."""
+        row = self.row(run)
+        turns = [(t.at, F.decode_facts(t.body)) for t in self.store.journal(row.no)]
+        total = sum(len(facts) for _, facts in turns)
+        last = total if fact is None else fact
+        if not 1 <= last <= total:
+            raise BadInput(what="the fact number", why=f"the run has facts 1 to {total}")
+        return fold_to(turns, last)  # type: ignore[arg-type]
+
+    def state_bytes(self, run: str, fact: int | None = None) -> bytes:
+        return encode_state(self.state_at(run, fact))
+
+    def runs(self, *, limit: int = 50, open_only: bool = False) -> list[RunRow]:
+        return self.store.runs(status=range(COMPLETED) if open_only else None, limit=limit)
+
+    def fork(self, run: str, fact: int) -> str:
+        """A new run that goes on from a fact of another one. What was in flight is asked anew, under the new run's keys.
+
+        The facts of one turn belong together, so the fork stands at the end of the turn that holds the fact."""
+        row = self.row(run)
+        turns, last = [], 0
+        for turn in self.store.journal(row.no):
+            turns.append(turn)
+            last = turn.seq_to
+            if last >= fact:
+                break
+        if last < fact or fact < 1:
+            raise BadInput(what="the fact number", why=f"the run has facts 1 to {last}")
+        return self.host.fork(row, turns, fact)
+
+    def rebuild(self) -> int:
+        """Drop every projection and fold it again from the journal."""
+
+        def project(row: RunRow, journal: Any, batch: Batch) -> None:
+            rows_of(row, journal, batch)
+
+        return self.store.rebuild(project)
+
+
+def waits_for_outside(look: Look) -> bool:
+    """Can only a person, a signal or an operator move this run on? A pure wait for time goes on by itself."""
+    if look.paused:
+        return True
+    return look.internal_status == "WAITING" and any(w.for_ != "time" for w in look.waiting)
+
+
+def compile_source(document: str | Path | bytes, *, name: str | None = None) -> tuple[Document, bytes]:
+    """Read a file, or take bytes, and compile them; files that the document names are looked for beside it."""
+    if isinstance(document, bytes):
+        return compile_document(document, name=name or "document"), document
+    path = Path(document)
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise BadInput(what=f"«{path}»", why=error.strerror or str(error)) from error
+
+    def resolve(other: str) -> bytes:
+        return (path.parent / other).read_bytes()
+
+    return compile_document(source, name=name or path.stem, resolve=resolve), source
+
+
+class _Shelf(Mapping[str, Executor]):
+    """The caller's executors first, then those that come with the house, made when they are first asked for."""
+
+    def __init__(self, own: dict[str, Executor]) -> None:
+        self.own = own
+        self.made: dict[str, Executor] = {}
+
+    def __getitem__(self, name: str) -> Executor:
+        if name in self.own:
+            return self.own[name]
+        if name not in self.made:
+            self.made[name] = BUILTIN[name]()
+        return self.made[name]
+
+    def __iter__(self) -> Any:
+        return iter({**BUILTIN, **self.own})
+
+    def __len__(self) -> int:
+        return len({**BUILTIN, **self.own})
+
+
+__all__ = ["DEFAULT_STORE", "Penstock", "PenstockError", "Release"]

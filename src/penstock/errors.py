@@ -1,0 +1,267 @@
+"""Every exception of the house: one class, one code, one message.
+
+Three things are never mixed. A *failure* is a value in the journal (see `kernel/failure.py`). A `PenstockError` says that
+the caller asked something impossible: its docstring is the message template, so message, documentation and class cannot
+differ. A bug is an `assert` with a sentence.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+
+class Place(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where something stands in the user's document."""
+
+    pointer: str = ""
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        spot = f"{self.line}:{self.column}" if self.line else ""
+        return " ".join(part for part in (self.pointer, f"({spot})" if spot else "") if part) or "/"
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing a check has to say about a document or a net."""
+
+    rule: str
+    severity: str  # error | warning
+    message: str
+    where: Place = Place()
+    hint: str = ""
+    node: str = ""
+
+    def __str__(self) -> str:
+        hint = f" Hint: {self.hint}" if self.hint else ""
+        return f"{self.severity} {self.rule} at {self.where}: {self.message}{hint}"
+
+
+class PenstockError(Exception):
+    """Something was asked that cannot be done."""
+
+    code: ClassVar[str] = "PS-500"
+    http: ClassVar[int] = 400
+    hint: ClassVar[str] = ""
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, **facts: Any) -> None:
+        self.facts = facts
+        template = (type(self).__doc__ or "").strip().splitlines()[0]
+        super().__init__(template.format_map(_Blank(facts)))
+
+    @property
+    def message(self) -> str:
+        return str(self)
+
+    @property
+    def where(self) -> str:
+        return str(self.facts.get("where", ""))
+
+
+class _Blank(dict[str, Any]):
+    def __missing__(self, key: str) -> str:
+        return f"<{key}>"
+
+
+# ---- documents -------------------------------------------------------------------------------------------------------
+
+
+class DocumentUnreadable(PenstockError):
+    """The document cannot be read: {why}."""
+
+    code, http = "PS-400-DOCUMENT", 400
+    hint = "Check the file's syntax at the place named; JSON and YAML are read as UTF-8."
+
+
+class DocumentTooLarge(PenstockError):
+    """The document has {size} bytes; at most {limit} are read."""
+
+    code, http = "PS-413-DOCUMENT", 413
+    hint = "Split it into sub-diagrams, or move large texts into files."
+
+
+class DocumentInvalid(PenstockError):
+    """The document has {count} error(s); the first: {first}."""
+
+    code, http = "PS-422-DOCUMENT", 422
+
+    def __init__(self, findings: list[Finding], **facts: Any) -> None:
+        self.findings = findings
+        errors = [f for f in findings if f.severity == "error"] or findings
+        super().__init__(count=len(errors), first=errors[0].message, where=errors[0].where, **facts)
+
+
+class LanguageUnknown(PenstockError):
+    """No language reads this document; known are {known}."""
+
+    code, http = "PS-422-LANGUAGE", 422
+    hint = "A diagram starts with `version: light` or has `nodes` and `connections`."
+
+
+# ---- expressions -----------------------------------------------------------------------------------------------------
+
+
+class ExprSyntaxError(PenstockError):
+    """{why}, at character {position} of «{source}»."""
+
+    code, http = "EXPR_SYNTAX", 422
+
+    def pointer(self) -> str:
+        """The line that cannot be read, and under it a caret at the place."""
+        return str(self.facts.get("picture", ""))
+
+
+class ExprError(PenstockError):
+    """{why}."""
+
+    code, http = "EXPR_TYPE", 422
+    category: ClassVar[str] = "validation"
+
+
+class ExprTypeError(ExprError):
+    """{why}."""
+
+    code = "EXPR_TYPE"
+
+
+class ExprDivisionByZero(ExprError):
+    """Division by zero."""
+
+    code = "EXPR_DIV_ZERO"
+
+
+class ExprLimit(ExprError):
+    """The expression went over a limit: {why}."""
+
+    code = "EXPR_LIMIT"
+
+
+class ExprUnknownRoot(ExprError):
+    """«{name}» is not a known name here."""
+
+    code = "unresolved_reference"
+
+
+# ---- runs ------------------------------------------------------------------------------------------------------------
+
+
+class Refused(PenstockError):
+    """The command was refused: {why}."""
+
+    code, http = "PS-409-REFUSED", 409
+
+
+class StatusConflict(Refused):
+    """{what} is {status}; {verb} is allowed only from {allowed}."""
+
+    code, http = "PS-409-STATUS", 409
+
+
+class NoBranch(Refused):
+    """No branch of «{node}» can be taken with this answer."""
+
+    code, http = "NO_BRANCH", 422
+    hint = "Give an answer that one of the branches accepts, or draw a default branch."
+
+
+class TooEarly(Refused):
+    """The timer is due at {due}, not before."""
+
+    code, http = "PS-409-EARLY", 409
+
+
+class RunNotFound(PenstockError):
+    """There is no run «{run}» in this store."""
+
+    code, http = "PS-404-RUN", 404
+    hint = "`penstock ps` lists the runs; a unique beginning of the id is enough."
+
+
+class RunAmbiguous(PenstockError):
+    """«{run}» is the beginning of {count} run ids."""
+
+    code, http = "PS-409-AMBIGUOUS", 409
+    hint = "Give more letters of the id."
+
+
+class NodeNotFound(PenstockError):
+    """There is no node «{node}» {what} in this run."""
+
+    code, http = "PS-404-NODE", 404
+
+
+class KeyConflict(PenstockError):
+    """The key «{key}» already belongs to run {run}, which was started from another document or input."""
+
+    code, http = "PS-409-KEY", 409
+    hint = "Use another key, or start with the same document and input."
+
+
+class MigrationBlocked(Refused):
+    """The run cannot move to the new version: {why}."""
+
+    code, http = "PS-409-MIGRATE", 409
+
+
+# ---- store and host --------------------------------------------------------------------------------------------------
+
+
+class StoreError(PenstockError):
+    """The store failed: {why}."""
+
+    code, http, exit_code = "PS-503-STORE", 503, 2
+
+
+class StoreNewer(StoreError):
+    """The store has schema version {found}; this Penstock knows versions up to {known}."""
+
+    code, http = "PS-409-STORE-NEWER", 409
+    hint = "Upgrade Penstock, or open another store with --store."
+
+
+class StoreNotOurs(StoreError):
+    """«{path}» is not a Penstock store."""
+
+    code, http = "PS-409-STORE-FOREIGN", 409
+    hint = "Name another file with --store."
+
+
+class StoreBusy(StoreError):
+    """Another Penstock process drives this store."""
+
+    code, http = "PS-409-STORE-BUSY", 409
+    hint = "Stop it, or give it time to finish; reading commands work meanwhile."
+
+
+class StoreFull(StoreError):
+    """The disk is full; nothing of this turn was written."""
+
+    code, http = "PS-507-STORE-FULL", 507
+    hint = "Free some space and run the same command again: it goes on where it was."
+
+
+class Fenced(StoreError):
+    """Another host owns this store now; nothing was written."""
+
+    code, http = "PS-409-FENCED", 409
+
+
+class ExecutorUnknown(PenstockError):
+    """No executor is called «{name}»."""
+
+    code, http = "PS-422-EXECUTOR", 422
+
+
+class ExtraMissing(PenstockError):
+    """This needs the extra «{extra}»: pip install 'penstock[{extra}]'."""
+
+    code, http = "PS-501-EXTRA", 501
+
+
+class BadInput(PenstockError):
+    """{what} cannot be read: {why}."""
+
+    code, http = "PS-400-INPUT", 400

@@ -1,0 +1,94 @@
+"""What an executor is: one attempt in, one outcome out. It never takes a token, commits anything or retries by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from penstock.kernel.failure import Failure
+
+
+class Input(msgspec.Struct, frozen=True):
+    """What came along one edge: every token that was taken from it, oldest first."""
+
+    edge: str
+    source: str  # node id
+    var: str
+    bodies: tuple[Any, ...]
+    content_types: tuple[str, ...]
+    metas: tuple[Any, ...]
+
+    @property
+    def body(self) -> Any:
+        return self.bodies[-1]
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt of one effect. `key` is the same on every attempt and after every crash: hand it to the receiver."""
+
+    key: str
+    tenant: str
+    run: str
+    node: str
+    executor: str
+    args: Any
+    inputs: tuple[Input, ...] = ()
+    epoch: int = 0
+    visit: int = 1
+    attempt: int = 1
+    probe: int = 0
+    timeout_ms: int | None = None
+    trace_id: str = ""
+    result: Any = None  # undo: what the node that is undone had answered
+
+    def named(self) -> dict[str, Any]:
+        """The newest body per variable name; `default` is the first input's."""
+        found: dict[str, Any] = {}
+        if self.inputs:
+            found["default"] = self.inputs[0].body
+        for one in self.inputs:
+            if one.var:
+                found[one.var] = one.body
+        return found
+
+
+class Done(msgspec.Struct, frozen=True):
+    """`content_type` is raw_text, object, conversation_state, binary or error; None means: by the body's type."""
+
+    body: Any = None
+    meta: dict[str, Any] | None = None
+    content_type: str | None = None
+
+
+class Failed(msgspec.Struct, frozen=True):
+    failure: Failure
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    reason: str = "policy"
+
+
+Outcome = Done | Failed | Skipped
+
+
+class Services(msgspec.Struct, frozen=True, kw_only=True):
+    """What the host lends to executors. No executor reads the environment by itself."""
+
+    output_dir: Path
+    input_dir: Path
+    settings: Mapping[str, Any] = {}
+
+
+class Executor(Protocol):
+    """`inline` executors are called on the engine's own loop and must not block; all others are awaited."""
+
+    name: str
+
+    async def run(self, request: Request, services: Services) -> Outcome: ...
+
+
+def failed(code: str, category: str, message: str, detail: Any = None) -> Failed:
+    return Failed(Failure(code, category, message, "", detail))

@@ -1,0 +1,162 @@
+"""file: reads and writes files under the configured folders (a diagram's db, and an endpoint that saves, D-X.19)."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+import msgspec
+import yaml
+
+from penstock.executors.contract import Done, Outcome, Request, Services, failed
+from penstock.executors.parts import jail
+from penstock.executors.parts.templates import TemplateError, render
+from penstock.executors.parts.threads import in_thread
+from penstock.executors.parts.values import NotPlain, as_text, plain
+
+OPERATIONS = ("read", "write", "append", "save")
+FORMATS = ("text", "txt", "md", "json", "yaml", "csv", "binary")
+_BY_SUFFIX = {".txt": "text", ".md": "text", ".json": "json", ".yaml": "yaml", ".yml": "yaml", ".csv": "csv"}
+_TEXT = ("text", "txt", "md")
+
+
+class BadFormat(ValueError):
+    """The bytes are not what the format says; the text says why."""
+
+
+class FileExecutor:
+    """args: operation, file (a path, or to read several: a list), format (else by the ending), glob, content.
+
+    A path may name inputs: `results/{{name}}.txt`. Files are read from the input folder, then from the output folder,
+    and written to the output folder only. Several files are read as an object by path. What is written is `content`,
+    else the first input. `save` yields the value itself; `write` and `append` yield the path and the number of bytes.
+    """
+
+    name = "file"
+
+    async def run(self, request: Request, services: Services) -> Outcome:
+        args: Mapping[str, Any] = request.args if isinstance(request.args, Mapping) else {}
+        given, operation = args.get("file"), str(args.get("operation") or "read")
+        paths: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
+        if not paths or not all(isinstance(path, str) for path in paths):
+            return failed("INPUT_INVALID", "validation", "«file» must be a path or a list of paths")
+        if operation not in OPERATIONS or (operation != "read" and isinstance(given, list | tuple)):
+            message = f"The operation must be one of {', '.join(OPERATIONS)}, and only read takes a list of files."
+            return failed("INPUT_INVALID", "validation", message)
+        shown = "".join(c if c.isprintable() else "?" for c in ", ".join(paths)[:200])
+        try:
+            paths = [render(path, request.named()) for path in paths]
+            work = _read if operation == "read" else _write
+            return await in_thread(work, paths, operation, args, request, services)
+        except jail.PathRefused as error:
+            return failed("PATH_REFUSED", "authorization", f"The path «{shown}» is refused: {error}.")
+        except jail.TooLarge as error:
+            return failed("FILE_TOO_LARGE", "resource", f"«{shown}»: {error}.")
+        except (BadFormat, NotPlain, TemplateError) as error:
+            return failed("FILE_FORMAT", "validation", f"«{shown}»: {error}.")
+        except FileNotFoundError:
+            return failed("FILE_NOT_FOUND", "permanent", f"There is no file «{shown}».")
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            category = "resource" if full else "authorization" if isinstance(error, PermissionError) else "system"
+            return failed("FILE_IO", category, f"«{shown}» cannot be used: {error.strerror}.")
+
+
+def _read(paths: list[str], operation: str, args: Mapping[str, Any], request: Request, services: Services) -> Outcome:
+    several = isinstance(args.get("file"), list | tuple) or bool(args.get("glob"))
+    if args.get("glob"):
+        roots = (services.input_dir, services.output_dir)
+        paths = sorted({found for path in paths for root in roots for found in jail.match(root, path)})
+        if not paths:
+            raise FileNotFoundError
+    left = int(services.settings.get("file.max_bytes") or jail.MAX_BYTES)
+    found: dict[str, Any] = {}
+    total = 0
+    for path in paths:
+        try:
+            data = jail.read(services.input_dir, path, left - total)
+        except FileNotFoundError:
+            data = jail.read(services.output_dir, path, left - total)
+        total += len(data)
+        found[path] = _value(data, _format(path, args, ""))
+    if several:
+        return Done(plain(found), {"bytes": total}, "object")
+    value = found[paths[0]]
+    kind = "raw_text" if isinstance(value, str) else "binary" if isinstance(value, bytes) else "object"
+    return Done(value, {"path": paths[0], "bytes": total}, kind)
+
+
+def _value(data: bytes, wanted: str) -> Any:
+    if wanted == "binary":
+        return data
+    try:
+        return parse(data.decode("utf-8-sig"), wanted or "text")
+    except UnicodeDecodeError:
+        if wanted:
+            raise BadFormat("it is not UTF-8 text") from None
+        return data
+
+
+def _write(paths: list[str], operation: str, args: Mapping[str, Any], request: Request, services: Services) -> Outcome:
+    path = paths[0]
+    content = plain(args["content"] if "content" in args else request.named().get("default"))
+    wanted = _format(path, args, "text")
+    data = content if isinstance(content, bytes) else serialise(content, wanted).encode()
+    limit = int(services.settings.get("file.max_bytes") or jail.MAX_BYTES)
+    if len(data) > limit:
+        raise jail.TooLarge(f"{len(data)} bytes are more than {limit}")
+    if operation == "append":
+        jail.append(services.output_dir, path, data if data.endswith(b"\n") else data + b"\n", request.key, limit)
+    else:
+        jail.write(services.output_dir, path, data, request.key)
+    about = {"path": path, "bytes": len(data)}
+    return Done(content, about) if operation == "save" else Done(dict(about), about, "object")
+
+
+def _format(path: str, args: Mapping[str, Any], otherwise: str) -> str:
+    given = args.get("format")
+    if given is None:
+        return _BY_SUFFIX.get(PurePosixPath(path).suffix.lower(), otherwise)
+    if given not in FORMATS:
+        raise BadFormat(f"the format «{str(given)[:20]}» is not known; known are {', '.join(FORMATS)}")
+    return str(given)
+
+
+def parse(text: str, wanted: str) -> Any:
+    """The value that a text holds in a format."""
+    if wanted in _TEXT:
+        return text
+    try:
+        if wanted == "json":
+            return plain(msgspec.json.decode(text))
+        if wanted == "yaml":
+            return plain(yaml.load(text, _Loader))  # noqa: S506 - a SafeLoader that also refuses aliases
+        return plain(list(csv.DictReader(io.StringIO(text, newline=""), restkey="_more", strict=True)))
+    except RecursionError:
+        raise BadFormat("it is nested too deeply") from None
+    except (msgspec.DecodeError, yaml.YAMLError, csv.Error, ValueError) as error:
+        raise BadFormat(f"it is not {wanted}: {' '.join(str(error).split())[:200]}") from None
+
+
+def serialise(value: Any, wanted: str) -> str:
+    """The text that holds a value in a format."""
+    if wanted in _TEXT or (wanted == "binary" and isinstance(value, str)):
+        return as_text(value)
+    if wanted == "json":
+        return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    if wanted == "yaml":
+        return str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False))
+    raise BadFormat(f"{wanted} is read but not written")
+
+
+class _Loader(yaml.SafeLoader):
+    """Without aliases: nine lines of them unfold to more than any machine holds."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.events.AliasEvent):
+            raise yaml.YAMLError("aliases (*name) are not read")
+        return super().compose_node(parent, index)

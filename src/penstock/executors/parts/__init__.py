@@ -1,0 +1,1 @@
+"""What several executors share; an executor never imports another executor."""

@@ -1,0 +1,41 @@
+"""template: fills a text with its inputs (a diagram's template_job)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.executors.contract import Done, Outcome, Request, Services, failed
+from penstock.executors.parts import jail
+from penstock.executors.parts.templates import TemplateError, render, render_tree
+from penstock.executors.parts.threads import in_thread
+from penstock.executors.parts.values import as_text
+
+
+class TemplateExecutor:
+    """args: template, variables (more names; inputs win), strict (a missing name fails), output_path (write too)."""
+
+    name = "template"
+
+    async def run(self, request: Request, services: Services) -> Outcome:
+        args: Mapping[str, Any] = request.args if isinstance(request.args, Mapping) else {}
+        inputs, missing = request.named(), list[str]()
+        try:
+            more = render_tree(args.get("variables") or {}, inputs)
+            names = {**(more if isinstance(more, Mapping) else {}), **inputs}
+            text = render(as_text(args.get("template")), names, missing=missing)
+            path = render(as_text(args.get("output_path")), names)
+        except TemplateError as error:
+            return failed("TEMPLATE", "validation", f"The template cannot be rendered: {error}.")
+        if missing and args.get("strict"):
+            return failed("TEMPLATE_VARIABLE", "validation", f"Nothing is given for {', '.join(sorted(set(missing)))}.")
+        meta: dict[str, Any] = {"missing": sorted(set(missing))} if missing else {}
+        if path:
+            try:
+                await in_thread(jail.write, services.output_dir, path, text.encode("utf-8", "replace"), request.key)
+            except jail.PathRefused as error:
+                return failed("PATH_REFUSED", "authorization", f"The path is refused: {error}.")
+            except OSError as error:
+                return failed("FILE_IO", "system", f"The file cannot be written: {error.strerror}.")
+            meta["path"] = path
+        return Done(text, meta or None, "raw_text")

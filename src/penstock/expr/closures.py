@@ -1,0 +1,441 @@
+"""Turns the tree into closures `f(view)`; the common shapes have short ways of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.errors import ExprTypeError, ExprUnknownRoot
+from penstock.expr.functions import FUNCTIONS
+from penstock.expr.functions.contract import Callback, Closure
+from penstock.expr.limits import Frame, ItemFrame, View, bounded_text, check_text_size, host_value, meter_of
+from penstock.expr.nodes import (
+    Array,
+    Call,
+    Chain,
+    FieldPath,
+    HostCall,
+    Lambda,
+    Literal,
+    Logic,
+    Name,
+    Negate,
+    Node,
+    Not,
+    Object,
+    Path,
+    Snippet,
+    Template,
+)
+from penstock.expr.operators import COMPARE, OPERATORS, Operator, negate, truth
+from penstock.expr.values import member, text_in
+
+_SHOWN = 60  # characters of an operation in the sentence of an error
+_SMALL = 1 << 63  # an integer below needs no check of its size
+
+
+class Compiler:
+    """Makes the closures for the nodes of one source."""
+
+    __slots__ = ("source",)
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def closure(self, node: Node) -> Closure:
+        match node:
+            case Literal():
+                return _constant(node.value)
+            case Name():
+                return _root(node.name)
+            case Path():
+                return self.path(node)
+            case Chain():
+                return self.chain(node)
+            case Logic():
+                return self.logic(node)
+            case Call():
+                return self.call(node)
+            case Not():
+                return _not(self.closure(node.children[0]), self.shown(node))
+            case Negate():
+                return _minus(self.closure(node.children[0]), self.shown(node))
+            case Array():
+                return _array(self.closures(node))
+            case Object():
+                return _object(node.keys, self.closures(node))
+            case Lambda():
+                return _lambda(node.params, self.closure(node.body), node.body.size)
+            case Snippet():
+                return _snippet(node.locals, self.closure(node.body), node.body.size)
+            case FieldPath():
+                return _constant(_field_path(node.keys))
+            case HostCall():
+                return _host_call(node.root, node.member, self.closures(node))
+            case Template():
+                return self.template(node)
+        raise AssertionError("every kind of node has its closure")
+
+    def closures(self, node: Node) -> list[Closure]:
+        return [self.closure(child) for child in node.children]
+
+    def shown(self, node: Node) -> str:
+        text = " ".join(self.source[node.start : node.end].split())
+        return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+    def path(self, node: Path) -> Closure:
+        match node.target, node.constant_keys():
+            case target, None:
+                return _steps(self.closure(target), [self.closure(step) for step in node.steps])
+            case Name(name=name), (str(key),):
+                return _root_key(name, key)
+            case Name(name=name), (str(first), str(second)):
+                return _root_keys(name, first, second)
+            case target, keys:
+                return _keys(self.closure(target), keys)
+
+    def chain(self, node: Chain) -> Closure:
+        operands, where = self.closures(node), self.shown(node)
+        match node.operators, node.children:
+            case ("==" | "!=" as symbol,), (_, Literal(value=constant)):
+                return _equals_constant(symbol, operands[0], constant)
+            case (symbol,), (_, Literal(value=int() | float() as constant)) if symbol in COMPARE:
+                return _order_constant(symbol, operands[0], constant, where)
+            case (symbol,), _:
+                return _BINARY.get(symbol, _binary)(symbol, operands[0], operands[1], where)
+        return _fold(operands, [OPERATORS[symbol] for symbol in node.operators], where)
+
+    def logic(self, node: Logic) -> Closure:
+        operands = [
+            self.closure(child) if _is_boolean(child) else _condition(self.closure(child), self.shown(child))
+            for child in node.children
+        ]
+        return (_all if node.operator == "&&" else _any)(operands)
+
+    def call(self, node: Call) -> Closure:
+        function = FUNCTIONS[node.function]
+        arguments = self.closures(node)
+        if function.lazy:
+            closure: Closure = function.call(*arguments)
+            return closure
+        return (_call_with_view if function.sees_view else _call)(function.call, arguments)
+
+    def template(self, node: Template) -> Closure:
+        return _text(
+            [
+                part.value if isinstance(part, Literal) and isinstance(part.value, str) else self.closure(part)
+                for part in node.children
+            ]
+        )
+
+
+def _is_boolean(node: Node) -> bool:
+    """Whether the value is certainly true or false, so that nobody needs to ask at every evaluation."""
+    match node:
+        case Literal():
+            return isinstance(node.value, bool)
+        case Chain():
+            return node.operators[-1] in COMPARE or node.operators[-1] in ("==", "!=")
+        case Call():
+            return FUNCTIONS[node.function].returns == "boolean"
+    return isinstance(node, Logic | Not)
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+
+def _constant(value: Any) -> Closure:
+    return lambda view: value
+
+
+def _root(name: str) -> Closure:
+    def root(view: View) -> Any:
+        try:
+            return view[name]
+        except KeyError:
+            raise ExprUnknownRoot(name=name) from None
+
+    return root
+
+
+def _root_key(name: str, key: str) -> Closure:
+    def root_key(view: View) -> Any:
+        try:
+            value = view[name]
+        except KeyError:
+            raise ExprUnknownRoot(name=name) from None
+        return value.get(key) if type(value) is dict else member(value, key)
+
+    return root_key
+
+
+def _root_keys(name: str, first: str, second: str) -> Closure:
+    def root_keys(view: View) -> Any:
+        try:
+            value = view[name]
+        except KeyError:
+            raise ExprUnknownRoot(name=name) from None
+        value = value.get(first) if type(value) is dict else member(value, first)
+        return value.get(second) if type(value) is dict else member(value, second)
+
+    return root_keys
+
+
+def _keys(target: Closure, keys: tuple[str | int, ...]) -> Closure:
+    def follow(view: View) -> Any:
+        value = target(view)
+        for key in keys:
+            value = member(value, key)
+        return value
+
+    return follow
+
+
+def _steps(target: Closure, steps: list[Closure]) -> Closure:
+    def follow(view: View) -> Any:
+        value = target(view)
+        for step in steps:
+            value = member(value, step(view))
+        return value
+
+    return follow
+
+
+def _array(items: list[Closure]) -> Closure:
+    return lambda view: [item(view) for item in items]
+
+
+def _object(keys: tuple[str, ...], values: list[Closure]) -> Closure:
+    pairs = list(zip(keys, values, strict=True))
+    return lambda view: {key: value(view) for key, value in pairs}
+
+
+def _text(parts: list[str | Closure]) -> Closure:
+    def text(view: View) -> str:
+        texts = [part if isinstance(part, str) else text_in(view, part(view)) for part in parts]
+        check_text_size(sum(map(len, texts)))
+        return bounded_text(view, "".join(texts))
+
+    return text
+
+
+# ---- operators -------------------------------------------------------------------------------------------------------
+
+
+def _equals_constant(symbol: str, left: Closure, constant: Any) -> Closure:
+    """`x == 'text'`, `x == 5`, `x == null`: the constant's kind says what can be equal to it at all."""
+    wanted = symbol == "=="
+    if constant is None or isinstance(constant, bool):
+        return lambda view: (left(view) is constant) is wanted
+    if isinstance(constant, str):
+        return (lambda view: left(view) == constant) if wanted else (lambda view: left(view) != constant)
+
+    def same_number(view: View) -> bool:
+        value = left(view)
+        return (value == constant and value is not True and value is not False) is wanted
+
+    return same_number
+
+
+def _order_constant(symbol: str, left: Closure, constant: float, where: str) -> Closure:
+    compare, otherwise = COMPARE[symbol], OPERATORS[symbol]
+
+    def order(view: View) -> Any:
+        value = left(view)
+        kind = type(value)
+        if kind is float or kind is int:
+            return compare(value, constant)
+        return otherwise(view, value, constant, where)
+
+    return order
+
+
+def _order(symbol: str, left: Closure, right: Closure, where: str) -> Closure:
+    compare, otherwise = COMPARE[symbol], OPERATORS[symbol]
+
+    def order(view: View) -> Any:
+        one, two = left(view), right(view)
+        kind, other = type(one), type(two)
+        if (kind is float or kind is int) and (other is float or other is int):
+            return compare(one, two)
+        return otherwise(view, one, two, where)
+
+    return order
+
+
+def _equals(symbol: str, left: Closure, right: Closure, where: str) -> Closure:
+    wanted, otherwise = symbol == "==", OPERATORS[symbol]
+
+    def same(view: View) -> Any:
+        one, two = left(view), right(view)
+        if type(one) is str and type(two) is str:
+            return (one == two) is wanted
+        return otherwise(view, one, two, where)
+
+    return same
+
+
+def _plus(symbol: str, left: Closure, right: Closure, where: str) -> Closure:
+    otherwise = OPERATORS[symbol]
+
+    def plus(view: View) -> Any:
+        one, two = left(view), right(view)
+        if type(one) is int and type(two) is int:
+            total = one + two
+            if -_SMALL < total < _SMALL:
+                return total
+        return otherwise(view, one, two, where)
+
+    return plus
+
+
+def _binary(symbol: str, left: Closure, right: Closure, where: str) -> Closure:
+    apply = OPERATORS[symbol]
+    return lambda view: apply(view, left(view), right(view), where)
+
+
+_BINARY: dict[str, Callable[[str, Closure, Closure, str], Closure]] = {
+    "==": _equals,
+    "!=": _equals,
+    "+": _plus,
+    **dict.fromkeys(COMPARE, _order),
+}
+
+
+def _fold(operands: list[Closure], operators: list[Operator], where: str) -> Closure:
+    first = operands[0]
+    rest = list(zip(operators, operands[1:], strict=True))
+
+    def fold(view: View) -> Any:
+        value = first(view)
+        for apply, operand in rest:
+            value = apply(view, value, operand(view), where)
+        return value
+
+    return fold
+
+
+def _condition(operand: Closure, where: str) -> Closure:
+    return lambda view: truth(operand(view), where)
+
+
+def _all(operands: list[Closure]) -> Closure:
+    if len(operands) == 2:
+        left, right = operands
+        return lambda view: left(view) and right(view)
+
+    def every_one(view: View) -> bool:
+        for operand in operands:  # noqa: SIM110  a generator would cost a call per operand
+            if not operand(view):
+                return False
+        return True
+
+    return every_one
+
+
+def _any(operands: list[Closure]) -> Closure:
+    if len(operands) == 2:
+        left, right = operands
+        return lambda view: left(view) or right(view)
+
+    def some(view: View) -> bool:
+        for operand in operands:  # noqa: SIM110  a generator would cost a call per operand
+            if operand(view):
+                return True
+        return False
+
+    return some
+
+
+def _not(operand: Closure, where: str) -> Closure:
+    return lambda view: not truth(operand(view), where)
+
+
+def _minus(operand: Closure, where: str) -> Closure:
+    return lambda view: negate(operand(view), where)
+
+
+# ---- calls -----------------------------------------------------------------------------------------------------------
+
+
+def _call(function: Callable[..., Any], arguments: list[Closure]) -> Closure:
+    match arguments:
+        case [only]:
+            return lambda view: function(only(view))
+        case [first, second]:
+            return lambda view: function(first(view), second(view))
+    return lambda view: function(*[argument(view) for argument in arguments])
+
+
+def _call_with_view(function: Callable[..., Any], arguments: list[Closure]) -> Closure:
+    match arguments:
+        case [only]:
+            return lambda view: function(view, only(view))
+        case [first, second]:
+            return lambda view: function(view, first(view), second(view))
+    return lambda view: function(view, *[argument(view) for argument in arguments])
+
+
+def _host_call(root: str, name: str, arguments: list[Closure]) -> Closure:
+    def call(view: View) -> Any:
+        try:
+            found = member(host_value(view, root), name)
+        except KeyError:
+            raise ExprUnknownRoot(name=root) from None
+        if not callable(found):
+            raise ExprTypeError(why=f"{root}.{name} cannot be called here")
+        return found(*[argument(view) for argument in arguments])
+
+    return call
+
+
+# ---- lambdas ---------------------------------------------------------------------------------------------------------
+# One frame serves all calls of a loop: a lambda is only an argument, so nothing keeps its frame when a call is over.
+
+
+def _lambda(params: tuple[str, ...], body: Closure, size: int) -> Closure:
+    def bind(view: View) -> Callback:
+        frame = Frame(view, meter_of(view))
+        if len(params) == 1:
+            name = params[0]
+
+            def call_one(value: Any, *_: Any) -> Any:
+                frame[name] = value
+                return body(frame)
+
+            return Callback(call_one, size)
+
+        def call(*values: Any) -> Any:
+            frame.update(zip(params, values, strict=False))
+            return body(frame)
+
+        return Callback(call, size)
+
+    return bind
+
+
+def _snippet(names: tuple[str, ...], body: Closure, size: int) -> Closure:
+    def bind(view: View) -> Callback:
+        frame = ItemFrame(view, meter_of(view))
+
+        def call(*values: Any) -> Any:
+            frame.update(zip(names, values, strict=True))
+            return body(frame)
+
+        return Callback(call, size)
+
+    return bind
+
+
+def _field_path(keys: tuple[str | int, ...]) -> Callback:
+    key = keys[0]
+
+    def field(item: Any, index: int) -> Any:
+        return item.get(key) if type(item) is dict else member(item, key)
+
+    def path(item: Any, index: int) -> Any:
+        for step in keys:
+            item = member(item, step)
+        return item
+
+    return Callback(field if len(keys) == 1 else path, 1)

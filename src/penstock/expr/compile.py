@@ -1,0 +1,150 @@
+"""The compiled expression: what it reads, what it uses, and the closure that gives its value.
+
+The tree decides once what would be asked at every evaluation: whether the expression needs a meter, and whether its
+result can be too large to keep.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from penstock.errors import ExprLimit
+from penstock.expr.closures import Compiler
+from penstock.expr.functions import FUNCTIONS
+from penstock.expr.functions.contract import Closure
+from penstock.expr.limits import LINEAR_FREE, MAX_DEPTH, Frame, Meter, View, bounded_result
+from penstock.expr.nodes import (
+    Array,
+    Call,
+    Chain,
+    HostCall,
+    Lambda,
+    Literal,
+    Name,
+    Node,
+    Object,
+    Path,
+    Snippet,
+    Template,
+    every,
+)
+from penstock.expr.parse import parse
+from penstock.expr.roots import DATA_ROOTS
+from penstock.expr.template import parse_template
+
+_KEPT = 1_024  # compiled sources in the cache
+_KEPT_LENGTH = 512  # longer sources belong to one net, which keeps them itself
+
+
+class Expression:
+    """A compiled expression or template; calling it with a view (any mapping of root names) gives its value."""
+
+    __slots__ = ("calls", "functions", "roots", "run", "source", "tree")
+
+    source: str
+    tree: Node
+    run: Closure  # the same as calling the expression, one call shorter
+    roots: frozenset[str]  # root names it reads; neither lambda parameters nor an item's fields
+    functions: frozenset[str]  # names of the fn. functions it uses
+    calls: frozenset[str]  # searches of the host it calls: rag.<name>(…)
+
+    def __init__(self, source: str, tree: Node) -> None:
+        nodes = list(every(tree))
+        self.source = source
+        self.tree = tree
+        self.roots = frozenset(_roots(tree, frozenset()))
+        self.functions = frozenset(node.function for node in nodes if isinstance(node, Call))
+        self.calls = frozenset(node.member for node in nodes if isinstance(node, HostCall))
+        self.run = _guarded(tree, nodes, Compiler(source).closure(tree))
+
+    def __call__(self, view: View) -> Any:
+        return self.run(view)
+
+    def __repr__(self) -> str:
+        return f"Expression({self.source!r})"
+
+
+def compile_expression(text: str, *, words: bool = False) -> Expression:
+    """The expression, ready to be called; with `words`, Python's and, or, not, True, False, None are read too."""
+    return (_expression if len(text) <= _KEPT_LENGTH else _expression.__wrapped__)(text, words)
+
+
+def compile_template(text: str) -> Expression:
+    """The text with its `${…}`: a single one that is the whole text keeps its type, otherwise the result is a text."""
+    return (_template if len(text) <= _KEPT_LENGTH else _template.__wrapped__)(text)
+
+
+@lru_cache(_KEPT)
+def _expression(text: str, words: bool) -> Expression:
+    try:
+        return Expression(text, parse(text, words=words))
+    except RecursionError:  # only when the caller itself is deep
+        raise ExprLimit(why=f"nested more than {MAX_DEPTH} deep") from None
+
+
+@lru_cache(_KEPT)
+def _template(text: str) -> Expression:
+    try:
+        return Expression(text, parse_template(text))
+    except RecursionError:
+        raise ExprLimit(why=f"nested more than {MAX_DEPTH} deep") from None
+
+
+# ---- what the tree tells ---------------------------------------------------------------------------------------------
+
+
+def _roots(node: Node, bound: frozenset[str], in_snippet: bool = False) -> set[str]:
+    """Root names below a node. In an expression string only reserved roots count: others may be fields."""
+    if isinstance(node, Name):
+        return set() if node.name in bound or (in_snippet and node.name not in DATA_ROOTS) else {node.name}
+    found: set[str] = set()
+    if isinstance(node, Lambda):
+        bound = bound | set(node.params)
+    elif isinstance(node, Snippet):
+        bound, in_snippet = bound | set(node.locals), True
+    elif isinstance(node, HostCall):
+        found.add(node.root)
+    elif isinstance(node, Call):
+        found.update(FUNCTIONS[node.function].reads)
+    return found.union(*(_roots(child, bound, in_snippet) for child in node.children))
+
+
+def _is_kept(node: Node) -> bool:
+    """Whether the result certainly has a size that the view already had, or is a scalar."""
+    if isinstance(node, Path):
+        return isinstance(node.target, Name)
+    if isinstance(node, Chain):
+        return node.operators[-1] != "+"
+    if isinstance(node, Call):
+        return FUNCTIONS[node.function].returns in ("boolean", "integer", "number", "string")
+    return not isinstance(node, Array | Object | HostCall)
+
+
+def _grows(node: Node) -> bool:
+    """Whether the work of this node grows with its data."""
+    if isinstance(node, Call):
+        return FUNCTIONS[node.function].is_linear
+    if isinstance(node, Chain):
+        return node.operators[0] in ("+", "==", "!=") and not any(
+            isinstance(child, Literal) and not isinstance(child.value, str) for child in node.children
+        )
+    return isinstance(node, Template)
+
+
+def _guarded(tree: Node, nodes: list[Node], run: Closure) -> Closure:
+    """The closure with a meter when it needs one, and with a check of its result when that may be large."""
+    loops = any(isinstance(node, Lambda | Snippet) for node in nodes)
+    if loops or sum(len(node.children) for node in nodes if _grows(node)) > LINEAR_FREE:
+
+        def metered(view: View) -> Any:
+            return bounded_result(run(Frame(view, Meter())))
+
+        return metered
+    if _is_kept(tree):
+        return run
+
+    def checked(view: View) -> Any:
+        return bounded_result(run(view))
+
+    return checked

@@ -1,0 +1,22 @@
+"""The one table of functions: a new family is one file and one line here."""
+
+from __future__ import annotations
+
+from penstock.expr.functions.array import ARRAY
+from penstock.expr.functions.context import CONTEXT
+from penstock.expr.functions.contract import Function
+from penstock.expr.functions.logic import LOGIC
+from penstock.expr.functions.number import NUMBER
+from penstock.expr.functions.string import STRING
+
+FUNCTIONS: dict[str, Function] = {
+    function.name: function
+    for functions in (
+        LOGIC,
+        NUMBER,
+        STRING,
+        ARRAY,
+        CONTEXT,
+    )
+    for function in functions
+}

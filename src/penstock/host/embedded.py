@@ -1,0 +1,355 @@
+"""The embedded host: one process, one store, one loop. Turn, let out, answer, again."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import heapq
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from penstock.errors import PenstockError, RunNotFound
+from penstock.executors.contract import Done, Executor, Failed, Outcome, Services
+from penstock.host.blobs import Blobs
+from penstock.host.clock import Clock, SystemClock
+from penstock.host.dispatch import Dispatch
+from penstock.host.gate import Gate
+from penstock.host.nets import Nets
+from penstock.host.outbox import Outbox
+from penstock.host.turn import Ask, Live, Turns
+from penstock.kernel import command as C
+from penstock.kernel import fact as F
+from penstock.kernel.failure import Failure
+from penstock.kernel.replay import fold
+from penstock.kernel.state import CANCELLED, COMPLETED, EFFECT, STATUS, encode_state, new_state
+from penstock.net.model import Net
+from penstock.store.contract import Batch, JournalRow, RunRow, Store
+from penstock.store.projection import rows_of
+
+HORIZON_MS = 60_000
+POLL_S = 0.1
+FAR_POLL_MS = 15_000
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_unpack = msgspec.msgpack.decode
+_pack = msgspec.msgpack.Encoder().encode
+
+
+class Host:
+    """`serve=True` also takes commands that other processes leave in the store's inbox."""
+
+    def __init__(
+        self, store: Store, executors: Mapping[str, Executor], *, clock: Clock | None = None, output_dir: Path = Path("penstock-output"),
+        input_dir: Path = Path(), settings: Mapping[str, Any] | None = None, serve: bool = True, seed: int | None = None, width: int = 256,
+        batch: int = 512,
+    ) -> None:  # fmt: skip
+        self.store = store
+        self.clock: Clock = clock or SystemClock()
+        self.nets = Nets(store)
+        self.turns = Turns(store, self.nets, self.clock, batch=batch)
+        self.gate = Gate(store)
+        self.blobs = Blobs(store)
+        services = Services(output_dir=output_dir, input_dir=input_dir, settings=settings or {})
+        self.dispatch = Dispatch(
+            executors, services, self.gate, self.blobs, self.answer, self._call, self.clock.now, store.commit, width=width
+        )
+        self.outbox = Outbox(store, self.clock)
+        self.turns.extra = self._extra
+        self.turns.on_end.append(self._child_ended)
+        self.serve = serve
+        self.near: list[tuple[int, int]] = []
+        self.far_at = 0
+        self.parents: dict[str, list[Ask]] = {}  # child run id → calls that wait for its end
+        self.wakeup: asyncio.Future[None] | None = None
+        self.closing = False
+        self._random = random.Random(seed)
+        self._gone: list[tuple[str, str]] = []
+
+    # -- doors ---------------------------------------------------------------------------------------------------------
+
+    def release(self, net: Net, source: bytes | None = None) -> int:
+        return self.nets.release(net, source, self.clock.now())
+
+    def new_id(self) -> str:
+        """Sorts by time; random enough that two laptops can put their runs together."""
+        number = self.clock.now() << 30 | self._random.getrandbits(30)
+        out = []
+        for _ in range(15):
+            out.append(_ALPHABET[number & 31])
+            number >>= 5
+        return "r" + "".join(reversed(out))
+
+    def start(self, net_no: int, given: Any = None, *, id: str | None = None, **options: Any) -> str:
+        run_id = id or self.new_id()
+        self.turns.start(run_id, net_no, given, **options)
+        self.poke()
+        return run_id
+
+    def send(self, no: int, command: C.Command, reply: Callable[[PenstockError | None], None] | None = None) -> None:
+        self.turns.send(no, command, reply)
+        self.poke()
+
+    async def ask(self, no: int, command: C.Command) -> None:
+        """Send a command and wait until it is committed; raises when it is refused."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def reply(error: PenstockError | None) -> None:
+            if not future.done():
+                future.set_result(None) if error is None else future.set_exception(error)
+
+        self.send(no, command, reply)
+        await future
+
+    def poke(self) -> None:
+        if self.wakeup is not None and not self.wakeup.done():
+            self.wakeup.set_result(None)
+
+    # -- outcomes ------------------------------------------------------------------------------------------------------
+
+    def answer(self, ask: Ask, outcome: Outcome, took_ns: int) -> None:
+        live, firing = ask.live, ask.firing
+        if type(outcome) is Done:
+            meta = {"ms": took_ns // 1_000_000, **outcome.meta} if outcome.meta else None if took_ns < 1_000_000 else {"ms": took_ns // 1_000_000}
+            command = (C.OUTCOME, firing.no, ask.attempt, ask.probe, C.OK, self.blobs.shelve(outcome.body), outcome.content_type, meta)
+        elif type(outcome) is Failed:
+            command = C.failed(firing.no, ask.attempt, outcome.failure, ask.probe)
+        else:
+            command = C.skipped(firing.no, ask.attempt, outcome.reason, ask.probe)  # type: ignore[union-attr]
+        run = live.run
+        if run is not None:
+            effect = run.net.nodes[firing.node].effect
+            if effect is not None and effect.safe == "at_most_once":
+                self._gone.append(("done", run.effect_key(firing)))
+        self.turns.command(self.turns.runs.setdefault(live.no, live), command)
+        self.poke()
+
+    def _extra(self, batch: Batch) -> None:
+        if self.gate.dirty or self.gate.memos:
+            self.gate.write(batch, self.clock.now())
+        self.blobs.write(batch)
+        if self._gone:
+            batch.intent_gone += self._gone
+            self._gone = []
+
+    # -- child runs ----------------------------------------------------------------------------------------------------
+
+    def _call(self, ask: Ask) -> None:
+        """A child run's id is derived from the key of the call, so asking again finds the same child."""
+        run = ask.live.run
+        assert run is not None
+        key = run.effect_key(ask.firing)
+        child_id = "c" + hashlib.sha256(key.encode()).hexdigest()[:15]
+        self.parents.setdefault(child_id, []).append(ask)
+        row = self._row(child_id)
+        if row is not None:
+            if row.status >= COMPLETED:
+                self._tell_parents(child_id, row.no)
+            else:
+                self.turns.send(row.no, C.nudge())
+            return
+        if any(live.id == child_id for live in self.turns.runs.values()):
+            return
+        node = run.net.nodes[ask.firing.node]
+        effect = node.effect
+        assert effect is not None
+        args = effect.args if node.args_static else ask.firing.args
+        found = self.nets.by_hash(str(args.get("net", ""))) if isinstance(args, dict) else None
+        if found is None:
+            self.answer(ask, Failed(Failure("NET_UNKNOWN", "permanent", "the net that is called is not released")), 0)
+            return
+        given = args.get("input")
+        if given is None:
+            bodies = {v: b for v, b in self.dispatch.request(_going(ask, node)).named().items()}
+            given = bodies
+        self.turns.start(child_id, found[0], given, tenant=run.st.tenant, parent=run.st.run)
+
+    def _row(self, run_id: str) -> RunRow | None:
+        try:
+            return self.store.run_by_id(run_id)
+        except RunNotFound:
+            return None
+
+    def _child_ended(self, live: Live) -> None:
+        if live.id in self.parents:
+            self._tell_parents(live.id, live.no)
+
+    def _tell_parents(self, child_id: str, no: int) -> None:
+        live = self.turns.runs.get(no)
+        if live is None or live.run is None:
+            (live,) = self.turns.load([no])
+        assert live.run is not None
+        st = live.run.st
+        if st.status == COMPLETED:
+            outcome: Outcome = Done(st.results or st.scopes[0].last)
+        else:
+            code = "CHILD_CANCELLED" if st.status == CANCELLED else "CHILD_FAILED"
+            why = st.failure.message if st.failure is not None else STATUS[st.status]
+            outcome = Failed(Failure(code, "permanent", f"the run it called ended {STATUS[st.status]}: {why}", "", {"run": child_id}))
+        for ask in self.parents.pop(child_id, ()):
+            self.answer(ask, outcome, 0)
+
+    def _stop_children(self, live: Live, firings: list[int]) -> None:
+        for child_id, asks in list(self.parents.items()):
+            if any(a.live.no == live.no and a.firing.no in firings for a in asks):
+                del self.parents[child_id]
+                row = self._row(child_id)
+                no = row.no if row is not None else next((x.no for x in self.turns.runs.values() if x.id == child_id), None)
+                if no is not None:
+                    self.turns.send(no, C.cancel("now"), lambda error: None)
+
+    # -- forks ---------------------------------------------------------------------------------------------------------
+
+    def fork(self, row: RunRow, turns: list[JournalRow], fact: int) -> str:
+        """A new run with the same past: its journal is copied up to there, in one commit, and then goes its own way."""
+        now = self.clock.now()
+        new_id, no = self.new_id(), self.turns.next_no
+        self.turns.next_no += 1
+        st = new_state()
+        for turn in turns:
+            fold(st, F.decode_facts(turn.body), turn.at)  # type: ignore[arg-type]
+        last = st.n
+        forked = (F.FORKED, new_id, row.id, last, new_id)
+        copied = [*turns, JournalRow(last + 1, last + 1, now, F.encode_facts([forked]))]
+        fold(st, [forked], now)
+        batch = Batch()
+        net_no = row.net if self.nets.get(row.net).hash == st.net else (self.nets.by_hash(st.net) or (row.net,))[0]
+        wake = min((t.due for t in st.timers.values()), default=None)
+        batch.new.append((
+            no, new_id, row.tenant, net_no, None, st.status, row.priority, now, now, wake, row.id, st.n, bytearray(encode_state(st)),
+        ))  # fmt: skip
+        batch.journal += [(no, t.seq_from, t.seq_to, t.at, bytearray(t.body)) for t in copied]
+        rows_of(msgspec.structs.replace(row, no=no, id=new_id), iter(copied), batch)
+        self.store.commit(batch)
+        for live in self.turns.load([no]):
+            self._resume(live, {})
+        self.poke()
+        return new_id
+
+    # -- the loop ------------------------------------------------------------------------------------------------------
+
+    def lap(self) -> bool:
+        """One turn and what it lets out; False when there was nothing to do."""
+        self._ring()
+        if not self.turns.ready:
+            return False
+        turns = self.turns
+        asks = turns.turn()
+        if turns.stopped:
+            for live, firings in turns.stopped:
+                self.dispatch.stop(live, firings)
+                if self.parents:
+                    self._stop_children(live, firings)
+            turns.stopped.clear()
+        if turns.wakes:
+            for wake in turns.wakes:
+                self._note(*wake)
+            turns.wakes.clear()
+        if asks:
+            self.dispatch.out(asks)
+        return True
+
+    def _note(self, wake: int, no: int) -> None:
+        """Remember a near timer; far ones are found again in the store."""
+        if wake - self.clock.now() < HORIZON_MS:
+            heapq.heappush(self.near, (wake, no))
+
+    def _ring(self) -> None:
+        now = self.clock.now()
+        if now >= self.far_at:
+            self.far_at = now + FAR_POLL_MS
+            for no, wake in self.store.due(now + HORIZON_MS, 10_000):
+                heapq.heappush(self.near, (wake, no))
+        while self.near and self.near[0][0] <= now:
+            _, no = heapq.heappop(self.near)
+            self.turns.send(no, C.tick())
+        self.dispatch.wake()
+
+    def recover(self) -> int:
+        """After a crash: every run that can go on is folded, and its open effects are asked again with the same key."""
+        numbers = self.store.unfinished()
+        started = {(run, firing): (attempt, key) for key, run, firing, attempt, _ in self.store.intents()}
+        for i in range(0, len(numbers), 500):
+            for live in self.turns.load(numbers[i : i + 500]):
+                self._resume(live, started)
+        return len(numbers)
+
+    def _resume(self, live: Live, started: dict[tuple[int, int], tuple[int, str]]) -> None:
+        """Ask the open effects of a folded run again; one that may have happened and may not happen twice is in doubt."""
+        run = live.run
+        assert run is not None
+        if live.wake is not None:
+            self._note(live.wake, live.no)
+        again: list[Ask] = []
+        for firing in run.st.firings.values():
+            if firing.phase != EFFECT:
+                continue
+            doubt = started.get((live.no, firing.no))
+            if doubt is not None and doubt[0] == firing.attempt:
+                self._gone.append(("in_doubt", doubt[1]))
+                self.turns.command(live, C.doubt(firing.no, firing.attempt, firing.probe))
+            else:
+                again.append(Ask(live, firing))
+        self.dispatch.out(again)
+
+    async def run(self, until: Callable[[], bool] | None = None) -> None:
+        """Drive until closed, or until the condition holds (asked when nothing is to be done at once)."""
+        loop = asyncio.get_running_loop()
+        last_poll = 0.0
+        while not self.closing:
+            if self.lap():
+                await asyncio.sleep(0)
+                continue
+            if self.outbox.pending():
+                await self.outbox.deliver()
+            if until is not None and until():
+                return
+            if self.serve and loop.time() - last_poll >= POLL_S:
+                last_poll = loop.time()
+                if self._poll_inbox():
+                    continue
+            self.wakeup = loop.create_future()
+            handle = loop.call_later(self._sleep_s(), self.poke)
+            await self.wakeup
+            self.wakeup = None
+            handle.cancel()
+
+    def _sleep_s(self) -> float:
+        now = self.clock.now()
+        moments = [self.far_at]
+        if self.near:
+            moments.append(self.near[0][0])
+        due = self.dispatch.parked.next_due()
+        if due is not None:
+            moments.append(due)
+        wait = max(0, min(moments) - now) / 1000
+        return min(wait, POLL_S) if self.serve else wait
+
+    def _poll_inbox(self) -> bool:
+        rows = self.store.inbox()
+        for no, run, body in rows:
+            raw = _unpack(body)
+            command = tuple(raw)
+
+            def reply(error: PenstockError | None, no: int = no) -> None:
+                answer = {"ok": True} if error is None else {"code": error.code, "message": str(error), "hint": error.hint}
+                batch = Batch()
+                batch.inbox_answered.append((_pack(answer), no))
+                self.store.commit(batch)
+
+            self.turns.send(run, command, reply)
+        return bool(rows)
+
+    async def close(self) -> None:
+        self.closing = True
+        self.poke()
+        await self.dispatch.close()
+
+
+def _going(ask: Ask, node: Any) -> Any:
+    from penstock.host.dispatch import Going
+
+    return Going(ask, node, node.effect)
+

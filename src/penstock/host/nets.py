@@ -1,0 +1,44 @@
+"""Compiled nets by number: loaded from the store once, shared by all runs."""
+
+from __future__ import annotations
+
+from penstock.net import codec
+from penstock.net.compiled import Compiled
+from penstock.net.model import Net
+from penstock.store.contract import NetRow, Store
+
+
+class Nets:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.by_number: dict[int, Compiled] = {}
+        self.numbers: dict[str, int] = {}
+
+    def release(self, net: Net, source: bytes | None, now: int) -> int:
+        """Store a net if it is new; its number."""
+        compiled = Compiled(net)
+        number = self.numbers.get(compiled.hash)
+        if number is None:
+            row = NetRow(0, compiled.hash, net.name, net.language, codec.encode(net), source, now)
+            number = self.store.add_net(row)
+            self.numbers[compiled.hash] = number
+            self.by_number.setdefault(number, compiled)
+        return number
+
+    def get(self, number: int) -> Compiled:
+        found = self.by_number.get(number)
+        if found is None:
+            row = self.store.net(number)
+            found = Compiled(codec.decode(row.body))
+            self.by_number[number] = found
+            self.numbers[found.hash] = number
+        return found
+
+    def by_hash(self, hash: str) -> tuple[int, Compiled] | None:
+        number = self.numbers.get(hash)
+        if number is None:
+            row = self.store.net_by_hash(hash)
+            if row is None:
+                return None
+            number = row.no
+        return number, self.get(number)

@@ -1,0 +1,102 @@
+"""Commands: what may be asked of a run, as plain tuples (tag, …)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.kernel.failure import Failure
+
+Command = tuple[Any, ...]
+
+(
+    START, OUTCOME, TICK, SIGNAL, WORK, CANCEL, PAUSE, RESUME, RETRY, COMPENSATE, RESOLVE, CANCEL_FIRING, MIGRATE, SET, NUDGE, DOUBT,
+) = range(16)  # fmt: skip
+NAMES = (
+    "start", "outcome", "tick", "signal", "work", "cancel", "pause", "resume", "retry", "compensate", "resolve",
+    "cancel_firing", "migrate", "set", "nudge", "doubt",
+)  # fmt: skip
+
+OK, BAD, SKIP = range(3)  # how an outcome ended
+
+
+def start(
+    run: str, input: Any = None, *, tenant: str = "default", seed: str = "", trace: str = "", parent: str = "", options: dict[str, Any] | None = None
+) -> Command:  # fmt: skip
+    """Begin. `options` are what this run overrides: limits, vars, modes; they are journaled."""
+    return (START, run, tenant, seed or run, trace or run, parent, input, options or {})
+
+
+def done(firing: int, attempt: int, probe: int = 0, body: Any = None, content_type: str | None = None, meta: Any = None) -> Command:
+    return (OUTCOME, firing, attempt, probe, OK, body, content_type, meta)
+
+
+def failed(firing: int, attempt: int, failure: Failure, probe: int = 0) -> Command:
+    return (OUTCOME, firing, attempt, probe, BAD, failure, None, None)
+
+
+def skipped(firing: int, attempt: int, reason: str = "policy", probe: int = 0) -> Command:
+    return (OUTCOME, firing, attempt, probe, SKIP, reason, None, None)
+
+
+def tick() -> Command:
+    """Every timer that is due."""
+    return (TICK,)
+
+
+def signal(id: str, name: str, payload: Any = None, *, broadcast: bool = False) -> Command:
+    """News. `id` is accepted once; an empty id is always new."""
+    return (SIGNAL, id, name, payload, broadcast)
+
+
+def work(firing: int, verb: str, by: str | None = None, data: Any = None) -> Command:
+    """A person or an agent moves a work item: start submit approve reject vote take_over reassign rework."""
+    return (WORK, firing, verb, by, data)
+
+
+def cancel(mode: str = "now") -> Command:
+    """`now` drops what runs; `boundary` waits for effects in flight first."""
+    return (CANCEL, mode)
+
+
+def pause(why: str = "operator") -> Command:
+    return (PAUSE, why)
+
+
+def resume() -> Command:
+    return (RESUME,)
+
+
+def retry(how: str = "here") -> Command:
+    """Out of FAILED: `here` revives the firing that failed, `restart` fires the start nodes again."""
+    return (RETRY, how)
+
+
+def compensate(only: tuple[str, ...] = ()) -> Command:
+    return (COMPENSATE, only)
+
+
+def resolve(firing: int, output: Any) -> Command:
+    """An operator gives a firing its result."""
+    return (RESOLVE, firing, output)
+
+
+def cancel_firing(firing: int) -> Command:
+    return (CANCEL_FIRING, firing)
+
+
+def migrate(net: Any, nodes: dict[str, str] | None = None, edges: dict[str, str] | None = None) -> Command:
+    return (MIGRATE, net, nodes or {}, edges or {})
+
+
+def set_variable(name: str, value: Any) -> Command:
+    return (SET, name, value)
+
+
+def nudge() -> Command:
+    """Nothing happened, but look again: a fork, or a store that was repaired."""
+    return (NUDGE,)
+
+
+def doubt(firing: int, attempt: int, probe: int = 0) -> Command:
+    """An at-most-once effect was started and its answer is lost: an operator must say what became of it."""
+    return (DOUBT, firing, attempt, probe)

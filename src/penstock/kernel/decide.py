@@ -1,0 +1,344 @@
+"""decide: a command becomes facts, or is refused. Refusals come before the first fact wherever they can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.errors import ExprError, MigrationBlocked, NodeNotFound, Refused, StatusConflict
+from penstock.kernel import command as C
+from penstock.kernel import fact as F
+from penstock.kernel.failure import Failure
+from penstock.kernel.firing import fire_entry
+from penstock.kernel.flow import Broken, add_to_ledger, ask, close, expr_failure, set_timer
+from penstock.kernel.kinds import scope as scope_kind
+from penstock.kernel.migrate import plan as plan_migration
+from penstock.kernel.region import view_of
+from penstock.kernel.retry import fail
+from penstock.kernel.run import Run
+from penstock.kernel.saga import finish_cancel, plan
+from penstock.kernel.state import (
+    COMPENSATING,
+    COMPLETED,
+    CREATED,
+    DONE,
+    EFFECT,
+    FAILED,
+    INTERRUPTED,
+    PENDING,
+    PHASE,
+    SKIPPED,
+    STATUS,
+    Firing,
+)
+from penstock.kernel.sweep import stop_effect, sweep
+from penstock.kernel.trigger import matches, pull
+from penstock.lifecycle import MACHINES
+from penstock.net.compiled import SCOPE, CNode
+
+ITEM = MACHINES["work_item"]
+
+
+def start(r: Run, c: C.Command) -> None:
+    _, run, tenant, seed, trace, parent, given, options = c
+    if r.st.status != CREATED:
+        raise Refused(why=f"run {r.st.run} has started already")
+    r.say((F.STARTED, run, tenant, r.net.hash, seed, trace, parent, given, options))
+    if options.get("limits"):
+        r.limits = {**r.net.limits, **options["limits"]}
+    fire_starts(r)
+
+
+def fire_starts(r: Run) -> None:
+    root = r.st.scopes[0]
+    for node in r.net.starts:
+        fire_entry(r, node, root, None)
+
+
+def outcome(r: Run, c: C.Command) -> None:
+    """The world has answered. Late or double answers change nothing."""
+    _, no, attempt, probe, ending, body, content_type, meta = c
+    firing = r.st.firings.get(no)
+    if firing is None or firing.phase != EFFECT or firing.attempt != attempt or firing.probe != probe:
+        _late(r, no, ending, body)
+        return
+    node = r.net.nodes[firing.node]
+    if ending == C.OK and node.spec.poll is None and node.spec.work is None:
+        close(r, firing, DONE, body, content_type=content_type, meta=meta, fuse=True)
+    elif ending == C.OK:
+        r.say((F.ANSWERED, no, attempt, probe, "done", None, None))
+        _answered(r, firing, node, body, content_type, meta)
+    elif ending == C.SKIP:
+        r.say((F.ANSWERED, no, attempt, probe, "skipped", None, None))
+        close(r, firing, SKIPPED, None, meta={"skip_reason": body})
+    else:
+        _failed(r, firing, node, body)
+
+
+def _late(r: Run, no: int, ending: int, body: Any) -> None:
+    if no >= r.st.next_firing:
+        r.say((F.IGNORED, "outcome", "unknown", no))
+        return
+    r.say((F.IGNORED, "outcome", "superseded", no))
+
+
+def _failed(r: Run, firing: Firing, node: CNode, failure: Failure) -> None:
+    poll = node.spec.poll
+    if poll is not None and poll.max_errors and firing.errors < poll.max_errors:
+        r.say((F.ANSWERED, firing.no, firing.attempt, firing.probe, "failed", None, failure))
+        _probe_later(r, firing, poll.every_ms)
+        return
+    r.say((F.ANSWERED, firing.no, firing.attempt, -1, "failed", None, failure))
+    fail(r, firing, failure)
+
+
+def _answered(r: Run, firing: Firing, node: CNode, body: Any, content_type: str | None, meta: Any) -> None:
+    poll = node.spec.poll
+    if poll is not None:
+        view = view_of(r, firing, node)
+        view["response"] = body
+        try:
+            if node.fail_if is not None and node.fail_if(view) is True:
+                failure = Failure("POLL_FAILURE_STATUS", "permanent", "the polled status means failure", node.id, body)
+                return fail(r, firing, failure)
+            if node.until is not None and node.until(view) is not True:
+                return _probe_later(r, firing, poll.every_ms)
+        except ExprError as error:
+            raise Broken(firing, expr_failure(error, node)) from error
+    work = node.spec.work
+    if work is not None and work.approve:
+        r.say((F.WORK_MOVED, firing.no, "SUBMITTED", "submit_for_approval", "agent", body, None))
+        add_to_ledger(r, firing, node, body)
+        return r.say((F.PHASE, firing.no, "suspended"))
+    return close(r, firing, DONE, body, content_type=content_type, meta=meta, fuse=True)
+
+
+def _probe_later(r: Run, firing: Firing, every_ms: int) -> None:
+    r.say((F.PHASE, firing.no, "suspended"))
+    set_timer(r, r.now + every_ms, "poll", firing.no, firing.probe + 1)
+
+
+def signal(r: Run, c: C.Command) -> None:
+    _, sid, name, payload, broadcast = c
+    if sid and sid in r.st.seen:
+        r.say((F.IGNORED, "signal", "duplicate", sid))
+        return
+    if sid:
+        r.say((F.SEEN, sid))
+    else:
+        sid = f"#{r.st.n}"
+    hit = False
+    for no in list(r.st.waits):
+        wait = r.st.waits.get(no)
+        if wait is None or wait.name != name:
+            continue
+        firing = r.st.firings[wait.firing]
+        if matches(r, firing, r.net.nodes[firing.node], wait.trigger, payload):
+            r.say((F.SIGNAL_USED, sid, no))
+            hit = True
+            pull(r, firing, wait.trigger, payload)
+            if not broadcast:
+                break
+    if not hit:
+        r.say((F.SIGNAL_KEPT, sid, name, payload))
+
+
+def work(r: Run, c: C.Command) -> None:
+    _, no, verb, by, data = c
+    item, firing = r.st.items.get(no), r.st.firings.get(no)
+    if item is None or firing is None:
+        raise NodeNotFound(node=no, what="with an open work item")
+    node = r.net.nodes[firing.node]
+    spec = node.spec.work
+    assert spec is not None
+    to = ITEM.next(item.status, verb)
+    r.strict = True
+    if verb in ("start", "reassign", "take_over"):
+        if verb == "take_over" and firing.phase == EFFECT:
+            stop_effect(r, firing, "taken_over")
+            r.say((F.PHASE, no, "suspended"))
+        r.say((F.WORK_MOVED, no, to, verb, by, None, None))
+    elif verb == "vote":
+        _vote(r, firing, node, by, data)
+    elif verb in ("reject", "rework"):
+        if item.entry >= 0:
+            r.say((F.LEDGER_MOVED, item.entry, "withdrawn", None))
+        r.say((F.WORK_MOVED, no, "REWORK", verb, by, None, None))
+        r.say((F.WORK_MOVED, no, "TODO", "redo", by, None, None))
+        if spec.agent:
+            r.say((F.WORK_MOVED, no, "IN_PROGRESS", "start", "agent", None, None))
+            ask(r, firing, firing.attempt + 1)
+    else:
+        _finish_item(r, firing, node, verb, by, data)
+
+
+def _finish_item(r: Run, firing: Firing, node: CNode, verb: str, by: str | None, data: Any) -> None:
+    """submit or approve: the item is done and the firing settles."""
+    item = r.st.items[firing.no]
+    if firing.phase == EFFECT:
+        stop_effect(r, firing, "taken_over")
+    output = item.draft if verb == "approve" and data is None else data
+    entry = item.entry
+    r.say((F.WORK_MOVED, firing.no, "DONE", verb, by, None, None))
+    if entry >= 0 and r.st.ledger[entry].status == "open":
+        r.say((F.LEDGER_MOVED, entry, "withdrawn", None))
+    close(r, firing, DONE, output, meta={"by": by} if by else None)
+
+
+def _vote(r: Run, firing: Firing, node: CNode, by: str | None, data: Any) -> None:
+    item = r.st.items[firing.no]
+    assert node.spec.work is not None
+    if not by:
+        raise Refused(why="a vote needs to say who votes")
+    if by in item.votes:
+        raise Refused(why=f"{by} has voted {item.votes[by]} already")
+    votes = {**item.votes, by: str(data)}
+    r.say((F.WORK_MOVED, firing.no, "IN_PROGRESS", "vote", by, None, votes))
+    if data == "rejected":
+        r.say((F.WORK_MOVED, firing.no, "DONE", "decide", by, None, None))
+        close(r, firing, DONE, {"status": "rejected", "by": by}, port="rejected")
+    elif sum(1 for v in votes.values() if v == "approved") >= max(node.spec.work.quorum, 1):
+        r.say((F.WORK_MOVED, firing.no, "DONE", "decide", by, None, None))
+        close(r, firing, DONE, {"status": "approved", "by": sorted(votes)})
+
+
+def cancel(r: Run, c: C.Command) -> None:
+    mode = c[1]
+    st = r.st
+    if st.status >= COMPLETED or st.undo is not None and st.undo.then != "firing" or st.status == COMPENSATING:
+        raise StatusConflict(what="run", status=STATUS[st.status], verb="cancel", allowed="PENDING, RUNNING, WAITING")
+    if st.draining in ("boundary", "now"):
+        r.say((F.IGNORED, "cancel", "already", mode))
+        return
+    if mode == "boundary" and st.asked:
+        r.say((F.DRAINING, "boundary", None))
+        return
+    finish_cancel(r, mode)
+
+
+def pause(r: Run, c: C.Command) -> None:
+    if r.st.paused:
+        r.say((F.IGNORED, "pause", "already", None))
+    else:
+        r.say((F.PAUSED, True, c[1]))
+
+
+def resume(r: Run, c: C.Command) -> None:
+    if not r.st.paused:
+        raise Refused(why="the run is not paused")
+    r.say((F.PAUSED, False, "operator"))
+    r.ask_everything()
+
+
+def retry(r: Run, c: C.Command) -> None:
+    st = r.st
+    blocked = [f for f in st.firings.values() if f.blocked]
+    if blocked and st.status < COMPLETED:
+        for firing in blocked:
+            ask(r, firing, firing.attempt + 1)
+        return
+    if st.status != FAILED or st.reopen is None:
+        raise StatusConflict(what="run", status=STATUS[st.status], verb="retry", allowed="FAILED, with a node that can be revived")
+    reopen(r, 0, c[1])
+
+
+def reopen(r: Run, retries: int, how: str) -> None:
+    """The same firing, hence the same idempotency key, and the next attempt; or the start nodes again."""
+    st = r.st
+    was = st.reopen
+    assert was is not None
+    r.say((F.REOPENED, how, retries))
+    r.say((F.MOVED, "RUNNING", "retry_allowed" if st.status == PENDING else "operator_retry", None))
+    if how == "restart":
+        r.by_scope.clear()
+        fire_starts(r)
+        return
+    r.say((F.REVIVED, was.firing, was.attempt))
+    firing = st.firings[was.firing]
+    node = r.net.nodes[firing.node]
+    r.opened(firing, node.group)
+    r.later.append((-1, firing.no))
+
+
+def revive(r: Run, firing: Firing, node: CNode) -> None:
+    if node.effect is not None and (node.spec.work is None or node.spec.work.agent):
+        ask(r, firing, firing.attempt + 1)
+    elif node.kind == SCOPE:
+        scope_kind.revive(r, node, firing)
+
+
+def compensate(r: Run, c: C.Command) -> None:
+    st = r.st
+    if st.undo is not None:
+        r.say((F.IGNORED, "compensate", "running", None))
+        return
+    if not any(e.status in ("open", "FAILED") for e in st.ledger):
+        r.say((F.IGNORED, "compensate", "nothing_left", None))
+        return
+    if st.status < COMPLETED:
+        sweep(r, st.scopes[0], "compensated", keep=True)
+    if not plan(r, "manual", "COMPENSATED", failure=st.failure, only=tuple(c[1])):
+        r.say((F.IGNORED, "compensate", "nothing_left", None))
+
+
+def resolve(r: Run, c: C.Command) -> None:
+    _, no, output = c
+    firing = _firing(r, no)
+    r.strict = True
+    if firing.phase == EFFECT:
+        stop_effect(r, firing, "resolved")
+    close(r, firing, DONE, output, meta={"resolved": True})
+
+
+def cancel_firing(r: Run, c: C.Command) -> None:
+    firing = _firing(r, c[1])
+    if firing.phase == EFFECT:
+        stop_effect(r, firing, "cancelled")
+    close(r, firing, INTERRUPTED, None, port="cancelled" if "cancelled" in r.net.nodes[firing.node].ports else None)
+
+
+def _firing(r: Run, no: int) -> Firing:
+    firing = r.st.firings.get(no)
+    if firing is None:
+        raise NodeNotFound(node=no, what=f"with an open firing ({', '.join(PHASE)})")
+    return firing
+
+
+def migrate(r: Run, c: C.Command) -> None:
+    """`c[1]` is the new compiled net. The index is worked out again by the caller."""
+    _, new, nodes, edges = c
+    if r.st.status == COMPENSATING:
+        raise MigrationBlocked(why="the run is compensating")
+    found = plan_migration(r.net, new, r.st, nodes, edges)
+    if found.obstacles:
+        raise MigrationBlocked(why="; ".join(found.obstacles))
+    r.say((F.MIGRATED, new.hash, r.net.hash, found.nodes, found.edges))
+
+
+def set_variable(r: Run, c: C.Command) -> None:
+    r.say((F.SETS, {c[1]: c[2]}))
+
+
+def nudge(r: Run, c: C.Command) -> None:
+    r.ask_everything()
+
+
+def doubt(r: Run, c: C.Command) -> None:
+    """Neither done nor failed: the firing waits for an operator's resolve or retry."""
+    _, no, attempt, probe = c
+    firing = r.st.firings.get(no)
+    if firing is None or firing.phase != EFFECT or firing.attempt != attempt or firing.probe != probe:
+        r.say((F.IGNORED, "doubt", "superseded", no))
+        return
+    r.say((F.ANSWERED, no, attempt, probe, "in_doubt", None, None))
+    r.say((F.PHASE, no, "blocked"))
+    r.say((F.INCIDENT, "IN_DOUBT", r.net.nodes[firing.node].id, {"attempt": attempt}))
+
+
+Decide = Callable[[Run, C.Command], None]
+#: by tag; `tick` is the loop's own (step.py), since it runs to quiet between two timers
+DECIDE: dict[int, Decide] = {
+    C.START: start, C.OUTCOME: outcome, C.SIGNAL: signal, C.WORK: work, C.CANCEL: cancel, C.PAUSE: pause, C.RESUME: resume,
+    C.RETRY: retry, C.COMPENSATE: compensate, C.RESOLVE: resolve, C.CANCEL_FIRING: cancel_firing, C.MIGRATE: migrate,
+    C.SET: set_variable, C.NUDGE: nudge, C.DOUBT: doubt,
+}  # fmt: skip

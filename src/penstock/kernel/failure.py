@@ -1,0 +1,18 @@
+"""Failure: a value in the journal that says what went wrong in a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Failure(msgspec.Struct, array_like=True, gc=False):
+    """`category` decides about retries (W-7.1): transient, permanent, timeout, validation, authorization, business, external,
+    resource, system, refused."""
+
+    code: str
+    category: str
+    message: str = ""
+    node: str = ""
+    detail: Any = None

@@ -1,0 +1,234 @@
+"""Firing: a ready node takes its tokens and begins. A control node begins and ends in one fact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import ExprError
+from penstock.kernel import fact as F
+from penstock.kernel.failure import Failure
+from penstock.kernel.flow import BEGIN, Broken, ask, consequences, expr_failure, put, put_all, taken, ways
+from penstock.kernel.kinds import FIRE
+from penstock.kernel.ready import debts
+from penstock.kernel.retry import fail
+from penstock.kernel.run import Run
+from penstock.kernel.state import DONE, Firing, Scope, key
+from penstock.kernel.token import Taken
+from penstock.kernel.trigger import arm
+from penstock.kernel.view import View
+from penstock.net.compiled import START, TASK, CEdge, CNode
+
+
+def fire(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int], *, relaxed: bool = False) -> None:
+    """Take these tokens and begin."""
+    at_key = key(node.no, epoch)
+    visit = scope.visits.get(at_key, 0) + 1
+    if node.pass_on and visit <= r.net.net.max_visits:
+        _pass(r, node, scope, epoch, visit, takes, -1, 0, relaxed)
+        return
+    flags, owed = _flags(r, node, scope, epoch, takes, visit)
+    if relaxed:
+        flags |= F.RELAXED
+    no = r.st.next_firing
+    r.say((F.FIRED, no, node.no, scope.no, epoch, visit, takes, owed, flags, -1, None))
+    _clear_dead(r, node, scope, epoch)
+    if takes:
+        taken(r, node, scope, epoch, takes)
+    begin(r, node, r.st.firings[no])
+
+
+def _flags(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int], visit: int) -> tuple[int, list[int]]:
+    flags, owed = 0, []
+    if node.start_mask:
+        edges = r.net.edges
+        if any(edges[e].role == "start" for e in takes):
+            flags |= F.USED_START
+    if node.head:
+        flags |= F.ENTERED
+    if node.absorb:
+        flags |= F.ABSORBING
+        owed = debts(r, node, scope, epoch, takes, visit)
+    return flags, owed
+
+
+def _clear_dead(r: Run, node: CNode, scope: Scope, epoch: int) -> None:
+    """A decision for the other branch counts only until the node has fired."""
+    if scope.dead and node.cond_mask:
+        gone = [-key(e.no, epoch) - 1 for e in node.ins if key(e.no, epoch) in scope.dead]
+        if gone:
+            r.say((F.DEAD, scope.no, gone))
+
+
+def fire_via(r: Run, edge: CEdge, scope: Scope, epoch: int) -> None:
+    """A token is put on this edge and taken at once: one fact for both."""
+    node = edge.dst
+    visit = scope.visits.get(key(node.no, epoch), 0) + 1
+    seq = scope.seqs.get(key(edge.no, epoch), 0)
+    if node.pass_on and visit <= r.net.net.max_visits:
+        _pass(r, node, scope, epoch, visit, [], edge.no, seq, False)
+        return
+    no = r.st.next_firing
+    flags = F.USED_START if edge.role == "start" else 0
+    r.say((F.FIRED_VIA, no, node.no, scope.no, epoch, visit, edge.no, seq, flags))
+    if scope.dead and node.cond_mask:
+        _clear_dead(r, node, scope, epoch)
+    begin(r, node, r.st.firings[no])
+
+
+def begin(r: Run, node: CNode, firing: Firing) -> None:
+    """Index, guard and start the work of a firing that has just come into being."""
+    r.opened(firing, node.group)
+    if node.max_iter is None and firing.visit > r.net.net.max_visits and firing.comp < 0:
+        message = f"«{node.label}» fired more than {r.net.net.max_visits} times"
+        fail(r, firing, Failure("ITERATION_LIMIT", "permanent", message, node.id))
+        return
+    if node.spec.triggers:
+        arm(r, firing, node)
+        r.later.append((BEGIN, firing.no))
+    elif node.kind == TASK:
+        ask(r, firing, 1)
+    else:
+        work(r, node, firing)
+
+
+def work(r: Run, node: CNode, firing: Firing) -> None:
+    try:
+        FIRE[node.kind](r, node, firing)
+    except ExprError as error:
+        raise Broken(firing, expr_failure(error, node)) from error
+
+
+def fire_entry(r: Run, node: CNode, scope: Scope, path: Any) -> None:
+    """The entry of a child scope, or a start node of the run: it takes nothing."""
+    visit = scope.visits.get(node.no, 0) + 1
+    if node.pass_on and not scope.no:
+        _pass(r, node, scope, 0, visit, [], -1, 0, False)
+        return
+    no = r.st.next_firing
+    r.say((F.FIRED, no, node.no, scope.no, 0, visit, [], [], 0, -1, path))
+    begin(r, node, r.st.firings[no])
+
+
+def fire_undo(r: Run, node: CNode, entry: int) -> None:
+    no = r.st.next_firing
+    path = r.st.ledger[entry].path
+    r.say((F.FIRED, no, node.no, 0, 0, 1, [], [], 0, entry, path))
+    begin(r, node, r.st.firings[no])
+
+
+def _pass(r: Run, node: CNode, scope: Scope, epoch: int, visit: int, takes: list[int], via: int, seq: int, relaxed: bool) -> None:
+    """start, route and plain end: fire and settle in one fact. The ways out are chosen before it is said."""
+    owed: list[int] = []
+    if via >= 0:
+        flags = F.USED_START if r.net.edges[via].role == "start" else 0
+    else:
+        flags, owed = _flags(r, node, scope, epoch, takes, visit)
+        if owed:
+            _fire_slowly(r, node, scope, epoch, visit, takes, owed, flags, relaxed)
+            return
+    if relaxed:
+        flags |= F.RELAXED
+    if node.keep:
+        flags |= F.KEEP
+    no = r.st.next_firing
+    body: Any = None
+    sets, port, outs = None, None, []
+    if node.plain_out is not None and node.spec.value is None and not (node.kind == START and via < 0 and not takes):
+        outs = [node.plain_out]
+    else:
+        shadow = Firing(no, node.no, scope.no, epoch, visit, r.now, _looked_at(r, scope, epoch, takes, via, seq))
+        current: Any = shadow.takes[-1].envelope.body if shadow.takes else None
+        try:
+            if node.spec.value is not None:
+                body = current = node.value(View(r, scope, epoch, node, shadow))
+                flags |= F.OWN_BODY
+            elif node.kind == START and not shadow.takes:
+                current = r.st.input
+                flags |= F.FROM_INPUT
+            sets, port, outs = ways(r, shadow, node, DONE, current, None, None)
+        except ExprError as error:
+            _fail_instead(r, node, scope, epoch, visit, takes, via, seq, expr_failure(error, node))
+            return
+    r.say((F.PASSED, no, node.no, scope.no, epoch, visit, takes, via, seq, body, port, flags))
+    _clear_dead(r, node, scope, epoch)
+    if takes:
+        taken(r, node, scope, epoch, takes)
+    firing = Firing(no, node.no, scope.no, epoch, visit, r.now, [])
+    if sets or node.spec.out or node.result is not None:
+        consequences(r, firing, node, DONE, sets)
+    if scope.no and not scope.busy and not outs:
+        r.idle.add(scope.no)
+    put_all(r, node, scope, epoch, outs, no, True)
+
+
+def _looked_at(r: Run, scope: Scope, epoch: int, takes: list[int], via: int, seq: int) -> list[Taken]:
+    """The tokens a control node would take, before the fact is said."""
+    if via >= 0:
+        assert r.st.hand is not None
+        return [Taken(via, seq, r.st.hand.envelope)]
+    out: list[Taken] = []
+    counted: dict[int, int] = {}
+    for edge in takes:
+        n = counted.get(edge, 0)
+        token = scope.tokens[key(edge, epoch)][n]
+        counted[edge] = n + 1
+        out.append(Taken(edge, token.seq, token.envelope))
+    return out
+
+
+def _fire_slowly(
+    r: Run, node: CNode, scope: Scope, epoch: int, visit: int, takes: list[int], owed: list[int], flags: int, relaxed: bool
+) -> None:
+    """An absorbing control node says its debts in a `fired` fact of its own."""
+    no = r.st.next_firing
+    r.say((F.FIRED, no, node.no, scope.no, epoch, visit, takes, owed, flags | (F.RELAXED if relaxed else 0), -1, None))
+    firing = r.st.firings[no]
+    r.opened(firing, node.group)
+    taken(r, node, scope, epoch, takes)
+    work(r, node, firing)
+
+
+def _fail_instead(
+    r: Run, node: CNode, scope: Scope, epoch: int, visit: int, takes: list[int], via: int, seq: int, failure: Failure
+) -> None:
+    """An expression of a control node failed: it fires as an ordinary firing, and fails."""
+    no = r.st.next_firing
+    if via >= 0:
+        r.say((F.FIRED_VIA, no, node.no, scope.no, epoch, visit, via, seq, 0))
+    else:
+        r.say((F.FIRED, no, node.no, scope.no, epoch, visit, takes, [], 0, -1, None))
+    firing = r.st.firings[no]
+    r.opened(firing, node.group)
+    if takes:
+        taken(r, node, scope, epoch, takes)
+    fail(r, firing, failure)
+
+
+def forward(r: Run, node: CNode, scope: Scope, epoch: int) -> None:
+    """A token before a node at its max_iter: the first is taken and the last output forwarded once, later ones are absorbed."""
+    at_key = key(node.no, epoch)
+    first = at_key not in scope.spent
+    edges = tokens_at_all(node, scope, epoch)
+    for edge, seqs in edges:
+        r.say((F.ABSORBED, scope.no, edge, epoch, seqs, "max_iteration", 0, -1))
+    taken(r, node, scope, epoch, [edge for edge, _ in edges])
+    if first and node.no in r.st.records:
+        r.say((F.FORWARDED, scope.no, at_key, node.no))
+        record = r.st.records[node.no]
+        shadow = Firing(0, node.no, scope.no, epoch, record.visit, r.now, [])
+        try:
+            _, _, outs = ways(r, shadow, node, DONE, record.output, None, None)
+        except ExprError:
+            outs = []
+        hand = r.st.hand
+        assert hand is not None
+        for edge in outs:
+            put(r, edge, scope, epoch)
+
+
+def tokens_at_all(node: CNode, scope: Scope, epoch: int) -> list[tuple[int, list[int]]]:
+    return [
+        (e.no, [t.seq for t in scope.tokens[key(e.no, epoch)]]) for e in node.ins if key(e.no, epoch) in scope.tokens
+    ]
+
+

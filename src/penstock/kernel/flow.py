@@ -1,0 +1,375 @@
+"""How tokens move: put, take, settle. A firing settles once, chooses its ways out before the first fact, and puts."""
+
+from __future__ import annotations
+
+from heapq import heappush
+from typing import Any
+
+from penstock.errors import ExprError
+from penstock.kernel import fact as F
+from penstock.kernel.failure import Failure
+from penstock.kernel.run import Run
+from penstock.kernel.state import DONE, EFFECT, FAILURE, SKIPPED, Firing, Scope, key
+from penstock.kernel.sweep import disarm, stop_effect, sweep_children
+from penstock.kernel.token import Envelope
+from penstock.kernel.view import View, settling
+from penstock.net.compiled import LAST_EPOCH, SPLIT_ALL, SPLIT_FIRST, CEdge, CNode
+
+# what `run.later` may hold, in the order in which the loop treats them: first in, first out
+JUDGE, ROOT_FAILED, UNDO_NEXT, UNDO_ANSWERED, BEGIN, FIRE_ENTRY, PLAN_UNDO, ESCALATE = range(8)
+
+
+class NoMatch(Exception):
+    """No way out of a node could be chosen. Caught in `step`: the turn is thrown away and done again with this known."""
+
+    def __init__(self, node: CNode) -> None:
+        super().__init__(node.id)
+        self.node = node
+
+
+class Broken(Exception):
+    """An expression of the net failed while a firing settled; the firing fails with it."""
+
+    def __init__(self, firing: Firing, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.firing, self.failure = firing, failure
+
+
+def expr_failure(error: ExprError, node: CNode) -> Failure:
+    return Failure(error.code, "validation", str(error), node.id)
+
+
+def put(r: Run, edge: CEdge, scope: Scope, epoch: int, *, envelope: Envelope | None = None, path: Any = None, passed: Any = None) -> None:
+    """Put what is in hand, or the envelope given, on an edge."""
+    if edge.raises:
+        epoch += 1
+        if epoch > LAST_EPOCH:
+            r.later.append((ROOT_FAILED, Failure("EPOCH_LIMIT", "permanent", "the loop controller ran out of epochs", edge.src.id)))
+            return
+    st = r.st
+    if edge.transform is not None:
+        carried = envelope if envelope is not None else _hand(r)
+        view = View(r, scope, epoch, edge.src)
+        view["body"] = view["default"] = carried.body
+        envelope = Envelope(
+            edge.transform(view), carried.node, carried.firing, carried.visit, carried.at, None, carried.meta
+        )
+        hand = st.hand
+        if hand is not None:
+            path, passed = path if path is not None else hand.path, passed if passed is not None else hand.passed
+    place = key(edge.no, epoch)
+    seq = scope.seqs.get(place, 0)
+    fresh = place not in scope.tokens
+    r.say((F.PUT, edge.no, scope.no, epoch, seq, envelope, path, passed))
+    if edge.raises:
+        _forget_left_epochs(r, scope, epoch)
+    if scope.owed and _pay_debt(r, edge, scope, epoch, seq, fresh):
+        return
+    if edge.ttl is not None:
+        no = st.next_timer
+        set_timer(r, r.now + edge.ttl, "token", 0, [scope.no, edge.no, epoch, seq])
+        r.ttl[scope.no, place, seq] = no
+    if fresh:
+        r.mark(edge, scope, epoch)
+    else:
+        r.ask(edge.dst, scope, epoch)
+    wait_ms = edge.dst.spec.join_timeout_ms
+    if wait_ms is not None and not _join_timer(r, edge.dst, scope, epoch):
+        set_timer(r, r.now + wait_ms, "join_wait", 0, [scope.no, edge.dst.no, epoch])
+
+
+def _hand(r: Run) -> Envelope:
+    assert r.st.hand is not None, "nothing is in hand"
+    return r.st.hand.envelope
+
+
+def _forget_left_epochs(r: Run, scope: Scope, epoch: int) -> None:
+    """Counters of epochs that nothing lives in any more go: a loop costs the same in round 10,000."""
+    mine = r.by_scope.get(scope.no)
+    if mine and any(f.epoch < epoch for f in mine.values()):
+        return
+    limit = key(0, epoch)
+    if any(place < limit for place in scope.tokens):
+        return
+    if any(at < limit for at in scope.visits):
+        r.say((F.FORGOT, scope.no, epoch))
+
+
+def _pay_debt(r: Run, edge: CEdge, scope: Scope, epoch: int, seq: int, fresh: bool) -> bool:
+    """A late token on an owed edge is absorbed, unless it has itself passed this join since."""
+    at = key(edge.dst.no, epoch)
+    debts = scope.owed.get(at)
+    if debts is None:
+        return False
+    token = scope.tokens[key(edge.no, epoch)][-1]
+    been = (token.passed or {}).get(at, 0)
+    for visit in sorted(debts):
+        if edge.no in debts[visit] and been < visit:
+            r.say((F.ABSORBED, scope.no, edge.no, epoch, [seq], "late", at, visit))
+            return True
+    return False
+
+
+def _join_timer(r: Run, node: CNode, scope: Scope, epoch: int) -> int:
+    where = [scope.no, node.no, epoch]
+    return next((no for no, t in r.st.timers.items() if t.why == "join_wait" and t.data == where), 0)
+
+
+def set_timer(r: Run, due: int, why: str, firing: int, data: Any = None) -> int:
+    no = r.st.next_timer
+    r.say((F.TIMER_SET, no, due, why, firing, data))
+    heappush(r.due, (due, no))
+    return no
+
+
+def taken(r: Run, node: CNode, scope: Scope, epoch: int, edges: list[int]) -> None:
+    """After a fact took tokens from these edges: places that are empty now are no longer marked."""
+    if r.ttl:
+        _stop_ttl(r, scope, epoch, edges)
+    high = key(0, epoch)
+    all_edges = r.net.edges
+    for no in edges:
+        if no + high not in scope.tokens:
+            r.unmark(all_edges[no], scope, epoch)
+    if r.full:
+        for no in edges:
+            for candidate in r.full.pop((scope.no, no + high), ()):
+                r.queue(candidate)
+    if node.spec.join_timeout_ms is not None:
+        timer = _join_timer(r, node, scope, epoch)
+        if timer:
+            r.say((F.TIMER_GONE, timer, "fired"))
+    left = node.ins[0].no + high in scope.tokens if node.lone else r.marks.get((scope.no, node.no, epoch))
+    if left:
+        r.ask(node, scope, epoch)
+
+
+def _stop_ttl(r: Run, scope: Scope, epoch: int, edges: list[int]) -> None:
+    for no in set(edges):
+        place = key(no, epoch)
+        left = {t.seq for t in scope.tokens.get(place, ())}
+        for at in [k for k in r.ttl if k[0] == scope.no and k[1] == place and k[2] not in left]:
+            timer = r.ttl.pop(at)
+            if timer in r.st.timers:
+                r.say((F.TIMER_GONE, timer, "taken"))
+
+
+def choose(r: Run, node: CNode, outs: tuple[CEdge, ...], view: View) -> list[CEdge]:
+    """The edges a settling firing leaves by. Raises NoMatch when there had to be one."""
+    if node.split == SPLIT_ALL:
+        return [e for e in outs if e.guard is None or e.default or truth(e.guard(view))]
+    chosen = []
+    for edge in outs:
+        if edge.default:
+            continue
+        if edge.guard is None or truth(edge.guard(view)):
+            chosen.append(edge)
+            if node.split == SPLIT_FIRST:
+                return chosen
+    if not chosen:
+        chosen = [e for e in outs if e.default][:1]
+        if not chosen and outs and node.spec.no_match != "end":
+            raise NoMatch(node)
+    return chosen
+
+
+def truth(value: Any) -> bool:
+    return value is True
+
+
+def settle(
+    r: Run,
+    firing: Firing,
+    node: CNode,
+    status: int,
+    body: Any,
+    *,
+    content_type: str | None = None,
+    meta: Any = None,
+    failure: Failure | None = None,
+    port: str | None = None,
+    flags: int = 0,
+    fuse: bool = False,
+) -> None:
+    """End a firing: choose, say, put. `port` None is the node's own way: its port expression, else `done`."""
+    st = r.st
+    if firing.timers is not None or firing.waits is not None:
+        disarm(r, firing)
+    scope = st.scopes[firing.scope]
+    no, comp = firing.no, firing.comp
+    if node.keep:
+        flags |= F.KEEP_RECORD
+    edge = node.plain_out
+    if edge is not None and port is None and comp < 0 and not node.undo:
+        r.say((F.SETTLED, no, status, None, node.no, firing.attempt, firing.at, body, content_type, meta, failure, flags))
+        r.ended.append((firing, status))
+        r.closed(firing, node.group if firing.phase <= 3 else "")
+        leave_by(r, edge, scope, firing.epoch, fuse)
+        return
+    sets: dict[str, Any] | None = None
+    outs: list[CEdge] = []
+    if comp < 0:
+        try:
+            sets, port, outs = ways(r, firing, node, status, body, failure, port)
+        except ExprError as error:
+            raise Broken(firing, expr_failure(error, node)) from error
+    r.say((F.SETTLED, no, status, port, node.no, firing.attempt, firing.at, body, content_type, meta, failure, flags))
+    r.ended.append((firing, status))
+    r.closed(firing, node.group if firing.phase <= 3 else "")
+    if comp >= 0:
+        r.later.append((UNDO_ANSWERED, (comp, status, failure)))
+        return
+    consequences(r, firing, node, status, sets)
+    put_all(r, node, scope, firing.epoch, outs, no, fuse)
+
+
+def ways(
+    r: Run, firing: Firing, node: CNode, status: int, body: Any, failure: Failure | None, port: str | None
+) -> tuple[dict[str, Any] | None, str | None, list[CEdge]]:
+    view = settling(r, firing, node, status, body, failure)
+    sets = None
+    if node.sets and status == DONE:
+        sets = {}
+        for name, expr in node.sets:
+            sets[name] = expr(view)
+        view.update(sets)
+    if port is None and node.port is not None:
+        port = node.port(view)
+    outs = node.ports.get("done" if port is None else port, ())
+    return sets, port, choose(r, node, outs, view) if outs else []
+
+
+def consequences(r: Run, firing: Firing, node: CNode, status: int, sets: dict[str, Any] | None) -> None:
+    """Names, variables, results and the ledger, after a firing has settled."""
+    if node.spec.out and status != FAILURE:
+        r.say((F.NAMED, list(node.spec.out)))
+    if sets:
+        write(r, firing.scope, sets)
+    if node.result is not None and status in (DONE, SKIPPED):
+        r.say((F.RESULT, node.result))
+    if node.undo and status == DONE:
+        add_to_ledger(r, firing, node, _hand(r).body)
+
+
+def write(r: Run, scope_no: int, values: dict[str, Any]) -> None:
+    """Names that a scope around declares as its locals stay there; all others go to the root."""
+    rest = values
+    scope = r.st.scopes[scope_no]
+    while scope.no:
+        mine = {n: v for n, v in rest.items() if n in scope.vars}
+        if mine:
+            r.say((F.LOCALS, scope.no, mine))
+            rest = {n: v for n, v in rest.items() if n not in mine}
+        scope = r.st.scopes[scope.parent]
+    if rest:
+        r.say((F.SETS, rest))
+
+
+def add_to_ledger(r: Run, firing: Firing, node: CNode, output: Any) -> None:
+    lineage, at = [], firing.scope
+    while at >= 0:
+        lineage.append(at)
+        at = r.st.scopes[at].parent
+    r.say((F.LEDGER_ADDED, firing.no, node.no, firing.scope, firing.path, output, lineage))
+
+
+def put_all(r: Run, node: CNode, scope: Scope, epoch: int, outs: list[CEdge], firing_no: int, fuse: bool) -> None:
+    hand = r.st.hand
+    assert hand is not None, "a settled firing has something in hand"
+    if node.port is not None:
+        _decided_against(r, node, scope, epoch, outs)
+    if len(outs) == 1:
+        leave_by(r, outs[0], scope, epoch, fuse)
+    elif outs:
+        came = hand.path or []
+        for branch, edge in enumerate(outs):
+            put(r, edge, scope, epoch, path=[*came, [firing_no, branch]])
+
+
+def _decided_against(r: Run, node: CNode, scope: Scope, epoch: int, outs: list[CEdge]) -> None:
+    """Remember, for diagram joins, which edges a condition has not chosen."""
+    places = [
+        key(e.no, epoch + 1 if e.raises else epoch)
+        for e in node.outs
+        if e.role == "cond" and e not in outs and not e.dst.lone
+    ]
+    if places:
+        r.say((F.DEAD, scope.no, places))
+        for edge in node.outs:
+            if edge.role == "cond" and edge not in outs and not edge.dst.lone:
+                r.ask(edge.dst, scope, epoch + 1 if edge.raises else epoch)
+
+
+def leave_by(r: Run, edge: CEdge, scope: Scope, epoch: int, fuse: bool) -> None:
+    """One way out: if nobody else is to be asked first, the token is born and eaten in one fact."""
+    dst = edge.dst
+    if (
+        fuse
+        and dst.fused
+        and not r.heap
+        and not r.later
+        and not r.st.paused
+        and not r.st.draining
+        and key(edge.no, epoch) not in scope.tokens
+        and (not dst.group or r.room(dst.group))
+        and (dst.max_iter is None or scope.visits.get(key(dst.no, epoch), 0) < dst.max_iter)
+        and not scope.owed
+    ):
+        r.via = (edge, scope, epoch)
+    else:
+        put(r, edge, scope, epoch)
+
+
+def close(
+    r: Run,
+    firing: Firing,
+    status: int,
+    body: Any,
+    *,
+    failure: Failure | None = None,
+    port: str | None = None,
+    content_type: str | None = None,
+    meta: Any = None,
+    flags: int = 0,
+    event: str = "",
+    fuse: bool = False,
+) -> None:
+    """End a firing together with what it holds: its work item, its effect, its children."""
+    node = r.net.nodes[firing.node]
+    item = r.st.items.get(firing.no)
+    if item is not None and item.status not in ("DONE", "CANCELLED", "COMPENSATED"):
+        to = "DONE" if status == DONE else "CANCELLED"
+        r.say((F.WORK_MOVED, firing.no, to, event or ("submit" if status == DONE else "cancel"), None, None, None))
+    if firing.kids:
+        sweep_children(r, firing, "closed")
+    kids = list(firing.kids or ())
+    if firing.phase == EFFECT and status not in (DONE, FAILURE, SKIPPED):
+        stop_effect(r, firing, "interrupted")
+    settle(
+        r, firing, node, status, body, content_type=content_type, meta=meta, failure=failure, port=port, flags=flags, fuse=fuse
+    )
+    if kids and not flags & F.REOPENABLE:
+        r.say((F.SCOPE_FORGOTTEN, _tree(r, kids)))
+
+
+def _tree(r: Run, kids: list[int]) -> list[int]:
+    """These scopes and all below them, innermost first."""
+    below = [s.no for s in r.st.scopes.values() if s.parent in kids]
+    return [*(_tree(r, below) if below else []), *kids]
+
+
+def ask(r: Run, firing: Firing, attempt: int, probe: int = 0) -> None:
+    """Ask the world for an effect. Literal arguments stay in the net; others are resolved now and journaled."""
+    node = r.net.nodes[firing.node]
+    args = None
+    if not node.args_static:
+        view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
+        view["attempt"], view["visit"] = attempt, firing.visit
+        if firing.comp >= 0:
+            view["undone"] = r.st.ledger[firing.comp].output
+        try:
+            args = node.args(view)
+        except ExprError as error:
+            raise Broken(firing, expr_failure(error, node)) from error
+    r.say((F.ASKED, firing.no, attempt, probe, args))
+    r.asks.append(firing.no)

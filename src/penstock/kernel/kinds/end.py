@@ -1,0 +1,28 @@
+"""end: takes every token by itself; may end its scope at once, with an error, or tell the scope around it."""
+
+from __future__ import annotations
+
+from penstock.kernel.failure import Failure
+from penstock.kernel.flow import ESCALATE, settle
+from penstock.kernel.kinds import route
+from penstock.kernel.retry import fail
+from penstock.kernel.run import Run
+from penstock.kernel.state import DONE, Firing
+from penstock.kernel.sweep import sweep
+from penstock.net.compiled import CNode
+
+
+def fire(r: Run, node: CNode, firing: Firing) -> None:
+    how, _, code = node.spec.ends.partition(":")
+    scope = r.st.scopes[firing.scope]
+    body = firing.takes[-1].envelope.body if firing.takes else None
+    if how == "terminate":
+        settle(r, firing, node, DONE, body)
+        sweep(r, scope, "terminated", keep=True)
+    elif how == "error":
+        fail(r, firing, Failure(code, "business", f"the run reached «{node.label}»", node.id, body))
+    elif how == "escalate":
+        settle(r, firing, node, DONE, body)
+        r.later.append((ESCALATE, (firing.scope, code, body)))
+    else:
+        route.fire(r, node, firing)

@@ -1,0 +1,78 @@
+"""scope: opens its children and stays open until they are judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import ExprError
+from penstock.kernel import fact as F
+from penstock.kernel.failure import Failure
+from penstock.kernel.flow import Broken, close, expr_failure, set_timer, truth
+from penstock.kernel.region import open_child, view_of
+from penstock.kernel.retry import fail
+from penstock.kernel.run import Run
+from penstock.kernel.state import CLOSED_DONE, DONE, Firing
+from penstock.net.compiled import CNode
+
+Child = tuple[str, CNode, Any, bool | None]
+
+
+def fire(r: Run, node: CNode, firing: Firing) -> None:
+    body = node.spec.body
+    assert body is not None, "a scope has a body"
+    try:
+        children = _children(r, node, firing)
+    except ExprError as error:
+        raise Broken(firing, expr_failure(error, node)) from error
+    begin(r, node, firing)
+    if children is None:
+        return fail(r, firing, Failure("SCOPE_ITEMS", "validation", "the items of the scope are not an array", node.id))
+    for index, (name, entry, item, required) in enumerate(children):
+        open_child(r, firing, node, name, index, entry, item, required, len(children) > 1)
+    if not children:
+        close(r, firing, DONE, [] if body.collect in ("array", "outputs") else {} if body.collect == "object" else None)
+    return None
+
+
+def begin(r: Run, node: CNode, firing: Firing) -> None:
+    body = node.spec.body
+    assert body is not None
+    if body.timeout_ms is not None:
+        set_timer(r, r.now + body.timeout_ms, "join", firing.no)
+    if node.group:
+        r.leave(node.group)
+    r.say((F.PHASE, firing.no, "scope"))
+
+
+def _children(r: Run, node: CNode, firing: Firing) -> list[Child] | None:
+    body = node.spec.body
+    assert body is not None
+    view = view_of(r, firing, node)
+    if body.mode == "branches":
+        return [(k, e, None, req) for k, e, guard, req in node.branches if guard is None or truth(guard(view))]
+    assert node.entry is not None, "a scope without branches has an entry"
+    if body.mode in ("each", "each_seq"):
+        assert node.items is not None, "each needs items"
+        items = node.items(view)
+        if type(items) not in (list, tuple):
+            return None
+        every = [(str(i), node.entry, item, None) for i, item in enumerate(items)]
+        return every if body.mode == "each" else every[:1]
+    return [("0", node.entry, None, None)]
+
+
+def revive(r: Run, node: CNode, firing: Firing) -> None:
+    """Retry by hand: finished children keep their results, the others are opened again."""
+    body = node.spec.body
+    assert body is not None
+    if body.mode not in ("branches", "each", "one") or not firing.kids:
+        return fire(r, node, firing)
+    begin(r, node, firing)
+    entries = {k: e for k, e, _, _ in node.branches}
+    kids = [r.st.scopes[no] for no in firing.kids]
+    for child in kids:
+        if child.status != CLOSED_DONE:
+            entry = entries.get(child.key, node.entry)
+            assert entry is not None
+            open_child(r, firing, node, child.key, child.index, entry, child.vars.get("item"), child.required, len(kids) > 1)
+    return None

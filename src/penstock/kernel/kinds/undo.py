@@ -1,0 +1,14 @@
+"""undo: compensates what its scope has done so far, then goes on."""
+
+from __future__ import annotations
+
+from penstock.kernel import fact as F
+from penstock.kernel.flow import PLAN_UNDO
+from penstock.kernel.run import Run
+from penstock.kernel.state import Firing
+from penstock.net.compiled import CNode
+
+
+def fire(r: Run, node: CNode, firing: Firing) -> None:
+    r.say((F.PHASE, firing.no, "undo"))
+    r.later.append((PLAN_UNDO, firing.no))

@@ -1,0 +1,82 @@
+"""Moving a running run to another net: what moves where, and what stands in the way (KERNEL.md 7). Pure; shown before done."""
+
+from __future__ import annotations
+
+import msgspec
+
+from penstock.kernel.state import EFFECT, State
+from penstock.net.compiled import EPOCH, MOST, CNode, Compiled
+
+
+class Plan(msgspec.Struct):
+    """Numbers that change, old to new; -1 for what has no image and is not in use."""
+
+    nodes: list[list[int]]
+    edges: list[list[int]]
+    obstacles: list[str]
+
+
+def plan(old: Compiled, new: Compiled, st: State, nodes: dict[str, str], edges: dict[str, str]) -> Plan:
+    """By id, then by the author's table."""
+    obstacles: list[str] = []
+    node_of = {n.no: _number(new.by_id.get(nodes.get(n.id, n.id))) for n in old.nodes}
+    edge_of = {e.no: _number(new.edge_by_id.get(edges.get(e.id, e.id))) for e in old.edges}
+    for scope in st.scopes.values():
+        for place in scope.tokens:
+            edge = old.edges[place & (MOST - 1)]
+            image = edge_of[edge.no]
+            if image < 0:
+                obstacles.append(f"a token rests on edge «{edge.id}», which is gone")
+            elif new.edges[image].dst.depth != edge.dst.depth:
+                obstacles.append(f"a token rests on edge «{edge.id}», which lies in another scope now")
+    for firing in st.firings.values():
+        was = old.nodes[firing.node]
+        image = node_of[was.no]
+        if image < 0:
+            obstacles.append(f"«{was.id}» is at work and is gone")
+        else:
+            obstacles += _firing_obstacles(was, new.nodes[image], nodes, firing.phase == EFFECT)
+            for taken in firing.takes:
+                if edge_of[taken.edge] < 0:
+                    edge_of[taken.edge] = _any_edge(new, image)
+    for entry in st.ledger:
+        image = node_of[entry.node]
+        if entry.status == "open" and (image < 0 or not new.nodes[image].undo):
+            obstacles.append(f"«{old.nodes[entry.node].id}» could no longer be undone")
+    if st.undo is not None:
+        obstacles.append("the run is compensating")
+    return Plan(
+        [[a, b] for a, b in node_of.items() if a != b], [[a, b] for a, b in edge_of.items() if a != b], obstacles
+    )
+
+
+def _firing_obstacles(was: CNode, to: CNode, nodes: dict[str, str], in_flight: bool) -> list[str]:
+    out = []
+    if was.kind != to.kind:
+        out.append(f"«{was.id}» is at work and is of another kind now")
+    if nodes.get(was.scope, was.scope) != to.scope:
+        out.append(f"«{was.id}» is at work and lies in another scope now")
+    if len(to.spec.triggers) < len(was.spec.triggers):
+        out.append(f"a trigger of «{was.id}» is armed and is gone")
+    if in_flight and was.effect is not None and (to.effect is None or to.effect.executor != was.effect.executor):
+        out.append(f"an effect of «{was.id}» is in flight and has another executor now")
+    if was.spec.body is not None and to.spec.body is not None and was.spec.body.mode != to.spec.body.mode:
+        out.append(f"scope «{was.id}» is open and has another mode now")
+    return out
+
+
+def _any_edge(new: Compiled, node: int) -> int:
+    """What a firing took is kept for its inputs; if its edge is gone, any way into the node names it."""
+    ins = new.nodes[node].ins
+    return ins[0].no if ins else 0
+
+
+def _number(thing: object) -> int:
+    return getattr(thing, "no", -1)
+
+
+def inverse(pairs: list[list[int]]) -> list[list[int]]:
+    return [[b, a] for a, b in pairs if b >= 0]
+
+
+__all__ = ["EPOCH", "Plan", "inverse", "plan"]

@@ -1,0 +1,292 @@
+"""Reading facts: numbers become names, and a fact that stands for two is told as two, under one number.
+
+Used by `trace`, by events and by checks; the engine never reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from penstock.kernel import fact as F
+from penstock.kernel.evolve import EVOLVE
+from penstock.kernel.state import SCOPE_STATUS, SETTLED, Firing, State, new_state
+from penstock.net.compiled import EPOCH, MOST, Compiled
+
+NetOf = Callable[[str], Compiled]
+
+
+class Line(msgspec.Struct, omit_defaults=True):
+    """One thing that happened."""
+
+    seq: int
+    fact: str
+    at: int
+    node: str = ""
+    edge: str = ""
+    scope: str = ""
+    epoch: int = -1
+    data: dict[str, Any] = {}
+
+    def text(self) -> str:
+        """One line for people and for golden traces; times are left out."""
+        where = " ".join(p for p in (self.node, self.edge, f"@{self.scope}" if self.scope else "", f"~{self.epoch}" if self.epoch > 0 else "") if p)
+        rest = " ".join(f"{k}={_short(v)}" for k, v in self.data.items() if v is not None and v != [] and v != {})
+        return f"{self.fact:<16} {where} {rest}".rstrip()
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(value, order="deterministic").decode()
+
+
+class Reader:
+    """Folds a run's journal turn by turn and tells what happened."""
+
+    def __init__(self, net_of: NetOf) -> None:
+        self.net_of = net_of
+        self.st: State = new_state()
+        self.net: Compiled | None = None
+        self.paths: dict[int, str] = {0: ""}
+
+    def turn(self, at: int, facts: Iterable[Any]) -> list[Line]:
+        out: list[Line] = []
+        st = self.st
+        st.at = at
+        for f in facts:
+            seq = st.n + 1
+            if f[0] == F.STARTED:
+                self.net = self.net_of(f[3])
+            before = len(out)
+            out += self._lines(seq, at, f)
+            if f[0] == F.MIGRATED:
+                self.net = self.net_of(f[1])
+            EVOLVE[f[0]](st, f)
+            st.n += 1
+            if f[0] == F.PASSED:
+                self._after_passed(out, before, f)
+        st.hand = None
+        return out
+
+    # -- names ---------------------------------------------------------------------------------------------------------
+
+    def _node(self, no: int) -> str:
+        assert self.net is not None
+        return self.net.nodes[no].id
+
+    def _edge(self, no: int) -> str:
+        assert self.net is not None
+        return self.net.edges[no].id
+
+    def firing_id(self, firing: Firing) -> str:
+        stem = f"{self._node(firing.node)}@{self.paths.get(firing.scope, '')}~{firing.epoch}#{firing.visit}"
+        return f"{stem}!{firing.comp}" if firing.comp >= 0 else stem
+
+    def _takes(self, scope: int, epoch: int, edges: list[int]) -> list[list[Any]]:
+        """Which tokens a firing is about to take: edge and number, oldest first."""
+        seen: dict[int, int] = {}
+        out = []
+        tokens = self.st.scopes[scope].tokens
+        for edge in edges:
+            n = seen.get(edge, 0)
+            seen[edge] = n + 1
+            out.append([self._edge(edge), tokens[edge + (epoch << EPOCH)][n].seq])
+        return out
+
+    # -- one fact ------------------------------------------------------------------------------------------------------
+
+    def _lines(self, seq: int, at: int, f: Any) -> list[Line]:
+        tell = _TELL.get(f[0])
+        if tell is not None:
+            return tell(self, seq, at, f)
+        name, fields = F.FIELDS[f[0]]
+        data = dict(zip(fields, f[1:], strict=False))
+        node = ""
+        number = data.pop("firing", None)
+        if number:
+            firing = self.st.firings.get(number)
+            if firing is not None:
+                node = self._node(firing.node)
+                data["firing"] = self.firing_id(firing)
+            else:
+                data["firing"] = number
+        if isinstance(data.get("node"), int):
+            node = self._node(data.pop("node"))
+        elif isinstance(data.get("node"), str):
+            node = data.pop("node")
+        if "failure" in data:
+            data["failure"] = failure_dict(data["failure"])
+        return [Line(seq, name, at, node=node, data=data)]
+
+    def _put(self, seq: int, at: int, f: Any) -> list[Line]:
+        _, edge, scope, epoch, number, envelope, path, _passed = f
+        data: dict[str, Any] = {"token": number}
+        if path:
+            data["path"] = path
+        if envelope is not None:
+            data["body"] = envelope[0] if isinstance(envelope, list) else envelope.body
+        elif self.st.hand is not None:
+            data["body"] = self.st.hand.envelope.body
+            if self.st.hand.envelope.meta and self.st.hand.envelope.meta.get("maxiter"):
+                data["maxiter"] = True
+        return [Line(seq, "put", at, edge=self._edge(edge), scope=self.paths.get(scope, ""), epoch=epoch, data=data)]
+
+    def _fired(self, seq: int, at: int, f: Any) -> list[Line]:
+        _, _no, node, scope, epoch, visit, edges, owed, flags, comp, _path = f
+        data: dict[str, Any] = {"visit": visit, "takes": self._takes(scope, epoch, edges)}
+        if owed:
+            data["owed"] = [self._edge(e) for e in owed]
+        if flags & F.RELAXED:
+            data["relaxed"] = True
+        if comp >= 0:
+            data["undoes"] = comp
+        return [Line(seq, "fired", at, node=self._node(node), scope=self.paths.get(scope, ""), epoch=epoch, data=data)]
+
+    def _fired_via(self, seq: int, at: int, f: Any) -> list[Line]:
+        _, _no, node, scope, epoch, visit, edge, number, _flags = f
+        path = self.paths.get(scope, "")
+        return [
+            Line(seq, "put", at, edge=self._edge(edge), scope=path, epoch=epoch, data={"token": number, "body": self._in_hand()}),
+            Line(seq, "fired", at, node=self._node(node), scope=path, epoch=epoch,
+                 data={"visit": visit, "takes": [[self._edge(edge), number]]}),
+        ]  # fmt: skip
+
+    def _in_hand(self) -> Any:
+        return self.st.hand.envelope.body if self.st.hand is not None else None
+
+    def _passed(self, seq: int, at: int, f: Any) -> list[Line]:
+        _, _no, node, scope, epoch, visit, edges, via, number, _body, port, flags = f
+        path = self.paths.get(scope, "")
+        out = []
+        takes = self._takes(scope, epoch, edges)
+        if via >= 0:
+            takes = [[self._edge(via), number]]
+            out.append(Line(seq, "put", at, edge=self._edge(via), scope=path, epoch=epoch, data={"token": number, "body": self._in_hand()}))
+        data: dict[str, Any] = {"visit": visit, "takes": takes}
+        if flags & F.RELAXED:
+            data["relaxed"] = True
+        out.append(Line(seq, "fired", at, node=self._node(node), scope=path, epoch=epoch, data=data))
+        ended: dict[str, Any] = {"status": "done", "visit": visit, "attempt": 1, "started": at}
+        if port is not None:
+            ended["port"] = port
+        out.append(Line(seq, "settled", at, node=self._node(node), scope=path, epoch=epoch, data=ended))
+        return out
+
+    def _after_passed(self, out: list[Line], before: int, f: Any) -> None:
+        """What a control node handed on is known only after the fact."""
+        for line in out[before:]:
+            if line.fact == "settled":
+                line.data["output"] = self._in_hand()
+
+    def _settled(self, seq: int, at: int, f: Any) -> list[Line]:
+        _, no, status, port, node, attempt, started, body, content_type, meta, failure, _flags = f
+        firing = self.st.firings[no]
+        data: dict[str, Any] = {"status": SETTLED[status], "visit": firing.visit, "attempt": attempt, "started": started}
+        if port is not None:
+            data["port"] = port
+        if body is not None:
+            data["output"] = body
+        if content_type is not None:
+            data["content_type"] = content_type
+        if meta:
+            data["meta"] = meta
+        if failure is not None:
+            data["failure"] = failure_dict(failure)
+        if firing.comp >= 0:
+            data["undoes"] = firing.comp
+        path = self.paths.get(firing.scope, "")
+        return [Line(seq, "settled", at, node=self._node(node), scope=path, epoch=firing.epoch, data=data)]
+
+    def _asked(self, seq: int, at: int, f: Any) -> list[Line]:
+        _, no, attempt, probe, args = f
+        firing = self.st.firings[no]
+        data: dict[str, Any] = {"attempt": attempt, "key": f"{self.st.tenant}/{self.st.run}/{self.firing_id(firing)}"}
+        if probe:
+            data["probe"] = probe
+        if args is not None:
+            data["args"] = args
+        return [Line(seq, "effect.asked", at, node=self._node(firing.node), epoch=firing.epoch, data=data)]
+
+    def _absorbed(self, seq: int, at: int, f: Any) -> list[Line]:
+        _, scope, edge, epoch, seqs, why, _key, _visit = f
+        return [
+            Line(seq, "absorbed", at, edge=self._edge(edge), scope=self.paths.get(scope, ""), epoch=epoch, data={"token": number, "why": why})
+            for number in seqs
+        ]
+
+    def _dead(self, seq: int, at: int, f: Any) -> list[Line]:
+        out = []
+        for place in f[2]:
+            gone = place < 0
+            number = -place - 1 if gone else place
+            name = "undead" if gone else "dead"
+            out.append(Line(seq, name, at, edge=self._edge(number & (MOST - 1)), epoch=number >> EPOCH))
+        return out
+
+    def _swept(self, seq: int, at: int, f: Any) -> list[Line]:
+        _, scope, why, firings, tokens, scopes, status, effects, _timers = f
+        data: dict[str, Any] = {"why": why}
+        if firings:
+            data["firings"] = [self.firing_id(self.st.firings[n]) for n in firings]
+        if tokens:
+            data["tokens"] = [[self._edge(e), epoch, n] for e, _s, epoch, seqs in tokens for n in seqs]
+        if effects:
+            data["effects"] = [self.firing_id(self.st.firings[n]) for n in effects]
+        if scopes:
+            data["scopes"] = [self.paths.get(n, str(n)) for n in scopes]
+            data["status"] = SCOPE_STATUS[status]
+        return [Line(seq, "swept", at, scope=self.paths.get(scope, ""), data=data)]
+
+    def _scope_opened(self, seq: int, at: int, f: Any) -> list[Line]:
+        _, no, _parent, firing, key, index, vars_, required = f
+        self.paths[no] = f"{self.firing_id(self.st.firings[firing])}/{key}"
+        data = {"index": index, "item": vars_.get("item"), "required": required}
+        return [Line(seq, "scope.opened", at, scope=self.paths[no], data=data)]
+
+    def _scope_closed(self, seq: int, at: int, f: Any) -> list[Line]:
+        _, no, status, failure = f
+        data = {"status": SCOPE_STATUS[status], "failure": failure_dict(failure)}
+        return [Line(seq, "scope.closed", at, scope=self.paths.get(no, ""), data=data)]
+
+    def _scope_forgotten(self, seq: int, at: int, f: Any) -> list[Line]:
+        return [Line(seq, "scope.forgotten", at, data={"scopes": [self.paths.get(n, str(n)) for n in f[1]]})]
+
+    def _rearmed(self, seq: int, at: int, f: Any) -> list[Line]:
+        _, scope, key, visit, edges = f
+        data = {"visit": visit, "edges": [self._edge(e) for e in edges]}
+        return [Line(seq, "rearmed", at, node=self._node(key & (MOST - 1)), scope=self.paths.get(scope, ""), epoch=key >> EPOCH, data=data)]
+
+    def _forwarded(self, seq: int, at: int, f: Any) -> list[Line]:
+        _, scope, key, node = f
+        return [Line(seq, "forwarded", at, node=self._node(node), scope=self.paths.get(scope, ""), epoch=key >> EPOCH)]
+
+    def _revived(self, seq: int, at: int, f: Any) -> list[Line]:
+        was = self.st.reopen
+        assert was is not None
+        name = f"{self._node(was.node)}@{self.paths.get(was.scope, '')}~{was.epoch}#{was.visit}"
+        return [Line(seq, "revived", at, node=self._node(was.node), epoch=was.epoch, data={"firing": name})]
+
+    def _migrated(self, seq: int, at: int, f: Any) -> list[Line]:
+        _, net, was, _nodes, _edges = f
+        return [Line(seq, "migrated", at, data={"net": net, "was": was})]
+
+
+def failure_dict(failure: Any) -> dict[str, Any] | None:
+    if failure is None:
+        return None
+    raw = list(failure) if isinstance(failure, list | tuple) else [failure.code, failure.category, failure.message, failure.node, failure.detail]
+    names = ("code", "category", "message", "node", "detail")
+    return {k: v for k, v in zip(names, raw, strict=False) if v not in (None, "")}
+
+
+_TELL: dict[int, Callable[[Reader, int, int, Any], list[Line]]] = {
+    F.PUT: Reader._put, F.FIRED: Reader._fired, F.FIRED_VIA: Reader._fired_via, F.PASSED: Reader._passed,
+    F.SETTLED: Reader._settled, F.ASKED: Reader._asked, F.ABSORBED: Reader._absorbed, F.DEAD: Reader._dead,
+    F.SWEPT: Reader._swept, F.SCOPE_OPENED: Reader._scope_opened, F.SCOPE_CLOSED: Reader._scope_closed,
+    F.SCOPE_FORGOTTEN: Reader._scope_forgotten, F.REARMED: Reader._rearmed, F.FORWARDED: Reader._forwarded,
+    F.REVIVED: Reader._revived, F.MIGRATED: Reader._migrated,
+}  # fmt: skip
+

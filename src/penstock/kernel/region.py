@@ -1,0 +1,169 @@
+"""Scopes: opening children, judging the parent after a child has ended, collecting what they made (KERNEL.md 5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import ExprError
+from penstock.kernel import fact as F
+from penstock.kernel.failure import Failure
+from penstock.kernel.flow import FIRE_ENTRY, ROOT_FAILED, Broken, close, expr_failure, truth
+from penstock.kernel.retry import fail
+from penstock.kernel.run import Run
+from penstock.kernel.state import CLOSED_DONE, CLOSED_FAILED, DONE, FAILURE, SCOPE_STATUS, Firing, Scope
+from penstock.kernel.sweep import sweep_children
+from penstock.kernel.view import View, failure_view
+from penstock.net.compiled import CNode
+
+_WORD = {"done": "succeeded", "open": "cancelled"}
+
+
+def view_of(r: Run, firing: Firing, node: CNode) -> View:
+    return View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
+
+
+def open_child(
+    r: Run, firing: Firing, node: CNode, name: str, index: int, entry: CNode, item: Any, required: bool | None, parallel: bool
+) -> None:
+    body = node.spec.body
+    assert body is not None, "only scopes have children"
+    no = _again(r, firing, name)
+    must = required if required is not None else body.need == 0
+    locals_ = {**dict.fromkeys(body.locals), "item": item, "index": index}
+    r.say((F.SCOPE_OPENED, no, firing.scope, firing.no, name, index, locals_, must))
+    r.idle.add(no)
+    path = [*(firing.path or []), [firing.no, index]] if parallel else firing.path
+    r.later.append((FIRE_ENTRY, (entry, no, path)))
+
+
+def _again(r: Run, firing: Firing, name: str) -> int:
+    """A child that is opened again after a retry keeps its number, hence the keys of what it asks for."""
+    for no in firing.kids or ():
+        if r.st.scopes[no].key == name:
+            return no
+    return r.st.next_scope
+
+
+def judge(r: Run, scope: Scope) -> None:
+    """A child has ended: is its parent done, failed, or still waiting?"""
+    firing = r.st.firings.get(scope.firing)
+    if firing is None:
+        return
+    node = r.net.nodes[firing.node]
+    body = node.spec.body
+    assert body is not None and firing.tally is not None, "a parent of children is a scope"
+    try:
+        if body.mode == "one":
+            if scope.status == CLOSED_DONE:
+                close(r, firing, DONE, scope.last)
+            else:
+                fail(r, firing, _failure(scope))
+        elif body.mode in ("loop", "each_seq"):
+            _judge_sequence(r, firing, node, scope)
+        else:
+            _judge_parallel(r, firing, node, scope)
+    except ExprError as error:
+        raise Broken(firing, expr_failure(error, node)) from error
+
+
+def _failure(scope: Scope) -> Failure:
+    return scope.failure or Failure("BRANCH_FAILED", "permanent", f"branch «{scope.key}» was ended")
+
+
+def _counts(r: Run, firing: Firing, node: CNode, scope: Scope) -> View:
+    assert firing.tally is not None
+    view = view_of(r, firing, node)
+    done, failed, opened = firing.tally[:3]
+    view.update(done=done, failed=failed, open=opened, total=len(firing.kids or ()), last=scope.last, round=scope.index)
+    return view
+
+
+def _judge_sequence(r: Run, firing: Firing, node: CNode, scope: Scope) -> None:
+    body = node.spec.body
+    assert body is not None and node.entry is not None
+    if scope.status == CLOSED_FAILED:
+        return verdict(r, firing, node, _failure(scope))
+    view = _counts(r, firing, node, scope)
+    following = scope.index + 1
+    item, more = None, False
+    if body.mode == "each_seq":
+        assert node.items is not None
+        items = node.items(view_of(r, firing, node))
+        stop = node.until is not None and truth(node.until(view))
+        more = not stop and following < len(items)
+        item = items[following] if more else None
+    else:
+        more = node.again is not None and truth(node.again(view))
+    if not more:
+        return close(r, firing, DONE, collect(r, firing, node))
+    if body.collect == "last":
+        r.say((F.SCOPE_FORGOTTEN, [scope.no]))
+    open_child(r, firing, node, str(following), following, node.entry, item, None, False)
+
+
+def _judge_parallel(r: Run, firing: Firing, node: CNode, scope: Scope) -> None:
+    body = node.spec.body
+    assert body is not None and firing.tally is not None
+    done, failed, opened, owed, lost = firing.tally
+    if node.until is not None and truth(node.until(_counts(r, firing, node, scope))):
+        return close(r, firing, DONE, collect(r, firing, node))
+    if body.need == 0:
+        if opened:
+            return None
+        if lost:
+            return verdict(r, firing, node, _first_failure(r, firing, required=True))
+        return close(r, firing, DONE, collect(r, firing, node))
+    if lost or done + opened < body.need:
+        return verdict(r, firing, node, _first_failure(r, firing, required=False))
+    if done >= body.need and not owed:
+        return close(r, firing, DONE, collect(r, firing, node))
+    return None
+
+
+def _first_failure(r: Run, firing: Firing, required: bool) -> Failure:
+    for no in firing.kids or ():
+        child = r.st.scopes[no]
+        if child.status == CLOSED_FAILED and (child.required or not required):
+            return _failure(child)
+    return Failure("BRANCH_FAILED", "permanent", "not enough branches can still succeed")
+
+
+def verdict(r: Run, firing: Firing, node: CNode, failure: Failure) -> None:
+    """The scope has failed or timed out: what its author wants then."""
+    body = node.spec.body
+    assert body is not None
+    if body.on_fail == "continue":
+        close(r, firing, DONE, collect(r, firing, node), failure=failure)
+    elif body.on_fail == "compensate":
+        close(r, firing, FAILURE, None, failure=failure, port="-")
+        r.later.append((ROOT_FAILED, (failure,)))
+    else:
+        sweep_children(r, firing, "timeout" if failure.code == "JOIN_TIMEOUT" else "sibling_failed")
+        fail(r, firing, failure)
+
+
+def collect(r: Run, firing: Firing, node: CNode) -> Any:
+    body = node.spec.body
+    assert body is not None
+    kids = sorted((r.st.scopes[no] for no in firing.kids or ()), key=lambda s: s.index)
+    how = body.collect
+    if how == "last":
+        return kids[-1].last if kids else None
+    if how == "first":
+        return next((k.last for k in kids if k.status == CLOSED_DONE), None)
+    if how == "outputs":
+        return [k.last if k.status == CLOSED_DONE else None for k in kids]
+    records = [_record(k) for k in kids]
+    return records if how == "array" else {record["branch_id"]: record for record in records}
+
+
+def _record(scope: Scope) -> dict[str, Any]:
+    word = SCOPE_STATUS[scope.status]
+    return {
+        "branch_id": scope.key,
+        "status": _WORD.get(word, word),
+        "output": scope.last if scope.status == CLOSED_DONE else None,
+        "error": None if scope.failure is None else failure_view(scope.failure),
+    }
+
+

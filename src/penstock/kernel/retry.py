@@ -1,0 +1,101 @@
+"""The failure path: retry, then the table of the node, then its failed port, then the scope, then the run (KERNEL.md 6)."""
+
+from __future__ import annotations
+
+import hashlib
+
+from penstock.kernel import fact as F
+from penstock.kernel.failure import Failure
+from penstock.kernel.flow import JUDGE, ROOT_FAILED, close, set_timer
+from penstock.kernel.run import Run
+from penstock.kernel.state import CLOSED_FAILED, EFFECT, FAILURE, OPEN, RUN, SKIPPED, Firing, Scope
+from penstock.kernel.sweep import sweep
+from penstock.kernel.view import failure_view
+from penstock.net.compiled import CALL, TASK, WORK, CNode
+from penstock.net.model import Retry
+
+
+def fail(r: Run, firing: Firing, failure: Failure, *, again: bool = True) -> None:
+    """A firing has failed. `again` False: it may not be tried again (a trigger has ended it)."""
+    node = r.net.nodes[firing.node]
+    if again and _may_retry(firing, node, failure):
+        _retry_later(r, firing, failure, node.spec.retry)
+        return
+    if firing.comp >= 0:
+        close(r, firing, FAILURE, None, failure=failure)
+        return
+    if _by_table(r, firing, node, failure):
+        return
+    if "failed" in node.ports:
+        close(r, firing, FAILURE, None, failure=failure, port="failed")
+        return
+    scope = r.st.scopes[firing.scope]
+    named = failure if failure.node else Failure(failure.code, failure.category, failure.message, node.id, failure.detail)
+    flags = F.REOPENABLE if firing.scope == 0 else 0
+    close(r, firing, FAILURE, None, failure=named, port="-", flags=flags)
+    scope_failed(r, scope, named)
+
+
+def _may_retry(firing: Firing, node: CNode, failure: Failure) -> bool:
+    policy = node.spec.retry
+    return (
+        policy.max > 0
+        and firing.phase in (RUN, EFFECT)
+        and node.kind in (TASK, CALL, WORK)
+        and firing.attempt - firing.base <= policy.max
+        and failure.category in policy.on
+    )
+
+
+def _retry_later(r: Run, firing: Firing, failure: Failure, policy: Retry) -> None:
+    delay = delay_ms(policy, firing.attempt - firing.base, f"{r.st.seed}/{firing.no}/{firing.attempt}")
+    r.say((F.ATTEMPT_FAILED, firing.no, firing.attempt, failure, r.now + delay))
+    set_timer(r, r.now + delay, "retry", firing.no, firing.attempt + 1)
+
+
+def delay_ms(policy: Retry, attempt: int, salt: str) -> int:
+    """Back-off before the next attempt; jitter is drawn from the run's seed, so a replay waits the same time."""
+    if policy.kind == "linear":
+        delay = policy.base_ms * attempt
+    elif policy.kind == "exponential":
+        delay = int(policy.base_ms * min(policy.multiplier ** min(attempt - 1, 64), 1e12))
+    else:
+        delay = policy.base_ms
+    delay = min(delay, policy.cap_ms)
+    if policy.jitter:
+        drawn = int.from_bytes(hashlib.sha256(salt.encode()).digest()[:4], "big")
+        delay = delay * (500 + drawn % 501) // 1000
+    return delay
+
+
+def _by_table(r: Run, firing: Firing, node: CNode, failure: Failure) -> bool:
+    """The first row of `on_error` that matches."""
+    for row in node.spec.on_error:
+        if row.match not in ("*", failure.code, failure.category):
+            continue
+        action = row.action
+        if action == "skip":
+            close(r, firing, SKIPPED, None, failure=failure)
+        elif action == "continue":
+            before = firing.takes[-1].envelope.body if firing.takes else None
+            close(r, firing, FAILURE, before, failure=failure)
+        elif action == "error_env":
+            close(r, firing, FAILURE, {"error": failure_view(failure)}, failure=failure, content_type="error")
+        elif action.startswith("port:"):
+            close(r, firing, FAILURE, None, failure=failure, port=action[5:])
+        else:
+            return False
+        return True
+    return False
+
+
+def scope_failed(r: Run, scope: Scope, failure: Failure) -> None:
+    if scope.no == 0:
+        r.later.append((ROOT_FAILED, failure))
+        return
+    if scope.status != OPEN:
+        return
+    sweep(r, scope, "failed", keep=True)
+    r.say((F.SCOPE_CLOSED, scope.no, CLOSED_FAILED, failure))
+    r.idle.discard(scope.no)
+    r.later.append((JUDGE, scope.no))

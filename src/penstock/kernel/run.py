@@ -1,0 +1,216 @@
+"""One run in memory: its net, its state, and what is worked out from both so that a turn asks nothing twice.
+
+The state is the truth and is folded from facts. Everything else here can be thrown away and worked out again (`Run.load`);
+a law holds both equal. Functions of the kernel take the run first; `say` is the only way a fact comes into being.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+from penstock.kernel.evolve import EVOLVE
+from penstock.kernel.fact import Fact
+from penstock.kernel.state import OPEN, Firing, Scope, State, key, new_state
+from penstock.net.compiled import EPOCH, MOST, CNode, Compiled
+
+#: priority of the node, best priority of its marked edges, node, scope, epoch
+Candidate = tuple[int, int, int, int, int]
+
+
+class Run:
+    __slots__ = (
+        "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "later", "limits", "marks", "net", "now",
+        "owing", "queued", "st", "strict", "stops", "ttl", "unsure", "via", "watch",
+    )  # fmt: skip
+
+    def __init__(self, net: Compiled, st: State) -> None:
+        self.net, self.st, self.now = net, st, st.at
+        # per turn
+        self.facts: list[Fact] = []
+        self.asks: list[int] = []  # firings whose effect was asked
+        self.ended: list[tuple[Firing, int]] = []  # firings that settled, and how
+        self.stops: list[int] = []  # firings whose effect was dropped
+        self.later: list[tuple[int, Any]] = []  # what must happen before the next candidate is looked at
+        self.via: tuple[Any, Scope, int] | None = None  # a token to be born and eaten in one fact
+        self.strict = False  # a person waits: no branch means refused
+        # worked out
+        self.heap: list[Candidate] = []  # nodes to be asked whether they are ready
+        self.queued: set[Candidate] = set()
+        self.marks: dict[tuple[int, int, int], int] = {}  # scope, node, epoch → bitset of marked in-edges
+        self.by_scope: dict[int, dict[int, Firing]] = {}
+        self.groups: dict[str, int] = {}  # firings in flight per group
+        self.held: dict[str, list[Candidate]] = {}  # candidates that wait for room in their group
+        self.full: dict[tuple[int, int], list[Candidate]] = {}  # scope, place at capacity → candidates that wait for room
+        self.watch: dict[Any, list[Candidate]] = {}  # blocker → joins that wait until it has moved
+        self.owing: dict[Any, list[tuple[int, int, int, int]]] = {}  # blocker → debts it may still pay
+        self.unsure: list[tuple[int, int, int, int]] = []  # scope, node key, visit, edge: debts to be looked at again
+        self.idle: set[int] = set()  # open scopes without a firing
+        self.due: list[tuple[int, int]] = []  # timers, lazily cleaned
+        self.ttl: dict[tuple[int, int, int], int] = {}  # scope, place, seq → timer
+        self.limits = {**net.limits, **st.options.get("limits", {})} if st.options else net.limits
+
+    @classmethod
+    def fresh(cls, net: Compiled) -> Run:
+        return cls(net, new_state())
+
+    @classmethod
+    def load(cls, net: Compiled, st: State) -> Run:
+        run = cls(net, st)
+        edges, nodes = net.edges, net.nodes
+        for no, timer in st.timers.items():
+            heappush(run.due, (timer.due, no))
+            if timer.why == "token":
+                scope, edge, epoch, seq = timer.data
+                run.ttl[scope, key(edge, epoch), seq] = no
+        for scope in st.scopes.values():
+            if scope.status == OPEN and scope.no and not scope.busy:
+                run.idle.add(scope.no)
+            for place in scope.tokens:
+                edge = edges[place & (MOST - 1)]
+                run.mark(edge, scope, place >> EPOCH)
+            for at_key, visits in scope.owed.items():
+                run.unsure += [(scope.no, at_key, visit, edge) for visit, owed in visits.items() for edge in owed]
+        for firing in st.firings.values():
+            run.by_scope.setdefault(firing.scope, {})[firing.no] = firing
+            group = nodes[firing.node].group
+            if group and _counts(firing):
+                run.groups[group] = run.groups.get(group, 0) + 1
+        return run
+
+    def say(self, fact: Fact) -> None:
+        self.facts.append(fact)
+        st = self.st
+        EVOLVE[fact[0]](st, fact)
+        st.n += 1
+
+    # -- marks and candidates ------------------------------------------------------------------------------------------
+
+    def mark(self, edge: Any, scope: Scope, epoch: int) -> None:
+        node: CNode = edge.dst
+        if not node.lone:
+            at = (scope.no, node.no, epoch)
+            self.marks[at] = self.marks.get(at, 0) | edge.bit
+        self.ask(node, scope, epoch)
+
+    def unmark(self, edge: Any, scope: Scope, epoch: int) -> None:
+        """The last token has left this place."""
+        node: CNode = edge.dst
+        if not node.lone:
+            at = (scope.no, node.no, epoch)
+            left = self.marks.get(at, 0) & ~edge.bit
+            if left:
+                self.marks[at] = left
+            else:
+                self.marks.pop(at, None)
+        if self.watch or self.owing:
+            self.moved((scope.no, edge.no))
+
+    def moved(self, blocker: Any) -> None:
+        for candidate in self.watch.pop(blocker, ()):
+            self.queue(candidate)
+        if self.owing:
+            self.unsure += self.owing.pop(blocker, ())
+
+    def queue(self, candidate: Candidate) -> None:
+        if candidate not in self.queued:
+            self.queued.add(candidate)
+            heappush(self.heap, candidate)
+
+    def ask(self, node: CNode, scope: Scope, epoch: int) -> None:
+        self.queue((node.priority, self.edge_priority(node, scope, epoch), node.no, scope.no, epoch))
+
+    def edge_priority(self, node: CNode, scope: Scope, epoch: int) -> int:
+        best = 1000
+        for edge in node.ins:
+            if edge.priority < best and key(edge.no, epoch) in scope.tokens:
+                best = edge.priority
+        return best
+
+    def next(self) -> Candidate | None:
+        if not self.heap:
+            return None
+        candidate = heappop(self.heap)
+        self.queued.discard(candidate)
+        return candidate
+
+    def ask_everything(self) -> None:
+        """After a pause: whoever has a token is asked again."""
+        edges = self.net.edges
+        for scope in self.st.scopes.values():
+            for place in scope.tokens:
+                self.ask(edges[place & (MOST - 1)].dst, scope, place >> EPOCH)
+
+    # -- firings -------------------------------------------------------------------------------------------------------
+
+    def opened(self, firing: Firing, group: str) -> None:
+        mine = self.by_scope.get(firing.scope)
+        if mine is None:
+            self.by_scope[firing.scope] = {firing.no: firing}
+        else:
+            mine[firing.no] = firing
+        if group:
+            self.groups[group] = self.groups.get(group, 0) + 1
+        if firing.scope:
+            self.idle.discard(firing.scope)
+
+    def closed(self, firing: Firing, group: str) -> None:
+        mine = self.by_scope[firing.scope]
+        del mine[firing.no]
+        if not mine:
+            del self.by_scope[firing.scope]
+            if firing.scope:
+                self.idle.add(firing.scope)
+        if group:
+            self.leave(group)
+        if self.watch or self.owing:
+            self.moved(firing.no)
+
+    def leave(self, group: str) -> None:
+        self.groups[group] -= 1
+        self.admit(group)
+
+    def admit(self, group: str) -> None:
+        """There is room in the group: the first that waits for it is asked again."""
+        waiting = self.held.get(group)
+        if waiting:
+            self.queue(heappop(waiting))
+            if not waiting:
+                del self.held[group]
+
+    def room(self, group: str) -> bool:
+        limit = self.limits.get(group)
+        return limit is None or self.groups.get(group, 0) < limit
+
+    # -- timers --------------------------------------------------------------------------------------------------------
+
+    def wake_at(self) -> int | None:
+        """When the next timer is due."""
+        due, timers = self.due, self.st.timers
+        while due:
+            when, no = due[0]
+            timer = timers.get(no)
+            if timer is not None and timer.due == when:
+                return when
+            heappop(due)
+        return None
+
+    # -- ids as shown and sent -----------------------------------------------------------------------------------------
+
+    def scope_id(self, no: int) -> str:
+        if not no:
+            return ""
+        scope = self.st.scopes[no]
+        owner = self.st.firings.get(scope.firing)
+        return f"{self.firing_id(owner) if owner is not None else scope.firing}/{scope.key}"
+
+    def firing_id(self, firing: Firing) -> str:
+        stem = f"{self.net.nodes[firing.node].id}@{self.scope_id(firing.scope)}~{firing.epoch}#{firing.visit}"
+        return f"{stem}!{firing.comp}" if firing.comp >= 0 else stem
+
+    def effect_key(self, firing: Firing) -> str:
+        return f"{self.st.tenant}/{self.st.run}/{self.firing_id(firing)}"
+
+
+def _counts(firing: Firing) -> bool:
+    return firing.phase <= 3

@@ -1,0 +1,172 @@
+"""Compensation: what was done is undone in reverse order of completion, one step after another (KERNEL.md 6).
+
+The order is decided once, at the trigger. A crash anywhere goes on at the step the state names.
+"""
+
+from __future__ import annotations
+
+from penstock.errors import ExprError
+from penstock.kernel import fact as F
+from penstock.kernel.failure import Failure
+from penstock.kernel.flow import UNDO_NEXT, close
+from penstock.kernel.retry import fail
+from penstock.kernel.run import Run
+from penstock.kernel.state import DONE, SKIPPED, Entry
+from penstock.kernel.sweep import sweep
+from penstock.kernel.view import View, failure_view
+from penstock.net.compiled import CNode
+
+
+def plan(
+    r: Run,
+    why: str,
+    then: str,
+    *,
+    firing: int = 0,
+    scope: int | None = None,
+    failure: Failure | None = None,
+    only: tuple[str, ...] = (),
+) -> bool:
+    """Decide what is to be undone. False: there is nothing."""
+    steps = [
+        n
+        for n in range(len(r.st.ledger) - 1, -1, -1)
+        if _applies(r, r.st.ledger[n], why, scope, failure, only)
+    ]
+    if not steps:
+        return False
+    r.say((F.UNDO_PLANNED, steps, why, then, firing, failure))
+    if then != "firing":
+        r.say((F.MOVED, "COMPENSATING", "compensate" if why == "manual" else "compensation_triggered", failure))
+    r.later.append((UNDO_NEXT, None))
+    return True
+
+
+def _applies(r: Run, entry: Entry, why: str, scope: int | None, failure: Failure | None, only: tuple[str, ...]) -> bool:
+    node = r.net.nodes[entry.node]
+    if entry.status not in ("open", "FAILED") or why not in node.spec.undo_on:
+        return False
+    if only and node.id not in only:
+        return False
+    if scope is not None and scope not in entry.lineage:
+        return False
+    if node.undo_if is None:
+        return True
+    view = View(r, r.st.scopes[0], 0, node)
+    view["failure"] = None if failure is None else failure_view(failure)
+    view["undone"] = entry.output
+    try:
+        return node.undo_if(view) is True
+    except ExprError:
+        return False
+
+
+def next_step(r: Run) -> tuple[CNode, int] | None:
+    """The undo node that comes next and the ledger entry it undoes; None when the plan has ended."""
+    undo = r.st.undo
+    while undo is not None and undo.at < len(undo.steps):
+        number = undo.steps[undo.at]
+        entry = r.st.ledger[number]
+        node = r.net.nodes[entry.node]
+        if undo.part == 0 and r.net.undo_policy == "group" and _before_failed_group(r, number):
+            r.say((F.UNDO_AT, undo.at + 1, 0))
+            continue
+        if not node.undo:
+            r.say((F.UNDO_STEP, number, "SKIPPED"))
+            r.say((F.UNDO_AT, undo.at + 1, 0))
+            continue
+        if undo.part == 0:
+            r.say((F.UNDO_STEP, number, "RUNNING"))
+        return node.undo[undo.part], number
+    if undo is not None:
+        _end(r)
+    return None
+
+
+def _before_failed_group(r: Run, number: int) -> bool:
+    """Policy group: what lies before a fork stays open when a step inside that fork's branches has failed."""
+    undo = r.st.undo
+    assert undo is not None
+    mine = {fork for fork, _ in r.st.ledger[number].path or ()}
+    for other in undo.steps:
+        entry = r.st.ledger[other]
+        if other > number and entry.status == "FAILED" and entry.path and not any(fork in mine for fork, _ in entry.path):
+            return True
+    return False
+
+
+def answered(r: Run, number: int, status: int, failure: Failure | None) -> bool:
+    """An undo node has settled. False: the plan has ended here."""
+    undo = r.st.undo
+    assert undo is not None, "an undo firing belongs to a plan"
+    entry = r.st.ledger[number]
+    node = r.net.nodes[entry.node]
+    if status in (DONE, SKIPPED):
+        if undo.part + 1 < len(node.undo):
+            r.say((F.UNDO_AT, undo.at, undo.part + 1))
+        else:
+            r.say((F.UNDO_STEP, number, "EXECUTED"))
+            r.say((F.UNDO_AT, undo.at + 1, 0))
+            if node.spec.work is not None:
+                r.say((F.WORK_MOVED, entry.firing, "COMPENSATED", "compensate", None, None, None))
+        return True
+    r.say((F.UNDO_STEP, number, "FAILED"))
+    r.say((F.INCIDENT, "COMPENSATION_STEP_FAILED", node.id, None if failure is None else failure_view(failure)))
+    if r.net.undo_policy == "stop":
+        _end(r)
+        return False
+    r.say((F.UNDO_AT, undo.at + 1, 0))
+    return True
+
+
+def _end(r: Run) -> None:
+    undo = r.st.undo
+    assert undo is not None
+    left = any(r.st.ledger[n].status == "open" for n in undo.steps)
+    r.say((F.UNDO_ENDED, "PARTIAL" if undo.failed or left else "COMPLETE"))
+    broken = Failure("COMPENSATION_FAILED", "permanent", "a compensation step failed")
+    if undo.then == "firing":
+        firing = r.st.firings[undo.firing]
+        if undo.failed:
+            fail(r, firing, broken)
+        else:
+            close(r, firing, DONE, None)
+        return
+    if undo.then == "CANCELLED":
+        r.say((F.MOVED, "CANCELLED", "cancel_done", undo.failure))
+    elif undo.failed:
+        r.say((F.MOVED, "FAILED", "compensation_failed", broken))
+    else:
+        r.say((F.MOVED, "COMPENSATED", "compensation_done", undo.failure))
+
+
+def finish_failed(r: Run, failure: Failure) -> None:
+    """The root has failed: sweep, then the run's own retry, then compensation, then FAILED."""
+    st = r.st
+    sweep(r, st.scopes[0], "failed", keep=True)
+    drop_run_timers(r)
+    retry = r.net.net.run_retry
+    if st.reopen is not None and st.retries < retry.max:
+        r.say((F.MOVED, "PENDING", "run_retry", failure))
+        no = st.next_timer
+        r.say((F.TIMER_SET, no, r.now + retry.delay_ms, "run_retry", 0, None))
+        r.due.append((r.now + retry.delay_ms, no))
+        r.due.sort()
+        return
+    if not plan(r, "failure", "COMPENSATED", failure=failure):
+        r.say((F.MOVED, "FAILED", "unrecoverable_error", failure))
+
+
+def finish_cancel(r: Run, how: str) -> None:
+    sweep(r, r.st.scopes[0], "cancelled", keep=True)
+    drop_run_timers(r)
+    then = "CANCELLED" if how == "boundary" else "COMPENSATED"
+    if not plan(r, "cancel", then, failure=Failure("CANCELLED", "business", "the run was cancelled")):
+        r.say((F.MOVED, "CANCELLED", "cancel_requested", None))
+
+
+def drop_run_timers(r: Run) -> None:
+    for no in [n for n, t in r.st.timers.items() if t.why in ("run_retry", "active")]:
+        r.say((F.TIMER_GONE, no, "ended"))
+
+

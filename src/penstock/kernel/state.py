@@ -1,0 +1,212 @@
+"""State: what a run is, folded from its facts. Everything here is data; one encode is a checkpoint, one decode a load.
+
+A scope holds its own tokens, counters and locals, so that ending it costs what lies in it and nothing more. Keys of its
+tables are `number + (epoch << EPOCH)`: edge numbers for places, node numbers for counters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from penstock.kernel.failure import Failure
+from penstock.kernel.token import Passed, Path, Taken, Token
+from penstock.net.compiled import EPOCH
+
+# run status
+CREATED, PENDING, RUNNING, WAITING, COMPENSATING, COMPLETED, FAILED, CANCELLED, COMPENSATED = range(9)
+STATUS = (
+    "CREATED", "PENDING", "RUNNING", "WAITING", "COMPENSATING", "COMPLETED", "FAILED", "CANCELLED", "COMPENSATED",
+)  # fmt: skip
+# phase of a firing; those up to BACKOFF make a run RUNNING
+RUN, EFFECT, BACKOFF, SUSPENDED, IN_SCOPE, IN_UNDO = range(6)
+PHASE = ("run", "effect", "backoff", "suspended", "scope", "undo")
+# how a firing ended
+DONE, FAILURE, SKIPPED, INTERRUPTED = range(4)
+SETTLED = ("done", "failed", "skipped", "interrupted")
+# scope status
+OPEN, CLOSED_DONE, CLOSED_FAILED, CLOSED_CANCELLED, CLOSED_TIMEOUT = range(5)
+SCOPE_STATUS = ("open", "done", "failed", "cancelled", "timeout")
+
+
+def key(number: int, epoch: int) -> int:
+    return number + (epoch << EPOCH)
+
+
+class Firing(msgspec.Struct, array_like=True, gc=False):
+    """A node working once."""
+
+    no: int
+    node: int
+    scope: int
+    epoch: int
+    visit: int
+    at: int
+    takes: list[Taken]
+    path: Path | None = None
+    passed: Passed | None = None
+    attempt: int = 1
+    base: int = 0  # attempts that a retry by hand no longer counts
+    phase: int = RUN
+    probe: int = 0
+    errors: int = 0  # failed probes in a row
+    comp: int = -1  # the ledger entry that this firing undoes
+    args: Any = None  # resolved arguments of the effect in flight, when they are not literal in the net
+    timers: list[int] | None = None
+    waits: list[int] | None = None
+    kids: list[int] | None = None  # child scopes, in opening order
+    tally: list[int] | None = None  # children: done, failed, open, required not done, required failed
+    blocked: bool = False  # its answer is kept, but no branch takes it
+
+
+class Scope(msgspec.Struct, array_like=True, gc=False):
+    """A region instance: its own tokens, counters and locals. Number 0 is the run itself."""
+
+    no: int
+    parent: int = -1
+    firing: int = 0
+    key: str = ""
+    index: int = 0
+    status: int = OPEN
+    required: bool = True
+    last: Any = None
+    failure: Failure | None = None
+    vars: dict[str, Any] = {}
+    tokens: dict[int, list[Token]] = {}
+    live: int = 0  # tokens
+    busy: int = 0  # firings
+    visits: dict[int, int] = {}
+    seqs: dict[int, int] = {}
+    dead: dict[int, int] = {}  # places whose condition decided for the other branch since the target last fired
+    used: dict[int, int] = {}  # nodes that took a START token (1), loop heads that were entered (2)
+    owed: dict[int, dict[int, list[int]]] = {}  # node key → visit → edges whose late token will be absorbed
+    spent: dict[int, int] = {}  # node keys that have forwarded their last output at max_iter
+
+
+class Timer(msgspec.Struct, array_like=True, gc=False):
+    due: int
+    why: str  # retry poll trigger join join_wait run_retry active token timeout
+    firing: int
+    data: Any = None
+
+
+class Wait(msgspec.Struct, array_like=True, gc=False):
+    firing: int
+    trigger: int
+    name: str
+
+
+class Item(msgspec.Struct, array_like=True, gc=False):
+    status: str = "TODO"
+    by: str | None = None
+    draft: Any = None
+    votes: dict[str, str] = {}
+    entry: int = -1  # the ledger entry of a submitted draft
+
+
+class Record(msgspec.Struct, array_like=True, gc=False):
+    """What a node did last, for those who ask by its name."""
+
+    status: int
+    output: Any
+    port: str
+    visit: int
+    epoch: int
+    attempt: int
+    started: int
+    ended: int
+    failure: Failure | None = None
+    content_type: str | None = None
+
+
+class Entry(msgspec.Struct, array_like=True, gc=False):
+    """A line of the ledger: finished work that can be undone."""
+
+    firing: int
+    node: int
+    scope: int
+    path: Path | None
+    output: Any
+    status: str = "open"  # open RUNNING EXECUTED FAILED SKIPPED withdrawn
+    lineage: list[int] = []  # the scope and those around it, innermost first
+
+
+class Undo(msgspec.Struct, array_like=True, gc=False):
+    """A compensation under way: the order was decided once, at the trigger."""
+
+    steps: list[int]
+    why: str
+    then: str  # COMPENSATED CANCELLED firing
+    firing: int = 0
+    at: int = 0  # which step
+    part: int = 0  # which undo node of the step
+    failed: bool = False
+    failure: Failure | None = None
+
+
+class Reopen(msgspec.Struct, array_like=True, gc=False):
+    """What a retry needs to revive the firing that failed the run."""
+
+    firing: int
+    node: int
+    scope: int
+    epoch: int
+    visit: int
+    attempt: int
+    takes: list[Taken]
+    path: Path | None
+    passed: Passed | None
+    kids: list[int] | None
+
+
+class State(msgspec.Struct, array_like=True, gc=False):
+    run: str = ""
+    tenant: str = ""
+    net: str = ""
+    seed: str = ""
+    trace: str = ""
+    parent: str = ""
+    status: int = CREATED
+    n: int = 0  # facts folded so far
+    at: int = 0  # time of the last turn
+    input: Any = None
+    options: dict[str, Any] = {}
+    paused: bool = False
+    draining: str = ""
+    failure: Failure | None = None
+    active: int = 0  # firings in phase run, effect or backoff
+    asked: int = 0  # effects in flight
+    active_ms: int = 0
+    active_since: int = -1
+    vars: dict[str, Any] = {}
+    names: dict[str, Any] = {}
+    results: dict[str, Any] = {}
+    records: dict[int, Record] = {}
+    scopes: dict[int, Scope] = {}
+    firings: dict[int, Firing] = {}
+    timers: dict[int, Timer] = {}
+    waits: dict[int, Wait] = {}
+    items: dict[int, Item] = {}
+    signals: dict[str, list[Any]] = {}  # kept: id → [name, payload]
+    seen: list[str] = []
+    ledger: list[Entry] = []
+    undo: Undo | None = None
+    reopen: Reopen | None = None
+    retries: int = 0
+    incidents: list[list[Any]] = []
+    hand: Token | None = None  # what the last settled firing made; `put` and `fired via` refer to it
+    next_firing: int = 1
+    next_scope: int = 1
+    next_timer: int = 1
+    next_wait: int = 1
+
+
+def new_state() -> State:
+    return State()
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(State)
+encode_state = _encoder.encode
+decode_state = _decoder.decode

@@ -1,0 +1,198 @@
+"""What an expression may see: the state of its own run, and nothing else.
+
+Names are looked up when they are asked for, in the order of W-6.2.2: locals of the firing and of the scopes around it, output
+names, node ids, reserved roots, variables, aliases.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from penstock.kernel.state import FAILURE, SETTLED, Firing, Record, Scope
+from penstock.net.compiled import EPOCH, CNode
+
+if TYPE_CHECKING:
+    from penstock.kernel.run import Run
+
+_UNIT = ("succeeded", "failed", "skipped", "cancelled")
+
+
+class View(dict[str, Any]):
+    """Locals as items; everything else is resolved by `__missing__` and remembered."""
+
+    __slots__ = ("epoch", "firing", "node", "run", "scope")
+
+    def __init__(self, run: Run, scope: Scope, epoch: int = 0, node: CNode | None = None, firing: Firing | None = None) -> None:
+        super().__init__()
+        self.run, self.scope, self.epoch, self.node, self.firing = run, scope, epoch, node, firing
+        if firing is not None and firing.takes:
+            edges = run.net.edges
+            self["default"] = firing.takes[0].envelope.body
+            for taken in firing.takes:
+                var = edges[taken.edge].var
+                if var:
+                    self[var] = taken.envelope.body
+
+    def __missing__(self, name: str) -> Any:
+        found = self._find(name)
+        self[name] = found
+        return found
+
+    def _find(self, name: str) -> Any:
+        run = self.run
+        st, net = run.st, run.net
+        scope = self.scope
+        while scope.no:
+            if name in scope.vars:
+                return scope.vars[name]
+            scope = st.scopes[scope.parent]
+        if name in st.names:
+            return st.names[name]
+        node = net.by_id.get(name)
+        if node is not None:
+            return node_view(st.records.get(node.no))
+        root = _ROOTS.get(name)
+        if root is not None:
+            return root(self)
+        if name in st.vars:
+            return st.vars[name]
+        alias = net.aliases.get(name)
+        if alias is not None:
+            record = st.records.get(alias.no)
+            return None if record is None else record.output
+        if name in net.net.declares.variables:
+            return net.net.declares.variables[name]
+        if name in net.known:
+            return None
+        raise KeyError(name)
+
+
+def node_view(record: Record | None) -> dict[str, Any]:
+    """W-6.2.4: reserved members come from the record, any other from the output."""
+    if record is None:
+        return dict.fromkeys(("output", "status", "error", "retry_count", "started_at", "completed_at", "duration_ms"))
+    output = record.output
+    failure = record.failure
+    return {
+        **(output if type(output) is dict else {}),
+        "output": output,
+        "status": _UNIT[record.status],
+        "error": None if failure is None else failure_view(failure),
+        "retry_count": record.attempt - 1,
+        "started_at": record.started,
+        "completed_at": record.ended,
+        "duration_ms": record.ended - record.started,
+    }
+
+
+def failure_view(failure: Any) -> dict[str, Any]:
+    return {"code": failure.code, "category": failure.category, "message": failure.message, "node": failure.node}
+
+
+def _counters(view: View) -> dict[str, int]:
+    """Visits of every node in the firing's epoch, its scope first, then those around it."""
+    out: dict[str, int] = {}
+    st, nodes = view.run.st, view.run.net.nodes
+    scope: Scope | None = view.scope
+    while scope is not None:
+        epoch = view.epoch if scope is view.scope else 0
+        for at_key, visits in scope.visits.items():
+            if at_key >> EPOCH == epoch:
+                out.setdefault(nodes[at_key & ((1 << EPOCH) - 1)].id, visits)
+        scope = st.scopes[scope.parent] if scope.no else None
+    return _Zero(out)
+
+
+class _Zero(dict[str, int]):
+    """A node that has not fired counts 0, not null."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return super().get(name, 0)
+
+    def __missing__(self, name: str) -> int:
+        return 0
+
+
+def _branches(view: View) -> dict[str, Any]:
+    nodes = view.run.net.nodes
+    return {
+        nodes[no].id: record.port for no, record in view.run.st.records.items() if record.epoch == view.epoch
+    }
+
+
+def _nodes(view: View) -> dict[str, Any]:
+    nodes = view.run.net.nodes
+    return {nodes[no].id: node_view(record) for no, record in view.run.st.records.items()}
+
+
+def _context(view: View) -> dict[str, Any]:
+    held = {**view.run.net.net.declares.variables, **view.run.st.vars}
+    return {**held, "variables": held}
+
+
+def _sys(view: View) -> dict[str, Any]:
+    st, firing = view.run.st, view.firing
+    return {
+        "workflow_id": view.run.net.net.name,
+        "workflow_version": st.net,
+        "instance_id": st.run,
+        "tenant_id": st.tenant,
+        "execution_start": st.options.get("at"),
+        "current_node": view.node.id if view.node is not None else None,
+        "retry_count": firing.attempt - 1 if firing is not None else 0,
+        "parent_instance_id": st.parent or None,
+        "now": view.run.now,
+    }
+
+
+def _random(view: View) -> Callable[[], float]:
+    """Random from the run's own seed: the n-th draw of a firing is the same on every machine and every replay."""
+    st, firing = view.run.st, view.firing
+    stem = f"{st.seed}/{firing.no if firing is not None else 0}/{st.n}/"
+    drawn = 0
+
+    def draw() -> float:
+        nonlocal drawn
+        drawn += 1
+        return int.from_bytes(hashlib.sha256(f"{stem}{drawn}".encode()).digest()[:6], "big") / (1 << 48)
+
+    return draw
+
+
+_ROOTS: dict[str, Callable[[View], Any]] = {
+    "input": lambda v: v.run.st.input,
+    "context": _context,
+    "nodes": _nodes,
+    "counters": _counters,
+    "branches": _branches,
+    "epoch": lambda v: v.epoch,
+    "sys": _sys,
+    "config": lambda v: v.run.net.net.declares.config,
+    "now": lambda v: v.run.now,
+    "$random": _random,
+    "secrets": lambda v: {},
+    "aas": lambda v: {},
+    "rag": lambda v: {},
+}
+
+
+def settling(run: Run, firing: Firing, node: CNode, status: int, output: Any, failure: Any) -> View:
+    """The view in which a settling firing evaluates its sets, its port and its guards."""
+    view = View(run, run.st.scopes[firing.scope], firing.epoch, node, firing)
+    view["output"], view["visit"] = output, firing.visit
+    view["failure"] = None if failure is None else failure_view(failure)
+    view[node.id] = {
+        **(output if type(output) is dict else {}),
+        "output": output,
+        "status": _UNIT[status],
+        "error": view["failure"],
+    }
+    if status != FAILURE:
+        for name in node.spec.out:
+            view[name] = output
+    return view
+
+
+__all__ = ["SETTLED", "View", "failure_view", "node_view", "settling"]

@@ -1,0 +1,114 @@
+"""From a document's bytes to a net: the table of languages, and the way every document goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.errors import DocumentInvalid, Finding, LanguageUnknown, PenstockError, Place
+from penstock.lang.contract import Compiled, Language, Lowered, Resolve, Setting
+from penstock.lang.diagram import LANGUAGE as DIAGRAM
+from penstock.lang.document import Document
+from penstock.lang.read import read_document
+from penstock.lang.report import Report
+
+LANGUAGES: tuple[Language, ...] = (DIAGRAM,)
+#: How deep documents may call documents.
+DEEPEST = 20
+
+
+def compile_document(
+    data: bytes,
+    *,
+    name: str,
+    language: str | None = None,
+    resolve: Resolve | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> Compiled:
+    """The net of a document. Raises DocumentUnreadable, DocumentTooLarge, LanguageUnknown, or DocumentInvalid with all
+    findings. `resolve` gives the bytes of files it names; `extra` are node types of the language from outside."""
+    document = read_document(data, name=name)
+    chosen = language_of(document, language)
+    findings: list[Finding] = []
+    lowered = _Compilation(resolve, extra or {}).lower(document, chosen, findings)
+    if lowered is None or any(f.severity == "error" for f in findings):
+        raise DocumentInvalid(_in_order(findings))
+    return Compiled(lowered.net, _in_order(findings), chosen.name, lowered.children)
+
+
+def check_document(
+    data: bytes,
+    *,
+    name: str,
+    language: str | None = None,
+    resolve: Resolve | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> tuple[str | None, list[Finding]]:
+    """The language of a document, if it has one, and everything there is to say about it."""
+    chosen: Language | None = None
+    findings: list[Finding] = []
+    try:
+        document = read_document(data, name=name)
+        chosen = language_of(document, language)
+        _Compilation(resolve, extra or {}).lower(document, chosen, findings)
+    except PenstockError as wrong:
+        findings.append(_as_finding(wrong))
+    return (chosen.name if chosen else None), _in_order(findings)
+
+
+def language_of(document: Document, wanted: str | None = None) -> Language:
+    for one in LANGUAGES:
+        if one.name == wanted if wanted else one.recognise(document.data):
+            return one
+    raise LanguageUnknown(known=", ".join(one.name for one in LANGUAGES), where=document.place())
+
+
+def _in_order(findings: list[Finding]) -> list[Finding]:
+    """As the author meets them going down the document."""
+    return sorted(findings, key=lambda f: (f.where.line, f.where.column, f.rule))
+
+
+def _as_finding(wrong: PenstockError) -> Finding:
+    where = wrong.facts.get("where")
+    return Finding(wrong.code, "error", str(wrong), where if isinstance(where, Place) else Place(), wrong.hint)
+
+
+class _Compilation:
+    """One document and all that it calls. Every called file is compiled once; a file that calls itself is refused."""
+
+    def __init__(self, resolve: Resolve | None, extra: Mapping[str, Any]) -> None:
+        self.resolve, self.extra = resolve, extra
+        self.done: dict[str, tuple[Lowered | None, list[Finding]]] = {}
+        self.chain: list[str] = []
+
+    def lower(self, document: Document, language: Language, findings: list[Finding]) -> Lowered | None:
+        report = Report(document, findings)
+        setting = Setting(self.resolve, self.extra, self.call)
+        self.chain.append(document.digest + document.base)
+        lowered = language.lower(language.read(document, report, setting), report, setting)
+        self.chain.pop()
+        return lowered
+
+    def call(self, what: str | Document) -> tuple[Lowered | None, list[Finding]]:
+        try:
+            document = what if isinstance(what, Document) else self.fetch(what)
+            key = document.digest + document.base
+            if key in self.chain or len(self.chain) > DEEPEST:
+                why = "it calls itself" if key in self.chain else f"calls go deeper than {DEEPEST}"
+                message = f"The diagram «{document.name}» cannot be called here: {why}."
+                return None, [Finding("recursive_diagram", "error", message, document.place(), "Use a loop instead.")]
+            if key not in self.done:
+                findings: list[Finding] = []
+                lowered = self.lower(document, language_of(document), findings)
+                self.done[key] = (lowered, findings)
+            return self.done[key]
+        except PenstockError as wrong:
+            return None, [_as_finding(wrong)]
+        except OSError as wrong:
+            why = wrong.strerror or str(wrong)
+            return None, [Finding("file_not_found", "error", f"It cannot be read: {why}.", Place())]
+
+    def fetch(self, name: str) -> Document:
+        if self.resolve is None:
+            raise FileNotFoundError(2, "files cannot be read here")
+        return read_document(self.resolve(name), name=name)

@@ -1,0 +1,66 @@
+"""What a language is: it recognises its documents, reads them, lowers them to a net, and has words for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from penstock.errors import Finding
+from penstock.lang.document import Document
+from penstock.lang.report import Report
+from penstock.net.model import Net
+
+#: Gives the bytes of a file that a document names. A file that is not there raises OSError or a PenstockError.
+Resolve = Callable[[str], bytes]
+
+
+class Lowered(msgspec.Struct, frozen=True):
+    """The net, and by content hash the nets that it calls."""
+
+    net: Net
+    children: dict[str, Net] = {}
+
+
+#: Compiles what a document calls: a file by its name, or a part of the document itself. Never raises for a mistake.
+Call = Callable[[str | Document], tuple[Lowered | None, list[Finding]]]
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """The audience's words, from the house's: run statuses, firing phases, facts."""
+
+    run: Mapping[str, str]
+    unit: Mapping[str, str]
+    events: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What surrounds one compilation: how files are found, how a called document is compiled, what others brought."""
+
+    resolve: Resolve | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)  # the language's own node types that others have brought
+    call: Call | None = None
+
+
+@dataclass(frozen=True)
+class Language:
+    """`read` and `lower` put what they have to say into the report and never raise for what a user wrote. `lower` is
+    called even when `read` found errors, so that everything wrong is told at once; its net is then thrown away."""
+
+    name: str
+    recognise: Callable[[Any], bool]
+    read: Callable[[Document, Report, Setting], Any]
+    lower: Callable[[Any, Report, Setting], Lowered | None]
+    words: Words
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """A net ready to be released, and the warnings about it."""
+
+    net: Net
+    findings: list[Finding]
+    language: str
+    children: dict[str, Net] = {}

@@ -1,0 +1,13 @@
+"""The diagram language: people draw, tokens move along the edges (seed 004)."""
+
+from __future__ import annotations
+
+from penstock.lang.contract import Language
+from penstock.lang.diagram.lower import lower
+from penstock.lang.diagram.nodes import NODE_TYPES, NodeType, handler_type
+from penstock.lang.diagram.schema import read, recognise
+from penstock.lang.diagram.words import WORDS
+
+LANGUAGE = Language("diagram", recognise, read, lower, WORDS)
+
+__all__ = ["LANGUAGE", "NODE_TYPES", "NodeType", "handler_type"]

@@ -1,0 +1,103 @@
+"""The JSON Schema of the light form, for editors; made from the same types that the reader uses.
+
+`python -m penstock.lang.diagram.editor_schema` prints it. `diagram.schema.json` beside this file is a copy that editors
+can point at, and a test keeps the two equal.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_type_hints
+
+import msgspec
+
+from penstock.lang.diagram.nodes import NODE_TYPES
+from penstock.lang.diagram.nodes.contract import NodeFields, RetryFields
+from penstock.lang.diagram.persons import Person
+from penstock.lang.diagram.schema import ConnectionFields, TopFields
+from penstock.lang.fields import Fields
+
+_REF = "#/$defs/{name}"
+
+
+def editor_schema() -> dict[str, Any]:
+    """Node fields may stand beside the label or under `props`, so both places know the fields of the node's type."""
+    top = _fields(TopFields)
+    top["properties"] = {
+        "$schema": {"type": "string"},
+        **top["properties"],
+        "persons": {
+            "description": "Who answers in a person_job, by name.",
+            "type": "object",
+            "additionalProperties": {"$ref": "#/$defs/person"},
+        },
+        "nodes": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+        "connections": {"type": "array", "items": {"$ref": "#/$defs/connection"}},
+    }
+    node = {
+        "type": "object",
+        "required": ["label", "type"],
+        "properties": {
+            **_fields(NodeFields)["properties"],
+            "type": {
+                "description": "What the node does.",
+                "anyOf": [{"const": name, "description": kind.doc} for name, kind in NODE_TYPES.items()]
+                + [{"type": "string"}],
+            },
+            "props": {"type": "object"},
+        },
+        "allOf": [
+            {"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": _node(name)}
+            for name in NODE_TYPES
+        ],
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Penstock diagram, light form",
+        **top,
+        "required": ["nodes"],
+        "$defs": {
+            "person": _fields(Person),
+            "connection": {**_fields(ConnectionFields), "required": list(ConnectionFields.REQUIRED)},
+            "node": node,
+            **{name: _fields(kind.fields) for name, kind in NODE_TYPES.items()},
+            RetryFields.__name__: _fields(RetryFields),
+        },
+    }
+
+
+def _node(name: str) -> dict[str, Any]:
+    """A node of one type: nothing but its fields, here or under `props`."""
+    known = _REF.format(name=name)
+    own = list(_fields(NODE_TYPES[name].fields)["properties"])
+    return {
+        "properties": {
+            **{field: {"$ref": f"{known}/properties/{field}"} for field in own if field != "type"},
+            "type": True,
+            "props": {"$ref": known},
+        },
+        "additionalProperties": False,
+    }
+
+
+def _fields(kind: type[Fields]) -> dict[str, Any]:
+    """The properties of a struct; another name of a field has the same shape."""
+    hints = get_type_hints(kind, include_extras=True)
+    usual = kind()
+    properties: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        (shape,), _ = msgspec.json.schema_components([hints[field.name]], ref_template=_REF)
+        if getattr(usual, field.name) not in (None, "", [], {}):
+            shape = {**shape, "default": getattr(usual, field.name)}
+        properties[field.encode_name] = shape
+    for other, name in kind.ALIASES.items():
+        properties[other] = {**properties[name], "description": f"The same as {name}."}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def editor_schema_text() -> str:
+    return json.dumps(editor_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    print(editor_schema_text(), end="")

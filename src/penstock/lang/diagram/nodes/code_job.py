@@ -1,0 +1,38 @@
+"""code_job (D-X.15): runs a piece of Python in a sandbox; inputs are variables, `result` or `return` is the output."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta
+
+from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, plain, task_of
+from penstock.lang.diagram.site import Site
+
+_PATH = re.compile(r"[\w./-]+\.py")
+
+
+class CodeJobFields(WorkFields):
+    language: Annotated[Literal["python"], Meta(description="The language of the code.")] = "python"
+    code: Annotated[str, Meta(description="The code, or the path of a .py file.")] = ""
+    file_path: Annotated[str, Meta(description="A file with the code, read when the diagram is released.")] = ""
+    function_name: Annotated[str, Meta(description="The function of the file to call with the inputs.")] = ""
+
+    ALIASES: ClassVar[dict[str, str]] = {
+        "code_type": "language", "filePath": "file_path", "functionName": "function_name",
+    }  # fmt: skip
+
+
+def lower(f: CodeJobFields, site: Site) -> Fragment:
+    path = f.file_path or (f.code.strip() if _PATH.fullmatch(f.code.strip()) else "")
+    code = site.file(path, "file_path" if f.file_path else "code") if path else f.code
+    if not path and not code.strip():
+        site.error("missing_field", "«code» is missing.", hint="Write `code: result = default`.")
+    args: dict[str, Any] = {"language": f.language, "code": code}
+    if f.function_name:
+        args["function"] = f.function_name
+    return plain(task_of(f, site, "code", args))
+
+
+CODE_JOB = NodeType("code_job", CodeJobFields, lower, "Runs Python in a sandbox.")

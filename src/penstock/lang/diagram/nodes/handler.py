@@ -1,0 +1,15 @@
+"""A node type from outside (D-X.15, D-X.30): its fields go to the executor as they stand."""
+
+from __future__ import annotations
+
+from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, plain, task_of
+from penstock.lang.diagram.site import Site
+
+
+def handler_type(name: str, executor: str = "handler", doc: str = "") -> NodeType:
+    """A node type whose work a handler does: `executor` is asked with the type's name and the author's fields."""
+
+    def lower(f: WorkFields, site: Site) -> Fragment:
+        return plain(task_of(f, site, executor, {"type": name, "props": site.literal(dict(site.rest))}))
+
+    return NodeType(name, WorkFields, lower, doc or f"Runs the handler «{name}».", open=True)

@@ -1,0 +1,37 @@
+"""start (seed section 5): executes once, when the run starts, and gives out the run's input, or else its own data."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from msgspec import Meta
+
+from penstock.lang.diagram.nodes.contract import Fragment, NodeFields, NodeType
+from penstock.lang.diagram.site import Site, quoted
+from penstock.net.model import Node
+
+
+class StartFields(NodeFields):
+    data: Annotated[Any, Meta(description="What the run begins with when it is given no input.")] = None
+    trigger_mode: Annotated[str, Meta(description="Read and ignored: a run is started from outside.")] = ""
+    output_data_structure: Annotated[Any, Meta(description="Read and ignored.")] = None
+
+    ALIASES: ClassVar[dict[str, str]] = {"custom_data": "data"}
+
+
+def lower(f: StartFields, site: Site) -> Fragment:
+    if site.inputs:
+        hint = "Lead the connection to the node after it."
+        message = f"A start executes once; «{site.label}» has a connection that leads to it."
+        site.error("start_has_input", message, hint=hint)
+    data = f.data if f.data not in (None, {}) else None
+    value = None
+    if data is not None:
+        value = {"$expr": f"fn.if(fn.is_empty(input), context.start_data[{quoted(site.label)}], input)"}
+    node = Node(id=site.label, kind="start", type=site.type, value=value)
+    if f.priority is not None:
+        node = Node(id=site.label, kind="start", type=site.type, value=value, priority=f.priority)
+    return Fragment((node,), node.id, node.id, variables={} if data is None else {site.label: data})
+
+
+START = NodeType("start", StartFields, lower, "Begins the run; executes once.")

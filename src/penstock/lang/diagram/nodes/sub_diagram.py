@@ -1,0 +1,106 @@
+"""sub_diagram (D-X.15): another diagram as one node, by file or written inline; `batch` runs it once per item.
+
+The called net gets the body of the one connection that leads here; with several connections, or `pass_input_data`, a
+map of all of them by name; with `input_mapping` what the mapping says.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+from msgspec import Meta
+
+from penstock.lang.diagram.nodes.contract import GROUP, Fragment, NodeType, WorkFields, node_of, work_parts
+from penstock.lang.diagram.site import Site, quoted
+from penstock.net.codec import content_hash
+from penstock.net.model import Body, Effect, Net, Node
+
+
+class SubDiagramFields(WorkFields):
+    diagram_name: Annotated[str, Meta(description="The file of the diagram, read when this one is released.")] = ""
+    diagram: Annotated[dict[str, Any] | None, Meta(description="The diagram itself, written inline.")] = None
+    pass_input_data: Annotated[bool, Meta(description="Give it all inputs as a map by name.")] = False
+    input_mapping: Annotated[dict[str, str], Meta(description="Name there → expression over the inputs here.")] = {}
+    output_mapping: Annotated[dict[str, str], Meta(description="Output there → name in this node's result.")] = {}
+    batch: Annotated[bool, Meta(description="Run it once for every item of a list.")] = False
+    batch_input_key: Annotated[str, Meta(description="batch: the input that is the list.")] = "items"
+    batch_parallel: Annotated[bool, Meta(description="batch: items at the same time, not one after another.")] = True
+    diagram_format: Annotated[str, Meta(description="Read and ignored: the file says what it is.")] = ""
+    ignore_if_sub: Any = None
+
+    ALIASES: ClassVar[dict[str, str]] = {
+        "file": "diagram_name", "passInputData": "pass_input_data", "ignoreIfSub": "ignore_if_sub",
+    }  # fmt: skip
+    IDLE: ClassVar[tuple[str, ...]] = ("ignore_if_sub",)
+
+
+def lower(f: SubDiagramFields, site: Site) -> Fragment:
+    child, children = _child(f, site)
+    digest = content_hash(child) if child is not None else ""
+    args: dict[str, Any] = {"net": digest, "name": child.name if child is not None else f.diagram_name}
+    ends = [n.result for n in child.nodes if n.result is not None] if child is not None else []
+    if f.output_mapping:
+        args["outputs"] = site.literal(f.output_mapping)
+        for name in f.output_mapping:
+            if ends and name not in ends:
+                site.error("unknown_node", f"The called diagram has no endpoint «{name}».", "output_mapping")
+    elif len(ends) == 1:
+        args["output"] = ends[0]
+    if f.batch:
+        return _batch(f, site, args, children)
+    args["input"] = _input(f, site)
+    node = node_of(f, site, kind="call", group=GROUP, effect=Effect(executor="call", args=args), **work_parts(f))
+    return Fragment((node,), node.id, node.id, children=children)
+
+
+def _child(f: SubDiagramFields, site: Site) -> tuple[Net | None, dict[str, Net]]:
+    if bool(f.diagram_name) == (f.diagram is not None):
+        message = "A sub_diagram has either «diagram_name» or «diagram»."
+        site.error("missing_field", message, hint="Write `diagram_name: folder/file.yaml`.")
+        return None, {}
+    call = site.setting.call
+    assert call is not None, "whoever lowers a diagram says how called ones are compiled"
+    if f.diagram is not None:
+        pointer = site.at("diagram")
+        lowered, found = call(site.report.document.inside(pointer, f.diagram))
+        site.report.findings.extend(found)
+    else:
+        lowered, found = call(f.diagram_name)
+        for one in found:
+            message = f"In «{f.diagram_name}» at {one.where}: {one.message}"
+            place = site.report.document.place(site.at("diagram_name"))
+            site.report.findings.append(msgspec.structs.replace(one, message=message, where=place, node=site.label))
+    if lowered is None:
+        return None, {}
+    return lowered.net, {**lowered.children, content_hash(lowered.net): lowered.net}
+
+
+def _input(f: SubDiagramFields, site: Site) -> Any:
+    if f.input_mapping:
+        for text in site.literal(f.input_mapping).values():
+            site.expression(text, "input_mapping")
+        return {name: {"$expr": text} for name, text in f.input_mapping.items()}
+    if f.pass_input_data or len(site.inputs) > 1:
+        return {name: {"$expr": name} for name in sorted(site.names) if name.isascii()}
+    return {"$expr": "default"} if site.inputs else None
+
+
+def _batch(f: SubDiagramFields, site: Site, args: dict[str, Any], children: dict[str, Net]) -> Fragment:
+    """A scope with one call per item; its output is the list of theirs."""
+    key = f.batch_input_key
+    items = key if key in site.names else f"fn.if(fn.type_of(default) == 'array', default, default[{quoted(key)}])"
+    call = Node(
+        id=f"{site.label}.item", origin=site.label, type=site.type, kind="call", scope=site.label, group=GROUP,
+        effect=Effect(executor="call", args={**args, "input": {"$expr": "item"}}),
+    )  # fmt: skip
+    parts = {name: part for name, part in work_parts(f).items() if name in ("max_iter", "on_error")}
+    call = msgspec.structs.replace(
+        call, **{name: part for name, part in work_parts(f).items() if name in ("retry", "timeout_ms")}
+    )
+    body = Body(mode="each" if f.batch_parallel else "each_seq", items=items, entry=call.id, collect="outputs")
+    scope = node_of(f, site, kind="scope", body=body, **parts)
+    return Fragment((scope, call), scope.id, scope.id, children=children)
+
+
+SUB_DIAGRAM = NodeType("sub_diagram", SubDiagramFields, lower, "Runs another diagram as one node.")

@@ -1,0 +1,46 @@
+"""template_job (D-X.15): fills a text; {{name}} stands for an input, {{#if}} and {{#each}} are all its logic."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, ClassVar
+
+from msgspec import Meta
+
+from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, plain, task_of
+from penstock.lang.diagram.site import Site
+
+_LOGIC = re.compile(r"\{%")
+
+
+class TemplateJobFields(WorkFields):
+    template: Annotated[str, Meta(description="The text.")] = ""
+    template_path: Annotated[str, Meta(description="A file with the text, read when the diagram is released.")] = ""
+    variables: Annotated[dict[str, Any], Meta(description="More names for the text, made from the inputs.")] = {}
+    strict: Annotated[bool, Meta(description="Fail when a name is not there, instead of leaving it empty.")] = False
+    output_path: Annotated[str, Meta(description="Also write the text to this file.")] = ""
+    engine: Annotated[str, Meta(description="Read and ignored: there is one engine.")] = ""
+
+    ALIASES: ClassVar[dict[str, str]] = {"strict_mode": "strict", "template_content": "template"}
+
+
+def lower(f: TemplateJobFields, site: Site) -> Fragment:
+    text = site.file(f.template_path, "template_path") if f.template_path else f.template
+    if not text and not f.template_path:
+        site.error("missing_field", "«template» is missing.", hint="Write `template: Hello {{name}}`.")
+    if _LOGIC.search(text):
+        message = "The template has statements ({% … %}); only double braces are filled in."
+        hint = "Build the text in a code_job."
+        site.error("template_logic", message, "template_path" if f.template_path else "template", hint=hint)
+    args: dict[str, Any] = {"template": text}
+    if f.variables:
+        args["variables"] = site.literal(f.variables)
+    if f.strict:
+        args["strict"] = True
+    if f.output_path:
+        site.inside(f.output_path, "output_path")
+        args["output_path"] = f.output_path
+    return plain(task_of(f, site, "template", args))
+
+
+TEMPLATE_JOB = NodeType("template_job", TemplateJobFields, lower, "Fills a text with its inputs.")

@@ -1,0 +1,78 @@
+"""Persons: who answers in a person_job. `mock`, `echo` and `script` need no network (D-X.17)."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta
+
+from penstock.lang.fields import Fields
+from penstock.lang.report import Report
+
+_SECRET = re.compile(r"\$\{secrets\.[A-Za-z_][A-Za-z0-9_]*\}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Person(Fields):
+    """A model behind a service, or one of the built-in persons that answer by themselves."""
+
+    service: Annotated[
+        Literal["mock", "echo", "script", "openai"],
+        Meta(
+            description="mock: a text made from the prompt, always the same. echo: the prompt. script: the listed "
+            "answers, one per iteration. openai: any OpenAI-compatible HTTP service."
+        ),
+    ] = "mock"
+    model: Annotated[str, Meta(description="The model's name at the service.")] = ""
+    system_prompt: Annotated[str, Meta(description="Said to the model before every prompt.")] = ""
+    answers: Annotated[list[Any], Meta(description="script: one per iteration; the last repeats.")] = []
+    delay_ms: Annotated[int, Meta(ge=0, le=86_400_000, description="mock, echo, script: wait before the answer.")] = 0
+    base_url: Annotated[str, Meta(description="openai: the service's address, if not OpenAI's own.")] = ""
+    api_key: Annotated[str, Meta(description="openai: a reference such as ${secrets.OPENAI_API_KEY}.")] = ""
+    api_key_id: Annotated[str, Meta(description="openai: the name of the secret that holds the key.")] = ""
+    temperature: Annotated[
+        Annotated[float, Meta(ge=0, le=2)] | None, Meta(description="openai: how freely the model answers.")
+    ] = None
+    max_tokens: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="openai: the longest answer, in tokens.")
+    ] = None
+    timeout: Annotated[
+        Annotated[float, Meta(gt=0, le=86_400)] | None, Meta(description="openai: seconds to wait for an answer.")
+    ] = None
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ("service",)
+
+
+def check_person(name: str, person: Person, at: str, report: Report, where: dict[str, str]) -> None:
+    """What the types of the fields cannot say."""
+    if person.service == "script" and not person.answers:
+        report.error(
+            "missing_field", f"The person «{name}» is a script without answers.", at, hint="Write `answers: [yes, no]`."
+        )
+    if person.api_key and not _SECRET.fullmatch(person.api_key):
+        report.error(
+            "hardcoded_secret",
+            f"The person «{name}» has its key written out.",
+            where.get("api_key", f"{at}/api_key"),
+            hint="Write a reference: `api_key: ${secrets.OPENAI_API_KEY}`.",
+        )
+    if person.api_key_id and not _NAME.fullmatch(person.api_key_id):
+        message = f"«api_key_id» of «{name}» is the name of a secret: letters, digits and underscores."
+        report.error("wrong_type", message, where.get("api_key_id", f"{at}/api_key_id"))
+
+
+def person_args(name: str, person: Person) -> dict[str, Any]:
+    """The person as an executor is given it: what is set, the key only as a reference."""
+    found: dict[str, Any] = {"name": name, "service": person.service}
+    for field in ("model", "system_prompt", "base_url", "temperature", "max_tokens", "timeout"):
+        value = getattr(person, field)
+        if value not in ("", None):
+            found[field] = value
+    if person.service == "script":
+        found["answers"] = person.answers
+    if person.delay_ms:
+        found["delay_ms"] = person.delay_ms
+    if person.service == "openai" and (person.api_key or person.api_key_id):
+        found["api_key"] = person.api_key or f"${{secrets.{person.api_key_id}}}"
+    return found

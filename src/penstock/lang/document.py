@@ -1,0 +1,61 @@
+"""A document as it was read: plain JSON values, and where each of them stands in the user's text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from penstock.errors import Place
+
+
+class Mark:
+    """Where one value stands. `items` mirrors the value: marks, or per key the key's own spot and its value's mark."""
+
+    __slots__ = ("column", "items", "line")
+
+    def __init__(
+        self, line: int, column: int, items: list[Mark] | dict[str, tuple[int, int, Mark]] | None = None
+    ) -> None:
+        self.line, self.column, self.items = line, column, items
+
+
+class Document(msgspec.Struct, frozen=True):
+    """`base` is the pointer of `data` inside the file it came from: an inline sub-diagram keeps its parent's lines."""
+
+    name: str
+    data: Any
+    mark: Mark
+    digest: str = ""  # sha256 of the bytes: two names of one file are one document
+    base: str = ""
+
+    def place(self, pointer: str = "", *, key: bool = False) -> Place:
+        """The spot of the value under a JSON pointer, or of its key; of what is around it if it is not there."""
+        mark, line, column = self.mark, self.mark.line, self.mark.column
+        for step in pointer.split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(mark.items, dict) and name in mark.items:
+                key_line, key_column, mark = mark.items[name]
+                line, column = (key_line, key_column) if key else (mark.line, mark.column)
+            elif isinstance(mark.items, list) and name.isdecimal() and int(name) < len(mark.items):
+                mark = mark.items[int(name)]
+                line, column = mark.line, mark.column
+            else:
+                break
+        return Place(self.base + pointer, line, column)
+
+    def inside(self, pointer: str, data: Any) -> Document:
+        """The part under a pointer as a document of its own, with the same lines."""
+        mark = self.mark
+        for step in pointer.split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(mark.items, dict):
+                mark = mark.items[name][2]
+            elif isinstance(mark.items, list):
+                mark = mark.items[int(name)]
+        return Document(self.name, data, mark, self.digest, self.base + pointer)
+
+
+def step(pointer: str, name: str | int) -> str:
+    """The pointer of a member."""
+    return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"

@@ -1,0 +1,140 @@
+"""Reading a map of the document into a struct, field by field, so that one wrong field hides no other.
+
+The struct is the declaration: names, types, bounds, defaults and descriptions (`msgspec.Meta`) stand there once and
+serve the reader, the checks and the editor's schema. A field that is wrong or missing keeps its default, so reading
+always ends.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from penstock.lang.document import step
+from penstock.lang.report import Report, did_you_mean
+
+S = TypeVar("S", bound="Fields")
+_SPOT = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
+_KINDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a map",
+    "null": "nothing",
+}
+_BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
+
+
+class Fields(msgspec.Struct, rename={"from_": "from"}):
+    """`ALIASES` are other names under which a field is read, `REQUIRED` those that must be there, and `IDLE` those that
+    are read because the public form has them but change nothing here; a value in one of them is worth a warning."""
+
+    ALIASES: ClassVar[dict[str, str]] = {}
+    REQUIRED: ClassVar[tuple[str, ...]] = ()
+    IDLE: ClassVar[tuple[str, ...]] = ()
+
+
+def read_fields(
+    kind: type[S], data: dict[str, Any], at: str, report: Report, *, where: dict[str, str] | None = None, node: str = ""
+) -> tuple[S, dict[str, Any]]:
+    """The struct and the fields it does not know. `where` has the pointers of fields that do not stand under `at`."""
+    known = {f.encode_name: f for f in msgspec.structs.fields(kind)}
+    hints = get_type_hints(kind, include_extras=True)
+    found: dict[str, Any] = {}
+    told: dict[str, str] = {}
+    rest: dict[str, Any] = {}
+    for written, value in data.items():
+        name = kind.ALIASES.get(written, written)
+        if name not in known:
+            rest[written] = value
+            continue
+        spot = (where or {}).get(written, step(at, written))
+        if name in found:
+            message = f"«{written}» and «{told[name]}» are two names of one field."
+            report.error("duplicate_field", message, spot, node=node, hint="Keep one of them.", key=True)
+            continue
+        told[name] = written
+        field = known[name]
+        if value is None and not field.required:
+            continue
+        if name in kind.IDLE and value not in ("", [], {}, False):
+            message = f"«{written}» is read but has no effect here."
+            report.warning("idle_field", message, spot, node=node, key=True)
+        found[name] = _read(hints[field.name], field.default, value, spot, written, report, node)
+    for name in kind.REQUIRED:
+        if name not in told or data[told[name]] in (None, ""):
+            report.error("missing_field", f"«{name}» is missing.", at, node=node, hint=f"Write `{name}: …` here.")
+    values = {known[name].name: value for name, value in found.items() if value is not None}
+    return kind(**values), rest
+
+
+def unknown_fields(
+    rest: dict[str, Any], kind: type[Fields], at: str, report: Report, *, where: dict[str, str] | None = None,
+    node: str = "", also: tuple[str, ...] = (),
+) -> None:  # fmt: skip
+    """An error for every field that nobody reads."""
+    names = [f.encode_name for f in msgspec.structs.fields(kind)] + [*kind.ALIASES, *also]
+    for written in rest:
+        spot = (where or {}).get(written, step(at, written))
+        hint = did_you_mean(written, names)
+        report.error("unknown_field", f"Nobody reads the field «{written}».", spot, node=node, hint=hint, key=True)
+
+
+def _read(wanted: Any, default: Any, value: Any, at: str, name: str, report: Report, node: str) -> Any:
+    part = _struct_in(wanted)
+    if part is not None and isinstance(value, dict):
+        inner, rest = read_fields(part, value, at, report, node=node)
+        unknown_fields(rest, part, at, report, node=node)
+        return inner
+    try:
+        return msgspec.convert(value, wanted)
+    except msgspec.ValidationError as wrong:
+        inside = _SPOT.search(str(wrong))
+        spot = at + "".join(f"/{i}" for i in re.findall(r"\[(\d+)\]", inside[1])) if inside else at
+        message, hint = _explain(wanted, value, str(wrong), name)
+        report.error("wrong_type", message, spot, node=node, hint=hint)
+        return default if not isinstance(default, msgspec.UnsetType | type(msgspec.NODEFAULT)) else None
+
+
+def _struct_in(wanted: Any) -> type[Fields] | None:
+    if isinstance(wanted, type) and issubclass(wanted, Fields):
+        return wanted
+    return next((found for part in get_args(wanted) if (found := _struct_in(part)) is not None), None)
+
+
+def _explain(wanted: Any, value: Any, why: str, name: str) -> tuple[str, str]:
+    choices = choices_of(wanted)
+    if choices and isinstance(value, str):
+        return f"«{name}» is «{value}»; it can be {', '.join(choices)}.", did_you_mean(value, choices)
+    bound = re.match(r"Expected `(\w+)` (of length )?(>=|<=|>|<) ([\d.]+)", why)
+    if bound:
+        what = (
+            "at most {} characters or entries long"
+            if bound[2]
+            else f"{_KINDS.get(bound[1], bound[1])}, {_BOUNDS[bound[3]]} {{}}"
+        )
+        return f"«{name}» must be {what.format(bound[4].removesuffix('.0'))}.", ""
+    expected = re.match(r"Expected `([^`]*)`, got `([^`]*)`", why)
+    if expected:
+        want = " or ".join(_KINDS.get(k.strip(), k.strip()) for k in expected[1].split("|") if k.strip() != "null")
+        got = f"«{value}»" if isinstance(value, str) else _KINDS.get(expected[2], expected[2])
+        hint = "Write true or false." if "true or false" in want and isinstance(value, str) else ""
+        if want == "a text" and not isinstance(value, dict | list):
+            hint = "Put it in quotes to make it a text."
+        return f"«{name}» must be {want}; here is {got}.", hint
+    return f"«{name}» cannot be read: {_SPOT.sub('', why)}.", ""
+
+
+def choices_of(wanted: Any) -> tuple[str, ...]:
+    """The texts a field may hold, when they are listed."""
+    origin = get_origin(wanted)
+    if origin is Literal:
+        return tuple(str(one) for one in get_args(wanted) if isinstance(one, str))
+    if origin in (Union, types.UnionType, Annotated):
+        return tuple(one for part in get_args(wanted) for one in choices_of(part))
+    return ()

@@ -1,0 +1,48 @@
+"""What a language has to say about a document, collected while it is read: all of it, not only the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from penstock.errors import Finding, Place
+from penstock.lang.document import Document
+
+
+class Report:
+    def __init__(self, document: Document, findings: list[Finding] | None = None) -> None:
+        self.document = document
+        self.findings: list[Finding] = [] if findings is None else findings
+
+    @property
+    def failed(self) -> bool:
+        return any(f.severity == "error" for f in self.findings)
+
+    def error(
+        self, rule: str, message: str, at: str | Place = "", *, hint: str = "", node: str = "", key: bool = False
+    ) -> None:
+        """`at` is a JSON pointer into the document, or a place; `key` means the field's name rather than its value."""
+        self._add("error", rule, message, at, hint, node, key)
+
+    def warning(
+        self, rule: str, message: str, at: str | Place = "", *, hint: str = "", node: str = "", key: bool = False
+    ) -> None:
+        self._add("warning", rule, message, at, hint, node, key)
+
+    def inside(self, document: Document) -> Report:
+        """A report on a part of the document that adds to the same list."""
+        return Report(document, self.findings)
+
+    def _add(self, severity: str, rule: str, message: str, at: str | Place, hint: str, node: str, key: bool) -> None:
+        where = at if isinstance(at, Place) else self.document.place(at, key=key)
+        self.findings.append(Finding(rule, severity, message, where, hint, node))
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint with the nearest known word, or with all of them when they are few."""
+    names = sorted(set(known))
+    folded = {name.lower(): name for name in names}
+    near = get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
+    if near:
+        return f"Did you mean «{folded[near[0]]}»?"
+    return f"Known are: {', '.join(names)}." if 0 < len(names) <= 20 else ""

@@ -1,0 +1,26 @@
+"""Every state machine of the house, one line each."""
+
+from __future__ import annotations
+
+from penstock.lifecycle.breaker import BREAKER
+from penstock.lifecycle.contract import Machine, T
+from penstock.lifecycle.diagram_node import DIAGRAM_NODE
+from penstock.lifecycle.diagram_run import DIAGRAM_RUN
+from penstock.lifecycle.effect import EFFECT
+from penstock.lifecycle.firing import FIRING
+from penstock.lifecycle.run import RUN
+from penstock.lifecycle.timer import TIMER
+from penstock.lifecycle.work_item import WORK_ITEM
+
+MACHINES: dict[str, Machine] = {
+    "run": RUN,
+    "firing": FIRING,
+    "effect": EFFECT,
+    "timer": TIMER,
+    "work_item": WORK_ITEM,
+    "diagram_run": DIAGRAM_RUN,
+    "diagram_node": DIAGRAM_NODE,
+    "breaker": BREAKER,
+}
+
+__all__ = ["MACHINES", "Machine", "T"]

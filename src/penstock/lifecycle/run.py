@@ -1,0 +1,42 @@
+"""The life of a run in the house's own words; every language shows only its own.
+
+A command that ends a wait may end the run in the same turn, so WAITING has the endings of RUNNING.
+"""
+
+from __future__ import annotations
+
+from penstock.lifecycle.contract import Machine, T
+
+RUN = Machine(
+    "run",
+    "CREATED",
+    (
+        T("CREATED", "schedule", "PENDING", "W-2.2.2"),
+        T("CREATED", "start", "RUNNING", "KERNEL 2: start fires the roots at once"),
+        T("PENDING", "start", "RUNNING", "W-2.2.2 start_execution"),
+        T("PENDING", "retry_allowed", "RUNNING", "KERNEL 6: the run's own retry, when its delay is over"),
+        T("RUNNING", "wait_started", "WAITING", "W-2.2.3"),
+        T("WAITING", "resumed", "RUNNING", "W-2.2.2 approval_received, W-2.2.3"),
+        T("RUNNING", "all_done", "COMPLETED", "W-2.2.2 all_nodes_done"),
+        T("WAITING", "all_done", "COMPLETED", "KERNEL 7"),
+        T("RUNNING", "unrecoverable_error", "FAILED", "W-2.2.2"),
+        T("WAITING", "unrecoverable_error", "FAILED", "KERNEL 7"),
+        T("RUNNING", "run_retry", "PENDING", "KERNEL 6"),
+        T("WAITING", "run_retry", "PENDING", "KERNEL 6"),
+        T("CREATED", "cancel_requested", "CANCELLED", "W-2.2.3"),
+        T("PENDING", "cancel_requested", "CANCELLED", "W-2.2.3"),
+        T("RUNNING", "cancel_requested", "CANCELLED", "W-2.2.3"),
+        T("WAITING", "cancel_requested", "CANCELLED", "W-2.2.3"),
+        T("RUNNING", "compensation_triggered", "COMPENSATING", "W-2.2.2"),
+        T("WAITING", "compensation_triggered", "COMPENSATING", "W-2.2.3"),
+        T("RUNNING", "compensate", "COMPENSATING", "KERNEL 2: by hand"),
+        T("WAITING", "compensate", "COMPENSATING", "KERNEL 2: by hand"),
+        T("COMPENSATING", "compensation_done", "COMPENSATED", "W-2.2.2"),
+        T("COMPENSATING", "compensation_failed", "FAILED", "W-2.2.2"),
+        T("COMPENSATING", "cancel_done", "CANCELLED", "KERNEL 6: a boundary cancel ends so whatever the undoing said"),
+        T("FAILED", "operator_retry", "RUNNING", "W-2.2.3"),
+        T("FAILED", "compensate", "COMPENSATING", "KERNEL 7"),
+        T("COMPLETED", "compensate", "COMPENSATING", "KERNEL 7"),
+    ),
+    terminal=("COMPLETED", "FAILED", "CANCELLED", "COMPENSATED"),
+)

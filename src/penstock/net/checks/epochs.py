@@ -1,0 +1,67 @@
+"""Do tokens that must meet carry the same epoch? An abstract class per edge tells; different classes never meet.
+
+A loop whose controller raises the epoch leaves it raised behind the exit. So every edge gets a class: where the epoch
+of its tokens was decided. Before the first such loop it is the root; inside and behind a loop it is that loop; behind a
+merge of different classes it is that merge, since whatever came through there goes on together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.errors import Finding
+from penstock.net.facts import ERROR, Facts
+
+Class = tuple[str, int]
+_BEGIN: Class = ("root", 0)
+
+
+def epochs(facts: Facts) -> Iterator[Finding]:
+    graph = facts.graph
+    if not any(e.raises for e in graph.edges):
+        return
+    for v, node in enumerate(facts.net.nodes):
+        if node.join.mode == "inclusive" and len(graph.ins[v]) > 1:
+            message = f"{facts.name(v)} joins inclusively in a net whose loop controller raises the epoch."
+            hint = "Use another join here, or let the loop stay in its epoch (no loop_controller)."
+            yield facts.finding("INCLUSIVE_WITH_EPOCHS", ERROR, message, hint, node.id)
+    of_edge = _classes(facts)
+    for v, node in enumerate(facts.net.nodes):
+        if _merges(facts, v):
+            continue
+        came = {of_edge[e]: e for e in graph.ins[v] if not graph.is_back(e) and facts.reached(graph.src[e])}
+        if len(came) > 1:
+            one, other, *_ = (facts.name(graph.src[e]) for e in came.values())
+            message = (
+                f"{facts.name(v)} waits for {one} and {other}, whose tokens are in different epochs and never meet."
+            )
+            hint = "Join before the loop, lead both ways through it, or let this node take ANY."
+            yield facts.finding("EPOCH_MISMATCH", ERROR, message, hint, node.id)
+
+
+def _classes(facts: Facts) -> list[Class]:
+    """The class of every edge, component by component from the sources down."""
+    graph = facts.graph
+    members: dict[int, list[int]] = {}
+    for v, c in enumerate(graph.component):
+        members.setdefault(c, []).append(v)
+    of_edge = [_BEGIN] * len(graph.edges)
+    for c in sorted(members, reverse=True):  # edges never lead to a larger number
+        inside = {e for v in members[c] for e in graph.outs[v] if graph.component[graph.dst[e]] == c}
+        entering = {of_edge[e] for v in members[c] for e in graph.ins[v] if e not in inside}
+        if any(graph.edges[e].raises for e in inside):
+            here: Class = ("loop", c)
+        elif len(entering) > 1:
+            here = ("merge", c)
+        else:
+            here = next(iter(entering), _BEGIN)
+        for v in members[c]:
+            for e in graph.outs[v]:
+                of_edge[e] = ("raised", c) if graph.edges[e].raises else here
+    return of_edge
+
+
+def _merges(facts: Facts, v: int) -> bool:
+    """One token is enough, so none has to meet another."""
+    node = facts.net.nodes[v]
+    return node.kind == "end" or (node.join.mode == "k" and node.join.k == 1) or node.join.mode == "inclusive"

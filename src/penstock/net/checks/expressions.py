@@ -1,0 +1,85 @@
+"""Does every expression and template of the net read? A mistake is told at release, not when a run comes by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.errors import ExprError, ExprSyntaxError, Finding
+from penstock.expr import compile_expression, compile_template
+from penstock.net.facts import ERROR, Facts
+from penstock.net.model import Edge, Node
+
+Text = tuple[str, str, bool]  # what it is, the text, is it a template
+
+
+def expressions(facts: Facts) -> Iterator[Finding]:
+    for v, node in enumerate(facts.net.nodes):
+        for what, text, template in _of_node(node):
+            yield from _read(facts, f"The {what} of {facts.name(v)}", text, template, node.id)
+    for edge in facts.net.edges:
+        ways = f"the connection from {facts.named(edge.src)} to {facts.named(edge.dst)}"
+        for what, text, template in _of_edge(edge):
+            yield from _read(facts, f"The {what} of {ways}", text, template, edge.src, edge.id)
+
+
+def _read(facts: Facts, what: str, text: str, template: bool, node: str, edge: str = "") -> Iterator[Finding]:
+    try:
+        if template:
+            compile_template(text)
+        else:
+            compile_expression(text, words=True)
+    except (ExprSyntaxError, ExprError) as error:
+        hint = type(error).hint or "Correct the text at the character named; texts are quoted with ' or \"."
+        yield facts.finding(error.code, ERROR, f"{what} cannot be read: {error}", hint, node, edge)
+
+
+def _of_edge(edge: Edge) -> Iterator[Text]:
+    yield from _given(guard=edge.guard, transform=edge.transform)
+
+
+def _of_node(node: Node) -> Iterator[Text]:
+    yield from _given(port=node.port, undo_if=node.undo_if)
+    for one in node.sets:
+        yield f"assignment to «{one.name}»", one.expr, False
+    yield from _in_value("value", node.value)
+    if node.effect is not None:
+        yield from _in_value("arguments", node.effect.args)
+        yield from _given(cache=node.effect.cache.key if node.effect.cache else None)
+        yield from _given(dedupe=node.effect.dedupe.key if node.effect.dedupe else None)
+    if node.work is not None:
+        yield from _in_value("candidates", node.work.candidates)
+        yield from _in_value("prompt", node.work.prompt)
+    if node.poll is not None:
+        yield from _given(until=node.poll.until, fail_if=node.poll.fail_if)
+    for trigger in node.triggers:
+        yield from _given(at=trigger.at, match=trigger.match)
+        yield from _in_value("value", trigger.value)
+        if "${" in trigger.name:
+            yield "signal name", trigger.name, True
+    if node.body is not None:
+        yield from _given(items=node.body.items, again=node.body.again, until=node.body.until)
+        for branch in node.body.branches:
+            yield from _given(guard=branch.guard)
+
+
+def _given(**texts: str | None) -> Iterator[Text]:
+    for what, text in texts.items():
+        if text is not None:
+            yield what, text, False
+
+
+def _in_value(what: str, tree: Any) -> Iterator[Text]:
+    """Every text of a value tree that is evaluated; on a stack of its own, since a document may nest deeply."""
+    todo = [tree]
+    while todo:
+        at = todo.pop()
+        if isinstance(at, dict):
+            if len(at) == 1 and isinstance(at.get("$expr"), str):
+                yield what, at["$expr"], False
+            elif len(at) == 1 and isinstance(at.get("$template"), str):
+                yield what, at["$template"], True
+            else:
+                todo.extend(reversed(list(at.values())))
+        elif isinstance(at, (list, tuple)):
+            todo.extend(reversed(at))

@@ -1,0 +1,98 @@
+"""Which silhouette a node has, how large it is, and what is written on its edges."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from penstock.net.facts import Facts
+from penstock.net.draw.measure import clean, cut, width
+from penstock.net.model import Edge, Node
+
+Shape = Literal["circle", "ring", "card", "work", "hexagon", "bar", "capsule", "call", "undo", "frame"]
+
+TITLE, SUB, PILL = 13.5, 12.0, 11.5  # font sizes
+_LEAST, _MOST = 104.0, 196.0  # width of the text on a card
+_WORDS = {"route": "step", "task": "task", "work": "work", "wait": "wait", "call": "call", "undo": "undo", "scope": "scope"}
+
+
+class Form(NamedTuple):
+    """`up` and `down` are measured from the line on which edges arrive and leave."""
+
+    shape: Shape
+    width: float
+    up: float
+    down: float
+    title: str
+    word: str  # the author's word for this kind of node
+    icon: str
+
+
+def form(facts: Facts, v: int) -> Form:
+    """A scope's size is that of its contents; it is given by the layout."""
+    node = facts.net.nodes[v]
+    name, word, icon = clean(node.label or node.origin or node.id), _word(node), _icon(node, facts.chooses(v))
+    shape = _shape(node, facts.chooses(v))
+    if shape in ("circle", "ring"):
+        title = cut(name, 120, SUB)
+        return Form(shape, max(36.0, width(title, SUB) if title else 0), 18, 38 if title else 18, title, word, icon)
+    if shape == "bar":
+        return Form(shape, 10, 24, 24, name, word, icon)
+    room = _MOST if shape != "hexagon" else 150.0
+    title = cut(name, room, TITLE, bold=True)
+    content = max(_LEAST if shape != "hexagon" else 84.0, width(title, TITLE, bold=True))
+    if shape == "hexagon":
+        return Form(shape, content + 78, 29, 29, title, word, icon)
+    return Form(shape, content + 58, 26, 26, title, word, icon)
+
+
+def _shape(node: Node, chooses: bool) -> Shape:
+    match node.kind:
+        case "start":
+            return "circle"
+        case "end":
+            return "ring"
+        case "route":
+            return "hexagon" if chooses else "card" if node.label else "bar"
+        case "work":
+            return "work"
+        case "wait":
+            return "capsule"
+        case "call":
+            return "call"
+        case "undo":
+            return "undo"
+        case "scope":
+            return "frame"
+    return "undo" if node.off_path else "card"
+
+
+def _word(node: Node) -> str:
+    return clean(node.type.replace("_", " ").lower()) or _WORDS.get(node.kind, "")
+
+
+_ICONS = (
+    ("person", "bot"), ("llm", "bot"), ("agent", "bot"), ("judg", "scale"), ("code", "code"), ("script", "code"),
+    ("api", "globe"), ("http", "globe"), ("mcp", "globe"), ("db", "database"), ("data", "database"), ("sql", "database"),
+    ("file", "file"), ("template", "file"), ("endpoint", "flag"), ("user", "person"), ("approv", "person"),
+    ("diagram", "layers"), ("switch", "split"), ("condition", "split"), ("notif", "send"), ("action", "send"),
+)  # fmt: skip
+_KIND_ICONS = {
+    "start": "play", "end": "flag", "route": "split", "task": "bolt", "work": "person", "wait": "hourglass",
+    "call": "layers", "scope": "fork", "undo": "undo",
+}  # fmt: skip
+
+
+def _icon(node: Node, chooses: bool) -> str:
+    word = node.type.lower()
+    for part, icon in _ICONS:
+        if part in word and node.kind not in ("start", "end"):
+            return icon
+    if node.kind == "route" and not chooses:
+        return "merge"
+    return _KIND_ICONS[node.kind]
+
+
+def edge_text(edge: Edge) -> str:
+    """What a person reads on an edge: its label, its port, or the guard that opens it."""
+    text = edge.label or (edge.port if edge.port != "done" else "") or edge.guard or ("else" if edge.default else "")
+    return cut(text, 132, PILL)

@@ -1,0 +1,268 @@
+"""The net: frozen data that every language is lowered to, and nothing else.
+
+A node is join, work, split. Nine kinds are enough. Names are the author's; numbers are given when the net is compiled.
+Expressions are texts of `penstock.expr`. A *value tree* (`Value`) is JSON in which `{"$expr": "…"}` stands for the value
+of an expression and `{"$template": "…"}` for a template; everything else is literal, so text from a user is never
+evaluated by accident.
+
+Every field has a default and defaults are left out of the canonical form, so a field added later changes no hash.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from penstock.errors import Place
+
+Kind = Literal["start", "end", "route", "task", "work", "wait", "call", "scope", "undo"]
+KINDS: tuple[Kind, ...] = ("start", "end", "route", "task", "work", "wait", "call", "scope", "undo")
+Value = Any
+
+
+class _Part(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
+    pass
+
+
+class Join(_Part):
+    """When is a node ready? `k` with k=1 and late=fire is the plain merge."""
+
+    mode: Literal["all", "k", "inclusive", "diagram"] = "all"
+    k: int = 1
+    take: Literal["one", "all"] = "one"
+    late: Literal["fire", "absorb"] = "fire"
+
+
+ALL = Join()
+MERGE = Join(mode="k")
+ANY = Join(mode="k", late="absorb")
+INCLUSIVE = Join(mode="inclusive")
+DIAGRAM = Join(mode="diagram", take="all")
+
+
+class Retry(_Part):
+    """`max` counts retries, so max=2 means three attempts."""
+
+    max: int = 0
+    base_ms: int = 1000
+    kind: Literal["fixed", "linear", "exponential"] = "fixed"
+    multiplier: float = 2.0
+    cap_ms: int = 30_000
+    jitter: bool = False
+    on: tuple[str, ...] = ("transient", "timeout", "external", "resource")
+
+
+class OnError(_Part):
+    """A row of the failure table: a code, a category or `*`, and what to do: skip, continue, error_env, fail, port:X."""
+
+    match: str
+    action: str
+
+
+class Breaker(_Part):
+    """The host's circuit breaker that guards this effect."""
+
+    name: str
+    failures: int = 5  # in a row
+    failure_rate: float = 0.5  # of the last `window` calls
+    window: int = 10
+    half_open_requests: int = 3
+    cooldown_ms: int = 60_000
+    latency_ms: int | None = None  # a slower call counts as a failure
+
+
+class Rate(_Part):
+    """At most `limit` calls in `per_ms`; more wait, or are skipped."""
+
+    name: str
+    limit: int = 10
+    per_ms: int = 1000
+    over: Literal["wait", "skip"] = "wait"
+
+
+class Cache(_Part):
+    """Answers kept under the value of `key`."""
+
+    key: str
+    ttl_ms: int = 60_000
+
+
+class Dedupe(_Part):
+    """An effect with a known key inside the window is skipped."""
+
+    key: str
+    ttl_ms: int = 60_000
+
+
+class Concurrency(_Part):
+    """At most `limit` effects of this name run at once in a host."""
+
+    name: str
+    limit: int = 20
+
+
+class Effect(_Part):
+    """What a task asks of the world."""
+
+    executor: str
+    args: Value = None
+    safe: Literal["at_least_once", "at_most_once"] = "at_least_once"
+    breaker: Breaker | None = None
+    rate: Rate | None = None
+    cache: Cache | None = None
+    dedupe: Dedupe | None = None
+    concurrency: Concurrency | None = None
+
+
+class Poll(_Part):
+    """Ask again every `every_ms` until the expression over `response` holds; all probes are one firing with one key."""
+
+    every_ms: int
+    until: str
+    fail_if: str | None = None
+    max_errors: int = 0
+
+
+class Trigger(_Part):
+    """A moment or a piece of news a firing waits for. A wait node has nothing else; on other kinds it is a boundary event."""
+
+    port: str = "done"
+    kind: Literal["timer", "signal", "escalation"] = "timer"
+    after_ms: int = 0
+    at: str | None = None  # expression: milliseconds since the epoch
+    name: str = ""
+    match: str | None = None  # expression over `event`
+    interrupting: bool = True
+    repeat_ms: int = 0
+    times: int = 0  # how often a repeating trigger fires; 0 = while the firing is open
+    action: Literal["port", "fail", "skip", "value"] = "port"
+    value: Value = None
+    code: str = "WAIT_TIMEOUT"
+
+
+class Work(_Part):
+    """What a person or an agent must do."""
+
+    agent: bool = False
+    approve: bool = False
+    quorum: int = 0  # votes needed; 0 = one submit is enough
+    candidates: Value = None
+    prompt: Value = None
+
+
+class Branch(_Part):
+    key: str
+    entry: str
+    guard: str | None = None
+    required: bool | None = None
+
+
+class Body(_Part):
+    """What a scope holds: children by key and index, each with its own tokens, counters and locals."""
+
+    mode: Literal["one", "branches", "each", "each_seq", "loop"] = "one"
+    branches: tuple[Branch, ...] = ()
+    items: str | None = None
+    entry: str = ""
+    again: str | None = None
+    until: str | None = None
+    need: int = 0  # 0 = all
+    timeout_ms: int | None = None
+    on_fail: Literal["fail", "continue", "compensate"] = "fail"
+    collect: Literal["object", "array", "outputs", "first", "last"] = "object"
+    locals: tuple[str, ...] = ()
+
+
+class Set(_Part):
+    name: str
+    expr: str
+
+
+class Node(_Part):
+    """join → work → split."""
+
+    id: str
+    kind: Kind = "route"
+    type: str = ""  # the author's word for it, shown to people
+    label: str = ""
+    origin: str = ""  # the author's node this one was lowered from, when it is not `id`
+    scope: str = ""  # the scope node around it; "" = root
+    priority: int = 1000  # smaller first
+    join: Join = ALL
+    split: Literal["all", "first", "every"] = "all"
+    no_match: Literal["end", "incident"] = "incident"
+    port: str | None = None  # expression: the port a route leaves by
+    value: Value = None  # what a route, start or end yields instead of what it took
+    sets: tuple[Set, ...] = ()
+    out: tuple[str, ...] = ()
+    result: str | None = None  # the name of this node's output in the run's result
+    max_iter: int | None = None
+    join_timeout_ms: int | None = None
+    group: str = ""
+    off_path: bool = False
+    # task, call, work
+    effect: Effect | None = None
+    retry: Retry = Retry()
+    timeout_ms: int | None = None
+    on_error: tuple[OnError, ...] = ()
+    poll: Poll | None = None
+    undo: tuple[str, ...] = ()
+    undo_on: tuple[str, ...] = ("failure", "cancel", "manual")
+    undo_if: str | None = None
+    on_final: Literal["here", "restart"] = "here"
+    late_success: Literal["ignore", "undo"] = "ignore"
+    work: Work | None = None
+    triggers: tuple[Trigger, ...] = ()
+    body: Body | None = None
+    ends: str = ""  # end: "", terminate, error:CODE, escalate:CODE
+    only: tuple[str, ...] = ()  # undo: these nodes only
+
+
+class Edge(_Part):
+    """A way for tokens. It never crosses a scope."""
+
+    id: str
+    src: str
+    dst: str
+    port: str = "done"
+    guard: str | None = None
+    default: bool = False
+    raises: bool = False  # puts into epoch + 1
+    role: Literal["plain", "start", "cond", "skip"] = "plain"
+    transform: str | None = None  # expression over `body`
+    ttl_ms: int | None = None
+    capacity: int | None = None
+    priority: int = 1000
+    label: str = ""
+    var: str = ""  # the name under which the target sees what came this way
+
+
+class RunRetry(_Part):
+    max: int = 0
+    delay_ms: int = 0
+
+
+class Declares(_Part):
+    """Names that expressions may use, beside node ids and reserved roots."""
+
+    variables: dict[str, Any] = {}
+    aliases: dict[str, str] = {}  # alias → node id, lowest priority
+    config: dict[str, Any] = {}  # values that came in at release: calendars, configuration
+    input_schema: Any = None
+
+
+class Net(_Part):
+    name: str
+    language: str = "net"
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    limits: dict[str, int] = {}
+    on_stuck: Literal["fail", "pause"] = "fail"
+    on_fail: Literal["sweep", "drain"] = "sweep"
+    undo_policy: Literal["stop", "continue", "group"] = "stop"
+    run_retry: RunRetry = RunRetry()
+    active_timeout_ms: int | None = None
+    max_visits: int = 1000
+    declares: Declares = Declares()
+    source_map: dict[str, Place] = {}  # node or edge id → place in the document; not part of the hash

@@ -1,0 +1,63 @@
+"""Can every run of a net end? Decided per scope level before a run exists: reduce, then explore within a budget.
+
+Guards are free choices, tasks are atomic with one alternative per used port, a scope is done or leaves by another port,
+timers and signals may or may not come. Limits, retries and epochs are left out. With a single end exactly one token
+must reach it and nothing may stay behind; with several ends only dead ends and endless loops are looked for.
+"""
+
+from __future__ import annotations
+
+from penstock.net.graph import Graph
+from penstock.net.model import Net
+from penstock.net.soundness.explain import explain
+from penstock.net.soundness.explore import explore
+from penstock.net.soundness.level import Level
+from penstock.net.soundness.reduce import reduce
+from penstock.net.soundness.verdict import Step, Verdict
+
+BUDGET = 20_000  # markings looked at per level
+
+
+def verdict(net: Net, scope: str = "", *, budget: int = BUDGET, reductions: bool = True) -> Verdict:
+    """Is this level of the net sound? The branches of a scope are asked one by one: the first that is not is told."""
+    return _verdict(Graph(net), scope, budget, reductions)
+
+
+def verdicts(net: Net, *, budget: int = BUDGET) -> dict[str, Verdict]:
+    """The verdict of every level: the root is "", the others are named by their scope node."""
+    graph = Graph(net)
+    scopes = [node.id for node in net.nodes if node.kind == "scope" and node.body is not None]
+    return {scope: _verdict(graph, scope, budget, True) for scope in ("", *scopes)}
+
+
+def _verdict(graph: Graph, scope: str, budget: int, reductions: bool) -> Verdict:
+    found: list[Verdict] = []
+    for starts in _starts(graph, scope):
+        level = Level(graph, scope, starts)
+        if level.lost:
+            lost = tuple(graph.net.nodes[v].id for v in level.lost)
+            found.append(Verdict("unsound", "dead nodes", nodes=lost))
+            continue
+        if reductions and level.flows():
+            reduce(level)
+        found.append(explore(level, budget))
+    if not found:
+        return Verdict("undecided", "nothing starts here")
+    return min(found, key=lambda v: ("unsound", "undecided", "sound").index(v.status))
+
+
+def _starts(graph: Graph, scope: str) -> list[list[int]]:
+    """Where tokens begin: all starts of the root together; every branch of a scope by itself."""
+    nodes = graph.net.nodes
+    if not scope:
+        begin = [v for v, node in enumerate(nodes) if not node.scope and not node.off_path and not graph.ins[v]]
+        return [begin] if begin else []
+    at = graph.number.get(scope)
+    body = nodes[at].body if at is not None else None
+    if body is None:
+        return []
+    entries = [b.entry for b in body.branches] if body.mode == "branches" else [body.entry]
+    return [[graph.number[entry]] for entry in entries if entry in graph.number]
+
+
+__all__ = ["BUDGET", "Step", "Verdict", "explain", "verdict", "verdicts"]

@@ -1,0 +1,73 @@
+"""From facts to rows: what people query. Nothing here is asked by the engine; `rebuild` makes it again from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from penstock.kernel import fact as F
+from penstock.kernel.evolve import EVOLVE
+from penstock.kernel.state import Firing, State, new_state
+from penstock.store.contract import Batch, JournalRow, RunRow
+
+_pack = msgspec.msgpack.Encoder().encode
+WATCHED = frozenset({F.WORK_OPENED, F.WORK_MOVED, F.WAIT_OPENED, F.WAIT_GONE, F.INCIDENT, F.SWEPT})
+
+
+def firing_row(run: int, firing: Firing, status: int, at: int) -> tuple[int, ...]:
+    return (run, firing.no, firing.node, firing.epoch, firing.visit, firing.attempt, status, firing.at, at)
+
+
+def project(batch: Batch, run: int, facts: Iterable[F.Fact], first: int, at: int, names: dict[int, str]) -> None:
+    """Rows of the watched facts of a turn. `names` remembers the signal names of open waits."""
+    for seq, f in enumerate(facts, first):
+        tag = f[0]
+        if tag not in WATCHED:
+            continue
+        if tag == F.WORK_OPENED:
+            batch.item_new.append((run, f[1], f[2], "TODO", _pack(f[3]), None if f[4] is None else _pack(f[4]), None, at, at))
+        elif tag == F.WORK_MOVED:
+            batch.item_moved.append((f[2], f[4], at, run, f[1]))
+        elif tag == F.WAIT_OPENED:
+            names[f[1]] = f[4]
+            batch.wait.append((f[4], run, f[1]))
+        elif tag == F.WAIT_GONE:
+            _unwait(batch, run, f[1], names)
+        elif tag == F.INCIDENT:
+            batch.incident.append((run, seq, f[1], str(f[2]), at))
+
+
+def _unwait(batch: Batch, run: int, wait: int, names: dict[int, str]) -> None:
+    name = names.pop(wait, None)
+    if name is not None:
+        batch.unwait.append((name, run, wait))
+
+
+def sweep_waits(batch: Batch, run: int, open_waits: Iterable[int], names: dict[int, str]) -> None:
+    """Waits that a sweep has taken: named before, not open any more."""
+    still = set(open_waits)
+    for wait in [w for w in names if w not in still]:
+        _unwait(batch, run, wait, names)
+
+
+def rows_of(row: RunRow, journal: Iterator[JournalRow], batch: Batch) -> State:
+    """Every projected row of a run, folded from its journal."""
+    st = new_state()
+    names: dict[int, str] = {}
+    decode = F.decode_facts
+    for turn in journal:
+        st.at = turn.at
+        facts: list[Any] = decode(turn.body)
+        for f in facts:
+            if f[0] == F.SETTLED:
+                batch.firing.append(firing_row(row.no, st.firings[f[1]], f[2], turn.at))
+            EVOLVE[f[0]](st, f)
+            st.n += 1
+        st.hand = None
+        project(batch, row.no, facts, turn.seq_from, turn.at, names)
+        if any(f[0] == F.SWEPT for f in facts):
+            sweep_waits(batch, row.no, st.waits, names)
+    return st
+

@@ -1,0 +1,40 @@
+"""SQLite's dialect of `tables.py`, and the steps that bring an older store up to it."""
+
+from __future__ import annotations
+
+from penstock.store.tables import TABLES, Table
+
+#: raised by one with every change of `tables.py` that a store on disk must follow
+VERSION = 1
+#: marks a file as ours in its header: "PNST"
+APPLICATION_ID = 0x504E5354
+
+_TYPE = {"int": "INTEGER", "text": "TEXT", "blob": "BLOB"}
+
+
+def create(table: Table) -> list[str]:
+    """DDL of one table. A lone integer key is SQLite's own row number."""
+    keys = [c for c in table.columns if c.key]
+    row_number = len(keys) == 1 and keys[0].type == "int" and not table.clustered
+    columns = []
+    for column in table.columns:
+        rule = " PRIMARY KEY" if row_number and column.key else "" if column.null else " NOT NULL"
+        columns.append(f'"{column.name}" {_TYPE[column.type]}{rule}')
+    if not row_number:
+        columns.append("PRIMARY KEY (" + ", ".join(f'"{c.name}"' for c in keys) + ")")
+    end = " WITHOUT ROWID" if table.clustered else ""
+    statements = [f'CREATE TABLE "{table.name}" ({", ".join(columns)}) STRICT{"," if end else ""}{end}']
+    for index in table.indexes:
+        unique = "UNIQUE " if index.unique else ""
+        where = f" WHERE {index.where}" if index.where else ""
+        names = ", ".join(f'"{n}"' for n in index.columns)
+        statements.append(f'CREATE {unique}INDEX "{index.name}" ON "{table.name}" ({names}){where}')
+    return statements
+
+
+def create_all() -> list[str]:
+    return [statement for table in TABLES for statement in create(table)]
+
+
+#: version → statements that lead from the version before to it; empty while there is only one version
+MIGRATIONS: dict[int, tuple[str, ...]] = {}

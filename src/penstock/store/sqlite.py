@@ -1,0 +1,388 @@
+"""The embedded store: one SQLite file, WAL, synchronous=FULL, one commit per batch of turns.
+
+One writer connection on one thread. The fence is read inside the write lock and dirties no page. Blobs go to sqlite3 as
+bytearray: `bytes` would take the slow way through its adapter look-up.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from penstock.errors import (
+    Fenced,
+    RunAmbiguous,
+    RunNotFound,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreNewer,
+    StoreNotOurs,
+)
+from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
+from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
+from penstock.store.tables import PROJECTIONS
+
+_RUN = "no,id,tenant,net,key,status,priority,created_at,updated_at,wake_at,parent,checkpoint_seq,checkpoint"
+FENCE = "SELECT value FROM mark WHERE name='fence'"
+INSERT_RUN = "INSERT INTO run VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
+INSERT_JOURNAL = "INSERT INTO journal(run,seq_from,seq_to,at,body) VALUES(?,?,?,?,?)"
+MOVE_RUN = "UPDATE run SET status=?,updated_at=?,wake_at=?,checkpoint_seq=?,checkpoint=?,net=? WHERE no=?"
+END_RUN = "UPDATE run SET status=?,updated_at=?,wake_at=NULL,net=? WHERE no=?"
+INSERT_FIRING = "INSERT OR REPLACE INTO firing VALUES(?,?,?,?,?,?,?,?,?)"
+INSERT_WAIT = "INSERT OR REPLACE INTO waiting VALUES(?,?,?)"
+DELETE_WAIT = "DELETE FROM waiting WHERE name=? AND run=? AND wait=?"
+INSERT_ITEM = "INSERT OR REPLACE INTO item VALUES(?,?,?,?,?,?,?,?,?)"
+MOVE_ITEM = "UPDATE item SET status=?,by=coalesce(?,by),moved_at=? WHERE run=? AND firing=?"
+INSERT_INCIDENT = "INSERT OR REPLACE INTO incident VALUES(?,?,?,?,?)"
+INSERT_OUTBOX = "INSERT INTO outbox(run,seq,topic,body,tries,due_at) VALUES(?,?,?,?,?,?)"
+INSERT_INTENT = "INSERT OR REPLACE INTO intent VALUES(?,?,?,?,?,?)"
+MOVE_INTENT = "UPDATE intent SET state=? WHERE key=?"
+ANSWER_INBOX = "UPDATE inbox SET answer=? WHERE no=?"
+INSERT_GATE = "INSERT OR REPLACE INTO gate VALUES(?,?,?)"
+INSERT_MEMO = "INSERT OR REPLACE INTO memo VALUES(?,?,?)"
+INSERT_BLOB = "INSERT OR IGNORE INTO blob VALUES(?,?,?)"
+
+
+class Sqlite:
+    """`engine=True` takes the store for driving: one process at a time, held by a lock file and a fence. Readers need neither."""
+
+    def __init__(self, path: str | Path, *, engine: bool = True, grow_mb: int = 0, create: bool = True) -> None:
+        self.path = Path(path)
+        self.commits = 0
+        self.fence = -1
+        self._lock: int | None = None
+        if not create and not self.path.exists():
+            raise StoreError(why=f"there is no store at {self.path}")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if engine:
+                self._take_lock()
+            self.c = self._open()
+            self._prepare()
+            if engine:
+                self._take_fence()
+                if grow_mb:
+                    self._grow_wal(grow_mb)
+        except OSError as error:
+            self._unlock()
+            raise StoreError(why=f"{self.path}: {error.strerror or error}") from error
+        except sqlite3.Error as error:
+            self._unlock()
+            raise_for(error, self.path)
+        except BaseException:
+            self._unlock()
+            raise
+
+    # -- opening -------------------------------------------------------------------------------------------------------
+
+    def _open(self) -> sqlite3.Connection:
+        fresh = not self.path.exists()
+        c = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, cached_statements=256)
+        if fresh:
+            os.chmod(self.path, 0o600)
+        for pragma in (
+            "page_size=4096", "journal_mode=WAL", "synchronous=FULL", "busy_timeout=5000", "foreign_keys=ON",
+            "trusted_schema=OFF", "wal_autocheckpoint=4000", "journal_size_limit=67108864", "cache_size=-64000",
+        ):  # fmt: skip
+            c.execute(f"PRAGMA {pragma}")
+        return c
+
+    def _prepare(self) -> None:
+        """Create the tables of a new file; bring an older one up to date; refuse a foreign or newer one."""
+        c = self.c
+        (ours,) = c.execute("PRAGMA application_id").fetchone()
+        (tables,) = c.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if ours != APPLICATION_ID:
+            if tables:
+                raise StoreNotOurs(path=self.path)
+            self._create()
+            return
+        (found,) = c.execute("SELECT value FROM mark WHERE name='schema_version'").fetchone()
+        if found > VERSION:
+            raise StoreNewer(found=found, known=VERSION)
+        if found < VERSION:
+            self._migrate(found)
+
+    def _create(self) -> None:
+        c = self.c
+        c.execute("BEGIN IMMEDIATE")
+        (ours,) = c.execute("PRAGMA application_id").fetchone()
+        if ours != APPLICATION_ID:
+            for statement in create_all():
+                c.execute(statement)
+            c.execute("INSERT INTO mark VALUES('schema_version', ?), ('fence', 0)", (VERSION,))
+            c.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        c.execute("COMMIT")
+
+    def _migrate(self, found: int) -> None:
+        c = self.c
+        c.execute("BEGIN IMMEDIATE")
+        for version in range(found + 1, VERSION + 1):
+            for statement in MIGRATIONS[version]:
+                c.execute(statement)
+        c.execute("UPDATE mark SET value=? WHERE name='schema_version'", (VERSION,))
+        c.execute("COMMIT")
+
+    def _take_lock(self) -> None:
+        self._lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StoreBusy from None
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _take_fence(self) -> None:
+        c = self.c
+        c.execute("BEGIN IMMEDIATE")
+        c.execute("UPDATE mark SET value=value+1 WHERE name='fence'")
+        (self.fence,) = c.execute(FENCE).fetchone()
+        c.execute("COMMIT")
+
+    def _grow_wal(self, megabytes: int) -> None:
+        """Write the WAL out once and start it again: later commits overwrite blocks the file already has, so a sync has no new
+        file size to journal."""
+        c = self.c
+        c.execute("PRAGMA wal_autocheckpoint=0")
+        c.execute("CREATE TABLE IF NOT EXISTS scratch(x BLOB)")
+        c.execute("BEGIN IMMEDIATE")
+        c.executemany("INSERT INTO scratch VALUES(zeroblob(1000000))", [()] * megabytes)
+        c.execute("COMMIT")
+        c.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+        c.execute("DROP TABLE scratch")
+        c.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+        c.execute("PRAGMA wal_autocheckpoint=4000")
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def commit(self, batch: Batch) -> None:
+        x, many = self.c.execute, self.c.executemany
+        try:
+            x("BEGIN IMMEDIATE")
+            if x(FENCE).fetchone()[0] != self.fence:
+                raise Fenced
+            if batch.new:
+                many(INSERT_RUN, batch.new)
+            many(INSERT_JOURNAL, batch.journal)
+            if batch.moved:
+                many(MOVE_RUN, batch.moved)
+            if batch.ended:
+                many(END_RUN, batch.ended)
+            if batch.firing:
+                many(INSERT_FIRING, batch.firing)
+            for statement, rows in (
+                (INSERT_WAIT, batch.wait), (DELETE_WAIT, batch.unwait), (INSERT_ITEM, batch.item_new),
+                (MOVE_ITEM, batch.item_moved), (INSERT_INCIDENT, batch.incident), (INSERT_OUTBOX, batch.outbox),
+                (INSERT_INTENT, batch.intent), (MOVE_INTENT, batch.intent_gone), (ANSWER_INBOX, batch.inbox_answered),
+                (INSERT_GATE, batch.gate), (INSERT_MEMO, batch.memo), (INSERT_BLOB, batch.blobs),
+            ):  # fmt: skip
+                if rows:
+                    many(statement, rows)
+            x("COMMIT")
+        except sqlite3.Error as error:
+            self._rollback()
+            raise_for(error, self.path)
+        except BaseException:
+            self._rollback()
+            raise
+        self.commits += 1
+
+    def _rollback(self) -> None:
+        # after SQLITE_FULL the transaction is gone already, and a blind ROLLBACK would raise
+        if self.c.in_transaction:
+            self.c.execute("ROLLBACK")
+
+    def _write(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
+        try:
+            return self.c.execute(statement, values)
+        except sqlite3.Error as error:
+            raise_for(error, self.path)
+
+    # -- runs ----------------------------------------------------------------------------------------------------------
+
+    def load(self, numbers: Iterable[int]) -> list[tuple[RunRow, list[JournalRow]]]:
+        out = []
+        asked = list(numbers)
+        for i in range(0, len(asked), 500):
+            part = asked[i : i + 500]
+            marks = ",".join("?" * len(part))
+            rows = self.c.execute(f"SELECT {_RUN} FROM run WHERE no IN ({marks})", part).fetchall()
+            for row in rows:
+                run = RunRow(*row)
+                out.append((run, list(self.journal(run.no, run.checkpoint_seq))))
+        return out
+
+    def run_by_id(self, prefix: str) -> RunRow:
+        if not prefix.isalnum():
+            raise RunNotFound(run=prefix)
+        low = prefix.lower()
+        rows = self.c.execute(f"SELECT {_RUN} FROM run WHERE id >= ? AND id < ? LIMIT 3", (low, low + "\x7f")).fetchall()
+        exact = [r for r in rows if r[1] == low]
+        if exact:
+            return RunRow(*exact[0])
+        if not rows:
+            raise RunNotFound(run=prefix)
+        if len(rows) > 1:
+            raise RunAmbiguous(run=prefix, count="several")
+        return RunRow(*rows[0])
+
+    def run_by_key(self, tenant: str, key: str) -> RunRow | None:
+        row = self.c.execute(f"SELECT {_RUN} FROM run WHERE tenant=? AND key=?", (tenant, key)).fetchone()
+        return None if row is None else RunRow(*row)
+
+    def runs(self, *, status: Iterable[int] | None = None, limit: int = 50) -> list[RunRow]:
+        if status is None:
+            rows = self.c.execute(f"SELECT {_RUN} FROM run ORDER BY no DESC LIMIT ?", (limit,))
+        else:
+            wanted = list(status)
+            marks = ",".join("?" * len(wanted))
+            rows = self.c.execute(
+                f"SELECT {_RUN} FROM run WHERE status IN ({marks}) ORDER BY no DESC LIMIT ?", (*wanted, limit)
+            )
+        return [RunRow(*r) for r in rows]
+
+    def unfinished(self) -> list[int]:
+        return [r[0] for r in self.c.execute("SELECT no FROM run WHERE status IN (0,2,4) ORDER BY no")]
+
+    def due(self, before: int, limit: int) -> list[tuple[int, int]]:
+        sql = "SELECT no, wake_at FROM run WHERE wake_at IS NOT NULL AND wake_at<=? ORDER BY wake_at LIMIT ?"
+        return self.c.execute(sql, (before, limit)).fetchall()
+
+    def next_wake(self) -> int | None:
+        found: int | None = self.c.execute("SELECT min(wake_at) FROM run WHERE wake_at IS NOT NULL").fetchone()[0]
+        return found
+
+    def last_run(self) -> int:
+        found: int = self.c.execute("SELECT coalesce(max(no),0) FROM run").fetchone()[0]
+        return found
+
+    def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]:
+        sql = "SELECT seq_from,seq_to,at,body FROM journal WHERE run=? AND seq_from>? ORDER BY seq_from"
+        for row in self.c.execute(sql, (run, after)):
+            yield JournalRow(*row)
+
+    # -- nets ----------------------------------------------------------------------------------------------------------
+
+    def add_net(self, row: NetRow) -> int:
+        found = self.c.execute("SELECT no FROM net WHERE hash=?", (row.hash,)).fetchone()
+        if found is not None:
+            return int(found[0])
+        self._write(
+            "INSERT OR IGNORE INTO net(hash,name,language,body,source,released_at) VALUES(?,?,?,?,?,?)",
+            (row.hash, row.name, row.language, row.body, row.source, row.released_at),
+        )
+        return int(self.c.execute("SELECT no FROM net WHERE hash=?", (row.hash,)).fetchone()[0])
+
+    def net(self, no: int) -> NetRow:
+        row = self.c.execute("SELECT no,hash,name,language,body,source,released_at FROM net WHERE no=?", (no,)).fetchone()
+        if row is None:
+            raise StoreError(why=f"net {no} is missing")
+        return NetRow(*row)
+
+    def net_by_hash(self, hash: str) -> NetRow | None:
+        sql = "SELECT no,hash,name,language,body,source,released_at FROM net WHERE hash=?"
+        row = self.c.execute(sql, (hash,)).fetchone()
+        return None if row is None else NetRow(*row)
+
+    # -- what waits beside the runs ------------------------------------------------------------------------------------
+
+    def put_inbox(self, run: int, command: bytes, at: int) -> int:
+        cursor = self._write("INSERT INTO inbox(run,command,at) VALUES(?,?,?)", (run, command, at))
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def inbox(self, limit: int = 512) -> list[tuple[int, int, bytes]]:
+        return self.c.execute(
+            "SELECT no,run,command FROM inbox WHERE answer IS NULL ORDER BY no LIMIT ?", (limit,)
+        ).fetchall()
+
+    def inbox_answer(self, no: int) -> bytes | None:
+        row = self.c.execute("SELECT answer FROM inbox WHERE no=?", (no,)).fetchone()
+        return None if row is None else row[0]
+
+    def blob(self, hash: str) -> bytes | None:
+        row = self.c.execute("SELECT body FROM blob WHERE hash=?", (hash,)).fetchone()
+        return None if row is None else row[0]
+
+    def memo(self, key: str, now: int) -> tuple[bytes | None] | None:
+        row: tuple[bytes | None] | None = self.c.execute(
+            "SELECT body FROM memo WHERE key=? AND until>?", (key, now)
+        ).fetchone()
+        return row
+
+    def gates(self) -> list[tuple[str, bytes]]:
+        return self.c.execute("SELECT name,body FROM gate").fetchall()
+
+    def intents(self) -> list[tuple[str, int, int, int, str]]:
+        return self.c.execute("SELECT key,run,firing,attempt,state FROM intent WHERE state IN ('started','in_doubt')").fetchall()
+
+    def outbox(self, now: int, limit: int) -> list[tuple[int, int, int, str, bytes, int]]:
+        sql = "SELECT no,run,seq,topic,body,tries FROM outbox WHERE due_at<=? ORDER BY no LIMIT ?"
+        return self.c.execute(sql, (now, limit)).fetchall()
+
+    def outbox_done(self, numbers: Iterable[int]) -> None:
+        self.c.executemany("DELETE FROM outbox WHERE no=?", [(n,) for n in numbers])
+
+    def outbox_later(self, no: int, due_at: int) -> None:
+        self._write("UPDATE outbox SET tries=tries+1, due_at=? WHERE no=?", (due_at, no))
+
+    def items(self, *, open_only: bool = True, run: int | None = None) -> list[tuple[Any, ...]]:
+        where = ["status IN ('TODO','IN_PROGRESS','SUBMITTED','REWORK')"] if open_only else []
+        values: list[Any] = []
+        if run is not None:
+            where.append("run=?")
+            values.append(run)
+        sql = "SELECT run,firing,node,status,prompt,candidates,by,opened_at,moved_at FROM item"
+        return self.c.execute(
+            f"{sql}{' WHERE ' + ' AND '.join(where) if where else ''} ORDER BY opened_at", values
+        ).fetchall()
+
+    # -- projections ---------------------------------------------------------------------------------------------------
+
+    def rebuild(self, project: Callable[[RunRow, Iterator[JournalRow], Batch], None]) -> int:
+        c = self.c
+        count = 0
+        c.execute("BEGIN IMMEDIATE")
+        try:
+            for table in PROJECTIONS:
+                c.execute(f'DELETE FROM "{table.name}"')
+            for row in c.execute(f"SELECT {_RUN} FROM run ORDER BY no").fetchall():
+                batch = Batch()
+                project(RunRow(*row), self.journal(row[0]), batch)
+                for statement, rows in (
+                    (INSERT_FIRING, batch.firing), (INSERT_WAIT, batch.wait), (DELETE_WAIT, batch.unwait),
+                    (INSERT_ITEM, batch.item_new), (MOVE_ITEM, batch.item_moved), (INSERT_INCIDENT, batch.incident),
+                ):  # fmt: skip
+                    c.executemany(statement, rows)
+                count += 1
+            c.execute("COMMIT")
+        except BaseException:
+            self._rollback()
+            raise
+        return count
+
+    def close(self) -> None:
+        self.c.close()
+        self._unlock()
+
+
+def raise_for(error: sqlite3.Error, path: Path) -> NoReturn:
+    """SQLite's many words, in ours."""
+    code = getattr(error, "sqlite_errorname", "")
+    if code.startswith("SQLITE_FULL"):
+        raise StoreFull from error
+    if code in ("SQLITE_NOTADB", "SQLITE_FORMAT"):
+        raise StoreNotOurs(path=path) from error
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        raise StoreBusy from error
+    if code.startswith("SQLITE_CONSTRAINT"):
+        raise Fenced from error
+    raise StoreError(why=f"{error} ({code or 'sqlite'})") from error

@@ -1,0 +1,1 @@
+"""Tests of the house itself: style, imports, types, packaging, documentation."""

@@ -1,0 +1,85 @@
+"""Random commands for a run: what the world, people and operators may do next, chosen from the state alone."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.model.kernel import TERMINAL
+
+Command = dict[str, Any]
+
+
+@dataclass
+class World:
+    """Remembers what was answered and dropped, so that answers may also come late or twice."""
+
+    rng: random.Random
+    now: int = 0
+    answered: list[str] = field(default_factory=list)
+    retried: int = 0
+    waiting: list[Command] = field(default_factory=list)
+
+    def ended(self, state: dict) -> bool:
+        """The run is over, and nobody wants to retry it."""
+        if state["status"] not in TERMINAL:
+            return False
+        return not (state["status"] == "FAILED" and state["reopen"] and self.retried < 2 and self.rng.random() < 0.7)
+
+    def next(self, state: dict) -> Command:
+        """A command, to be sent at `self.now`. It may be refused."""
+        if self.waiting:
+            return self.waiting.pop(0)
+        if state["status"] == "FAILED":
+            self.retried += 1
+            return {"c": "retry"}
+        if state["paused"] and not state["effects"] and not state["timers"]:
+            return self.unpause(state)
+        draw = self.rng.random()
+        if draw < 0.02:
+            return {"c": self.rng.choice(["pause", "resume"])}
+        if draw < 0.03 and state["status"] != "COMPENSATING":
+            return {"c": "cancel", "mode": self.rng.choice(["now", "boundary"])}
+        if draw < 0.10:
+            return {"c": "signal", "id": str(self.rng.randrange(50)), "name": "SIG", "payload": 1}
+        if draw < 0.15 and (self.answered or state["dropped"]):
+            return self.late(state)
+        if draw < 0.30 and state["items"]:
+            verb = self.rng.choice(["start", "submit", "approve", "reject"])
+            return self.work(self.rng.choice(sorted(state["items"])), verb)
+        if draw < 0.55 or not state["effects"]:
+            return self.tick(state)
+        return self.answer(state)
+
+    def unpause(self, state: dict) -> Command:
+        """Nothing can happen while it is paused; a run that is stuck is cancelled, or it would be stuck for ever."""
+        if any(i["code"] == "DEADLOCK" for i in state["incidents"]):
+            self.waiting.append({"c": "cancel"})
+        return {"c": "resume"}
+
+    def late(self, state: dict) -> Command:
+        effect = self.rng.choice(sorted({*self.answered, *state["dropped"]}))
+        return {"c": "outcome", "effect": effect, "status": "done", "output": "LATE"}
+
+    def work(self, item: str, verb: str) -> Command:
+        return {"c": "work", "item": item, "verb": verb, "by": "u", "output": 1}
+
+    def tick(self, state: dict) -> Command:
+        self.now += self.rng.choice([1, 10, 40])
+        if not state["effects"]:
+            self.waiting += [self.work(i, self.rng.choice(["submit", "approve"])) for i in sorted(state["items"])]
+        if state["paused"]:
+            self.waiting.append({"c": "resume"})
+        return {"c": "tick"}
+
+    def answer(self, state: dict) -> Command:
+        effect = self.rng.choice(sorted(state["effects"]))
+        self.answered.append(effect)
+        draw = self.rng.random()
+        if draw < 0.12:
+            failure = {"code": self.rng.choice("XY"), "category": self.rng.choice(["permanent", "transient"])}
+            return {"c": "outcome", "effect": effect, "status": "failed", "failure": failure}
+        if draw < 0.17:
+            return {"c": "outcome", "effect": effect, "status": "skipped"}
+        return {"c": "outcome", "effect": effect, "status": "done", "output": self.rng.choice(["again", 1, 2])}

@@ -1,0 +1,131 @@
+"""Triggers and timers: waits, boundary events, reminders, escalations, join timeouts, the active time of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.model.net import Node, Trigger
+
+
+class Triggers:
+    """Arming and disarming; a part of Turn."""
+
+    def set_timer(
+        self, name: str, after: int, why: str, firing: str | None = None, scope: str | None = None, data: Any = None
+    ) -> None:
+        due = self.now + after
+        self.say("timer.set", timer=name, due=due, why=why, firing=firing, scope=scope, data=data)
+
+    def arm(self, fid: str, node: Node) -> None:
+        scope = self.state["firings"][fid]["scope"]
+        for i, trigger in enumerate(node.triggers):
+            if trigger.kind == "timer":
+                after = trigger.at(self.view(scope)) - self.now if trigger.at else trigger.after
+                self.set_timer(f"{fid}/t{i}", after, "trigger", firing=fid, data={"trigger": i, "fired": 0})
+            elif trigger.kind == "signal":
+                self.say("wait.opened", wait=f"{fid}/w{i}", firing=fid, name=trigger.name, trigger=i)
+        for signal in list(self.state["signals"]):  # in order of arrival; each is used at most once
+            self.use_kept(fid, node, signal)
+
+    def use_kept(self, fid: str, node: Node, signal: str) -> None:
+        """Give a kept signal to the first trigger of this firing that it matches."""
+        kept = self.state["signals"][signal]
+        for i, trigger in enumerate(node.triggers):
+            if fid in self.state["firings"] and self.matches(fid, trigger, kept["name"], kept["payload"]):
+                self.say("signal.used", id=signal, wait=f"{fid}/w{i}")
+                self.trigger(fid, i, kept["payload"])
+                return
+
+    def matches(self, fid: str, trigger: Trigger, name: str, payload: Any) -> bool:
+        if trigger.kind != "signal" or trigger.name != name:
+            return False
+        scope = self.state["firings"][fid]["scope"]
+        return trigger.match is None or bool(trigger.match(self.view(scope, event=payload)))
+
+    def disarm(self, fid: str) -> None:
+        for timer in [name for name, t in self.state["timers"].items() if t["firing"] == fid]:
+            self.say("timer.gone", timer=timer, why="disarmed")
+        for wait in [name for name, w in self.state["waits"].items() if w["firing"] == fid]:
+            self.say("wait.gone", wait=wait, why="closed")
+
+    def timer_fired(self, timer: dict) -> None:
+        """A trigger's timer is due: set the next one of a repeating trigger, then do what it says."""
+        fid, i, count = timer["firing"], timer["data"]["trigger"], timer["data"]["fired"] + 1
+        trigger = self.net.node[self.state["firings"][fid]["node"]].triggers[i]
+        if trigger.repeat and not trigger.interrupting and (not trigger.times or count < trigger.times):
+            data = {"trigger": i, "fired": count}
+            self.set_timer(f"{fid}/t{i}.{count}", trigger.repeat, "trigger", firing=fid, data=data)
+        self.trigger(fid, i, {"at": self.now})
+
+    def trigger(self, fid: str, i: int, payload: Any) -> None:
+        firing = self.state["firings"][fid]
+        node = self.net.node[firing["node"]]
+        trigger = node.triggers[i]
+        value = trigger.value if trigger.action == "value" else payload
+        if not trigger.interrupting:
+            path = [*firing["path"], [f"{fid}/b{i}", 0]]
+            for edge in self.net.outs[node.id]:
+                if edge.port == trigger.port:
+                    self.put(edge, firing["scope"], firing["epoch"], value, path, firing["passed"])
+            return
+        for scope in self.open_children(fid):
+            self.sweep(scope, "interrupted")
+        self.drop_effects(fid, "interrupted")
+        if trigger.action == "fail":
+            self.fail_at_once(fid, {"code": trigger.code, "category": "timeout"})
+        elif trigger.action == "skip":
+            self.close(fid, "skipped", None)
+        elif trigger.action == "value":
+            self.close(fid, "done", value)
+        else:
+            self.close(fid, "done" if node.kind == "wait" else "interrupted", value, None, trigger.port)
+
+    def escalate(self, scope: str, node: str, code: str, value: Any) -> None:
+        """Tell the nearest enclosing scope firing that listens for this code; a trigger without a name hears all."""
+        while scope:
+            fid = self.state["scopes"][scope]["firing"]
+            firing = self.state["firings"][fid]
+            for i, trigger in enumerate(self.net.node[firing["node"]].triggers):
+                if trigger.kind == "escalation" and trigger.name in ("", code):
+                    self.trigger(fid, i, {"code": code, "node": node, "output": value})
+                    return
+            scope = firing["scope"]
+        self.say("incident", code="ESCALATION", node=node, detail={"code": code})
+
+    # ---- join timeout
+    def join_timer(self, node: str, scope: str, epoch: int) -> str:
+        return f"{node}@{scope}~{epoch}/join"
+
+    def arm_joins(self) -> None:
+        """After each quiet: the first token that rests before a node with a join timeout sets its timer."""
+        resting = set()
+        for node, scope, epoch in self.candidates():
+            timer = self.join_timer(node, scope, epoch)
+            resting.add(timer)
+            timeout = self.net.node[node].join_timeout
+            waits = timeout is not None and not self.at_max(self.net.node[node], scope, epoch)
+            if waits and timer not in self.state["timers"]:
+                self.set_timer(timer, timeout, "join_timeout", scope=scope, data=[node, scope, epoch])
+        for name, timer in list(self.state["timers"].items()):
+            if timer["why"] == "join_timeout" and name not in resting:
+                self.say("timer.gone", timer=name, why="nothing rests")
+
+    def join_timed_out(self, node_id: str, scope: str, epoch: int) -> None:
+        """A firing takes what lies there and fails at once: not retried, but on_error and ports apply."""
+        if self.state["draining"]:
+            return
+        fid = self.take(self.net.node[node_id], scope, epoch, self.lying_before(node_id, scope, epoch))
+        self.fail_at_once(fid, {"code": "JOIN_TIMEOUT", "category": "timeout"})
+
+    # ---- active time
+    def time_the_run(self) -> None:
+        """The timer of the active time stands only while the run is RUNNING and not paused."""
+        timer = self.state["timers"].get("run/active")
+        since = self.state["active_since"]
+        counts = self.net.active_ms is not None and since is not None and not self.state["draining"]
+        left = self.net.active_ms - self.state["active"] if counts else 0
+        if timer and (not counts or timer["due"] != since + left):
+            self.say("timer.gone", timer="run/active", why="stopped")
+            timer = None
+        if counts and not timer:
+            self.set_timer("run/active", since + left - self.now, "active")

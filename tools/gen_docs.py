@@ -1,0 +1,436 @@
+"""Writes docs/reference from the code, so that a page cannot say something else than the program does.
+
+    python -m tools.gen_docs            writes the pages
+    python -m tools.gen_docs --check    writes nothing, exits 1 when a page is not what would be written
+
+A page is one line in PAGES: a file, the module it is made from, the function that writes it and the function that lists
+what a reader must find in it. A page whose module is not there yet is not written.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import ModuleType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs/reference"
+MENU = ROOT / "mkdocs.yml"
+sys.path.insert(0, str(ROOT / "src"))  # this tree's package, not one that happens to be installed
+
+
+class Page(NamedTuple):
+    file: str
+    title: str
+    module: str
+    make: Callable[[ModuleType], Iterable[str]]
+    names: Callable[[ModuleType], Iterable[str]]
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------------
+
+
+def error_classes(module: ModuleType) -> list[type[Exception]]:
+    return [
+        one
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, module.PenstockError) and one.__module__ == module.__name__
+    ]
+
+
+def errors(module: ModuleType) -> Iterator[str]:
+    yield "Every error has a code, a message, and where it helps a hint. `{…}` stands for what is filled in. Over"
+    yield "HTTP it is a problem document with the status named here; on the command line the exit code is the one"
+    yield "named here."
+    yield ""
+    yield from table_head("code", "class", "http", "exit", "message", "hint")
+    for one in error_classes(module):
+        found: Any = one
+        yield row(code(found.code), code(one.__name__), found.http, found.exit_code, first_line(one), found.hint)
+
+
+# ---- the net ---------------------------------------------------------------------------------------------------------
+
+
+def structs(module: ModuleType) -> list[type[msgspec.Struct]]:
+    """The public structs of a module, in the order of its source."""
+    return [
+        one
+        for name, one in vars(module).items()
+        if isinstance(one, type)
+        and issubclass(one, msgspec.Struct)
+        and one.__module__ == module.__name__
+        and not name.startswith("_")
+    ]
+
+
+def net(module: ModuleType) -> Iterator[str]:
+    yield f"{paragraph(module)}\n"
+    yield "Fields without a default must be given. *value* means a value tree, *expression* a text of the"
+    yield "expression language."
+    yield from struct_sections(module)
+
+
+def struct_sections(module: ModuleType) -> Iterator[str]:
+    written = written_fields(module)
+    for one in structs(module):
+        yield f"\n## {one.__name__}\n"
+        if doc := own_doc(one):
+            yield f"{doc}\n"
+        yield from table_head("field", "type", "default", "meaning")
+        for field in one.__struct_fields__:
+            kind, default, comment = written.get((one.__name__, field), ("", "", ""))
+            yield row(code(field), code(kind), code(default), comment)
+
+
+def written_fields(module: ModuleType) -> dict[tuple[str, str], tuple[str, str, str]]:
+    """(class, field) → type, default and comment, as they stand in the source."""
+    source = inspect.getsource(module)
+    lines, found = source.splitlines(), {}
+    for cls in ast.walk(ast.parse(source)):
+        if not isinstance(cls, ast.ClassDef):
+            continue
+        for node in cls.body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                default = ast.unparse(node.value) if node.value else ""
+                after = lines[(node.end_lineno or 1) - 1][node.end_col_offset :]
+                comment = after.partition("#")[2].strip()
+                found[cls.name, node.target.id] = (ast.unparse(node.annotation), default, comment)
+    return found
+
+
+def kinds(module: ModuleType) -> Iterator[str]:
+    yield "A node is join, work, split. These are all the kinds of work there are; every language is lowered to"
+    yield "them. The fields of a node are in [the net](net.md)."
+    yield ""
+    yield from table_head("kind", "what it does")
+    for kind in module.KINDS:
+        yield row(code(kind), doc_of_module(f"penstock.kernel.kinds.{kind}").removeprefix(f"{kind}: "))
+
+
+# ---- languages -------------------------------------------------------------------------------------------------------
+
+
+def diagram(module: ModuleType) -> Iterator[str]:
+    schema = importlib.import_module("penstock.lang.diagram.schema")
+    contract = importlib.import_module("penstock.lang.diagram.nodes.contract")
+    yield "A diagram is YAML or JSON. The properties of a node stand under `props` or beside `label` and `type`; a"
+    yield "connection from a condition names its handle: `Check[condtrue]`."
+    yield from field_section("The document", schema.TopFields)
+    yield "| `persons` | map |  | Who answers, by name; see below. |"
+    yield "| `nodes` | list |  | The nodes; see below. |"
+    yield "| `connections` | list |  | The connections; see below. |"
+    yield from field_section("A connection", schema.ConnectionFields)
+    yield from field_section("A person", schema.Person)
+    yield from field_section("Every node", contract.NodeFields)
+    yield from field_section("Every node that does work", contract.WorkFields, contract.NodeFields)
+    yield from field_section("retry", contract.RetryFields)
+    for name, kind in module.NODE_TYPES.items():
+        base = contract.WorkFields if issubclass(kind.fields, contract.WorkFields) else contract.NodeFields
+        also = "" if base is contract.NodeFields else " It does work."
+        yield from field_section(name, kind.fields, base, f"{kind.doc}{also}")
+
+
+def field_section(title: str, struct: Any, base: Any = None, doc: str | None = None) -> Iterator[str]:
+    """A table of the fields a document may have; those of `base` are told elsewhere."""
+    inherited = set(base.__struct_fields__) if base else set()
+    hints = get_type_hints(struct, include_extras=True)
+    own = [one for one in msgspec.structs.fields(struct) if one.name not in inherited]
+    aliases = {name: other for other, name in struct.ALIASES.items()}
+    yield f"\n## {title}\n"
+    if text := own_doc(struct) if doc is None else doc:
+        yield f"{text}\n"
+    if not own:
+        return
+    yield from table_head("field", "type", "default", "meaning")
+    for one in own:
+        kind, meaning = described(hints[one.name])
+        default = "" if one.default in (None, "", msgspec.NODEFAULT) else one.default
+        told = [meaning or ("Read and ignored." if one.name in struct.IDLE else "")]
+        told += ["Required."] if one.encode_name in struct.REQUIRED else []
+        told += [f"Also read as `{aliases[one.encode_name]}`."] if one.encode_name in aliases else []
+        yield row(code(one.encode_name), kind, code(yaml_word(default)), " ".join(filter(None, told)))
+
+
+def described(hint: Any) -> tuple[str, str]:
+    """The type in words, with its bounds, and the description that stands with it."""
+    meaning, bounds = "", ""
+    while get_origin(hint) is Annotated:
+        for meta in hint.__metadata__:
+            meaning = meaning or getattr(meta, "description", None) or ""
+            bounds += "".join(
+                f", {word} {getattr(meta, name)}"
+                for name, word in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<"), ("max_length", "length ≤"))
+                if getattr(meta, name, None) is not None
+            )
+        hint = hint.__origin__
+    return type_words(hint) + bounds, meaning
+
+
+def type_words(hint: Any) -> str:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return described(hint)[0]
+    if origin is Literal:
+        return ", ".join(code(one) for one in inner)
+    if origin in (Union, UnionType):
+        return " or ".join(type_words(one) for one in inner if one is not type(None))
+    plain = {str: "text", int: "whole number", float: "number", bool: "true or false", list: "list", dict: "map"}
+    name = plain.get(origin or hint)
+    return name or ("anything" if hint is Any else getattr(hint, "__name__", str(hint)).removesuffix("Fields").lower())
+
+
+def yaml_word(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+# ---- expressions -----------------------------------------------------------------------------------------------------
+
+
+def functions(module: ModuleType) -> Iterator[str]:
+    yield "Every function of the expression language. A question mark means that an argument may be left out. Nothing"
+    yield "here reads a clock, a file or the network: what an expression may know comes in with it."
+    for name in dict.fromkeys(function.family for function in module.FUNCTIONS.values()):
+        yield f"\n## {name}\n"
+        yield from table_head("function", "arguments", "gives", "what it does")
+        for function in module.FUNCTIONS.values():
+            if function.family == name:
+                yield row(code(f"fn.{function.name}"), code(function.arguments), function.returns, function.doc)
+
+
+# ---- lifecycles, facts, tables ---------------------------------------------------------------------------------------
+
+
+def lifecycles(module: ModuleType) -> Iterator[str]:
+    yield "Every status of the house and every way from one to another. What a table does not name is refused; a"
+    yield "status with a way to the end mark is final but for the rows that name it as source."
+    for name, machine in module.MACHINES.items():
+        yield f"\n## {name}\n"
+        yield f"{doc_of_module(f'{module.__name__}.{name}')}\n"
+        yield f"```mermaid\n{machine.mermaid().rstrip()}\n```\n"
+        yield from table_head("from", "event", "to", "because")
+        for one in machine.rows:
+            yield row(code(one.src), code(one.event), code(one.dst), one.source)
+
+
+def facts(module: ModuleType) -> Iterator[str]:
+    yield f"{paragraph(module)}\n"
+    yield "The journal keeps the number and the values in this order; `penstock trace RUN --json` shows names"
+    yield "instead."
+    yield ""
+    yield from table_head("number", "fact", "fields")
+    for tag, (name, fields) in enumerate(module.FIELDS):
+        yield row(tag, code(name), ", ".join(map(code, fields)))
+
+
+def tables(module: ModuleType) -> Iterator[str]:
+    yield "What the store holds. The journal is the truth; a projection can be dropped and made again (`penstock"
+    yield "rebuild`). A key column is in bold."
+    for one in module.TABLES:
+        yield f"\n## {one.name}\n"
+        yield f"{one.comment}{' *Projection.*' if one.projection else ''}\n"
+        yield from table_head("column", "type", "meaning")
+        for column in one.columns:
+            name = f"**{code(column.name)}**" if column.key else code(column.name)
+            yield row(name, column.type + (" or null" if column.null else ""), column.comment)
+        for index in one.indexes:
+            where = f" where {code(index.where)}" if index.where else ""
+            unique = "unique " if index.unique else ""
+            yield f"\nIndex {code(index.name)}: {unique}{', '.join(map(code, index.columns))}{where}."
+
+
+# ---- executors, settings, commands, the public names -----------------------------------------------------------------
+
+
+def shelf(module: ModuleType) -> list[str]:
+    """The members of a folder with one file per member: every file beside the contract."""
+    return [one.name for one in pkgutil.iter_modules(module.__path__) if not one.ispkg and one.name != "contract"]
+
+
+def executors(module: ModuleType) -> Iterator[str]:
+    yield "An executor gets one attempt of one effect and gives one outcome. It takes no token, commits nothing and"
+    yield "does not retry by itself."
+    yield ""
+    yield from table_head("executor", "what it does")
+    for name in shelf(module):
+        yield row(code(name), doc_of_module(f"{module.__name__}.{name}").removeprefix(f"{name}: "))
+
+
+def settings(module: ModuleType) -> Iterator[str]:
+    yield f"{paragraph(module)}"
+    yield from struct_sections(module)
+
+
+def setting_names(module: ModuleType) -> list[str]:
+    return [field for one in structs(module) for field in one.__struct_fields__]
+
+
+def cli(module: ModuleType) -> Iterator[str]:
+    yield "Exit codes: 0 done, 2 the document or the call is wrong, 3 the run failed, 4 the run waits."
+    for path, command in commands(module):
+        yield f"\n## penstock {path}\n"
+        yield f"{inspect.cleandoc(command.help or '').split(chr(12))[0]}\n"
+        shown = [one for one in command.params if not getattr(one, "hidden", False) and one.name != "help"]
+        if shown:
+            yield from table_head("argument or option", "default", "meaning")
+        for one in shown:
+            opts = " / ".join([*one.opts, *one.secondary_opts]) if one.param_type_name == "option" else one.name.upper()
+            given = "" if callable(one.default) or one.default in (None, False, ()) else str(one.default)
+            yield row(code(opts), code(given), getattr(one, "help", "") or "")
+
+
+def commands(module: ModuleType) -> list[tuple[str, Any]]:
+    """(path, command) of every command of the program, groups opened, hidden ones left out."""
+    import typer.main
+
+    def walk(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+        if inner := getattr(command, "commands", None):
+            for name, one in inner.items():
+                yield from walk(f"{path} {name}".strip(), one)
+        elif not command.hidden:
+            yield path, command
+
+    return list(walk("", typer.main.get_command(module.app)))
+
+
+def stability(module: ModuleType) -> Iterator[str]:
+    yield "What may not change without a major version: the names below, the `contract.py` files, the documents"
+    yield "that `penstock check` accepts, the exit codes and the `--json` output. Everything else may change at any"
+    yield "time."
+    yield ""
+    yield from table_head("name", "what it is")
+    for name in module.__all__:
+        yield row(code(f"penstock.{name}"), first_line(getattr(module, name)))
+
+
+# ---- how pages are written -------------------------------------------------------------------------------------------
+
+
+def row(*cells: Any) -> str:
+    return f"| {' | '.join(str(cell).replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in cells)} |"
+
+
+def table_head(*titles: str) -> tuple[str, str]:
+    return row(*titles), row(*("---" for _ in titles))
+
+
+def code(text: Any) -> str:
+    return f"`{text}`" if str(text) else ""
+
+
+def own_doc(thing: Any) -> str:
+    """The docstring written for this thing itself, not an inherited or a generated one."""
+    doc = vars(thing).get("__doc__") if isinstance(thing, type) else getattr(thing, "__doc__", None)
+    return inspect.cleandoc(doc or "").replace("\n", " ")
+
+
+def first_line(thing: Any) -> str:
+    return own_doc(thing) and inspect.cleandoc(thing.__doc__).splitlines()[0]
+
+
+def paragraph(module: ModuleType) -> str:
+    """What a module says about itself below its first line."""
+    return inspect.cleandoc(module.__doc__ or "").partition("\n\n")[2]
+
+
+def doc_of_module(name: str) -> str:
+    found = load(name)
+    return first_line(found) if found else ""
+
+
+def load(name: str) -> ModuleType | None:
+    """The module, or None where it does not exist yet; a module that exists and breaks is an error."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError:
+        return None
+    return importlib.import_module(name) if spec and spec.origin else None
+
+
+PAGES = (
+    Page("cli", "Commands", "penstock.cli.main", cli, lambda module: [path for path, _ in commands(module)]),
+    Page("diagram", "Diagrams", "penstock.lang.diagram.nodes", diagram, lambda module: list(module.NODE_TYPES)),
+    Page("errors", "Errors", "penstock.errors", errors, lambda module: [one.__name__ for one in error_classes(module)]),
+    Page("executors", "Executors", "penstock.executors", executors, shelf),
+    Page("facts", "Facts", "penstock.kernel.fact", facts, lambda module: [name for name, _ in module.FIELDS]),
+    Page("functions", "Functions", "penstock.expr.functions", functions, lambda module: list(module.FUNCTIONS)),
+    Page("kinds", "Kinds", "penstock.net.model", kinds, lambda module: module.KINDS),
+    Page("lifecycles", "Lifecycles", "penstock.lifecycle", lifecycles, lambda module: list(module.MACHINES)),
+    Page("net", "The net", "penstock.net.model", net, lambda module: [one.__name__ for one in structs(module)]),
+    Page("settings", "Settings", "penstock.app.settings", settings, setting_names),
+    Page("stability", "What is stable", "penstock", stability, lambda module: module.__all__),
+    Page("tables", "Tables", "penstock.store.tables", tables, lambda module: [t.name for t in module.TABLES]),
+)
+
+
+INDEX = """# Reference
+
+> made from the list of pages by `tools/gen_docs.py`
+
+Every page here is written by the code it describes; the tests fail when one differs.
+
+"""
+
+
+def pages() -> dict[str, str]:
+    """File name → text of every page that can be made, and of the index that lists them."""
+    made = {}
+    for page in PAGES:
+        if module := load(page.module):
+            head = f"# {page.title}\n\n> made from `{page.module}` by `tools/gen_docs.py`\n\n"
+            made[f"{page.file}.md"] = head + "\n".join(page.make(module)).rstrip() + "\n"
+    listed = [f"- [{page.title}]({page.file}.md)" for page in PAGES if f"{page.file}.md" in made]
+    made["index.md"] = INDEX + "\n".join(listed) + "\n"
+    return made
+
+
+def menu(known: str, made: Iterable[str]) -> str:
+    """mkdocs.yml with its lines about the reference written again, the index first."""
+    lines = known.splitlines(keepends=True)
+    old = [number for number, line in enumerate(lines) if line.strip().startswith("- reference/")]
+    indent = lines[old[0]].partition("-")[0]
+    new = [f"{indent}- reference/{name}\n" for name in sorted(made, key=lambda name: (name != "index.md", name))]
+    return "".join([*lines[: old[0]], *new, *lines[old[-1] + 1 :]])
+
+
+def fresh() -> dict[Path, str]:
+    """Every file this program writes, as it should be."""
+    made = pages()
+    found = {FOLDER / name: text for name, text in made.items()}
+    return {**found, MENU: menu(MENU.read_text("utf-8"), made)}
+
+
+def stale() -> list[str]:
+    """The files that are missing, different, or left over from a module that is gone."""
+    made = fresh()
+    there = {file: file.read_text("utf-8") for file in [MENU, *FOLDER.glob("*.md")]}
+    changed = [file for file in made.keys() | there.keys() if made.get(file) != there.get(file)]
+    return sorted(file.relative_to(ROOT).as_posix() for file in changed)
+
+
+def main(arguments: list[str]) -> int:
+    made, old = fresh(), stale()
+    for name in old:
+        if arguments == ["--check"]:
+            print(f"{name} is stale: python -m tools.gen_docs")
+        elif ROOT / name in made:
+            (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / name).write_text(made[ROOT / name], "utf-8")
+            print(f"wrote {name}")
+        else:
+            (ROOT / name).unlink()
+            print(f"removed {name}")
+    return 1 if old and arguments == ["--check"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
