@@ -46,7 +46,7 @@ def script(text: str, **more):
         ("import json, re, math\njson.loads('[1]')[0] + math.floor(2.5)", 3),
     ],
 )
-def test_d_x_15_code_job_inputs_are_variables_and_the_result_is_the_last_line_or_result(bench, code, text, body):
+def test_code_job_inputs_are_variables_and_the_result_is_the_last_line_or_result(bench, code, text, body):
     """D-X.15: code_job, sandboxed."""
     assert bench.done(code, script(text), {"a": 2, "b": 3}).body == body
 
@@ -129,7 +129,7 @@ LOOPS = {
     "stubborn": "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass",
     "power": "len(str(9 ** 9 ** 7))",
     "long multiplication": "x = 7 ** 200000\nwhile True:\n    x = x * x",
-    "regex": "import re\nre.search('(a+)+$', 'a' * 40 + 'b' * 40) or re.search('(a|a)*b', 'a' * 60)\nwhile True:\n    pass",
+    "regex": "import re\nwhile True:\n    re.search('(a+)+$', 'a' * 40 + 'b' * 40) or re.search('(a|a)*b', 'a' * 60)",
 }
 
 

@@ -109,7 +109,8 @@ def test_twenty_blocking_functions_run_at_once(bench):
         (dataclasses.make_dataclass("P", ["x"])(3), {"x": 3}),
     ],
 )
-def test_d_a_14_values_come_out_as_json_holds_them(bench, value, body):
+def test_values_come_out_as_json_holds_them(bench, value, body):
+    """D-A.14."""
     assert bench.done(FunctionExecutor("v", lambda: value)).body == body
 
 
@@ -157,7 +158,7 @@ class Odd(Exception):
         (StopIteration("x"), "NODE_ERROR", "permanent"),
     ],
 )
-def test_d_a_15_what_a_function_raises_becomes_a_failure(bench, error, code, category):
+def test_what_a_function_raises_becomes_a_failure(bench, error, code, category):
     """D-A.15: a node that raises fails with its message; there is no traceback in it."""
 
     def raises() -> None:

@@ -36,7 +36,7 @@ def registry(monkeypatch):
     monkeypatch.setattr(module, "HANDLERS", {})
 
 
-def test_d_x_30_the_seeds_own_handler_runs_unmodified(bench):
+def test_the_seeds_own_handler_runs_unmodified(bench):
     """D-7.3.1, D-7.3.2, D-X.30: the class of the seed, word for word, in a module that imports what it names."""
     text = re.search(r"```python\n(class NodeHandler.*?)```", SEED.read_text(), re.S)[1]
     module_of_a_user = {"context": context, "node_id": node_id, "EnvelopeFactory": EnvelopeFactory, "result": "made"}
@@ -45,18 +45,18 @@ def test_d_x_30_the_seeds_own_handler_runs_unmodified(bench):
     assert (done.body, done.content_type) == ("made", "raw_text")
 
 
-def test_d_7_3_1_what_was_taken_reaches_the_handler(bench):
+def test_what_was_taken_reaches_the_handler(bench):
     """D-7.3.1, D-X.7: consume_inbound gives the newest envelope per name; older ones are in its history."""
     seen = {}
 
     class Looks(NodeHandler):
-        def consume_token_inputs(request, inputs):
+        def consume_token_inputs(request, inputs):  # noqa: N805
             seen["same"] = (
                 inputs == context.consume_inbound(node_id) == request.context.consume_inbound(request.node_id)
             )
             return context.consume_inbound(node_id)
 
-        def execute_with_envelopes(request, inputs):
+        def execute_with_envelopes(request, inputs):  # noqa: N805
             seen["inputs"] = inputs
             return EnvelopeFactory.create({name: one.body for name, one in inputs.items()})
 
@@ -72,16 +72,24 @@ def test_d_7_3_1_what_was_taken_reaches_the_handler(bench):
     assert (inputs["a"].produced_by, inputs["a"].trace_id) == ("src_a", "trace-1")
 
 
+def test_a_received_envelope_is_named_by_its_token(bench):
+    """D-2.1.2, D-X.20: id is (edge, epoch, sequence number); created_at is when the token was made."""
+    one = msgspec.structs.replace(given("a", "x", "y"), seqs=(0, 4), ats=(1_000, 1_700_000_000_123))
+    found = Inputs(bench.request(None, [one], epoch=2))
+    assert (found["a"].id, found["a"].created_at) == ("e_a/2/4", "2023-11-14T22:13:20.123+00:00")
+    assert found.history["a"][0].id == "e_a/2/0"
+
+
 class WithSelf(NodeHandler):
     def execute_with_envelopes(self, request, inputs):
         return EnvelopeFactory.create(f"{request.node_id} {inputs['default'].as_text()}")
 
 
 class WithoutSelf(NodeHandler):
-    def consume_token_inputs(request, inputs):
+    def consume_token_inputs(request, inputs):  # noqa: N805
         return context.consume_inbound(node_id)
 
-    def execute_with_envelopes(request, inputs):
+    def execute_with_envelopes(request, inputs):  # noqa: N805
         return EnvelopeFactory.create(f"{node_id} {inputs['default'].as_text()}")
 
 
@@ -108,17 +116,17 @@ class Awaited(NodeHandler):
 
 
 class Unrelated:
-    def execute_with_envelopes(request, inputs):
+    def execute_with_envelopes(request, inputs):  # noqa: N805
         return f"{node_id} {inputs['default'].as_text()}"
 
 
 @pytest.mark.parametrize("cls", [WithSelf, WithoutSelf, Static, ByClass, Awaited, Unrelated])
-def test_d_x_30_methods_may_be_written_in_any_way(bench, cls):
+def test_methods_may_be_written_in_any_way(bench, cls):
     """D-X.30: with self or without, awaited or not, derived from NodeHandler or not."""
     assert bench.done(HandlerExecutor("h", cls), None, {"a": "x"}).body == "n x"
 
 
-def test_d_9_2_a_handler_keeps_no_state(bench):
+def test_a_handler_keeps_no_state(bench):
     """D-9.2: each attempt gets a handler of its own."""
 
     class Counts(NodeHandler):
@@ -133,12 +141,12 @@ def test_d_9_2_a_handler_keeps_no_state(bench):
     assert [bench.done(executor).body for _ in range(3)] == [1, 1, 1]
 
 
-def test_d_7_2_4_attempts_at_the_same_time_see_their_own_context(bench):
+def test_attempts_at_the_same_time_see_their_own_context(bench):
     """D-7.2.4: each execution is independent of the others."""
     gate = threading.Barrier(8, timeout=10)
 
     class Meets(NodeHandler):
-        def execute_with_envelopes(request, inputs):
+        def execute_with_envelopes(request, inputs):  # noqa: N805
             before = str(node_id)
             gate.wait()
             return [before, str(node_id), context.run_id, inputs["default"].body]
@@ -152,12 +160,12 @@ def test_d_7_2_4_attempts_at_the_same_time_see_their_own_context(bench):
         assert done.body == [f"n{n}", f"n{n}", f"r{n}", n]
 
 
-def test_d_8_2_4_the_context_lends_services(bench):
+def test_the_context_lends_services(bench):
     """D-8.2.4: dependencies come from the application."""
     bench.settings["services"] = {"greeter": lambda name: f"hi {name}"}
 
     class Greets(NodeHandler):
-        def execute_with_envelopes(request, inputs):
+        def execute_with_envelopes(request, inputs):  # noqa: N805
             return (
                 context.service("greeter")(request.props["name"])
                 + f" {context.iteration} {context.epoch} {request.attempt}"
@@ -169,14 +177,14 @@ def test_d_8_2_4_the_context_lends_services(bench):
     assert "greeter" in bench.failed(HandlerExecutor("h", Greets), args).message
 
 
-def test_d_x_30_a_handler_cannot_take_tokens_of_others(bench):
+def test_a_handler_cannot_take_tokens_of_others(bench):
     """D-X.30: consume_inbound gives what the kernel has taken for this node, and nothing else."""
 
     class Reaches(NodeHandler):
-        def consume_token_inputs(request, inputs):
+        def consume_token_inputs(request, inputs):  # noqa: N805
             return context.consume_inbound("another")
 
-        def execute_with_envelopes(request, inputs):
+        def execute_with_envelopes(request, inputs):  # noqa: N805
             return "never"
 
     assert "«another»" in bench.failed(HandlerExecutor("h", Reaches)).message
@@ -189,12 +197,12 @@ def test_outside_of_a_handler_there_is_no_context():
         str(node_id)
 
 
-def test_d_7_3_2_a_plain_value_is_wrapped(bench):
+def test_a_plain_value_is_wrapped(bench):
     """D-7.3.2, D-7.1.5: the result is wrapped in an envelope; outcomes go through as they are."""
 
     def returning(value):
         class Returns(NodeHandler):
-            def execute_with_envelopes(request, inputs):
+            def execute_with_envelopes(request, inputs):  # noqa: N805
                 return value
 
         return HandlerExecutor("h", Returns)
@@ -208,11 +216,11 @@ def test_d_7_3_2_a_plain_value_is_wrapped(bench):
     assert bench.failed(returning(object())).code == "OUTPUT_INVALID"
 
 
-def test_d_a_15_a_handler_that_raises(bench):
+def test_a_handler_that_raises(bench):
     """D-A.15: the node fails with the message."""
 
     class Raises(NodeHandler):
-        def execute_with_envelopes(request, inputs):
+        def execute_with_envelopes(request, inputs):  # noqa: N805
             raise ValueError("cannot do it")
 
     failure = bench.failed(HandlerExecutor("h", Raises))
@@ -223,12 +231,12 @@ def test_a_handler_that_does_nothing_says_so(bench):
     assert "execute_with_envelopes" in bench.failed(HandlerExecutor("h", NodeHandler)).message
 
 
-def test_d_x_15_types_are_registered_by_decorator(bench):
+def test_types_are_registered_by_decorator(bench):
     """D-X.15, D-X.30: extra types by decorator; one executor serves them all, or each its own."""
 
     @register_handler("shout")
     class Shout(NodeHandler):
-        def execute_with_envelopes(request, inputs):
+        def execute_with_envelopes(request, inputs):  # noqa: N805
             return inputs["default"].as_text().upper()
 
     assert module.HANDLERS["shout"] is Shout
@@ -242,7 +250,7 @@ def test_d_x_15_types_are_registered_by_decorator(bench):
         register_handler("shout")(WithSelf)
 
 
-def test_d_x_15_types_come_from_entry_points(bench, monkeypatch):
+def test_types_come_from_entry_points(bench, monkeypatch):
     """D-X.15, D-X.30: extra types by entry point."""
 
     class Point:
@@ -278,19 +286,19 @@ def test_d_x_15_types_come_from_entry_points(bench, monkeypatch):
         (None, "object", "", None, b""),
     ],
 )
-def test_d_2_3_3_an_envelope_has_several_representations(body, kind, text, as_json, raw):
+def test_an_envelope_has_several_representations(body, kind, text, as_json, raw):
     """D-2.3.1, D-2.3.3, D-A.14: text, JSON and binary; each reads back equal."""
     made = EnvelopeFactory.create(body)
     assert made.content_type == kind
     assert (made.as_text(), made.as_json(), made.as_bytes()) == (text, as_json, raw)
 
 
-def test_d_x_20_an_envelope_has_its_fields_and_survives_json(bench):
+def test_an_envelope_has_its_fields_and_survives_json(bench):
     """D-X.20, D-2.3.2, D-2.3.4: id, body, content_type, metadata, produced_by, trace_id, created_at; base64 in JSON."""
     kept = {}
 
     class Makes(NodeHandler):
-        def execute_with_envelopes(request, inputs):
+        def execute_with_envelopes(request, inputs):  # noqa: N805
             kept.setdefault("all", []).append(EnvelopeFactory.create(b"\x01\x02", metadata={"execution_time_ms": 12}))
             return kept["all"][-1]
 
@@ -317,7 +325,7 @@ def test_a_failed_outcome_passes_through(bench):
     from penstock.executors.contract import failed
 
     class Refuses(NodeHandler):
-        def execute_with_envelopes(request, inputs):
+        def execute_with_envelopes(request, inputs):  # noqa: N805
             return failed("BUSINESS_NO", "business", "no")
 
     assert isinstance(bench.run(HandlerExecutor("h", Refuses)), Failed)

@@ -53,7 +53,8 @@ def test_api_job_sends_what_it_is_told(local, serve):
         ("", b"plain", "plain", "raw_text"),
     ],
 )
-def test_d_2_3_3_answers_are_text_json_or_binary(local, serve, media, raw, body, kind):
+def test_answers_are_text_json_or_binary(local, serve, media, raw, body, kind):
+    """D-2.3.3."""
     server = serve(lambda seen: (200, {"Content-Type": media} if media else {}, raw))
     done = local.done(HTTP, {"url": server.url})
     assert (done.body, done.content_type) == (body, kind)
@@ -80,7 +81,7 @@ def test_a_body_that_is_not_the_json_it_claims_to_be(local, serve, raw):
         (403, "HTTP_401_403", "authorization"),
     ],
 )
-def test_c_80_a_status_says_whether_to_try_again(local, serve, status, code, category):
+def test_a_status_says_whether_to_try_again(local, serve, status, code, category):
     """C-80: the codes and categories of an HTTP failure."""
     server = serve(lambda seen: as_json({"why": "because"}, status, **{"Retry-After": "7"}))
     failure = local.failed(HTTP, {"url": server.url})

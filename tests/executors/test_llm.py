@@ -37,14 +37,18 @@ def model(bench, serve):
         server = serve(answer)
         bench.settings |= {"http.allow": ["127.0.0.1"], "secrets": {"K": KEY}}
         server.person = {
-            "name": "Judge", "service": "openai", "model": "tiny", "base_url": server.url + "/v1/", "api_key": "${secrets.K}",
-        }  # fmt: skip
+            "name": "Judge",
+            "service": "openai",
+            "model": "tiny",
+            "base_url": server.url + "/v1/",
+            "api_key": "${secrets.K}",
+        }
         return server
 
     return start
 
 
-def test_d_x_17_a_person_behind_an_endpoint(bench, model):
+def test_a_person_behind_an_endpoint(bench, model):
     """D-X.17: the OpenAI-compatible adapter; usage and model go to the metadata."""
     server = model("Good.")
     person = {**server.person, "system_prompt": "Be brief. {{x}}", "temperature": 0, "max_tokens": 9}
@@ -119,7 +123,7 @@ def test_a_shape_that_stays_wrong_is_a_failure(bench, model):
     ("says", "answer"),
     [("Yes", "yes"), ("yes.", "yes"), ("**No**, because", "no"), ("TRUE", "yes"), ("네", "yes"), ("아니요", "no")],
 )
-def test_d_x_16_a_decision_is_yes_or_no(bench, model, says, answer):
+def test_a_decision_is_yes_or_no(bench, model, says, answer):
     """D-X.16: llm_decision; the person answers yes or no."""
     server = model(says)
     done = bench.done(LLM, asked(server, answer="yes_no"), {"x": "it"})
@@ -137,7 +141,7 @@ def test_a_decision_that_decides_nothing_is_asked_again_and_then_fails(bench, mo
 @pytest.mark.parametrize(
     ("says", "answer"), [("Yes", "yes"), ("no", "no"), ("Approved!", "yes"), ({"x": 1}, '{"x":1}')]
 )
-def test_d_x_16_a_decision_without_a_network(bench, says, answer):
+def test_a_decision_without_a_network(bench, says, answer):
     """D-X.16, D-X.17: scripted persons decide too."""
     person = {"service": "script", "answers": [says]}
     assert bench.done(LLM, {"person": person, "prompt": "ok?", "answer": "yes_no"}).body == answer

@@ -16,7 +16,7 @@ def script(*answers, **more):
     return {"person": {"name": "Judge", "service": "script", "answers": list(answers), **more}, "default_prompt": "Go"}
 
 
-def test_d_x_17_a_scripted_person_answers_per_iteration_and_repeats_the_last(bench):
+def test_a_scripted_person_answers_per_iteration_and_repeats_the_last(bench):
     """D-X.17: an answer list per iteration."""
     answers = [bench.done(PERSON, script("one", "two"), visit=visit).body for visit in (1, 2, 3, 9)]
     assert answers == ["one", "two", "two", "two"]
@@ -30,7 +30,7 @@ def test_a_script_without_answers_is_refused(bench):
     assert bench.failed(PERSON, script()).code == "PERSON_SCRIPT"
 
 
-def test_d_x_17_echo_and_mock_are_deterministic(bench):
+def test_echo_and_mock_are_deterministic(bench):
     """D-X.17: everything runs offline, and the same prompt gives the same answer."""
     args = {"person": {"name": "Ann", "service": "echo"}, "default_prompt": "Say {{word}}"}
     assert bench.done(PERSON, args, {"word": "hi"}).body == "Say hi"
@@ -42,7 +42,7 @@ def test_d_x_17_echo_and_mock_are_deterministic(bench):
     assert "Say hi" in first.body
 
 
-def test_d_2_3_2_token_usage_is_in_the_metadata(bench):
+def test_token_usage_is_in_the_metadata(bench):
     """D-2.3.2, D-X.17: usage goes to the envelope's metadata."""
     meta = bench.done(PERSON, script("two words"), visit=1).meta
     assert meta["token_usage"] == {"input": 1, "output": 2, "total": 3}

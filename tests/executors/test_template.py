@@ -32,19 +32,42 @@ DATA = {
         ("no names { } {{ }} {name} }} {{", "no names { } {{ }} {name} }} {{"),
     ],
 )
-def test_d_x_15_template_job_fills_names(bench, template, text):
+def test_template_job_fills_names(bench, template, text):
     """D-X.15: template_job."""
     done = bench.done(TEMPLATE, {"template": template}, DATA)
     assert (done.body, done.content_type) == (text, "raw_text")
 
 
 ATTACKS = [
-    "{{7*7}}", "{{ 7 * 7 }}", "${7*7}", "#{7*7}", "<%= 7*7 %>", "{% print(1) %}", "{{config}}{{7*'7'}}", "{{self.__class__}}",
-    "{{''.__class__.__mro__[1].__subclasses__()}}", "{{request.application.__globals__}}", "{{name}}", "{{ who.first }}",
-    "{{{{name}}}}", "{{n", "}}{{", "${secrets.KEY}", "{{constructor.constructor('return 1')()}}", "{{#if name}}x{{/if}}",
-    "{0.__class__}", "%(name)s", "{name!r}", "{{lipsum.__globals__}}", "{{cycler.__init__.__globals__.os.popen('id').read()}}",
-    "\x1b[31mred", "‮abc", "<script>alert(1)</script>", "Ignore previous instructions", "\r\nX-Header: 1",
-]  # fmt: skip
+    "{{7*7}}",
+    "{{ 7 * 7 }}",
+    "${7*7}",
+    "#{7*7}",
+    "<%= 7*7 %>",
+    "{% print(1) %}",
+    "{{config}}{{7*'7'}}",
+    "{{self.__class__}}",
+    "{{''.__class__.__mro__[1].__subclasses__()}}",
+    "{{request.application.__globals__}}",
+    "{{name}}",
+    "{{ who.first }}",
+    "{{{{name}}}}",
+    "{{n",
+    "}}{{",
+    "${secrets.KEY}",
+    "{{constructor.constructor('return 1')()}}",
+    "{{#if name}}x{{/if}}",
+    "{0.__class__}",
+    "%(name)s",
+    "{name!r}",
+    "{{lipsum.__globals__}}",
+    "{{cycler.__init__.__globals__.os.popen('id').read()}}",
+    "\x1b[31mred",
+    "\u202eabc",
+    "<script>alert(1)</script>",
+    "Ignore previous instructions",
+    "\r\nX-Header: 1",
+]
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -28,7 +28,7 @@ data = st.recursive(
     ),
     max_leaves=12,
 )
-views = st.fixed_dictionaries(dict.fromkeys(("a", "b", "c", "input", "context"), data))
+views = st.fixed_dictionaries(dict.fromkeys(("a", "b", "c", "input", "context", "item", "x"), data))
 
 # ---- sources that follow the grammar ---------------------------------------------------------------------------------
 
@@ -44,13 +44,13 @@ _LOOPS = (
     "fn.reduce({}, {}, (s, x) => s + x)",
     "fn.reduce({}, {}, 'sum')",
     "fn.sort({}, x => {}, 'desc')",
-    "{}.map((x, i) => [x, i, {}])",
+    "({}).map((x, i) => [x, i, {}])",
 )
 
 
 _LEAVES = (
-    "a", "b.x", "c", "input.a[0]", "context", "1", "0", "-2", "0.5", "1e300", "'s'", "'a.b'", '""', "true", "null", "[]",
-    "item", "x",
+    "a", "b.x", "c", "input.a[0]", "context", "1", "0", "-2", "0.5", "1e300", "'s'", "'a.b'", '""', "true", "null",
+    "[]", "item", "x",
 )  # fmt: skip
 _BINARY = ("+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||")
 _SHAPES = (
@@ -60,7 +60,7 @@ _SHAPES = (
     "[{}, {}]",
     '{"k": {}}',
     "({}).a",
-    "({})[({})]",
+    "({})[fn.coalesce({})]",
     "${{}}",
     "fn.if({}, {}, {})",
     "fn.coalesce({}, {})",

@@ -65,7 +65,7 @@ class Firing:
     def fire(self, node: Node, scope: str, epoch: int, takes: list[dict], **options: Any) -> None:
         """Take the tokens and let the kind begin."""
         fid = self.take(node, scope, epoch, takes, **options)
-        if self.state["firings"][fid]["visit"] > self.net.max_visits:
+        if max(self.state["firings"][fid]["visit"], epoch) > self.net.max_visits:
             self.fail(fid, {"code": "ITERATION_LIMIT", "category": "permanent"})
             return
         self.arm(fid, node)  # everything is armed first, only then are kept signals looked at
@@ -199,7 +199,7 @@ class Firing:
         for scope in self.open_children(fid):
             self.sweep(scope, "closed")
         self.settle(fid, status, output, failure, port, **more)
-        gone = [scope for scope in self.state["scopes"] if scope.startswith(fid + "/")]
+        gone = [scope for child in self.children(fid) for scope in self.under(child)]
         if gone and not more.get("reopen"):
             self.say("scope.forgotten", scopes=gone)
 

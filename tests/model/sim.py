@@ -10,7 +10,7 @@ from tests.model.state import ITEM_ENDED, token_id
 
 
 class Sim:
-    """With `check` each command is decided twice, the state is folded anew from all facts, and K4 K5 K6 E2 are asserted."""
+    """With `check` each command is decided twice, the state is folded anew from all facts, K4 K5 K6 E2 are asserted."""
 
     def __init__(self, net: Net, run: str = "r1", input: Any = None, check: bool = True) -> None:
         self.net = net

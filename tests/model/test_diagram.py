@@ -135,7 +135,7 @@ def test_diagram_condition_undecided_blocks_then_not_required():
 
 
 def test_diagram_race_inside_loop_needs_dominators():
-    """n takes U=a and C=co inside one loop body; with 'reachable from n' instead of 'n dominates' the result would depend on order."""
+    """n takes a plain and a condition edge in one loop body: "reachable from n" instead of "n dominates" depends on order."""
 
     def net():
         return Net(
@@ -232,7 +232,8 @@ def test_diagram_deleting_outputs_changes_nothing():  # D-A.19: statuses are for
     assert sim.status == "COMPLETED"
 
 
-def test_epoch_poisons_a_join_after_a_controller_loop():  # D-X.1 taken literally: the exit keeps epoch 1, the sibling has epoch 0
+def test_epoch_poisons_a_join_after_a_controller_loop():  # D-X.1 taken literally
+    """The exit keeps epoch 1, the sibling has epoch 0."""
     net = Net(
         (S, Node("pj", "task", join=XOR), Node("c", join=XOR, split="first"), *chain("b"), Node("j"), X),
         (

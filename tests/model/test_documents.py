@@ -48,7 +48,7 @@ def test_pipeline_fail_restarts_retry_resumes():  # F-X.6b
         assert sim.status == "COMPLETED" and sim.fired().count("a") == again
 
 
-def ccp(outs=None):  # 11.2 lowered by the table
+def ccp():  # 11.2 lowered by the table
     return Net(
         (
             S,
@@ -81,7 +81,8 @@ def ccp(outs=None):  # 11.2 lowered by the table
         ),
         (
             *edges(
-                "s>data_ccp data_ccp>judge_ccp judge_ccp>switch_ccp i1>action_ccp_alert i2>action_sample_request action_sample_request>wait_lab wait_lab>action_report"
+                "s>data_ccp data_ccp>judge_ccp judge_ccp>switch_ccp i1>action_ccp_alert i2>action_sample_request "
+                "action_sample_request>wait_lab wait_lab>action_report"
             ),
             Edge(
                 "sw", "switch_ccp", "parallel_response", guard=lambda v: v["nodes"]["judge_ccp"]["decision"] != "normal"
@@ -122,18 +123,18 @@ def test_wf_ccp_timeout_join_first():  # W-11.2.11
 
 
 def deploy():  # 11.3 lowered
-    def ap(i, q):
-        return Node(i, "work", quorum=q, triggers=(Trigger("rejected", "timer", after=86_400_000),))
+    def approval(name, quorum):
+        return Node(name, "work", quorum=quorum, triggers=(Trigger("rejected", "timer", after=86_400_000),))
 
     return Net(
         (
             S,
             *chain("load_rule", "simulate_impact"),
-            ap("approval_staging", 1),
+            approval("approval_staging", 1),
             *chain("deploy_staging"),
             Node("wait_staging_test", "wait", triggers=(Trigger("done", "timer", after=86_400_000),)),
             Node("switch_prod", split="first", no_match="end"),
-            ap("approval_production", 2),
+            approval("approval_production", 2),
             Node("deploy_production", "task", undo=("comp_rollback",)),
             Node(
                 "monitor_deploy",
@@ -151,7 +152,9 @@ def deploy():  # 11.3 lowered
         ),
         (
             *edges(
-                "s>load_rule load_rule>simulate_impact simulate_impact>approval_staging approval_staging>deploy_staging approval_staging:rejected>reject approval_production:rejected>reject deploy_staging>wait_staging_test wait_staging_test>switch_prod approval_production>deploy_production deploy_production>monitor_deploy"
+                "s>load_rule load_rule>simulate_impact simulate_impact>approval_staging approval_staging>deploy_staging "
+                "approval_staging:rejected>reject approval_production:rejected>reject deploy_staging>wait_staging_test "
+                "wait_staging_test>switch_prod approval_production>deploy_production deploy_production>monitor_deploy"
             ),
             Edge("sw", "switch_prod", "approval_production", guard=lambda v: v["input"] == "production"),
         ),

@@ -57,8 +57,7 @@ def test_circuit_open_actions():
         net = Net(
             (S, Node("a", "task", retry=Retry(3), on_error=(("CIRCUIT_OPEN", act),)), *chain("n")), edges("s>a a>n")
         )
-        net2 = net
-        sim = Sim(net2)
+        sim = Sim(net)
         sim.bad("a", "CIRCUIT_OPEN", "refused")
         assert sim.status == want
 

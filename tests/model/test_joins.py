@@ -356,7 +356,9 @@ def test_iteration_limit():
     assert sim.status == "FAILED" and sim.state["failure"]["code"] == "ITERATION_LIMIT"
 
 
-def test_or_block_inside_or_block_inside_loop():  # the rule without the anti-inhibiting clause deadlocks or fires the wrong join here
+def test_or_block_inside_or_block_inside_loop():
+    """The rule without its second half deadlocks or fires the wrong join here."""
+
     def t(v):
         return True
 

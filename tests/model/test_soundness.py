@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-from tests.model.net import INC, XOR, Net, Node
+import pytest
+
+from tests.model.net import ALL, INC, XOR, Net, Node
 from tests.model.sim import chain, edges
 from tests.model.small_nets import S, X
 from tests.model.soundness import check
 
+BLOCK = "s>f f>a f>b a>j b>j j>x"
 
-def test_sound_verdicts():
-    def N(*sp):
-        return Net((S, *[Node(i, join=j, split=k) for i, j, k in sp], X), ())
 
-    def mk(nodes, e):
-        return Net((S, *nodes, X), edges(e))
+@pytest.mark.parametrize(
+    ("split", "join", "verdict", "reason"),
+    [
+        ("all", ALL, "sound", "reduced to one edge"),
+        ("first", ALL, "unsound", "deadlock"),
+        ("all", XOR, "unsound", "improper end"),
+        ("every", INC, "sound", "reduced to one edge"),
+        ("every", ALL, "unsound", "deadlock"),
+    ],
+)
+def test_block(split, join, verdict, reason):
+    net = Net((S, Node("f", split=split), *chain("a", "b"), Node("j", join=join), X), edges(BLOCK))
+    assert check(net)[:2] == (verdict, reason)
 
-    assert check(mk([Node("f"), *chain("a", "b"), Node("j")], "s>f f>a f>b a>j b>j j>x"))[0] == "sound"
-    v, why, tr, _ = check(mk([Node("f", split="first"), *chain("a", "b"), Node("j")], "s>f f>a f>b a>j b>j j>x"))
-    assert (v, why) == ("unsound", "deadlock") and tr[-1][0] == "left"
-    v, why, tr, _ = check(mk([Node("f"), *chain("a", "b"), Node("j", join=XOR)], "s>f f>a f>b a>j b>j j>x"))
-    assert (v, why) == ("unsound", "improper end")
-    v, why, *_ = check(mk([Node("m", join=XOR), Node("f")], "s>m m>f f>m f>x"))
-    assert v == "unsound" and why in ("unbounded", "improper end")
-    assert (
-        check(mk([Node("f", split="every"), *chain("a", "b"), Node("j", join=INC)], "s>f f>a f>b a>j b>j j>x"))[0]
-        == "sound"
-    )
-    assert check(mk([Node("f", split="every"), *chain("a", "b"), Node("j")], "s>f f>a f>b a>j b>j j>x"))[0] == "unsound"
-    v, why, *_ = (
-        check(mk([Node("g", split="first"), Node("m", join=XOR), Node("h", split="first")], "s>g g>x g>m m>h h>m h>m"))
-        if 0
-        else ("unsound", "livelock")
-    )
-    assert why == "livelock"
+
+def test_the_trace_ends_with_what_is_left():
+    net = Net((S, Node("f", split="first"), *chain("a", "b"), Node("j"), X), edges(BLOCK))
+    assert check(net).trace[-1][0] == "left"
+
+
+def test_unbounded():
+    net = Net((S, Node("m", join=XOR), Node("f"), X), edges("s>m m>f f>m f>x"))
+    found = check(net)
+    assert found.verdict == "unsound"
+    assert found.reason in ("unbounded", "improper end")
 
 
 def test_livelock():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +15,8 @@ from penstock.app.events import Event, events_of
 from penstock.app.look import Look, Watcher, watch
 from penstock.errors import (
     BadInput,
+    DocumentTooLarge,
+    Finding,
     KeyConflict,
     NodeNotFound,
     PenstockError,
@@ -33,8 +36,9 @@ from penstock.kernel import fact as F
 from penstock.kernel.reading import Line
 from penstock.kernel.replay import fold_to
 from penstock.kernel.state import COMPLETED, STATUS, State, encode_state
-from penstock.lang.compile import compile_document
+from penstock.lang.compile import check_document, compile_document
 from penstock.lang.contract import Compiled as Document
+from penstock.lang.read import LIMIT
 from penstock.net.compiled import Compiled
 from penstock.net.model import Net
 from penstock.store.contract import Batch, RunRow, Store
@@ -57,7 +61,8 @@ class Release(msgspec.Struct, frozen=True):
 class Penstock:
     """One store and, while it is open, the engine that drives its runs.
 
-    `drive=False` opens the store for looking and for leaving commands to the process that drives it.
+    `drive=False` opens the store for looking and for leaving commands to the process that drives it. `alone` drives only the
+    runs that are started, asked for with `go_on` or sent a command here; the others in the store stay as they are.
     """
 
     def __init__(
@@ -70,12 +75,13 @@ class Penstock:
         settings: Mapping[str, Any] | None = None,
         tenant: str = "default",
         recover: bool = True,
+        alone: bool = False,
         grow_mb: int = 0,
         create: bool = True,
     ) -> None:
         self.path = Path(store)
         self.tenant = tenant
-        self._drive, self._recover = drive, recover
+        self._drive, self._recover, self._alone = drive, recover and not alone, alone
         self._executors: dict[str, Executor] = {}
         self._settings = dict(settings or {})
         self._output_dir = Path(output_dir) if output_dir is not None else self.path.parent / "output"
@@ -96,8 +102,9 @@ class Penstock:
         self._store = Sqlite(self.path, engine=self._drive, grow_mb=self._grow_mb, create=self._create)
         if self._drive:
             self._host = Host(
-                self._store, _Shelf(self._executors), output_dir=self._output_dir, input_dir=self._input_dir, settings=self._settings
-            )
+                self._store, _Shelf(self._executors), output_dir=self._output_dir, input_dir=self._input_dir, settings=self._settings,
+                alone=self._alone,
+            )  # fmt: skip
             self._nets = self._host.nets
             self._host.turns.on_facts.append(self._on_facts)
             self._host.turns.on_end.append(lambda live: self._wake(live.id))
@@ -156,7 +163,7 @@ class Penstock:
         """A decorated function becomes an executor that nets may name."""
 
         def register(fn: Fn) -> Fn:
-            called = name or getattr(fn, "__name__", "function")
+            called: str = name or str(getattr(fn, "__name__", "function"))
             self._executors[called] = FunctionExecutor(called, fn, inline)
             return fn
 
@@ -172,7 +179,10 @@ class Penstock:
         if isinstance(document, Net):
             self._release(document, None)
             return Release(document.name, document.language, Compiled(document).hash)
-        compiled, source = self.compile(document, name=name)
+        return self.keep(*self.compile(document, name=name))
+
+    def keep(self, compiled: Document, source: bytes | None = None) -> Release:
+        """Release a document that is compiled already."""
         for child in compiled.children.values():
             self._release(child, None)
         self._release(compiled.net, source)
@@ -204,10 +214,22 @@ class Penstock:
         if key is not None:
             row = self.store.run_by_key(self.tenant, key)
             if row is not None:
-                if row.net != found[0]:
+                if row.net != found[0] or input is not None and input != self.input_of(row):
                     raise KeyConflict(key=key, run=row.id)
                 return row.id
         return self.host.start(found[0], input, key=key, tenant=self.tenant, options=options, priority=priority)
+
+    def input_of(self, row: RunRow) -> Any:
+        """What a run was started with: its first fact says it."""
+        for turn in self.store.journal(row.no):
+            return F.fields_of(F.decode_facts(turn.body)[0])["input"]
+        return None
+
+    def go_on(self, run: str) -> str:
+        """Drive a run of the store here, after a crash too; its id."""
+        row = self.row(run)
+        self.host.go_on(row.no)
+        return row.id
 
     # -- commands ------------------------------------------------------------------------------------------------------
 
@@ -251,15 +273,20 @@ class Penstock:
             return
         body = msgspec.msgpack.encode(command)
         number = self.store.put_inbox(row.no, body, row.updated_at)
-        for _ in range(200):
-            await asyncio.sleep(0.05)
+        if not await self.answered(number):
+            raise StoreBusy(inbox=number)
+
+    async def answered(self, number: int, patience_s: float = 10) -> bool:
+        """Has whoever drives the store done what was left in its inbox? Raises when it was refused."""
+        for _ in range(int(patience_s / 0.05)):
             answer = self.store.inbox_answer(number)
             if answer is not None:
                 said = msgspec.msgpack.decode(answer)
                 if "code" in said:
                     raise Refused(why=said["message"])
-                return
-        raise StoreBusy
+                return True
+            await asyncio.sleep(0.05)
+        return False
 
     # -- waiting and looking -------------------------------------------------------------------------------------------
 
@@ -412,15 +439,44 @@ def compile_source(document: str | Path | bytes, *, name: str | None = None) -> 
     if isinstance(document, bytes):
         return compile_document(document, name=name or "document"), document
     path = Path(document)
+    source = read_source(path)
+    return compile_document(source, name=name or path.stem, resolve=_beside(path)), source
+
+
+def check_source(document: str | Path) -> tuple[str | None, list[Finding]]:
+    """The language of a file, if it has one, and everything there is to say about it."""
+    path = Path(document)
+    return check_document(read_source(path), name=path.stem, resolve=_beside(path))
+
+
+def read_source(path: Path) -> bytes:
+    """A document's bytes. One that is too large is not read."""
     try:
-        source = path.read_bytes()
-    except OSError as error:
-        raise BadInput(what=f"«{path}»", why=error.strerror or str(error)) from error
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            source = file.read(LIMIT + 1) if size <= LIMIT else b""
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else None
+        raise BadInput(what=f"«{path}»", why=(why or str(error)).lower(), where=path) from error
+    if max(size, len(source)) > LIMIT:
+        raise DocumentTooLarge(size=max(size, len(source)), limit=LIMIT, where=path)
+    return source
+
+
+def _beside(path: Path) -> Callable[[str], bytes]:
+    """Gives files of the document's folder and below; a name that leads out of it, by a link too, is refused."""
 
     def resolve(other: str) -> bytes:
-        return (path.parent / other).read_bytes()
+        folder = path.parent.resolve()
+        try:
+            found = (folder / other).resolve()
+        except (OSError, ValueError) as error:
+            raise BadInput(what=f"«{other}»", why=str(error)) from error
+        if not found.is_relative_to(folder):
+            raise BadInput(what=f"«{other}»", why="it lies outside the folder of the document that names it")
+        return read_source(found)
 
-    return compile_document(source, name=name or path.stem, resolve=resolve), source
+    return resolve
 
 
 class _Shelf(Mapping[str, Executor]):

@@ -20,6 +20,8 @@ class Input(msgspec.Struct, frozen=True):
     bodies: tuple[Any, ...]
     content_types: tuple[str, ...]
     metas: tuple[Any, ...]
+    seqs: tuple[int, ...] = ()  # the tokens' numbers on this edge
+    ats: tuple[int, ...] = ()  # when they were made, in milliseconds since the epoch
 
     @property
     def body(self) -> Any:

@@ -12,7 +12,6 @@ from penstock.executors.parts.threads import in_thread
 from penstock.executors.parts.values import NotPlain, plain
 
 Parameter = inspect.Parameter
-_BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 #: Parameters that are filled by what the engine lends, not by an input.
 _LENT = ("request", "services")
 

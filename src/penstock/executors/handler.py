@@ -101,7 +101,7 @@ class EnvelopeFactory:
             metadata=dict(metadata or {}),
             produced_by=made_by,
             trace_id=trace,
-            created_at=_now(),
+            created_at=_shown(time.time_ns() // 1_000_000),
             id=here.next_id() if here else "",
         )
 
@@ -307,10 +307,10 @@ def _received(one: Input, index: int, request: Request) -> Envelope:
         metadata=dict(meta),
         produced_by=one.source,
         trace_id=request.trace_id,
-        created_at=str(meta.get("created_at") or ""),
-        id=str(meta.get("id") or ""),
+        created_at=_shown(one.ats[index]) if index < len(one.ats) else "",
+        id=f"{one.edge}/{request.epoch}/{one.seqs[index]}" if index < len(one.seqs) else "",
     )
 
 
-def _now() -> str:
-    return datetime.datetime.fromtimestamp(time.time(), datetime.UTC).isoformat(timespec="milliseconds")
+def _shown(milliseconds: int) -> str:
+    return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC).isoformat(timespec="milliseconds")

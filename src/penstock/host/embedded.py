@@ -39,12 +39,13 @@ _pack = msgspec.msgpack.Encoder().encode
 
 
 class Host:
-    """`serve=True` also takes commands that other processes leave in the store's inbox."""
+    """`serve=True` also takes commands that other processes leave in the store's inbox; `alone=True` leaves runs be that nobody
+    has started here, asked to go on or sent a command."""
 
     def __init__(
         self, store: Store, executors: Mapping[str, Executor], *, clock: Clock | None = None, output_dir: Path = Path("penstock-output"),
         input_dir: Path = Path(), settings: Mapping[str, Any] | None = None, serve: bool = True, seed: int | None = None, width: int = 256,
-        batch: int = 512,
+        batch: int = 512, alone: bool = False,
     ) -> None:  # fmt: skip
         self.store = store
         self.clock: Clock = clock or SystemClock()
@@ -59,7 +60,7 @@ class Host:
         self.outbox = Outbox(store, self.clock)
         self.turns.extra = self._extra
         self.turns.on_end.append(self._child_ended)
-        self.serve = serve
+        self.serve, self.alone = serve, alone
         self.near: list[tuple[int, int]] = []
         self.far_at = 0
         self.parents: dict[str, list[Ask]] = {}  # child run id → calls that wait for its end
@@ -148,6 +149,7 @@ class Host:
             if row.status >= COMPLETED:
                 self._tell_parents(child_id, row.no)
             else:
+                self.go_on(row.no)
                 self.turns.send(row.no, C.nudge())
             return
         if any(live.id == child_id for live in self.turns.runs.values()):
@@ -252,15 +254,15 @@ class Host:
         return True
 
     def _note(self, wake: int, no: int) -> None:
-        """Remember a near timer; far ones are found again in the store."""
-        if wake - self.clock.now() < HORIZON_MS:
+        """Remember a near timer; far ones are found again in the store, unless it holds other runs' as well."""
+        if self.alone or wake - self.clock.now() < HORIZON_MS:
             heapq.heappush(self.near, (wake, no))
 
     def _ring(self) -> None:
         now = self.clock.now()
         if now >= self.far_at:
             self.far_at = now + FAR_POLL_MS
-            for no, wake in self.store.due(now + HORIZON_MS, 10_000):
+            for no, wake in () if self.alone else self.store.due(now + HORIZON_MS, 10_000):
                 heapq.heappush(self.near, (wake, no))
         while self.near and self.near[0][0] <= now:
             _, no = heapq.heappop(self.near)
@@ -270,11 +272,23 @@ class Host:
     def recover(self) -> int:
         """After a crash: every run that can go on is folded, and its open effects are asked again with the same key."""
         numbers = self.store.unfinished()
-        started = {(run, firing): (attempt, key) for key, run, firing, attempt, _ in self.store.intents()}
+        started = self._started()
         for i in range(0, len(numbers), 500):
-            for live in self.turns.load(numbers[i : i + 500]):
+            # what a run calls goes on with it, and may be in memory by now
+            for live in self.turns.load([no for no in numbers[i : i + 500] if no not in self.turns.runs]):
                 self._resume(live, started)
         return len(numbers)
+
+    def go_on(self, no: int) -> None:
+        """The same for one run and what it calls; nothing when it is in memory already."""
+        if no not in self.turns.runs:
+            started = self._started()
+            for live in self.turns.load([no]):
+                self._resume(live, started)
+            self.poke()
+
+    def _started(self) -> dict[tuple[int, int], tuple[int, str]]:
+        return {(run, firing): (attempt, key) for key, run, firing, attempt, _ in self.store.intents()}
 
     def _resume(self, live: Live, started: dict[tuple[int, int], tuple[int, str]]) -> None:
         """Ask the open effects of a folded run again; one that may have happened and may not happen twice is in doubt."""
@@ -339,6 +353,8 @@ class Host:
                 batch.inbox_answered.append((_pack(answer), no))
                 self.store.commit(batch)
 
+            if self.alone:
+                self.go_on(run)
             self.turns.send(run, command, reply)
         return bool(rows)
 

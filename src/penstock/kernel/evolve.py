@@ -599,7 +599,7 @@ def forgot(st: State, f: F.Fact) -> None:
     limit = below << EPOCH
     for table in (sc.visits, sc.seqs, sc.dead, sc.spent):
         for at_key in [k for k in table if k < limit]:
-            del table[at_key]  # type: ignore[attr-defined]
+            del table[at_key]
 
 
 def locals_(st: State, f: F.Fact) -> None:

@@ -222,8 +222,8 @@ def forward(r: Run, node: CNode, scope: Scope, epoch: int) -> None:
             outs = []
         hand = r.st.hand
         assert hand is not None
-        for edge in outs:
-            put(r, edge, scope, epoch)
+        for way in outs:
+            put(r, way, scope, epoch)
 
 
 def tokens_at_all(node: CNode, scope: Scope, epoch: int) -> list[tuple[int, list[int]]]:

@@ -227,7 +227,7 @@ def _close_scopes(r: Run) -> bool:
             r.idle.discard(no)
             continue
         if scope.live:
-            if _held_inside(r, scope):
+            if _held_inside(r, scope) or _timed(r, scope):
                 continue
             if _relax(r, scope):
                 return True
@@ -252,6 +252,11 @@ def _held_inside(r: Run, scope: Scope) -> bool:
     """Tokens before a node whose group is full, or behind a full edge, can still move."""
     edges = r.net.edges
     return any(edges[p & (MOST - 1)].dst.group or edges[p & (MOST - 1)].dst.capped for p in scope.tokens)
+
+
+def _timed(r: Run, scope: Scope) -> bool:
+    """Tokens that will expire, or whose join will time out, are not stuck."""
+    return any(t.why in ("token", "join_wait") and t.data[0] == scope.no for t in r.st.timers.values())
 
 
 def _relax(r: Run, only: Scope | None = None) -> bool:
@@ -299,7 +304,7 @@ def conclude(r: Run) -> None:
     st = r.st
     if st.status not in (RUNNING, WAITING) or st.paused:
         return _active_timer(r)
-    if st.firings:
+    if st.firings or _timed(r, st.scopes[0]):
         to = RUNNING if st.active else WAITING
         if to != st.status:
             r.say((F.MOVED, STATUS[to], "wait_started" if to == WAITING else "resumed", None))

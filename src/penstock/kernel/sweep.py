@@ -38,11 +38,12 @@ def sweep(r: Run, scope: Scope, why: str, *, keep: bool = False) -> None:
     st, nodes = r.st, r.net.nodes
     under = scopes_under(r, scope)
     firings = [f for s in under for f in r.by_scope.get(s.no, {}).values()]
-    tokens, timers = [], []
+    tokens: list[tuple[int, int, int, list[int]]] = []
+    timers: list[int] = []
     inside = {s.no for s in under}
     for one in under:
         for place, queue in one.tokens.items():
-            tokens.append([place & (MOST - 1), one.no, place >> EPOCH, [t.seq for t in queue]])
+            tokens.append((place & (MOST - 1), one.no, place >> EPOCH, [t.seq for t in queue]))
     for no, timer in st.timers.items():
         if timer.why in ("token", "join_wait") and timer.data[0] in inside:
             timers.append(no)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import types
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -43,8 +44,7 @@ def read_fields(
     kind: type[S], data: dict[str, Any], at: str, report: Report, *, where: dict[str, str] | None = None, node: str = ""
 ) -> tuple[S, dict[str, Any]]:
     """The struct and the fields it does not know. `where` has the pointers of fields that do not stand under `at`."""
-    known = {f.encode_name: f for f in msgspec.structs.fields(kind)}
-    hints = get_type_hints(kind, include_extras=True)
+    known, hints = _shape(kind)
     found: dict[str, Any] = {}
     told: dict[str, str] = {}
     rest: dict[str, Any] = {}
@@ -78,11 +78,18 @@ def unknown_fields(
     node: str = "", also: tuple[str, ...] = (),
 ) -> None:  # fmt: skip
     """An error for every field that nobody reads."""
-    names = [f.encode_name for f in msgspec.structs.fields(kind)] + [*kind.ALIASES, *also]
     for written in rest:
+        names = [*_shape(kind)[0], *kind.ALIASES, *also]
         spot = (where or {}).get(written, step(at, written))
         hint = did_you_mean(written, names)
         report.error("unknown_field", f"Nobody reads the field «{written}».", spot, node=node, hint=hint, key=True)
+
+
+@lru_cache(100)
+def _shape(kind: type[Fields]) -> tuple[dict[str, msgspec.structs.FieldInfo], dict[str, Any]]:
+    """The fields by the name they are written with, and their types."""
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    return fields, get_type_hints(kind, include_extras=True)
 
 
 def _read(wanted: Any, default: Any, value: Any, at: str, name: str, report: Report, node: str) -> Any:

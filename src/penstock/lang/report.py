@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from difflib import get_close_matches
 
 from penstock.errors import Finding, Place
 from penstock.lang.document import Document
+
+#: More findings than this help nobody; a document made to hurt would have a million.
+MOST = 1000
+#: Among more names than this no nearest one is looked for.
+_NAMES = 500
 
 
 class Report:
@@ -34,12 +39,21 @@ class Report:
         return Report(document, self.findings)
 
     def _add(self, severity: str, rule: str, message: str, at: str | Place, hint: str, node: str, key: bool) -> None:
+        if len(self.findings) == MOST:
+            last = Finding(
+                "too_many_findings", "error", f"There are more than {MOST} findings; the rest is not listed."
+            )
+            self.findings.append(last)
+        if len(self.findings) > MOST:
+            return
         where = at if isinstance(at, Place) else self.document.place(at, key=key)
         self.findings.append(Finding(rule, severity, message, where, hint, node))
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Collection[str]) -> str:
     """A hint with the nearest known word, or with all of them when they are few."""
+    if len(known) > _NAMES:
+        return ""
     names = sorted(set(known))
     folded = {name.lower(): name for name in names}
     near = get_close_matches(word.lower(), folded, n=1, cutoff=0.6)

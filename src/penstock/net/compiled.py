@@ -89,6 +89,7 @@ class CNode:
         self.branches: tuple[tuple[str, CNode, Expression | None, bool | None], ...] = ()
         self.undo: tuple[CNode, ...] = ()
         self.undo_if = expression(spec.undo_if)
+        self.depth = 0  # how many scopes lie around it
         self.ins: tuple[CEdge, ...] = ()
         self.outs: tuple[CEdge, ...] = ()
         self.ports: dict[str, tuple[CEdge, ...]] = {}
@@ -102,9 +103,8 @@ class CNode:
         for edge in outs:
             self.ports[edge.port] = (*self.ports.get(edge.port, ()), edge)
         self.full = (1 << len(ins)) - 1
-        mask = lambda *roles: sum(e.bit for e in ins if e.role in roles)  # noqa: E731
-        self.start_mask, self.plain_mask = mask("start"), mask("plain", "start")
-        self.cond_mask, self.skip_mask = mask("cond"), mask("skip")
+        self.start_mask, self.plain_mask = _mask(ins, "start"), _mask(ins, "plain", "start")
+        self.cond_mask, self.skip_mask = _mask(ins, "cond"), _mask(ins, "skip")
         #: One way in, nothing to compare: a token there is enough.
         self.lone = len(ins) == 1 and not self.absorb and (self.join != K or self.k == 1)
         #: A control node that can fire and settle in one fact.
@@ -255,6 +255,10 @@ class Compiled:
                     if gated is not None:
                         found.append(_must(gated.key))
         return found
+
+
+def _mask(ins: tuple[CEdge, ...], *roles: str) -> int:
+    return sum(e.bit for e in ins if e.role in roles)
 
 
 def expression(text: str | None) -> Expression | None:

@@ -10,7 +10,7 @@ Every field has a default and defaults are left out of the canonical form, so a 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, dataclass_transform
 
 import msgspec
 
@@ -21,6 +21,7 @@ KINDS: tuple[Kind, ...] = ("start", "end", "route", "task", "work", "wait", "cal
 Value = Any
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 class _Part(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
     pass
 

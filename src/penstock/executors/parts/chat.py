@@ -29,7 +29,6 @@ class Answer(msgspec.Struct, frozen=True):
     text: str
     usage: dict[str, int]
     model: str
-    finish: str = ""
 
 
 class NoAnswer(Exception):
@@ -139,4 +138,4 @@ def _answer(reply: Reply, model: str, secrets: Secrets) -> Answer:
     used = read.usage or _Usage()
     total = used.total_tokens or used.prompt_tokens + used.completion_tokens
     usage = {"input": used.prompt_tokens, "output": used.completion_tokens, "total": total}
-    return Answer(secrets.scrub(text), usage, read.model or model, finish)
+    return Answer(secrets.scrub(text), usage, read.model or model)

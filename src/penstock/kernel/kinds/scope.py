@@ -56,7 +56,7 @@ def _children(r: Run, node: CNode, firing: Firing) -> list[Child] | None:
         items = node.items(view)
         if type(items) not in (list, tuple):
             return None
-        every = [(str(i), node.entry, item, None) for i, item in enumerate(items)]
+        every: list[Child] = [(str(i), node.entry, item, None) for i, item in enumerate(items)]
         return every if body.mode == "each" else every[:1]
     return [("0", node.entry, None, None)]
 

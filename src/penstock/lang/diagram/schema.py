@@ -139,7 +139,7 @@ def _read_node(part: RawPart, diagram: Diagram, known: dict[str, NodeType], unre
         report.error("duplicate_label", message, part.where["label"], hint="Labels are unique.", node=named)
         return
     word = part.fields.get("type")
-    kind = known.get(word.lower()) if isinstance(word, str) else None
+    kind = known.get(word) or known.get(word.lower()) if isinstance(word, str) else None
     if kind is None:
         unread.add(named)
         at = part.where.get("type", part.pointer)
@@ -183,7 +183,7 @@ def _read_connection(part: RawPart, diagram: Diagram, unread: set[str], report: 
         if label not in diagram.nodes and label not in unread:
             verb = "comes from" if name == "from" else "leads to"
             message = f"The connection {verb} «{label}», which does not exist."
-            hint = did_you_mean(label, [*diagram.nodes, *unread])
+            hint = did_you_mean(label, diagram.nodes)
             report.error("dangling_edge", message, part.where[name], hint=hint)
     if source not in diagram.nodes or target not in diagram.nodes:
         return

@@ -45,7 +45,9 @@ class Site:
     inputs: tuple[Way, ...]
     outputs: int
     conversation: bool  # does something after it want the whole conversation?
-    limits: Callable[[], list[tuple[str, int]]]  # the person_jobs that detect_max_iterations watches here (D-X.6)
+    limits: Callable[
+        [], list[tuple[str, int]] | None
+    ]  # the person_jobs that detect_max_iterations watches here (D-X.6)
     rest: Mapping[str, Any]  # what an open type was given beyond its fields
 
     # -- saying ------------------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def layout(facts: Facts) -> Picture:
     plans: dict[int, _Plan] = {}
     for v in sorted((v for v, node in enumerate(nodes) if node.kind == "scope"), key=lambda v: (-depth[v], v)):
         plans[v] = plan = _level(facts, inside.get(nodes[v].id, []), forms)
-        wide = max(plan.width, width(forms[v].title, TITLE, bold=True) + 90, 150.0) + 2 * _PAD
+        wide = max(plan.width + 2 * _PAD, width(forms[v].title, TITLE, bold=True) + 206)
         half = (plan.height + _HEADER + _PAD) / 2
         forms[v] = forms[v]._replace(width=wide, up=half, down=half)
     root = _level(facts, inside.get("", []), forms)
@@ -195,19 +195,22 @@ class _Level:
         return down + up + (_GAP if above < n and below < n else _THIN if above < n or below < n else 16.0)
 
     def _heights(self) -> dict[int, float]:
-        """The main line is heaviest, then the long edges; the ways of a parallel split weigh the same, so it is even."""
+        """The main line is heaviest, then long edges; what a parallel split parts and a join unites stays even around it."""
         pairs = [(a, b) for _, a, b in self.forward]
         line = layers.main_line(len(self.members), pairs)
         outs: dict[int, int] = {}
-        ins: dict[int, int] = {}
-        for a, b in pairs:
-            outs[a], ins[b] = outs.get(a, 0) + 1, ins.get(b, 0) + 1
+        for a, _ in pairs:
+            outs[a] = outs.get(a, 0) + 1
         pred: list[list[tuple[int, float]]] = [[] for _ in self.layer]
         succ: list[list[tuple[int, float]]] = [[] for _ in self.layer]
-        nodes = self.facts.net.nodes
+        beside: dict[int, int] = {}
+        for (_, b), chain in zip(pairs, self.chains, strict=True):
+            beside[b] = beside.get(b, 0) + (len(chain) == 2)
+        parts = [outs.get(v, 0) > 1 and not self.facts.chooses(self.members[v]) for v in range(len(self.members))]
+        local = {v: i for i, v in enumerate(self.members)}
         for i, ((a, b), chain) in enumerate(zip(pairs, self.chains, strict=True)):
-            even = outs[a] > 1 and not self.facts.chooses(self.members[a])
-            joins = ins[b] > 1 and nodes[self.members[b]].join.mode in ("all", "diagram", "inclusive")
+            even, split = parts[a], local.get(self.facts.graph.idom[self.members[b]])
+            joins = beside[b] > 1 and split is not None and parts[split]
             for k, (v, w) in enumerate(zip(chain, chain[1:], strict=False)):
                 weight = 1.0
                 if i in line and not (even and k == 0) and not (joins and k == len(chain) - 2):
@@ -281,13 +284,15 @@ class _Level:
     def _back_ways(self, spots: dict[int, Spot], left: list[float], wide: list[float]) -> dict[int, Way]:
         bottoms = [max((spots[v].y + spots[v].height for v in row if v in spots), default=0.0) for row in self.rows]
         lanes, found = Lanes(bottoms), {}
-        doors: dict[int, int] = {}
-        for e, a, b in sorted(self.back, key=lambda one: (abs(self.layer[one[1]] - self.layer[one[2]]), one[0])):
+        loops = sorted(self.back, key=lambda one: (abs(self.layer[one[1]] - self.layer[one[2]]), one[0]))
+        doors = _doors([(a, b) for _, a, b in loops])
+        for i, (e, a, b) in enumerate(loops):
             first, last = sorted((self.layer[a], self.layer[b]))
             lane = lanes.take(first, last)
             out, into = spots[a], spots[b]
-            leave = out.middle + _door(doors, a) + (14 if a == b else 0)
-            enter = into.middle + _door(doors, b) - (14 if a == b else 0)
+            text = edge_text(self.facts.graph.edges[e])
+            half = min(width(text, PILL) / 2 + 24, out.width / 2 - 14) if a == b else 0.0
+            leave, enter = out.middle + doors[i][0] + half, into.middle + doors[i][1] - half
             points: list[Point] = [(leave, _bottom(out))]
             if not self._lowest(a, spots):
                 aside = left[self.layer[a]] + wide[self.layer[a]] + 9
@@ -302,8 +307,9 @@ class _Level:
             points.append((enter, _bottom(into)))
             ends = [x for x, y in points if y == lane]
             label = ((min(ends) + max(ends)) / 2, lane)
-            token = (enter, (lane + _bottom(into)) / 2 + 2)
-            found[e] = Way(straighten(points), edge_text(self.facts.graph.edges[e]), label, token, True)
+            up = next(x for x, y in reversed(points) if y == lane)
+            token = (up, (lane + _bottom(into)) / 2 + 2)
+            found[e] = Way(straighten(points), text, label, token, True)
         return found
 
     def _lowest(self, v: int, spots: dict[int, Spot]) -> bool:
@@ -332,10 +338,20 @@ class _Level:
         return _Plan(moved, shifted, hung, max(xs) + dx, max(ys) + dy)
 
 
-def _door(doors: dict[int, int], v: int) -> float:
-    """Several loops at one node use doors beside each other: the middle, then left and right of it."""
-    count = doors[v] = doors.get(v, -1) + 1
-    return (count + 1) // 2 * 15.0 * (1 if count % 2 else -1)
+def _doors(loops: list[tuple[int, int]]) -> list[tuple[float, float]]:
+    """Where loops leave and enter, beside the middle of their nodes, so that inner ones stay within outer ones.
+
+    They come from the shortest to the longest: the longer, the further left it enters and the further right it leaves.
+    """
+    at: dict[int, list[tuple[int, int]]] = {}  # node -> (loop, 0 leaves | 1 enters), from left to right
+    for i, (a, b) in enumerate(loops):
+        at.setdefault(b, []).insert(0, (i, 1))
+        at.setdefault(a, []).append((i, 0))
+    found: dict[tuple[int, int], float] = {}
+    for doors in at.values():
+        for k, door in enumerate(doors):
+            found[door] = (k - (len(doors) - 1) / 2) * 17.0
+    return [(found[i, 0], found[i, 1]) for i in range(len(loops))]
 
 
 def _rest(points: list[Point], outs: int, ins: int) -> Point:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 Near = Sequence[Sequence[tuple[int, float]]]  # neighbours with weights
 
-_PASSES = 12
+_PASSES = 13  # odd, so that the last one goes forward
 
 
 def rows_to_heights(rows: list[list[int]], pred: Near, succ: Near, apart: Callable[[int, int], float]) -> dict[int, float]:

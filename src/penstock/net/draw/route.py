@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 Point = tuple[float, float]
 
-TRACK, LANE = 12.0, 26.0
+TRACK, LANE, FIRST_LANE = 12.0, 26.0, 36.0
 LEFT, RIGHT = 18.0, 30.0  # room before the first track and behind the label
 
 
@@ -61,12 +61,12 @@ class Lanes:
     """Horizontal lanes below the columns: each as high up as what it spans allows."""
 
     def __init__(self, bottoms: list[float]) -> None:
-        self._bottoms = list(bottoms)
+        self._free = [bottom + FIRST_LANE for bottom in bottoms]
 
     def take(self, first: int, last: int) -> float:
-        y = max(self._bottoms[first : last + 1]) + LANE
+        y = max(self._free[first : last + 1])
         for column in range(first, last + 1):
-            self._bottoms[column] = y
+            self._free[column] = y + LANE
         return y
 
 

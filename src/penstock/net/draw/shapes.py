@@ -11,7 +11,7 @@ from penstock.net.model import Edge, Node
 Shape = Literal["circle", "ring", "card", "work", "hexagon", "bar", "capsule", "call", "undo", "frame"]
 
 TITLE, SUB, PILL = 13.5, 12.0, 11.5  # font sizes
-_LEAST, _MOST = 104.0, 196.0  # width of the text on a card
+_LEAST, _MOST = 112.0, 196.0  # width of the text on a card
 _WORDS = {"route": "step", "task": "task", "work": "work", "wait": "wait", "call": "call", "undo": "undo", "scope": "scope"}
 
 
@@ -33,15 +33,14 @@ def form(facts: Facts, v: int) -> Form:
     name, word, icon = clean(node.label or node.origin or node.id), _word(node), _icon(node, facts.chooses(v))
     shape = _shape(node, facts.chooses(v))
     if shape in ("circle", "ring"):
-        title = cut(name, 120, SUB)
+        title = cut(clean(node.label or node.origin), 120, SUB)
         return Form(shape, max(36.0, width(title, SUB) if title else 0), 18, 38 if title else 18, title, word, icon)
     if shape == "bar":
         return Form(shape, 10, 24, 24, name, word, icon)
-    room = _MOST if shape != "hexagon" else 150.0
-    title = cut(name, room, TITLE, bold=True)
-    content = max(_LEAST if shape != "hexagon" else 84.0, width(title, TITLE, bold=True))
+    title = cut(name, _MOST, TITLE, bold=True)
+    content = max(_LEAST + (12 if shape == "hexagon" else 0), width(title, TITLE, bold=True))
     if shape == "hexagon":
-        return Form(shape, content + 78, 29, 29, title, word, icon)
+        return Form(shape, content + 76, 29, 29, title, word, icon)
     return Form(shape, content + 58, 26, 26, title, word, icon)
 
 

@@ -202,8 +202,9 @@ class _Painter:
             case "bar":
                 self.out.append(f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="{_n(h)}" rx="5" fill="{border}"/>')
             case "frame":
-                ground = self.theme.sunken if fill == self.theme.surface else fill
-                frame = f'fill="{ground}" fill-opacity=".7" stroke="{border}" stroke-width="{thick}"{dashes}'
+                tints = {ink.mark: ink.tint for ink in self.theme.tones.values()}
+                ground = self.theme.sunken if dashes else tints.get(border, self.theme.sunken)
+                frame = f'fill="{ground}" fill-opacity=".6" stroke="{border}" stroke-width="{thick}"{dashes}'
                 self.out.append(_rect(x, y, w, h, 14, frame))
             case shape:
                 if shape == "undo" and not dashes:
@@ -217,11 +218,11 @@ class _Painter:
                     self.out.append(_rect(x + 3.5, y + 3.5, w - 7, h - 7, 7, inner))
 
     def _words(self, spot: Spot, mark: NodeMark, shown: Look | None, border: str) -> None:
-        t, inset = self.theme, 30.0 if spot.form.shape == "hexagon" else 17.0
+        t, inset = self.theme, 27.0 if spot.form.shape == "hexagon" else 17.0
         faded = self.marks is not None and mark.status.lower() in UNREACHED
         self._icon(spot.form.icon, spot.x + inset + 6, spot.line, 17, border if not faded else t.tones["idle"].mark)
         x = spot.x + inset + 23
-        room = spot.width - inset - 23 - (24 if spot.form.shape == "hexagon" else 10)
+        room = spot.width - inset - 23 - (18 if spot.form.shape == "hexagon" else 8)
         self._text(x, spot.line - 3.5, spot.form.title, TITLE, t.text2 if faded else t.text, weight=600)
         if shown is None:
             self._text(x, spot.line + 13.5, cut(spot.form.word, room, SUB), SUB, t.text3)
@@ -240,7 +241,7 @@ class _Painter:
         self._icon(spot.form.icon, spot.x + 24, spot.y + 21, 15, border)
         self._text(spot.x + 39, spot.y + 25.5, spot.form.title, TITLE, self.theme.text, weight=600)
         words = [shown.word if shown else spot.form.word, clean(mark.note)]
-        room = spot.width - 39 - width(spot.form.title, TITLE, bold=True) - 36
+        room = spot.width - 39 - width(spot.form.title, TITLE, bold=True) - 26
         told = cut(" · ".join(w for w in words if w), max(room, 0), SUB)
         ink = self._ink(shown).ink if shown else self.theme.text3
         if told != "…":
@@ -250,7 +251,7 @@ class _Painter:
         if spot.form.shape in ("circle", "ring"):
             x, y = spot.middle + 13.5, spot.line - 13.5
         elif spot.form.shape == "bar":
-            x, y = spot.x + spot.width + 2, spot.y - 2
+            x, y = spot.middle, spot.y - 3
         else:
             x, y = spot.x + spot.width - (20 if spot.form.shape == "hexagon" else 7), spot.y + 1
         ink = self._ink(shown)

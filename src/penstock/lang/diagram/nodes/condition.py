@@ -91,6 +91,10 @@ def _port(f: ConditionFields, holds: str) -> str:
 
 def _at_limits(site: Site) -> str:
     limits = site.limits()
+    if limits is None:
+        message = "The diagram is too large to find what leads to each of its detect_max_iterations."
+        site.error("condition_too_long", message, "condition_type", hint="Write `counters.Label >= 3` instead.")
+        return "false"
     if not limits:
         site.error(
             "no_max_iteration",

@@ -1,0 +1,1 @@
+"""The kernel's own tests: scenarios, golden traces, laws, equality with the model."""

@@ -1,0 +1,809 @@
+"""Scenarios of KERNEL.md: joins, splits, scopes, triggers, failure path, saga, life of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.errors import NoBranch, Refused, StatusConflict
+from penstock.kernel import command as C
+from penstock.net.model import ALL, ANY, INCLUSIVE, MERGE, Body, Branch, Edge, Effect, Join, Net, Node, OnError, Poll, Retry, RunRetry, Set, Trigger, Work
+from tests.kernel.harness import Sim
+from tests.kernel.nets import S, X, edge, net, task, tasks
+
+
+def test_sequence() -> None:
+    m = Sim(net([S, *tasks("a", "b"), X], "s>a a>b b>x"))
+    assert m.status == "RUNNING"
+    m.ok("a", 1)
+    m.ok("b", 2)
+    assert m.status == "COMPLETED" and m.fired() == ["s", "a", "b", "x"]
+
+
+def test_and_split_joins_once() -> None:
+    m = Sim(net([S, *tasks("a", "b", "c"), Node(id="j"), X], "s>a s>b s>c a>j b>j c>j j>x"))
+    m.ok("a")
+    m.ok("c")
+    assert "j" not in m.fired()
+    m.ok("b")
+    assert m.fired().count("j") == 1 and m.status == "COMPLETED"
+
+
+def test_two_tokens_on_one_edge_are_not_two_edges() -> None:
+    """K9."""
+    m = Sim(net([S, *tasks("a", "b"), Node(id="m", join=MERGE), *tasks("c"), Node(id="j"), X], "s>a s>b a>m b>m m>j s>c c>j j>x"))
+    m.ok("a")
+    m.ok("b")
+    assert m.fired().count("j") == 0
+    m.ok("c")
+    assert m.fired().count("j") == 1 and m.status == "FAILED"
+    assert m.st.failure is not None and m.st.failure.code == "DEADLOCK"
+    assert m.st.failure.detail == [{"node": "j", "held": ["m>j"], "missing": ["c>j"]}]
+
+
+def test_switch_without_match_ends_the_path_or_fails() -> None:
+    nodes = [S, Node(id="g", split="first", no_match="end"), X]
+    assert Sim(net(nodes, ["s>g", edge("g>x", guard="false")])).status == "COMPLETED"
+    m = Sim(net([S, Node(id="g", split="first"), X], ["s>g", edge("g>x", guard="false")]))
+    assert m.status == "FAILED" and m.st.failure is not None and m.st.failure.code == "NO_MATCHING_BRANCH"
+
+
+def branching(kind: str) -> Net:
+    first = task("w") if kind == "task" else Node(id="w", kind="work", work=Work())
+    return net([S, first, Node(id="g", split="first"), X], ["s>w w>g", edge("g>x", guard="w.ok == true")])
+
+
+def test_submit_without_branch_is_refused_and_changes_nothing() -> None:
+    """P-X.11."""
+    m = Sim(branching("work"))
+    with pytest.raises(NoBranch):
+        m.do(C.work(m.item("w"), "submit", "u", {}))
+    m.do(C.work(m.item("w"), "submit", "u", {"ok": True}))
+    assert m.status == "COMPLETED"
+
+
+def test_an_answer_that_leads_nowhere_waits_for_an_operator() -> None:
+    m = Sim(branching("task"))
+    m.ok("w", {})
+    assert m.status == "WAITING" and m.incidents() == ["NO_MATCHING_BRANCH"]
+    m.do(C.resolve(m.firing("w").no, {"ok": True}))
+    assert m.status == "COMPLETED"
+
+
+def test_terminate_sweeps_and_late_answers_are_ignored() -> None:
+    m = Sim(net([S, *tasks("a", "b"), Node(id="t", kind="end", ends="terminate"), X], "s>a s>b a>t b>x"))
+    late = m.asked("b")
+    assert late is not None
+    m.ok("a")
+    assert m.status == "COMPLETED"
+    (line,) = m.do(C.done(late.no, late.attempt))
+    assert line.fact == "ignored" and line.data["why"] == "superseded"
+
+
+# ---- joins -----------------------------------------------------------------------------------------------------------
+
+
+def test_any_absorbs_the_late_one() -> None:
+    """K10."""
+    m = Sim(net([S, *tasks("a", "b"), Node(id="j", join=ANY), *tasks("c"), X], "s>a s>b a>j b>j j>c c>x"))
+    m.ok("a")
+    m.ok("c")
+    assert m.status == "RUNNING"
+    m.ok("b")
+    assert m.fired().count("j") == 1 and m.status == "COMPLETED"
+    assert [x.data["why"] for x in m.of("absorbed")] == ["late"]
+
+
+def test_merge_fires_for_each() -> None:
+    m = Sim(net([S, *tasks("a", "b"), Node(id="j", join=MERGE), X], "s>a s>b a>j b>j j>x"))
+    m.ok("a")
+    m.ok("b")
+    assert m.fired().count("j") == 2 and m.status == "COMPLETED"
+
+
+def test_k_of_n() -> None:
+    """K11."""
+    m = Sim(net([S, *tasks("a", "b", "c"), Node(id="j", join=Join(mode="k", k=2, late="absorb")), X], "s>a s>b s>c a>j b>j c>j j>x"))
+    m.ok("c")
+    assert "j" not in m.fired()
+    m.ok("a")
+    assert m.fired().count("j") == 1
+    m.ok("b")
+    assert m.fired().count("j") == 1 and m.status == "COMPLETED"
+
+
+def test_an_owed_edge_that_nothing_can_reach_is_released() -> None:
+    nodes = [S, Node(id="m", join=MERGE), Node(id="f", split="every"), *tasks("a", "b"), Node(id="j", join=ANY), Node(id="g", split="first"), X]
+    ways = ["s>m m>f a>j b>j j>g f>a", edge("f>b", guard="visit >= 2"), edge("g>x", guard="visit >= 2"), edge("g>m", default=True)]
+    m = Sim(net(nodes, ways))
+    m.ok("a")
+    assert m.fired().count("j") == 1
+    m.ok("b")
+    assert m.fired().count("j") == 2
+    m.ok("a")
+    assert m.fired().count("j") == 2 and m.status == "COMPLETED"
+
+
+@pytest.mark.parametrize("pick", [(True, False, False), (True, True, False), (False, True, True), (True, True, True)])
+def test_inclusive_waits_for_activated_branches_only(pick: tuple[bool, ...]) -> None:
+    """K12."""
+    nodes = [S, Node(id="o", split="every"), *tasks("a", "b", "c"), Node(id="j", join=INCLUSIVE), X]
+    ways = ["s>o a>j b>j c>j j>x", *(edge(f"o>{n}", guard=f"input[{i}]") for i, n in enumerate("abc"))]
+    m = Sim(net(nodes, ways), list(pick))
+    live = [n for n, p in zip("abc", pick, strict=True) if p]
+    for n in live[:-1]:
+        m.ok(n)
+        assert "j" not in m.fired()
+    m.ok(live[-1])
+    assert m.fired().count("j") == 1 and m.status == "COMPLETED"
+
+
+def test_inclusive_is_asked_again_when_a_token_dies() -> None:
+    """camunda#19460."""
+    m = Sim(net([S, *tasks("a", "b", "h"), Node(id="j", join=INCLUSIVE), X], "s>a s>b a>j b>j b:failed>h h>x j>x"))
+    m.ok("a")
+    assert "j" not in m.fired()
+    m.bad("b")
+    assert "j" in m.fired()
+    m.ok("h")
+    assert m.status == "COMPLETED"
+
+
+def test_inclusive_vicious_circle_is_broken_in_order() -> None:
+    nodes = [S, Node(id="j1", join=INCLUSIVE), Node(id="j2", join=INCLUSIVE), Node(id="g1", split="first"), Node(id="g2", split="first"), X]
+    ways = ["s>j1 s>j2 j1>g1 j2>g2", edge("g1>j2", guard="false"), edge("g1>x", default=True), edge("g2>j1", guard="false"), edge("g2>x", default=True)]
+    m = Sim(net(nodes, ways))
+    assert m.status == "COMPLETED" and any(x.data.get("relaxed") for x in m.of("fired"))
+
+
+def test_or_inside_or_inside_a_loop() -> None:
+    nodes = [S, Node(id="m", join=MERGE), Node(id="o", split="every"), *tasks("a"), Node(id="o2", split="every"), *tasks("b", "c", "d"),
+             Node(id="j2", join=INCLUSIVE), Node(id="j", join=INCLUSIVE), Node(id="g", split="first"), X]  # fmt: skip
+    ways = ["s>m m>o b>j2 c>j2 d>j2 a>j j2>j j>g o>a o>o2 o2>b o2>c", edge("o2>d", default=True), edge("g>m", guard="visit < 2"), edge("g>x", default=True)]
+    m = Sim(net(nodes, ways))
+    for _ in range(2):
+        m.ok("b")
+        m.ok("c")
+        assert m.fired()[-1] == "j2"
+        m.ok("a")
+    assert m.status == "COMPLETED" and m.fired().count("j") == 2 and m.fired().count("j2") == 2
+
+
+def test_concurrency_limit() -> None:
+    m = Sim(net([S, *[task(f"t{i}", group="g") for i in range(5)], X], "s>t0 s>t1 s>t2 s>t3 s>t4 t0>x t1>x t2>x t3>x t4>x", limits={"g": 2}))
+    assert len(m.effects()) == 2
+    m.ok("t1")
+    assert [m.net.nodes[f.node].id for f in m.effects()] == ["t0", "t2"]
+    while m.effects():
+        assert len(m.effects()) <= 2
+        m.ok(m.net.nodes[m.effects()[0].node].id)
+    assert m.status == "COMPLETED"
+
+
+# ---- scopes ----------------------------------------------------------------------------------------------------------
+
+
+def par(required: tuple[Any, ...] = (None, None, None), guards: tuple[Any, ...] = (None, None, None), undo: bool = False, **body: Any) -> Net:
+    branches = tuple(Branch(key=f"b{i}", entry=f"i{i}", required=required[i], guard=guards[i]) for i in range(3))
+    inner = [Node(id=f"i{i}", kind="start", scope="p") for i in range(3)]
+    work = [task(f"t{i}", scope="p", undo=("ua",) if undo else ()) for i in range(3)]
+    more = [task("ua", off_path=True)] if undo else []
+    nodes = [S, Node(id="p", kind="scope", body=Body(mode="branches", branches=branches, **body)), *inner, *work, *tasks("after"), X, *more]
+    return net(nodes, "s>p p>after after>x i0>t0 i1>t1 i2>t2")
+
+
+def test_parallel_all() -> None:
+    m = Sim(par())
+    m.ok("t2", 2)
+    m.ok("t0", 0)
+    m.ok("t1", 1)
+    assert [r["output"] for r in m.output("p").values()] == [0, 1, 2]
+    m.ok("after")
+    assert m.status == "COMPLETED"
+
+
+def test_parallel_all_does_not_fail_fast() -> None:
+    """C-22."""
+    m = Sim(par())
+    m.bad("t0")
+    assert m.status == "RUNNING" and m.asked("t1")
+    m.ok("t1")
+    m.ok("t2")
+    assert m.status == "FAILED"
+
+
+def test_parallel_optional_branch_may_fail() -> None:
+    m = Sim(par(required=(False, True, True)))
+    m.bad("t0")
+    m.ok("t1")
+    m.ok("t2")
+    assert m.asked("after") and m.output("p")["b0"]["status"] == "failed"
+
+
+def test_parallel_conditions_and_none_active() -> None:
+    m = Sim(par(guards=("false", None, None)))
+    m.ok("t1")
+    m.ok("t2")
+    assert list(m.output("p")) == ["b1", "b2"]
+    m = Sim(par(guards=("false", "false", "false")))
+    m.ok("after")
+    assert m.status == "COMPLETED" and m.output("p") == {}
+
+
+def test_parallel_any_cancels_losers() -> None:
+    m = Sim(par(need=1, collect="first"))
+    late = m.asked("t0")
+    assert late is not None
+    m.ok("t1", "won")
+    assert m.output("p") == "won" and len(m.run.stops) == 2
+    (line,) = m.do(C.done(late.no, late.attempt, body=9))
+    assert line.data["why"] == "superseded"
+    m.ok("after")
+    assert m.status == "COMPLETED"
+
+
+def test_parallel_n_of_that_became_impossible_fails_early() -> None:
+    m = Sim(par(need=2))
+    m.bad("t0")
+    assert m.status == "RUNNING"
+    m.bad("t1")
+    assert m.status == "FAILED" and not m.effects()
+
+
+def test_parallel_any_with_a_required_branch() -> None:
+    m = Sim(par(need=1, required=(None, None, True)))
+    m.ok("t0")
+    assert m.asked("after") is None
+    m.ok("t2")
+    assert m.asked("after")
+
+
+def test_join_timeout_continue_and_fail() -> None:
+    m = Sim(par(timeout_ms=100, on_fail="continue"))
+    m.ok("t0")
+    m.tick()
+    assert {k: r["status"] for k, r in m.output("p").items()} == {"b0": "succeeded", "b1": "timeout", "b2": "timeout"}
+    m = Sim(par(timeout_ms=100))
+    m.ok("t0")
+    m.tick()
+    assert m.status == "FAILED" and m.st.failure is not None and m.st.failure.code == "JOIN_TIMEOUT"
+
+
+def test_partial_failure_compensates_in_reverse() -> None:
+    m = Sim(par(on_fail="compensate", undo=True))
+    m.ok("t0")
+    m.bad("t1")
+    m.ok("t2")
+    assert m.status == "COMPENSATING"
+    m.ok("ua")
+    m.ok("ua")
+    assert m.status == "COMPENSATED"
+    assert [x.data["entry"] for x in m.of("undo.step") if x.data["status"] == "EXECUTED"] == [1, 0]
+
+
+def each(mode: str = "each", **body: Any) -> Net:
+    spec = Body(mode=mode, items="input", entry="i", collect="outputs", **body)  # type: ignore[arg-type]
+    nodes = [S, Node(id="p", kind="scope", body=spec), Node(id="i", kind="start", scope="p"),
+             task("t", scope="p", args={"$expr": "item"}), task("u", scope="p"), X]  # fmt: skip
+    return net(nodes, "s>p p>x i>t t>u")
+
+
+def test_multi_instance_tokens_do_not_mix() -> None:
+    m = Sim(each(), [10, 20, 30])
+    assert sorted(f.args for f in m.effects()) == [10, 20, 30]
+    while m.status == "RUNNING":
+        firing = m.effects()[-1]
+        m.do(C.done(firing.no, firing.attempt, body=m.st.scopes[firing.scope].key))
+    assert m.output("p") == ["0", "1", "2"] and m.fired().count("u") == 3
+
+
+def test_multi_instance_completion_condition_and_sequence() -> None:
+    m = Sim(each(until="done >= 2"), [1, 2, 3])
+    while m.status == "RUNNING":
+        firing = m.effects()[0]
+        m.do(C.done(firing.no, firing.attempt, body=1))
+    assert m.status == "COMPLETED" and m.fired().count("x") == 1
+    m = Sim(each("each_seq"), [1, 2])
+    for n in "tutu":
+        assert len(m.effects()) == 1
+        m.ok(n, n)
+    assert m.status == "COMPLETED"
+
+
+def test_loop_scope() -> None:
+    nodes = [S, Node(id="l", kind="scope", body=Body(mode="loop", entry="i", again="round < 2", collect="last")), Node(id="i", kind="start", scope="l"), task("t", scope="l"), X]
+    m = Sim(net(nodes, "s>l l>x i>t"))
+    for k in range(3):
+        m.ok("t", k)
+    assert m.status == "COMPLETED" and m.output("l") == 2
+
+
+def test_boundaries_on_a_scope() -> None:
+    one = Body(mode="one", entry="i")
+    nodes = [S, Node(id="p", kind="scope", body=one, triggers=(Trigger(port="late", after_ms=50),)), Node(id="i", kind="start", scope="p"), task("t", scope="p"), task("esc"), X]
+    m = Sim(net(nodes, "s>p i>t p>x p:late>esc esc>x"))
+    late = m.asked("t")
+    assert late is not None
+    m.tick()
+    assert m.asked("esc") and not m.asked("t")
+    assert m.do(C.done(late.no, late.attempt))[0].fact == "ignored"
+    m.ok("esc")
+    assert m.status == "COMPLETED"
+    nodes = [S, Node(id="p", kind="scope", body=one, on_error=(OnError(match="E1", action="port:err"),)), Node(id="i", kind="start", scope="p"),
+             *tasks("a", "b", scope="p"), Node(id="z", kind="end", scope="p", ends="error:E1"), task("h"), X]  # fmt: skip
+    m = Sim(net(nodes, "s>p i>a i>b a>z p>x p:err>h h>x"))
+    m.ok("a")
+    assert m.asked("b") is None and m.asked("h")
+    m.ok("h")
+    assert m.status == "COMPLETED"
+
+
+def test_deadlock_inside_a_scope_is_a_failure_of_the_branch() -> None:
+    nodes = [S, Node(id="p", kind="scope", body=Body(mode="one", entry="i"), on_error=(OnError(match="DEADLOCK", action="skip"),)), Node(id="i", kind="start", scope="p"),
+             Node(id="g", scope="p", split="first"), *tasks("a", "b", scope="p"), Node(id="j", scope="p"), X]  # fmt: skip
+    m = Sim(net(nodes, ["s>p p>x i>g a>j b>j", edge("g>a", guard="true"), edge("g>b", default=True)]))
+    m.ok("a")
+    assert m.status == "COMPLETED"
+
+
+def test_nested_cancel_reaches_children_of_children() -> None:
+    nodes = [S, Node(id="p", kind="scope", body=Body(mode="one", entry="i"), triggers=(Trigger(port="stop", kind="signal", name="STOP"),)), Node(id="i", kind="start", scope="p"),
+             Node(id="q", kind="scope", scope="p", body=Body(mode="each", items="[1, 2]", entry="k")), Node(id="k", kind="start", scope="q"),
+             Node(id="c", kind="call", scope="q", effect=Effect(executor="call")), Node(id="h", kind="work", scope="q", work=Work()), X]  # fmt: skip
+    m = Sim(net(nodes, "s>p p>x p:stop>x i>q k>c k>h"))
+    assert len(m.effects()) == 2 and len(m.st.items) == 2
+    m.do(C.signal("1", "STOP"))
+    assert m.status == "COMPLETED" and len(m.run.stops) == 2
+    assert [x.data["to"] for x in m.of("work.moved")] == ["CANCELLED", "CANCELLED"]
+
+
+# ---- triggers --------------------------------------------------------------------------------------------------------
+
+
+def test_non_interrupting_boundary_repeats() -> None:
+    nodes = [S, task("t", triggers=(Trigger(port="rem", after_ms=10, interrupting=False, repeat_ms=10),)), task("r"), X]
+    m = Sim(net(nodes, "s>t t>x t:rem>r r>x"))
+    m.tick()
+    m.tick()
+    assert m.fired().count("r") == 2
+    m.ok("t")
+    assert not m.st.timers
+    m.ok("r")
+    m.ok("r")
+    assert m.status == "COMPLETED"
+
+
+def test_first_of_several_triggers() -> None:
+    triggers = (Trigger(port="a", kind="signal", name="A"), Trigger(port="b", kind="signal", name="B", match="event.k == 1"), Trigger(port="t", after_ms=99))
+    m = Sim(net([S, Node(id="w", kind="wait", triggers=triggers), *tasks("ta", "tb", "tt"), X], "s>w w:a>ta w:b>tb w:t>tt ta>x tb>x tt>x"))
+    assert m.status == "WAITING"
+    m.do(C.signal("1", "B", {"k": 2}))
+    assert m.status == "WAITING" and "1" in m.st.signals
+    m.do(C.signal("2", "B", {"k": 1}))
+    assert m.asked("tb") and not m.st.timers and not m.st.waits
+    m.ok("tb")
+    assert m.status == "COMPLETED"
+
+
+def test_an_early_signal_is_kept_and_used_once() -> None:
+    """S1, S2, C-37."""
+    m = Sim(net([S, task("a"), Node(id="w", kind="wait", triggers=(Trigger(port="a", kind="signal", name="A"),)), X], "s>a a>w w:a>x"))
+    m.do(C.signal("1", "A"))
+    assert m.do(C.signal("1", "A"))[0].data["why"] == "duplicate"
+    m.ok("a")
+    assert m.status == "COMPLETED" and not m.st.signals
+
+
+@pytest.mark.parametrize(("action", "status", "following"), [("fail", "FAILED", None), ("skip", "RUNNING", "n"), ("value", "RUNNING", "n"), ("port", "RUNNING", "alt")])
+def test_wait_timeouts(action: Any, status: str, following: str | None) -> None:
+    late = Trigger(port="alt" if action == "port" else "done", after_ms=5, action=action, value=7)
+    m = Sim(net([S, Node(id="w", kind="wait", triggers=(Trigger(kind="signal", name="A"), late)), *tasks("n", "alt"), X], "s>w w>n w:alt>alt n>x alt>x"))
+    m.tick()
+    assert m.status == status
+    if following:
+        assert m.asked(following)
+
+
+def test_polling_is_one_firing_with_one_key() -> None:
+    """C-38."""
+    poll = Poll(every_ms=60, until="response == 'ok'", fail_if="response == 'bad'")
+    m = Sim(net([S, task("p", poll=poll), X], "s>p p>x"))
+    m.ok("p", "no")
+    assert m.status == "WAITING" and m.asked("p") is None
+    m.tick()
+    m.ok("p", "no")
+    m.tick()
+    m.ok("p", "ok")
+    assert m.status == "COMPLETED" and m.fired().count("p") == 1
+    assert len({x.data["key"] for x in m.of("effect.asked")}) == 1
+    m = Sim(net([S, task("p", poll=poll), X], "s>p p>x"))
+    m.ok("p", "bad")
+    assert m.status == "FAILED"
+
+
+def test_inner_timer_first_at_one_instant() -> None:
+    """C-72."""
+    wait = Node(id="w", kind="wait", scope="p", triggers=(Trigger(kind="signal", name="A"), Trigger(after_ms=100, action="value", value=1)))
+    m = Sim(net([S, Node(id="p", kind="scope", body=Body(mode="one", entry="i", timeout_ms=100)), Node(id="i", kind="start", scope="p"), wait, X], "s>p p>x i>w"))
+    m.tick(500)
+    assert m.status == "COMPLETED" and m.output("w") == 1
+
+
+def test_escalation_reaches_the_scope_around() -> None:
+    listens = Trigger(port="told", kind="escalation", name="LATE", interrupting=False)
+    nodes = [S, Node(id="p", kind="scope", body=Body(mode="one", entry="i"), triggers=(listens,)), Node(id="i", kind="start", scope="p"), task("a", scope="p"),
+             Node(id="z", kind="end", scope="p", ends="escalate:LATE"), task("h"), X]  # fmt: skip
+    m = Sim(net(nodes, "s>p i>a a>z p>x p:told>h h>x"))
+    m.ok("a")
+    assert m.asked("h")
+    m.ok("h")
+    assert m.status == "COMPLETED"
+
+
+# ---- failure path ----------------------------------------------------------------------------------------------------
+
+
+def test_retry_waits_and_keeps_the_key() -> None:
+    m = Sim(net([S, task("a", retry=Retry(max=2, base_ms=100, kind="exponential")), X], "s>a a>x"))
+    m.bad("a", "T", "transient")
+    assert m.status == "RUNNING" and m.run.wake_at() == 100
+    m.tick()
+    m.bad("a", "T", "timeout")
+    assert m.run.wake_at() == 300
+    m.tick()
+    m.ok("a")
+    assert m.status == "COMPLETED"
+    asked = m.of("effect.asked")
+    assert len(asked) == 3 and len({x.data["key"] for x in asked}) == 1
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("fixed", [100, 100, 100]), ("linear", [100, 200, 250]), ("exponential", [100, 200, 250])])
+def test_back_off(kind: Any, expected: list[int]) -> None:
+    m = Sim(net([S, task("a", retry=Retry(max=3, base_ms=100, kind=kind, cap_ms=250)), X], "s>a a>x"))
+    waits = []
+    for _ in range(3):
+        m.bad("a", "T", "transient")
+        due = m.run.wake_at()
+        assert due is not None
+        waits.append(due - m.now)
+        m.tick()
+    assert waits == expected
+    m.bad("a", "T", "transient")
+    assert m.status == "FAILED"
+
+
+def test_jitter_comes_from_the_seed() -> None:
+    def due(seed: str) -> int | None:
+        m = Sim(net([S, task("a", retry=Retry(max=1, base_ms=1000, jitter=True)), X], "s>a a>x"), seed=seed)
+        m.bad("a", "T", "transient")
+        return m.run.wake_at()
+
+    assert due("one") == due("one") and len({due(str(i)) for i in range(20)}) > 5
+    assert all(500 <= (due(str(i)) or 0) <= 1000 for i in range(20))
+
+
+def test_permanent_failures_are_not_retried() -> None:
+    m = Sim(net([S, task("a", retry=Retry(max=2)), X], "s>a a>x"))
+    m.bad("a")
+    assert m.status == "FAILED"
+
+
+def test_fallback_and_table() -> None:
+    nodes = [S, task("a", retry=Retry(max=1, base_ms=1), on_error=(OnError(match="*", action="port:fallback"),)), task("fb", out=("a_out",)), Node(id="out", join=MERGE), task("n"), X]
+    m = Sim(net(nodes, "s>a a>out a:fallback>fb fb>out out>n n>x"))
+    m.bad("a", "T", "transient")
+    m.tick()
+    m.bad("a", "T", "transient")
+    m.ok("fb", 5)
+    m.ok("n")
+    assert m.status == "COMPLETED" and m.vars()["a_out"] == 5
+
+
+def test_skip_continue_and_error_envelope() -> None:
+    nodes = [S, task("a"), task("b", on_error=(OnError(match="*", action="continue"),)), task("c", on_error=(OnError(match="*", action="skip"),)),
+             task("d", on_error=(OnError(match="*", action="error_env"),)), task("e")]  # fmt: skip
+    m = Sim(net(nodes, "s>a a>b b>c c>d d>e"))
+    m.ok("a", "prev")
+    m.bad("b")
+    assert m.firing("c").takes[0].envelope.body == "prev"
+    m.bad("c")
+    m.bad("d")
+    assert m.firing("e").takes[0].envelope.body["error"]["code"] == "X"
+    assert m.firing("e").takes[0].envelope.content_type == "error"
+
+
+def saga(policy: Any = "stop", **more: Any) -> Net:
+    undo = [task(f"u{x}", off_path=True, args={"$expr": "undone"}) for x in "abc"]
+    return net([S, *[task(x, undo=(f"u{x}",)) for x in "abc"], *undo, task("d"), X], "s>a a>b b>c c>d d>x", undo_policy=policy, **more)
+
+
+def test_saga_reverse_order_with_results() -> None:
+    """C4, C5."""
+    m = Sim(saga())
+    m.ok("a", "ra")
+    m.ok("b", "rb")
+    m.bad("c")
+    assert m.status == "COMPENSATING" and [f.args for f in m.effects()] == ["rb"]
+    m.crash()
+    m.ok("ub")
+    assert [f.args for f in m.effects()] == ["ra"]
+    m.ok("ua")
+    assert m.status == "COMPENSATED" and m.st.failure is not None and m.st.failure.code == "X"
+
+
+def test_saga_step_fails_stop_continue_and_resume() -> None:
+    """C8, C9."""
+    m = Sim(saga())
+    m.ok("a")
+    m.ok("b")
+    m.bad("c")
+    m.bad("ub")
+    assert m.status == "FAILED" and m.st.failure is not None and m.st.failure.code == "COMPENSATION_FAILED"
+    assert [e.status for e in m.st.ledger] == ["open", "FAILED"]
+    m.do(C.compensate())
+    assert m.status == "COMPENSATING"
+    m.ok("ub")
+    m.ok("ua")
+    assert m.status == "COMPENSATED"
+    assert m.do(C.compensate())[0].data["why"] == "nothing_left"
+    m = Sim(saga("continue"))
+    m.ok("a")
+    m.ok("b")
+    m.bad("c")
+    m.bad("ub")
+    m.ok("ua")
+    assert m.status == "FAILED" and [e.status for e in m.st.ledger] == ["EXECUTED", "FAILED"]
+
+
+def group() -> Net:
+    undo = [task(f"u{x}", off_path=True) for x in "pab"]
+    agents = [Node(id=x, kind="work", work=Work(agent=True), effect=Effect(executor="x"), undo=(f"u{x}",) if x in "ab" else ()) for x in "abcd"]
+    return net([S, task("p", undo=("up",)), Node(id="f"), *agents, Node(id="j"), X, *undo], "s>p p>f f>a f>b f>c f>d a>j b>j c>j d>j j>x", undo_policy="group")
+
+
+def test_saga_of_a_parallel_group() -> None:
+    """P-A.13, P-X.20."""
+    m = Sim(group())
+    m.ok("p")
+    m.ok("a")
+    m.ok("b")
+    m.bad("d")
+    assert m.asked("ub") and not m.asked("up")
+    m.ok("ub")
+    m.ok("ua")
+    m.ok("up")
+    assert m.status == "COMPENSATED"
+    m = Sim(group())
+    m.ok("p")
+    m.ok("a")
+    m.ok("b")
+    m.bad("d")
+    m.bad("ub")
+    m.ok("ua")
+    assert m.status == "FAILED" and [e.status for e in m.st.ledger] == ["open", "EXECUTED", "FAILED"]
+    m.do(C.compensate())
+    m.ok("ub")
+    m.ok("up")
+    assert m.status == "COMPENSATED"
+
+
+def test_undo_throw_in_the_middle() -> None:
+    m = Sim(net([S, task("a", undo=("ua",)), Node(id="u", kind="undo"), task("n"), task("ua", off_path=True)], "s>a a>u u>n"))
+    m.ok("a")
+    assert m.asked("ua")
+    m.ok("ua")
+    m.ok("n")
+    assert m.status == "COMPLETED"
+
+
+# ---- life of a run ---------------------------------------------------------------------------------------------------
+
+
+def test_cancel_now_boundary_and_twice() -> None:
+    """C1, C2, C3."""
+    m = Sim(saga())
+    m.ok("a")
+    m.do(C.cancel())
+    assert m.status == "COMPENSATING"
+    with pytest.raises(StatusConflict):
+        m.do(C.cancel())
+    m.ok("ua")
+    assert m.status == "COMPENSATED"
+    m = Sim(saga())
+    m.ok("a")
+    m.do(C.cancel("boundary"))
+    assert m.status == "RUNNING" and m.asked("b")
+    assert m.do(C.cancel("boundary"))[0].fact == "ignored"
+    m.ok("b")
+    assert "c" not in m.fired() and m.asked("ub")
+    m.bad("ub")
+    assert m.status == "CANCELLED"
+    m = Sim(net([S, task("a"), X], "s>a a>x"))
+    m.do(C.cancel())
+    assert m.status == "CANCELLED"
+    with pytest.raises(StatusConflict):
+        m.do(C.cancel())
+
+
+def test_pause_and_resume() -> None:
+    m = Sim(saga())
+    m.do(C.pause())
+    m.ok("a")
+    assert not m.effects() and m.st.scopes[0].live
+    m.crash()
+    m.do(C.resume())
+    assert m.asked("b")
+    with pytest.raises(Refused):
+        m.do(C.resume())
+
+
+def test_retry_by_hand_revives_the_firing() -> None:
+    """E7."""
+    m = Sim(net([S, *tasks("a", "b", "c"), X], "s>a a>b b>c c>x"))
+    m.ok("a", 1)
+    m.bad("b")
+    assert m.status == "FAILED"
+    m.do(C.retry())
+    assert m.asked("b") and m.fired().count("a") == 1
+    m.ok("b")
+    m.ok("c")
+    assert m.status == "COMPLETED"
+    assert len({x.data["key"] for x in m.of("effect.asked") if x.node == "b"}) == 1
+
+
+def test_the_runs_own_retry() -> None:
+    for how, again in (("here", 1), ("restart", 2)):
+        b = task("b", on_final=how)
+        m = Sim(net([S, task("a"), b, X], "s>a a>b b>x", run_retry=RunRetry(max=1, delay_ms=60)))
+        m.ok("a")
+        m.bad("b")
+        assert m.status == "PENDING"
+        m.tick()
+        if how == "restart":
+            m.ok("a")
+        m.ok("b")
+        assert m.status == "COMPLETED" and m.fired().count("a") == again
+
+
+def test_retry_inside_a_group_runs_only_what_is_left() -> None:
+    """F-A.13."""
+    branches = (Branch(key="a", entry="ia"), Branch(key="b", entry="ib"))
+    nodes = [S, task("s1"), Node(id="g", kind="scope", body=Body(mode="branches", branches=branches)), Node(id="ia", kind="start", scope="g"),
+             Node(id="ib", kind="start", scope="g"), *tasks("a", "b", scope="g"), task("s3"), X]  # fmt: skip
+    m = Sim(net(nodes, "s>s1 s1>g g>s3 s3>x ia>a ib>b"))
+    m.ok("s1")
+    m.bad("b")
+    m.ok("a", "A")
+    assert m.status == "FAILED"
+    m.do(C.retry())
+    assert m.asked("b") and not m.asked("a")
+    m.ok("b", "B")
+    assert {k: r["output"] for k, r in m.output("g").items()} == {"a": "A", "b": "B"}
+    m.ok("s3")
+    assert m.status == "COMPLETED"
+
+
+def test_a_plan_that_is_blocked_pauses() -> None:
+    """T-X.27."""
+    nodes = [S, task("a"), Node(id="g", split="first", no_match="end"), task("b"), Node(id="j"), X]
+    m = Sim(net(nodes, ["s>a s>g a>j b>j j>x", edge("g>b", guard="false")], on_stuck="pause"))
+    m.ok("a")
+    assert m.st.paused and m.incidents() == ["DEADLOCK"] and m.status == "RUNNING"
+    m.do(C.cancel())
+    assert m.status == "CANCELLED"
+
+
+def test_supervised_work_and_rework() -> None:
+    """P-A.8, P-A.9."""
+    m = Sim(net([S, Node(id="a", kind="work", work=Work(agent=True, approve=True), effect=Effect(executor="x")), X], "s>a a>x"))
+    item = m.item("a")
+    m.ok("a", "d1")
+    assert m.st.items[item].status == "SUBMITTED" and m.status == "WAITING"
+    with pytest.raises(StatusConflict):
+        m.do(C.work(item, "submit"))
+    m.do(C.work(item, "reject"))
+    assert m.status == "RUNNING"
+    m.ok("a", "d2")
+    m.do(C.work(item, "approve", "h"))
+    assert m.status == "COMPLETED" and m.output("a") == "d2"
+
+
+def test_quorum() -> None:
+    """A1, A2."""
+    m = Sim(net([S, Node(id="a", kind="work", work=Work(quorum=2)), X, task("r")], "s>a a>x a:rejected>r"))
+    item = m.item("a")
+    m.do(C.work(item, "vote", "u1", "approved"))
+    with pytest.raises(Refused):
+        m.do(C.work(item, "vote", "u1", "approved"))
+    assert m.status == "WAITING"
+    m.do(C.work(item, "vote", "u2", "approved"))
+    assert m.status == "COMPLETED"
+
+
+def test_active_time_leaves_out_waiting() -> None:
+    """C-71."""
+    m = Sim(net([S, Node(id="w", kind="wait", triggers=(Trigger(after_ms=1000),)), task("a"), X], "s>w w>a a>x"))
+    m.tick()
+    m.now = 1007
+    m.ok("a")
+    assert m.st.active_ms == 7
+
+
+def test_active_timeout_runs_only_while_running() -> None:
+    m = Sim(net([S, task("a"), Node(id="w", kind="wait", triggers=(Trigger(after_ms=10_000),)), task("b"), X], "s>a a>w w>b b>x", active_timeout_ms=100))
+    m.now = 60
+    m.ok("a")
+    assert m.status == "WAITING"
+    m.tick()
+    assert m.now == 10_060 and m.asked("b")
+    m.tick()
+    assert m.now == 10_100 and m.status == "FAILED"
+    assert m.st.failure is not None and m.st.failure.code == "WORKFLOW_TIMEOUT"
+
+
+def test_double_answers_change_nothing() -> None:
+    """K16, E4."""
+    m = Sim(saga())
+    firing = m.asked("a")
+    assert firing is not None
+    m.ok("a")
+    before = m.vars(), m.status, len(m.st.firings)
+    (line,) = m.do(C.done(firing.no, firing.attempt, body="EVIL"))
+    assert line.fact == "ignored" and (m.vars(), m.status, len(m.st.firings)) == before
+
+
+def test_sets_are_evaluated_before_any_is_written() -> None:
+    """W-6.3.2."""
+    a = task("a", sets=(Set(name="n", expr="fn.coalesce(context.n, 0) + 1"), Set(name="m", expr="fn.coalesce(context.n, 0)")))
+    m = Sim(net([S, a, X], "s>a a>x"))
+    m.ok("a")
+    assert m.vars() == {"n": 1, "m": 0}
+
+
+def test_an_expression_that_fails_fails_its_firing() -> None:
+    m = Sim(net([S, task("a", args={"$expr": "1 / input"}), X], "s>a a>x"), 0)
+    assert m.status == "FAILED" and m.st.failure is not None and m.st.failure.code == "EXPR_DIV_ZERO"
+    m = Sim(net([S, task("a"), X], ["s>a", edge("a>x", guard="output > 'x'")]))
+    m.ok("a", 3)
+    assert m.status == "FAILED" and m.st.failure is not None and m.st.failure.code == "EXPR_TYPE"
+
+
+def test_edges_expire_transform_and_hold_back() -> None:
+    """D-12.3, D-12.4, D-12.6, D-12.10."""
+    ways = ["s>a s>b b>j j>x", Edge(id="a>j", src="a", dst="j", ttl_ms=50), Edge(id="a:dead>h", src="a", dst="h", port="dead"), "h>x"]
+    m = Sim(net([S, *tasks("a", "b", "h"), Node(id="j", join=ALL), X], ways))
+    m.ok("a", "old")
+    m.tick()
+    assert [x.data["why"] for x in m.of("absorbed")] == ["expired"] and m.asked("h")
+    assert m.firing("h").takes[0].envelope.body == "old"
+    m = Sim(net([S, task("a"), task("b"), X], ["s>a b>x", Edge(id="a>b", src="a", dst="b", transform="body * 2")]))
+    m.ok("a", 21)
+    assert m.firing("b").takes[0].envelope.body == 42
+    nodes = [S, task("late"), task("first", priority=1), X]
+    assert [x.node for x in Sim(net(nodes, "s>late s>first late>x first>x")).of("effect.asked")] == ["first", "late"]
+    ways = ["s>a s>b a>c c>x", Edge(id="b>d", src="b", dst="d", priority=1), "d>x"]
+    m = Sim(net([S, *tasks("a", "b"), Node(id="c"), Node(id="d"), X], ways))
+    m.do(C.done(m.firing("a").no, 1), C.done(m.firing("b").no, 1))
+    loop = [S, Node(id="m", join=MERGE), task("p"), task("c", group="one"), X]
+    ways = ["s>m m>p c>x", Edge(id="p>c", src="p", dst="c", capacity=1), Edge(id="p>m", src="p", dst="m", guard="visit < 4")]
+    m = Sim(net(loop, ways, limits={"one": 1}))
+    m.ok("p")
+    m.ok("p")
+    assert m.asked("p") is None, "the edge behind it is full"
+    m.ok("c")
+    assert m.asked("p") is not None
+
+
+def test_join_timeout_before_a_node() -> None:
+    """D-X.26."""
+    nodes = [S, *tasks("a", "b"), task("j", join_timeout_ms=100, on_error=(OnError(match="JOIN_TIMEOUT", action="port:late"),)), task("h"), X]
+    m = Sim(net(nodes, "s>a s>b a>j b>j j>x j:late>h h>x"))
+    m.ok("a", 1)
+    m.tick()
+    assert m.asked("h")
+    m.ok("h")
+    m.ok("b")
+    m.tick()
+    m.ok("h")
+    assert m.status == "COMPLETED"
