@@ -91,7 +91,7 @@ class DocumentInvalid(PenstockError):
     def __init__(self, findings: list[Finding], **facts: Any) -> None:
         self.findings = findings
         errors = [f for f in findings if f.severity == "error"] or findings
-        super().__init__(count=len(errors), first=errors[0].message, where=errors[0].where, **facts)
+        super().__init__(count=len(errors), first=errors[0].message.rstrip("."), where=errors[0].where, **facts)
 
 
 class LanguageUnknown(PenstockError):
@@ -215,6 +215,13 @@ class StoreError(PenstockError):
     code, http, exit_code = "PS-503-STORE", 503, 2
 
 
+class StoreMissing(StoreError):
+    """There is no store at {path}."""
+
+    code, http = "PS-404-STORE", 404
+    hint = "`penstock run FILE` makes one; another one is named with --store."
+
+
 class StoreNewer(StoreError):
     """The store has schema version {found}; this Penstock knows versions up to {known}."""
 
@@ -230,10 +237,13 @@ class StoreNotOurs(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Another Penstock process drives this store."""
+    """Another Penstock process{who} drives this store."""
 
     code, http = "PS-409-STORE-BUSY", 409
     hint = "Stop it, or give it time to finish; reading commands work meanwhile."
+
+    def __init__(self, pid: str = "", **facts: Any) -> None:
+        super().__init__(who=f" (pid {pid})" if pid else "", **facts)
 
 
 class StoreFull(StoreError):

@@ -134,6 +134,7 @@ BROKEN: list[tuple[str, int, str]] = [
     ("fn.lenght(a)", 1, "did you mean fn.length?"),
     ("fn.Length(a)", 1, "did you mean fn.length?"),
     ("fn.regexmatch(a, b)", 1, "did you mean fn.regex_match?"),
+    (f"fn.{'z' * 50}()", 1, "Unknown function fn.zzz"),
     ("fn.zzzzzz()", 1, "Unknown function fn.zzzzzz"),
     ("fn.__class__()", 1, "Unknown function"),
     ("fn.eval('1')", 1, "Unknown function"),

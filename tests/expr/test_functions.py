@@ -29,7 +29,7 @@ VIEW: dict[str, Any] = {
     "secrets": {"key": "hidden"},
 }
 
-LOGIC = [
+LOGIC: list[tuple[str, object]] = [
     ("fn.if(1 < 2, 'yes', 'no')", "yes"),
     ("fn.if(nothing, 'yes', 'no')", "no"),
     ("fn.if(true, 1, 1 / 0)", 1),  # lazy
@@ -68,7 +68,7 @@ def test_logic(source: str, expected: object) -> None:
     assert exact(value(source, VIEW), expected)
 
 
-NUMBER = [
+NUMBER: list[tuple[str, object]] = [
     ("fn.abs(-3)", 3),
     ("fn.abs(-2.5)", 2.5),
     ("fn.round(2.5)", 3),
@@ -130,7 +130,7 @@ def test_randomness_comes_from_the_view() -> None:
             value(source, {"$random": lambda: 0.5})
 
 
-STRING = [
+STRING: list[tuple[str, object]] = [
     ("fn.concat('a', 1, null, true, [1])", "a1true[1]"),
     ("fn.concat('a')", "a"),
     ("fn.substring('abcdef', 2)", "cdef"),
@@ -175,7 +175,7 @@ def test_string(source: str, expected: object) -> None:
     assert exact(value(source, VIEW), expected)
 
 
-ARRAY = [
+ARRAY: list[tuple[str, object]] = [
     ("fn.length(rows)", 4),
     ("fn.length('한글')", 2),
     ("fn.length({'a': 1})", 1),
@@ -422,7 +422,14 @@ def test_the_table() -> None:
 
 def test_declared_results_are_true() -> None:
     """W-5.3.2, W-5.3.3, W-5.3.4, W-5.3.5: what a signature promises to return is what comes back."""
-    kinds = {"boolean": bool, "integer": int, "number": (int, float), "string": str, "array": list, "any": object}
+    kinds: dict[str, Any] = {
+        "boolean": bool,
+        "integer": int,
+        "number": (int, float),
+        "string": str,
+        "array": list,
+        "any": object,
+    }
     for source, _ in [*LOGIC, *NUMBER, *STRING, *ARRAY]:
         expression = compile_expression(source)
         if len(expression.functions) == 1 and source.startswith("fn.") and source.endswith(")"):

@@ -203,7 +203,7 @@ def test_arithmetic_on_null_names_the_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["1e308 * 10", "-1e308 - 1e308", "big * 1.0", "big / 3", "-inf", "inf + 1", "big % 1.5"]
+    "source", ["1e308 * 10", "-1e308 - 1e308", "big * 1.0", "big / 3", "-inf", "inf + 1", "big % 1.5", "inf % 2"]
 )
 def test_no_number_that_is_not_finite(source: str) -> None:
     """C-07: infinity and NaN never appear; where they would, the result is EXPR_TYPE."""
@@ -215,6 +215,7 @@ def test_unary_minus() -> None:
     """C-07: - negates numbers and nothing else."""
     assert value("-x", x=3) == -3
     assert value("-x", x=0.5) == -0.5
+    wrong: object
     for wrong in (None, True, "3", [3], {}):
         with pytest.raises(ExprTypeError, match="cannot negate"):
             value("-x", x=wrong)
@@ -226,3 +227,4 @@ def test_a_host_object_is_not_data() -> None:
         with pytest.raises(ExprError, match="not data"):
             value(source, x=object())
     assert compile_expression("x == 1")({"x": object()}) is False
+    assert compile_expression("x == y")({"x": object(), "y": object()}) is False

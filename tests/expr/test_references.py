@@ -46,6 +46,11 @@ def test_all_of_these_resolve(source: str, expected: object) -> None:
     assert exact(value(source[2:-1], VIEW), expected)
 
 
+def test_the_first_and_the_last_index() -> None:
+    """W-5.2.1: an index counts from 0, a negative one from the end."""
+    assert [value(f"x[{index}]", x=["a", "b"]) for index in (-3, -2, -1, 0, 1, 2)] == [None, "a", "b", "a", "b", None]
+
+
 MISSING = [
     "input.nothing",
     "input.nothing.deeper.still",

@@ -68,7 +68,8 @@ class Watch:
 def test_evaluation_touches_nothing() -> None:
     """W-5.1.1: reading and evaluating opens no file or socket, starts no process, runs and compiles no Python code."""
     watch = Watch()
-    sources = [source for source, *_ in [*LOGIC, *NUMBER, *STRING, *ARRAY, *BROKEN, *RUN_TIME]]
+    working = [source for source, _ in [*LOGIC, *NUMBER, *STRING, *ARRAY]]
+    sources = [*working, *(case[0] for case in BROKEN), *(case[0] for case in RUN_TIME)]
     view = {**VIEW, "context": context_view({"x": 1})}
     for source in sources:
         watch.listening = True

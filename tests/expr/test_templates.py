@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import ExprLimit, ExprSyntaxError
+from penstock.errors import ExprLimit, ExprSyntaxError, ExprTypeError
 from penstock.expr import compile_expression, compile_template, text_of
 
 from .reading import exact, template
@@ -173,3 +173,7 @@ def test_text_of_what_has_no_end() -> None:
         text_of([["x" * 1000] * 1000] * 1000)
     with pytest.raises(ExprLimit):
         text_of(10**5000)
+    with pytest.raises(ExprTypeError):
+        text_of([float("nan")])
+    with pytest.raises(ExprTypeError):
+        text_of({"f": print})

@@ -29,6 +29,19 @@ from penstock.net.model import Net
 
 
 
+class Naming(Reader):
+    """Remembers which number a firing had that has asked for something: it may be gone at the end of the same turn."""
+
+    def __init__(self, net_of: Any) -> None:
+        super().__init__(net_of)
+        self.asked: dict[str, int] = {}
+
+    def firing_id(self, firing: Firing) -> str:
+        name = super().firing_id(firing)
+        self.asked[name] = firing.no
+        return name
+
+
 class Sim:
     """`check=False` leaves out the laws, for speed."""
 
@@ -37,7 +50,7 @@ class Sim:
         self.run = Run.fresh(self.net)
         self.turns: list[tuple[int, bytes]] = []
         self.facts: list[Any] = []
-        self.reader = Reader(lambda _: self.net)
+        self.reader = Naming(lambda _: self.net)
         self.lines: list[Line] = []
         self.now = 0
         self.check = check

@@ -140,12 +140,14 @@ def due(turn: Turn, command: dict) -> None:
 
 
 def next_due(turn: Turn) -> str | None:
-    """The oldest; at one instant the inner scope first, then by id."""
+    """The oldest; at one instant the inner scope first, then the one that was set first."""
+
+    set_when = {name: i for i, name in enumerate(turn.state["timers"])}
 
     def rank(name: str) -> tuple:
         timer = turn.state["timers"][name]
         scope = turn.state["firings"][timer["firing"]]["scope"] if timer["firing"] else timer["scope"] or ""
-        return (timer["due"], -turn.depth(scope), name)
+        return (timer["due"], -turn.depth(scope), set_when[name])
 
     names = [name for name, timer in turn.state["timers"].items() if timer["due"] <= turn.now]
     return min(names, key=rank, default=None)
@@ -280,9 +282,11 @@ def reopen(turn: Turn, retries: int, how: str) -> None:
     turn.arm(fid, node)
     if fid not in turn.state["firings"]:
         return
-    if node.kind in ("task", "call") or (node.kind == "work" and node.agent):
+    if node.kind in ("task", "call"):
         turn.ask(fid, failed["attempt"] + 1)
-    elif node.kind == "scope" and node.body.mode in ("branches", "each", "one"):
+    elif node.kind == "work":
+        turn.begin_work(node, fid, failed["attempt"] + 1)
+    elif node.kind == "scope" and turn.children(fid):
         turn.reopen_children(node, fid)
     else:
         turn.begin(node, fid)

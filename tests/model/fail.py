@@ -77,7 +77,9 @@ class Failing:
         self.child_ended(scope)
 
     def run_failed(self, failure: dict) -> None:
-        if self.net.on_fail == "drain" and self.state["draining"] == "":
+        if self.state["draining"]:
+            return  # the end is decided already, it only waits for what is in flight
+        if self.net.on_fail == "drain":
             self.move(self.state["status"], "failing", failure=failure, draining="fail")
         else:
             self.finish_failed(failure)

@@ -84,7 +84,8 @@ class Firing:
     ) -> str:
         """The fact `fired`; returns the firing's id."""
         here = place(node.id, scope, epoch)
-        visit = self.visits(node.id, scope, epoch) + 1
+        # an undo firing is told apart by the entry it undoes, so that undoing again repeats its key
+        visit = self.visits(node.id, scope, epoch) + 1 if comp is None else 1
         fid = f"{node.id}@{scope}~{epoch}#{visit}" + (f"!{comp}" if comp is not None else "")
         passed = merged_passed(takes)
         owed = []
@@ -150,12 +151,12 @@ class Firing:
     def begin_call(self, node: Node, fid: str) -> None:
         self.ask(fid, 1)
 
-    def begin_work(self, node: Node, fid: str) -> None:
+    def begin_work(self, node: Node, fid: str, attempt: int = 1) -> None:
         self.say("work.opened", item=fid, firing=fid)
         self.say("phase", firing=fid, phase="suspended")
         if node.agent:
             self.say("work.moved", item=fid, to="IN_PROGRESS", by="agent")
-            self.ask(fid, 1)
+            self.ask(fid, attempt)
 
     def begin_wait(self, node: Node, fid: str) -> None:
         self.say("phase", firing=fid, phase="suspended")

@@ -42,6 +42,11 @@ def not_every(n: int) -> Fn:
     return Fn(f"visit % {n} != 0", lambda view: view["visit"] % n != 0)
 
 
+def count_of(node: str) -> Fn:
+    """How often a node has fired in this scope and epoch."""
+    return Fn(f"counters['{node}']", lambda view: view["count"](node, view["epoch"]))
+
+
 TWO_ITEMS = Fn("[1, 2]", lambda view: [1, 2])
 VISIT = Fn("visit", lambda view: view["visit"])
 VISIT_PLUS_ONE = Fn("visit + 1", lambda view: view["visit"] + 1)
@@ -226,11 +231,11 @@ class Spicer:
             return replace(node, kind="wait", triggers=self.wait_triggers())
         if kind < 0.38:
             return replace(node, poll=Poll(20, ANSWERED, max_errors=self.rng.choice([0, 1, 2])), **self.effect())
-        if kind < 0.42:
+        if kind < 0.45:
             return replace(node, kind="undo", sets=())
-        rows = [(), (), (("*", "skip"),), (("*", "continue"),), (("*", "error_env"),), (("X", "port:alt"),)]
-        node = replace(node, on_error=self.rng.choice(rows), **self.effect())
-        if node.on_error and node.on_error[0][1] == "port:alt":
+        row = self.rng.choice([None, ("*", "skip"), ("*", "continue"), ("*", "error_env"), *[("X", "port:alt")] * 2])
+        node = replace(node, on_error=(row,) if row else (), **self.effect())
+        if row == ("X", "port:alt"):
             self.side_exit(
                 node, "alt", self.rng.choice(["", "", "terminate", "error:BAD", "escalate:E1", "escalate:E1"])
             )
@@ -272,20 +277,22 @@ class Spicer:
             node = replace(node, max_iter=1)
         if node.scope and self.chance(0.4):
             node = replace(node, sets=(("loc", VISIT), (f"z_{node.id}", LOCAL)))
+        elif self.chance(0.2):
+            node = replace(node, sets=((f"c_{node.id}", count_of(node.id)),))
         return node
 
     def scope(self, node: Node) -> Node:
         several = node.body.mode in ("branches", "each")
         body = replace(
             node.body,
-            timeout=self.rng.choice([None, None, 25]),
+            timeout=self.rng.choice([None, None, None, 60]),
             on_fail=self.rng.choice(["fail", "continue", "compensate"]),
             need=self.rng.choice(["all", 1]) if several else "all",
             collect=self.rng.choice(["object", "array", "outputs", "first", "last"]),
             locals=("loc",) if self.chance(0.5) else (),
         )
         node = replace(node, body=body)
-        if self.chance(0.3):
+        if self.chance(0.4):
             heard = Trigger("esc", "escalation", name="E1", interrupting=self.chance(0.5))
             node = replace(node, triggers=(heard,))
             self.side_exit(node, "esc")

@@ -66,7 +66,7 @@ class World:
         return {"c": "work", "item": item, "verb": verb, "by": "u", "output": 1}
 
     def tick(self, state: dict) -> Command:
-        self.now += self.rng.choice([1, 10, 40])
+        self.now += self.rng.choice([1, 5, 25])
         if not state["effects"]:
             self.waiting += [self.work(i, self.rng.choice(["submit", "approve"])) for i in sorted(state["items"])]
         if state["paused"]:
@@ -77,9 +77,9 @@ class World:
         effect = self.rng.choice(sorted(state["effects"]))
         self.answered.append(effect)
         draw = self.rng.random()
-        if draw < 0.12:
+        if draw < 0.15:
             failure = {"code": self.rng.choice("XY"), "category": self.rng.choice(["permanent", "transient"])}
             return {"c": "outcome", "effect": effect, "status": "failed", "failure": failure}
-        if draw < 0.17:
+        if draw < 0.20:
             return {"c": "outcome", "effect": effect, "status": "skipped"}
         return {"c": "outcome", "effect": effect, "status": "done", "output": self.rng.choice(["again", 1, 2])}

@@ -92,7 +92,9 @@ class Scopes:
         ]
         for scope, member in again:
             entry = entries.get(member["key"], node.body.entry)
-            self.enter_child(fid, scope, member["index"], entry, fork=len(members) > 1)
+            self.enter_child(
+                fid, scope, member["index"], entry, fork=len(members) > 1 and node.body.mode in ("branches", "each")
+            )
 
     # ---- judging
     def child_ended(self, scope: str) -> None:

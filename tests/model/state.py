@@ -139,7 +139,8 @@ def fired(s: dict, f: dict) -> None:
     for mark in f["dead"]:
         s["dead"].pop(mark, None)
     here = place(f["node"], f["scope"], f["epoch"])
-    s["visits"][here] = f["visit"]
+    if f["comp"] is None:
+        s["visits"][here] = f["visit"]
     if f["start_used"]:
         s["start_used"][f"{f['node']}|{f['scope']}"] = True
     if f["entered"]:
@@ -271,6 +272,9 @@ def scope_opened(s: dict, f: dict) -> None:
     s["opened"] += 1
     given = {name: f[name] for name in ("parent", "firing", "key", "index", "vars", "required")}
     s["scopes"][f["scope"]] = {**given, "number": s["opened"], "status": "open", "last": None, "failure": None}
+    # a child that a retry opens again repeats its firings under the keys they had
+    for part in ("visits", "forwarded", "start_used", "entered", "dead"):
+        s[part] = {key: n for key, n in s[part].items() if key.split("|")[1] != f["scope"]}
 
 
 def scope_closed(s: dict, f: dict) -> None:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.model.net import DEFAULT, DIA, XOR, Edge, Join, Net, Node
+from tests.model.net import (
+    DEFAULT,
+    DIA,
+    XOR,
+    Body,
+    Edge,
+    Join,
+    Net,
+    Node,
+)
 from tests.model.sim import Sim, chain, edges
 from tests.model.small_nets import S, X
 
@@ -135,7 +144,7 @@ def test_diagram_condition_undecided_blocks_then_not_required():
 
 
 def test_diagram_race_inside_loop_needs_dominators():
-    """n takes a plain and a condition edge in one loop body: "reachable from n" instead of "n dominates" depends on order."""
+    """n takes a plain and a condition edge in a loop body; by "reachable from n" the order of arrival would matter."""
 
     def net():
         return Net(
@@ -247,3 +256,117 @@ def test_epoch_poisons_a_join_after_a_controller_loop():  # D-X.1 taken literall
     sim.ok("pj")
     sim.ok("pj")
     assert sim.status == "FAILED" and sim.state["failure"]["code"] == "DEADLOCK"
+
+
+# ---------------------------------------------------------------- max_iter: the last output is forwarded once
+def leaving(when) -> Net:
+    """pj may run twice; the condition leaves the loop by `when`."""
+    return Net(
+        (
+            S,
+            Node("pj", "task", join=DIA, max_iter=2),
+            Node("co", join=Join("k", 1, take="all"), split="first"),
+            Node("e", "end", join=DIA),
+        ),
+        (
+            Edge("s>pj", "s", "pj", role="start"),
+            Edge("pj>co", "pj", "co"),
+            Edge("co>e", "co", "e", guard=when, role="cond"),
+            Edge("co>pj", "co", "pj", guard=DEFAULT, role="cond"),
+        ),
+    )
+
+
+def test_at_max_iter_the_last_output_is_forwarded_once_and_the_condition_can_leave():  # D-X.5
+    sim = Sim(leaving(lambda v: v["visit"] == 3))
+    sim.ok("pj", "one")
+    sim.ok("pj", "two")
+    assert sim.status == "COMPLETED" and sim.fired() == ["s", "pj", "co", "pj", "co", "co", "e"]
+    puts = [f for f in sim.said("put") if f["edge"] == "pj>co"]
+    assert [(f["env"], f["meta"]) for f in puts] == [("one", {}), ("two", {}), ("two", {"maxiter": True})]
+    assert [f["why"] for f in sim.said("absorbed")] == ["max_iteration"]
+    assert sim.state["visits"]["pj||0"] == 2 and not sim.incidents()
+
+
+def test_further_tokens_at_max_iter_are_absorbed_and_the_run_completes_with_a_warning():  # D-X.5, D-X.8
+    sim = Sim(leaving(lambda v: False))
+    sim.ok("pj")
+    sim.ok("pj")
+    assert sim.status == "COMPLETED" and sim.incidents() == ["max_iteration_without_exit"]
+    assert [f["why"] for f in sim.said("absorbed")] == ["max_iteration"] * 2
+    assert sim.fired().count("co") == 3
+
+
+def test_no_warning_when_an_end_was_reached():  # D-X.8
+    net = leaving(lambda v: False)
+    net = Net((*net.nodes, *chain("side"), X), (*net.edges, *edges("s>side side>x")))
+    sim = Sim(net)
+    sim.ok("pj")
+    sim.ok("pj")
+    sim.ok("side")
+    assert sim.status == "COMPLETED" and not sim.incidents()
+
+
+def test_forwarding_needs_no_join_but_waits_for_the_firing_that_works():
+    net = Net(
+        (S, *chain("a", "b"), Node("n", "task", join=XOR, max_iter=1, out=("n",)), Node("m", join=XOR), X),
+        edges("s>a s>b a>n b>n n>m m>x"),
+    )
+    sim = Sim(net)
+    sim.ok("a")
+    sim.ok("b")
+    assert sim.fired().count("n") == 1 and len(sim.state["tokens"]) == 1  # n still works: its output is not known
+    sim.ok("n", "out")
+    assert sim.fired().count("n") == 1 and sim.fired().count("m") == 2 and sim.status == "COMPLETED"
+    assert [f["env"] for f in sim.said("put") if f["edge"] == "n>m"] == ["out", "out"]
+
+
+def test_max_iter_counts_anew_in_each_epoch_and_scope():
+    net = Net(
+        (
+            S,
+            Node("p", "scope", body=Body("each", items=lambda v: [1, 2], entry="i")),
+            Node("i", "start", scope="p"),
+            Node("t", "task", scope="p", join=XOR, max_iter=1),
+            Node("g", scope="p", split="first", join=XOR),
+            Node("z", "end", scope="p", join=XOR),
+            X,
+        ),
+        (
+            *edges("s>p p>x i>t t>g"),
+            Edge("g>t", "g", "t", guard=lambda v: v["visit"] < 3),
+            Edge("g>z", "g", "z", guard=DEFAULT),
+        ),
+    )
+    sim = Sim(net)
+    sim.ok("t")
+    sim.ok("t")
+    assert sim.status == "COMPLETED" and sim.fired().count("t") == 2 and len(sim.state["forwarded"]) == 2
+
+
+# ---------------------------------------------------------------- loop heads
+def test_a_loop_that_comes_back_through_a_plain_node_runs():
+    """A head's back edge is not required before it has fired; afterwards only while something can reach it."""
+    net = Net(
+        (S, *chain("a"), Node("n", "task", join=DIA), Node("c", join=XOR, split="first"), *chain("back"), X),
+        (
+            Edge("s>a", "s", "a", role="start"),
+            *edges("a>n n>c back>n"),
+            Edge("c>back", "c", "back", guard=lambda v: v["visit"] < 3, role="cond"),
+            Edge("c>x", "c", "x", guard=DEFAULT, role="cond"),
+        ),
+    )
+    sim = Sim(net)
+    sim.ok("a")
+    assert sim.state["entered"] == {"n|": True}
+    for _ in range(2):
+        sim.ok("n")
+        sim.ok("back")
+    sim.ok("n")
+    assert sim.status == "COMPLETED" and sim.fired().count("n") == 3
+
+
+def test_epochs_without_end_run_into_the_iteration_limit():
+    net = Net((S, Node("c", join=XOR)), (Edge("s>c", "s", "c"), Edge("c>c", "c", "c", raises=True)), max_visits=20)
+    sim = Sim(net)
+    assert sim.status == "FAILED" and sim.state["failure"]["code"] == "ITERATION_LIMIT"

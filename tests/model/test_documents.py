@@ -152,9 +152,10 @@ def deploy():  # 11.3 lowered
         ),
         (
             *edges(
-                "s>load_rule load_rule>simulate_impact simulate_impact>approval_staging approval_staging>deploy_staging "
-                "approval_staging:rejected>reject approval_production:rejected>reject deploy_staging>wait_staging_test "
-                "wait_staging_test>switch_prod approval_production>deploy_production deploy_production>monitor_deploy"
+                "s>load_rule load_rule>simulate_impact simulate_impact>approval_staging "
+                "approval_staging>deploy_staging approval_staging:rejected>reject approval_production:rejected>reject "
+                "deploy_staging>wait_staging_test wait_staging_test>switch_prod "
+                "approval_production>deploy_production deploy_production>monitor_deploy"
             ),
             Edge("sw", "switch_prod", "approval_production", guard=lambda v: v["input"] == "production"),
         ),

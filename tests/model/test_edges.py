@@ -60,7 +60,11 @@ def test_ttl_in_a_scope_is_waited_for_and_swept_with_it():
             Node("j", scope="p"),
             X,
         ),
-        (*edges("s>p p>x p:out>x i>a a>g"), Edge("a>j", "a", "j", ttl=10), Edge("g>j", "g", "j", guard=lambda v: False)),
+        (
+            *edges("s>p p>x p:out>x i>a a>g"),
+            Edge("a>j", "a", "j", ttl=10),
+            Edge("g>j", "g", "j", guard=lambda v: False),
+        ),
     )
     sim = Sim(net)
     sim.ok("a")

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.model.kernel import effects_of
-from tests.model.net import DEFAULT, XOR, Edge, Net, Node, Retry
+from tests.model.net import (
+    DEFAULT,
+    XOR,
+    Body,
+    Edge,
+    Net,
+    Node,
+    Retry,
+    Trigger,
+)
 from tests.model.sim import Sim, chain, edges
 from tests.model.small_nets import S, X, saga
 
@@ -248,3 +259,176 @@ def test_plan_blocked_pauses():  # T-X.27, T-X.29
     sim = Sim(net)
     sim.bad("a")
     assert sim.effect("c") and not sim.effect("b")
+
+
+# ---------------------------------------------------------------- back-off
+@pytest.mark.parametrize(
+    ("kind", "multiplier", "delays"),
+    [
+        ("fixed", 2.0, [100, 100, 100]),
+        ("linear", 2.0, [100, 200, 300]),
+        ("exponential", 2.0, [100, 200, 400]),
+        ("exponential", 1.5, [100, 150, 225]),
+        ("exponential", 3.0, [100, 300, 500]),
+    ],
+)
+def test_delays(kind, multiplier, delays):
+    retry = Retry(3, 100, kind, cap=500, multiplier=multiplier)
+    sim = Sim(Net((S, Node("a", "task", retry=retry), X), edges("s>a a>x")))
+    assert failed_delays(sim, 3) == delays
+    sim.bad("a", "T", "transient")
+    assert sim.status == "FAILED"
+
+
+def failed_delays(sim: Sim, count: int) -> list[int]:
+    """Fail `a` so often; the delays until it is asked again."""
+    delays = []
+    for _ in range(count):
+        before = sim.now
+        sim.bad("a", "T", "transient")
+        sim.due()
+        delays.append(sim.now - before)
+    return delays
+
+
+def test_retries_count_anew_after_a_retry_by_hand():
+    sim = Sim(Net((S, Node("a", "task", retry=Retry(2, 100, "exponential")), X), edges("s>a a>x")))
+    assert failed_delays(sim, 2) == [100, 200]
+    sim.bad("a", "T", "transient")
+    assert sim.status == "FAILED"
+    sim.do(c="retry")
+    assert sim.effect("a") == "a@~0#1/a4"
+    assert failed_delays(sim, 2) == [100, 200]
+    sim.ok("a")
+    assert sim.status == "COMPLETED" and len({f["key"] for f in sim.said("effect.asked")}) == 1
+
+
+# ---------------------------------------------------------------- late success
+def race(late_success: str) -> Net:
+    """The first of t0, t1 wins; both can be undone."""
+    body = Body("branches", branches=(("b0", "i0", None, None), ("b1", "i1", None, None)), need=1)
+    tasks = [Node(f"t{i}", "task", scope="p", undo=(f"u{i}",), late_success=late_success) for i in (0, 1)]
+    entries = [Node(f"i{i}", "start", scope="p") for i in (0, 1)]
+    undo = [Node(f"u{i}", "task", off_path=True) for i in (0, 1)]
+    return Net(
+        (S, Node("p", "scope", body=body), *entries, *tasks, *chain("n"), X, *undo), edges("s>p p>n n>x i0>t0 i1>t1")
+    )
+
+
+@pytest.mark.parametrize(("late_success", "undone"), [("ignore", ["u0"]), ("undo", ["u1", "u0"])])
+def test_late_success_of_a_loser(late_success, undone):
+    sim = Sim(race(late_success))
+    loser = sim.effect("t1")
+    sim.ok("t0")
+    facts = sim.do(c="outcome", effect=loser, status="done", output="late")
+    assert facts[0]["why"] == "superseded" and sim.incidents() == ["LATE_SUCCESS"]
+    sim.do(c="outcome", effect=loser, status="done", output="late")  # told once
+    assert sim.incidents() == ["LATE_SUCCESS"]
+    sim.bad("n")
+    while sim.state["effects"]:
+        sim.ok(sim.fired()[-1])
+    assert sim.status == "COMPENSATED" and [n for n in sim.fired() if n.startswith("u")] == undone
+
+
+def test_late_failure_or_late_success_without_undo_link_is_only_ignored():
+    sim = Sim(race("undo"))
+    loser = sim.effect("t1")
+    sim.ok("t0")
+    sim.do(c="outcome", effect=loser, status="failed", failure={"code": "X", "category": "permanent"})
+    assert not sim.incidents() and sim.ledger() == ["open"]
+
+
+def test_late_success_after_the_end_can_still_be_compensated():
+    sim = Sim(race("undo"))
+    loser = sim.effect("t1")
+    sim.do(c="cancel")
+    assert sim.status == "CANCELLED"
+    sim.do(c="outcome", effect=loser, status="done")
+    assert sim.status == "CANCELLED" and sim.ledger() == ["open"]
+    sim.do(c="compensate")
+    sim.ok("u1")
+    assert sim.status == "COMPENSATED"
+
+
+# ---------------------------------------------------------------- undo events
+def undo_event(scope="", **fields) -> Net:
+    return Net(
+        (
+            S,
+            Node("a", "task", undo=("ua",)),
+            Node("u", "undo", **fields),
+            *chain("b"),
+            X,
+            Node("ua", "task", off_path=True),
+        ),
+        edges("s>a a>u u>x s>b b>x"),
+    )
+
+
+def test_undo_event_that_is_swept_leaves_its_step_to_the_run():
+    sim = Sim(undo_event())
+    sim.ok("a")
+    assert sim.effect("ua")
+    sim.bad("b")
+    assert sim.status == "COMPENSATING" and sim.ledger() == ["RUNNING"] and len(sim.state["effects"]) == 1
+    sim.ok("ua")
+    assert sim.status == "COMPENSATED"
+
+
+def test_undo_event_that_is_interrupted_abandons_its_plan():
+    net = undo_event(triggers=(Trigger("late", "timer", after=10),))
+    sim = Sim(net)
+    sim.ok("a")
+    sim.due()
+    assert not sim.effect("ua") and sim.ledger() == ["open"] and sim.state["undo"] is None
+    sim.ok("b")
+    assert sim.status == "COMPLETED"
+
+
+def test_one_undo_at_a_time():
+    net = Net(
+        (
+            S,
+            *[Node(n, "task", undo=(f"u{n}",)) for n in "ab"],
+            Node("v", "undo", only=("a",)),
+            Node("w", "undo"),
+            X,
+            *tuple(Node(f"u{n}", "task", off_path=True) for n in "ab"),
+        ),
+        edges("s>a a>b b>v b>w v>x w>x"),
+    )
+    sim = Sim(net)
+    sim.ok("a")
+    sim.ok("b")
+    assert sim.effect("ua") and not sim.effect("ub") and "w" not in sim.fired()
+    sim.ok("ua")
+    assert sim.effect("ub")
+    sim.ok("ub")
+    assert sim.status == "COMPLETED" and sim.ledger() == ["EXECUTED", "EXECUTED"]
+
+
+def test_undo_event_in_a_scope_reaches_what_ended_in_it_but_not_what_lies_outside():
+    net = Net(
+        (
+            S,
+            Node("a", "task", undo=("u",)),
+            Node("p", "scope", body=Body("one", entry="i")),
+            Node("i", "start", scope="p"),
+            Node("q", "scope", scope="p", body=Body("each", items=lambda v: [1, 2], entry="k")),
+            Node("k", "start", scope="q"),
+            Node("t", "task", scope="q", undo=("u",)),
+            Node("v", "undo", scope="p"),
+            X,
+            Node("u", "task", off_path=True, arg=lambda v: v["undone"]),
+        ),
+        edges("s>a a>p p>x i>q k>t q>v"),
+    )
+    sim = Sim(net)
+    sim.ok("a", "outside")
+    sim.ok("t", 1)
+    sim.ok("t", 2)
+    undone = []
+    while sim.state["effects"]:
+        undone.append(next(iter(sim.state["effects"].values()))["arg"])
+        sim.ok("u")
+    assert undone == [2, 1] and sim.status == "COMPLETED"

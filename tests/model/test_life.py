@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.model.kernel import Refused, canon, replay, step
-from tests.model.net import Net, Node, Trigger
+from tests.model.net import (
+    Edge,
+    Net,
+    Node,
+    Trigger,
+)
 from tests.model.sim import Sim, chain, edges
 from tests.model.small_nets import S, X, saga
 
@@ -122,3 +127,82 @@ def test_signal_after_end_and_work_on_cancelled_refused():
     with pytest.raises(Refused):
         sim.do(c="work", item=i, verb="submit")
     assert sim.do(c="signal", id="9", name="Z")[0]["f"] == "ignored"
+
+
+# ---------------------------------------------------------------- active timeout
+def timed(**fields) -> Net:
+    wait = Node("w", "wait", triggers=(Trigger("done", "timer", after=1000),))
+    return Net((S, *chain("a"), wait, *chain("b"), X), edges("s>a a>w w>b b>x"), active_ms=100, **fields)
+
+
+def test_active_timeout_counts_only_running_time():  # C-71
+    sim = Sim(timed())
+    assert sim.state["timers"]["run/active"]["due"] == 100
+    sim.now = 60
+    sim.ok("a")
+    assert sim.status == "WAITING" and "run/active" not in sim.state["timers"]
+    sim.tick(1060)
+    assert sim.status == "RUNNING" and sim.state["timers"]["run/active"]["due"] == 1100
+    sim.tick(1100)
+    assert sim.status == "FAILED" and sim.state["failure"]["code"] == "WORKFLOW_TIMEOUT"
+    assert sim.state["active"] == 100
+
+
+def test_active_timeout_stands_still_while_paused():
+    sim = Sim(timed())
+    sim.now = 30
+    sim.do(c="pause")
+    assert not sim.state["timers"] and sim.state["active"] == 30
+    sim.now = 500
+    sim.do(c="resume")
+    assert sim.state["timers"]["run/active"]["due"] == 570
+
+
+def test_active_timeout_is_gone_with_the_run():
+    sim = Sim(Net((S, *chain("a"), X), edges("s>a a>x"), active_ms=100))
+    sim.now = 99
+    sim.ok("a")
+    assert sim.status == "COMPLETED"
+
+
+def test_active_time_is_not_limited_while_a_failed_run_drains():
+    net = Net((S, *chain("a", "b"), X), edges("s>a s>b a>x b>x"), active_ms=100, on_fail="drain")
+    sim = Sim(net)
+    sim.bad("a")
+    assert sim.status == "RUNNING" and not sim.state["timers"]
+    sim.ok("b")
+    assert sim.status == "FAILED" and sim.state["failure"]["code"] == "X"
+
+
+def test_active_timeout_compensates():
+    sim = Sim(saga(active_ms=100))
+    sim.ok("a")
+    sim.tick(100)
+    assert sim.status == "COMPENSATING"
+    sim.ok("ua")
+    assert sim.status == "COMPENSATED" and sim.state["failure"]["code"] == "WORKFLOW_TIMEOUT"
+
+
+# ---------------------------------------------------------------- no branch
+def test_timer_that_leads_to_no_branch_is_told_once():
+    net = Net(
+        (S, Node("w", "wait", triggers=(Trigger("done", "timer", after=10),)), Node("g", split="first"), X),
+        (*edges("s>w w>g"), Edge("g>x", "g", "x", guard=lambda v: v["nodes"]["w"].get("ok"))),
+    )
+    sim = Sim(net)
+    sim.tick(10)
+    sim.tick(20)
+    assert sim.status == "WAITING" and sim.incidents() == ["NO_MATCHING_BRANCH"]
+    sim.do(c="resolve", firing="w@~0#1", output={"ok": True})
+    assert sim.status == "COMPLETED"
+
+
+def test_compensate_without_anything_to_undo_leaves_a_running_run_alone():
+    net = Net(
+        (S, Node("a", "task", undo=("u",), undo_on=("cancel",)), *chain("b"), Node("u", "task", off_path=True)),
+        edges("s>a a>b"),
+    )
+    sim = Sim(net)
+    sim.ok("a")
+    assert sim.do(c="compensate")[0]["why"] == "nothing_left"
+    assert sim.effect("b")

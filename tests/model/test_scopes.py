@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from tests.model.kernel import effects_of
-from tests.model.net import DEFAULT, Body, Edge, Net, Node, Trigger
+from tests.model.net import (
+    DEFAULT,
+    Body,
+    Edge,
+    Net,
+    Node,
+    Trigger,
+)
 from tests.model.sim import Sim, chain, edges
 from tests.model.small_nets import S, X
 
@@ -272,3 +279,72 @@ def test_nested_scope_cancel_reaches_children_of_children():
         and len([x for x in effects_of(fs) if x[0] == "drop"]) == 2
         and {i["status"] for i in sim.state["items"].values()} == {"CANCELLED"}
     )
+
+
+# ---------------------------------------------------------------- locals
+def test_locals_live_in_the_child_and_everything_else_in_the_root():
+    net = Net(
+        (
+            S,
+            Node("p", "scope", body=Body("each", items=lambda v: [1, 2], entry="i", locals=("mine",))),
+            Node("i", "start", scope="p", sets=(("seen", lambda v: v.get("mine")),)),
+            Node("t", "task", scope="p", out=("mine",), sets=(("shared", lambda v: v["output"]),)),
+            Node("u", "task", scope="p", arg=lambda v: (v["mine"], v["shared"])),
+            X,
+        ),
+        edges("s>p p>x i>t t>u"),
+    )
+    sim = Sim(net)
+    sim.ok("t", "one")
+    sim.ok("t", "two")
+    assert [e["arg"] for e in sim.state["effects"].values()] == [["one", "one"], ["two", "two"]]
+    assert sim.state["vars"] == {"seen": None, "shared": "two"}
+    sim.ok("u")
+    sim.ok("u")
+    assert sim.status == "COMPLETED" and "mine" not in sim.state["vars"]
+
+
+def test_a_local_is_null_at_the_start_of_each_round_and_hides_the_outer_one():
+    net = Net(
+        (
+            S,
+            Node("r", sets=(("x", lambda v: "outer"),)),
+            Node("l", "scope", body=Body("loop", entry="i", again=lambda v: v["round"] < 1, locals=("x",))),
+            Node("i", "start", scope="l"),
+            Node("t", "task", scope="l", arg=lambda v: v["x"]),
+            Node("w", scope="l", sets=(("x", lambda v: "inner"),)),
+            X,
+        ),
+        edges("s>r r>l l>x i>t t>w"),
+    )
+    sim = Sim(net)
+    for _ in range(2):
+        assert [e["arg"] for e in sim.state["effects"].values()] == [None]
+        sim.ok("t")
+    assert sim.status == "COMPLETED" and sim.state["vars"] == {"x": "outer"}
+
+
+# ---------------------------------------------------------------- order
+def test_scopes_are_asked_in_the_order_they_were_opened_not_by_name():
+    sim = Sim(mi(), input=list(range(12)))
+    assert [f["scope"].split("/")[1] for f in sim.said("fired") if f["node"] == "t"] == [str(i) for i in range(12)]
+
+
+def test_children_are_opened_before_the_first_one_runs():
+    """A child that fails at once is not judged as if it were alone."""
+    net = Net(
+        (
+            S,
+            Node(
+                "p", "scope", body=Body("branches", branches=(("a", "e", None, None), ("b", "i", None, None)), need=1)
+            ),
+            Node("e", "end", scope="p", ends="error:BAD"),
+            Node("i", "start", scope="p"),
+            *chain("t", scope="p"),
+            X,
+        ),
+        edges("s>p p>x i>t"),
+    )
+    sim = Sim(net)
+    sim.ok("t")
+    assert sim.status == "COMPLETED"

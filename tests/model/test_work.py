@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.model.kernel import Refused
-from tests.model.net import Net, Node
+from tests.model.net import (
+    Net,
+    Node,
+    Trigger,
+)
 from tests.model.sim import Sim, chain, edges
 from tests.model.small_nets import S, X
 
@@ -36,3 +40,95 @@ def test_approval_quorum_and_reject():  # A1 A2
     assert sim.status == "COMPLETED"
     with pytest.raises(Refused):
         sim.do(c="work", item=i, verb="vote", by="u3", vote="rejected")
+
+
+# ---------------------------------------------------------------- a draft that was handed in is work done
+def drafting(undo=("u",), **fields) -> Net:
+    """`a` makes a draft while `b` works."""
+    nodes = (
+        S,
+        Node("a", "work", agent=True, approve=True, undo=undo, **fields),
+        *chain("b"),
+        Node("j"),
+        X,
+        Node("u", "task", off_path=True, arg=lambda v: v["undone"]),
+    )
+    return Net(nodes, edges("s>a s>b a>j b>j j>x"))
+
+
+def test_swept_draft_is_compensated_not_cancelled():  # P-4.1.11, P-5.5.4
+    sim = Sim(drafting())
+    sim.ok("a", "draft")
+    assert sim.ledger() == ["open"]
+    sim.bad("b")
+    assert sim.status == "COMPENSATING" and sim.state["items"]["a@~0#1"]["status"] == "COMPENSATED"
+    assert next(iter(sim.state["effects"].values()))["arg"] == "draft"
+    sim.ok("u")
+    assert sim.status == "COMPENSATED" and sim.ledger() == ["EXECUTED"]
+
+
+def test_swept_draft_without_undo_link_is_skipped():  # KERNEL 11.6
+    sim = Sim(drafting(undo=()))
+    sim.ok("a", "draft")
+    sim.bad("b")
+    assert sim.status == "FAILED" and sim.ledger() == ["SKIPPED"]
+    assert sim.state["items"]["a@~0#1"]["status"] == "COMPENSATED"
+
+
+def test_items_in_work_are_cancelled():
+    sim = Sim(drafting())
+    sim.bad("b")
+    assert sim.state["items"]["a@~0#1"]["status"] == "CANCELLED" and sim.ledger() == []
+
+
+def test_approved_draft_has_one_entry_with_the_approved_output():
+    sim = Sim(drafting())
+    sim.ok("a", "draft")
+    sim.do(c="work", item=sim.item("a"), verb="approve", output="better")
+    assert [(e["status"], e["output"]) for e in sim.state["ledger"]] == [("open", "better")]
+    sim.bad("b")
+    assert next(iter(sim.state["effects"].values()))["arg"] == "better"
+    sim.ok("u")
+    assert sim.status == "COMPENSATED" and sim.state["items"]["a@~0#1"]["status"] == "COMPENSATED"
+
+
+def test_approved_draft_without_undo_link_leaves_nothing_to_undo():
+    sim = Sim(drafting(undo=()))
+    sim.ok("a", "draft")
+    sim.do(c="work", item=sim.item("a"), verb="approve")
+    sim.bad("b")
+    assert sim.status == "FAILED" and sim.ledger() == ["withdrawn"]
+    assert sim.state["items"]["a@~0#1"]["status"] == "DONE"
+
+
+def test_rejected_draft_is_withdrawn_and_the_next_one_booked():
+    sim = Sim(drafting())
+    sim.ok("a", "first")
+    sim.do(c="work", item=sim.item("a"), verb="reject")
+    assert sim.ledger() == ["withdrawn"]
+    sim.ok("a", "second")
+    assert sim.ledger() == ["withdrawn", "open"]
+    sim.do(c="cancel")
+    assert [e["arg"] for e in sim.state["effects"].values()] == ["second"]
+
+
+def test_draft_interrupted_by_its_boundary_is_compensated_with_the_run():
+    net = drafting(triggers=(Trigger("late", "timer", after=10),))
+    net = Net((*net.nodes, *chain("esc")), (*net.edges, *edges("a:late>esc esc>x")))
+    sim = Sim(net)
+    sim.ok("a", "draft")
+    sim.due()
+    assert sim.state["items"]["a@~0#1"]["status"] == "COMPENSATED" and sim.ledger() == ["open"]
+    sim.bad("b")
+    sim.ok("u")
+    assert sim.status == "COMPENSATED"
+
+
+def test_undo_event_leaves_a_waiting_draft_alone():
+    net = drafting()
+    net = Net((*net.nodes, *chain("c"), Node("t", "undo")), (*net.edges, *edges("s>c c>t t>x")))
+    sim = Sim(net)
+    sim.ok("a", "draft")
+    sim.ok("c")
+    assert ("t", "done") in sim.settled() and sim.ledger() == ["open"] and not sim.effect("u")
+    assert sim.state["items"]["a@~0#1"]["status"] == "SUBMITTED"

@@ -333,3 +333,10 @@ def test_ten_thousand_nodes_are_checked_in_linear_time() -> None:
     began = time.perf_counter()
     check(one)
     assert time.perf_counter() - began < 3.0
+
+
+def test_an_end_takes_every_token_unless_it_joins_as_a_diagram_does() -> None:
+    """D-X.9: an endpoint that waits for both branches is warned about like any other node."""
+    assert rules(net("s>c c:condtrue>a c:condfalse>b a>x b>x", COND)) == []
+    waits = Node(id="x", kind="end", join=DIAGRAM)
+    assert rules(net("s>c c:condtrue>a c:condfalse>b a>x b>x", COND, waits)) == ["join_never_satisfied"]

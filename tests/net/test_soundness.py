@@ -375,3 +375,21 @@ def test_ten_thousand_nodes_are_decided_by_reductions_alone(kind: str) -> None:
 def test_a_wide_deadlock_is_told_in_few_words() -> None:
     one = net(" ".join(f"s>n{i} n{i}>j" for i in range(500)), Node(id="s", kind="start", split="first"))
     assert len(explain(one, verdict(one))) < 300
+
+
+def test_a_token_may_outlive_its_time() -> None:
+    """D-12.3: it leaves by the port for the expired, or is gone; either way somebody may wait for it in vain."""
+
+    def mortal(text: str) -> Net:
+        made = net(text)
+        ways = tuple(
+            Edge(id=e.id, src=e.src, dst=e.dst, port=e.port, ttl_ms=9 if e.id in ("a>j", "a>x") else None)
+            for e in made.edges
+        )
+        return Net(name="n", nodes=made.nodes, edges=ways)
+
+    assert both(mortal("s>a a>x a:dead>y")).status == "sound"
+    assert both(mortal("s>a a>x")).status == "sound"
+    one = mortal("s>f f>a f>b a>j a:dead>y b>j j>x")
+    assert both(one).why == "deadlock"
+    assert explain(one, both(one)) == "After «a» takes «dead», «j» waits for «a», which nothing can reach any more."

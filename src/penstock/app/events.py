@@ -1,4 +1,4 @@
-"""Events for subscribers (D-X.22), derived from the journal: each has the number of the fact it tells of."""
+"""Events for subscribers (D-X.22), derived from the journal: each tells of one fact, in the words of the diagrams."""
 
 from __future__ import annotations
 
@@ -8,86 +8,132 @@ from typing import Any
 import msgspec
 
 from penstock.kernel import fact as F
-from penstock.kernel.reading import Line, Reader
-from penstock.kernel.state import STATUS
+from penstock.kernel.reading import Line, Reader, firing_of
+from penstock.kernel.state import COMPLETED, STATUS
 from penstock.lang.diagram import words
-from penstock.net.compiled import Compiled
+from penstock.net.compiled import CNode, Compiled
 from penstock.store.contract import JournalRow
 
 
 class Event(msgspec.Struct, omit_defaults=True):
+    """`seq` counts events, so that a subscriber can go on where it stopped. `node` is who published, took or worked."""
+
     name: str
     run_id: str
     seq: int
     trace_id: str
     at: int
-    node: str = ""
+    node: str
+    epoch: int
     edge: str = ""
-    epoch: int = 0
     sequence_number: int | None = None
     iteration: int | None = None
     data: dict[str, Any] = {}
 
 
 def events_of(net_of: Callable[[str], Compiled], run_id: str, journal: Iterable[JournalRow]) -> Iterator[Event]:
-    """`seq` counts events, so that a subscriber can go on where it stopped."""
-    reader = Reader(net_of)
-    seq = 0
+    teller = _Teller(net_of, run_id)
     for row in journal:
-        for line in reader.turn(row.at, F.decode_facts(row.body)):
-            for name, event in _tell(line, reader):
-                seq += 1
-                event.name, event.run_id, event.seq, event.trace_id, event.at = name, run_id, seq, reader.st.trace, row.at
-                yield event
+        for line in teller.reader.turn(row.at, F.decode_facts(row.body)):
+            yield from teller.tell(line)
 
 
-def _tell(line: Line, reader: Reader) -> Iterator[tuple[str, Event]]:
-    epoch = max(line.epoch, 0)
-    data = line.data
+class _Teller:
+    def __init__(self, net_of: Callable[[str], Compiled], run_id: str) -> None:
+        self.reader = Reader(net_of)
+        self.run_id = run_id
+        self.seq = 0
+        self.ran: set[str] = set()
+        self.parted: set[str] = set()  # the author's nodes that begin with another part of them
+        self.open: dict[str, Line] = {}  # firings that have not ended, by their id
 
-    def event(**more: Any) -> Event:
-        return Event("", "", 0, "", 0, node=line.node, edge=line.edge, epoch=epoch, **more)
+    def tell(self, line: Line) -> Iterator[Event]:
+        data = line.data
+        if line.fact in ("run.started", "migrated"):
+            self.parted = {n.spec.origin for n in self._net.nodes if n.id != _author(n) and not n.scope}
+        if line.fact == "run.started":
+            yield self._event("run.started", line)
+        elif line.fact == "put":
+            source = _author(self._net.edge_by_id[line.edge].src)
+            yield self._event("token.published", line, node=source, sequence_number=data["token"])
+        elif line.fact == "fired":
+            yield from self._fired(line)
+        elif line.fact == "settled":
+            yield from self._settled(line)
+        elif line.fact == "absorbed":
+            name, target = words.absorbed_event(data["why"]), _author(self._net.edge_by_id[line.edge].dst)
+            yield self._event(name, line, node=target, sequence_number=data["token"], data={"why": data["why"]})
+        elif line.fact == "swept":
+            yield from self._swept(line)
+        elif line.fact == "run.moved":
+            yield from self._moved(line)
 
-    if line.fact == "run.started":
-        yield "run.started", event()
-    elif line.fact == "put":
-        yield "token.published", event(sequence_number=data["token"])
-    elif line.fact == "fired":
-        for edge, number in data["takes"]:
-            yield "token.consumed", Event("", "", 0, "", 0, line.node, edge, epoch, number, data["visit"])
-        yield "node.started", event(iteration=data["visit"])
-    elif line.fact == "settled":
-        yield from _settled(line, reader, event)
-    elif line.fact == "absorbed":
-        yield words.absorbed_event(data["why"]), event(sequence_number=data["token"], data={"why": data["why"]})
-    elif line.fact == "swept":
-        for edge, at_epoch, number in data.get("tokens", ()):
-            yield "token.discarded", Event("", "", 0, "", 0, "", edge, at_epoch, number, data={"why": data["why"]})
-    elif line.fact == "run.moved":
-        name = words.run_event(data["to"])
-        if name is not None:
-            if data["to"] in STATUS[5:]:
-                for node in _never_ran(reader):
-                    yield "node.skipped", Event("", "", 0, "", 0, node, data={"skip_reason": "no_token"})
-            yield name, event(data={"failure": data["failure"]} if data.get("failure") else {})
+    def _fired(self, line: Line) -> Iterator[Event]:
+        node, visit = self._net.by_id[line.node], line.data["visit"]
+        for edge, number in line.data["takes"]:
+            yield self._event(
+                "token.consumed", line, node=_author(node), edge=edge, sequence_number=number, iteration=visit
+            )
+        author = _author(node)
+        if not node.scope and (node.id != author or author not in self.parted):
+            yield self._event("node.started", line, node=author, iteration=visit)
+        self.ran.add(author)
+        self.open[firing_of(line)] = line
+
+    def _settled(self, line: Line) -> Iterator[Event]:
+        data, node = line.data, self._net.by_id[line.node]
+        visit, status = data["visit"], data["status"]
+        self.open.pop(firing_of(line), None)
+        if node.scope or (node.id != _author(node) and status == "done"):
+            return  # what follows within the author's node tells the end of it
+        more: dict[str, Any] = {"failure": data["failure"]} if "failure" in data else {}
+        if status in ("skipped", "interrupted"):
+            more["skip_reason"] = (data.get("meta") or {}).get("skip_reason", "policy")
+        yield self._event(words.settled_event(status), line, node=_author(node), iteration=visit, data=more)
+        if status != "done":
+            return
+        if "port" in data and node.port is not None:
+            yield self._event("branch.decided", line, iteration=visit, data={"branch": data["port"]})
+        if node.max_iter is not None and visit >= node.max_iter and (node.cyclic or node.max_iter > 1):
+            yield self._event("node.maxiter_reached", line, iteration=visit)
+
+    def _swept(self, line: Line) -> Iterator[Event]:
+        why = {"why": line.data["why"]}
+        for edge, epoch, number in line.data.get("tokens", ()):
+            target = _author(self._net.edge_by_id[edge].dst)
+            yield self._event(
+                "token.discarded", line, node=target, edge=edge, epoch=epoch, sequence_number=number, data=why
+            )
+        for firing in line.data.get("firings", ()):
+            was = self.open.pop(firing, None)
+            node = self._net.by_id[was.node] if was is not None else None
+            if was is not None and node is not None and not node.scope:
+                more = {**why, "skip_reason": "policy"}
+                visit = was.data["visit"]
+                yield self._event("node.skipped", line, node=_author(node), epoch=was.epoch, iteration=visit, data=more)
+
+    def _moved(self, line: Line) -> Iterator[Event]:
+        to = line.data["to"]
+        name = words.run_event(to)
+        if name is None:
+            return
+        if STATUS.index(to) >= COMPLETED:
+            for node in self._net.nodes:
+                if node.id == _author(node) and node.id not in self.ran:
+                    yield self._event("node.skipped", line, node=node.id, data={"skip_reason": "no_token"})
+        yield self._event(name, line, data={"failure": line.data["failure"]} if line.data.get("failure") else {})
+
+    def _event(self, name: str, line: Line, **more: Any) -> Event:
+        self.seq += 1
+        where = {"node": line.node, "edge": line.edge, "epoch": max(line.epoch, 0), **more}
+        return Event(name, self.run_id, self.seq, self.reader.st.trace, line.at, **where)
+
+    @property
+    def _net(self) -> Compiled:
+        assert self.reader.net is not None, "a run begins with its net"
+        return self.reader.net
 
 
-def _settled(line: Line, reader: Reader, event: Callable[..., Event]) -> Iterator[tuple[str, Event]]:
-    data = line.data
-    visit = data["visit"]
-    more: dict[str, Any] = {"failure": data["failure"]} if "failure" in data else {}
-    yield words.settled_event(data["status"]), event(iteration=visit, data=more)
-    net = reader.net
-    assert net is not None
-    node = net.by_id[line.node]
-    if "port" in data and node.port is not None:
-        yield "branch.decided", event(iteration=visit, data={"branch": data["port"]})
-    if node.max_iter is not None and visit >= node.max_iter and (node.cyclic or node.max_iter > 1):
-        yield "node.maxiter_reached", event(iteration=visit)
-
-
-def _never_ran(reader: Reader) -> list[str]:
-    net = reader.net
-    assert net is not None
-    ran = {k & 0xFFFFF for scope in reader.st.scopes.values() for k in scope.visits}
-    return [n.id for n in net.nodes if n.no not in ran and not (n.spec.origin and n.spec.origin != n.id)]
+def _author(node: CNode) -> str:
+    """The node as the author drew it."""
+    return node.spec.origin or node.id

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from penstock.kernel import fact as F
-from penstock.kernel.reading import Line, Reader, failure_dict
-from penstock.kernel.state import COMPLETED, PHASE, STATUS, Firing, State
+from penstock.kernel.reading import Line, Reader, failure_dict, firing_of
+from penstock.kernel.state import BACKOFF, COMPLETED, DONE, EFFECT, PHASE, RUN, STATUS, SUSPENDED, Firing, State
 from penstock.lang.compile import LANGUAGES
 from penstock.lang.diagram.words import node_state
 from penstock.net.compiled import MOST, Compiled
@@ -42,6 +42,7 @@ class Waiting(msgspec.Struct, omit_defaults=True):
     prompt: Any = None
     name: str = ""
     due_at: int | None = None
+    run: str = ""  # the run that it called, if that one waits
 
 
 class Look(msgspec.Struct, omit_defaults=False):
@@ -76,6 +77,7 @@ class Watcher:
         self.resolve = resolve or (lambda body: body)
         self.firings: list[FiringLook] = []
         self.by_id: dict[str, FiringLook] = {}
+        self.prompts: dict[str, Any] = {}  # what was asked of people, by firing
         self.last_at = 0
         self.first_at = 0
 
@@ -87,12 +89,14 @@ class Watcher:
             if line.fact == "fired":
                 self._fire(line)
             elif line.fact == "settled":
-                one = self.by_id[_id_of(line)]
+                one = self.by_id[firing_of(line)]
                 one.status, one.attempt, one.ended_at = _UNIT[line.data["status"]], line.data["attempt"], line.at
             elif line.fact == "swept":
                 for gone in line.data.get("firings", ()):
                     if gone in self.by_id:
                         self.by_id[gone].status, self.by_id[gone].ended_at = "CANCELLED", line.at
+            elif line.fact == "work.opened":
+                self.prompts[line.data["firing"]] = line.data["prompt"]
             elif line.fact == "revived":
                 one = self.by_id[line.data["firing"]]
                 one.status, one.ended_at = "RUNNING", None
@@ -104,15 +108,15 @@ class Watcher:
         kind = net.by_id[line.node].spec.type
         one = FiringLook(line.node, "RUNNING", line.epoch, line.data["visit"], 1, line.at, None, line.scope, kind)
         self.firings.append(one)
-        self.by_id[_id_of(line)] = one
+        self.by_id[firing_of(line)] = one
 
     # -- what people see -----------------------------------------------------------------------------------------------
 
-    def look(self, waiting_prompts: dict[int, Any] | None = None) -> Look:
+    def look(self) -> Look:
         st, net = self.reader.st, self.reader.net
         assert net is not None, "a run that was started has a net"
         language = net.net.language
-        run_words, unit_words = _RUN_WORDS.get(language, {}), _UNIT_WORDS.get(language, {})
+        unit_words = _UNIT_WORDS.get(language, {})
         status = STATUS[st.status]
         ended = st.status >= COMPLETED
         now = {self.reader.firing_id(f): f for f in st.firings.values()}
@@ -124,15 +128,15 @@ class Watcher:
         return Look(
             run_id=st.run,
             language=language,
-            status=run_words.get(status, status),
+            status=self.word(status),
             output=output,
             firings=firings,
-            waiting=waiting(st, net),
+            waiting=self.waiting(),
             failure=failure_dict(st.failure) if st.failure is not None and status != "COMPLETED" else None,
             name=net.net.name,
             nodes=self.states(ended),
-            counters=_counters(st, net),
-            branches={net.nodes[no].id: r.port for no, r in st.records.items() if net.nodes[no].port is not None},
+            counters=self.counters(),
+            branches=_branches(st, net),
             warnings=[{"code": c, "node": n, "detail": d} for c, n, d in st.incidents],
             outputs={k: self.resolve(v) for k, v in st.results.items()},
             tokens=tokens(st, net),
@@ -157,39 +161,82 @@ class Watcher:
         """D-8.1: for people only. Nothing here drives a run."""
         net, st = self.reader.net, self.reader.st
         assert net is not None
-        last: dict[str, FiringLook] = {one.node: one for one in self.firings}
+        last: dict[str, FiringLook] = {}
+        for one in self.firings:
+            last[one.node] = one
+            origin = net.by_id[one.node].spec.origin if one.node in net.by_id else ""
+            if origin and not one.scope:
+                last[origin] = one  # a part of the author's node: it works while its part does, and fails with it
         now = {self.reader.firing_id(f): f for f in st.firings.values()}
         out: dict[str, str] = {}
         for node in net.nodes:
             if node.spec.origin and node.spec.origin != node.id:
                 continue
-            one = last.get(node.id)
+            was = last.get(node.id)
             unit, runs = None, 0
-            if one is not None:
-                firing = now.get(f"{one.node}@{one.scope}~{one.epoch}#{one.iteration}")
-                unit = _PHASE_UNIT[firing.phase] if firing is not None else one.status
-                runs = one.iteration
+            if was is not None:
+                firing = now.get(f"{was.node}@{was.scope}~{was.epoch}#{was.iteration}")
+                unit = _PHASE_UNIT[firing.phase] if firing is not None else was.status
+                runs = was.iteration
             if net.net.language == "diagram":
                 out[node.id] = node_state(unit, runs=runs, max_iter=node.max_iter, cyclic=node.cyclic, ended=ended)
             else:
                 out[node.id] = unit or ("SKIPPED" if ended else "PENDING")
         return out
 
+    def word(self, status: str) -> str:
+        """A status of the house in the words of the run's language."""
+        assert self.reader.net is not None
+        return _RUN_WORDS.get(self.reader.net.net.language, {}).get(status, status)
+
+    def calls(self) -> tuple[list[str], bool]:
+        """The keys of the runs it has called and waits for, and whether that is all it does now."""
+        st, net = self.reader.st, self.reader.net
+        assert net is not None
+        active = [f for f in st.firings.values() if f.phase in (RUN, EFFECT, BACKOFF)]
+        calls = [f for f in active if f.phase == EFFECT and net.nodes[f.node].spec.kind == "call"]
+        return [f"{st.tenant}/{st.run}/{self.reader.firing_id(f)}" for f in calls], len(calls) == len(active)
+
+    def waiting(self) -> list[Waiting]:
+        st, net = self.reader.st, self.reader.net
+        assert net is not None
+        out = []
+        for no, firing in st.firings.items():
+            node = net.nodes[firing.node]
+            due = min((st.timers[t].due for t in firing.timers or ()), default=None)
+            if firing.blocked:
+                out.append(Waiting(node.id, "operator"))
+            elif no in st.items and PHASE[firing.phase] == "suspended":
+                out.append(Waiting(node.id, "person", self.prompts.get(self.reader.firing_id(firing)), due_at=due))
+            elif firing.waits:
+                out += [Waiting(node.id, "signal", name=st.waits[w].name, due_at=due) for w in firing.waits]
+            elif PHASE[firing.phase] == "suspended" and due is not None:
+                out.append(Waiting(node.id, "time", due_at=due))
+        return out
+
+    def counters(self) -> dict[str, int]:
+        """How often each node fired in the newest epoch that it has fired in (D-6.1.2)."""
+        out: dict[str, int] = {}
+        epoch: dict[str, int] = {}
+        for one in self.firings:
+            if epoch.setdefault(one.node, one.epoch) < one.epoch:
+                epoch[one.node], out[one.node] = one.epoch, 0
+            out[one.node] = out.get(one.node, 0) + (one.epoch == epoch[one.node])
+        return out
+
     def marks(self) -> Marks:
         """The drawing of the net with its tokens."""
         st, net = self.reader.st, self.reader.net
         assert net is not None
-        counts = _counters(st, net)
+        counts = self.counters()
         nodes = {}
         for node_id, state in self.states(st.status >= COMPLETED).items():
             node = net.by_id[node_id]
             nodes[node_id] = NodeMark(status=state, count=counts.get(node_id, 0), limit=node.max_iter, note="")
+        for firing in st.firings.values():
+            if firing.phase in (BACKOFF, SUSPENDED) and (id := net.nodes[firing.node].id) in nodes:
+                nodes[id] = msgspec.structs.replace(nodes[id], status="RETRYING" if firing.phase == BACKOFF else "WAITING")
         return Marks(tokens=tokens(st, net), nodes=nodes)
-
-
-def _id_of(line: Line) -> str:
-    stem = f"{line.node}@{line.scope}~{line.epoch}#{line.data['visit']}"
-    return f"{stem}!{line.data['undoes']}" if "undoes" in line.data else stem
 
 
 def tokens(st: State, net: Compiled) -> dict[str, int]:
@@ -201,31 +248,10 @@ def tokens(st: State, net: Compiled) -> dict[str, int]:
     return out
 
 
-def waiting(st: State, net: Compiled) -> list[Waiting]:
-    out = []
-    for no, firing in st.firings.items():
-        node = net.nodes[firing.node]
-        due = min((st.timers[t].due for t in firing.timers or ()), default=None)
-        if firing.blocked:
-            out.append(Waiting(node.id, "operator"))
-        elif no in st.items and PHASE[firing.phase] == "suspended":
-            prompt = node.spec.work.prompt if node.spec.work is not None else None
-            out.append(Waiting(node.id, "person", prompt, due_at=due))
-        elif firing.waits:
-            out += [Waiting(node.id, "signal", name=st.waits[w].name, due_at=due) for w in firing.waits]
-        elif PHASE[firing.phase] == "suspended" and due is not None:
-            out.append(Waiting(node.id, "time", due_at=due))
-    return out
-
-
-def _counters(st: State, net: Compiled) -> dict[str, int]:
-    """How often each node fired, over all epochs and scopes that are still counted."""
-    out: dict[str, int] = {}
-    for scope in st.scopes.values():
-        for at_key, visits in scope.visits.items():
-            node = net.nodes[at_key & (MOST - 1)].id
-            out[node] = out.get(node, 0) + visits
-    return out
+def _branches(st: State, net: Compiled) -> dict[str, str]:
+    """What each condition has decided last (D-X.21)."""
+    records = ((net.nodes[no], record) for no, record in st.records.items())
+    return {node.id: record.port for node, record in records if node.port is not None and record.status == DONE}
 
 
 def watch(net_of: Callable[[str], Compiled], journal: Iterable[JournalRow], resolve: Callable[[Any], Any] | None = None) -> Watcher:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from penstock.app.events import Event, events_of
 from penstock.app.look import Look, Watcher, watch
+from penstock.app.tokens import Token, tokens_of
 from penstock.errors import (
     BadInput,
     DocumentTooLarge,
@@ -28,16 +31,19 @@ from penstock.errors import (
 from penstock.executors import BUILTIN
 from penstock.executors.contract import Executor
 from penstock.executors.function import FunctionExecutor
+from penstock.executors.handler import load_handlers
 from penstock.host.blobs import Blobs
-from penstock.host.embedded import Host
+from penstock.host.embedded import CALLED, Host, child_id
 from penstock.host.nets import Nets
+from penstock.host.turn import Live
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.reading import Line
 from penstock.kernel.replay import fold_to
-from penstock.kernel.state import COMPLETED, STATUS, State, encode_state
+from penstock.kernel.state import COMPLETED, RUNNING, STATUS, State, encode_state
 from penstock.lang.compile import check_document, compile_document
 from penstock.lang.contract import Compiled as Document
+from penstock.lang.diagram.nodes import handler_type
 from penstock.lang.read import LIMIT
 from penstock.net.compiled import Compiled
 from penstock.net.model import Net
@@ -145,6 +151,11 @@ class Penstock:
                     if not one.done():
                         one.set_exception(error)
 
+    def raise_if_stopped(self) -> None:
+        """Raises what has stopped the engine, if something has."""
+        if self._task is not None and self._task.done():
+            self._task.result()
+
     @property
     def store(self) -> Store:
         if self._store is None:
@@ -226,9 +237,12 @@ class Penstock:
         return None
 
     def go_on(self, run: str) -> str:
-        """Drive a run of the store here, after a crash too; its id."""
+        """Drive a run of the store here, after a crash too, from the one at the top of those that call it; the top one's id."""
         row = self.row(run)
-        self.host.go_on(row.no)
+        while row.parent and row.id.startswith(CALLED):
+            row = self.row(row.parent)
+        if row.status < COMPLETED:
+            self.host.go_on(row.no)
         return row.id
 
     # -- commands ------------------------------------------------------------------------------------------------------
@@ -254,7 +268,13 @@ class Penstock:
         raise StatusConflict(what=f"node «{node}»", status="answered" if seen else "not waiting", verb="respond", allowed="a node that waits for an answer")
 
     async def cancel(self, run: str, *, mode: str = "now") -> None:
+        """End a run. `now` takes what it has called with it, also when nobody drives it at the moment."""
+        calls, _ = self.watcher(self.row(run)).calls()
         await self.command(run, C.cancel(mode))
+        for id in (child_id(key) for key in calls if mode == "now"):
+            if self._known(id) and self.row(id).status < COMPLETED:
+                with contextlib.suppress(Refused):
+                    await self.cancel(id)
 
     async def pause(self, run: str) -> None:
         await self.command(run, C.pause())
@@ -269,12 +289,22 @@ class Penstock:
         """Send any command of the kernel and wait until it is committed. Raises when it is refused."""
         row = self.row(run)
         if self._host is not None:
-            await self._host.ask(row.no, command)
+            await self._or_engine_error(self._host.ask(row.no, command))
             return
         body = msgspec.msgpack.encode(command)
         number = self.store.put_inbox(row.no, body, row.updated_at)
         if not await self.answered(number):
             raise StoreBusy(inbox=number)
+
+    async def _or_engine_error(self, work: Coroutine[Any, Any, None]) -> None:
+        """Await something of the engine; if the engine stops before, its error."""
+        asked = asyncio.ensure_future(work)
+        await asyncio.wait({asked, self._task} if self._task is not None else {asked}, return_when=asyncio.FIRST_COMPLETED)
+        if not asked.done() and self._task is not None:
+            asked.cancel()
+            self._task.result()
+            raise Refused(why="the engine is closed")
+        asked.result()
 
     async def answered(self, number: int, patience_s: float = 10) -> bool:
         """Has whoever drives the store done what was left in its inbox? Raises when it was refused."""
@@ -292,33 +322,58 @@ class Penstock:
 
     async def wait(self, run: str, *, timeout: float | None = None, until_waiting: bool = False) -> Look:
         """Until the run has ended; with `until_waiting` also when only a person or a signal can move it on."""
-        row_id = self._full_id(run)
+        row = self.row(run)
+        row_id = row.id
 
         async def settled() -> Look:
             while True:
                 future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                 self._waiters.setdefault(row_id, []).append(future)
                 try:
-                    look = self.look(row_id)
+                    look = None if self._goes_on(row.no) else self.look(row_id)
                 except RunNotFound:
                     look = None
                 if look is not None and (look.internal_status in STATUS[COMPLETED:] or until_waiting and waits_for_outside(look)):
                     self._waiters[row_id].remove(future)
                     return look
-                if self._task is not None and self._task.done():
-                    self._task.result()
+                self.raise_if_stopped()
                 await future
 
         return await asyncio.wait_for(settled(), timeout)
 
+    def _goes_on(self, no: int) -> bool:
+        """Is it plain that the run is neither at its end nor at rest? Asked on every turn, so nothing is folded for it."""
+        live = self._host.turns.runs.get(no) if self._host is not None else None
+        if live is None or live.run is None:
+            return False
+        st = live.run.st
+        return st.status == RUNNING and not st.paused and not any(n.spec.kind == "call" for n in live.run.net.nodes)
+
     def look(self, run: str) -> Look:
-        row = self.row(run)
-        return self.watcher(row).look()
+        """The run as people see it. One that only calls runs that wait is waiting too, for what they wait for."""
+        watcher = self.watcher(self.row(run))
+        look = watcher.look()
+        calls, only = watcher.calls()
+        called = [self.look(id) for id in (child_id(key) for key in calls) if self._known(id)]
+        look.waiting += [replace(w, run=w.run or one.run_id) for one in called for w in one.waiting]
+        if calls and only and len(called) == len(calls) and all(waits_for_outside(one) for one in called):
+            look.status, look.internal_status = watcher.word("WAITING"), "WAITING"
+        return look
+
+    def _known(self, run: str) -> bool:
+        try:
+            return self.row(run).id == run
+        except RunNotFound:
+            return False
 
     def row(self, run: str) -> RunRow:
+        """By id, by a beginning of it that no other run has, or by key."""
         try:
             return self.store.run_by_id(run)
         except RunNotFound:
+            named = self.store.run_by_key(self.tenant, run)
+            if named is not None:
+                return named
             if self._host is not None:
                 for live in self._host.turns.runs.values():
                     if live.id == run and not live.row:
@@ -330,7 +385,7 @@ class Penstock:
 
     def watcher(self, row: RunRow) -> Watcher:
         held = self._watchers.get(row.no)
-        if held is not None:
+        if held is not None and held.reader.net is not None:
             return held
         if not any(True for _ in self.store.journal(row.no)):
             raise RunNotFound(run=row.id)
@@ -350,13 +405,23 @@ class Penstock:
             held = self._watchers[row.no] = watch(self.net_of, self.store.journal(row.no), Blobs(self.store).resolve)
         return held
 
-    def _on_facts(self, live: Any, facts: list[F.Fact], _n: int, now: int) -> None:
+    def listen(self, tell: Callable[[str, list[Line]], None]) -> None:
+        """Be told what happens in the runs that `watch_live` was asked for, turn by turn."""
+        self._listeners.append(tell)
+
+    def _on_facts(self, live: Live, facts: list[F.Fact], _n: int, now: int) -> None:
         watcher = self._watchers.get(live.no)
         if watcher is not None:
             lines = watcher.turn(now, facts)
             for listen in self._listeners:
                 listen(live.id, lines)
+        self._wake_all(live)
+
+    def _wake_all(self, live: Live) -> None:
+        """Those who wait for a run also wait for what it calls."""
         self._wake(live.id)
+        for ask in self.host.parents.get(live.id, ()):
+            self._wake_all(ask.live)
 
     def _wake(self, run_id: str) -> None:
         for future in self._waiters.pop(run_id, ()):
@@ -373,6 +438,12 @@ class Penstock:
         """What subscribers are told (D-X.22), in order."""
         row = self.row(run)
         return [e for e in events_of(self.net_of, row.id, self.store.journal(row.no)) if e.seq > after]
+
+    def tokens(self, run: str, *, edge: str | None = None, epoch: int | None = None) -> list[Token]:
+        """Every token that was ever put, with its envelope; of one edge or one epoch if asked for."""
+        journal = self.store.journal(self.row(run).no)
+        found = tokens_of(self.net_of, journal, Blobs(self.store).resolve)
+        return [t for t in found if edge in (None, t.edge) and epoch in (None, t.epoch)]
 
     async def subscribe(self, run: str) -> AsyncIterator[Event]:
         """Events as they happen, from the first one on, until the run has ended."""
@@ -434,19 +505,24 @@ def waits_for_outside(look: Look) -> bool:
     return look.internal_status == "WAITING" and any(w.for_ != "time" for w in look.waiting)
 
 
+def node_types() -> dict[str, Any]:
+    """Node types of diagrams that handlers and installed packages bring (D-X.15, D-X.30)."""
+    return {name: handler_type(name) for name in load_handlers()}
+
+
 def compile_source(document: str | Path | bytes, *, name: str | None = None) -> tuple[Document, bytes]:
     """Read a file, or take bytes, and compile them; files that the document names are looked for beside it."""
     if isinstance(document, bytes):
-        return compile_document(document, name=name or "document"), document
+        return compile_document(document, name=name or "document", extra=node_types()), document
     path = Path(document)
     source = read_source(path)
-    return compile_document(source, name=name or path.stem, resolve=_beside(path)), source
+    return compile_document(source, name=name or path.stem, resolve=_beside(path), extra=node_types()), source
 
 
 def check_source(document: str | Path) -> tuple[str | None, list[Finding]]:
     """The language of a file, if it has one, and everything there is to say about it."""
     path = Path(document)
-    return check_document(read_source(path), name=path.stem, resolve=_beside(path))
+    return check_document(read_source(path), name=path.stem, resolve=_beside(path), extra=node_types())
 
 
 def read_source(path: Path) -> bytes:

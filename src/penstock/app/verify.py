@@ -167,7 +167,7 @@ def check_tail(case: _Case) -> None:
     st = decode_state(case.row.checkpoint)
     for row, facts in zip(case.journal, case.turns, strict=True):
         if row.seq_from > case.row.checkpoint_seq:
-            fold(st, facts, row.at)  # type: ignore[arg-type]
+            fold(st, facts, row.at)
     if encode_state(st) != encode_state(case.st):
         case.say("K1", "checkpoint and tail do not lead where the journal leads")
 
@@ -219,7 +219,7 @@ def check_row(case: _Case) -> None:
     row, st = case.row, case.st
     if row.status != st.status:
         case.say("H9", f"the row says {STATUS[row.status]}, the journal {STATUS[st.status]}")
-    due = min((t.due for t in st.timers.values()), default=None)
+    due = None if st.paused else min((t.due for t in st.timers.values()), default=None)
     if st.status < COMPLETED and row.wake_at != due:
         case.say("K17", f"the row wakes at {row.wake_at}, the next timer is due at {due}")
     if row.id != st.run:

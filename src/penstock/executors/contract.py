@@ -22,6 +22,7 @@ class Input(msgspec.Struct, frozen=True):
     metas: tuple[Any, ...]
     seqs: tuple[int, ...] = ()  # the tokens' numbers on this edge
     ats: tuple[int, ...] = ()  # when they were made, in milliseconds since the epoch
+    visits: tuple[int, ...] = ()  # the iterations that made them
 
     @property
     def body(self) -> Any:

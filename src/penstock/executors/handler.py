@@ -304,12 +304,20 @@ def _received(one: Input, index: int, request: Request) -> Envelope:
         body=body,
         content_type=kind
         or ("raw_text" if isinstance(body, str) else "binary" if isinstance(body, bytes) else "object"),
-        metadata=dict(meta),
+        metadata=metadata_of(meta, one.visits[index] if index < len(one.visits) else None),
         produced_by=one.source,
         trace_id=request.trace_id,
         created_at=_shown(one.ats[index]) if index < len(one.ats) else "",
         id=f"{one.edge}/{request.epoch}/{one.seqs[index]}" if index < len(one.seqs) else "",
     )
+
+
+def metadata_of(meta: Mapping[str, Any], visit: int | None) -> dict[str, Any]:
+    """What is known about an envelope, by the names of D-X.20: the journal has the time that the work took as `ms`."""
+    known = {name: value for name, value in meta.items() if name != "ms"}
+    if visit is None:
+        return {"execution_time_ms": meta["ms"], **known} if "ms" in meta else known
+    return {"execution_time_ms": meta.get("ms", 0), "iteration": visit, **known}
 
 
 def _shown(milliseconds: int) -> str:

@@ -22,14 +22,18 @@ class Blobs:
         self.fresh: dict[str, Any] = {}
 
     def shelve(self, body: Any) -> Any:
-        """The body itself when it is small, else a reference to it."""
-        if type(body) in (str, bytes):
-            if len(body) <= LIMIT // 4 or len(body) <= LIMIT and type(body) is bytes:
+        """The body itself when it is small, else a reference to it. What only looks like one is wrapped in one."""
+        kind = type(body)
+        if kind in (str, bytes):
+            if len(body) <= LIMIT // 4 or len(body) <= LIMIT and kind is bytes:
                 return body
-        elif type(body) not in (dict, list):
+        elif kind not in (dict, list):
             return body
-        packed = _pack(body)
-        if len(packed) <= LIMIT:
+        try:
+            packed = _pack(body)
+        except (TypeError, OverflowError, ValueError, RecursionError):
+            return body  # it cannot be stored: the turn that tries says so, with the name of the node
+        if len(packed) <= LIMIT and not (kind is dict and REF in body):
             return body
         digest = hashlib.sha256(packed).hexdigest()
         self.pending.append((digest, len(packed), packed))

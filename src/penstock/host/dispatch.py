@@ -1,6 +1,6 @@
 """Dispatch: let committed effects out and bring their outcomes back as commands.
 
-Long-lived tasks drain one queue per executor: no task, future or timer is made per effect. Deadlines are kept by one sweeper.
+Long-lived tasks drain one queue per executor: no task, future or timer is made per effect. One sweeper keeps deadlines.
 """
 
 from __future__ import annotations
@@ -11,33 +11,43 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.errors import ExprError
+import msgspec
+
+from penstock.errors import ExprError, PenstockError
 from penstock.executors.contract import Done, Executor, Failed, Input, Outcome, Request, Services, failed
 from penstock.host.blobs import Blobs
-from penstock.host.gate import Gate, Parked, Wait
+from penstock.host.gate import Gate, Parked, Verdict, Wait
 from penstock.host.turn import Ask, Live
 from penstock.kernel.state import Firing
-from penstock.kernel.token import content_type_of
+from penstock.kernel.token import Taken, content_type_of
 from penstock.kernel.view import View
 from penstock.net.compiled import CNode
 from penstock.net.model import Effect
 from penstock.store.contract import Batch
 
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.decode
 WIDTH = 256
 SWEEP_S = 0.02
 
 Answer = Callable[[Ask, Outcome, int], None]
+ONCE = "at_most_once"
+#: what the gate has made of an effect: it may go, it waits for a place, it needs none (any more)
+GO, PARKED, ANSWERED = range(3)
+DROPPED = failed("DROPPED", "system", "nobody waits for it")
 
 
 class Going:
     """An effect on its way: what it is, what the gate must hear when it ends, and who performs it."""
 
-    __slots__ = ("ask", "cache", "deadline", "dedupe", "dropped", "effect", "node", "started", "task")
+    __slots__ = ("ask", "cache", "deadline", "dedupe", "drawn", "dropped", "effect", "key", "node", "started", "task")
 
     def __init__(self, ask: Ask, node: CNode, effect: Effect) -> None:
         self.ask, self.node, self.effect = ask, node, effect
+        self.key = ""  # only where the gate or an intent needs it before the call
         self.cache: Any = None
         self.dedupe: Any = None
+        self.drawn = False  # it has its place in the queue of its rate
         self.deadline: float | None = None
         self.started = 0
         self.task: asyncio.Task[None] | None = None
@@ -58,30 +68,46 @@ class Lane:
         if self.idle:
             self.idle.pop().set_result(None)
         elif len(self.tasks) < self.width:
-            self.tasks.append(asyncio.ensure_future(self._work()))
+            task = asyncio.ensure_future(self._work())
+            task.add_done_callback(self.dispatch.task_ended)
+            self.tasks.append(task)
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
-        queue, dispatch, executor = self.queue, self.dispatch, self.executor
+        queue, dispatch = self.queue, self.dispatch
         me = asyncio.current_task()
-        while True:
+        assert me is not None
+        while not dispatch.closing:
             while not queue:
                 future = loop.create_future()
                 self.idle.append(future)
                 await future
             going = queue.popleft()
-            going.task = me
-            going.started = time.perf_counter_ns()
-            try:
-                outcome: Outcome = await executor.run(dispatch.request(going), dispatch.services)
-            except asyncio.CancelledError:
-                if dispatch.closing or not (going.dropped or going.deadline == 0.0):
-                    raise
-                outcome = failed("NODE_TIMEOUT", "timeout", f"«{going.node.label}» took longer than {going.node.spec.timeout_ms} ms")
-            except Exception as error:
-                outcome = failed("EXECUTOR_ERROR", "permanent", f"{type(error).__name__}: {error}")
+            if going.ask.live.run is None:
+                going.dropped = True  # its turn was lost with the commit; whoever folds the run again asks again
+            outcome = DROPPED if going.dropped else await self._perform(going, me)
             going.task = None
             dispatch.ended(going, outcome)
+
+    async def _perform(self, going: Going, me: asyncio.Task[None]) -> Outcome:
+        dispatch = self.dispatch
+        going.task, going.started = me, time.perf_counter_ns()
+        if going.node.spec.timeout_ms is not None:
+            dispatch.watch(going, going.node.spec.timeout_ms)
+        try:
+            return await self.executor.run(dispatch.request(going), dispatch.services)
+        except asyncio.CancelledError:
+            if not me.cancelling():  # nobody stopped this task: the executor lost something that it waited for
+                return failed("EXECUTOR_ERROR", "permanent", "what the executor waited for was cancelled")
+            if dispatch.closing or not (going.dropped or going.deadline == 0.0):
+                raise
+            took = f"took longer than {going.node.spec.timeout_ms} ms"
+            return failed("NODE_TIMEOUT", "timeout", f"«{going.node.label}» {took}")
+        except Exception as error:
+            return failed("EXECUTOR_ERROR", "permanent", f"{type(error).__name__}: {error}")
+        finally:
+            while me.cancelling() and not dispatch.closing and (going.dropped or going.deadline == 0.0):
+                me.uncancel()
 
 
 class Dispatch:
@@ -99,12 +125,13 @@ class Dispatch:
         self.going: dict[tuple[int, int], Going] = {}
         self.timed: dict[tuple[int, int], Going] = {}
         self.closing = False
+        self._broken: BaseException | None = None
         self._sweeper: asyncio.Task[None] | None = None
 
     # -- out -----------------------------------------------------------------------------------------------------------
 
     def out(self, asks: list[Ask]) -> None:
-        careful = []
+        ready = []
         for ask in asks:
             run = ask.live.run
             if run is None:
@@ -116,49 +143,59 @@ class Dispatch:
             if node.spec.kind == "call":
                 self.call(ask)
                 continue
+            held = self.going.get((ask.live.no, ask.firing.no))
+            if held is not None and held.ask.attempt == ask.attempt and held.ask.probe == ask.probe:
+                continue  # it is on its way already
             going = Going(ask, node, effect)
-            if effect.safe == "at_most_once":
-                careful.append(going)
-            elif effect.breaker or effect.rate or effect.cache or effect.dedupe or effect.concurrency:
-                self._through_gate(going)
-            else:
+            gated = effect.breaker or effect.rate or effect.cache or effect.dedupe or effect.concurrency
+            if not gated and effect.safe != ONCE:
                 self._go(going)
-        if careful:
-            self._carefully(careful)
+            elif self._through_gate(going) == GO:
+                ready.append(going)
+        if ready:
+            self._go_all(ready)
 
-    def _carefully(self, careful: list[Going]) -> None:
-        """An intent is committed before the call, so that a crash leaves a doubt and not a repetition."""
+    def _go_all(self, ready: list[Going]) -> None:
+        """At-most-once effects are marked in a commit before the call: a crash leaves a doubt and not a repetition."""
         batch = Batch()
         now = self.now()
-        for going in careful:
-            batch.intent.append((self.key_of(going), going.ask.live.no, going.ask.firing.no, going.ask.attempt, "started", now))
-        self.commit(batch)
-        for going in careful:
-            self._through_gate(going)
-
-    def key_of(self, going: Going) -> str:
-        run = going.ask.live.run
-        assert run is not None
-        return run.effect_key(going.ask.firing)
-
-    def _through_gate(self, going: Going) -> None:
-        effect = going.effect
-        try:
-            going.cache = (effect.cache, self._gate_key(going, effect.cache.key)) if effect.cache else None
-            going.dedupe = (effect.dedupe, self._gate_key(going, effect.dedupe.key)) if effect.dedupe else None
-        except ExprError as error:
-            self.answer(going.ask, failed(error.code, "validation", str(error)), 0)
-            return
-        verdict = self.gate.admit(
-            self.now(), concurrency=effect.concurrency, rate=effect.rate, breaker=effect.breaker, cache=going.cache, dedupe=going.dedupe
-        )
-        if verdict == "go":
+        for going in ready:
+            if going.effect.safe == ONCE:
+                ask = going.ask
+                batch.intent.append((going.key, ask.live.no, ask.firing.no, ask.attempt, "started", now))
+        if batch.intent:
+            self.commit(batch)
+        for going in ready:
             self._go(going)
-        elif isinstance(verdict, Wait):
+
+    def _through_gate(self, going: Going, *, again: bool = False) -> int:
+        effect, ask = going.effect, going.ask
+        run = ask.live.run
+        if run is None:
+            return ANSWERED
+        at = (ask.live.no, ask.firing.no)
+        try:
+            if not again:
+                going.key = run.effect_key(ask.firing)
+                going.cache = (effect.cache, self._gate_key(going, effect.cache.key)) if effect.cache else None
+                going.dedupe = (effect.dedupe, self._gate_key(going, effect.dedupe.key)) if effect.dedupe else None
+                self.going[at] = going
+            verdict: Verdict = self.gate.admit(
+                self.now(), going.key, concurrency=effect.concurrency, rate=None if going.drawn else effect.rate,
+                breaker=effect.breaker, cache=going.cache, dedupe=going.dedupe,
+            )  # fmt: skip
+        except ExprError as error:
+            verdict = failed(error.code, "validation", str(error))
+        if verdict == "go":
+            return GO
+        if isinstance(verdict, Wait):
+            going.drawn = going.drawn or verdict.until is not None
             name = effect.concurrency.name if effect.concurrency is not None else ""
-            self.parked.add(name, going, verdict.until)
-        else:
-            self.answer(going.ask, verdict, 0)
+            self.parked.add(name, going, verdict.until, first=again)
+            return PARKED if verdict.until is None else ANSWERED
+        self.going.pop(at, None)
+        self.answer(ask, verdict, 0)
+        return ANSWERED
 
     def _gate_key(self, going: Going, text: str) -> str:
         from penstock.net.compiled import expression
@@ -174,21 +211,27 @@ class Dispatch:
     def _go(self, going: Going) -> None:
         lane = self.lanes.get(going.effect.executor)
         if lane is None:
-            executor = self.executors.get(going.effect.executor)
+            try:
+                executor = self.executors.get(going.effect.executor)
+            except PenstockError as error:
+                return self._refuse(going, error.code, str(error))
             if executor is None:
-                message = f"no executor is called «{going.effect.executor}»"
-                self.answer(going.ask, failed("EXECUTOR_UNKNOWN", "permanent", message), 0)
-                return
+                return self._refuse(going, "EXECUTOR_UNKNOWN", f"no executor is called «{going.effect.executor}»")
             lane = self.lanes[going.effect.executor] = Lane(self, executor, self.width)
-        at = (going.ask.live.no, going.ask.firing.no)
-        self.going[at] = going
-        timeout = going.node.spec.timeout_ms
-        if timeout is not None:
-            going.deadline = time.monotonic() + timeout / 1000
-            self.timed[at] = going
-            if self._sweeper is None:
-                self._sweeper = asyncio.ensure_future(self._sweep())
+        self.going[going.ask.live.no, going.ask.firing.no] = going
         lane.put(going)
+        return None
+
+    def _refuse(self, going: Going, code: str, message: str) -> None:
+        going.started = time.perf_counter_ns()
+        self.ended(going, failed(code, "permanent", message))
+
+    def watch(self, going: Going, timeout_ms: int) -> None:
+        """An attempt has begun; its time runs from now, not from when it was asked."""
+        going.deadline = time.monotonic() + timeout_ms / 1000
+        self.timed[going.ask.live.no, going.ask.firing.no] = going
+        if self._sweeper is None:
+            self._sweeper = asyncio.ensure_future(self._sweep())
 
     def request(self, going: Going) -> Request:
         ask = going.ask
@@ -196,28 +239,32 @@ class Dispatch:
         assert run is not None
         node = going.node
         return Request(
-            key=run.effect_key(firing), tenant=run.st.tenant, run=run.st.run, node=node.id, executor=going.effect.executor,
-            args=going.effect.args if node.args_static else firing.args, inputs=self._inputs(run.net.edges, firing),
-            epoch=firing.epoch, visit=firing.visit, attempt=ask.attempt, probe=ask.probe, timeout_ms=node.spec.timeout_ms,
-            trace_id=run.st.trace, result=run.st.ledger[firing.comp].output if firing.comp >= 0 else None,
+            key=run.effect_key(firing), tenant=run.st.tenant, run=run.st.run, node=node.id,
+            executor=going.effect.executor, args=_own(going.effect.args if node.args_static else firing.args),
+            inputs=self._inputs(run.net.edges, firing), epoch=firing.epoch, visit=firing.visit, attempt=ask.attempt,
+            probe=ask.probe, timeout_ms=node.spec.timeout_ms, trace_id=run.st.trace,
+            result=_own(self.blobs.resolve(run.st.ledger[firing.comp].output)) if firing.comp >= 0 else None,
         )  # fmt: skip
 
     def _inputs(self, edges: tuple[Any, ...], firing: Firing) -> tuple[Input, ...]:
         takes = firing.takes
         if len(takes) == 1:
             edge, envelope = edges[takes[0].edge], takes[0].envelope
-            body = self.blobs.resolve(envelope.body)
+            body = _own(self.blobs.resolve(envelope.body))
             kind = envelope.content_type or content_type_of(body)
-            return (Input(edge.id, edge.src.id, edge.var, (body,), (kind,), (envelope.meta,)),)
-        found: dict[int, list[Any]] = {}
+            more = ((envelope.meta,), (takes[0].seq,), (envelope.at,))
+            return (Input(edge.id, edge.src.id, edge.var, (body,), (kind,), *more),)
+        found: dict[int, list[Taken]] = {}
         for taken in takes:
-            found.setdefault(taken.edge, []).append(taken.envelope)
+            found.setdefault(taken.edge, []).append(taken)
         out = []
-        for no, envelopes in found.items():
+        for no, mine in found.items():
             edge = edges[no]
-            bodies = tuple(self.blobs.resolve(e.body) for e in envelopes)
+            envelopes = [t.envelope for t in mine]
+            bodies = tuple(_own(self.blobs.resolve(e.body)) for e in envelopes)
             kinds = tuple(e.content_type or content_type_of(b) for e, b in zip(envelopes, bodies, strict=True))
-            out.append(Input(edge.id, edge.src.id, edge.var, bodies, kinds, tuple(e.meta for e in envelopes)))
+            metas, ats = tuple(e.meta for e in envelopes), tuple(e.at for e in envelopes)
+            out.append(Input(edge.id, edge.src.id, edge.var, bodies, kinds, metas, tuple(t.seq for t in mine), ats))
         return tuple(out)
 
     # -- back ----------------------------------------------------------------------------------------------------------
@@ -226,36 +273,56 @@ class Dispatch:
         at = (going.ask.live.no, going.ask.firing.no)
         if self.going.get(at) is going:
             del self.going[at]
-        if going.deadline is not None:
-            self.timed.pop(at, None)
+        if going.deadline is not None and self.timed.get(at) is going:
+            del self.timed[at]
         took_ns = time.perf_counter_ns() - going.started
         effect = going.effect
         if effect.breaker or effect.concurrency or effect.cache or effect.dedupe:
             done = outcome if isinstance(outcome, Done) else None
             self.gate.ended(
-                self.now(), not isinstance(outcome, Failed), took_ns // 1_000_000, concurrency=effect.concurrency,
-                breaker=effect.breaker, cache=going.cache, dedupe=going.dedupe,
+                self.now(), going.key, None if going.dropped else not isinstance(outcome, Failed), took_ns // 1_000_000,
+                concurrency=effect.concurrency, breaker=effect.breaker, cache=going.cache, dedupe=going.dedupe,
                 body=done.body if done else None, content_type=done.content_type if done else None,
             )  # fmt: skip
             if effect.concurrency is not None:
-                for parked in self.parked.released(effect.concurrency.name):
-                    self._through_gate(parked)
+                self._release(effect.concurrency.name)
         if not going.dropped:
             self.answer(going.ask, outcome, took_ns)
 
+    def _release(self, name: str) -> None:
+        """A place is free: it goes to the oldest that can use it."""
+        while (going := self.parked.released(name)) is not None:
+            if going.dropped:
+                continue
+            verdict = self._through_gate(going, again=True)
+            if verdict == GO:
+                self._go_all([going])
+            if verdict != ANSWERED:
+                return
+
     def wake(self) -> None:
         """Effects whose rate lets them go by now."""
-        for going in self.parked.due(self.now()):
-            self._through_gate(going)
+        if self._broken is not None:
+            raise self._broken
+        if self.parked.timed:
+            due = [going for going in self.parked.due(self.now()) if not going.dropped]
+            ready = [going for going in due if self._through_gate(going, again=True) == GO]
+            if ready:
+                self._go_all(ready)
 
     def stop(self, live: Live, firings: list[int]) -> None:
-        """The kernel has dropped these effects: tell whoever performs them."""
+        """The kernel has dropped these effects: those that wait never go out, those that run are told."""
         for no in firings:
             going = self.going.pop((live.no, no), None)
             if going is not None:
                 going.dropped = True
                 if going.task is not None:
                     going.task.cancel()
+
+    def task_ended(self, task: asyncio.Task[None]) -> None:
+        """A lane never ends by itself; if it broke, an effect has lost its answer and the engine must hear of it."""
+        if not self.closing and not task.cancelled():
+            self._broken = task.exception()
 
     async def _sweep(self) -> None:
         while self.timed:
@@ -267,9 +334,6 @@ class Dispatch:
                     going.task.cancel()
         self._sweeper = None
 
-    def busy(self) -> bool:
-        return bool(self.going or self.parked.timed or any(self.parked.queues.values()))
-
     async def close(self) -> None:
         self.closing = True
         tasks = [t for lane in self.lanes.values() for t in lane.tasks]
@@ -279,3 +343,8 @@ class Dispatch:
             task.cancel()
         if tasks:
             await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _own(value: Any) -> Any:
+    """A copy for the executor: what it does to its inputs must not reach the run, the net or another branch."""
+    return _unpack(_pack(value)) if type(value) in (dict, list, tuple) else value

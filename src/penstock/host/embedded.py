@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.errors import PenstockError, RunNotFound
+from penstock.errors import PenstockError, RunNotFound, StoreError
 from penstock.executors.contract import Done, Executor, Failed, Outcome, Services
 from penstock.host.blobs import Blobs
 from penstock.host.clock import Clock, SystemClock
@@ -20,7 +20,7 @@ from penstock.host.dispatch import Dispatch
 from penstock.host.gate import Gate
 from penstock.host.nets import Nets
 from penstock.host.outbox import Outbox
-from penstock.host.turn import Ask, Live, Turns
+from penstock.host.turn import Ask, Live, Receipt, Turns
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
@@ -33,6 +33,7 @@ from penstock.store.projection import rows_of
 HORIZON_MS = 60_000
 POLL_S = 0.1
 FAR_POLL_MS = 15_000
+CALLED = "c"  # begins the id of a run that another one has called
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _unpack = msgspec.msgpack.decode
 _pack = msgspec.msgpack.Encoder().encode
@@ -45,7 +46,7 @@ class Host:
     def __init__(
         self, store: Store, executors: Mapping[str, Executor], *, clock: Clock | None = None, output_dir: Path = Path("penstock-output"),
         input_dir: Path = Path(), settings: Mapping[str, Any] | None = None, serve: bool = True, seed: int | None = None, width: int = 256,
-        batch: int = 512, alone: bool = False,
+        batch: int = 512, alone: bool = False, publish: bool = False,
     ) -> None:  # fmt: skip
         self.store = store
         self.clock: Clock = clock or SystemClock()
@@ -57,17 +58,21 @@ class Host:
         self.dispatch = Dispatch(
             executors, services, self.gate, self.blobs, self.answer, self._call, self.clock.now, store.commit, width=width
         )
-        self.outbox = Outbox(store, self.clock)
+        self.outbox = Outbox(store, self.clock, publish=publish)
+        self.turns.publish = self.outbox.write
         self.turns.extra = self._extra
         self.turns.on_end.append(self._child_ended)
         self.serve, self.alone = serve, alone
         self.near: list[tuple[int, int]] = []
+        self.noted: dict[int, int] = {}  # run → the one time in `near` that counts
         self.far_at = 0
         self.parents: dict[str, list[Ask]] = {}  # child run id → calls that wait for its end
         self.wakeup: asyncio.Future[None] | None = None
         self.closing = False
         self._random = random.Random(seed)
-        self._gone: list[tuple[str, str]] = []
+        self._answered: list[tuple[Ask, str]] = []  # at-most-once effects whose intent goes with their answer
+        self._doubts: list[tuple[str, str]] = []
+        self._taken: set[int] = set()  # commands of the inbox that wait for their turn
 
     # -- doors ---------------------------------------------------------------------------------------------------------
 
@@ -123,7 +128,7 @@ class Host:
         if run is not None:
             effect = run.net.nodes[firing.node].effect
             if effect is not None and effect.safe == "at_most_once":
-                self._gone.append(("done", run.effect_key(firing)))
+                self._answered.append((ask, run.effect_key(firing)))
         self.turns.command(self.turns.runs.setdefault(live.no, live), command)
         self.poke()
 
@@ -131,9 +136,11 @@ class Host:
         if self.gate.dirty or self.gate.memos:
             self.gate.write(batch, self.clock.now())
         self.blobs.write(batch)
-        if self._gone:
-            batch.intent_gone += self._gone
-            self._gone = []
+        if self._answered:
+            self._answered = [one for one in self._answered if not _settled(batch, *one)]
+        if self._doubts:
+            batch.intent_moved += self._doubts
+            self._doubts = []
 
     # -- child runs ----------------------------------------------------------------------------------------------------
 
@@ -142,17 +149,17 @@ class Host:
         run = ask.live.run
         assert run is not None
         key = run.effect_key(ask.firing)
-        child_id = "c" + hashlib.sha256(key.encode()).hexdigest()[:15]
-        self.parents.setdefault(child_id, []).append(ask)
-        row = self._row(child_id)
+        child = child_id(key)
+        self.parents.setdefault(child, []).append(ask)
+        row = self._row(child)
         if row is not None:
             if row.status >= COMPLETED:
-                self._tell_parents(child_id, row.no)
+                self._tell_parents(child, row.no)
             else:
                 self.go_on(row.no)
                 self.turns.send(row.no, C.nudge())
             return
-        if any(live.id == child_id for live in self.turns.runs.values()):
+        if any(live.id == child for live in self.turns.runs.values()):
             return
         node = run.net.nodes[ask.firing.node]
         effect = node.effect
@@ -166,7 +173,7 @@ class Host:
         if given is None:
             bodies = {v: b for v, b in self.dispatch.request(_going(ask, node)).named().items()}
             given = bodies
-        self.turns.start(child_id, found[0], given, tenant=run.st.tenant, parent=run.st.run)
+        self.turns.start(child, found[0], given, tenant=run.st.tenant, parent=run.st.run)
 
     def _row(self, run_id: str) -> RunRow | None:
         try:
@@ -182,10 +189,12 @@ class Host:
         live = self.turns.runs.get(no)
         if live is None or live.run is None:
             (live,) = self.turns.load([no])
+            self.turns.runs.pop(no, None)
         assert live.run is not None
         st = live.run.st
         if st.status == COMPLETED:
-            outcome: Outcome = Done(st.results or st.scopes[0].last)
+            whole = self.blobs.resolve
+            outcome: Outcome = Done({k: whole(v) for k, v in st.results.items()} or whole(st.scopes[0].last))
         else:
             code = "CHILD_CANCELLED" if st.status == CANCELLED else "CHILD_FAILED"
             why = st.failure.message if st.failure is not None else STATUS[st.status]
@@ -218,7 +227,7 @@ class Host:
         fold(st, [forked], now)
         batch = Batch()
         net_no = row.net if self.nets.get(row.net).hash == st.net else (self.nets.by_hash(st.net) or (row.net,))[0]
-        wake = min((t.due for t in st.timers.values()), default=None)
+        wake = None if st.paused else min((t.due for t in st.timers.values()), default=None)
         batch.new.append((
             no, new_id, row.tenant, net_no, None, st.status, row.priority, now, now, wake, row.id, st.n, bytearray(encode_state(st)),
         ))  # fmt: skip
@@ -239,6 +248,8 @@ class Host:
             return False
         turns = self.turns
         asks = turns.turn()
+        if self.outbox.wrote:
+            self.outbox.kick()
         if turns.stopped:
             for live, firings in turns.stopped:
                 self.dispatch.stop(live, firings)
@@ -255,7 +266,8 @@ class Host:
 
     def _note(self, wake: int, no: int) -> None:
         """Remember a near timer; far ones are found again in the store, unless it holds other runs' as well."""
-        if self.alone or wake - self.clock.now() < HORIZON_MS:
+        if self.noted.get(no) != wake and (self.alone or wake - self.clock.now() < HORIZON_MS):
+            self.noted[no] = wake
             heapq.heappush(self.near, (wake, no))
 
     def _ring(self) -> None:
@@ -263,10 +275,12 @@ class Host:
         if now >= self.far_at:
             self.far_at = now + FAR_POLL_MS
             for no, wake in () if self.alone else self.store.due(now + HORIZON_MS, 10_000):
-                heapq.heappush(self.near, (wake, no))
+                self._note(wake, no)
         while self.near and self.near[0][0] <= now:
-            _, no = heapq.heappop(self.near)
-            self.turns.send(no, C.tick())
+            wake, no = heapq.heappop(self.near)
+            if self.noted.get(no) == wake:
+                del self.noted[no]
+                self.turns.send(no, C.tick())
         self.dispatch.wake()
 
     def recover(self) -> int:
@@ -275,13 +289,17 @@ class Host:
         started = self._started()
         for i in range(0, len(numbers), 500):
             # what a run calls goes on with it, and may be in memory by now
-            for live in self.turns.load([no for no in numbers[i : i + 500] if no not in self.turns.runs]):
+            for live in self.turns.load([no for no in numbers[i : i + 500] if not self.turns.holds(no)]):
                 self._resume(live, started)
+        for no, called in self.store.open_below(CALLED):
+            if called not in self.parents:  # its caller was stopped, and the crash came before it heard of it
+                self.turns.send(no, C.cancel("now"), lambda error: None)
+        self.store.tidy(self.clock.now())
         return len(numbers)
 
     def go_on(self, no: int) -> None:
         """The same for one run and what it calls; nothing when it is in memory already."""
-        if no not in self.turns.runs:
+        if not self.turns.holds(no):
             started = self._started()
             for live in self.turns.load([no]):
                 self._resume(live, started)
@@ -298,32 +316,32 @@ class Host:
             self._note(live.wake, live.no)
         again: list[Ask] = []
         for firing in run.st.firings.values():
-            if firing.phase != EFFECT:
+            if firing.phase != EFFECT or (live.no, firing.no) in self.dispatch.going:
                 continue
             doubt = started.get((live.no, firing.no))
             if doubt is not None and doubt[0] == firing.attempt:
-                self._gone.append(("in_doubt", doubt[1]))
+                self._doubts.append(("in_doubt", doubt[1]))
                 self.turns.command(live, C.doubt(firing.no, firing.attempt, firing.probe))
             else:
                 again.append(Ask(live, firing))
         self.dispatch.out(again)
+        self.turns.rest(live)
 
     async def run(self, until: Callable[[], bool] | None = None) -> None:
         """Drive until closed, or until the condition holds (asked when nothing is to be done at once)."""
         loop = asyncio.get_running_loop()
         last_poll = 0.0
+        self.outbox.kick()
         while not self.closing:
-            if self.lap():
-                await asyncio.sleep(0)
-                continue
-            if self.outbox.pending():
-                await self.outbox.deliver()
-            if until is not None and until():
-                return
+            busy = self.lap()
             if self.serve and loop.time() - last_poll >= POLL_S:
                 last_poll = loop.time()
-                if self._poll_inbox():
-                    continue
+                busy = self._poll_inbox() or busy
+            if busy:
+                await asyncio.sleep(0)
+                continue
+            if until is not None and until():
+                return
             self.wakeup = loop.create_future()
             handle = loop.call_later(self._sleep_s(), self.poke)
             await self.wakeup
@@ -342,26 +360,47 @@ class Host:
         return min(wait, POLL_S) if self.serve else wait
 
     def _poll_inbox(self) -> bool:
-        rows = self.store.inbox()
+        rows = [row for row in self.store.inbox() if row[0] not in self._taken]
         for no, run, body in rows:
-            raw = _unpack(body)
-            command = tuple(raw)
-
-            def reply(error: PenstockError | None, no: int = no) -> None:
-                answer = {"ok": True} if error is None else {"code": error.code, "message": str(error), "hint": error.hint}
-                batch = Batch()
-                batch.inbox_answered.append((_pack(answer), no))
-                self.store.commit(batch)
-
+            self._taken.add(no)
             if self.alone:
                 self.go_on(run)
-            self.turns.send(run, command, reply)
+            self.turns.send(run, tuple(_unpack(body)), Receipt(no, self._inbox_refused))
         return bool(rows)
+
+    def _inbox_refused(self, no: int, error: PenstockError | None) -> None:
+        self._taken.discard(no)
+        if error is not None and not isinstance(error, StoreError):  # a lost commit leaves the command where it was
+            batch = Batch()
+            batch.inbox_answered.append((_pack({"code": error.code, "message": str(error), "hint": error.hint}), no))
+            self.store.commit(batch)
 
     async def close(self) -> None:
         self.closing = True
         self.poke()
         await self.dispatch.close()
+        await self.outbox.close()
+        if self.gate.dirty or self.gate.memos:
+            batch = Batch()
+            self.gate.write(batch, self.clock.now())
+            self.store.commit(batch)
+
+
+def child_id(key: str) -> str:
+    """The run that an effect with this key calls."""
+    return CALLED + hashlib.sha256(key.encode()).hexdigest()[:15]
+
+
+def _settled(batch: Batch, ask: Ask, key: str) -> bool:
+    """Is the answer in this batch, or in one before? Then the intent goes in the same commit, and not earlier."""
+    run = ask.live.run
+    if run is None:
+        return True  # the commit that had it was lost: the intent stays, and says so to whoever folds the run again
+    firing = run.st.firings.get(ask.firing.no)
+    if firing is not None and firing.phase == EFFECT and firing.attempt == ask.attempt:
+        return False
+    batch.intent_gone.append((key,))
+    return True
 
 
 def _going(ask: Ask, node: Any) -> Any:

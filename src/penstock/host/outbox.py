@@ -1,50 +1,108 @@
-"""The outbox: what leaves the house was written with the facts that ask for it; here it is delivered, at least once, in order
-per run."""
+"""The outbox: what leaves the house is written with its facts, and delivered at least once, in order per run.
+
+It has a task of its own: a receiver that is slow or down holds up nobody but itself.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
 
 from penstock.host.clock import Clock
-from penstock.store.contract import Store
+from penstock.host.turn import Live
+from penstock.kernel import fact as F
+from penstock.kernel.failure import Failure
+from penstock.store.contract import Batch, Store
 
 #: topic, body, key: the key is the same on every delivery
 Sink = Callable[[str, dict[str, Any], str], Awaitable[None]]
 RETRY_MS = (100, 1_000, 5_000, 30_000)
+#: facts that the world may hear of
+PUBLISHED = frozenset({F.STARTED, F.MOVED, F.INCIDENT, F.WORK_OPENED, F.WORK_MOVED})
+_KEPT_INSIDE = ("input", "options", "draft", "run", "tenant")
+_pack = msgspec.msgpack.Encoder().encode
 
 
 class Outbox:
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self.store, self.clock = store, clock
+    """`publish` writes rows although nobody is there to take them yet."""
+
+    def __init__(self, store: Store, clock: Clock, *, publish: bool = False) -> None:
+        self.store, self.clock, self.publish = store, clock, publish
         self.sinks: list[Sink] = []
         self.delivered = 0
-        self._quiet_until = 0
+        self.wrote = False
+        self._more = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
 
-    def pending(self) -> bool:
-        return bool(self.sinks) and self.clock.now() >= self._quiet_until
+    # -- in ------------------------------------------------------------------------------------------------------------
+
+    def write(self, live: Live, facts: list[F.Fact], first: int, now: int, batch: Batch) -> None:
+        """H10: the rows of a turn, in the transaction of its facts."""
+        if not self.sinks and not self.publish:
+            return
+        for seq, fact in enumerate(facts, first):
+            if fact[0] in PUBLISHED:
+                body = _pack(_told(live, fact, seq, now))
+                batch.outbox.append((live.no, seq, F.name_of(fact), body, 0, now))
+                self.wrote = True
+
+    # -- out -----------------------------------------------------------------------------------------------------------
+
+    def kick(self) -> None:
+        """There may be something to deliver."""
+        self.wrote = False
+        if self._task is not None and self._task.done() and not self._task.cancelled():
+            self._task.result()
+        if self.sinks:
+            self._more.set()
+            if self._task is None or self._task.done():
+                self._task = asyncio.ensure_future(self._run())
+
+    async def _run(self) -> None:
+        while True:
+            self._more.clear()
+            if await self.deliver():
+                continue
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._more.wait(), RETRY_MS[0] / 1000 if self.store.outbox_left() else None)
 
     async def deliver(self, most: int = 256) -> int:
         """One round. A row that fails holds back the later rows of its own run only."""
         now = self.clock.now()
-        rows = self.store.outbox(now, most)
-        if not rows:
-            self._quiet_until = now + 50
-            return 0
         held: set[int] = set()
         done: list[int] = []
-        for no, run, seq, topic, body, tries in rows:
+        later: list[tuple[int, int]] = []
+        for no, run, _seq, topic, body, tries in self.store.outbox(now, most):
             if run in held:
                 continue
+            told = msgspec.msgpack.decode(body)
             try:
                 for sink in self.sinks:
-                    await sink(topic, msgspec.msgpack.decode(body), f"{run}/{seq}")
+                    await sink(topic, told, f"{told['run']}/{told['seq']}")
                 done.append(no)
             except Exception:
                 held.add(run)
-                self.store.outbox_later(no, now + RETRY_MS[min(tries, len(RETRY_MS) - 1)])
-        self.store.outbox_done(done)
+                later.append((no, now + RETRY_MS[min(tries, len(RETRY_MS) - 1)]))
+        if done or later:
+            self.store.outbox_moved(done, later)
         self.delivered += len(done)
         return len(done)
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+
+def _told(live: Live, fact: F.Fact, seq: int, now: int) -> dict[str, Any]:
+    fields = {k: v for k, v in F.fields_of(fact).items() if k not in _KEPT_INSIDE and v is not None}
+    if type(fields.get("node")) is int and live.run is not None:
+        fields["node"] = live.run.net.nodes[fields["node"]].id
+    failure = fields.get("failure")
+    if type(failure) is Failure:
+        fields["failure"] = msgspec.structs.asdict(failure)
+    return {"run": live.id, "tenant": live.tenant, "seq": seq, "at": now, **fields}

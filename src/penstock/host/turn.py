@@ -39,9 +39,22 @@ from penstock.store.projection import WATCHED, firing_row, project, sweep_waits
 
 CHECKPOINT_EVERY = 50
 BATCH = 512
+TAKEN = msgspec.msgpack.encode({"ok": True})  # the answer to a command of the inbox
 
 #: told the outcome of a command: None when it was committed, else why it was refused
 Reply = Callable[[PenstockError | None], None]
+
+
+class Receipt:
+    """Tells a command out of the store's inbox: the answer is committed with the turn that took the command (H9)."""
+
+    __slots__ = ("no", "refused")
+
+    def __init__(self, no: int, refused: Callable[[int, PenstockError | None], None]) -> None:
+        self.no, self.refused = no, refused
+
+    def __call__(self, error: PenstockError | None) -> None:
+        self.refused(self.no, error)
 
 
 class Ask:
@@ -81,6 +94,7 @@ class Turns:
         self.on_end: list[Callable[[Live], None]] = []
         self.on_facts: list[Callable[[Live, list[F.Fact], int, int], None]] = []
         self.extra: Callable[[Batch], None] | None = None  # the gate's and the dispatcher's rows of this batch
+        self.publish: Callable[[Live, list[F.Fact], int, int, Batch], None] | None = None  # rows for the outbox
         self.wakes: list[tuple[int, int]] = []  # timers that this batch has set: due, run
         self.stopped: list[tuple[Live, list[int]]] = []  # effects that this batch has dropped
         self.turns_by_tenant: dict[str, int] = {}
@@ -149,6 +163,11 @@ class Turns:
         live.wake = row.wake_at
         live.names = {no: wait.name for no, wait in st.waits.items()}
 
+    def holds(self, no: int) -> bool:
+        """Is the run folded and in memory?"""
+        live = self.runs.get(no)
+        return live is not None and live.run is not None
+
     def drop(self, live: Live) -> None:
         """Forget what is in memory; the store has the truth."""
         live.run = None
@@ -188,7 +207,7 @@ class Turns:
         if self.extra is not None:
             self.extra(batch)
         t1 = time.perf_counter_ns()
-        if batch.journal or batch.gate or batch.memo:
+        if batch.journal or batch.gate or batch.memo or batch.inbox_answered or batch.intent_gone or batch.intent_moved:
             self._commit(batch, stepped)
         t2 = time.perf_counter_ns()
         self._after(stepped, now)
@@ -202,11 +221,14 @@ class Turns:
     def _commit(self, batch: Batch, stepped: list[tuple[Live, int, list[F.Fact], dict[int, Reply]]]) -> None:
         try:
             self.store.commit(batch)
-        except BaseException:
-            for live, _, _, _ in stepped:
+        except BaseException as error:
+            why = error if isinstance(error, PenstockError) else StoreError(why=str(error))
+            for live, _, _, replies in stepped:
                 self.drop(live)
-                if not live.row:
+                if not live.row or not live.commands:
                     self.runs.pop(live.no, None)
+                for reply in replies.values():
+                    reply(why)
             raise
         for live, _, _, _ in stepped:
             live.row = True
@@ -237,6 +259,8 @@ class Turns:
             firing = run.st.firings.get(no)
             if firing is not None and firing.phase == 1:
                 asks.append(Ask(live, firing))
+        if replies:
+            batch.inbox_answered += [(TAKEN, reply.no) for reply in replies.values() if type(reply) is Receipt]
         stepped.append((live, was, facts, replies))
 
     def _again(self, live: Live) -> Run:
@@ -265,7 +289,9 @@ class Turns:
                 self._step(live, now, batch, asks, stepped)
                 return
             refusal = error if isinstance(error, PenstockError) else Refused(why=f"it cannot be stored: {error}")
-            if not live.row:
+            if live.row:
+                self.rest(live)
+            else:
                 self.runs.pop(live.no, None)
             for reply in replies.values():
                 reply(refusal)
@@ -282,6 +308,7 @@ class Turns:
         if rest_commands:
             live.commands = rest_commands + live.commands
             live.replies = rest_replies
+            self.runs.setdefault(live.no, live)
             self.ready.append(live)
 
     def _rows(
@@ -291,6 +318,8 @@ class Turns:
         no, seq, status = live.no, st.n, st.status
         if facts:
             batch.journal.append((no, before + 1, seq, now, bytearray(body)))
+            if self.publish is not None:
+                self.publish(live, facts, before + 1, now, batch)
         for firing, ending in run.ended:
             batch.firing.append(firing_row(no, firing, ending, now))
         if run.net.hash != st.net and st.net:
@@ -301,7 +330,7 @@ class Turns:
                 if live.names:
                     sweep_waits(batch, no, st.waits, live.names)
                 break
-        wake = run.wake_at() if run.due else None
+        wake = run.wake_at() if run.due and not st.paused else None
         live.unsaved += len(body)
         if not live.row:
             kept = status in (WAITING, PENDING)
@@ -354,9 +383,16 @@ class Turns:
             if status >= COMPLETED and was < COMPLETED:
                 for ended in self.on_end:
                     ended(live)
-            if status in (WAITING, PENDING) or status >= COMPLETED:
-                if not live.commands and not run.st.asked:
-                    self.runs.pop(live.no, None)
+            self.rest(live)
+
+    def rest(self, live: Live) -> None:
+        """A run that has ended, or only waits, is forgotten: the store has it. Whoever still holds it must load it again."""
+        run = live.run
+        if run is None or live.commands or run.st.asked:
+            return
+        if run.st.status in (WAITING, PENDING) or run.st.status >= COMPLETED:
+            self.runs.pop(live.no, None)
+            self.drop(live)
 
     def state_of(self, live: Live) -> str:
         return STATUS[live.run.st.status] if live.run is not None else "?"

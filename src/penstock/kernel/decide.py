@@ -10,8 +10,9 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire_entry
-from penstock.kernel.flow import Broken, add_to_ledger, ask, close, expr_failure, set_timer
+from penstock.kernel.flow import Broken, add_to_ledger, ask, close, expr_failure, lineage_of, set_timer
 from penstock.kernel.kinds import scope as scope_kind
+from penstock.kernel.kinds import work as work_kind
 from penstock.kernel.migrate import plan as plan_migration
 from penstock.kernel.region import view_of
 from penstock.kernel.retry import fail
@@ -60,7 +61,7 @@ def outcome(r: Run, c: C.Command) -> None:
     _, no, attempt, probe, ending, body, content_type, meta = c
     firing = r.st.firings.get(no)
     if firing is None or firing.phase != EFFECT or firing.attempt != attempt or firing.probe != probe:
-        _late(r, no, ending, body)
+        _late(r, no, attempt, probe, ending, body)
         return
     node = r.net.nodes[firing.node]
     if ending == C.OK and node.spec.poll is None and node.spec.work is None:
@@ -75,11 +76,20 @@ def outcome(r: Run, c: C.Command) -> None:
         _failed(r, firing, node, body)
 
 
-def _late(r: Run, no: int, ending: int, body: Any) -> None:
-    if no >= r.st.next_firing:
-        r.say((F.IGNORED, "outcome", "unknown", no))
+def _late(r: Run, no: int, attempt: int, probe: int, ending: int, body: Any) -> None:
+    """Nobody waits for it. A late success of something that can be undone is told, and maybe booked."""
+    lost = r.st.dropped.get(no)
+    if lost is not None and (lost.attempt, lost.probe) != (attempt, probe):
+        lost = None
+    node = r.net.nodes[lost.node] if lost is not None else None
+    late = node is not None and bool(node.undo) and ending == C.OK
+    r.say((F.IGNORED, "outcome", "unknown" if no >= r.st.next_firing else "superseded", no, late))
+    if lost is None or node is None or not late:
         return
-    r.say((F.IGNORED, "outcome", "superseded", no))
+    r.say((F.INCIDENT, "LATE_SUCCESS", node.id, {"firing": no}))
+    booked = any((e.firing == no or e.id == lost.id) and e.status != "withdrawn" for e in r.st.ledger)
+    if node.spec.late_success == "undo" and not booked:
+        r.say((F.LEDGER_ADDED, no, lost.node, lost.scope, lost.path, body, lineage_of(r, lost.scope), lost.id))
 
 
 def _failed(r: Run, firing: Firing, node: CNode, failure: Failure) -> None:
@@ -178,10 +188,7 @@ def _finish_item(r: Run, firing: Firing, node: CNode, verb: str, by: str | None,
     if firing.phase == EFFECT:
         stop_effect(r, firing, "taken_over")
     output = item.draft if verb == "approve" and data is None else data
-    entry = item.entry
     r.say((F.WORK_MOVED, firing.no, "DONE", verb, by, None, None))
-    if entry >= 0 and r.st.ledger[entry].status == "open":
-        r.say((F.LEDGER_MOVED, entry, "withdrawn", None))
     close(r, firing, DONE, output, meta={"by": by} if by else None)
 
 
@@ -261,7 +268,9 @@ def reopen(r: Run, retries: int, how: str) -> None:
 
 
 def revive(r: Run, firing: Firing, node: CNode) -> None:
-    if node.effect is not None and (node.spec.work is None or node.spec.work.agent):
+    if node.spec.work is not None:
+        work_kind.open_item(r, node, firing, firing.attempt + 1)
+    elif node.effect is not None:
         ask(r, firing, firing.attempt + 1)
     elif node.kind == SCOPE:
         scope_kind.revive(r, node, firing)

@@ -24,6 +24,7 @@ from penstock.kernel.state import (
     RUNNING,
     SKIPPED,
     STATUS,
+    Dropped,
     Entry,
     Firing,
     Item,
@@ -40,6 +41,7 @@ from penstock.net.compiled import EPOCH, MOST
 
 SEEN_CAP = 1024
 INCIDENT_CAP = 100
+DROPPED_CAP = 256
 _STATUS_NO = {name: i for i, name in enumerate(STATUS)}
 _PHASE_NO = {name: i for i, name in enumerate(PHASE)}
 
@@ -284,12 +286,11 @@ def _pay(sc: Scope, at_key: int, visit: int, edges: list[int]) -> None:
 
 
 def forwarded(st: State, f: F.Fact) -> None:
-    _, scope, at_key, node = f
+    _, scope, at_key, node, path, passed_ = f
     st.scopes[scope].spent[at_key] = 1
     record = st.records[node]
-    st.hand = Token(
-        0, Envelope(record.output, node, 0, record.visit, st.at, record.content_type, {"maxiter": True}), None, None
-    )
+    envelope = Envelope(record.output, node, 0, record.visit, st.at, record.content_type, {"maxiter": True})
+    st.hand = Token(0, envelope, path, passed_)
 
 
 def timer_set(st: State, f: F.Fact) -> None:
@@ -379,6 +380,8 @@ def scope_opened(st: State, f: F.Fact) -> None:
     _, no, parent, firing, name, index, locals_, required = f
     before = st.scopes.get(no)
     st.scopes[no] = Scope(no, parent, firing, name, index, OPEN, required, vars=dict(locals_))
+    if before is not None:
+        st.scopes[no].seqs = before.seqs
     st.next_scope = max(st.next_scope, no + 1)
     owner = st.firings[firing]
     if owner.kids is None:
@@ -411,7 +414,8 @@ def _close(st: State, sc: Scope, status: int) -> None:
                 owner.tally[1] += 1
                 owner.tally[4] += sc.required
     sc.status = status
-    sc.tokens, sc.live, sc.visits, sc.seqs, sc.dead, sc.used, sc.owed, sc.spent = {}, 0, {}, {}, {}, {}, {}, {}
+    # token numbers go on if the scope is opened again, so that no two tokens ever share an identity
+    sc.tokens, sc.live, sc.visits, sc.dead, sc.used, sc.owed, sc.spent = {}, 0, {}, {}, {}, {}, {}
 
 
 def scope_forgotten(st: State, f: F.Fact) -> None:
@@ -423,8 +427,8 @@ def scope_forgotten(st: State, f: F.Fact) -> None:
 
 
 def swept(st: State, f: F.Fact) -> None:
-    _, scope, _why, firings, tokens, scopes, status, effects, timers = f
-    if not effects:
+    _, scope, _why, firings, tokens, scopes, status, effects, timers, ids = f
+    if not effects and _why != "abandoned":
         st.scopes[scope].owed = {}
     for no in firings:
         firing = st.firings.pop(no)
@@ -438,6 +442,8 @@ def swept(st: State, f: F.Fact) -> None:
         for wait in firing.waits or ():
             del st.waits[wait]
         st.items.pop(no, None)
+        if firing.phase == EFFECT:
+            _dropped(st, firing, ids)
     for edge, where, epoch, seqs in tokens:
         sc = st.scopes[where]
         del sc.tokens[edge + (epoch << EPOCH)]
@@ -448,13 +454,21 @@ def swept(st: State, f: F.Fact) -> None:
         _close(st, st.scopes[no], status)
     for no in effects:
         firing = st.firings[no]
+        _dropped(st, firing, ids)
         firing.args = None
         _phase(st, firing, RUN)
 
 
+def _dropped(st: State, firing: Firing, ids: dict[int, str]) -> None:
+    """Its answer may still come: remember whose it was, the newest ones."""
+    st.dropped[firing.no] = Dropped(firing.node, firing.scope, firing.path, firing.attempt, firing.probe, ids.get(firing.no, ""))
+    if len(st.dropped) > DROPPED_CAP:
+        del st.dropped[next(iter(st.dropped))]
+
+
 def ledger_added(st: State, f: F.Fact) -> None:
-    _, firing, node, scope, path, output, lineage = f
-    st.ledger.append(Entry(firing, node, scope, path, output, "open", list(lineage)))
+    _, firing, node, scope, path, output, lineage, id_ = f
+    st.ledger.append(Entry(firing, node, scope, path, output, "open", list(lineage), id_))
     item = st.items.get(firing)
     if item is not None:
         item.entry = len(st.ledger) - 1
@@ -511,6 +525,7 @@ def revived(st: State, f: F.Fact) -> None:
 def reopened(st: State, f: F.Fact) -> None:
     _, how, retries = f
     st.retries, st.failure, st.draining = retries, None, ""
+    st.reopened += 1
     if how == "restart":
         st.reopen = None
         st.scopes = {0: st.scopes[0]}
@@ -551,7 +566,8 @@ def incident(st: State, f: F.Fact) -> None:
 
 
 def ignored(st: State, f: F.Fact) -> None:
-    pass
+    if len(f) > 4 and f[4]:
+        st.dropped.pop(f[3], None)
 
 
 def migrated(st: State, f: F.Fact) -> None:
@@ -581,7 +597,7 @@ def migrated(st: State, f: F.Fact) -> None:
         for queue in queues:
             for token in queue:
                 token.passed = None
-    for entry in st.ledger:
+    for entry in (*st.ledger, *st.dropped.values()):
         entry.node = node_of.get(entry.node, entry.node)
     st.records = {node_of.get(n, n): r for n, r in st.records.items() if node_of.get(n, n) >= 0}
     if st.reopen is not None:

@@ -7,13 +7,13 @@ from typing import Any
 from penstock.errors import ExprError
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
-from penstock.kernel.flow import BEGIN, Broken, ask, consequences, expr_failure, put, put_all, taken, ways
+from penstock.kernel.flow import BEGIN, Broken, ask, consequences, expr_failure, put_all, taken, ways
 from penstock.kernel.kinds import FIRE
 from penstock.kernel.ready import debts
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
 from penstock.kernel.state import DONE, Firing, Scope, key
-from penstock.kernel.token import Taken
+from penstock.kernel.token import Taken, common, merged
 from penstock.kernel.trigger import arm
 from penstock.kernel.view import View
 from penstock.net.compiled import START, TASK, CEdge, CNode
@@ -23,7 +23,7 @@ def fire(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int], *, rel
     """Take these tokens and begin."""
     at_key = key(node.no, epoch)
     visit = scope.visits.get(at_key, 0) + 1
-    if node.pass_on and visit <= r.net.net.max_visits:
+    if node.pass_on and max(visit, epoch) <= r.net.net.max_visits:
         _pass(r, node, scope, epoch, visit, takes, -1, 0, relaxed)
         return
     flags, owed = _flags(r, node, scope, epoch, takes, visit)
@@ -64,7 +64,7 @@ def fire_via(r: Run, edge: CEdge, scope: Scope, epoch: int) -> None:
     node = edge.dst
     visit = scope.visits.get(key(node.no, epoch), 0) + 1
     seq = scope.seqs.get(key(edge.no, epoch), 0)
-    if node.pass_on and visit <= r.net.net.max_visits:
+    if node.pass_on and max(visit, epoch) <= r.net.net.max_visits:
         _pass(r, node, scope, epoch, visit, [], edge.no, seq, False)
         return
     no = r.st.next_firing
@@ -78,7 +78,7 @@ def fire_via(r: Run, edge: CEdge, scope: Scope, epoch: int) -> None:
 def begin(r: Run, node: CNode, firing: Firing) -> None:
     """Index, guard and start the work of a firing that has just come into being."""
     r.opened(firing, node.group)
-    if node.max_iter is None and firing.visit > r.net.net.max_visits and firing.comp < 0:
+    if max(firing.visit if node.max_iter is None else 0, firing.epoch) > r.net.net.max_visits and firing.comp < 0:
         message = f"«{node.label}» fired more than {r.net.net.max_visits} times"
         fail(r, firing, Failure("ITERATION_LIMIT", "permanent", message, node.id))
         return
@@ -158,7 +158,7 @@ def _pass(r: Run, node: CNode, scope: Scope, epoch: int, visit: int, takes: list
         consequences(r, firing, node, DONE, sets)
     if scope.no and not scope.busy and not outs:
         r.idle.add(scope.no)
-    put_all(r, node, scope, epoch, outs, no, True)
+    put_all(r, node, scope, epoch, outs, no, True, port)
 
 
 def _looked_at(r: Run, scope: Scope, epoch: int, takes: list[int], via: int, seq: int) -> list[Taken]:
@@ -208,22 +208,22 @@ def forward(r: Run, node: CNode, scope: Scope, epoch: int) -> None:
     """A token before a node at its max_iter: the first is taken and the last output forwarded once, later ones are absorbed."""
     at_key = key(node.no, epoch)
     first = at_key not in scope.spent
+    lying = [t for e in node.ins for t in scope.tokens.get(key(e.no, epoch), ())]
+    path, passed = common([t.path for t in lying]), merged([t.passed for t in lying])
     edges = tokens_at_all(node, scope, epoch)
     for edge, seqs in edges:
         r.say((F.ABSORBED, scope.no, edge, epoch, seqs, "max_iteration", 0, -1))
     taken(r, node, scope, epoch, [edge for edge, _ in edges])
     if first and node.no in r.st.records:
-        r.say((F.FORWARDED, scope.no, at_key, node.no))
+        r.say((F.FORWARDED, scope.no, at_key, node.no, path, passed))
         record = r.st.records[node.no]
         shadow = Firing(0, node.no, scope.no, epoch, record.visit, r.now, [])
+        port: str | None = None
         try:
-            _, _, outs = ways(r, shadow, node, DONE, record.output, None, None)
+            _, port, outs = ways(r, shadow, node, DONE, record.output, None, None)
         except ExprError:
             outs = []
-        hand = r.st.hand
-        assert hand is not None
-        for way in outs:
-            put(r, way, scope, epoch)
+        put_all(r, node, scope, epoch, outs, -r.st.n, False, port)
 
 
 def tokens_at_all(node: CNode, scope: Scope, epoch: int) -> list[tuple[int, list[int]]]:

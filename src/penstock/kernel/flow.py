@@ -10,7 +10,7 @@ from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.run import Run
 from penstock.kernel.state import DONE, EFFECT, FAILURE, SKIPPED, Firing, Scope, key
-from penstock.kernel.sweep import disarm, stop_effect, sweep_children
+from penstock.kernel.sweep import abandon_undo, disarm, lose_item, open_entry, stop_effect, sweep_children
 from penstock.kernel.token import Envelope
 from penstock.kernel.view import View, settling
 from penstock.net.compiled import LAST_EPOCH, SPLIT_ALL, SPLIT_FIRST, CEdge, CNode
@@ -73,9 +73,8 @@ def put(r: Run, edge: CEdge, scope: Scope, epoch: int, *, envelope: Envelope | N
         r.mark(edge, scope, epoch)
     else:
         r.ask(edge.dst, scope, epoch)
-    wait_ms = edge.dst.spec.join_timeout_ms
-    if wait_ms is not None and not _join_timer(r, edge.dst, scope, epoch):
-        set_timer(r, r.now + wait_ms, "join_wait", 0, [scope.no, edge.dst.no, epoch])
+    if edge.dst.spec.join_timeout_ms is not None:
+        r.resting.add((scope.no, edge.dst.no, epoch))
 
 
 def _hand(r: Run) -> Envelope:
@@ -110,7 +109,7 @@ def _pay_debt(r: Run, edge: CEdge, scope: Scope, epoch: int, seq: int, fresh: bo
     return False
 
 
-def _join_timer(r: Run, node: CNode, scope: Scope, epoch: int) -> int:
+def join_timer(r: Run, node: CNode, scope: Scope, epoch: int) -> int:
     where = [scope.no, node.no, epoch]
     return next((no for no, t in r.st.timers.items() if t.why == "join_wait" and t.data == where), 0)
 
@@ -136,9 +135,10 @@ def taken(r: Run, node: CNode, scope: Scope, epoch: int, edges: list[int]) -> No
             for candidate in r.full.pop((scope.no, no + high), ()):
                 r.queue(candidate)
     if node.spec.join_timeout_ms is not None:
-        timer = _join_timer(r, node, scope, epoch)
+        timer = join_timer(r, node, scope, epoch)
         if timer:
             r.say((F.TIMER_GONE, timer, "fired"))
+        r.resting.add((scope.no, node.no, epoch))
     left = node.ins[0].no + high in scope.tokens if node.lone else r.marks.get((scope.no, node.no, epoch))
     if left:
         r.ask(node, scope, epoch)
@@ -220,7 +220,7 @@ def settle(
         r.later.append((UNDO_ANSWERED, (comp, status, failure)))
         return
     consequences(r, firing, node, status, sets)
-    put_all(r, node, scope, firing.epoch, outs, no, fuse)
+    put_all(r, node, scope, firing.epoch, outs, no, fuse, port)
 
 
 def ways(
@@ -241,14 +241,52 @@ def ways(
 
 def consequences(r: Run, firing: Firing, node: CNode, status: int, sets: dict[str, Any] | None) -> None:
     """Names, variables, results and the ledger, after a firing has settled."""
-    if node.spec.out and status != FAILURE:
-        r.say((F.NAMED, list(node.spec.out)))
+    if node.spec.out and status in (DONE, SKIPPED):
+        _name(r, firing.scope, node.spec.out)
     if sets:
         write(r, firing.scope, sets)
     if node.result is not None and status in (DONE, SKIPPED):
         r.say((F.RESULT, node.result))
-    if node.undo and status == DONE:
-        add_to_ledger(r, firing, node, _hand(r).body)
+    if status == DONE and (node.undo or node.spec.work is not None):
+        _book(r, firing, node, _hand(r).body)
+
+
+def _name(r: Run, scope_no: int, names: tuple[str, ...]) -> None:
+    """Output names that a scope around declares as its locals stay there."""
+    scope = r.st.scopes[scope_no]
+    local: set[str] = set()
+    while scope.no:
+        mine = [n for n in names if n in scope.vars and n not in local]
+        if mine:
+            r.say((F.LOCALS, scope.no, dict.fromkeys(mine, _hand(r).body)))
+            local.update(mine)
+        scope = r.st.scopes[scope.parent]
+    rest = [n for n in names if n not in local]
+    if rest:
+        r.say((F.NAMED, rest))
+
+
+def _book(r: Run, firing: Firing, node: CNode, output: Any) -> None:
+    """The ledger entry of a firing that settled done; a draft may have made it already."""
+    draft = open_entry(r, firing.no) if node.spec.work is not None else -1
+    if draft < 0 and r.st.reopened:
+        draft = _booked_before(r, firing)
+    if draft < 0:
+        if node.undo:
+            add_to_ledger(r, firing, node, output)
+    elif node.undo:
+        r.say((F.LEDGER_MOVED, draft, "open", output))
+    else:
+        r.say((F.LEDGER_MOVED, draft, "withdrawn", None))
+
+
+def _booked_before(r: Run, firing: Firing) -> int:
+    """The same key is the same effect: what a retry does again is undone once."""
+    me = r.firing_id(firing)
+    for n in range(len(r.st.ledger) - 1, -1, -1):
+        if r.st.ledger[n].id == me:
+            return n if r.st.ledger[n].status == "open" else -1
+    return -1
 
 
 def write(r: Run, scope_no: int, values: dict[str, Any]) -> None:
@@ -266,18 +304,26 @@ def write(r: Run, scope_no: int, values: dict[str, Any]) -> None:
 
 
 def add_to_ledger(r: Run, firing: Firing, node: CNode, output: Any) -> None:
-    lineage, at = [], firing.scope
-    while at >= 0:
-        lineage.append(at)
-        at = r.st.scopes[at].parent
-    r.say((F.LEDGER_ADDED, firing.no, node.no, firing.scope, firing.path, output, lineage))
+    r.say((F.LEDGER_ADDED, firing.no, node.no, firing.scope, firing.path, output, lineage_of(r, firing.scope), r.firing_id(firing)))
 
 
-def put_all(r: Run, node: CNode, scope: Scope, epoch: int, outs: list[CEdge], firing_no: int, fuse: bool) -> None:
+def lineage_of(r: Run, scope_no: int) -> list[int]:
+    """The scope and those around it, innermost first. A scope that is gone already leaves only itself and the root."""
+    lineage = []
+    while scope_no >= 0:
+        lineage.append(scope_no)
+        scope = r.st.scopes.get(scope_no)
+        scope_no = scope.parent if scope is not None else 0 if scope_no else -1
+    return lineage
+
+
+def put_all(
+    r: Run, node: CNode, scope: Scope, epoch: int, outs: list[CEdge], firing_no: int, fuse: bool, port: str | None = None
+) -> None:
     hand = r.st.hand
     assert hand is not None, "a settled firing has something in hand"
-    if node.port is not None:
-        _decided_against(r, node, scope, epoch, outs)
+    if node.conditional:
+        _decided_against(r, node, scope, epoch, outs, port)
     if len(outs) == 1:
         leave_by(r, outs[0], scope, epoch, fuse)
     elif outs:
@@ -286,18 +332,18 @@ def put_all(r: Run, node: CNode, scope: Scope, epoch: int, outs: list[CEdge], fi
             put(r, edge, scope, epoch, path=[*came, [firing_no, branch]])
 
 
-def _decided_against(r: Run, node: CNode, scope: Scope, epoch: int, outs: list[CEdge]) -> None:
+def _decided_against(r: Run, node: CNode, scope: Scope, epoch: int, outs: list[CEdge], port: str | None) -> None:
     """Remember, for diagram joins, which edges a condition has not chosen."""
-    places = [
-        key(e.no, epoch + 1 if e.raises else epoch)
+    chosen = "done" if port is None else port
+    against = [
+        e
         for e in node.outs
-        if e.role == "cond" and e not in outs and not e.dst.lone
+        if e.role == "cond" and e not in outs and not e.dst.lone and (node.port is not None or e.port == chosen)
     ]
-    if places:
-        r.say((F.DEAD, scope.no, places))
-        for edge in node.outs:
-            if edge.role == "cond" and edge not in outs and not edge.dst.lone:
-                r.ask(edge.dst, scope, epoch + 1 if edge.raises else epoch)
+    if against:
+        r.say((F.DEAD, scope.no, [key(e.no, epoch + 1 if e.raises else epoch) for e in against]))
+        for edge in against:
+            r.ask(edge.dst, scope, epoch + 1 if edge.raises else epoch)
 
 
 def leave_by(r: Run, edge: CEdge, scope: Scope, epoch: int, fuse: bool) -> None:
@@ -331,15 +377,19 @@ def close(
     content_type: str | None = None,
     meta: Any = None,
     flags: int = 0,
-    event: str = "",
     fuse: bool = False,
 ) -> None:
     """End a firing together with what it holds: its work item, its effect, its children."""
     node = r.net.nodes[firing.node]
+    undo = r.st.undo
+    if undo is not None and undo.then == "firing" and undo.firing == firing.no:
+        abandon_undo(r)
     item = r.st.items.get(firing.no)
     if item is not None and item.status not in ("DONE", "CANCELLED", "COMPENSATED"):
-        to = "DONE" if status == DONE else "CANCELLED"
-        r.say((F.WORK_MOVED, firing.no, to, event or ("submit" if status == DONE else "cancel"), None, None, None))
+        if status == DONE:
+            r.say((F.WORK_MOVED, firing.no, "DONE", "submit" if item.status != "SUBMITTED" else "approve", None, None, None))
+        else:
+            lose_item(r, firing.no, item)
     if firing.kids:
         sweep_children(r, firing, "closed")
     kids = list(firing.kids or ())

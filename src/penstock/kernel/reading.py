@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from penstock.kernel import fact as F
-from penstock.kernel.evolve import EVOLVE
+from penstock.kernel.evolve import EVOLVE, as_envelope
 from penstock.kernel.state import SCOPE_STATUS, SETTLED, Firing, State, new_state
+from penstock.kernel.token import EMPTY, Envelope
 from penstock.net.compiled import EPOCH, MOST, Compiled
 
 NetOf = Callable[[str], Compiled]
@@ -51,9 +52,11 @@ class Reader:
         self.st: State = new_state()
         self.net: Compiled | None = None
         self.paths: dict[int, str] = {0: ""}
+        self.carried: list[Envelope] = []  # what the tokens carry that the last turn has put, in the order of its lines
 
     def turn(self, at: int, facts: Iterable[Any]) -> list[Line]:
         out: list[Line] = []
+        self.carried = []
         st = self.st
         st.at = at
         for f in facts:
@@ -126,12 +129,11 @@ class Reader:
         data: dict[str, Any] = {"token": number}
         if path:
             data["path"] = path
-        if envelope is not None:
-            data["body"] = envelope[0] if isinstance(envelope, list) else envelope.body
-        elif self.st.hand is not None:
-            data["body"] = self.st.hand.envelope.body
-            if self.st.hand.envelope.meta and self.st.hand.envelope.meta.get("maxiter"):
-                data["maxiter"] = True
+        carried = as_envelope(envelope) if envelope is not None else self._in_hand()
+        self.carried.append(carried)
+        data["body"] = carried.body
+        if carried.meta and carried.meta.get("maxiter"):
+            data["maxiter"] = True
         return [Line(seq, "put", at, edge=self._edge(edge), scope=self.paths.get(scope, ""), epoch=epoch, data=data)]
 
     def _fired(self, seq: int, at: int, f: Any) -> list[Line]:
@@ -149,13 +151,20 @@ class Reader:
         _, _no, node, scope, epoch, visit, edge, number, _flags = f
         path = self.paths.get(scope, "")
         return [
-            Line(seq, "put", at, edge=self._edge(edge), scope=path, epoch=epoch, data={"token": number, "body": self._in_hand()}),
+            self._via(seq, at, edge, path, epoch, number),
             Line(seq, "fired", at, node=self._node(node), scope=path, epoch=epoch,
                  data={"visit": visit, "takes": [[self._edge(edge), number]]}),
         ]  # fmt: skip
 
-    def _in_hand(self) -> Any:
-        return self.st.hand.envelope.body if self.st.hand is not None else None
+    def _via(self, seq: int, at: int, edge: int, path: str, epoch: int, number: int) -> Line:
+        """The token that is put and taken by one fact."""
+        carried = self._in_hand()
+        self.carried.append(carried)
+        data = {"token": number, "body": carried.body}
+        return Line(seq, "put", at, edge=self._edge(edge), scope=path, epoch=epoch, data=data)
+
+    def _in_hand(self) -> Envelope:
+        return self.st.hand.envelope if self.st.hand is not None else EMPTY
 
     def _passed(self, seq: int, at: int, f: Any) -> list[Line]:
         _, _no, node, scope, epoch, visit, edges, via, number, _body, port, flags = f
@@ -164,7 +173,7 @@ class Reader:
         takes = self._takes(scope, epoch, edges)
         if via >= 0:
             takes = [[self._edge(via), number]]
-            out.append(Line(seq, "put", at, edge=self._edge(via), scope=path, epoch=epoch, data={"token": number, "body": self._in_hand()}))
+            out.append(self._via(seq, at, via, path, epoch, number))
         data: dict[str, Any] = {"visit": visit, "takes": takes}
         if flags & F.RELAXED:
             data["relaxed"] = True
@@ -179,7 +188,7 @@ class Reader:
         """What a control node handed on is known only after the fact."""
         for line in out[before:]:
             if line.fact == "settled":
-                line.data["output"] = self._in_hand()
+                line.data["output"] = self._in_hand().body
 
     def _settled(self, seq: int, at: int, f: Any) -> list[Line]:
         _, no, status, port, node, attempt, started, body, content_type, meta, failure, _flags = f
@@ -227,7 +236,7 @@ class Reader:
         return out
 
     def _swept(self, seq: int, at: int, f: Any) -> list[Line]:
-        _, scope, why, firings, tokens, scopes, status, effects, _timers = f
+        _, scope, why, firings, tokens, scopes, status, effects, _timers, _ids = f
         data: dict[str, Any] = {"why": why}
         if firings:
             data["firings"] = [self.firing_id(self.st.firings[n]) for n in firings]
@@ -260,7 +269,7 @@ class Reader:
         return [Line(seq, "rearmed", at, node=self._node(key & (MOST - 1)), scope=self.paths.get(scope, ""), epoch=key >> EPOCH, data=data)]
 
     def _forwarded(self, seq: int, at: int, f: Any) -> list[Line]:
-        _, scope, key, node = f
+        _, scope, key, node, _path, _passed = f
         return [Line(seq, "forwarded", at, node=self._node(node), scope=self.paths.get(scope, ""), epoch=key >> EPOCH)]
 
     def _revived(self, seq: int, at: int, f: Any) -> list[Line]:
@@ -272,6 +281,12 @@ class Reader:
     def _migrated(self, seq: int, at: int, f: Any) -> list[Line]:
         _, net, was, _nodes, _edges = f
         return [Line(seq, "migrated", at, data={"net": net, "was": was})]
+
+
+def firing_of(line: Line) -> str:
+    """The id of the firing that a `fired` or `settled` line tells of."""
+    stem = f"{line.node}@{line.scope}~{line.epoch}#{line.data['visit']}"
+    return f"{stem}!{line.data['undoes']}" if "undoes" in line.data else stem
 
 
 def failure_dict(failure: Any) -> dict[str, Any] | None:

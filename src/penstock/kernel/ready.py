@@ -185,10 +185,18 @@ def release_debts(r: Run) -> bool:
 
 def has_room_ahead(r: Run, node: CNode, scope: Scope, epoch: int, candidate: Candidate) -> bool:
     """Back-pressure: a source whose edge is full is not ready."""
+    place = full_edge(node, scope, epoch)
+    if place is None:
+        return True
+    r.full.setdefault((scope.no, place), []).append(candidate)
+    return False
+
+
+def full_edge(node: CNode, scope: Scope, epoch: int) -> int | None:
+    """The place behind a node that holds as many tokens as it may."""
     for edge in node.outs:
         if edge.capacity is not None:
             place = key(edge.no, epoch + 1 if edge.raises else epoch)
             if len(scope.tokens.get(place, ())) >= edge.capacity:
-                r.full.setdefault((scope.no, place), []).append(candidate)
-                return False
-    return True
+                return place
+    return None

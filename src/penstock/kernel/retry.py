@@ -48,7 +48,7 @@ def _may_retry(firing: Firing, node: CNode, failure: Failure) -> bool:
 
 
 def _retry_later(r: Run, firing: Firing, failure: Failure, policy: Retry) -> None:
-    delay = delay_ms(policy, firing.attempt - firing.base, f"{r.st.seed}/{firing.no}/{firing.attempt}")
+    delay = delay_ms(policy, firing.attempt - firing.base, f"{r.st.seed}/{r.firing_id(firing)}/{firing.attempt}")
     r.say((F.ATTEMPT_FAILED, firing.no, firing.attempt, failure, r.now + delay))
     set_timer(r, r.now + delay, "retry", firing.no, firing.attempt + 1)
 

@@ -10,18 +10,20 @@ from heapq import heappop, heappush
 from typing import Any
 
 from penstock.kernel.evolve import EVOLVE
-from penstock.kernel.fact import Fact
+from penstock.kernel.fact import PHASE, Fact
 from penstock.kernel.state import OPEN, Firing, Scope, State, key, new_state
 from penstock.net.compiled import EPOCH, MOST, CNode, Compiled
 
 #: priority of the node, best priority of its marked edges, node, scope, epoch
 Candidate = tuple[int, int, int, int, int]
+#: under this name undo nodes wait until the plan that runs has ended
+UNDOING = "$undo"
 
 
 class Run:
     __slots__ = (
         "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "later", "limits", "marks", "net", "now",
-        "owing", "queued", "st", "strict", "stops", "ttl", "unsure", "via", "watch",
+        "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch",
     )  # fmt: skip
 
     def __init__(self, net: Compiled, st: State) -> None:
@@ -47,6 +49,7 @@ class Run:
         self.unsure: list[tuple[int, int, int, int]] = []  # scope, node key, visit, edge: debts to be looked at again
         self.idle: set[int] = set()  # open scopes without a firing
         self.due: list[tuple[int, int]] = []  # timers, lazily cleaned
+        self.resting: set[tuple[int, int, int]] = set()  # scope, node, epoch: joins whose timer may have to be set
         self.ttl: dict[tuple[int, int, int], int] = {}  # scope, place, seq → timer
         self.limits = {**net.limits, **st.options.get("limits", {})} if st.options else net.limits
 
@@ -69,6 +72,8 @@ class Run:
             for place in scope.tokens:
                 edge = edges[place & (MOST - 1)]
                 run.mark(edge, scope, place >> EPOCH)
+                if edge.dst.spec.join_timeout_ms is not None:
+                    run.resting.add((scope.no, edge.dst.no, place >> EPOCH))
             for at_key, visits in scope.owed.items():
                 run.unsure += [(scope.no, at_key, visit, edge) for visit, owed in visits.items() for edge in owed]
         for firing in st.firings.values():
@@ -121,11 +126,9 @@ class Run:
         self.queue((node.priority, self.edge_priority(node, scope, epoch), node.no, scope.no, epoch))
 
     def edge_priority(self, node: CNode, scope: Scope, epoch: int) -> int:
-        best = 1000
-        for edge in node.ins:
-            if edge.priority < best and key(edge.no, epoch) in scope.tokens:
-                best = edge.priority
-        return best
+        if not node.ranked:
+            return 1000
+        return min((e.priority for e in node.ins if key(e.no, epoch) in scope.tokens), default=1000)
 
     def next(self) -> Candidate | None:
         if not self.heap:
@@ -166,6 +169,14 @@ class Run:
         if self.watch or self.owing:
             self.moved(firing.no)
 
+    def hold(self, firing: Firing, phase: str) -> None:
+        """A firing that waits for what it holds takes no room in its group."""
+        group = self.net.nodes[firing.node].group
+        counted = _counts(firing)
+        self.say((PHASE, firing.no, phase))
+        if group and counted:
+            self.leave(group)
+
     def leave(self, group: str) -> None:
         self.groups[group] -= 1
         self.admit(group)
@@ -173,10 +184,15 @@ class Run:
     def admit(self, group: str) -> None:
         """There is room in the group: the first that waits for it is asked again."""
         waiting = self.held.get(group)
-        if waiting:
+        if waiting and self.room(group):
             self.queue(heappop(waiting))
             if not waiting:
                 del self.held[group]
+
+    def undone(self) -> None:
+        """A plan has ended: undo nodes that waited for it are asked again."""
+        for candidate in self.held.pop(UNDOING, ()):
+            self.queue(candidate)
 
     def room(self, group: str) -> bool:
         limit = self.limits.get(group)

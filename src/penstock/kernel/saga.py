@@ -44,8 +44,10 @@ def plan(
 
 def _applies(r: Run, entry: Entry, why: str, scope: int | None, failure: Failure | None, only: tuple[str, ...]) -> bool:
     node = r.net.nodes[entry.node]
-    if entry.status not in ("open", "FAILED") or why not in node.spec.undo_on:
+    if entry.status not in ("open", "FAILED") or not node.undo or why not in node.spec.undo_on:
         return False
+    if entry.firing in r.st.firings or r.st.reopened and any(r.firing_id(f) == entry.id for f in r.st.firings.values()):
+        return False  # a draft that waits for its approval, or work that a retry does again, is not undone under its feet
     if only and node.id not in only:
         return False
     if scope is not None and scope not in entry.lineage:
@@ -69,10 +71,6 @@ def next_step(r: Run) -> tuple[CNode, int] | None:
         entry = r.st.ledger[number]
         node = r.net.nodes[entry.node]
         if undo.part == 0 and r.net.undo_policy == "group" and _before_failed_group(r, number):
-            r.say((F.UNDO_AT, undo.at + 1, 0))
-            continue
-        if not node.undo:
-            r.say((F.UNDO_STEP, number, "SKIPPED"))
             r.say((F.UNDO_AT, undo.at + 1, 0))
             continue
         if undo.part == 0:
@@ -124,6 +122,7 @@ def _end(r: Run) -> None:
     assert undo is not None
     left = any(r.st.ledger[n].status == "open" for n in undo.steps)
     r.say((F.UNDO_ENDED, "PARTIAL" if undo.failed or left else "COMPLETE"))
+    r.undone()
     broken = Failure("COMPENSATION_FAILED", "permanent", "a compensation step failed")
     if undo.then == "firing":
         firing = r.st.firings[undo.firing]

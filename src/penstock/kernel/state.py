@@ -130,6 +130,18 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     output: Any
     status: str = "open"  # open RUNNING EXECUTED FAILED SKIPPED withdrawn
     lineage: list[int] = []  # the scope and those around it, innermost first
+    id: str = ""  # the firing as it is shown and sent: a retry that does it again books nothing new
+
+
+class Dropped(msgspec.Struct, array_like=True, gc=False):
+    """An effect that was in flight when its firing was swept: a late success may be worth an incident, or an undo."""
+
+    node: int
+    scope: int
+    path: Path | None
+    attempt: int
+    probe: int
+    id: str = ""
 
 
 class Undo(msgspec.Struct, array_like=True, gc=False):
@@ -191,9 +203,11 @@ class State(msgspec.Struct, array_like=True, gc=False):
     signals: dict[str, list[Any]] = {}  # kept: id → [name, payload]
     seen: list[str] = []
     ledger: list[Entry] = []
+    dropped: dict[int, Dropped] = {}
     undo: Undo | None = None
     reopen: Reopen | None = None
     retries: int = 0
+    reopened: int = 0  # how often it was revived or restarted
     incidents: list[list[Any]] = []
     hand: Token | None = None  # what the last settled firing made; `put` and `fired via` refer to it
     next_firing: int = 1

@@ -29,13 +29,14 @@ from penstock.kernel.flow import (
     NoMatch,
     ask,
     close,
+    join_timer,
     put,
     set_timer,
 )
-from penstock.kernel.ready import has_room_ahead, ready, release_debts
+from penstock.kernel.ready import full_edge, has_room_ahead, ready, release_debts
 from penstock.kernel.region import judge, verdict
 from penstock.kernel.retry import fail, scope_failed
-from penstock.kernel.run import Candidate, Run
+from penstock.kernel.run import UNDOING, Candidate, Run
 from penstock.kernel.saga import answered, finish_cancel, finish_failed, next_step, plan
 from penstock.kernel.state import (
     CLOSED_DONE,
@@ -51,7 +52,7 @@ from penstock.kernel.state import (
 )
 from penstock.kernel.sweep import sweep_children
 from penstock.kernel.trigger import arm, pull, use_kept
-from penstock.net.compiled import DIAGRAM, EPOCH, INCLUSIVE, MOST, CNode
+from penstock.net.compiled import DIAGRAM, EPOCH, INCLUSIVE, MOST, UNDO, CNode
 
 REVIVE = -1
 
@@ -175,7 +176,24 @@ def to_quiet(r: Run) -> None:
                 break
         except Broken as broken:
             _break(r, broken)
+    if r.resting:
+        _arm_joins(r)
     conclude(r)
+
+
+def _arm_joins(r: Run) -> None:
+    """The first token that rests before a node with a join timeout sets its timer."""
+    if r.st.draining or r.st.status not in (RUNNING, WAITING):
+        return
+    for scope_no, node_no, epoch in sorted(r.resting):
+        scope = r.st.scopes.get(scope_no)
+        node = r.net.nodes[node_no]
+        wait = node.spec.join_timeout_ms
+        if scope is None or scope.status != OPEN or wait is None or not _has_token(r, node, scope, epoch):
+            continue
+        if not join_timer(r, node, scope, epoch) and not _at_max(node, scope, epoch):
+            set_timer(r, r.now + wait, "join_wait", 0, [scope_no, node_no, epoch])
+    r.resting.clear()
 
 
 def consider(r: Run, candidate: Candidate) -> bool:
@@ -184,11 +202,18 @@ def consider(r: Run, candidate: Candidate) -> bool:
     node = r.net.nodes[no]
     scope = r.st.scopes.get(scope_no)
     if scope is None or scope.status != OPEN:
+        if node.group:
+            r.admit(node.group)
         return False
-    if node.max_iter is not None and scope.visits.get(key(no, epoch), 0) >= node.max_iter:
-        if _has_token(r, node, scope, epoch):
+    if _at_max(node, scope, epoch):
+        if _has_token(r, node, scope, epoch) and _may_forward(r, node, scope, epoch, candidate):
             forward(r, node, scope, epoch)
             return True
+        if node.group:
+            r.admit(node.group)
+        return False
+    if node.kind == UNDO and r.st.undo is not None:
+        _hold(r, UNDOING, candidate)  # one plan at a time
         return False
     if node.group and not r.room(node.group):
         if _has_token(r, node, scope, epoch):
@@ -201,6 +226,20 @@ def consider(r: Run, candidate: Candidate) -> bool:
         return False
     fire(r, node, scope, epoch, takes)
     return True
+
+
+def _at_max(node: CNode, scope: Scope, epoch: int) -> bool:
+    return node.max_iter is not None and scope.visits.get(key(node.no, epoch), 0) >= node.max_iter
+
+
+def _may_forward(r: Run, node: CNode, scope: Scope, epoch: int, candidate: Candidate) -> bool:
+    """Not while the last firing of the node still works, and not onto a full edge."""
+    for no, firing in r.by_scope.get(scope.no, {}).items():
+        if firing.node == node.no and firing.epoch == epoch and firing.comp < 0:
+            r.watch.setdefault(no, []).append(candidate)
+            return False
+    spent = key(node.no, epoch) in scope.spent
+    return spent or not node.capped or has_room_ahead(r, node, scope, epoch, candidate)
 
 
 def _hold(r: Run, group: str, candidate: Candidate) -> None:
@@ -227,10 +266,13 @@ def _close_scopes(r: Run) -> bool:
             r.idle.discard(no)
             continue
         if scope.live:
-            if _held_inside(r, scope) or _timed(r, scope):
+            if _held_inside(r, scope):
                 continue
             if _relax(r, scope):
                 return True
+            _arm_joins(r)
+            if _timed(r, scope):
+                continue
             r.idle.discard(no)
             scope_failed(r, scope, deadlock(r, scope))
             return True
@@ -249,9 +291,16 @@ def _depth(r: Run, no: int) -> int:
 
 
 def _held_inside(r: Run, scope: Scope) -> bool:
-    """Tokens before a node whose group is full, or behind a full edge, can still move."""
+    """Tokens before a node whose group is full, behind a full edge, or before an undo node that has to wait can still move."""
     edges = r.net.edges
-    return any(edges[p & (MOST - 1)].dst.group or edges[p & (MOST - 1)].dst.capped for p in scope.tokens)
+    undoing = r.st.undo is not None
+    for place in scope.tokens:
+        node, epoch = edges[place & (MOST - 1)].dst, place >> EPOCH
+        if node.group and not r.room(node.group) or undoing and node.kind == UNDO:
+            return True
+        if node.capped and full_edge(node, scope, epoch) is not None:
+            return True
+    return False
 
 
 def _timed(r: Run, scope: Scope) -> bool:
@@ -340,10 +389,14 @@ def _active_timer(r: Run) -> None:
         return
     st = r.st
     armed = next((n for n, t in st.timers.items() if t.why == "active"), 0)
-    if st.status == RUNNING and not st.paused:
-        if not armed:
-            set_timer(r, r.now + max(limit - st.active_ms, 0), "active", 0)
-    elif armed:
+    counts = st.active_since >= 0 and not st.draining
+    due = st.active_since + limit - st.active_ms
+    if armed and (not counts or st.timers[armed].due != due):
+        r.say((F.TIMER_GONE, armed, "not active"))
+        armed = 0
+    if counts and not armed:
+        set_timer(r, due, "active", 0)
+    elif armed and not counts:
         r.say((F.TIMER_GONE, armed, "not active"))
 
 
@@ -397,7 +450,7 @@ def ring(r: Run, no: int) -> None:
         return reopen(r, r.st.retries + 1, r.net.nodes[was.node].spec.on_final)
     if why == "active":
         failure = Failure("WORKFLOW_TIMEOUT", "timeout", f"the run was active for {r.net.net.active_timeout_ms} ms")
-        return r.later.append((ROOT_FAILED, (failure,)))
+        return r.later.append((ROOT_FAILED, failure))
     assert firing is not None, "a timer of a firing goes with it"
     if why == "retry":
         ask(r, firing, timer.data)
@@ -429,6 +482,9 @@ def _expire(r: Run, scope_no: int, edge_no: int, epoch: int, seq: int) -> None:
     r.say((F.ABSORBED, scope_no, edge_no, epoch, [seq], "expired", 0, -1))
     if place not in scope.tokens:
         r.unmark(edge, scope, epoch)
+        waits = join_timer(r, edge.dst, scope, epoch) if edge.dst.spec.join_timeout_ms is not None else 0
+        if waits and not _has_token(r, edge.dst, scope, epoch):
+            r.say((F.TIMER_GONE, waits, "nothing rests"))
     envelope = token.envelope
     for way in edge.src.ports.get("dead", ()):
         put(r, way, scope, epoch, envelope=envelope, path=token.path, passed=token.passed)
@@ -438,7 +494,7 @@ def _join_timeout(r: Run, scope_no: int, node_no: int, epoch: int) -> None:
     """What lies before the join is taken by a firing that fails at once, so that its table and ports apply."""
     scope = r.st.scopes.get(scope_no)
     node = r.net.nodes[node_no]
-    if scope is None or not _has_token(r, node, scope, epoch):
+    if scope is None or r.st.draining or not _has_token(r, node, scope, epoch):
         return
     takes = [e.no for e in node.ins for _ in scope.tokens.get(key(e.no, epoch), ())]
     no = r.st.next_firing
@@ -519,7 +575,7 @@ def _plan_undo(r: Run, no: int) -> None:
 
 def _escalate(r: Run, what: Any) -> None:
     """Tell the nearest scope around that listens for this code."""
-    scope_no, code, body = what
+    scope_no, code, node_id, body = what
     at = scope_no
     while at > 0:
         firing = r.st.firings.get(r.st.scopes[at].firing)
@@ -527,9 +583,9 @@ def _escalate(r: Run, what: Any) -> None:
             return
         for i, trigger in enumerate(r.net.nodes[firing.node].spec.triggers):
             if trigger.kind == "escalation" and trigger.name in (code, ""):
-                return pull(r, firing, i, body)
+                return pull(r, firing, i, {"code": code, "node": node_id, "output": body})
         at = r.st.scopes[at].parent
-    r.say((F.INCIDENT, "ESCALATION", code, body))
+    r.say((F.INCIDENT, "ESCALATION", node_id, {"code": code}))
 
 
 def _revive(r: Run, no: int) -> None:
@@ -543,7 +599,7 @@ def _revive(r: Run, no: int) -> None:
             use_kept(r, firing, node)
         if no not in r.st.firings:
             return
-    if node.effect is not None or node.spec.body is not None:
+    if node.effect is not None or node.spec.body is not None or node.spec.work is not None:
         revive(r, firing, node)
     else:
         work(r, node, firing)

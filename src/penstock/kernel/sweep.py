@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.kernel import fact as F
 from penstock.kernel.run import Run
-from penstock.kernel.state import CLOSED_CANCELLED, CLOSED_TIMEOUT, EFFECT, OPEN, Firing, Scope
+from penstock.kernel.state import CLOSED_CANCELLED, CLOSED_TIMEOUT, EFFECT, OPEN, Firing, Item, Scope
 from penstock.net.compiled import EPOCH, MOST
 
 
@@ -17,7 +17,7 @@ def disarm(r: Run, firing: Firing) -> None:
 
 def stop_effect(r: Run, firing: Firing, why: str) -> None:
     """Drop the effect in flight of a firing that goes on: its late answer will be ignored."""
-    r.say((F.SWEPT, firing.scope, why, [], [], [], CLOSED_CANCELLED, [firing.no], []))
+    r.say((F.SWEPT, firing.scope, why, [], [], [], CLOSED_CANCELLED, [firing.no], [], {firing.no: r.firing_id(firing)}))
     r.stops.append(firing.no)
 
 
@@ -37,6 +37,9 @@ def sweep(r: Run, scope: Scope, why: str, *, keep: bool = False) -> None:
     """Take everything in a scope and below. `keep` leaves the scope itself open."""
     st, nodes = r.st, r.net.nodes
     under = scopes_under(r, scope)
+    undo = st.undo
+    if undo is not None and undo.then == "firing" and st.firings[undo.firing].scope in {s.no for s in under}:
+        abandon_undo(r)
     firings = [f for s in under for f in r.by_scope.get(s.no, {}).values()]
     tokens: list[tuple[int, int, int, list[int]]] = []
     timers: list[int] = []
@@ -53,11 +56,11 @@ def sweep(r: Run, scope: Scope, why: str, *, keep: bool = False) -> None:
     for firing in firings:
         item = st.items.get(firing.no)
         if item is not None and item.status not in ("DONE", "CANCELLED", "COMPENSATED"):
-            to, event = ("COMPENSATED", "compensate") if item.status == "SUBMITTED" else ("CANCELLED", "cancel")
-            r.say((F.WORK_MOVED, firing.no, to, event, None, None, None))
+            lose_item(r, firing.no, item)
     r.stops += [f.no for f in firings if f.phase == EFFECT]
+    ids = {f.no: r.firing_id(f) for f in firings if f.phase == EFFECT and nodes[f.node].undo}
     status = CLOSED_TIMEOUT if why == "timeout" else CLOSED_CANCELLED
-    r.say((F.SWEPT, scope.no, why, [f.no for f in firings], tokens, closing, status, [], timers))
+    r.say((F.SWEPT, scope.no, why, [f.no for f in firings], tokens, closing, status, [], timers, ids))
     for firing in firings:
         node = nodes[firing.node]
         r.closed(firing, node.group if firing.phase <= 3 else "")
@@ -67,6 +70,42 @@ def sweep(r: Run, scope: Scope, why: str, *, keep: bool = False) -> None:
         del r.ttl[at]
     for no in closing:
         r.idle.discard(no)
+
+
+def lose_item(r: Run, firing_no: int, item: Item) -> None:
+    """A work item goes with its firing. What was submitted is work done: it counts as compensated, never as cancelled."""
+    if item.status != "SUBMITTED":
+        r.say((F.WORK_MOVED, firing_no, "CANCELLED", "cancel", None, None, None))
+        return
+    r.say((F.WORK_MOVED, firing_no, "COMPENSATED", "compensate", None, None, None))
+    entry = open_entry(r, firing_no)
+    if entry >= 0 and not r.net.nodes[r.st.ledger[entry].node].undo:
+        r.say((F.UNDO_STEP, entry, "SKIPPED"))
+
+
+def open_entry(r: Run, firing_no: int) -> int:
+    """The open ledger entry of a firing, or -1."""
+    for n in range(len(r.st.ledger) - 1, -1, -1):
+        if r.st.ledger[n].firing == firing_no and r.st.ledger[n].status == "open":
+            return n
+    return -1
+
+
+def abandon_undo(r: Run) -> None:
+    """The undo node whose plan this is goes: its step in flight goes too and may be planned again."""
+    undo = r.st.undo
+    assert undo is not None
+    mine = [f for f in r.st.firings.values() if f.comp >= 0]
+    if mine:
+        r.stops += [f.no for f in mine if f.phase == EFFECT]
+        r.say((F.SWEPT, 0, "abandoned", [f.no for f in mine], [], [], CLOSED_CANCELLED, [], [], {}))
+        for firing in mine:
+            r.closed(firing, r.net.nodes[firing.node].group if firing.phase <= 3 else "")
+    for n in undo.steps:
+        if r.st.ledger[n].status == "RUNNING":
+            r.say((F.UNDO_STEP, n, "open"))
+    r.say((F.UNDO_ENDED, "ABANDONED"))
+    r.undone()
 
 
 def sweep_children(r: Run, firing: Firing, why: str) -> None:

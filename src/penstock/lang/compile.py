@@ -10,7 +10,7 @@ from penstock.lang.contract import Compiled, Language, Lowered, Resolve, Setting
 from penstock.lang.diagram import LANGUAGE as DIAGRAM
 from penstock.lang.document import Document
 from penstock.lang.read import read_document
-from penstock.lang.report import Report
+from penstock.lang.report import TOO_MANY, Report
 
 LANGUAGES: tuple[Language, ...] = (DIAGRAM,)
 #: How deep documents may call documents.
@@ -65,7 +65,7 @@ def language_of(document: Document, wanted: str | None = None) -> Language:
 
 def _in_order(findings: list[Finding]) -> list[Finding]:
     """As the author meets them going down the document."""
-    return sorted(findings, key=lambda f: (f.where.line, f.where.column, f.rule))
+    return sorted(findings, key=lambda f: (f.rule == TOO_MANY, f.where.line, f.where.column, f.rule))
 
 
 def _as_finding(wrong: PenstockError) -> Finding:

@@ -115,7 +115,7 @@ def _struct_in(wanted: Any) -> type[Fields] | None:
 
 
 def _explain(wanted: Any, value: Any, why: str, name: str) -> tuple[str, str]:
-    choices = choices_of(wanted)
+    choices = _choices(wanted)
     if choices and isinstance(value, str):
         return f"«{name}» is «{value}»; it can be {', '.join(choices)}.", did_you_mean(value, choices)
     bound = re.match(r"Expected `(\w+)` (of length )?(>=|<=|>|<) ([\d.]+)", why)
@@ -137,11 +137,11 @@ def _explain(wanted: Any, value: Any, why: str, name: str) -> tuple[str, str]:
     return f"«{name}» cannot be read: {_SPOT.sub('', why)}.", ""
 
 
-def choices_of(wanted: Any) -> tuple[str, ...]:
+def _choices(wanted: Any) -> tuple[str, ...]:
     """The texts a field may hold, when they are listed."""
     origin = get_origin(wanted)
     if origin is Literal:
         return tuple(str(one) for one in get_args(wanted) if isinstance(one, str))
     if origin in (Union, types.UnionType, Annotated):
-        return tuple(one for part in get_args(wanted) for one in choices_of(part))
+        return tuple(one for part in get_args(wanted) for one in _choices(part))
     return ()

@@ -9,7 +9,9 @@ from penstock.errors import Finding, Place
 from penstock.lang.document import Document
 
 #: More findings than this help nobody; a document made to hurt would have a million.
-MOST = 1000
+MOST, TOO_MANY = 1000, "too_many_findings"
+#: A message quotes the user, and a user's word may be a megabyte.
+LONGEST = 600
 #: Among more names than this no nearest one is looked for.
 _NAMES = 500
 
@@ -18,10 +20,6 @@ class Report:
     def __init__(self, document: Document, findings: list[Finding] | None = None) -> None:
         self.document = document
         self.findings: list[Finding] = [] if findings is None else findings
-
-    @property
-    def failed(self) -> bool:
-        return any(f.severity == "error" for f in self.findings)
 
     def error(
         self, rule: str, message: str, at: str | Place = "", *, hint: str = "", node: str = "", key: bool = False
@@ -34,25 +32,20 @@ class Report:
     ) -> None:
         self._add("warning", rule, message, at, hint, node, key)
 
-    def inside(self, document: Document) -> Report:
-        """A report on a part of the document that adds to the same list."""
-        return Report(document, self.findings)
-
     def _add(self, severity: str, rule: str, message: str, at: str | Place, hint: str, node: str, key: bool) -> None:
         if len(self.findings) == MOST:
-            last = Finding(
-                "too_many_findings", "error", f"There are more than {MOST} findings; the rest is not listed."
-            )
-            self.findings.append(last)
+            self.findings.append(Finding(TOO_MANY, "error", f"More than {MOST} findings; these are the first."))
         if len(self.findings) > MOST:
             return
         where = at if isinstance(at, Place) else self.document.place(at, key=key)
+        if len(message) > LONGEST:
+            message = message[:LONGEST] + " …"
         self.findings.append(Finding(rule, severity, message, where, hint, node))
 
 
 def did_you_mean(word: str, known: Collection[str]) -> str:
     """A hint with the nearest known word, or with all of them when they are few."""
-    if len(known) > _NAMES:
+    if len(known) > _NAMES or len(word) > 100:
         return ""
     names = sorted(set(known))
     folded = {name.lower(): name for name in names}

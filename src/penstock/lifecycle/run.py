@@ -29,6 +29,7 @@ RUN = Machine(
         T("WAITING", "cancel_requested", "CANCELLED", "W-2.2.3"),
         T("RUNNING", "compensation_triggered", "COMPENSATING", "W-2.2.2"),
         T("WAITING", "compensation_triggered", "COMPENSATING", "W-2.2.3"),
+        T("PENDING", "compensation_triggered", "COMPENSATING", "KERNEL 6: cancelled while it waits for its own retry"),
         T("RUNNING", "compensate", "COMPENSATING", "KERNEL 2: by hand"),
         T("WAITING", "compensate", "COMPENSATING", "KERNEL 2: by hand"),
         T("COMPENSATING", "compensation_done", "COMPENSATED", "W-2.2.2"),

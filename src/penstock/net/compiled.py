@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.expr import Expression, compile_expression, compile_template
 from penstock.net import codec
-from penstock.net.graph import dominates, dominators, sccs
+from penstock.net.graph import NOWHERE, dominates, dominators, sccs
 from penstock.net.model import KINDS, Edge, Join, Net, Node
 
 START, END, ROUTE, TASK, WORK, WAIT, CALL, SCOPE, UNDO = range(9)
@@ -50,10 +50,10 @@ class CNode:
     """A node with its number, its ways in and out, and its expressions compiled."""
 
     __slots__ = (
-        "_reach", "absorb", "again", "args", "args_static", "back_mask", "branches", "capped", "cond_mask", "cyclic", "depth",
+        "_reach", "absorb", "again", "args", "args_static", "back_mask", "branches", "capped", "cond_mask", "conditional", "cyclic", "depth",
         "effect", "entry", "fail_if", "full", "fused", "group", "head", "id", "ins", "items", "join", "k", "keep", "kind", "label",
         "lone", "match", "max_iter", "merge", "named_ins", "net", "no", "order", "outs", "pass_on", "plain_mask", "plain_out",
-        "port", "ports", "priority", "prompt", "result", "scope", "sets", "skip_mask", "spec", "split", "start_mask", "take_all",
+        "port", "ports", "priority", "prompt", "ranked", "result", "scope", "sets", "skip_mask", "spec", "split", "start_mask", "take_all",
         "trigger_at", "trigger_name", "trigger_value", "undo", "undo_if", "until", "value", "value_static", "watching",
     )  # fmt: skip
 
@@ -124,12 +124,15 @@ class CNode:
             else None
         )
         self.capped = any(e.capacity is not None for e in outs)
+        self.conditional = any(e.role == "cond" for e in outs)
+        self.ranked = any(e.priority != 1000 for e in ins)
         self.named_ins = tuple(e for e in ins if e.var)
 
     def finish(self, component: list[int], idom: list[int]) -> None:
         """What needs the whole graph: back edges, loop heads, cycles."""
         for edge in self.ins:
-            edge.back = dominates(idom, self.no, edge.src.no)
+            # an edge that nothing leads to can never be required
+            edge.back = idom[edge.src.no] == NOWHERE or dominates(idom, self.no, edge.src.no)
         self.back_mask = sum(e.bit for e in self.ins if e.back)
         self.head = self.join == DIAGRAM and self.back_mask != 0
         self.cyclic = any(component[e.src.no] == component[self.no] for e in self.ins)
@@ -138,6 +141,7 @@ class CNode:
         #: A token for this node may be born and eaten in one fact.
         self.fused = (
             self.lone
+            and self.kind != UNDO
             and not self.head
             and not self.capped
             and self.spec.join_timeout_ms is None

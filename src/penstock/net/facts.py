@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from penstock.errors import Finding, Place
 from penstock.net.graph import NOWHERE, Graph
-from penstock.net.model import Net
+from penstock.net.model import Net, Node
 
+#: The port by which a token leaves that outlived its time on another edge of the node.
+EXPIRED = "dead"
 ERROR, WARNING = "error", "warning"
+
+
+def always_merges(node: Node) -> bool:
+    """An end takes every token by itself, unless it joins as a node of a diagram does."""
+    return node.kind == "end" and node.join.mode != "diagram" and node.join.take == "one"
 
 
 class Facts:
@@ -33,7 +40,7 @@ class Facts:
         node, outs = self.net.nodes[v], [self.graph.edges[e] for e in self.graph.outs[v]]
         return (
             node.port is not None
-            or any(e.port != "done" or e.guard is not None for e in outs)
+            or any(e.port not in ("done", EXPIRED) or e.guard is not None for e in outs)
             or (node.split != "all" and len(outs) > 1)
         )
 
@@ -43,7 +50,10 @@ class Facts:
         if one == other or graph.src[one] != graph.src[other]:
             return False
         node = self.net.nodes[graph.src[one]]
-        ports = {graph.edges[one].port, graph.edges[other].port}
+        ways = (graph.edges[one], graph.edges[other])
+        ports = {way.port for way in ways}
+        if EXPIRED in ports and len(ports) == 2:
+            return any(way.ttl_ms is not None for way in ways)
         if len(ports) == 1:
             return node.split == "first"
         return not any(t.port in ports and not t.interrupting for t in node.triggers)

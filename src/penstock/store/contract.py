@@ -1,4 +1,4 @@
-"""What a store is: one transaction per batch of turns, reads that never see half of one. A contract suite holds every store to it."""
+"""What a store is: one transaction per batch of turns, reads that never see half of one. A suite holds all to it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Batch:
     """Everything that one commit writes. Rows are tuples in the order of `tables.py`."""
 
     __slots__ = (
-        "blobs", "ended", "firing", "gate", "inbox_answered", "incident", "intent", "intent_gone", "item_moved", "item_new", "journal",
-        "memo", "moved", "new", "outbox", "unwait", "wait",
+        "blobs", "ended", "firing", "gate", "inbox_answered", "incident", "intent", "intent_gone", "intent_moved",
+        "item_moved", "item_new", "journal", "memo", "moved", "new", "outbox", "unwait", "wait",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -29,7 +29,8 @@ class Batch:
         self.incident: list[tuple[Any, ...]] = []
         self.outbox: list[tuple[Any, ...]] = []  # run, seq, topic, body, tries, due_at
         self.intent: list[tuple[Any, ...]] = []
-        self.intent_gone: list[tuple[Any, ...]] = []  # state, key
+        self.intent_moved: list[tuple[Any, ...]] = []  # state, key
+        self.intent_gone: list[tuple[Any, ...]] = []  # key
         self.inbox_answered: list[tuple[Any, ...]] = []  # answer, no
         self.gate: list[tuple[Any, ...]] = []
         self.memo: list[tuple[Any, ...]] = []
@@ -70,8 +71,8 @@ class JournalRow(msgspec.Struct, frozen=True):
 
 
 class Store(Protocol):
-    """`commit` is atomic and durable: when it returns, the batch survives kill -9 of everything; when it raises, nothing of it
-    was written. It raises Fenced when another host has taken the store, StoreFull when there is no room."""
+    """`commit` is atomic and durable: when it returns, the batch survives kill -9 of everything; when it raises,
+    nothing of it was written. It raises Fenced when another host has the store, StoreFull when there is no room."""
 
     def commit(self, batch: Batch) -> None: ...
 
@@ -89,6 +90,10 @@ class Store(Protocol):
 
     def unfinished(self) -> list[int]:
         """Runs that can go on by themselves."""
+        ...
+
+    def open_below(self, prefix: str) -> list[tuple[int, str]]:
+        """Runs that have not ended and whose id begins so: number, id."""
         ...
 
     def due(self, before: int, limit: int) -> list[tuple[int, int]]:
@@ -123,11 +128,22 @@ class Store(Protocol):
 
     def intents(self) -> list[tuple[str, int, int, int, str]]: ...
 
-    def outbox(self, now: int, limit: int) -> list[tuple[int, int, int, str, bytes, int]]: ...
+    def outbox(self, now: int, limit: int) -> list[tuple[int, int, int, str, bytes, int]]:
+        """What may be delivered now, oldest first: no, run, seq, topic, body, tries. Nothing of a run whose oldest row
+        waits for a later try."""
+        ...
 
-    def outbox_done(self, numbers: Iterable[int]) -> None: ...
+    def outbox_left(self) -> bool:
+        """Is there anything, due or not?"""
+        ...
 
-    def outbox_later(self, no: int, due_at: int) -> None: ...
+    def outbox_moved(self, done: Iterable[int], later: Iterable[tuple[int, int]]) -> None:
+        """In one transaction: rows that were delivered, and rows to be tried again at a time."""
+        ...
+
+    def tidy(self, now: int) -> None:
+        """Forget what has served: memos out of time, answers that nobody fetched, intents of ended runs."""
+        ...
 
     def items(self, *, open_only: bool = True, run: int | None = None) -> list[tuple[Any, ...]]: ...
 

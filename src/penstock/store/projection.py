@@ -1,4 +1,4 @@
-"""From facts to rows: what people query. Nothing here is asked by the engine; `rebuild` makes it again from the journal."""
+"""From facts to rows: what people query. The engine never asks them; `rebuild` makes them again from the journal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def project(batch: Batch, run: int, facts: Iterable[F.Fact], first: int, at: int
         if tag not in WATCHED:
             continue
         if tag == F.WORK_OPENED:
-            batch.item_new.append((run, f[1], f[2], "TODO", _pack(f[3]), None if f[4] is None else _pack(f[4]), None, at, at))
+            _open_item(batch, run, f, at)
         elif tag == F.WORK_MOVED:
             batch.item_moved.append((f[2], f[4], at, run, f[1]))
         elif tag == F.WAIT_OPENED:
@@ -37,6 +37,14 @@ def project(batch: Batch, run: int, facts: Iterable[F.Fact], first: int, at: int
             _unwait(batch, run, f[1], names)
         elif tag == F.INCIDENT:
             batch.incident.append((run, seq, f[1], str(f[2]), at))
+
+
+def _open_item(batch: Batch, run: int, f: Any, at: int) -> None:
+    """A firing that is revived opens its item anew: moves of the former one in the same batch must not reach it."""
+    if batch.item_moved:
+        batch.item_moved = [move for move in batch.item_moved if move[3] != run or move[4] != f[1]]
+    candidates = None if f[4] is None else _pack(f[4])
+    batch.item_new.append((run, f[1], f[2], "TODO", _pack(f[3]), candidates, None, at, at))
 
 
 def _unwait(batch: Batch, run: int, wait: int, names: dict[int, str]) -> None:

@@ -6,6 +6,8 @@ bytearray: `bytes` would take the slow way through its adapter look-up.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import fcntl
 import os
 import sqlite3
@@ -29,6 +31,7 @@ from penstock.store.tables import PROJECTIONS
 
 _RUN = "no,id,tenant,net,key,status,priority,created_at,updated_at,wake_at,parent,checkpoint_seq,checkpoint"
 FENCE = "SELECT value FROM mark WHERE name='fence'"
+UNFINISHED = "SELECT no FROM run WHERE status IN (0,2,4) AND status < 5"  # «< 5» lets SQLite use the partial index
 INSERT_RUN = "INSERT INTO run VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
 INSERT_JOURNAL = "INSERT INTO journal(run,seq_from,seq_to,at,body) VALUES(?,?,?,?,?)"
 MOVE_RUN = "UPDATE run SET status=?,updated_at=?,wake_at=?,checkpoint_seq=?,checkpoint=?,net=? WHERE no=?"
@@ -42,71 +45,82 @@ INSERT_INCIDENT = "INSERT OR REPLACE INTO incident VALUES(?,?,?,?,?)"
 INSERT_OUTBOX = "INSERT INTO outbox(run,seq,topic,body,tries,due_at) VALUES(?,?,?,?,?,?)"
 INSERT_INTENT = "INSERT OR REPLACE INTO intent VALUES(?,?,?,?,?,?)"
 MOVE_INTENT = "UPDATE intent SET state=? WHERE key=?"
+DELETE_INTENT = "DELETE FROM intent WHERE key=?"
 ANSWER_INBOX = "UPDATE inbox SET answer=? WHERE no=?"
 INSERT_GATE = "INSERT OR REPLACE INTO gate VALUES(?,?,?)"
 INSERT_MEMO = "INSERT OR REPLACE INTO memo VALUES(?,?,?)"
 INSERT_BLOB = "INSERT OR IGNORE INTO blob VALUES(?,?,?)"
+INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 
 
 class Sqlite:
-    """`engine=True` takes the store for driving: one process at a time, held by a lock file and a fence. Readers need neither."""
+    """`engine=True` takes the store for driving: one process at a time, held by a lock file and a fence. Readers need
+    neither."""
 
     def __init__(self, path: str | Path, *, engine: bool = True, grow_mb: int = 0, create: bool = True) -> None:
         self.path = Path(path)
         self.commits = 0
         self.fence = -1
         self._lock: int | None = None
+        self.c: sqlite3.Connection = None  # type: ignore[assignment]  # until it is open
         if not create and not self.path.exists():
             raise StoreError(why=f"there is no store at {self.path}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists():
+                self._refuse_foreign()
             if engine:
                 self._take_lock()
-            self.c = self._open()
+            self._open()
             self._prepare()
             if engine:
                 self._take_fence()
                 if grow_mb:
                     self._grow_wal(grow_mb)
         except OSError as error:
-            self._unlock()
+            self.close()
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise StoreFull from error
             raise StoreError(why=f"{self.path}: {error.strerror or error}") from error
         except sqlite3.Error as error:
-            self._unlock()
+            self.close()
             raise_for(error, self.path)
         except BaseException:
-            self._unlock()
+            self.close()
             raise
 
     # -- opening -------------------------------------------------------------------------------------------------------
 
-    def _open(self) -> sqlite3.Connection:
+    def _refuse_foreign(self) -> None:
+        """Somebody else's file, or one of a newer Penstock, is left exactly as it was found."""
+        with contextlib.closing(sqlite3.connect(self.path, isolation_level=None)) as c:
+            (ours,) = c.execute("PRAGMA application_id").fetchone()
+            (tables,) = c.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if tables and ours != APPLICATION_ID:
+                raise StoreNotOurs(path=self.path)
+            if tables:
+                _refuse_newer(c)
+
+    def _open(self) -> None:
         fresh = not self.path.exists()
-        c = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, cached_statements=256)
+        self.c = c = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, cached_statements=256)
         if fresh:
-            os.chmod(self.path, 0o600)
+            self.path.chmod(0o600)
         for pragma in (
-            "page_size=4096", "journal_mode=WAL", "synchronous=FULL", "busy_timeout=5000", "foreign_keys=ON",
-            "trusted_schema=OFF", "wal_autocheckpoint=4000", "journal_size_limit=67108864", "cache_size=-64000",
+            "page_size=4096", "journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "busy_timeout=5000",
+            "foreign_keys=ON", "trusted_schema=OFF", "wal_autocheckpoint=4000", "journal_size_limit=67108864",
+            "cache_size=-64000",
         ):  # fmt: skip
             c.execute(f"PRAGMA {pragma}")
-        return c
 
     def _prepare(self) -> None:
-        """Create the tables of a new file; bring an older one up to date; refuse a foreign or newer one."""
-        c = self.c
-        (ours,) = c.execute("PRAGMA application_id").fetchone()
-        (tables,) = c.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        """Create the tables of a new file; bring an older one up to date."""
+        (ours,) = self.c.execute("PRAGMA application_id").fetchone()
         if ours != APPLICATION_ID:
-            if tables:
-                raise StoreNotOurs(path=self.path)
             self._create()
             return
-        (found,) = c.execute("SELECT value FROM mark WHERE name='schema_version'").fetchone()
-        if found > VERSION:
-            raise StoreNewer(found=found, known=VERSION)
-        if found < VERSION:
-            self._migrate(found)
+        if _refuse_newer(self.c) < VERSION:
+            self._migrate()
 
     def _create(self) -> None:
         c = self.c
@@ -119,9 +133,10 @@ class Sqlite:
             c.execute(f"PRAGMA application_id={APPLICATION_ID}")
         c.execute("COMMIT")
 
-    def _migrate(self, found: int) -> None:
+    def _migrate(self) -> None:
         c = self.c
         c.execute("BEGIN IMMEDIATE")
+        found = _refuse_newer(c)  # asked again: another process may have been first
         for version in range(found + 1, VERSION + 1):
             for statement in MIGRATIONS[version]:
                 c.execute(statement)
@@ -133,7 +148,9 @@ class Sqlite:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StoreBusy from None
+            raise StoreBusy(pid=os.pread(self._lock, 20, 0).decode("ascii", "replace").strip()) from None
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, b"%d" % os.getpid(), 0)
 
     def _unlock(self) -> None:
         if self._lock is not None:
@@ -148,8 +165,8 @@ class Sqlite:
         c.execute("COMMIT")
 
     def _grow_wal(self, megabytes: int) -> None:
-        """Write the WAL out once and start it again: later commits overwrite blocks the file already has, so a sync has no new
-        file size to journal."""
+        """Write the WAL out once and start it again: later commits overwrite blocks the file already has, so a sync has
+        no new file size to journal."""
         c = self.c
         c.execute("PRAGMA wal_autocheckpoint=0")
         c.execute("CREATE TABLE IF NOT EXISTS scratch(x BLOB)")
@@ -181,8 +198,9 @@ class Sqlite:
             for statement, rows in (
                 (INSERT_WAIT, batch.wait), (DELETE_WAIT, batch.unwait), (INSERT_ITEM, batch.item_new),
                 (MOVE_ITEM, batch.item_moved), (INSERT_INCIDENT, batch.incident), (INSERT_OUTBOX, batch.outbox),
-                (INSERT_INTENT, batch.intent), (MOVE_INTENT, batch.intent_gone), (ANSWER_INBOX, batch.inbox_answered),
-                (INSERT_GATE, batch.gate), (INSERT_MEMO, batch.memo), (INSERT_BLOB, batch.blobs),
+                (INSERT_INTENT, batch.intent), (MOVE_INTENT, batch.intent_moved), (DELETE_INTENT, batch.intent_gone),
+                (ANSWER_INBOX, batch.inbox_answered), (INSERT_GATE, batch.gate), (INSERT_MEMO, batch.memo),
+                (INSERT_BLOB, batch.blobs),
             ):  # fmt: skip
                 if rows:
                     many(statement, rows)
@@ -196,9 +214,11 @@ class Sqlite:
         self.commits += 1
 
     def _rollback(self) -> None:
-        # after SQLITE_FULL the transaction is gone already, and a blind ROLLBACK would raise
+        # after SQLITE_FULL the transaction is gone already, and a blind ROLLBACK would raise; after an I/O error it may
+        # fail as well, and the first error is the one that matters
         if self.c.in_transaction:
-            self.c.execute("ROLLBACK")
+            with contextlib.suppress(sqlite3.Error):
+                self.c.execute("ROLLBACK")
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
         try:
@@ -206,25 +226,44 @@ class Sqlite:
         except sqlite3.Error as error:
             raise_for(error, self.path)
 
+    @contextlib.contextmanager
+    def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+        try:
+            self.c.execute(begin)
+            yield
+            self.c.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._rollback()
+            raise_for(error, self.path)
+        except BaseException:
+            self._rollback()
+            raise
+
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def load(self, numbers: Iterable[int]) -> list[tuple[RunRow, list[JournalRow]]]:
-        out = []
+        found: dict[int, tuple[RunRow, list[JournalRow]]] = {}
         asked = list(numbers)
         for i in range(0, len(asked), 500):
             part = asked[i : i + 500]
             marks = ",".join("?" * len(part))
-            rows = self.c.execute(f"SELECT {_RUN} FROM run WHERE no IN ({marks})", part).fetchall()
-            for row in rows:
-                run = RunRow(*row)
-                out.append((run, list(self.journal(run.no, run.checkpoint_seq))))
-        return out
+            tail = (
+                "SELECT j.run,j.seq_from,j.seq_to,j.at,j.body FROM run r JOIN journal j ON j.run=r.no"
+                f" AND j.seq_from>r.checkpoint_seq WHERE r.no IN ({marks}) ORDER BY j.run,j.seq_from"
+            )
+            with self._transaction("BEGIN"):  # rows and tail as of one moment, while another process commits
+                for row in self.c.execute(f"SELECT {_RUN} FROM run WHERE no IN ({marks})", part):
+                    found[row[0]] = (RunRow(*row), [])
+                for row in self.c.execute(tail, part):
+                    found[row[0]][1].append(JournalRow(*row[1:]))
+        return list(found.values())
 
     def run_by_id(self, prefix: str) -> RunRow:
         if not prefix.isalnum():
             raise RunNotFound(run=prefix)
         low = prefix.lower()
-        rows = self.c.execute(f"SELECT {_RUN} FROM run WHERE id >= ? AND id < ? LIMIT 3", (low, low + "\x7f")).fetchall()
+        sql = f"SELECT {_RUN} FROM run WHERE id >= ? AND id < ? ORDER BY id LIMIT 3"
+        rows = self.c.execute(sql, (low, low + "\x7f")).fetchall()
         exact = [r for r in rows if r[1] == low]
         if exact:
             return RunRow(*exact[0])
@@ -250,7 +289,11 @@ class Sqlite:
         return [RunRow(*r) for r in rows]
 
     def unfinished(self) -> list[int]:
-        return [r[0] for r in self.c.execute("SELECT no FROM run WHERE status IN (0,2,4) ORDER BY no")]
+        return [r[0] for r in self.c.execute(f"{UNFINISHED} ORDER BY no")]
+
+    def open_below(self, prefix: str) -> list[tuple[int, str]]:
+        sql = "SELECT no,id FROM run WHERE id >= ? AND id < ? AND status < 5"
+        return self.c.execute(sql, (prefix, prefix + "\x7f")).fetchall()
 
     def due(self, before: int, limit: int) -> list[tuple[int, int]]:
         sql = "SELECT no, wake_at FROM run WHERE wake_at IS NOT NULL AND wake_at<=? ORDER BY wake_at LIMIT ?"
@@ -282,7 +325,8 @@ class Sqlite:
         return int(self.c.execute("SELECT no FROM net WHERE hash=?", (row.hash,)).fetchone()[0])
 
     def net(self, no: int) -> NetRow:
-        row = self.c.execute("SELECT no,hash,name,language,body,source,released_at FROM net WHERE no=?", (no,)).fetchone()
+        sql = "SELECT no,hash,name,language,body,source,released_at FROM net WHERE no=?"
+        row = self.c.execute(sql, (no,)).fetchone()
         if row is None:
             raise StoreError(why=f"net {no} is missing")
         return NetRow(*row)
@@ -322,17 +366,28 @@ class Sqlite:
         return self.c.execute("SELECT name,body FROM gate").fetchall()
 
     def intents(self) -> list[tuple[str, int, int, int, str]]:
-        return self.c.execute("SELECT key,run,firing,attempt,state FROM intent WHERE state IN ('started','in_doubt')").fetchall()
+        return self.c.execute("SELECT key,run,firing,attempt,state FROM intent").fetchall()
 
     def outbox(self, now: int, limit: int) -> list[tuple[int, int, int, str, bytes, int]]:
-        sql = "SELECT no,run,seq,topic,body,tries FROM outbox WHERE due_at<=? ORDER BY no LIMIT ?"
+        sql = (
+            "SELECT no,run,seq,topic,body,tries FROM outbox WHERE due_at<=?1"
+            " AND run NOT IN (SELECT run FROM outbox WHERE due_at>?1 AND tries>0) ORDER BY no LIMIT ?2"
+        )
         return self.c.execute(sql, (now, limit)).fetchall()
 
-    def outbox_done(self, numbers: Iterable[int]) -> None:
-        self.c.executemany("DELETE FROM outbox WHERE no=?", [(n,) for n in numbers])
+    def outbox_left(self) -> bool:
+        return self.c.execute("SELECT 1 FROM outbox LIMIT 1").fetchone() is not None
 
-    def outbox_later(self, no: int, due_at: int) -> None:
-        self._write("UPDATE outbox SET tries=tries+1, due_at=? WHERE no=?", (due_at, no))
+    def outbox_moved(self, done: Iterable[int], later: Iterable[tuple[int, int]]) -> None:
+        with self._transaction():
+            self.c.executemany("DELETE FROM outbox WHERE no=?", [(no,) for no in done])
+            self.c.executemany("UPDATE outbox SET tries=tries+1, due_at=? WHERE no=?", [(at, no) for no, at in later])
+
+    def tidy(self, now: int) -> None:
+        with self._transaction():
+            self.c.execute("DELETE FROM memo WHERE until<=?", (now,))
+            self.c.execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<?", (now - INBOX_KEPT_MS,))
+            self.c.execute("DELETE FROM intent WHERE run IN (SELECT no FROM run WHERE status>=5)")
 
     def items(self, *, open_only: bool = True, run: int | None = None) -> list[tuple[Any, ...]]:
         where = ["status IN ('TODO','IN_PROGRESS','SUBMITTED','REWORK')"] if open_only else []
@@ -350,8 +405,7 @@ class Sqlite:
     def rebuild(self, project: Callable[[RunRow, Iterator[JournalRow], Batch], None]) -> int:
         c = self.c
         count = 0
-        c.execute("BEGIN IMMEDIATE")
-        try:
+        with self._transaction():
             for table in PROJECTIONS:
                 c.execute(f'DELETE FROM "{table.name}"')
             for row in c.execute(f"SELECT {_RUN} FROM run ORDER BY no").fetchall():
@@ -363,14 +417,11 @@ class Sqlite:
                 ):  # fmt: skip
                     c.executemany(statement, rows)
                 count += 1
-            c.execute("COMMIT")
-        except BaseException:
-            self._rollback()
-            raise
         return count
 
     def close(self) -> None:
-        self.c.close()
+        if self.c is not None:
+            self.c.close()
         self._unlock()
 
 
@@ -383,6 +434,14 @@ def raise_for(error: sqlite3.Error, path: Path) -> NoReturn:
         raise StoreNotOurs(path=path) from error
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         raise StoreBusy from error
-    if code.startswith("SQLITE_CONSTRAINT"):
-        raise Fenced from error
-    raise StoreError(why=f"{error} ({code or 'sqlite'})") from error
+    if code in ("SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_ROWID"):
+        raise Fenced from error  # somebody else has written this turn, or this run
+    raise StoreError(why=f"{path}: {error} ({code or 'sqlite'})") from error
+
+
+def _refuse_newer(c: sqlite3.Connection) -> int:
+    found: int
+    (found,) = c.execute("SELECT value FROM mark WHERE name='schema_version'").fetchone()
+    if found > VERSION:
+        raise StoreNewer(found=found, known=VERSION)
+    return found

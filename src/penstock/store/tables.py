@@ -1,4 +1,4 @@
-"""Every table of the store, declared once, with a comment per column. Databases, reference pages and `rebuild` come from here."""
+"""Every table of the store, declared once, with a comment per column. Databases, references and `rebuild` use it."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ INCIDENT = Table("incident", "What an operator should look at.", (
     _c("at", "int", "milliseconds since 1970"),
 ), projection=True, clustered=True)
 
-OUTBOX = Table("outbox", "What leaves the house: written with the facts that ask for it, delivered at least once, in order per run.", (
+OUTBOX = Table("outbox", "What leaves the house: written with its facts, delivered at least once, in order per run.", (
     _c("no", "int", "order of delivery", key=True),
     _c("run", "int", "run.no"),
     _c("seq", "int", "number of the fact that asks for it"),
@@ -137,12 +137,12 @@ OUTBOX = Table("outbox", "What leaves the house: written with the facts that ask
     _c("due_at", "int", "not before this time"),
 ))
 
-INTENT = Table("intent", "Effects declared at_most_once: marked before the call, so that a crash leaves a doubt and not a repetition.", (
+INTENT = Table("intent", "Effects that may happen once, marked before the call: a crash leaves a doubt.", (
     _c("key", "text", "tenant/run/firing", key=True),
     _c("run", "int", "run.no"),
     _c("firing", "int", "number of the firing"),
     _c("attempt", "int", "attempt that was started"),
-    _c("state", "text", "lifecycle: effect (started, done, in_doubt)"),
+    _c("state", "text", "lifecycle: effect (started, in_doubt); gone with the answer"),
     _c("at", "int", "milliseconds since 1970"),
 ), (Index("intent_run", ("run",)),), clustered=True)
 
@@ -152,7 +152,7 @@ INBOX = Table("inbox", "Commands from other processes, waiting for the one that 
     _c("command", "blob", "msgpack"),
     _c("at", "int", "milliseconds since 1970"),
     _c("answer", "blob", "what became of it, msgpack", null=True),
-))
+), (Index("inbox_open", ("no",), where="answer IS NULL"),))
 
 GATE = Table("gate", "What the gate remembers: breakers and rates.", (
     _c("name", "text", "breaker:NAME or rate:NAME", key=True),

@@ -208,6 +208,21 @@ def test_findings_come_in_the_order_of_the_document() -> None:
     assert caught.value.findings[0].rule == "wrong_type"
 
 
+def test_a_document_made_to_hurt_gets_a_short_answer() -> None:
+    """D-X.29: the list of problems ends somewhere, and so does every sentence in it."""
+    nodes = [
+        START,
+        *(text(f"N{i}") | {"oops": 1, "ouch": 1} for i in range(1000)),
+        text("L", join_policy="x" * 100_000),
+    ]
+    findings = found(nodes, [f"M{i}>K{i}" for i in range(1000)])
+    assert len(findings) == 1001
+    assert findings[-1].rule == "too_many_findings"
+    long = found([START, text("L", join_policy="x" * 100_000)], ["Start>L"])[0].message
+    assert "x" * 500 in long
+    assert len(long) < 700
+
+
 def test_the_same_diagram_is_the_same_net() -> None:
     """D-X.14: drawing and places change nothing in the hash; order of nodes does, since it is a rank."""
     from penstock.net.codec import content_hash

@@ -23,6 +23,6 @@ def fire(r: Run, node: CNode, firing: Firing) -> None:
         fail(r, firing, Failure(code, "business", f"the run reached «{node.label}»", node.id, body))
     elif how == "escalate":
         settle(r, firing, node, DONE, body)
-        r.later.append((ESCALATE, (firing.scope, code, body)))
+        r.later.append((ESCALATE, (firing.scope, code, node.id, body)))
     else:
         route.fire(r, node, firing)

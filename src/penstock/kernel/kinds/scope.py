@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.errors import ExprError
-from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.flow import Broken, close, expr_failure, set_timer, truth
 from penstock.kernel.region import open_child, view_of
@@ -39,9 +38,7 @@ def begin(r: Run, node: CNode, firing: Firing) -> None:
     assert body is not None
     if body.timeout_ms is not None:
         set_timer(r, r.now + body.timeout_ms, "join", firing.no)
-    if node.group:
-        r.leave(node.group)
-    r.say((F.PHASE, firing.no, "scope"))
+    r.hold(firing, "scope")
 
 
 def _children(r: Run, node: CNode, firing: Firing) -> list[Child] | None:
@@ -65,7 +62,7 @@ def revive(r: Run, node: CNode, firing: Firing) -> None:
     """Retry by hand: finished children keep their results, the others are opened again."""
     body = node.spec.body
     assert body is not None
-    if body.mode not in ("branches", "each", "one") or not firing.kids:
+    if not firing.kids:
         return fire(r, node, firing)
     begin(r, node, firing)
     entries = {k: e for k, e, _, _ in node.branches}
@@ -74,5 +71,6 @@ def revive(r: Run, node: CNode, firing: Firing) -> None:
         if child.status != CLOSED_DONE:
             entry = entries.get(child.key, node.entry)
             assert entry is not None
-            open_child(r, firing, node, child.key, child.index, entry, child.vars.get("item"), child.required, len(kids) > 1)
+            parallel = len(kids) > 1 and body.mode in ("branches", "each")
+            open_child(r, firing, node, child.key, child.index, entry, child.vars.get("item"), child.required, parallel)
     return None

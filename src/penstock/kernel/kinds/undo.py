@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from penstock.kernel import fact as F
 from penstock.kernel.flow import PLAN_UNDO
 from penstock.kernel.run import Run
 from penstock.kernel.state import Firing
@@ -10,5 +9,5 @@ from penstock.net.compiled import CNode
 
 
 def fire(r: Run, node: CNode, firing: Firing) -> None:
-    r.say((F.PHASE, firing.no, "undo"))
+    r.hold(firing, "undo")
     r.later.append((PLAN_UNDO, firing.no))

@@ -12,6 +12,10 @@ from penstock.net.compiled import CNode
 
 
 def fire(r: Run, node: CNode, firing: Firing) -> None:
+    open_item(r, node, firing, 1)
+
+
+def open_item(r: Run, node: CNode, firing: Firing, attempt: int) -> None:
     spec = node.spec.work
     view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
     try:
@@ -22,4 +26,4 @@ def fire(r: Run, node: CNode, firing: Firing) -> None:
     r.say((F.PHASE, firing.no, "suspended"))
     if spec is not None and spec.agent:
         r.say((F.WORK_MOVED, firing.no, "IN_PROGRESS", "start", "agent", None, None))
-        ask(r, firing, 1)
+        ask(r, firing, attempt)

@@ -64,4 +64,5 @@ def _net(net: Net, report: Report) -> None:
         if known or (finding.rule == "no_start" and "no_start" in rules):
             continue
         told.add((finding.rule, node))
-        report.findings.append(msgspec.structs.replace(finding, node=node))
+        tell = report.error if finding.severity == "error" else report.warning
+        tell(finding.rule, finding.message, finding.where, hint=finding.hint, node=node)

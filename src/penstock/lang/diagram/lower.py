@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 from penstock.errors import Place
@@ -34,7 +35,8 @@ _NAME = re.compile(r"[^\W\d]\w*\Z")
 
 def lower(diagram: Diagram, report: Report, setting: Setting) -> Lowered | None:
     graph = Graph(diagram)
-    fragments = {label: _fragment(label, diagram, graph, report, setting) for label in diagram.nodes}
+    labels = tuple(diagram.nodes)
+    fragments = {label: _fragment(label, labels, diagram, graph, report, setting) for label in labels}
     nodes: list[Node] = []
     inner: list[Edge] = []
     places: dict[str, Place] = {}
@@ -48,7 +50,7 @@ def lower(diagram: Diagram, report: Report, setting: Setting) -> Lowered | None:
         place = report.document.place(diagram.nodes[label].pointer)
         for id in (*(node.id for node in fragment.nodes), *(edge.id for edge in fragment.edges)):
             places[id] = place
-    taken = {edge.id for edge in inner}
+    taken = Counter(edge.id for edge in inner)
     outer = [_edge(edge, diagram, graph, fragments, taken, report) for edge in diagram.edges]
     for drawn, made in zip(diagram.edges, outer, strict=True):
         places[made.id] = report.document.place(drawn.pointer)
@@ -90,7 +92,9 @@ def _stem(name: str) -> str:
     return re.sub(r"(\.(light|native))?\.(ya?ml|json)\Z", "", base) or "diagram"
 
 
-def _fragment(label: str, diagram: Diagram, graph: Graph, report: Report, setting: Setting) -> Fragment:
+def _fragment(
+    label: str, labels: tuple[str, ...], diagram: Diagram, graph: Graph, report: Report, setting: Setting
+) -> Fragment:
     drawn = diagram.nodes[label]
     site = Site(
         label=label,
@@ -100,7 +104,7 @@ def _fragment(label: str, diagram: Diagram, graph: Graph, report: Report, settin
         report=report,
         setting=setting,
         persons=diagram.persons,
-        labels=tuple(diagram.nodes),
+        labels=labels,
         inputs=tuple(Way(edge.source, _var(edge)) for edge in graph.ins[label]),
         outputs=len(graph.outs[label]),
         conversation=any(edge.fields.content_type == "conversation_state" for edge in graph.outs[label]),
@@ -117,16 +121,18 @@ def _var(edge: DrawnEdge) -> str:
 
 
 def _edge(
-    drawn: DrawnEdge, diagram: Diagram, graph: Graph, fragments: dict[str, Fragment], taken: set[str], report: Report
+    drawn: DrawnEdge,
+    diagram: Diagram,
+    graph: Graph,
+    fragments: dict[str, Fragment],
+    taken: Counter[str],
+    report: Report,
 ) -> Edge:
     f, source = drawn.fields, diagram.nodes[drawn.source]
     _check_names(drawn, diagram, report)
     port = drawn.handle or "done"
     base = f"{drawn.source}{'' if port == 'done' else ':' + port}>{drawn.target}"
-    name, copy = base, 2
-    while name in taken:
-        name, copy = f"{base}#{copy}", copy + 1
-    taken.add(name)
+    taken[base] += 1
     condition = source.fields if isinstance(source.fields, ConditionFields) else None
     options: dict[str, Any] = {"role": _role(drawn, source.type.name, condition)}
     if condition is not None and condition.loop_controller and graph.closes_cycle(drawn):
@@ -145,7 +151,7 @@ def _edge(
         if source.fields.on_error == "fail":  # an error envelope stays one
             options["transform"] = AS_TEXT
     return Edge(
-        id=name,
+        id=base if taken[base] == 1 else f"{base}#{taken[base]}",
         src=fragments[drawn.source].exit,
         dst=fragments[drawn.target].entry,
         port=port,

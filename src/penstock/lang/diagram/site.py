@@ -45,9 +45,8 @@ class Site:
     inputs: tuple[Way, ...]
     outputs: int
     conversation: bool  # does something after it want the whole conversation?
-    limits: Callable[
-        [], list[tuple[str, int]] | None
-    ]  # the person_jobs that detect_max_iterations watches here (D-X.6)
+    #: The person_jobs that detect_max_iterations watches here (D-X.6).
+    limits: Callable[[], list[tuple[str, int]] | None]
     rest: Mapping[str, Any]  # what an open type was given beyond its fields
 
     # -- saying ------------------------------------------------------------------------------------------------------
@@ -105,7 +104,7 @@ class Site:
 
     def inside(self, path: str, field: str) -> None:
         """Refuse a path that leaves its directory (D-X.19); what inputs put into it is judged at run time."""
-        path = re.sub(r"\{\{.*?\}\}", "x", path)
+        path = re.sub(r"\{\{[^{}]*\}\}", "x", path)
         plain = posixpath.normpath(path.replace("\\", "/"))
         if plain.startswith(("/", "../")) or plain in ("..", ".") or re.match(r"[A-Za-z]:", plain):
             hint = "Write a path below the directory, such as results/answer.txt."

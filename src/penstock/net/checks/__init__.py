@@ -9,10 +9,10 @@ from __future__ import annotations
 from penstock.errors import Finding
 from penstock.net.checks.epochs import epochs
 from penstock.net.checks.expressions import expressions
-from penstock.net.facts import Facts
 from penstock.net.checks.flow import discriminators, joins, loops
 from penstock.net.checks.races import races
 from penstock.net.checks.structure import STRUCTURE, unreachable
+from penstock.net.facts import Facts
 from penstock.net.model import Net
 
 FLOW = (unreachable, joins, loops, epochs, discriminators, races)

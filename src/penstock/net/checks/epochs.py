@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.errors import Finding
-from penstock.net.facts import ERROR, Facts
+from penstock.net.facts import ERROR, Facts, always_merges
 
 Class = tuple[str, int]
 _BEGIN: Class = ("root", 0)
@@ -64,4 +64,4 @@ def _classes(facts: Facts) -> list[Class]:
 def _merges(facts: Facts, v: int) -> bool:
     """One token is enough, so none has to meet another."""
     node = facts.net.nodes[v]
-    return node.kind == "end" or (node.join.mode == "k" and node.join.k == 1) or node.join.mode == "inclusive"
+    return always_merges(node) or (node.join.mode == "k" and node.join.k == 1) or node.join.mode == "inclusive"

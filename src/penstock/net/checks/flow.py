@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.errors import Finding
-from penstock.net.facts import ERROR, WARNING, Facts
+from penstock.net.facts import ERROR, WARNING, Facts, always_merges
 from penstock.net.graph import cyclic, sccs
 
 #: Taking a join out of a large loop and looking again costs a walk over that loop; this many steps are spent in all.
@@ -15,7 +15,7 @@ _BUDGET = 200_000
 def joins(facts: Facts) -> Iterator[Finding]:
     for v, node in enumerate(facts.net.nodes):
         ways = len(facts.graph.ins[v])
-        if not ways or node.kind == "end":
+        if not ways or always_merges(node):
             continue
         if node.join.mode == "k" and not 1 <= node.join.k <= ways:
             message = f"{facts.name(v)} waits for {node.join.k} of its ways in, and has {ways}."

@@ -1,8 +1,11 @@
-"""Pictures of a net, and of a run in it."""
+"""Pictures of a net, and of a run in it: SVG, Mermaid, terminal; and a terminal recording."""
 
 from __future__ import annotations
 
 from penstock.net.draw.marks import Marks, NodeMark
+from penstock.net.draw.mermaid import mermaid
+from penstock.net.draw.recording import recording
 from penstock.net.draw.svg import svg
+from penstock.net.draw.terminal import Line, Span, terminal
 
-__all__ = ["Marks", "NodeMark", "svg"]
+__all__ = ["Line", "Marks", "NodeMark", "Span", "mermaid", "recording", "svg", "terminal"]

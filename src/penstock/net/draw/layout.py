@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from penstock.net.facts import Facts
 from penstock.net.draw import layers
 from penstock.net.draw.measure import width
 from penstock.net.draw.place import rows_to_heights
 from penstock.net.draw.route import Channel, Hop, Lanes, Point, channel, straighten
 from penstock.net.draw.shapes import PILL, TITLE, Form, edge_text, form
+from penstock.net.facts import Facts
 from penstock.net.model import Net
 
 _GAP, _THIN = 26.0, 12.0  # between two nodes of a column; beside a passing edge
@@ -88,7 +88,7 @@ def layout(facts: Facts) -> Picture:
 
 
 def _depths(net: Net, number: dict[str, int]) -> list[int]:
-    """How deep each node lies; a scope that lies in itself counts as deep as there are nodes, and is drawn all the same."""
+    """How deep each node lies; a scope that lies in itself counts as very deep, and is drawn all the same."""
     depth = []
     for node in net.nodes:
         d, scope = 0, node.scope
@@ -195,7 +195,7 @@ class _Level:
         return down + up + (_GAP if above < n and below < n else _THIN if above < n or below < n else 16.0)
 
     def _heights(self) -> dict[int, float]:
-        """The main line is heaviest, then long edges; what a parallel split parts and a join unites stays even around it."""
+        """The main line is heaviest, then long edges; what a parallel split parts and a join unites stays even."""
         pairs = [(a, b) for _, a, b in self.forward]
         line = layers.main_line(len(self.members), pairs)
         outs: dict[int, int] = {}
@@ -249,7 +249,7 @@ class _Level:
             text = edge_text(self.facts.graph.edges[e])
             for k, (v, w) in enumerate(zip(chain, chain[1:], strict=False)):
                 label = width(text, PILL) + 16 if text and k == 0 else 0.0
-                hops[self.layer[v]].append(Hop(e, v, y[v], y[w], label))
+                hops[self.layer[v]].append(Hop(e, v, w, y[v], y[w], label))
         return [channel(one) for one in hops]
 
     def _forward_ways(
@@ -291,8 +291,8 @@ class _Level:
             lane = lanes.take(first, last)
             out, into = spots[a], spots[b]
             text = edge_text(self.facts.graph.edges[e])
-            half = min(width(text, PILL) / 2 + 24, out.width / 2 - 14) if a == b else 0.0
-            leave, enter = out.middle + doors[i][0] + half, into.middle + doors[i][1] - half
+            half = width(text, PILL) / 2 + 24 if a == b else 0.0
+            leave, enter = _door(out, doors[i][0] + half), _door(into, doors[i][1] - half)
             points: list[Point] = [(leave, _bottom(out))]
             if not self._lowest(a, spots):
                 aside = left[self.layer[a]] + wide[self.layer[a]] + 9
@@ -336,6 +336,12 @@ class _Level:
         }
         hung = [(self.members[owner], self.members[v]) for v, owner in self.owner.items()]
         return _Plan(moved, shifted, hung, max(xs) + dx, max(ys) + dy)
+
+
+def _door(spot: Spot, offset: float) -> float:
+    """A place on the lower border, not too near to its corners."""
+    reach = max(spot.width / 2 - 14, spot.width / 4)
+    return spot.middle + min(max(offset, -reach), reach)
 
 
 def _doors(loops: list[tuple[int, int]]) -> list[tuple[float, float]]:

@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from penstock.net.draw.measure import clean
+
 Tone = Literal["idle", "moving", "held", "failed", "done", "undone"]
 
 
@@ -64,7 +66,7 @@ UNREACHED = frozenset({"", "pending", "queued", "created", "todo", "skipped"})
 def look(status: str) -> Look:
     """An unknown status keeps its own word and says nothing by colour."""
     known = _LOOKS.get(status.lower())
-    return known or Look("idle", "dot", status.lower().replace("_", " "))
+    return known or Look("idle", "dot", clean(status.lower().replace("_", " ")))
 
 
 def badge(mark: NodeMark) -> str:

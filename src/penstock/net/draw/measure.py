@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 _NARROW = frozenset("iIlj.,:;'|!()[]{}`")
-_SLIM = frozenset("frt-\"/\\ *")
+_SLIM = frozenset('frt-"/\\ *')
 _BROAD = frozenset("mwMW@%—…")
 
 

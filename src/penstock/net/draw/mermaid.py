@@ -26,7 +26,7 @@ _RISKY = re.compile(r"[^\w \-.,?!:/+='·…–—°€×→●]")
 
 
 def mermaid(net: Net, marks: Marks | None = None) -> str:
-    """Nodes are named n0, n1 …, so no name of the document can become syntax; texts are written in Mermaid's entities."""
+    """Nodes are named n0, n1 …, so no name of the document can become syntax; texts are written as entities."""
     facts = Facts(net)
     lines = ["flowchart LR"]
     inside: dict[str, list[int]] = {}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 Near = Sequence[Sequence[tuple[int, float]]]  # neighbours with weights
 
 _PASSES = 13  # odd, so that the last one goes forward
 
 
-def rows_to_heights(rows: list[list[int]], pred: Near, succ: Near, apart: Callable[[int, int], float]) -> dict[int, float]:
+def rows_to_heights(
+    rows: list[list[int]], pred: Near, succ: Near, apart: Callable[[int, int], float]
+) -> dict[int, float]:
     """The height of every node's middle line; `apart` says how far a node must be below the one above it."""
     y: dict[int, float] = {}
     for row in rows:
@@ -25,8 +28,7 @@ def rows_to_heights(rows: list[list[int]], pred: Near, succ: Near, apart: Callab
         for row in rows if forward else reversed(rows):
             wishes = [_wish(v, near, y) for v in row]
             gaps = [0.0, *(apart(a, b) for a, b in zip(row, row[1:], strict=False))]
-            for v, at in zip(row, _settle(wishes, gaps), strict=True):
-                y[v] = at
+            y.update(zip(row, _settle(wishes, gaps), strict=True))
     return y
 
 
@@ -42,24 +44,34 @@ def _wish(v: int, near: Near, y: dict[int, float]) -> tuple[float, float]:
     return sum(y[w] * weight for w, weight in at) / total, total
 
 
+class _Block(NamedTuple):
+    """Nodes that stand as close as they may and move together."""
+
+    size: int
+    weight: float
+    moment: float
+    heaviest: tuple[float, float]  # weight, wish
+
+    @property
+    def value(self) -> float:
+        """On the wish of one that outweighs all others, or between all of them."""
+        return self.heaviest[1] if self.heaviest[0] > self.weight / 2 else self.moment / self.weight
+
+    def join(self, other: _Block) -> _Block:
+        heaviest = self.heaviest if self.heaviest[0] >= other.heaviest[0] else other.heaviest
+        return _Block(self.size + other.size, self.weight + other.weight, self.moment + other.moment, heaviest)
+
+
 def _settle(wishes: list[tuple[float, float]], gaps: list[float]) -> list[float]:
-    """Wishes met as well as the gaps allow: what is in conflict becomes one block and moves together."""
+    """Wishes met as well as the gaps allow: what is in conflict becomes one block."""
     offset, offsets = 0.0, []
-    blocks: list[tuple[float, list[tuple[float, float]]]] = []
+    blocks: list[_Block] = []
     for (wish, weight), gap in zip(wishes, gaps, strict=True):
         offset += gap
         offsets.append(offset)
-        block = [(wish - offset, weight)]
-        value = _middle(block)
-        while blocks and blocks[-1][0] > value:
-            block = blocks.pop()[1] + block
-            value = _middle(block)
-        blocks.append((value, block))
-    flat = [value for value, block in blocks for _ in block]
+        block = _Block(1, weight, (wish - offset) * weight, (weight, wish - offset))
+        while blocks and blocks[-1].value > block.value:
+            block = blocks.pop().join(block)
+        blocks.append(block)
+    flat = [value for block in blocks for value in [block.value] * block.size]
     return [value + by for value, by in zip(flat, offsets, strict=True)]
-
-
-def _middle(block: list[tuple[float, float]]) -> float:
-    total = sum(weight for _, weight in block)
-    wish, weight = max(block, key=lambda one: one[1])
-    return wish if weight > total / 2 else sum(w * k for w, k in block) / total

@@ -8,14 +8,16 @@ from typing import NamedTuple
 Point = tuple[float, float]
 
 TRACK, LANE, FIRST_LANE = 12.0, 26.0, 36.0
-LEFT, RIGHT = 18.0, 30.0  # room before the first track and behind the label
+_TRACKS = 64  # lines beside each other; beyond that they are laid over each other
+LEFT, RIGHT = 15.0, 28.0  # room before the first track and behind the label
 
 
 class Hop(NamedTuple):
-    """A piece of an edge from one column to the next; `source` groups what leaves together and shares a track."""
+    """A piece of an edge from one column to the next."""
 
     edge: int
     source: int
+    target: int
     start: float
     end: float
     label: float  # width, 0 without
@@ -30,31 +32,50 @@ class Channel(NamedTuple):
 
 
 def channel(hops: list[Hop]) -> Channel:
-    """Sources that go the same way are stacked so that they do not cross where that can be had."""
-    spans: dict[int, tuple[float, float, float]] = {}
-    for hop in hops:
-        if abs(hop.start - hop.end) >= 0.5:
-            low, high, _ = spans.get(hop.source, (hop.start, hop.start, hop.start))
-            spans[hop.source] = (min(low, hop.end), max(high, hop.end), hop.start)
-    down = sorted((s for s, (_, high, at) in spans.items() if high > at), key=lambda s: (-spans[s][2], s))
-    up = sorted((s for s, (_, high, at) in spans.items() if high <= at), key=lambda s: (spans[s][2], s))
+    """What leaves or arrives together shares a track; the others are stacked so as to cross as little as possible."""
+    trunks = _trunks([hop for hop in hops if abs(hop.start - hop.end) >= 0.5])
+    down = sorted((t for t in trunks if t.down), key=lambda t: -t.at)
+    up = sorted((t for t in trunks if not t.down), key=lambda t: t.at)
     tracks: list[list[tuple[float, float]]] = []
-    of_source: dict[int, int] = {}
-    for source in [*down, *up]:
-        low, high, _ = spans[source]
-        for number, taken in enumerate(tracks):
-            if all(high + 4 < a or b + 4 < low for a, b in taken):
-                break
-        else:
-            number = len(tracks)
+    place: dict[int, float] = {}
+    for i, trunk in enumerate([*down, *up]):
+        fits = (k for k, taken in enumerate(tracks) if all(trunk.high + 4 < a or b + 4 < trunk.low for a, b in taken))
+        number = next(fits, len(tracks)) if i < _TRACKS else i % _TRACKS
+        if number == len(tracks):
             tracks.append([])
-        tracks[number].append((low, high))
-        of_source[source] = number
+        tracks[number].append((trunk.low, trunk.high))
+        for edge in trunk.edges:
+            place[edge] = LEFT + TRACK * number
     labels = LEFT + TRACK * len(tracks)
     widest = max((hop.label for hop in hops), default=0.0)
-    width = labels + (widest + 18 if widest else 0) + RIGHT
-    place = {hop.edge: LEFT + TRACK * of_source[hop.source] for hop in hops if hop.source in of_source}
-    return Channel(max(width, 58.0), place, labels)
+    width = labels + (widest + 12 if widest else 0) + RIGHT
+    return Channel(max(width, 48.0), place, labels)
+
+
+class _Trunk(NamedTuple):
+    edges: list[int]
+    low: float
+    high: float
+    at: float  # where it begins
+
+    @property
+    def down(self) -> bool:
+        return self.high > self.at
+
+
+def _trunks(hops: list[Hop]) -> list[_Trunk]:
+    """Pieces that share their vertical line: those of one source, or single ones that end in one target."""
+    leaving: dict[int, int] = {}
+    for hop in hops:
+        leaving[hop.source] = leaving.get(hop.source, 0) + 1
+    found: dict[tuple[str, int], _Trunk] = {}
+    for hop in hops:
+        together = ("from", hop.source) if leaving[hop.source] > 1 else ("to", hop.target)
+        known = found.get(together) or _Trunk([], hop.start, hop.start, hop.start)
+        low, high = min(known.low, hop.start, hop.end), max(known.high, hop.start, hop.end)
+        known.edges.append(hop.edge)
+        found[together] = known._replace(low=low, high=high)
+    return list(found.values())
 
 
 class Lanes:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from penstock.net.facts import Facts
 from penstock.net.draw.measure import clean, cut, width
+from penstock.net.facts import Facts
 from penstock.net.model import Edge, Node
 
 Shape = Literal["circle", "ring", "card", "work", "hexagon", "bar", "capsule", "call", "undo", "frame"]
 
 TITLE, SUB, PILL = 13.5, 12.0, 11.5  # font sizes
-_LEAST, _MOST = 112.0, 196.0  # width of the text on a card
-_WORDS = {"route": "step", "task": "task", "work": "work", "wait": "wait", "call": "call", "undo": "undo", "scope": "scope"}
+_LEAST, _MOST = 108.0, 196.0  # width of the text on a card
 
 
 class Form(NamedTuple):
@@ -30,18 +29,19 @@ class Form(NamedTuple):
 def form(facts: Facts, v: int) -> Form:
     """A scope's size is that of its contents; it is given by the layout."""
     node = facts.net.nodes[v]
-    name, word, icon = clean(node.label or node.origin or node.id), _word(node), _icon(node, facts.chooses(v))
+    name, icon = clean(node.label or node.origin or node.id), _icon(node, facts.chooses(v))
+    word = " · ".join(part for part in (_word(node), join_word(node, len(facts.graph.ins[v]))) if part)
     shape = _shape(node, facts.chooses(v))
     if shape in ("circle", "ring"):
-        title = cut(clean(node.label or node.origin), 120, SUB)
+        title = cut(name, 120, SUB)
         return Form(shape, max(36.0, width(title, SUB) if title else 0), 18, 38 if title else 18, title, word, icon)
     if shape == "bar":
         return Form(shape, 10, 24, 24, name, word, icon)
     title = cut(name, _MOST, TITLE, bold=True)
     content = max(_LEAST + (12 if shape == "hexagon" else 0), width(title, TITLE, bold=True))
     if shape == "hexagon":
-        return Form(shape, content + 76, 29, 29, title, word, icon)
-    return Form(shape, content + 58, 26, 26, title, word, icon)
+        return Form(shape, content + 72, 29, 29, title, word, icon)
+    return Form(shape, content + 56, 26, 26, title, word, icon)
 
 
 def _shape(node: Node, chooses: bool) -> Shape:
@@ -65,15 +65,23 @@ def _shape(node: Node, chooses: bool) -> Shape:
     return "undo" if node.off_path else "card"
 
 
+def join_word(node: Node, ways: int) -> str:
+    """What a node waits for, where it is neither everything nor obvious."""
+    if node.join.mode != "k" or ways < 2 or node.kind in ("start", "end"):
+        return ""
+    return "any" if node.join.k == 1 else f"{node.join.k} of {ways}"
+
+
 def _word(node: Node) -> str:
-    return clean(node.type.replace("_", " ").lower()) or _WORDS.get(node.kind, "")
+    return clean(node.type.replace("_", " ").lower()) or ("step" if node.kind == "route" else node.kind)
 
 
 _ICONS = (
     ("person", "bot"), ("llm", "bot"), ("agent", "bot"), ("judg", "scale"), ("code", "code"), ("script", "code"),
-    ("api", "globe"), ("http", "globe"), ("mcp", "globe"), ("db", "database"), ("data", "database"), ("sql", "database"),
-    ("file", "file"), ("template", "file"), ("endpoint", "flag"), ("user", "person"), ("approv", "person"),
-    ("diagram", "layers"), ("switch", "split"), ("condition", "split"), ("notif", "send"), ("action", "send"),
+    ("api", "globe"), ("http", "globe"), ("mcp", "globe"), ("db", "database"), ("data", "database"),
+    ("sql", "database"), ("file", "file"), ("template", "file"), ("endpoint", "flag"), ("user", "person"),
+    ("approv", "person"), ("diagram", "layers"), ("switch", "split"), ("condition", "split"), ("notif", "send"),
+    ("action", "send"),
 )  # fmt: skip
 _KIND_ICONS = {
     "start": "play", "end": "flag", "route": "split", "task": "bolt", "work": "person", "wait": "hourglass",
@@ -93,5 +101,6 @@ def _icon(node: Node, chooses: bool) -> str:
 
 def edge_text(edge: Edge) -> str:
     """What a person reads on an edge: its label, its port, or the guard that opens it."""
-    text = edge.label or (edge.port if edge.port != "done" else "") or edge.guard or ("else" if edge.default else "")
-    return cut(text, 132, PILL)
+    port = edge.port if edge.port != "done" else ""
+    text = cut(edge.label or port or edge.guard or ("else" if edge.default else ""), 132, PILL)
+    return " · ".join(part for part in (text, "epoch +1" if edge.raises else "") if part)

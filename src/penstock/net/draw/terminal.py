@@ -5,12 +5,13 @@ The lines have the same number and the same width whatever the marks say, so tha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from penstock.net.draw import layers
 from penstock.net.draw.marks import Marks, NodeMark, badge, look
 from penstock.net.draw.measure import cells, clean, cut_cells
-from penstock.net.draw.shapes import edge_text
+from penstock.net.draw.shapes import edge_text, form
 from penstock.net.facts import Facts
 from penstock.net.model import Net
 
@@ -42,7 +43,7 @@ def terminal(net: Net, marks: Marks | None = None) -> list[Line]:
     """The picture, top to bottom; plain text with the places of its styles."""
     facts = Facts(net)
     rows = _Rows(facts, marks)
-    rows.level("", "")
+    rows.draw()
     gutter = max((cells(row.gutter) for row in rows.found), default=0)
     title = max((cells(row.title) for row in rows.found), default=0)
     return [_line(row, gutter, title) for row in rows.found]
@@ -67,7 +68,10 @@ def _line(row: _Row, gutter: int, title: int) -> Line:
     for part, style in row.parts:
         spans.append(Span(len(text), len(text) + len(part), style))
         text += part
-    return Line(text.rstrip(), tuple(s for s in spans if s.start < s.end <= len(text.rstrip())))
+    text = text.rstrip()
+    return Line(
+        text, tuple(Span(s.start, min(s.end, len(text)), s.style) for s in spans if s.start < min(s.end, len(text)))
+    )
 
 
 class _Rows:
@@ -79,12 +83,20 @@ class _Rows:
         self.found: list[_Row] = []
         self.open: set[str] = set()
 
-    def level(self, scope: str, before: str) -> None:
-        """One scope level; `before` stands left of all its rows. Scopes nest as deeply as their authors could bear."""
-        members = self.inside.get(scope, [])
-        if scope in self.open or not members:
-            return
+    def draw(self) -> None:
+        """Level within level, on a stack of its own: scopes nest as deeply as their author could bear."""
+        stack = [self._level("", "")]
+        while stack:
+            inner = next(stack[-1], None)
+            if inner is None:
+                stack.pop()
+            elif inner[0] not in self.open:
+                stack.append(self._level(*inner))
+
+    def _level(self, scope: str, before: str) -> Iterator[tuple[str, str]]:
+        """One scope level, with `before` left of all its rows; yields the scopes to be drawn in between."""
         self.open.add(scope)
+        members = self.inside.get(scope, [])
         graph = self.facts.graph
         local = {v: i for i, v in enumerate(members)}
         numbers = [e for v in members for e in graph.outs[v] if graph.dst[e] in local]
@@ -93,11 +105,15 @@ class _Rows:
         back = {numbers[i] for i in closing}
         forward = [pair for i, pair in enumerate(pairs) if i not in closing]
         layer = layers.layering(len(members), forward, [False] * len(members))
+        for i, v in enumerate(members):  # an undo node stands after the node it undoes
+            for undo in self.facts.net.nodes[v].undo:
+                at = local.get(graph.number.get(undo, -1), i)
+                layer[at] = max(layer[at], layer[i])
         lanes = _Lanes(before, graph.dst)
         for i in sorted(range(len(members)), key=lambda i: (layer[i], i)):
-            self._node(members[i], lanes, back)
+            yield from self._node(members[i], lanes, back)
 
-    def _node(self, v: int, lanes: _Lanes, back: set[int]) -> None:
+    def _node(self, v: int, lanes: _Lanes, back: set[int]) -> Iterator[tuple[str, str]]:
         node, outs = self.facts.net.nodes[v], self.facts.graph.outs[v]
         mark = self.marks.nodes.get(node.id) or NodeMark()
         shown = look(mark.status or "pending")
@@ -107,7 +123,7 @@ class _Rows:
         title = cut_cells(node.label or node.id, _TITLE)
         self.found.append(_Row(lanes.node(_SYMBOLS[shown.icon]), title, self._status(v, mark), shown.tone))
         if node.kind == "scope":
-            self.level(node.id, lanes.passing() + "┆ ")
+            yield node.id, lanes.node("┆")
         ways = [e for e in outs if e not in back]
         loops = [e for e in outs if e in back]
         if ways or loops:
@@ -121,10 +137,9 @@ class _Rows:
 
     def _status(self, v: int, mark: NodeMark) -> tuple[tuple[str, str], ...]:
         if not mark.status:
-            node = self.facts.net.nodes[v]
-            return ((clean(node.type.replace("_", " ")) or node.kind, "dim"),)
+            return ((form(self.facts, v).word, "dim"),)
         shown = look(mark.status)
-        parts = [(shown.word, shown.tone)]
+        parts: list[tuple[str, str]] = [(shown.word, shown.tone)]
         if badge(mark):
             parts += [("  ", "dim"), (f"↻ {badge(mark)}", shown.tone)]
         if mark.note:
@@ -183,12 +198,6 @@ class _Lanes:
             f"{symbol} " if c == self.at else "│ " if e is not None else "  " for c, e in enumerate(self.lanes)
         )
 
-    def passing(self) -> str:
-        """The lanes beside the node, for rows that stand between its own and the next."""
-        return self.before + "".join(
-            "│ " if e is not None and c != self.at else "  " for c, e in enumerate(self.lanes[: self.at])
-        )
-
     def room(self, more: int) -> bool:
         return sum(e is not None for e in self.lanes) + more <= _LANES
 
@@ -196,30 +205,33 @@ class _Lanes:
         self.lanes[self.at] = ways[0] if ways else None
         taken = []
         for e in ways[1:]:
-            free = (c for c in range(self.at + 1, len(self.lanes)) if self.lanes[c] is None)
-            c = next(free, len(self.lanes))
+            c = next((c for c, lane in enumerate(self.lanes) if lane is None), len(self.lanes))
             if c == len(self.lanes):
                 self.lanes.append(None)
             self.lanes[c] = e
             taken.append(c)
-        row = self._across(self.at, sorted(taken), "╮", "┬") if taken else self.node("│" if ways else "╵" if loops else " ")
+        if taken:
+            row = self._across(self.at, taken, "╮", "┬")
+        else:
+            row = self.node("│" if ways else "╵" if loops else " ")
         self._trim()
         return row
 
-    def _across(self, start: int, ends: list[int], last: str, between: str) -> str:
-        """A row in which one column reaches over to others on its right."""
+    def _across(self, start: int, ends: list[int], corner: str, between: str) -> str:
+        """A row in which one column reaches over to others: to its right, and for new edges also to its left."""
+        low, high = min(start, *ends), max(start, *ends)
         row = ""
         for c, e in enumerate(self.lanes):
-            inside = start < c < ends[-1]
+            inside = low < c < high
             if c == start:
-                sign = "├"
+                sign = "├" if low == start else "┤" if high == start else "┼"
             elif c in ends:
-                sign = last if c == ends[-1] else between
+                sign = between if inside else corner if c == high else "╭"
             elif e is not None:
                 sign = "┼" if inside else "│"
             else:
                 sign = "─" if inside else " "
-            row += sign + ("─" if start <= c < ends[-1] else " ")
+            row += sign + ("─" if low <= c < high else " ")
         return self.before + row
 
     def _trim(self) -> None:

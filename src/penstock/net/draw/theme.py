@@ -37,7 +37,8 @@ class Theme(NamedTuple):
 THEMES: dict[ThemeName, Theme] = {
     "light": Theme(
         bg="#F6F8F9", surface="#FFFFFF", sunken="#EEF2F4", line="#DDE4E8", line2="#7A8993",
-        text="#10202A", text2="#4A5B66", text3="#586974", accent="#0B6A86", on_accent="#FFFFFF", on_mark="#FFFFFF", dot="#D3DBE0",
+        text="#10202A", text2="#4A5B66", text3="#586974", accent="#0B6A86",
+        on_accent="#FFFFFF", on_mark="#FFFFFF", dot="#D3DBE0",
         tones={
             "idle": Ink("#82909C", "#5A6872", "#EEF1F3"),
             "moving": Ink("#1B6FDB", "#0B5CAD", "#E6F0FB"),
@@ -49,7 +50,8 @@ THEMES: dict[ThemeName, Theme] = {
     ),
     "dark": Theme(
         bg="#0D1418", surface="#141D22", sunken="#0F171B", line="#263238", line2="#6B7C87",
-        text="#E8EFF2", text2="#A9B7BF", text3="#8A9AA4", accent="#4CC3E0", on_accent="#06222B", on_mark="#0B1317", dot="#223037",
+        text="#E8EFF2", text2="#A9B7BF", text3="#8A9AA4", accent="#4CC3E0",
+        on_accent="#06222B", on_mark="#0B1317", dot="#223037",
         tones={
             "idle": Ink("#A3AFB7", "#A3AFB7", "#1E292F"),
             "moving": Ink("#4F8DFF", "#7FB2FF", "#13263F"),

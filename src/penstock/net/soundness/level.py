@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from penstock.net.facts import EXPIRED, always_merges
 from penstock.net.graph import Graph, reachable
 from penstock.net.model import Node
 
@@ -110,7 +111,7 @@ class Level:
     def _joins(self, v: int, ins: dict[int, int]) -> None:
         """Gives the node its join; one that also splits, or whose back edges merge with its entries, becomes two."""
         graph, node, at = self.graph, self.graph.net.nodes[v], self._enter[v]
-        if node.kind == "end" or (len(ins) < 2 and node.join.k < 2):
+        if always_merges(node) or (len(ins) < 2 and node.join.k < 2):
             self.join[at] = "xor"
             return
         back = {} if node.join.mode != "diagram" else {e: i for e, i in ins.items() if graph.is_back(e)}
@@ -198,6 +199,24 @@ def _splits(node: Node, graph: Graph, v: int) -> Split:
         ports.setdefault(graph.edges[e].port, []).append(e)
     if not ports or node.kind == "end":
         return Split("xor", (END,))
+    if mortal := {e for e in graph.outs[v] if graph.edges[e].ttl_ms is not None}:
+        dead = ports.pop(EXPIRED, [])
+        return _expiring(_ports(node, graph, ports), mortal, Split("and", tuple(dead)) if dead else END)
+    return _ports(node, graph, ports)
+
+
+def _expiring(split: Split, mortal: set[int], dead: Way) -> Split:
+    """A token with a time to live may be taken, or leave by the port for the expired."""
+
+    def way(one: Way) -> Way:
+        if isinstance(one, Split):
+            return _expiring(one, mortal, dead)
+        return Split("xor", (one, dead)) if one in mortal else one
+
+    return Split(split.kind, tuple(way(one) for one in split.ways))
+
+
+def _ports(node: Node, graph: Graph, ports: dict[str, list[int]]) -> Split:
     beside = {t.port for t in node.triggers if not t.interrupting} & set(ports)
     main = [_port(node, graph, ways) for port, ways in ports.items() if port not in beside]
     silent = any(t.interrupting and t.action == "port" and t.port not in ports for t in node.triggers)

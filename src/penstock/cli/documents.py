@@ -1,0 +1,122 @@
+"""Commands about documents: check one, draw one, draw a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from penstock.app.penstock import check_source, compile_source
+from penstock.cli.drive import reading
+from penstock.cli.options import STORE, Document, Json, Store
+from penstock.cli.speak import (
+    DONE,
+    TONES,
+    WRONG,
+    console,
+    error_json,
+    finding_json,
+    say,
+    tell_finding,
+    tell_json,
+)
+from penstock.cli.view import drawing
+from penstock.errors import BadInput, Finding, PenstockError, Place
+from penstock.lang.contract import Compiled
+from penstock.net.draw import Marks, mermaid, svg, terminal
+from penstock.net.model import Net
+
+
+def check(file: Document, json: Json = False, store: Store = STORE) -> int:
+    """Say whether a document is well drawn: every error and warning, with its place and what to do."""
+    try:
+        language, findings = check_source(file)
+    except PenstockError as error:
+        if not json:
+            raise
+        told = Finding(error.code, "error", str(error), Place(), error.hint)
+        tell_json({"ok": False, "language": None, "findings": [finding_json(told)], **error_json(error)})
+        return WRONG
+    errors = [one for one in findings if one.severity == "error"]
+    if json:
+        told_all = [finding_json(one) for one in findings]
+        tell_json({"ok": not errors, "language": language, "findings": told_all})
+        return WRONG if errors else DONE
+    for one in findings:
+        tell_finding(one, file, err=bool(errors))
+    if errors:
+        say((f"{file}: ", "bold"), (_count(len(errors), "error"), TONES["failed"]), err=True)
+        return WRONG
+    warnings = f", {_count(len(findings), 'warning')}" if findings else ""
+    say((f"{file}: ", "bold"), ("ok", TONES["done"]), f" ({language}{warnings})")
+    return DONE
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def compile_named(file: Path) -> tuple[Compiled, bytes]:
+    """Compile a document; its errors know the file's name."""
+    try:
+        return compile_source(file)
+    except PenstockError as error:
+        error.facts["file"] = file
+        raise
+
+
+def draw(
+    what: Annotated[str, typer.Argument(metavar="FILE|RUN", help="A document, or a run: then with its tokens.")],
+    as_svg: Annotated[bool, typer.Option("--svg", help="An SVG picture.")] = False,
+    as_mermaid: Annotated[bool, typer.Option("--mermaid", help="Mermaid text, for a README or a wiki.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there instead of to the screen.")
+    ] = None,
+    theme: Annotated[Literal["light", "dark"], typer.Option("--theme", help="The colours of the SVG.")] = "light",
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Draw a document, or a run with its tokens: for the terminal, as SVG or as Mermaid."""
+    if as_svg and as_mermaid:
+        raise BadInput(what="the form", why="--svg and --mermaid exclude each other")
+    net, marks, title = _subject(what, store)
+    form = "svg" if as_svg else "mermaid" if as_mermaid else "text"
+    if form == "text" and out is None and not json:
+        console().print(drawing(net, marks))
+        return DONE
+    picture = {
+        "svg": lambda: svg(net, marks, theme=theme, title=title),
+        "mermaid": lambda: mermaid(net, marks),
+        "text": lambda: "\n".join(line.text for line in terminal(net, marks)) + "\n",
+    }[form]()
+    if out is not None:
+        _write(out, picture)
+    if json:
+        tell_json({"form": form, "file": str(out) if out is not None else None, "picture": picture})
+    elif out is not None:
+        say("wrote ", (str(out), "bold"))
+    else:
+        print(picture.rstrip("\n"))
+    return DONE
+
+
+def _subject(what: str, store: Path) -> tuple[Net, Marks | None, str]:
+    if Path(what).exists() or not what.isalnum():
+        net = compile_named(Path(what))[0].net
+        return net, None, net.name
+    with reading(store) as door:
+        watcher = door.watcher(door.row(what))
+        assert watcher.reader.net is not None, "a run that was started has a net"
+        net = watcher.reader.net.net
+        return net, watcher.marks(), f"{net.name} · {watcher.reader.st.run}"
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        why = f"it cannot be written ({(error.strerror or str(error)).lower()})"
+        raise BadInput(what=f"«{file}»", why=why) from error
+

@@ -1,0 +1,76 @@
+"""Options and arguments that commands share, and reading what is given in them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from penstock.app.penstock import DEFAULT_STORE
+from penstock.errors import BadInput
+
+STORE = Path(DEFAULT_STORE)
+#: The largest input that is read; a larger one belongs into a file that the document names.
+INPUT_LIMIT = 64 * 1024 * 1024
+
+Store = Annotated[
+    Path, typer.Option("--store", metavar="FILE", envvar="PENSTOCK_STORE", help="The SQLite file that holds the runs.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON value for programs instead of text for people.")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="The run: its id, a beginning of it, or its key.")]
+Document = Annotated[Path, typer.Argument(metavar="FILE", help="The document: a diagram in YAML or JSON.")]
+
+
+def read_value(text: str | None, what: str) -> Any:
+    """JSON as text, from a file with @FILE, or from standard input with -; None when nothing is given."""
+    if text is None:
+        return None
+    data, where = _bytes(text, what)
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        raise BadInput(what=what, why=f"it is not JSON: {_spot(data, str(error))}", where=where) from error
+    except (RecursionError, UnicodeDecodeError) as error:
+        raise BadInput(what=what, why=f"it is not JSON: {error}", where=where) from error
+
+
+def read_text_or_value(text: str, what: str) -> Any:
+    """The same, but a plain word needs no quotes: what is no JSON and no file is taken as text."""
+    if text.startswith(("@", "-", "{", "[", '"')):
+        return read_value(text, what)
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def _bytes(text: str, what: str) -> tuple[bytes, str]:
+    if text == "-":
+        data = sys.stdin.buffer.read(INPUT_LIMIT + 1)
+        where = "standard input"
+    elif text.startswith("@"):
+        where = text[1:]
+        try:
+            with open(where, "rb") as file:
+                data = file.read(INPUT_LIMIT + 1)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else None
+            raise BadInput(what=f"«{where}»", why=(why or str(error)).lower(), where=where) from error
+    else:
+        return text.encode("utf-8", "surrogateescape"), ""
+    if len(data) > INPUT_LIMIT:
+        raise BadInput(what=what, why=f"it has more than {INPUT_LIMIT} bytes", where=where)
+    return data, where
+
+
+def _spot(data: bytes, said: str) -> str:
+    """msgspec names the byte; people look for line and column."""
+    told, _, byte = said.partition(" (byte ")
+    if not byte.rstrip(")").isdecimal():
+        return said
+    at = int(byte.rstrip(")"))
+    line, column = data.count(b"\n", 0, at) + 1, at - data.rfind(b"\n", 0, at)
+    return f"{told} at line {line}, column {column}"

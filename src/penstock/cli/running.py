@@ -1,0 +1,204 @@
+"""Commands that drive runs: run a document, work through a store, fork a run."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from penstock.app.look import Look
+from penstock.app.penstock import Penstock, Release
+from penstock.cli.documents import compile_named
+from penstock.cli.drive import drive, driving, until_done
+from penstock.cli.options import STORE, Document, Json, Run, Store, read_value
+from penstock.cli.speak import (
+    DONE,
+    INTERRUPTED,
+    exit_code,
+    run_json,
+    say,
+    status_text,
+    store_option,
+    tell_finding,
+    tell_json,
+    tell_plainly,
+    tell_run,
+)
+from penstock.errors import RunNotFound
+from penstock.host.embedded import Host
+from penstock.host.turn import Live
+from penstock.kernel.run import Run as Folded
+from penstock.kernel.state import BACKOFF, EFFECT, STATUS
+
+_QUIET_S = 0.25  # how long nothing must happen before a store counts as idle: longer than its inbox is left unread
+
+
+def run(
+    file: Document,
+    input: Annotated[
+        str | None, typer.Option("--input", metavar="JSON", help="What it starts with: JSON, @FILE, or - for stdin.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="Names the run: the same key again goes on with the same run.")
+    ] = None,
+    max_concurrent: Annotated[
+        int | None, typer.Option("--max-concurrent", min=1, help="How many nodes may work at once (default 20).")
+    ] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Run a document until it ends or waits. It survives a kill -9: the same command with the same key goes on."""
+    compiled, source = compile_named(file)
+    given = read_value(input, "the input")
+    if not json:
+        for finding in compiled.findings:
+            tell_finding(finding, file, err=True)
+    again = f"penstock run {file} --key {key}" if key else None
+
+    async def work() -> Look:
+        async with driving(store, create=True) as door:
+            started.run = _begin(door, door.keep(compiled, source), given, key, max_concurrent)
+            return await drive(door, started.run, quiet=json)
+
+    started = Started()
+    return finish(work(), started, store, json, again)
+
+
+class Started:
+    """The run under way, for the message of an interruption."""
+
+    run = ""
+
+
+def _begin(door: Penstock, release: Release, given: Any, key: str | None, max_concurrent: int | None) -> str:
+    run = door.start(release, given, key=key, max_concurrent=max_concurrent)
+    door.go_on(run)
+    return run
+
+
+def finish(work: Any, started: Started, store: Path, json: bool, again: str | None = None) -> int:
+    """Drive, tell how the run stands, and give its exit code. Ctrl-C leaves it in the store."""
+    try:
+        look = until_done(work)
+    except KeyboardInterrupt:
+        go_on = f"{again or f'penstock work {started.run}'}{store_option(store)}" if started.run else ""
+        kept = f"Interrupted. Run {started.run} is kept in {store}." if started.run else "Interrupted."
+        tell_plainly("PS-130", kept, f"go on with: {go_on}" if go_on else "", json=json)
+        return INTERRUPTED
+    if json:
+        tell_json(run_json(look))
+    else:
+        tell_run(look, store)
+    return exit_code(look)
+
+
+def fork(
+    run: Run,
+    at: Annotated[int, typer.Option("--at", metavar="N", help="The number of a fact: the fork has this past.")],
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Start a new run with the past of another one up to a fact, and drive it. The other run stays as it is."""
+    started = Started()
+
+    async def work() -> Look:
+        async with driving(store) as door:
+            started.run = door.fork(run, at)
+            return await drive(door, started.run, quiet=json)
+
+    return finish(work(), started, store, json)
+
+
+def work(
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="Drive this one only, until it ends or waits.")
+    ] = None,
+    until_idle: Annotated[
+        bool, typer.Option("--until-idle", help="Stop when every run has ended or waits for somebody or some moment.")
+    ] = False,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Drive every run in the store that can go on, after a crash too, and do what others leave in its inbox."""
+    started = Started()
+
+    async def one() -> Look:
+        async with driving(store) as door:
+            started.run = door.go_on(str(run))
+            return await drive(door, started.run, quiet=json)
+
+    if run is not None:
+        return finish(one(), started, store, json)
+    worker = _Worker(store, json, until_idle)
+    try:
+        until_done(worker.work())
+    except KeyboardInterrupt:
+        if until_idle:
+            raise
+    worker.tell()
+    return DONE
+
+
+class _Worker:
+    """Drives everything and tells of every run that ends."""
+
+    def __init__(self, store: Path, json: bool, until_idle: bool) -> None:
+        self.store, self.json, self.until_idle = store, json, until_idle
+        self.ended: list[dict[str, Any]] = []
+        self.left: list[dict[str, Any]] = []
+
+    async def work(self) -> None:
+        async with driving(self.store, create=not self.until_idle, everything=True) as door:
+            if not self.json:
+                going = len(door.store.unfinished())
+                say(("working ", "bright_black"), str(self.store), (f"  {going} runs can go on", "bright_black"))
+            door.host.turns.on_end.append(lambda live: self._tell_end(door, live))
+            try:
+                await self._until_idle(door)
+            finally:
+                open_rows = door.runs(limit=1000, open_only=True)
+                self.left = [{"run_id": row.id, "status": STATUS[row.status]} for row in open_rows]
+
+    async def _until_idle(self, door: Penstock) -> None:
+        quiet_since = time.monotonic()
+        while True:
+            await asyncio.sleep(0.05)
+            door.raise_if_stopped()
+            if not self.until_idle or not idle(door.host):
+                quiet_since = time.monotonic()
+            elif time.monotonic() - quiet_since >= _QUIET_S:
+                return
+
+    def _tell_end(self, door: Penstock, live: Live) -> None:
+        try:
+            look = door.look(live.id)
+        except RunNotFound:
+            return
+        self.ended.append({"run_id": look.run_id, "name": look.name, "status": look.status, "failure": look.failure})
+        if not self.json:
+            why = f"  {look.failure.get('code', '')}" if look.failure else ""
+            say(look.run_id, "  ", status_text(look.status), f"  {look.name}", why)
+
+    def tell(self) -> None:
+        if self.json:
+            tell_json({"ended": self.ended, "open": self.left})
+        else:
+            say((f"{len(self.ended)} runs ended, {len(self.left)} are open", "bright_black"))
+
+
+def idle(host: Host) -> bool:
+    """Nothing to do now, no effect in flight, and no firing between two tries."""
+    runs = (live.run for live in host.turns.runs.values() if live.run is not None)
+    return not host.turns.ready and not any(_busy(run) for run in runs)
+
+
+def _busy(run: Folded) -> bool:
+    """A call is as busy as what it calls, which is a run of its own."""
+    return any(
+        firing.phase == EFFECT and run.net.nodes[firing.node].spec.kind != "call"
+        or firing.phase == BACKOFF and not run.st.paused
+        for firing in run.st.firings.values()
+    )  # fmt: skip

@@ -1,0 +1,65 @@
+"""Settings of the machine, from `settings.toml` beside the store, and secrets, from there or from the environment.
+
+    [llm]
+    base_url = "http://localhost:11434/v1"
+    model = "small"
+
+    [http]
+    allow = ["api.example.com"]
+
+    [secrets]
+    API_KEY = "…"
+
+`${secrets.API_KEY}` in a document is looked for in the variable PENSTOCK_SECRET_API_KEY first.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import BadInput
+
+FILE = "settings.toml"
+_SECRET = "PENSTOCK_SECRET_"  # noqa: S105  (the beginning of a variable's name)
+
+
+def read_settings(store: Path) -> dict[str, Any]:
+    """Tables become dotted names: [llm] base_url is `llm.base_url`."""
+    path = store.parent / FILE
+    found: dict[str, Any] = {}
+    try:
+        with path.open("rb") as file:
+            found = tomllib.load(file)
+    except FileNotFoundError:
+        pass
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(what=f"«{path}»", why=f"it is not TOML: {error}", where=path) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(what=f"«{path}»", why=str(error), where=path) from error
+    kept = found.pop("secrets", {})
+    if not isinstance(kept, dict):
+        raise BadInput(what=f"«{path}»", why="[secrets] is a table of names and texts", where=path)
+    return {**_dotted("", found), "secrets": _Secrets(kept)}
+
+
+def _dotted(before: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, value in table.items():
+        if isinstance(value, dict):
+            out.update(_dotted(f"{before}{name}.", value))
+        else:
+            out[before + name] = value
+    return out
+
+
+class _Secrets:
+    def __init__(self, kept: Mapping[str, Any]) -> None:
+        self.kept = kept
+
+    def __call__(self, name: str) -> str | None:
+        found = os.environ.get(_SECRET + name, self.kept.get(name))
+        return None if found is None else str(found)

@@ -1,0 +1,233 @@
+"""What the command line says: JSON for programs, text for people, one clear message when something is wrong.
+
+Exit codes: 0 done, 2 the document or the call is wrong, 3 the run failed, 4 it waits.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from penstock.app.look import Look
+from penstock.app.penstock import waits_for_outside
+from penstock.errors import DocumentInvalid, ExprSyntaxError, Finding, PenstockError
+from penstock.net.draw.marks import Tone
+from penstock.net.draw.marks import look as shown_as
+
+DONE, WRONG, FAILED, WAITS = 0, 2, 3, 4
+INTERRUPTED = 130
+
+#: The colours of the drawings, in a terminal's words.
+TONES: dict[Tone, str] = {
+    "idle": "bright_black", "moving": "bold bright_blue", "held": "bold yellow", "failed": "bold red", "done": "green",
+    "undone": "magenta",
+}  # fmt: skip
+_PLAIN_WIDTH = 200
+
+
+def console(*, err: bool = False) -> Console:
+    """Wide when nobody looks: a program or a file gets whole lines."""
+    stream = sys.stderr if err else sys.stdout
+    seen = Console(stderr=err, highlight=False, markup=False, emoji=False)
+    if seen.is_terminal:
+        return seen
+    return Console(file=stream, highlight=False, markup=False, emoji=False, width=_PLAIN_WIDTH, soft_wrap=True)
+
+
+def say(*parts: str | tuple[str, str] | Text, err: bool = False) -> None:
+    """One line; a part is a text, or a text with its style."""
+    console(err=err).print(Text.assemble(*(_part(part) for part in parts)))
+
+
+def _part(part: str | tuple[str, str] | Text) -> tuple[str, str] | Text:
+    if isinstance(part, Text):
+        return part
+    text, style = part if isinstance(part, tuple) else (part, "")
+    return safe(text), style
+
+
+def safe(text: str) -> str:
+    """No control characters but line breaks: what a stranger wrote must not steer the terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text.expandtabs(4))
+
+
+def tell_json(value: Any) -> None:
+    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def short(value: Any, most: int = 100) -> str:
+    """A value on one line."""
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def status_text(status: str) -> tuple[str, str]:
+    return status, TONES[shown_as(status).tone]
+
+
+# ---- a run -----------------------------------------------------------------------------------------------------------
+
+
+def exit_code(look: Look) -> int:
+    if look.internal_status == "COMPLETED":
+        return DONE
+    if look.internal_status in ("FAILED", "CANCELLED", "COMPENSATED"):
+        return FAILED
+    return WAITS if waits_for_outside(look) else DONE
+
+
+def run_json(look: Look) -> dict[str, Any]:
+    """What `run --json` prints. The first seven keys are promised; the others may grow."""
+    failure = look.failure
+    if failure is not None:
+        failure = {"code": "", "category": "", "message": "", "node": None, **failure}
+    return {
+        "run_id": look.run_id,
+        "language": look.language,
+        "status": look.status,
+        "output": look.output,
+        "firings": [
+            {
+                "node": f.node, "status": f.status, "epoch": f.epoch, "iteration": f.iteration, "attempt": f.attempt,
+                "started_at": f.started_at, "ended_at": f.ended_at, "scope": f.scope,
+            }
+            for f in look.firings
+        ],
+        "waiting": [waiting_json(w) for w in look.waiting],
+        "failure": failure,
+        "name": look.name,
+        "nodes": look.nodes,
+        "counters": look.counters,
+        "branches": look.branches,
+        "outputs": look.outputs,
+        "warnings": look.warnings,
+        "tokens": look.tokens,
+        "variables": look.variables,
+        "facts": look.facts,
+        "paused": look.paused,
+        "parent": look.parent or None,
+        "created_at": look.created_at,
+        "updated_at": look.updated_at,
+    }  # fmt: skip
+
+
+def waiting_json(one: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"node": "", "for": "", "prompt": None, "name": None, "due_at": None}
+    return {**found, **msgspec.to_builtins(one)}
+
+
+def tell_run(look: Look, store: Path) -> None:
+    """How a run stands, for people: its status, its result or what is missing, and what can be done now."""
+    say(("run ", "bright_black"), look.run_id, "  ", status_text("PAUSED" if look.paused else look.status))
+    if look.failure is not None:
+        node = look.failure.get("node")
+        at = f" at «{node}»" if node else ""
+        say(("  failure ", "bright_black"), (str(look.failure.get("code", "")), TONES["failed"]), at)
+        say(f"    {look.failure.get('message', '')}")
+    if look.internal_status == "COMPLETED":
+        _tell_output(look.output)
+    for one in look.waiting:
+        _tell_waiting(look, one, store)
+    if look.paused:
+        say(("  go on with ", "bright_black"), f"penstock resume {look.run_id}{store_option(store)}")
+    for warning in look.warnings:
+        say(("  warning ", "bright_black"), (str(warning["code"]), TONES["held"]), f"  {warning['node'] or ''}")
+
+
+def _tell_output(output: Any) -> None:
+    if isinstance(output, dict):
+        for name, value in output.items():
+            say(("  output ", "bright_black"), (f"{name} ", "bold"), short(value, 400))
+    elif output is not None:
+        say(("  output ", "bright_black"), short(output, 400))
+
+
+def _tell_waiting(look: Look, one: Any, store: Path) -> None:
+    run, name = one.run or look.run_id, _quoted(one.node)
+    what = {"person": "a person's answer", "operator": "an operator", "time": "a moment"}.get(one.for_, f"«{one.name}»")
+    prompt = f": {short(one.prompt)}" if one.prompt else ""
+    say(("  waits ", "bright_black"), (one.node, "bold"), f" for {what}{prompt}")
+    if one.for_ in ("person", "operator"):
+        say(("  answer with ", "bright_black"), f"penstock respond {run} {name} ANSWER{store_option(store)}")
+    elif one.for_ == "signal":
+        say(("  send it with ", "bright_black"), f"penstock signal {run} {_quoted(one.name)} JSON{store_option(store)}")
+
+
+def store_option(store: Path) -> str:
+    from penstock.cli.options import STORE
+
+    return "" if store == STORE else f" --store {_quoted(str(store))}"
+
+
+def _quoted(text: str) -> str:
+    return text if text.replace("_", "").replace("-", "").replace("/", "").replace(".", "").isalnum() else f'"{text}"'
+
+
+# ---- findings and errors ---------------------------------------------------------------------------------------------
+
+
+def finding_json(one: Finding) -> dict[str, Any]:
+    return {
+        "rule": one.rule, "severity": one.severity, "where": str(one.where), "message": one.message, "hint": one.hint,
+        "node": one.node or None, "pointer": one.where.pointer, "line": one.where.line or None,
+        "column": one.where.column or None,
+    }  # fmt: skip
+
+
+def tell_finding(one: Finding, file: Path, *, err: bool = False) -> None:
+    spot = f":{one.where.line}:{one.where.column}" if one.where.line else ""
+    style = TONES["failed"] if one.severity == "error" else TONES["held"]
+    pointer = f"  ({one.where.pointer})" if one.where.pointer else ""
+    say((f"{file}{spot} ", "bold"), (one.severity, style), " ", (one.rule, "cyan"), (pointer, "bright_black"), err=err)
+    say(f"  {one.message}", err=err)
+    if one.hint:
+        say(("  hint: ", "bright_black"), one.hint, err=err)
+
+
+def _where(error: PenstockError) -> str:
+    """The place in the document, and which document it is."""
+    file = str(error.facts.get("file", ""))
+    return error.where if file in error.where else f"{file} {error.where}".strip()
+
+
+def error_json(error: PenstockError) -> dict[str, Any]:
+    told: dict[str, Any] = {"code": error.code, "message": str(error), "where": _where(error), "hint": error.hint}
+    if isinstance(error, DocumentInvalid):
+        told["findings"] = [finding_json(one) for one in error.findings]
+    return {"error": told}
+
+
+def tell_error(error: PenstockError, *, json: bool) -> None:
+    """On stderr for people, on stdout as JSON for programs."""
+    if json:
+        tell_json(error_json(error))
+        return
+    if isinstance(error, DocumentInvalid):
+        file = Path(str(error.facts.get("file", "document")))
+        for one in error.findings:
+            tell_finding(one, file, err=True)
+    say(("error ", TONES["failed"]), (error.code, "cyan"), f"  {error}", err=True)
+    where = "" if isinstance(error, DocumentInvalid) else _where(error)
+    if where and where not in str(error):
+        say(("  at: ", "bright_black"), where, err=True)
+    if isinstance(error, ExprSyntaxError) and error.pointer():
+        say(error.pointer(), err=True)
+    if error.hint:
+        say(("  hint: ", "bright_black"), error.hint, err=True)
+
+
+def tell_plainly(code: str, message: str, hint: str, *, json: bool) -> None:
+    """An error that is no PenstockError: a usage error, an interruption, a bug."""
+    if json:
+        tell_json({"error": {"code": code, "message": message, "where": "", "hint": hint}})
+        return
+    say(("error ", TONES["failed"]), (code, "cyan"), f"  {message}", err=True)
+    if hint:
+        say(("  hint: ", "bright_black"), hint, err=True)

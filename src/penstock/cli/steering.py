@@ -1,0 +1,98 @@
+"""Commands for a run: news, answers, and the operator's cancel, pause, resume and retry."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.app.penstock import Penstock
+from penstock.cli.drive import steer, until_done
+from penstock.cli.options import STORE, Json, Run, Store, read_text_or_value
+from penstock.cli.running import Started, finish
+from penstock.cli.speak import DONE, run_json, tell_json, tell_run
+
+Value = Annotated[str, typer.Argument(metavar="JSON", help="JSON, @FILE, - for stdin; a plain word is taken as text.")]
+
+
+def signal(
+    run: Run,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the signal.")],
+    payload: Annotated[str | None, typer.Argument(metavar="[JSON]", help="What it carries: JSON, @FILE or -.")] = None,
+    id: Annotated[str, typer.Option("--id", help="Accepted once: a signal with the same id changes nothing.")] = "",
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Send a run a signal, and drive it on until it ends or waits."""
+    value = None if payload is None else read_text_or_value(payload, "the payload")
+    return _drive_on(run, store, json, lambda door, target: door.signal(target, name, value, id=id))
+
+
+def respond(
+    run: Run,
+    node: Annotated[str, typer.Argument(metavar="NODE", help="The node that waits.")],
+    value: Value,
+    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answers.")] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Answer a node that waits for a person or an operator, and drive the run on until it ends or waits."""
+    answer = read_text_or_value(value, "the answer")
+
+    async def give(door: Penstock, target: str) -> None:
+        called = next((w.run for w in door.look(target).waiting if w.node == node and w.run), target)
+        await door.respond(called, node, answer, by=by)
+
+    return _drive_on(run, store, json, give)
+
+
+def resume(run: Run, json: Json = False, store: Store = STORE) -> int:
+    """Let a paused run go on, and drive it until it ends or waits."""
+    return _drive_on(run, store, json, lambda door, target: door.resume(target))
+
+
+def retry(
+    run: Run,
+    restart: Annotated[bool, typer.Option("--restart", help="From the start nodes, not where it failed.")] = False,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Try a failed run again where it failed, under the same idempotency key, and drive it until it ends or waits."""
+    how = "restart" if restart else "here"
+    return _drive_on(run, store, json, lambda door, target: door.retry(target, how=how))
+
+
+def cancel(
+    run: Run,
+    boundary: Annotated[bool, typer.Option("--boundary", help="Let what is in flight finish first.")] = False,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """End a run now, and what it has called with it."""
+    if not boundary:
+        return _only(run, store, json, lambda door, target: door.cancel(target))
+    _drive_on(run, store, json, lambda door, target: door.cancel(target, mode="boundary"))
+    return DONE
+
+
+def pause(run: Run, json: Json = False, store: Store = STORE) -> int:
+    """Let a run start nothing new until it is resumed."""
+    return _only(run, store, json, lambda door, target: door.pause(target))
+
+
+def _drive_on(run: str, store: Path, json: bool, command: Callable[[Penstock, str], Awaitable[None]]) -> int:
+    started = Started()
+    started.run = run
+    return finish(steer(store, run, command, on=True, quiet=json), started, store, json)
+
+
+def _only(run: str, store: Path, json: bool, command: Callable[[Penstock, str], Awaitable[None]]) -> int:
+    """The command was done: that is what the exit code says, whatever became of the run."""
+    look = until_done(steer(store, run, command, on=False, quiet=json))
+    if json:
+        tell_json(run_json(look))
+    else:
+        tell_run(look, store)
+    return DONE

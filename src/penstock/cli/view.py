@@ -1,0 +1,277 @@
+"""What is seen while a run goes on: the net with its tokens moving on a terminal, plain lines elsewhere.
+
+A turn moves many tokens at once and takes a millisecond, so the view plays it back in frames that an eye can follow. It
+never holds the engine up: it lags behind a little, and leaves frames out when it would lag behind too much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
+
+from msgspec.structs import replace
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from penstock.app.look import Watcher
+from penstock.app.penstock import Penstock
+from penstock.cli.speak import TONES, console, safe, say, short
+from penstock.errors import PenstockError
+from penstock.kernel.reading import Line
+from penstock.kernel.state import COMPLETED, STATUS
+from penstock.lang.diagram.words import node_state
+from penstock.net.compiled import Compiled
+from penstock.net.draw.marks import UNREACHED, Marks, NodeMark, look
+from penstock.net.draw.terminal import Line as Drawn
+from penstock.net.draw.terminal import terminal
+from penstock.net.model import Net
+
+FRAME_S = 0.09
+_MOST_FRAMES = 30  # more than these lie too far behind
+_AFTER_S = 1.5  # how long the view may play on when the run has ended
+_STYLES: dict[str, str] = {
+    **{str(tone): style for tone, style in TONES.items()},
+    "token": "bold bright_yellow", "label": "cyan", "lane": "bright_black", "title": "bold", "dim": "bright_black",
+}  # fmt: skip
+
+
+def drawing(net: Net, marks: Marks | None = None, *, indent: int = 0) -> Text:
+    """The net as coloured text."""
+    return Text("\n").join(_coloured(line, indent) for line in terminal(net, marks))
+
+
+def _coloured(line: Drawn, indent: int) -> Text:
+    text = Text(" " * indent + line.text, no_wrap=True, overflow="ellipsis")
+    for span in line.spans:
+        text.stylize(_STYLES.get(span.style, ""), indent + span.start, indent + span.end)
+    return text
+
+
+@contextlib.asynccontextmanager
+async def view_of(door: Penstock, run: str, *, quiet: bool) -> AsyncIterator[None]:
+    """Shows a run that is driven here for as long as the block lasts."""
+    if quiet:
+        yield
+        return
+    watcher = door.watch_live(run)
+    screen = console()
+    view = _Moving(screen, run, watcher) if screen.is_terminal and not screen.is_dumb_terminal else _Plain(watcher)
+    door.listen(lambda whose, lines: view.tell(lines) if whose == run else None)
+    async with view:
+        yield
+
+
+class _Plain:
+    """One line for every effect that is asked and every node that settles."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self.watcher = watcher
+        self.began = time.monotonic()
+
+    async def __aenter__(self) -> None:
+        st = self.watcher.reader.st
+        if st.n:
+            say("the run has ended before" if st.status >= COMPLETED else f"going on after fact {st.n}")
+
+    async def __aexit__(self, *_: object) -> None:
+        return
+
+    def tell(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            if told := _told(line, self.watcher.reader.net):
+                say((f"{time.monotonic() - self.began:7.2f} s  ", "bright_black"), *told)
+
+
+def _told(line: Line, net: Compiled | None) -> list[str | tuple[str, str]]:
+    if line.fact == "effect.asked":
+        attempt = line.data["attempt"]
+        return [(line.node, "bold"), " is asked", f", attempt {attempt}" if attempt > 1 else ""]
+    if line.fact == "settled":
+        node = net.by_id.get(line.node) if net is not None else None
+        times = _times(line.data["visit"], node.max_iter if node is not None else None)
+        ended = line.data["status"]
+        what = f" {ended}" if ended != "done" else f" decided {line.data['port']}" if "port" in line.data else " done"
+        failure = line.data.get("failure")
+        output = f": {failure['code']} {failure.get('message', '')}" if failure else ""
+        if not failure and "meta" in line.data and line.data.get("output") is not None:
+            output = f": {short(line.data['output'], 80)}"
+        style = TONES["failed"] if ended == "failed" else ""
+        return [(line.node, "bold"), times, (what, style), output]
+    if line.fact == "attempt.failed":
+        failure = line.data.get("failure") or {}
+        return [(line.node, "bold"), (f" failed, will be tried again: {failure.get('code', '')}", TONES["held"])]
+    if line.fact == "work.opened":
+        return [(line.node, "bold"), " waits for an answer"]
+    return []
+
+
+def _times(visit: int, limit: int | None) -> str:
+    return f" ({visit}/{limit})" if limit is not None else f" ({visit})" if visit > 1 else ""
+
+
+class _Moving:
+    """The drawing, redrawn in place. Marks are kept line by line: a long run costs no more at its end than at first."""
+
+    def __init__(self, screen: Console, run: str, watcher: Watcher) -> None:
+        self.screen, self.run, self.watcher = screen, run, watcher
+        self.tokens: dict[str, int] = {}
+        self.nodes: dict[str, NodeMark] = {}
+        self.frames: deque[tuple[Marks, str]] = deque()
+        self.last = ""
+        self.news = asyncio.Event()
+        self.began = time.monotonic()
+        self.live = Live(
+            console=screen, auto_refresh=False, vertical_overflow="crop", redirect_stdout=False, redirect_stderr=False
+        )
+        self.task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> None:
+        if self.watcher.reader.net is not None:
+            self._take(self.watcher.marks())
+            if self.watcher.reader.st.status < COMPLETED:
+                self.last = f"going on after fact {self.watcher.reader.st.n}"
+        self.live.start()
+        self.task = asyncio.ensure_future(self._play())
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self.task is not None and kind is None:
+            end = time.monotonic() + _AFTER_S
+            while self.frames and time.monotonic() < end:
+                await asyncio.sleep(FRAME_S / 2)
+        if self.task is not None:
+            self.task.cancel()
+            await asyncio.gather(self.task, return_exceptions=True)
+        if self.watcher.reader.net is not None and kind is None:
+            with contextlib.suppress(PenstockError):
+                self._show(self.watcher.marks(), self.last)
+        self.live.stop()
+
+    # -- frames --------------------------------------------------------------------------------------------------------
+
+    def _take(self, marks: Marks) -> None:
+        self.tokens, self.nodes = dict(marks.tokens), dict(marks.nodes)
+
+    def tell(self, lines: Iterable[Line]) -> None:
+        """A frame whenever tokens have come to lie somewhere, and one when they are taken."""
+        if not self.nodes and self.watcher.reader.net is not None:
+            self.nodes = {n.id: NodeMark(status="PENDING", limit=n.max_iter) for n in self.watcher.reader.net.nodes}
+        put = False
+        for line in lines:
+            if line.fact == "fired" and put:
+                self._frame()
+            put = self._apply(line) or put and line.fact != "fired"
+        self._frame()
+
+    def _frame(self) -> None:
+        self.frames.append((Marks(tokens=dict(self.tokens), nodes=dict(self.nodes)), self.last))
+        if len(self.frames) > _MOST_FRAMES:
+            self.frames.popleft()
+        self.news.set()
+
+    def _apply(self, line: Line) -> bool:
+        """What a line changes in the picture; True when a token was put."""
+        data = line.data
+        if line.fact == "put":
+            self.tokens[line.edge] = self.tokens.get(line.edge, 0) + 1
+            return True
+        if line.fact == "fired":
+            for edge, _ in data["takes"]:
+                self._less(edge)
+            self._mark(line.node, status="RUNNING", count=self._count(line.node) + 1)
+        elif line.fact == "settled":
+            self._settled(line)
+        elif line.fact == "absorbed":
+            self._less(line.edge)
+        elif line.fact == "work.opened":
+            self._mark(line.node, status="WAITING")
+        elif line.fact == "attempt.failed" and line.data.get("next_at"):
+            self._mark(line.node, status="RETRYING")
+        elif line.fact == "effect.asked":
+            self._mark(line.node, status="RUNNING")
+        elif line.fact == "swept":
+            for edge, _, _ in data.get("tokens", ()):
+                self._less(edge)
+        elif line.fact == "run.moved" and data["to"] in STATUS[COMPLETED:]:
+            for id, mark in self.nodes.items():
+                if mark.status.lower() in UNREACHED:
+                    self.nodes[id] = replace(mark, status="SKIPPED")
+        return False
+
+    def _settled(self, line: Line) -> None:
+        net = self.watcher.reader.net
+        node = net.by_id.get(line.node) if net is not None else None
+        unit = {"done": "SUCCEEDED", "failed": "FAILED"}.get(line.data["status"], "SKIPPED")
+        status = unit
+        if node is not None:
+            status = node_state(unit, runs=line.data["visit"], max_iter=node.max_iter, cyclic=node.cyclic)
+        self._mark(line.node, status=status)
+        if line.data.get("meta") and line.data.get("output") is not None:
+            self.last = f"{line.node}: {short(line.data['output'], 200)}"
+        if "failure" in line.data:
+            self.last = f"{line.node}: {line.data['failure'].get('message', '')}"
+
+    def _count(self, node: str) -> int:
+        return self.nodes[node].count if node in self.nodes else 0
+
+    def _mark(self, node: str, *, status: str, count: int | None = None) -> None:
+        mark = self.nodes.get(node, NodeMark())
+        self.nodes[node] = replace(mark, status=status, count=mark.count if count is None else count)
+
+    def _less(self, edge: str) -> None:
+        if self.tokens.get(edge, 0) > 1:
+            self.tokens[edge] -= 1
+        else:
+            self.tokens.pop(edge, None)
+
+    # -- showing -------------------------------------------------------------------------------------------------------
+
+    async def _play(self) -> None:
+        """Frame after frame; when there is nothing new, only the clock moves."""
+        shown = Marks(tokens=dict(self.tokens), nodes=dict(self.nodes)), self.last
+        while True:
+            if self.frames:
+                shown = self.frames.popleft()
+            self._show(*shown)
+            if self.frames:
+                await asyncio.sleep(FRAME_S)
+                continue
+            self.news.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.news.wait(), 0.25)
+
+    def _show(self, marks: Marks, last: str) -> None:
+        net = self.watcher.reader.net
+        if net is not None:
+            self.live.update(Group(*self._picture(net.net, marks, last)), refresh=True)
+
+    def _picture(self, net: Net, marks: Marks, last: str) -> Iterable[RenderableType]:
+        st = self.watcher.reader.st
+        status = "PAUSED" if st.paused else self.watcher.word(STATUS[st.status])
+        head = Text.assemble(
+            ("● ", TONES[look(status).tone]), (safe(net.name), "bold"), ("  run ", "bright_black"), self.run, "  ",
+            (status, TONES[look(status).tone]),
+            (f"  {time.monotonic() - self.began:.1f} s  {st.n} facts", "bright_black"),
+            no_wrap=True, overflow="ellipsis",
+        )  # fmt: skip
+        yield head
+        yield ""
+        lines = terminal(net, marks)
+        room = max(self.screen.height - 5, 4)
+        if len(lines) > room:
+            lines = _busiest(lines, room)
+        for line in lines:
+            yield _coloured(line, 2)
+        yield ""
+        yield Text(f"  {safe(last)}", style="italic", no_wrap=True, overflow="ellipsis")
+
+
+def _busiest(lines: list[Drawn], room: int) -> list[Drawn]:
+    """The part of a picture that is too high in which something happens."""
+    busy = [i for i, line in enumerate(lines) if any(s.style in ("moving", "held", "token") for s in line.spans)]
+    middle = busy[len(busy) // 2] if busy else 0
+    first = min(max(middle - room // 2, 0), len(lines) - room)
+    return lines[first : first + room]

@@ -1,0 +1,1 @@
+"""Contract suites: what every store must hold."""

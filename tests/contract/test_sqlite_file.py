@@ -1,0 +1,345 @@
+"""The SQLite file: its schema, its indexes, its versions, and the files that it refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.errors import StoreError, StoreFull, StoreNewer, StoreNotOurs
+from penstock.store import schema
+from penstock.store.sqlite import Sqlite
+from penstock.store.tables import TABLES, Table
+from tests.contract.store_suite import a_batch, a_net, a_run, a_turn, python, started
+
+TYPE = {"int": "INTEGER", "text": "TEXT", "blob": "BLOB"}
+FIRST = Path(__file__).with_name("schema_1.sql")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Sqlite]:
+    one = Sqlite(tmp_path / "store.db")
+    yield one
+    one.close()
+
+
+# ---- schema ----------------------------------------------------------------------------------------------------------
+
+
+def shape(c: sqlite3.Connection) -> dict[str, Any]:
+    """Tables, columns and indexes as the database itself tells them."""
+    found: dict[str, Any] = {}
+    tables = "SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'"
+    for (name,) in c.execute(tables).fetchall():
+        columns = [tuple(r[1:]) for r in c.execute(f'PRAGMA table_info("{name}")')]
+        indexes = {}
+        for _, index, unique, origin, partial in c.execute(f'PRAGMA index_list("{name}")').fetchall():
+            (sql,) = c.execute("SELECT sql FROM sqlite_master WHERE name=?", (index,)).fetchone() or (None,)
+            if origin == "c":
+                on = [r[2] for r in c.execute(f'PRAGMA index_info("{index}")')]
+                indexes[index] = (on, bool(unique), bool(partial), (sql or "").partition(" WHERE ")[2])
+        (strict, without_rowid) = c.execute("SELECT strict, wr FROM pragma_table_list WHERE name=?", (name,)).fetchone()
+        found[name] = {"columns": columns, "indexes": indexes, "strict": strict, "clustered": without_rowid}
+    return found
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda t: t.name)
+def test_the_file_has_the_columns_and_indexes_that_are_declared(store: Sqlite, table: Table) -> None:
+    found = shape(store.c)[table.name]
+    assert [(name, kind) for name, kind, *_ in found["columns"]] == [(c.name, TYPE[c.type]) for c in table.columns]
+    assert {name for name, *_, key in found["columns"] if key} == {c.name for c in table.columns if c.key}
+    loose = {name for name, _, not_null, _, key in found["columns"] if not not_null and not key}
+    assert loose == {c.name for c in table.columns if c.null and not c.key}
+    expected = {i.name: (list(i.columns), i.unique, bool(i.where), i.where) for i in table.indexes}
+    assert found["indexes"] == expected
+    assert found["strict"] == 1 and bool(found["clustered"]) == table.clustered
+
+
+def test_nothing_is_in_the_file_that_is_not_declared(store: Sqlite) -> None:
+    assert set(shape(store.c)) == {t.name for t in TABLES}
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda t: t.name)
+def test_every_table_and_column_says_what_it_is_for(table: Table) -> None:
+    assert table.comment and table.comment[0].isupper() and table.comment.endswith(".")
+    assert all(c.comment for c in table.columns)
+    assert any(c.key for c in table.columns)
+
+
+def test_the_file_is_safe_by_its_settings(store: Sqlite) -> None:
+    """RELIABILITY g.1."""
+    asked = {
+        "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "trusted_schema": 0, "busy_timeout": 5000,
+        "application_id": schema.APPLICATION_ID, "wal_autocheckpoint": 4000,
+    }  # fmt: skip
+    assert {name: store.c.execute(f"PRAGMA {name}").fetchone()[0] for name in asked} == asked
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+
+
+# ---- indexes: no scan where the engine asks --------------------------------------------------------------------------
+
+
+def plan_of(store: Sqlite, ask: Callable[[], Any]) -> list[str]:
+    """What SQLite says about how it answers the statements that `ask` executes."""
+    asked: list[str] = []
+    store.c.set_trace_callback(asked.append)
+    try:
+        ask()
+    finally:
+        store.c.set_trace_callback(None)
+    return [
+        row[3]
+        for statement in asked
+        if statement.startswith("SELECT")
+        for row in store.c.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
+    ]
+
+
+ASKED: dict[str, tuple[Callable[[Sqlite], Any], str]] = {
+    "pick-up": (lambda s: s.unfinished(), "run_pick"),
+    "due": (lambda s: s.due(5000, 10), "run_wake"),
+    "next wake": (lambda s: s.next_wake(), "run_wake"),
+    "key": (lambda s: s.run_by_key("default", "k"), "run_key"),
+    "id": (lambda s: s.run_by_id("r000000000000001"), "run_id"),
+    "below": (lambda s: s.open_below("c"), "run_id"),
+    "journal": (lambda s: list(s.journal(1, 5)), "journal_run"),
+    "load": (lambda s: s.load([1, 2, 3]), "journal_run"),
+    "net": (lambda s: s.net_by_hash("h"), "net_hash"),
+    "inbox": (lambda s: s.inbox(), "inbox_open"),
+    "memo": (lambda s: s.memo("k", 5), "PRIMARY KEY"),
+    "blob": (lambda s: s.blob("h"), "PRIMARY KEY"),
+    "open items": (lambda s: s.items(), "item_open"),
+    "items of a run": (lambda s: s.items(open_only=False, run=1), "PRIMARY KEY"),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_the_engine_asks_is_answered_by_an_index(store: Sqlite, asked: str) -> None:
+    """D-11.3: no scan of runs, journal, inbox or items, however many there are."""
+    ask, index = ASKED[asked]
+    a_net(store)
+    store.commit(a_batch(new=[a_run(n) for n in range(1, 200)], journal=[a_turn(n, 1) for n in range(1, 200)]))
+    plan = plan_of(store, lambda: ask(store))
+    assert plan, "nothing was asked"
+    scans = [line for line in plan if line.startswith("SCAN") and "INDEX" not in line]
+    assert scans == [], plan
+    assert any(index in line for line in plan), plan
+
+
+# ---- versions --------------------------------------------------------------------------------------------------------
+
+
+def test_migrations_lead_from_the_first_schema_to_this_one(golden: Callable[[Path, str], None]) -> None:
+    """A change of `tables.py` without a version and its migration fails here. While there is only version 1, the first
+    schema is written with --golden=write; afterwards it never changes again."""
+    if schema.VERSION == 1:
+        golden(FIRST, ";\n".join(schema.create_all()) + ";\n")
+    assert sorted(schema.MIGRATIONS) == list(range(2, schema.VERSION + 1))
+    with sqlite3.connect(":memory:") as migrated, sqlite3.connect(":memory:") as made:
+        migrated.executescript(FIRST.read_text(encoding="utf-8"))
+        for version in sorted(schema.MIGRATIONS):
+            for statement in schema.MIGRATIONS[version]:
+                migrated.execute(statement)
+        for statement in schema.create_all():
+            made.execute(statement)
+        assert shape(migrated) == shape(made)
+
+
+def test_an_older_store_is_brought_up_to_date_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """V3: a migration that fails half-way leaves the old store; one that works keeps what is in it."""
+    path = tmp_path / "store.db"
+    old = Sqlite(path)
+    a_net(old)
+    old.commit(started(1))
+    old.close()
+    monkeypatch.setattr("penstock.store.sqlite.VERSION", 2)
+    add = 'ALTER TABLE "run" ADD COLUMN "colour" TEXT'
+    monkeypatch.setitem(schema.MIGRATIONS, 2, (add, "this is no statement"))
+    with pytest.raises(StoreError):
+        Sqlite(path)
+    monkeypatch.setattr("penstock.store.sqlite.VERSION", 1)
+    same = Sqlite(path)
+    assert "colour" not in [c[0] for c in shape(same.c)["run"]["columns"]] and same.last_run() == 1
+    same.close()
+    monkeypatch.setattr("penstock.store.sqlite.VERSION", 2)
+    monkeypatch.setitem(schema.MIGRATIONS, 2, (add,))
+    new = Sqlite(path)
+    assert new.c.execute("SELECT no, colour FROM run").fetchall() == [(1, None)]
+    assert new.c.execute("SELECT value FROM mark WHERE name='schema_version'").fetchone() == (2,)
+    new.close()
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.mark.parametrize("engine", [True, False])
+def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path, engine: bool) -> None:
+    """H14, V3: an old program does not touch what it does not know."""
+    path = tmp_path / "store.db"
+    new = Sqlite(path)
+    new.c.execute("UPDATE mark SET value=99 WHERE name='schema_version'")
+    new.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreNewer, match="99"):
+        Sqlite(path, engine=engine)
+    assert path.read_bytes() == before
+
+
+FOREIGN: dict[str, Callable[[Path], Any]] = {
+    "a text": lambda path: path.write_text("dear diary, " * 500),
+    "an image": lambda path: path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(5000)),
+    "somebody's database": lambda path: _database(path, "CREATE TABLE theirs(x)"),
+    "another application's": lambda path: _database(path, "CREATE TABLE theirs(x); PRAGMA application_id=77"),
+}
+
+
+def _database(path: Path, script: str) -> None:
+    c = sqlite3.connect(path)
+    c.executescript(script)
+    c.close()
+
+
+@pytest.mark.parametrize("engine", [True, False])
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, kind: str, engine: bool) -> None:
+    """Not a byte of it changes, and nothing is left beside it: no lock, no journal, no other mode."""
+    FOREIGN[kind](tmp_path / "theirs")
+    before = bytes_of(tmp_path)
+    with pytest.raises(StoreNotOurs, match="theirs"):
+        Sqlite(tmp_path / "theirs", engine=engine)
+    assert bytes_of(tmp_path) == before
+
+
+def test_an_empty_file_becomes_a_store_and_a_folder_does_not(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    Sqlite(tmp_path / "empty").close()
+    with pytest.raises(StoreError):
+        Sqlite(tmp_path)
+    with pytest.raises(StoreError, match="no store"):
+        Sqlite(tmp_path / "absent", create=False)
+    assert not (tmp_path / "absent").exists()
+
+
+def test_a_store_that_was_never_finished_is_made_again(tmp_path: Path) -> None:
+    """The process died between the first byte and the tables."""
+    with sqlite3.connect(tmp_path / "store.db") as c:
+        c.execute("PRAGMA journal_mode=WAL")
+    c.close()
+    one = Sqlite(tmp_path / "store.db")
+    assert one.last_run() == 0
+    one.close()
+
+
+# ---- disks -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of two megabytes."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = shutil.which("mount")
+    if mount is None or os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    asked = [mount, "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)]
+    if subprocess.run(asked, stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("this machine does not let us mount a file system")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def resize(disk: Path, size: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,size={size}", str(disk)], check=True)
+
+
+def test_r8_a_full_disk(small_disk: Path) -> None:
+    """R8, H13: real ENOSPC, twenty times, each time at another place; then space, and it goes on."""
+    full = 0
+    for size in range(20):
+        resize(small_disk, f"{1000 + 37 * size}k")
+        path = small_disk / f"store{size}.db"
+        store = Sqlite(path)
+        a_net(store)
+        while True:
+            before = store.last_run()
+            batch = started(before + 1, turns=5)
+            batch.blobs = [(f"b{before}", 20_000, bytearray(os.urandom(5_000 + 777 * size)))]
+            try:
+                store.commit(batch)
+            except StoreFull:
+                full += 1
+                break
+        assert store.last_run() == before
+        resize(small_disk, "16m")
+        store.commit(batch)
+        assert store.c.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        store.close()
+        again = Sqlite(path)
+        assert [len(tail) for _, tail in again.load(range(1, before + 9))] == [5] * (before + 1)
+        again.close()
+        for file in small_disk.iterdir():
+            file.unlink()
+    assert full == 20
+
+
+def test_a_store_cannot_be_made_on_a_full_disk_and_can_later(small_disk: Path) -> None:
+    ballast = small_disk / "ballast"
+    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
+    with pytest.raises(StoreFull):
+        Sqlite(small_disk / "store.db")
+    ballast.unlink()
+    store = Sqlite(small_disk / "store.db")
+    a_net(store)
+    store.commit(started(1))
+    store.close()
+
+
+@pytest.fixture
+def nobodys() -> Iterator[Path]:
+    """A folder that a process without rights may enter and read, and not write to."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_a_folder_without_rights_is_said_in_words(nobodys: Path) -> None:
+    """H13: read-only; neither a driver nor a reader gets a traceback, and nothing changes."""
+    store = Sqlite(nobodys / "store.db")
+    a_net(store)
+    store.commit(started(1))
+    store.close()
+    for file in nobodys.iterdir():
+        file.chmod(0o444)
+    nobodys.chmod(0o555)
+    before = bytes_of(nobodys)
+    code = """
+import os, sys
+from penstock.errors import StoreError
+from penstock.store.sqlite import Sqlite
+if os.geteuid() == 0:  # who may do everything cannot show what happens to those who may not
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+for name, engine in (("store.db", True), ("new.db", True), ("new.db", False)):
+    try:
+        Sqlite(sys.argv[1] + "/" + name, engine=engine)
+    except StoreError as error:
+        print(error.code)
+"""
+    out, _ = python(code, str(nobodys)).communicate(timeout=30)
+    assert out.split() == ["PS-503-STORE"] * 3
+    assert bytes_of(nobodys) == before

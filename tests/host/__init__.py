@@ -1,0 +1,1 @@
+"""Tests of the host: turns, effects, gate, outbox, blobs, children, timers, kills."""

@@ -1,0 +1,179 @@
+"""The product's kernel against the model: the same random net and the same random commands give the same firings, statuses,
+variables, effects and refusals."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from penstock.errors import PenstockError
+from penstock.kernel import command as C
+from penstock.kernel.failure import Failure
+from penstock.kernel.state import PHASE
+from tests.kernel.harness import Sim
+from tests.model import random_nets as R
+from tests.model.bridge import to_product
+from tests.model.kernel import Refused
+from tests.model.random_runs import World
+from tests.model.sim import Sim as Model
+
+LAWS = settings(
+    max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "60")),
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+    derandomize=bool(os.environ.get("CI")),
+)
+
+
+class Pair:
+    """One net in the model and in the product, given the same commands."""
+
+    def __init__(self, net: Any, given: Any, *, laws: bool = True) -> None:
+        self.model = Model(net, input=given, check=False)
+        self.numbers: dict[str, int] = {}
+        self.product = Sim(to_product(net), given, check=laws)
+        self.remember()
+
+    def remember(self) -> None:
+        run = self.product.run
+        for no, firing in run.st.firings.items():
+            self.numbers[run.firing_id(firing)] = no
+        self.numbers.update(self.product.reader.asked)
+
+    def do(self, command: dict[str, Any], now: int) -> None:
+        self.model.now = self.product.now = now
+        refused = ours = ""
+        try:
+            self.model.do(**command)
+        except Refused as error:
+            refused = error.code
+        try:
+            self.product.do(self.translate(command))
+        except PenstockError as error:
+            ours = error.code
+        self.remember()
+        assert bool(refused) == bool(ours), f"{command}: the model said {refused!r}, the product {ours!r}"
+
+    def translate(self, c: dict[str, Any]) -> C.Command:
+        what = c["c"]
+        if what == "outcome":
+            firing, _, tail = c["effect"].rpartition("/a")
+            attempt, _, probe = tail.partition(".")
+            no = self.numbers.get(firing, 10**6)
+            if c["status"] == "done":
+                return C.done(no, int(attempt), int(probe or 0), c.get("output"))
+            if c["status"] == "skipped":
+                return C.skipped(no, int(attempt), probe=int(probe or 0))
+            return C.failed(no, int(attempt), Failure(c["failure"]["code"], c["failure"]["category"]), int(probe or 0))
+        if what == "tick":
+            return C.tick()
+        if what == "signal":
+            return C.signal(c["id"], c["name"], c.get("payload"), broadcast=bool(c.get("broadcast")))
+        if what == "work":
+            return C.work(self.numbers.get(c["item"], 10**6), c["verb"], c.get("by"), c.get("output", c.get("vote")))
+        if what == "cancel":
+            return C.cancel(c.get("mode", "now"))
+        return {"pause": C.pause(), "resume": C.resume(), "retry": C.retry(c.get("how", "here")), "compensate": C.compensate()}[what]
+
+    def same(self) -> None:
+        mine, theirs = self.product, self.model
+        state = theirs.state
+        fired = [(f["node"], f["scope"], f["epoch"], f["visit"] if f["comp"] is None else 0) for f in theirs.said("fired")]
+        ours = [(x.node, x.scope, x.epoch, 0 if "undoes" in x.data else x.data["visit"]) for x in mine.of("fired")]
+        assert ours == fired
+        assert mine.status == state["status"]
+        assert mine.vars() == state["vars"]
+        in_flight = {e for e in state["effects"]}
+        run = mine.run
+        asked = {f"{run.firing_id(f)}/a{f.attempt}" + (f".{f.probe}" if f.probe else "") for f in mine.effects()}
+        assert asked == in_flight
+        settled = [(f["firing"].partition("@")[0], f["status"]) for f in theirs.said("settled")]
+        assert mine.settled() == settled
+        assert sorted(t.due for t in run.st.timers.values()) == sorted(t["due"] for t in state["timers"].values())
+        assert sum(s.live for s in run.st.scopes.values()) == len(state["tokens"])
+        assert [e.status for e in run.st.ledger] == [e["status"] for e in state["ledger"]]
+        assert run.st.paused == state["paused"] and run.st.draining == state["draining"]
+        phases = sorted((run.firing_id(f), PHASE[f.phase]) for f in run.st.firings.values())
+        assert [p[0] for p in phases] == sorted(state["firings"])
+
+
+def answer_all(pair: Pair, rng: random.Random, *, fails: frozenset[str] = frozenset(), crash: bool = False) -> None:
+    """Answer effects in random order until there are none."""
+    for _ in range(2000):
+        effects = sorted(pair.model.state["effects"])
+        if not effects:
+            break
+        effect = rng.choice(effects)
+        node = effect.partition("@")[0]
+        if crash and rng.random() < 0.5:
+            pair.product.crash()
+        if node in fails:
+            pair.do({"c": "outcome", "effect": effect, "status": "failed", "failure": {"code": "X", "category": "permanent"}}, 0)
+        else:
+            pair.do({"c": "outcome", "effect": effect, "status": "done", "output": node}, 0)
+        pair.same()
+    else:
+        raise AssertionError("no end")
+
+
+@LAWS
+@given(st.integers(0, 10**9), st.integers(2, 12), st.integers(0, 255))
+def test_acyclic_nets(seed: int, size: int, given_: int) -> None:
+    rng = random.Random(seed)
+    fails = frozenset(f"n{i}" for i in range(1, size) if rng.random() < 0.2)
+    pair = Pair(R.dag(seed, size), R.bits(given_))
+    answer_all(pair, rng, fails=fails, crash=True)
+    assert pair.product.status == "COMPLETED"
+
+
+@LAWS
+@given(st.integers(0, 10**9), st.integers(0, 255), st.booleans())
+def test_structured_nets(seed: int, given_: int, race: bool) -> None:
+    pair = Pair(R.structured(seed, race=race), R.bits(given_))
+    answer_all(pair, random.Random(seed), crash=True)
+    assert pair.product.status == "COMPLETED"
+
+
+@LAWS
+@given(st.integers(0, 10**9), st.integers(0, 255))
+def test_arbitrary_nets(seed: int, given_: int) -> None:
+    pair = Pair(R.arbitrary(seed), R.bits(given_))
+    answer_all(pair, random.Random(seed), crash=True)
+
+
+@LAWS
+@given(st.integers(0, 10**9), st.integers(0, 255))
+def test_everything_at_once(seed: int, given_: int) -> None:
+    """Retries, boundaries, polls, work, undo, run retry, pause, cancel, signals, ticks, late answers, crashes."""
+    pair = Pair(R.spice(seed), R.bits(given_))
+    world = World(random.Random(seed ^ 77))
+    for _ in range(1500):
+        if world.ended(pair.model.state):
+            break
+        if world.rng.random() < 0.2:
+            pair.product.crash()
+        command = world.next(pair.model.state)
+        if pair.model.said("run.reopened") and command["c"] == "outcome" and command["effect"] not in pair.model.state["effects"]:
+            continue  # after a retry the model's names no longer tell an old answer from a new one; the product's numbers do
+        pair.do(command, world.now)
+        pair.same()
+    else:
+        raise AssertionError("no end")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_pair_can_tell_a_difference(seed: int) -> None:
+    """A check that cannot fail is no check: an answer that only one of the two gets is seen."""
+    pair = Pair(R.structured(seed), R.bits(seed))
+    effects = sorted(pair.model.state["effects"])
+    if not effects:
+        return
+    pair.model.do(c="outcome", effect=effects[0], status="done", output=1)
+    with pytest.raises(AssertionError):
+        pair.same()
