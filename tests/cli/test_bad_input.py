@@ -75,7 +75,7 @@ def test_a_document_of_fifty_megabytes_is_not_read(penstock: Shell) -> None:
     def little_memory() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (200 * 1024 * 1024, resource.RLIM_INFINITY))
 
-    said = penstock("run", "big.yaml", "--json", code=2, preexec_fn=little_memory)
+    said = penstock.alone("run", "big.yaml", "--json", code=2, preexec_fn=little_memory)
     assert said.error()["code"] == "PS-413-DOCUMENT"
     assert "52428800" in said.error()["message"]
     assert said.error()["where"] == "big.yaml"
@@ -172,7 +172,7 @@ def test_a_full_disk_stops_the_run_and_nothing_is_half_written(penstock: Shell) 
     def little_room() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 
-    said = penstock("run", "wide.yaml", "--key", "k1", "--json", code=2, preexec_fn=little_room)
+    said = penstock.alone("run", "wide.yaml", "--key", "k1", "--json", code=2, preexec_fn=little_room)
     assert said.error()["code"] in ("PS-503-STORE", "PS-507-STORE-FULL")
     assert penstock("verify", "--json").json()["violations"] == []
     ended = penstock("run", "wide.yaml", "--key", "k1", "--json").json()
@@ -204,7 +204,7 @@ def test_a_full_file_system(penstock: Shell) -> None:
 
 def test_another_process_drives_the_store(penstock: Shell) -> None:
     """D-X.27: one process drives; a second one says who it is, and readers are not in the way."""
-    process = penstock.start("run", "slow.yaml", "--key", "k")
+    process = penstock.start("run", "long.yaml", "--key", "k")
     try:
         penstock.until("k", working(1))
         error = penstock("run", EXAMPLES / "loop.yaml", "--json", code=2).error()

@@ -33,15 +33,16 @@ def test_without_a_terminal_it_prints_lines(penstock: Shell) -> None:
 
 
 def test_a_failure_is_told_with_code_place_and_reason(penstock: Shell) -> None:
-    """D-A.10, D-X.8: a diamond with an ALL merge ends FAILED with DEADLOCK; exit 3. A CANCELLED run exits 3 as well."""
-    said = penstock("run", EXAMPLES / "diamond.yaml", "--json", code=3)
-    found = said.json()
+    """D-A.10, D-X.8: a diamond with an ALL merge ends FAILED with DEADLOCK; exit 3."""
+    text = (EXAMPLES / "diamond.yaml").read_text(encoding="utf-8")
+    penstock.write("all.yaml", text.replace("join_policy: any", "join_policy: all"))
+    found = penstock("run", "all.yaml", "--json", code=3).json()
     assert found["status"] == "FAILED"
-    assert found["failure"]["code"] == "DEADLOCK"
+    assert (found["failure"]["code"], found["failure"]["node"]) == ("DEADLOCK", "Book")
     assert {"code", "category", "message", "node"} <= found["failure"].keys()
-    text = penstock("run", EXAMPLES / "diamond.yaml", code=3)
-    assert "DEADLOCK" in text.out
-    assert "warning" in text.err
+    said = penstock("run", "all.yaml", code=3)
+    assert "DEADLOCK" in said.out
+    assert "warning" in said.err
 
 
 def test_a_wait_for_a_person_and_the_answer(penstock: Shell) -> None:
@@ -101,7 +102,7 @@ def test_an_interrupted_run_is_kept_and_says_how_to_go_on(penstock: Shell, how: 
 
 def test_input_from_text_file_and_stdin(penstock: Shell) -> None:
     penstock.write("in.json", '{"topic": "water"}')
-    for given, piped in (('{"topic": "water"}', None), ("@in.json", None), ("-", '{"topic": "water"}')):
+    for given, piped in (('{"topic": "water"}', ""), ("@in.json", ""), ("-", '{"topic": "water"}')):
         run = penstock("run", EXAMPLES / "loop.yaml", "--input", given, "--json", input=piped).json()["run_id"]
         first = penstock("trace", run, "--json").json()[0]
         assert first["data"]["input"] == {"topic": "water"}

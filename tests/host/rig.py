@@ -61,7 +61,7 @@ class Rig:
         self.close()
         self.store = store or Sqlite(self.path)
         self.host = Host(
-            self.store, {e.name: e for e in executors}, clock=clock, output_dir=self.path.parent, seed=1, **options
+            self.store, {e.name: e for e in executors}, clock=clock, output_dir=self.path.parent, **options
         )
         return self.host
 
@@ -110,6 +110,11 @@ class Rig:
         facts = [f for row in rows for f in F.decode_facts(row.body)]
         return [{"fact": F.name_of(f), **F.fields_of(f)} for f in facts if name in ("", F.name_of(f))]
 
+    def failure(self, run: str) -> str | None:
+        """The code of what a run failed with."""
+        found = self.facts(run, "run.moved")[-1]["failure"]
+        return found and str(found[0])
+
     def turns(self, run: str) -> int:
         with self.reading() as store:
             return len(list(store.journal(store.run_by_id(run).no)))
@@ -144,7 +149,7 @@ def go(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(asyncio.wait_for(work, 60))
 
 
-# ---- nets --------------------------------------------------------------------------------------------------------------
+# ---- nets ------------------------------------------------------------------------------------------------------------
 
 START = Node(id="s", kind="start")
 END = Node(id="e", kind="end", join=MERGE)

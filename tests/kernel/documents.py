@@ -1,7 +1,8 @@
-"""Documents of the seeds that no diagram is, lowered by hand: two workflows, a process with a saga, a pipeline, a plan."""
+"""Documents of the seeds that are no diagrams, lowered by hand: two workflows, a saga, a pipeline, a plan."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from penstock.net.model import (
@@ -30,7 +31,7 @@ def expr(text: str) -> dict[str, str]:
     return {"$expr": text}
 
 
-# ---- decision: the common parts of 11.1 and 11.2 -----------------------------------------------------------------------
+# ---- decision: the common parts of 11.1 and 11.2 ---------------------------------------------------------------------
 
 
 def step(id: str, executor: str, args: Any, *out: str, timeout_ms: int = 30_000, **more: Any) -> Node:
@@ -41,8 +42,8 @@ def step(id: str, executor: str, args: Any, *out: str, timeout_ms: int = 30_000,
 
 
 def switch(id: str, selector: str, cases: dict[Any, str], default: str = "") -> tuple[Node, list[Edge]]:
-    """SWITCH: a route that yields what it saw and chose (W-4.8.5). A goto and an edge to one target are one edge; `goto end`
-    is none, so the way out is the first guard that holds, or no way."""
+    """SWITCH: a route that yields what it saw and chose (W-4.8.5). A goto and an edge to one target are one edge; `goto
+    end` is none, so the way out is the first guard that holds, or no way."""
     matched, goto = ("['default']", f"['{default}']") if default else ("[]", "[]")
     for case, target in reversed(cases.items()):
         literal = _literal(case)
@@ -62,18 +63,18 @@ def _literal(case: Any) -> str:
     return str(case).lower() if isinstance(case, bool) else f"'{case}'"
 
 
-def net(name: str, language: str, nodes: list[Node], ways: list[str | Edge], **more: Any) -> Net:
+def net(name: str, language: str, nodes: list[Node], ways: Sequence[str | Edge], **more: Any) -> Net:
     flat: list[Edge] = []
     for way in ways:
         flat += edges(way) if isinstance(way, str) else [way]
     return Net(name=name, language=language, nodes=tuple(nodes), edges=tuple(flat), **more)
 
 
-# ---- decision: 11.1 wf_defect_alert_v2 ----------------------------------------------------------------------------------
+# ---- decision: 11.1 wf_defect_alert_v2 -------------------------------------------------------------------------------
 
 
 def defect_alert() -> Net:
-    """11.1. `fn.date_add(fn.now(), -1, 'day')` is written as arithmetic on `now`: the date functions are a language's."""
+    """11.1. `fn.date_add(fn.now(), -1, 'day')` is written as arithmetic on `now`."""
 
     def policy(id: str) -> dict[str, Any]:
         fuse = Breaker(name=f"wf_defect_alert_v2/{id}", failure_rate=0.3, window=10, cooldown_ms=60_000)
@@ -110,7 +111,7 @@ def defect_alert() -> Net:
         Branch(key="branch_sms", entry="action_sms_manager"),
         Branch(key="branch_ticket", entry="action_create_ticket"),
     )
-    inside = {"scope": "parallel_emergency"}
+    inside: dict[str, Any] = {"scope": "parallel_emergency"}
     ticket = {"type": "webhook", "config": {"url": "${secrets.jira_webhook}", "method": "POST"}}
     critical = {"id": "emergency_alert", "params": {"severity": "critical"}}
     nodes = [
@@ -130,7 +131,7 @@ def defect_alert() -> Net:
         approval("request_approval", "긴급 불량 알람 검토 요청", ["quality_manager"], hours=2),
         Node(id="request_approval.no", kind="end", ends="error:REJECTED"),
     ]  # fmt: skip
-    ways = [
+    ways: list[str | Edge] = [
         "data_defect>judge_quality.aas",
         edge("judge_quality.aas>judge_quality", var="aas"),
         "judge_quality>switch_severity",
@@ -152,7 +153,7 @@ def approval(id: str, title: str, targets: list[str], *, hours: int) -> Node:
     return Node(id=id, kind="work", join=INCLUSIVE, work=work, triggers=triggers, out=("approval_result",))
 
 
-# ---- decision: 11.2 wf_ccp_deviation_v2 ---------------------------------------------------------------------------------
+# ---- decision: 11.2 wf_ccp_deviation_v2 ------------------------------------------------------------------------------
 
 
 def ccp_deviation() -> Net:
@@ -167,7 +168,7 @@ def ccp_deviation() -> Net:
         Branch(key="alert_branch", entry="action_ccp_alert"),
         Branch(key="sample_branch", entry="action_sample_request"),
     )
-    inside = {"scope": "parallel_response"}
+    inside: dict[str, Any] = {"scope": "parallel_response"}
     alert = {"channel": {"type": "slack"}, "template": {"id": "ccp_deviation_alert"}}
     request = {"channel": {"type": "webhook"}, "template": {"id": "lab_sample_request"}}
     template = {"id": "ccp_report", "params": {"lab_result": expr("lab_result")}}
@@ -186,11 +187,15 @@ def ccp_deviation() -> Net:
         Node(id="wait_lab", kind="wait", join=INCLUSIVE, triggers=triggers, out=("lab_result",), **inside),
         step("action_report", "notify", {"channel": {"type": "email"}, "template": template}, "report", **inside),
     ]  # fmt: skip
-    ways = ["data_ccp>judge_ccp judge_ccp>switch_ccp", *chosen, "action_sample_request>wait_lab wait_lab>action_report"]
+    ways: list[str | Edge] = [
+        "data_ccp>judge_ccp judge_ccp>switch_ccp",
+        *chosen,
+        "action_sample_request>wait_lab wait_lab>action_report",
+    ]
     return net("wf_ccp_deviation_v2", "decision", nodes, ways)
 
 
-# ---- process: P-A.13 ----------------------------------------------------------------------------------------------------
+# ---- process: P-A.13 -------------------------------------------------------------------------------------------------
 
 
 def saga(
@@ -203,7 +208,8 @@ def saga(
         return Node(id=id, kind="work", label=label, work=work, effect=effect, undo=undo, **more)
 
     def handler(id: str, tool: str) -> Node:
-        return Node(id=id, kind="task", off_path=True, effect=Effect(executor="mcp", args={"tool": tool, "data": expr("undone")}))
+        effect = Effect(executor="mcp", args={"tool": tool, "data": expr("undone")})
+        return Node(id=id, kind="task", off_path=True, effect=effect)
 
     agent = Work(agent=True)
     nodes = [
@@ -224,7 +230,7 @@ def saga(
         handler("B.undo.2", "cancel_event"),
         handler("C.undo", "drop_classes"),
     ]
-    ways = [
+    ways: list[str | Edge] = [
         "start>again again>P P>enough",
         edge("enough>again", guard=f"counters.P < {rounds}"),
         edge("enough>fork", default=True),
@@ -233,14 +239,14 @@ def saga(
     return net("saga", "process", nodes, ways, on_stuck="pause", undo_policy="group")
 
 
-# ---- pipeline -----------------------------------------------------------------------------------------------------------
+# ---- pipeline --------------------------------------------------------------------------------------------------------
 
 CONTINUE = (OnError(match="*", action="continue"),)
 SKIP = (OnError(match="*", action="skip"),)
 
 
 def pipeline(max_retries: int = 2) -> Net:
-    """fetch, then {resize SKIP, ocr RETRY, checksum optional} two at a time, then index on a condition, then publish FAIL."""
+    """fetch; {resize SKIP, ocr RETRY, checksum optional} two at a time; index on a condition; publish FAIL."""
 
     def stage(id: str, **more: Any) -> Node:
         retries = more.pop("retries", 0)
@@ -249,12 +255,13 @@ def pipeline(max_retries: int = 2) -> Net:
         return Node(id=id, kind="task", effect=effect, retry=retry, timeout_ms=60_000, **more)
 
     def hook(id: str) -> Node:
-        return Node(id=id, kind="task", off_path=True, effect=Effect(executor="processor", args={"undo": expr("undone")}))
+        effect = Effect(executor="processor", args={"undo": expr("undone")})
+        return Node(id=id, kind="task", off_path=True, effect=effect)
 
     members = ("resize", "ocr", "checksum")
-    inside = {"scope": "group", "group": "parallelism"}
+    inside: dict[str, Any] = {"scope": "group", "group": "parallelism"}
     body = Body(mode="branches", branches=tuple(Branch(key=m, entry=f"{m}.in") for m in members))
-    rollback = {"undo_on": ("cancel",)}
+    rollback: dict[str, Any] = {"undo_on": ("cancel",)}
     nodes = [
         Node(id="start", kind="start"),
         stage("fetch", on_final="restart", undo=("fetch.undo",), **rollback),
@@ -281,16 +288,17 @@ def pipeline(max_retries: int = 2) -> Net:
     )  # fmt: skip
 
 
-# ---- plan ---------------------------------------------------------------------------------------------------------------
+# ---- plan ------------------------------------------------------------------------------------------------------------
 
 
 def plan(tasks: dict[str, list[str]], *, most: int = 2, priority: dict[str, int] | None = None) -> Net:
     """Tasks and what they depend on; «b?» is an optional dependency on b.
 
-    Every task has a token from the start: that is its `pending`. Without it a plan whose only ready task has failed would be
-    at its end, since nothing would be left that waits.
+    Every task has a token from the start: that is its `pending`. Without it a plan whose only ready task has failed
+    would be at its end, since nothing would be left that waits.
     """
-    nodes, ways = [Node(id="start", kind="start")], []
+    nodes = [Node(id="start", kind="start")]
+    ways: list[Edge] = []
     optional = {one[:-1] for needs in tasks.values() for one in needs if one.endswith("?")}
     for id, needs in tasks.items():
         nodes.append(_plan_task(id, (priority or {}).get(id, 1000)))

@@ -47,8 +47,8 @@ class Told(Sim):
         return decode_state(encode_state(st))
 
     def ended(self, golden: Golden, name: str) -> None:
-        """Compare with the golden trace; then crash at every turn: the rest of the journal folds to the same state, and the
-        same commands write the same journal, byte for byte."""
+        """Compare with the golden trace; then crash at every turn: the rest of the journal folds to the same state, and
+        the same commands write the same journal, byte for byte."""
         golden(GOLDEN / f"{name}.trace", self.story())
         last = encode_state(self.st)
         for turn in range(len(self.turns)):
@@ -59,7 +59,7 @@ class Told(Sim):
             run = Run.load(self.net, self.at(turn))
             for offset, (now, commands) in enumerate(self.told[turn:], turn):
                 run, facts = advance(run, list(commands), now, self._never)
-                assert F.encode_facts(facts) == self.turns[offset][1], f"crash before turn {turn}: turn {offset} differs"
+                assert F.encode_facts(facts) == self.turns[offset][1], f"turn {offset} after a crash at {turn}"
 
     def _never(self) -> Run:
         raise AssertionError("no answer here leads nowhere")
@@ -109,7 +109,7 @@ def test_a_document_lowered_by_hand_is_a_proper_net(net: Net) -> None:
     assert found == {"sound"} if net.language != "plan" else found <= {"sound", "unsound"}
 
 
-# ---- 11.1 ---------------------------------------------------------------------------------------------------------------
+# ---- 11.1 ------------------------------------------------------------------------------------------------------------
 
 LINE = {"line": {"L01": {"name": "Line 1"}}}
 EMERGENCY = ("action_slack_emergency", "action_sms_manager", "action_create_ticket")
@@ -140,7 +140,7 @@ def test_11_1_begins_at_one_node_and_hands_on_what_it_read(golden: Golden) -> No
     m.now = 40
     m.ok("data_defect", [{"defect_rate": 0.12}])
     m.ok("judge_quality.aas", LINE)
-    asked = {line.node: line.data.get("args") for line in m.of("effect.asked")}
+    asked: dict[str, Any] = {line.node: line.data.get("args") for line in m.of("effect.asked")}
     assert asked["data_defect"]["params"] == {"line_id": "L01", "start_date": -D.DAY}
     assert asked["judge_quality.aas"] == {"path": "line.L01"}
     assert asked["judge_quality"]["data"] == [{"defect_rate": 0.12}]
@@ -158,7 +158,7 @@ def test_11_1_begins_at_one_node_and_hands_on_what_it_read(golden: Golden) -> No
     ],
 )
 def test_11_1_takes_the_case_of_the_decision(golden: Golden, decision: str, path: list[str], chosen: Any) -> None:
-    """W-11.1.4, W-11.1.5, C-14: one token to the target of the case; no case, no token, and the output says that none matched."""
+    """W-11.1.4, W-11.1.5, C-14: one token to the target of the case; no case, no token, and the output says so."""
     m = judged(decision)
     assert m.output("switch_severity") == {"value": decision, **chosen}
     for node in path:
@@ -172,7 +172,7 @@ def test_11_1_takes_the_case_of_the_decision(golden: Golden, decision: str, path
 
 
 def test_11_1_critical_and_sure_ends_without_approval(golden: Golden) -> None:
-    """W-11.1.4, W-11.1.6, W-11.1.7, W-11.1.8: three actions once each, one firing of the merge, 0.8 is not below 0.8."""
+    """W-11.1.4, W-11.1.6, W-11.1.7, W-11.1.8: three actions, once each, then the merge, once; 0.8 is not below 0.8."""
     m = critical(0.8)
     assert m.status == "COMPLETED" and "request_approval" not in m.fired()
     assert [m.fired().count(n) for n in (*EMERGENCY, "approval_required")] == [1, 1, 1, 1]
@@ -249,7 +249,7 @@ def test_11_1_active_time_runs_out(golden: Golden) -> None:
     m.ended(golden, "11_1_active_timeout")
 
 
-# ---- 11.2 ---------------------------------------------------------------------------------------------------------------
+# ---- 11.2 ------------------------------------------------------------------------------------------------------------
 
 
 def deviation(decision: str = "high") -> Told:
@@ -352,7 +352,8 @@ def test_11_2_no_event_and_the_join_is_due_first(golden: Golden) -> None:
     assert m.status == "FAILED" and m.failure() == ("JOIN_TIMEOUT", "timeout") and m.moves() == ["WAITING", "FAILED"]
     assert m.vars()["ccp_alert"] == {"ts": "1.2"} and "lab_result" not in m.vars()
     (closed,) = [x for x in m.of("swept") if x.data.get("scopes")]
-    assert closed.data["status"] == "timeout" and closed.data["firings"] == ["wait_lab@parallel_response@~0#1/sample_branch~0#1"]
+    assert closed.data["status"] == "timeout"
+    assert closed.data["firings"] == ["wait_lab@parallel_response@~0#1/sample_branch~0#1"]
     m.ended(golden, "11_2_join_timeout")
 
 
@@ -379,7 +380,7 @@ def test_11_2_the_join_times_out_while_an_action_runs(golden: Golden) -> None:
     m.ended(golden, "11_2_join_timeout_running")
 
 
-# ---- process: P-A.13 ----------------------------------------------------------------------------------------------------
+# ---- process: P-A.13 -------------------------------------------------------------------------------------------------
 
 
 def forked(**more: Any) -> Told:
@@ -399,7 +400,7 @@ def steps(m: Told) -> list[tuple[str, str]]:
 
 
 def test_p_a_13_a_branch_fails(golden: Golden) -> None:
-    """P-A.13, P-5.5.1, P-5.5.2, P-5.5.3, P-5.5.4, P-5.5.5, P-5.5.9, P-X.21: cancel, then branches, then what was before."""
+    """P-A.13, P-5.5.1, P-5.5.2, P-5.5.3, P-5.5.4, P-5.5.5, P-5.5.9, P-X.21: cancel, branches, what was before."""
     m = forked()
     m.ok("A", {"score": 9})
     m.now += 10
@@ -411,7 +412,8 @@ def test_p_a_13_a_branch_fails(golden: Golden) -> None:
     assert m.status == "COMPENSATING" and m.run.stops == [running.no]
     assert m.items()[-2:] == [("D", "CANCELLED"), ("C", "CANCELLED")]
     assert next(x for x in m.of("settled") if x.node == "D").data["failure"]["code"] == "AGENT_ERROR"
-    for node, data in (("B.undo.1", {"pdf": "p1"}), ("B.undo.2", {"pdf": "p1"}), ("A.undo", {"score": 9}), ("P.undo", {"files": 3})):
+    made = {"B.undo.1": {"pdf": "p1"}, "B.undo.2": {"pdf": "p1"}, "A.undo": {"score": 9}, "P.undo": {"files": 3}}
+    for node, data in made.items():
         assert m.running() == [node] and m.of("effect.asked")[-1].data["args"]["data"] == data
         m.crash()
         m.now += 10
@@ -426,7 +428,7 @@ def test_p_a_13_a_branch_fails(golden: Golden) -> None:
 
 
 def test_p_a_13_a_step_fails(golden: Golden) -> None:
-    """P-X.20, P-X.21: every branch is tried, what lies before the fork stays open, and later only what is left is done."""
+    """P-X.20, P-X.21: every branch is tried, what lies before the fork stays open, later only what is left is done."""
     m = forked()
     m.ok("A", {"score": 9})
     m.ok("B", {"pdf": "p1"})
@@ -506,7 +508,7 @@ def test_p_a_13_the_cancelled_agent_answers_after_all(golden: Golden, late: str)
     m.ended(golden, f"p_a_13_late_{late}")
 
 
-# ---- pipeline -----------------------------------------------------------------------------------------------------------
+# ---- pipeline --------------------------------------------------------------------------------------------------------
 
 
 def in_group(size: int = 10, *, max_retries: int = 2) -> Told:
@@ -524,7 +526,7 @@ def test_a_pipeline_runs_its_group_two_at_a_time(golden: Golden) -> None:
     assert m.running() == ["resize", "checksum"] and "index.if" not in m.fired()
     m.ok("resize", "small")
     m.ok("checksum", "abc")
-    assert {x.data["args"]["input"] for x in m.of("effect.asked") if x.node in ("resize", "ocr", "checksum")} == {"bytes"}
+    assert [x.data["args"]["input"] for x in m.of("effect.asked")[1:4]] == ["bytes"] * 3
     records = m.of("effect.asked")[-1].data["args"]["input"]
     assert {k: r["output"] for k, r in records.items()} == {"resize": "small", "ocr": "text", "checksum": "abc"}
     m.ok("index", 1)
@@ -622,7 +624,7 @@ def test_a_pipeline_is_cancelled_at_the_boundary(golden: Golden) -> None:
     m.ended(golden, "pipeline_cancel")
 
 
-# ---- plan ---------------------------------------------------------------------------------------------------------------
+# ---- plan ------------------------------------------------------------------------------------------------------------
 
 TASKS = {"design": [], "build": ["design"], "docs": ["build?"], "lint": [], "ship": ["build", "docs"]}
 
@@ -635,7 +637,7 @@ def give_up(m: Told, task: str) -> None:
 
 
 def test_a_plan_runs_what_is_resolved(golden: Golden) -> None:
-    """T-7.1.5, T-7.2.1, T-X.28: two at a time, a priority goes before the order of creation, then what depends on it."""
+    """T-7.1.5, T-7.2.1, T-X.28: two at a time; a priority goes before the order of creation; then what depends."""
     m = Told(D.plan(TASKS, priority={"lint": 1}))
     assert m.running() == ["lint", "design"]
     m.ok("lint")

@@ -241,13 +241,13 @@ def test_diagram_node_states(source: str, events: tuple[str, ...], state: str) -
 
 
 def test_a_diagram_node_runs_again_in_the_next_round_and_the_next_epoch() -> None:
-    """D-6.2.3, D-X.1: after COMPLETED another round; after MAXITER_REACHED a new epoch."""
+    """After COMPLETED another round; after MAXITER_REACHED a new epoch."""
     assert DIAGRAM_NODE.next("COMPLETED", "fire") == "RUNNING"
     assert DIAGRAM_NODE.next("MAXITER_REACHED", "fire") == "RUNNING"
 
 
 def test_breaker() -> None:
-    """W-7.3.2: every row of the table; C-19: one failed probe opens again."""
+    """W-7.3.2: every row of the table."""
     assert BREAKER.next("closed", "call") == "closed"
     assert BREAKER.next("closed", "trip") == "open"
     assert BREAKER.next("open", "cool_down") == "half_open"

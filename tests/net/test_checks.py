@@ -170,7 +170,7 @@ def test_merges_that_are_fine() -> None:
 
 
 def test_a_loop_without_a_way_out() -> None:
-    """D-X.24, D-A.11: a cycle needs a condition or a max_iteration; the cycle is shown."""
+    """D-X.24: a cycle needs a condition or a max_iteration; the cycle is shown."""
     found = only(net("s>a a>b b>c c>a c>x", Node(id="a", join=MERGE, label="Draft")), "UNBOUNDED_LOOP")
     assert found.severity == "error"
     assert found.message == "This loop has no way out: «b» → «c» → «Draft» → «b»."
@@ -213,7 +213,7 @@ def test_two_epochs_never_meet() -> None:
 
 
 def test_a_loop_head_may_wait_for_entry_and_back_edge() -> None:
-    """D-X.1, D-A.13: at a loop head they differ by nature; what leaves a loop together may meet again."""
+    """D-X.1: at a loop head they differ by nature; what leaves a loop together may meet again."""
     nodes = (
         Node(id="p", join=DIAGRAM, max_iter=2),
         Node(id="c", split="first", join=MERGE),
@@ -295,7 +295,7 @@ BROKEN = "1 +"
     ],
 )
 def test_an_expression_that_does_not_read_is_told_at_its_node(bad: Node) -> None:
-    """W-5.1.1: expressions are compiled at release; EXPR_SYNTAX of C-80."""
+    """Expressions are read at release, not when a run comes by."""
     one = net("s>a a>x", bad, source_map={"a": Place("/nodes/1", 12, 5)})
     found = only(one, "EXPR_SYNTAX")
     assert (found.node, found.where.line, found.severity) == ("a", 12, "error")

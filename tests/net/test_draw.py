@@ -85,7 +85,7 @@ def test_a_recording(golden: Golden) -> None:
 
 
 def test_a_status_is_icon_word_and_colour() -> None:
-    """D-8.1.7: states are shown to people: the word beside the name, a badge in its tone, the counter as a badge."""
+    """The word beside the name, a badge in its tone, the counter as a badge."""
     shown = svg(LOOP, RUN)
     assert "running · 1.4 s" in words(shown)
     assert "completed" in words(shown)
@@ -96,7 +96,7 @@ def test_a_status_is_icon_word_and_colour() -> None:
 
 
 def test_tokens_are_dots_on_edges_with_a_number_above_one() -> None:
-    """D-2.1.3: tokens are seen on the edge they rest on."""
+    """Tokens are seen on the edge they rest on."""
     one = svg(LOOP, Marks(tokens={"1": 1}))
     assert "1 token" in titles(one)
     assert "2 tokens" in titles(svg(LOOP, RUN))
@@ -106,7 +106,7 @@ def test_tokens_are_dots_on_edges_with_a_number_above_one() -> None:
 
 
 def test_branches_are_labelled_on_their_edges() -> None:
-    """D-4.1.2: condtrue and condfalse are written on the edges."""
+    """condtrue and condfalse are written on the edges."""
     assert {"condtrue", "condfalse"} <= set(words(svg(LOOP)))
 
 
@@ -454,7 +454,7 @@ def test_thousands_of_nodes_are_drawn_in_seconds(text: str) -> None:
 
 
 def test_what_a_join_waits_for_is_written_where_it_is_not_everything() -> None:
-    """D-3.2, D-3.3: any, and k of n, are seen in the picture; D-2.2.2: so is an edge that raises the epoch."""
+    """`any` and `k of n` are seen in the picture, and so is an edge that raises the epoch."""
     text = "s>a s>b s>c a>j b>j c>j j>x"
     quorum = Node(id="j", kind="task", type="person_job", join=Join(mode="k", k=2, late="absorb"))
     assert "person job · 2 of 3" in words(svg(net(text, quorum)))

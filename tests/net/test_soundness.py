@@ -119,7 +119,7 @@ def test_with_several_ends_only_dead_ends_and_endless_loops_are_looked_for() -> 
 
 
 def test_a_port_without_a_way_ends_the_token() -> None:
-    """D-4.1.4: a condition with one branch drawn may go the other way, and that is an end too."""
+    """A condition with one branch drawn may go the other way, and that is an end too."""
     one = net("s>c c:condtrue>a a>x", Node(id="c", split="first", port="true"))
     assert both(one).status == "sound"
     assert both(net("s>f f>c f>j c:condtrue>j j>x", Node(id="c", split="first", port="true"))).why == "deadlock"
@@ -152,7 +152,7 @@ def test_terminate_ends_everything_that_is_under_way() -> None:
 
 @pytest.mark.parametrize(("k", "status"), [(1, "sound"), (2, "sound"), (3, "sound"), (4, "unsound")])
 def test_a_quorum_absorbs_what_is_late(k: int, status: str) -> None:
-    """D-3.3: k of three fires once; k of more never."""
+    """k of three fires once; k of more never."""
     one = net("s>f f>a f>b f>c a>j b>j c>j j>x", node("j", join=Join(mode="k", k=k, late="absorb")))
     assert both(one).status == status
 
@@ -175,7 +175,7 @@ COND = Node(id="c", split="first", join=MERGE, port="true")
 
 
 def test_the_loop_of_the_diagram_language_is_sound() -> None:
-    """D-6.2.1, D-10.1.1: start, person job, condition, back or on; a loop head does not wait for its own loop."""
+    """Start, person job, condition, back or on: a loop head does not wait for its own loop."""
     one = diagram("s>p p>c c:condfalse>p c:condtrue>x", Node(id="p", join=DIAGRAM), COND, p_condfalse="cond")
     assert both(one).status == "sound"
     skip = diagram("s>p p>c c:condfalse>p c:condtrue>x", Node(id="p", join=DIAGRAM), COND, p_condfalse="skip")
@@ -378,7 +378,7 @@ def test_a_wide_deadlock_is_told_in_few_words() -> None:
 
 
 def test_a_token_may_outlive_its_time() -> None:
-    """D-12.3: it leaves by the port for the expired, or is gone; either way somebody may wait for it in vain."""
+    """It leaves by the port for the expired, or is gone; either way somebody may wait for it in vain."""
 
     def mortal(text: str) -> Net:
         made = net(text)

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from penstock.errors import ExprError, PenstockError
-from penstock.executors.contract import Done, Executor, Failed, Input, Outcome, Request, Services, failed
+from penstock.executors.contract import Done, Executor, Failed, Input, Outcome, Request, Services, Skipped, failed
 from penstock.host.blobs import Blobs
 from penstock.host.gate import Gate, Parked, Verdict, Wait
 from penstock.host.turn import Ask, Live
@@ -95,7 +95,10 @@ class Lane:
         if going.node.spec.timeout_ms is not None:
             dispatch.watch(going, going.node.spec.timeout_ms)
         try:
-            return await self.executor.run(dispatch.request(going), dispatch.services)
+            outcome: Any = await self.executor.run(dispatch.request(going), dispatch.services)
+            if type(outcome) is Done or isinstance(outcome, Failed | Skipped):
+                return outcome
+            return failed("EXECUTOR_ERROR", "permanent", f"it returned {type(outcome).__name__}, which is no outcome")
         except asyncio.CancelledError:
             if not me.cancelling():  # nobody stopped this task: the executor lost something that it waited for
                 return failed("EXECUTOR_ERROR", "permanent", "what the executor waited for was cancelled")

@@ -25,7 +25,7 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.replay import fold
-from penstock.kernel.state import CANCELLED, COMPLETED, EFFECT, STATUS, encode_state, new_state
+from penstock.kernel.state import CANCELLED, COMPLETED, EFFECT, STATUS, State, encode_state, new_state
 from penstock.net.model import Net
 from penstock.store.contract import Batch, JournalRow, RunRow, Store
 from penstock.store.projection import rows_of
@@ -192,15 +192,26 @@ class Host:
             self.turns.runs.pop(no, None)
         assert live.run is not None
         st = live.run.st
-        if st.status == COMPLETED:
-            whole = self.blobs.resolve
-            outcome: Outcome = Done({k: whole(v) for k, v in st.results.items()} or whole(st.scopes[0].last))
-        else:
+        outcome: Outcome | None = None
+        if st.status != COMPLETED:
             code = "CHILD_CANCELLED" if st.status == CANCELLED else "CHILD_FAILED"
             why = st.failure.message if st.failure is not None else STATUS[st.status]
             outcome = Failed(Failure(code, "permanent", f"the run it called ended {STATUS[st.status]}: {why}", "", {"run": child_id}))
         for ask in self.parents.pop(child_id, ()):
-            self.answer(ask, outcome, 0)
+            self.answer(ask, outcome or Done(self._result(ask, st)), 0)
+
+    def _result(self, ask: Ask, child: State) -> Any:
+        """What the caller gets: one named result, some under other names, or all there is."""
+        run = ask.live.run
+        assert run is not None
+        node = run.net.nodes[ask.firing.node]
+        args = (node.effect.args if node.args_static else ask.firing.args) if node.effect is not None else None
+        found = {name: self.blobs.resolve(body) for name, body in child.results.items()}
+        if isinstance(args, dict) and "output" in args:
+            return found.get(args["output"])
+        if isinstance(args, dict) and "outputs" in args:
+            return {as_: found.get(name) for name, as_ in args["outputs"].items()}
+        return found or self.blobs.resolve(child.scopes[0].last)
 
     def _stop_children(self, live: Live, firings: list[int]) -> None:
         for child_id, asks in list(self.parents.items()):

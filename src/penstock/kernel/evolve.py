@@ -288,8 +288,9 @@ def _pay(sc: Scope, at_key: int, visit: int, edges: list[int]) -> None:
 def forwarded(st: State, f: F.Fact) -> None:
     _, scope, at_key, node, path, passed_ = f
     st.scopes[scope].spent[at_key] = 1
-    record = st.records[node]
-    envelope = Envelope(record.output, node, 0, record.visit, st.at, record.content_type, {"maxiter": True})
+    record = st.records.get(node)  # none if its last firing was swept
+    output, visit, content_type = (record.output, record.visit, record.content_type) if record is not None else (None, 0, None)
+    envelope = Envelope(output, node, 0, visit, st.at, content_type, {"maxiter": True})
     st.hand = Token(0, envelope, path, passed_)
 
 

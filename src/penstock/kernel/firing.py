@@ -214,13 +214,14 @@ def forward(r: Run, node: CNode, scope: Scope, epoch: int) -> None:
     for edge, seqs in edges:
         r.say((F.ABSORBED, scope.no, edge, epoch, seqs, "max_iteration", 0, -1))
     taken(r, node, scope, epoch, [edge for edge, _ in edges])
-    if first and node.no in r.st.records:
+    if first:
         r.say((F.FORWARDED, scope.no, at_key, node.no, path, passed))
-        record = r.st.records[node.no]
-        shadow = Firing(0, node.no, scope.no, epoch, record.visit, r.now, [])
+        assert r.st.hand is not None
+        last = r.st.hand.envelope
+        shadow = Firing(0, node.no, scope.no, epoch, last.visit, r.now, [])
         port: str | None = None
         try:
-            _, port, outs = ways(r, shadow, node, DONE, record.output, None, None)
+            _, port, outs = ways(r, shadow, node, DONE, last.body, None, None)
         except ExprError:
             outs = []
         put_all(r, node, scope, epoch, outs, -r.st.n, False, port)

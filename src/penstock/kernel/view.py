@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from penstock.kernel.state import FAILURE, SETTLED, Firing, Record, Scope
+from penstock.kernel.state import FAILURE, Firing, Record, Scope
 from penstock.net.compiled import EPOCH, CNode
 
 if TYPE_CHECKING:
@@ -22,11 +22,14 @@ _UNIT = ("succeeded", "failed", "skipped", "cancelled")
 class View(dict[str, Any]):
     """Locals as items; everything else is resolved by `__missing__` and remembered."""
 
-    __slots__ = ("epoch", "firing", "node", "run", "scope")
+    __slots__ = ("epoch", "firing", "node", "result", "run", "scope")
 
-    def __init__(self, run: Run, scope: Scope, epoch: int = 0, node: CNode | None = None, firing: Firing | None = None) -> None:
+    def __init__(
+        self, run: Run, scope: Scope, epoch: int = 0, node: CNode | None = None, firing: Firing | None = None, result: Any = None
+    ) -> None:
         super().__init__()
         self.run, self.scope, self.epoch, self.node, self.firing = run, scope, epoch, node, firing
+        self.result: tuple[int, Any, Any] | None = result  # status, output, failure of a firing that is about to settle
         if firing is not None and firing.takes:
             edges = run.net.edges
             self["default"] = firing.takes[0].envelope.body
@@ -43,6 +46,10 @@ class View(dict[str, Any]):
     def _find(self, name: str) -> Any:
         run = self.run
         st, net = run.st, run.net
+        if self.result is not None:
+            settles, found = self._own(name, self.result)
+            if settles:
+                return found
         scope = self.scope
         while scope.no:
             if name in scope.vars:
@@ -67,6 +74,32 @@ class View(dict[str, Any]):
         if name in net.known:
             return None
         raise KeyError(name)
+
+    def _own(self, name: str, result: tuple[int, Any, Any]) -> tuple[bool, Any]:
+        """What a settling firing knows of itself before the fact is said."""
+        status, output, failure = result
+        if name == "output":
+            return True, output
+        if name == "visit":
+            return True, self.firing.visit if self.firing is not None else 0
+        if name == "failure":
+            return True, None if failure is None else failure_view(failure)
+        node = self.node
+        if node is not None:
+            if name == node.id:
+                return True, _settled_view(status, output, failure)
+            if status != FAILURE and name in node.spec.out:
+                return True, output
+        return False, None
+
+
+def _settled_view(status: int, output: Any, failure: Any) -> dict[str, Any]:
+    return {
+        **(output if type(output) is dict else {}),
+        "output": output,
+        "status": _UNIT[status],
+        "error": None if failure is None else failure_view(failure),
+    }
 
 
 def node_view(record: Record | None) -> dict[str, Any]:
@@ -180,19 +213,4 @@ _ROOTS: dict[str, Callable[[View], Any]] = {
 
 def settling(run: Run, firing: Firing, node: CNode, status: int, output: Any, failure: Any) -> View:
     """The view in which a settling firing evaluates its sets, its port and its guards."""
-    view = View(run, run.st.scopes[firing.scope], firing.epoch, node, firing)
-    view["output"], view["visit"] = output, firing.visit
-    view["failure"] = None if failure is None else failure_view(failure)
-    view[node.id] = {
-        **(output if type(output) is dict else {}),
-        "output": output,
-        "status": _UNIT[status],
-        "error": view["failure"],
-    }
-    if status != FAILURE:
-        for name in node.spec.out:
-            view[name] = output
-    return view
-
-
-__all__ = ["SETTLED", "View", "failure_view", "node_view", "settling"]
+    return View(run, run.st.scopes[firing.scope], firing.epoch, node, firing, (status, output, failure))

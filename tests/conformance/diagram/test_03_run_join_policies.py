@@ -91,17 +91,23 @@ def test_all_has_nothing_to_wait_for_when_quiet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
-def test_all_takes_everything_that_lies_there(tmp_path: Path, rounds: int) -> None:
+@awaited
+async def test_all_takes_everything_that_lies_there(tmp_path: Path, rounds: int) -> None:
     """D-X.7, D-7.1.3: several tokens on one edge go in one execution; the newest is the input, the rest is history."""
-    persons = {"Count": script(*range(1, 9)), "Slow": script("slow", delay_ms=300)}
-    nodes = [START, job("Work", person="Count", max_iteration=rounds), cond("Done", condition_type="detect_max_iterations")]
-    nodes += [job("Late", person="Slow"), saw("N"), END, {"label": "Out", "type": "endpoint"}]
-    ways = ["Start>Work", "Start>Late", "Work>Done", "Done[condfalse]>Work", "Done[condtrue]>Out"]
-    ways += [("Work>N", {"label": "work"}), ("Late>N", {"label": "late"}), "N>End"]
-    ran = go(tmp_path, drawn(nodes, ways, persons=persons))
+    gates = Gates()
+    done = cond("Done", condition_type="detect_max_iterations")
+    nodes = [START, job("Work", person="Count", max_iteration=rounds), done, gate("Late"), saw("N"), END]
+    ways = ["Start>Work", "Start>Late", "Work>Done", "Done[condfalse]>Work", "Done[condtrue]>Out", "N>End"]
+    ways += [("Work>N", {"label": "work"}), ("Late>N", {"label": "late"})]
+    nodes.append({"label": "Out", "type": "endpoint"})
+    async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
+        run = p.start(p.release(drawn(nodes, ways, persons={"Count": script(*range(1, 9))})))
+        await reached(p, run, lambda ran: ran.times("Out") == 1)
+        await arrived(p, run, gates, "Late")
+        ran = await at_end(p, run)
     assert ran.took("N") == [["Work>N"] * rounds + ["Late>N"]]
     (seen,) = ran.output("N")
-    assert seen["newest"] == {"work": rounds, "late": "slow"}
+    assert seen["newest"] == {"work": rounds, "late": "Late"}
     assert seen["older"]["work"] == list(range(1, rounds))
     assert [n for _, _, n in ran.puts("Work>N")] == list(range(rounds))
 
@@ -124,13 +130,19 @@ async def test_any_fires_on_each_arrival(tmp_path: Path) -> None:
         assert (ran.status, ran.balance()) == ("COMPLETED", 0)
 
 
-def test_a_condition_joins_with_any(tmp_path: Path) -> None:
+@awaited
+async def test_a_condition_joins_with_any(tmp_path: Path) -> None:
     """D-3.2, D-X.12: a condition decides for every token that comes; `join_policy: all` makes it wait."""
     for policy, times in (({}, 2), ({"join_policy": "all"}, 1)):
-        nodes = [START, job("A"), job("B"), cond("C", expression="true", **policy), END]
-        ran = go(tmp_path / str(times), drawn(nodes, ["Start>A", "Start>B", "A>C", "B>C", "C[condtrue]>End"]))
-        decided = {1: ran.times("C") == 1, 2: 1 <= ran.times("C") <= 2}[times]
-        assert decided
+        gates = Gates()
+        nodes = [START, gate("A"), gate("B"), cond("C", expression="true", **policy), END]
+        source = drawn(nodes, ["Start>A", "Start>B", "A>C", "B>C", "C[condtrue]>End"])
+        async with door(tmp_path / str(times), settings={"services": {"gates": gates}}) as p:
+            run = p.start(p.release(source))
+            await arrived(p, run, gates, "A")
+            await arrived(p, run, gates, "B")
+            ran = await at_end(p, run)
+        assert ran.times("C") == times
         assert ran.status == "COMPLETED"
 
 
@@ -178,18 +190,24 @@ def test_start_edges_count_among_n(tmp_path: Path) -> None:
     assert ran.status == "COMPLETED"
 
 
-def test_each_round_of_a_loop_counts_anew(tmp_path: Path) -> None:
+@awaited
+async def test_each_round_of_a_loop_counts_anew(tmp_path: Path) -> None:
     """D-X.12: late tokens of a round are absorbed, those of the next round are not, in the same epoch."""
-    persons = {"Slow": script("slow", delay_ms=80)}
-    nodes = [START, job("Head", max_iteration=3), job("A"), job("B"), job("C", person="Slow")]
-    nodes += [saw("N", join_policy="k_of_n", join_k=2), cond("Done", condition_type="detect_max_iterations"), END]
-    ways = ["Start>Head", "Head>A", "Head>B", "Head>C", "A>N", "B>N", "C>N", "N>Done", "Done[condfalse]>Head", "Done[condtrue]>End"]  # fmt: skip
-    ran = go(tmp_path, drawn(nodes, ways, persons=persons))
-    assert ran.status == "COMPLETED"
-    assert ran.times("Head") == 3
-    assert ran.times("N") == 3
-    assert ran.balance() == 0
-    assert len(ran.told("token.absorbed")) == 3
+    gates = Gates()
+    done = cond("Done", condition_type="detect_max_iterations")
+    nodes = [START, job("Head", max_iteration=3), job("A"), job("B"), gate("C"), done, END]
+    nodes.append(saw("N", join_policy="k_of_n", join_k=2))
+    ways = ["Start>Head", "Head>A", "Head>B", "Head>C", "A>N", "B>N", "C>N", "N>Done"]
+    ways += ["Done[condfalse]>Head", "Done[condtrue]>End"]
+    async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
+        run = p.start(p.release(drawn(nodes, ways)))
+        ran = await reached(p, run, lambda ran: ran.times("End") == 1)
+        assert ran.took("N") == [["A>N", "B>N"]] * 3
+        gates.let("C")
+        ran = await at_end(p, run)
+    assert (ran.times("Head"), ran.times("N"), ran.times("C")) == (3, 3, 3)
+    assert [e.edge for e in ran.told("token.absorbed")] == ["C>N"] * 3
+    assert (ran.status, ran.balance()) == ("COMPLETED", 0)
 
 
 # ---- join timeout ----------------------------------------------------------------------------------------------------
@@ -208,14 +226,3 @@ async def test_join_timeout(tmp_path: Path) -> None:
     assert (ran.look.failure["code"], ran.look.failure["node"]) == ("JOIN_TIMEOUT", "N")
     assert ran.took("N") == [["A>N"]]
     assert ran.look.nodes["N"] == "FAILED"
-
-
-def test_the_words_are_those_of_the_seed() -> None:
-    """D-X.26: ALL, ANY, K_OF_N of this seed are the joins of every language: one component."""
-    from penstock.net.model import Join
-    from tests.conformance.diagram.make import net_of, node
-
-    nodes = [START, job("A"), job("B"), job("N", join_policy="k_of_n", join_k=2), END]
-    net = net_of(nodes, ["Start>A", "Start>B", "A>N", "B>N", "N>End"])
-    assert isinstance(node(net, "N").join, Join)
-    assert (node(net, "N").join.mode, node(net, "N").join.k) == ("k", 2)
