@@ -77,7 +77,7 @@ def captured(command: list[str], folder: str) -> list[tuple[str, int]]:
             data = b""
         if not data:
             break
-        text, left = _whole(left + data)
+        text, left = whole(left + data)
         screen.feed(text)
         frames.append((screen.text(), time.monotonic()))
     os.close(master)
@@ -87,7 +87,7 @@ def captured(command: list[str], folder: str) -> list[tuple[str, int]]:
     return _timed(frames)
 
 
-def _whole(data: bytes) -> tuple[str, bytes]:
+def whole(data: bytes) -> tuple[str, bytes]:
     """As much as is whole characters and whole sequences; the rest waits for more."""
     for keep in range(min(len(data), 40)):
         head = data[: len(data) - keep]
@@ -178,7 +178,11 @@ class Screen:
                 self.grid[row] = []
 
     def text(self) -> str:
+        """With its colours."""
         return "\n".join(_line(line) for line in self.grid)
+
+    def plain(self) -> str:
+        return "\n".join("".join(char for char, _ in line).rstrip() for line in self.grid)
 
 
 def _line(line: list[tuple[str, str]]) -> str:

@@ -111,10 +111,11 @@ class Shell:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def until(self, run: str, condition: Callable[[Look], bool]) -> Look:
+    def until(self, run: str, condition: Callable[[Look], bool], process: subprocess.Popen[str] | None = None) -> Look:
         """Wait until a run that another process drives stands like this."""
         end = time.monotonic() + 30
         while time.monotonic() < end:
+            assert process is None or process.poll() is None, process.communicate()
             try:
                 door = Penstock(self.store, drive=False, create=False).open()
                 try:
@@ -132,7 +133,7 @@ class Shell:
         """Start the program, and kill it as soon as its run stands like this."""
         process = self.start(*arguments)
         try:
-            return self.until(key, when)
+            return self.until(key, when, process)
         finally:
             process.send_signal(signal.SIGKILL)
             process.communicate()

@@ -206,7 +206,7 @@ def test_another_process_drives_the_store(penstock: Shell) -> None:
     """D-X.27: one process drives; a second one says who it is, and readers are not in the way."""
     process = penstock.start("run", "long.yaml", "--key", "k")
     try:
-        penstock.until("k", working(1))
+        penstock.until("k", working(1), process)
         error = penstock("run", EXAMPLES / "loop.yaml", "--json", code=2).error()
         assert error["code"] == "PS-409-STORE-BUSY"
         assert str(process.pid) in error["message"]

@@ -90,7 +90,7 @@ def test_killed_in_the_middle_the_same_command_goes_on(penstock: Shell) -> None:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_is_kept_and_says_how_to_go_on(penstock: Shell, how: signal.Signals) -> None:
     process = penstock.start("run", "slow.yaml", "--key", "k")
-    run = penstock.until("k", working(2)).run_id
+    run = penstock.until("k", working(2), process).run_id
     process.send_signal(how)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130

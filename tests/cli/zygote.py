@@ -29,7 +29,7 @@ def _become(request: dict[str, str]) -> None:
         for number, name in enumerate(("stdin", "stdout", "stderr")):
             flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
             os.dup2(os.open(request[name], flags, 0o600), number)
-        sys.stdin = open(0, encoding="utf-8", closefd=False)
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  (it lives as long as the process)
         main(list(request["arguments"]))
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1

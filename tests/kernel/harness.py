@@ -27,8 +27,6 @@ from penstock.net.compiled import Compiled
 from penstock.net.model import Net
 
 
-
-
 class Naming(Reader):
     """Remembers which number a firing had that has asked for something: it may be gone at the end of the same turn."""
 
@@ -45,7 +43,9 @@ class Naming(Reader):
 class Sim:
     """`check=False` leaves out the laws, for speed."""
 
-    def __init__(self, net: Net, input: Any = None, *, run: str = "r1", check: bool = True, begin: bool = True, **start: Any) -> None:
+    def __init__(
+        self, net: Net, input: Any = None, *, run: str = "r1", check: bool = True, begin: bool = True, **start: Any
+    ) -> None:
         self.net = Compiled(net)
         self.run = Run.fresh(self.net)
         self.turns: list[tuple[int, bytes]] = []
@@ -195,7 +195,9 @@ class Sim:
         st = self.st
         live = any(s.live for s in st.scopes.values())
         if st.status >= COMPLETED:
-            assert not (live or st.firings or st.timers or st.waits or st.items), f"K4: {self.status} leaves nothing behind"
+            assert not (live or st.firings or st.timers or st.waits or st.items), (
+                f"K4: {self.status} leaves nothing behind"
+            )
         elif not st.paused:
             assert st.firings or st.timers or st.undo, "K4: a run that has not ended has something to wait for"
         assert st.asked == len(self.effects()), "effects in flight are counted"
@@ -220,7 +222,11 @@ class Sim:
         again = Run.load(self.net, self.folded())
         mine = self.run
         assert mine.marks == again.marks, "marks"
-        assert {k: set(v) for k, v in mine.by_scope.items()} == {k: set(v) for k, v in again.by_scope.items()}, "firings by scope"
+        assert {k: set(v) for k, v in mine.by_scope.items()} == {k: set(v) for k, v in again.by_scope.items()}, (
+            "firings by scope"
+        )
         assert {k: v for k, v in mine.groups.items() if v} == {k: v for k, v in again.groups.items() if v}, "groups"
         assert mine.wake_at() == again.wake_at(), "the next timer"
-        assert {s for s in mine.idle if s in self.st.scopes and self.st.scopes[s].status == OPEN} == again.idle, "idle scopes"
+        assert {s for s in mine.idle if s in self.st.scopes and self.st.scopes[s].status == OPEN} == again.idle, (
+            "idle scopes"
+        )

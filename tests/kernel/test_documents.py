@@ -399,7 +399,7 @@ def steps(m: Told) -> list[tuple[str, str]]:
     return [(m.net.nodes[e.node].id, e.status) for e in m.st.ledger]
 
 
-def test_p_a_13_a_branch_fails(golden: Golden) -> None:
+def test_saga_a_branch_fails(golden: Golden) -> None:
     """P-A.13, P-5.5.1, P-5.5.2, P-5.5.3, P-5.5.4, P-5.5.5, P-5.5.9, P-X.21: cancel, branches, what was before."""
     m = forked()
     m.ok("A", {"score": 9})
@@ -427,7 +427,7 @@ def test_p_a_13_a_branch_fails(golden: Golden) -> None:
     m.ended(golden, "p_a_13")
 
 
-def test_p_a_13_a_step_fails(golden: Golden) -> None:
+def test_saga_a_step_fails(golden: Golden) -> None:
     """P-X.20, P-X.21: every branch is tried, what lies before the fork stays open, later only what is left is done."""
     m = forked()
     m.ok("A", {"score": 9})
@@ -448,7 +448,7 @@ def test_p_a_13_a_step_fails(golden: Golden) -> None:
 
 
 @pytest.mark.parametrize("begun", [False, True])
-def test_p_a_13_a_persons_item_in_a_branch_is_cancelled(golden: Golden, begun: bool) -> None:
+def test_saga_a_persons_item_in_a_branch_is_cancelled(golden: Golden, begun: bool) -> None:
     """P-5.5.3: an item that nobody has begun, and one that somebody has."""
     m = forked(classify=Work())
     m.ok("A", {"score": 9})
@@ -462,7 +462,7 @@ def test_p_a_13_a_persons_item_in_a_branch_is_cancelled(golden: Golden, begun: b
     m.ended(golden, f"p_a_13_person_{'in_progress' if begun else 'todo'}")
 
 
-def test_p_a_13_a_draft_in_a_branch_is_compensated(golden: Golden) -> None:
+def test_saga_a_draft_in_a_branch_is_compensated(golden: Golden) -> None:
     """P-5.5.4: SUBMITTED counts as work done; its draft is what is undone."""
     m = forked(verify=Work(agent=True, approve=True))
     m.ok("A", {"score": 1})
@@ -478,7 +478,7 @@ def test_p_a_13_a_draft_in_a_branch_is_compensated(golden: Golden) -> None:
     m.ended(golden, "p_a_13_draft")
 
 
-def test_p_a_13_every_visit_is_compensated_latest_first(golden: Golden) -> None:
+def test_saga_every_visit_is_compensated_latest_first(golden: Golden) -> None:
     """P-X.21: a looped activity has one entry per visit."""
     m = Told(D.saga(rounds=2))
     m.ok("P", 1)
@@ -494,7 +494,7 @@ def test_p_a_13_every_visit_is_compensated_latest_first(golden: Golden) -> None:
 
 
 @pytest.mark.parametrize("late", ["ignore", "undo"])
-def test_p_a_13_the_cancelled_agent_answers_after_all(golden: Golden, late: str) -> None:
+def test_saga_the_cancelled_agent_answers_after_all(golden: Golden, late: str) -> None:
     """P-X.21, C-22: the late success changes no status; it is an incident, or an entry that can be undone."""
     m = forked(late_success=late)
     running = m.asked("C")

@@ -79,12 +79,19 @@ class Pair:
             return C.work(self.numbers.get(c["item"], 10**6), c["verb"], c.get("by"), c.get("output", c.get("vote")))
         if what == "cancel":
             return C.cancel(c.get("mode", "now"))
-        return {"pause": C.pause(), "resume": C.resume(), "retry": C.retry(c.get("how", "here")), "compensate": C.compensate()}[what]
+        return {
+            "pause": C.pause(),
+            "resume": C.resume(),
+            "retry": C.retry(c.get("how", "here")),
+            "compensate": C.compensate(),
+        }[what]
 
     def same(self) -> None:
         mine, theirs = self.product, self.model
         state = theirs.state
-        fired = [(f["node"], f["scope"], f["epoch"], f["visit"] if f["comp"] is None else 0) for f in theirs.said("fired")]
+        fired = [
+            (f["node"], f["scope"], f["epoch"], f["visit"] if f["comp"] is None else 0) for f in theirs.said("fired")
+        ]
         ours = [(x.node, x.scope, x.epoch, 0 if "undoes" in x.data else x.data["visit"]) for x in mine.of("fired")]
         assert ours == fired
         assert mine.status == state["status"]
@@ -114,7 +121,15 @@ def answer_all(pair: Pair, rng: random.Random, *, fails: frozenset[str] = frozen
         if crash and rng.random() < 0.5:
             pair.product.crash()
         if node in fails:
-            pair.do({"c": "outcome", "effect": effect, "status": "failed", "failure": {"code": "X", "category": "permanent"}}, 0)
+            pair.do(
+                {
+                    "c": "outcome",
+                    "effect": effect,
+                    "status": "failed",
+                    "failure": {"code": "X", "category": "permanent"},
+                },
+                0,
+            )
         else:
             pair.do({"c": "outcome", "effect": effect, "status": "done", "output": node}, 0)
         pair.same()
@@ -159,7 +174,11 @@ def test_everything_at_once(seed: int, given_: int) -> None:
         if world.rng.random() < 0.2:
             pair.product.crash()
         command = world.next(pair.model.state)
-        if pair.model.said("run.reopened") and command["c"] == "outcome" and command["effect"] not in pair.model.state["effects"]:
+        if (
+            pair.model.said("run.reopened")
+            and command["c"] == "outcome"
+            and command["effect"] not in pair.model.state["effects"]
+        ):
             continue  # after a retry the model's names no longer tell an old answer from a new one; the product's numbers do
         pair.do(command, world.now)
         pair.same()

@@ -8,7 +8,26 @@ import pytest
 
 from penstock.errors import NoBranch, Refused, StatusConflict
 from penstock.kernel import command as C
-from penstock.net.model import ALL, ANY, INCLUSIVE, MERGE, Body, Branch, Edge, Effect, Join, Net, Node, OnError, Poll, Retry, RunRetry, Set, Trigger, Work
+from penstock.net.model import (
+    ALL,
+    ANY,
+    INCLUSIVE,
+    MERGE,
+    Body,
+    Branch,
+    Edge,
+    Effect,
+    Join,
+    Net,
+    Node,
+    OnError,
+    Poll,
+    Retry,
+    RunRetry,
+    Set,
+    Trigger,
+    Work,
+)
 from tests.kernel.harness import Sim
 from tests.kernel.nets import S, X, edge, net, task, tasks
 
@@ -32,7 +51,12 @@ def test_and_split_joins_once() -> None:
 
 def test_two_tokens_on_one_edge_are_not_two_edges() -> None:
     """K9."""
-    m = Sim(net([S, *tasks("a", "b"), Node(id="m", join=MERGE), *tasks("c"), Node(id="j"), X], "s>a s>b a>m b>m m>j s>c c>j j>x"))
+    m = Sim(
+        net(
+            [S, *tasks("a", "b"), Node(id="m", join=MERGE), *tasks("c"), Node(id="j"), X],
+            "s>a s>b a>m b>m m>j s>c c>j j>x",
+        )
+    )
     m.ok("a")
     m.ok("b")
     assert m.fired().count("j") == 0
@@ -104,7 +128,12 @@ def test_merge_fires_for_each() -> None:
 
 def test_k_of_n() -> None:
     """K11."""
-    m = Sim(net([S, *tasks("a", "b", "c"), Node(id="j", join=Join(mode="k", k=2, late="absorb")), X], "s>a s>b s>c a>j b>j c>j j>x"))
+    m = Sim(
+        net(
+            [S, *tasks("a", "b", "c"), Node(id="j", join=Join(mode="k", k=2, late="absorb")), X],
+            "s>a s>b s>c a>j b>j c>j j>x",
+        )
+    )
     m.ok("c")
     assert "j" not in m.fired()
     m.ok("a")
@@ -114,8 +143,21 @@ def test_k_of_n() -> None:
 
 
 def test_an_owed_edge_that_nothing_can_reach_is_released() -> None:
-    nodes = [S, Node(id="m", join=MERGE), Node(id="f", split="every"), *tasks("a", "b"), Node(id="j", join=ANY), Node(id="g", split="first"), X]
-    ways = ["s>m m>f a>j b>j j>g f>a", edge("f>b", guard="visit >= 2"), edge("g>x", guard="visit >= 2"), edge("g>m", default=True)]
+    nodes = [
+        S,
+        Node(id="m", join=MERGE),
+        Node(id="f", split="every"),
+        *tasks("a", "b"),
+        Node(id="j", join=ANY),
+        Node(id="g", split="first"),
+        X,
+    ]
+    ways = [
+        "s>m m>f a>j b>j j>g f>a",
+        edge("f>b", guard="visit >= 2"),
+        edge("g>x", guard="visit >= 2"),
+        edge("g>m", default=True),
+    ]
     m = Sim(net(nodes, ways))
     m.ok("a")
     assert m.fired().count("j") == 1
@@ -151,8 +193,21 @@ def test_inclusive_is_asked_again_when_a_token_dies() -> None:
 
 
 def test_inclusive_vicious_circle_is_broken_in_order() -> None:
-    nodes = [S, Node(id="j1", join=INCLUSIVE), Node(id="j2", join=INCLUSIVE), Node(id="g1", split="first"), Node(id="g2", split="first"), X]
-    ways = ["s>j1 s>j2 j1>g1 j2>g2", edge("g1>j2", guard="false"), edge("g1>x", default=True), edge("g2>j1", guard="false"), edge("g2>x", default=True)]
+    nodes = [
+        S,
+        Node(id="j1", join=INCLUSIVE),
+        Node(id="j2", join=INCLUSIVE),
+        Node(id="g1", split="first"),
+        Node(id="g2", split="first"),
+        X,
+    ]
+    ways = [
+        "s>j1 s>j2 j1>g1 j2>g2",
+        edge("g1>j2", guard="false"),
+        edge("g1>x", default=True),
+        edge("g2>j1", guard="false"),
+        edge("g2>x", default=True),
+    ]
     m = Sim(net(nodes, ways))
     assert m.status == "COMPLETED" and any(x.data.get("relaxed") for x in m.of("fired"))
 
@@ -160,7 +215,12 @@ def test_inclusive_vicious_circle_is_broken_in_order() -> None:
 def test_or_inside_or_inside_a_loop() -> None:
     nodes = [S, Node(id="m", join=MERGE), Node(id="o", split="every"), *tasks("a"), Node(id="o2", split="every"), *tasks("b", "c", "d"),
              Node(id="j2", join=INCLUSIVE), Node(id="j", join=INCLUSIVE), Node(id="g", split="first"), X]  # fmt: skip
-    ways = ["s>m m>o b>j2 c>j2 d>j2 a>j j2>j j>g o>a o>o2 o2>b o2>c", edge("o2>d", default=True), edge("g>m", guard="visit < 2"), edge("g>x", default=True)]
+    ways = [
+        "s>m m>o b>j2 c>j2 d>j2 a>j j2>j j>g o>a o>o2 o2>b o2>c",
+        edge("o2>d", default=True),
+        edge("g>m", guard="visit < 2"),
+        edge("g>x", default=True),
+    ]
     m = Sim(net(nodes, ways))
     for _ in range(2):
         m.ok("b")
@@ -171,7 +231,13 @@ def test_or_inside_or_inside_a_loop() -> None:
 
 
 def test_concurrency_limit() -> None:
-    m = Sim(net([S, *[task(f"t{i}", group="g") for i in range(5)], X], "s>t0 s>t1 s>t2 s>t3 s>t4 t0>x t1>x t2>x t3>x t4>x", limits={"g": 2}))
+    m = Sim(
+        net(
+            [S, *[task(f"t{i}", group="g") for i in range(5)], X],
+            "s>t0 s>t1 s>t2 s>t3 s>t4 t0>x t1>x t2>x t3>x t4>x",
+            limits={"g": 2},
+        )
+    )
     assert len(m.effects()) == 2
     m.ok("t1")
     assert [m.net.nodes[f.node].id for f in m.effects()] == ["t0", "t2"]
@@ -184,12 +250,25 @@ def test_concurrency_limit() -> None:
 # ---- scopes ----------------------------------------------------------------------------------------------------------
 
 
-def par(required: tuple[Any, ...] = (None, None, None), guards: tuple[Any, ...] = (None, None, None), undo: bool = False, **body: Any) -> Net:
+def par(
+    required: tuple[Any, ...] = (None, None, None),
+    guards: tuple[Any, ...] = (None, None, None),
+    undo: bool = False,
+    **body: Any,
+) -> Net:
     branches = tuple(Branch(key=f"b{i}", entry=f"i{i}", required=required[i], guard=guards[i]) for i in range(3))
     inner = [Node(id=f"i{i}", kind="start", scope="p") for i in range(3)]
     work = [task(f"t{i}", scope="p", undo=("ua",) if undo else ()) for i in range(3)]
     more = [task("ua", off_path=True)] if undo else []
-    nodes = [S, Node(id="p", kind="scope", body=Body(mode="branches", branches=branches, **body)), *inner, *work, *tasks("after"), X, *more]
+    nodes = [
+        S,
+        Node(id="p", kind="scope", body=Body(mode="branches", branches=branches, **body)),
+        *inner,
+        *work,
+        *tasks("after"),
+        X,
+        *more,
+    ]
     return net(nodes, "s>p p>after after>x i0>t0 i1>t1 i2>t2")
 
 
@@ -312,7 +391,13 @@ def test_multi_instance_completion_condition_and_sequence() -> None:
 
 
 def test_loop_scope() -> None:
-    nodes = [S, Node(id="l", kind="scope", body=Body(mode="loop", entry="i", again="round < 2", collect="last")), Node(id="i", kind="start", scope="l"), task("t", scope="l"), X]
+    nodes = [
+        S,
+        Node(id="l", kind="scope", body=Body(mode="loop", entry="i", again="round < 2", collect="last")),
+        Node(id="i", kind="start", scope="l"),
+        task("t", scope="l"),
+        X,
+    ]
     m = Sim(net(nodes, "s>l l>x i>t"))
     for k in range(3):
         m.ok("t", k)
@@ -321,7 +406,14 @@ def test_loop_scope() -> None:
 
 def test_boundaries_on_a_scope() -> None:
     one = Body(mode="one", entry="i")
-    nodes = [S, Node(id="p", kind="scope", body=one, triggers=(Trigger(port="late", after_ms=50),)), Node(id="i", kind="start", scope="p"), task("t", scope="p"), task("esc"), X]
+    nodes = [
+        S,
+        Node(id="p", kind="scope", body=one, triggers=(Trigger(port="late", after_ms=50),)),
+        Node(id="i", kind="start", scope="p"),
+        task("t", scope="p"),
+        task("esc"),
+        X,
+    ]
     m = Sim(net(nodes, "s>p i>t p>x p:late>esc esc>x"))
     late = m.asked("t")
     assert late is not None
@@ -375,8 +467,17 @@ def test_non_interrupting_boundary_repeats() -> None:
 
 
 def test_first_of_several_triggers() -> None:
-    triggers = (Trigger(port="a", kind="signal", name="A"), Trigger(port="b", kind="signal", name="B", match="event.k == 1"), Trigger(port="t", after_ms=99))
-    m = Sim(net([S, Node(id="w", kind="wait", triggers=triggers), *tasks("ta", "tb", "tt"), X], "s>w w:a>ta w:b>tb w:t>tt ta>x tb>x tt>x"))
+    triggers = (
+        Trigger(port="a", kind="signal", name="A"),
+        Trigger(port="b", kind="signal", name="B", match="event.k == 1"),
+        Trigger(port="t", after_ms=99),
+    )
+    m = Sim(
+        net(
+            [S, Node(id="w", kind="wait", triggers=triggers), *tasks("ta", "tb", "tt"), X],
+            "s>w w:a>ta w:b>tb w:t>tt ta>x tb>x tt>x",
+        )
+    )
     assert m.status == "WAITING"
     m.do(C.signal("1", "B", {"k": 2}))
     assert m.status == "WAITING" and "1" in m.st.signals
@@ -388,17 +489,30 @@ def test_first_of_several_triggers() -> None:
 
 def test_an_early_signal_is_kept_and_used_once() -> None:
     """S1, S2, C-37."""
-    m = Sim(net([S, task("a"), Node(id="w", kind="wait", triggers=(Trigger(port="a", kind="signal", name="A"),)), X], "s>a a>w w:a>x"))
+    m = Sim(
+        net(
+            [S, task("a"), Node(id="w", kind="wait", triggers=(Trigger(port="a", kind="signal", name="A"),)), X],
+            "s>a a>w w:a>x",
+        )
+    )
     m.do(C.signal("1", "A"))
     assert m.do(C.signal("1", "A"))[0].data["why"] == "duplicate"
     m.ok("a")
     assert m.status == "COMPLETED" and not m.st.signals
 
 
-@pytest.mark.parametrize(("action", "status", "following"), [("fail", "FAILED", None), ("skip", "RUNNING", "n"), ("value", "RUNNING", "n"), ("port", "RUNNING", "alt")])
+@pytest.mark.parametrize(
+    ("action", "status", "following"),
+    [("fail", "FAILED", None), ("skip", "RUNNING", "n"), ("value", "RUNNING", "n"), ("port", "RUNNING", "alt")],
+)
 def test_wait_timeouts(action: Any, status: str, following: str | None) -> None:
     late = Trigger(port="alt" if action == "port" else "done", after_ms=5, action=action, value=7)
-    m = Sim(net([S, Node(id="w", kind="wait", triggers=(Trigger(kind="signal", name="A"), late)), *tasks("n", "alt"), X], "s>w w>n w:alt>alt n>x alt>x"))
+    m = Sim(
+        net(
+            [S, Node(id="w", kind="wait", triggers=(Trigger(kind="signal", name="A"), late)), *tasks("n", "alt"), X],
+            "s>w w>n w:alt>alt n>x alt>x",
+        )
+    )
     m.tick()
     assert m.status == status
     if following:
@@ -424,8 +538,24 @@ def test_polling_is_one_firing_with_one_key() -> None:
 
 def test_inner_timer_first_at_one_instant() -> None:
     """C-72."""
-    wait = Node(id="w", kind="wait", scope="p", triggers=(Trigger(kind="signal", name="A"), Trigger(after_ms=100, action="value", value=1)))
-    m = Sim(net([S, Node(id="p", kind="scope", body=Body(mode="one", entry="i", timeout_ms=100)), Node(id="i", kind="start", scope="p"), wait, X], "s>p p>x i>w"))
+    wait = Node(
+        id="w",
+        kind="wait",
+        scope="p",
+        triggers=(Trigger(kind="signal", name="A"), Trigger(after_ms=100, action="value", value=1)),
+    )
+    m = Sim(
+        net(
+            [
+                S,
+                Node(id="p", kind="scope", body=Body(mode="one", entry="i", timeout_ms=100)),
+                Node(id="i", kind="start", scope="p"),
+                wait,
+                X,
+            ],
+            "s>p p>x i>w",
+        )
+    )
     m.tick(500)
     assert m.status == "COMPLETED" and m.output("w") == 1
 
@@ -458,7 +588,9 @@ def test_retry_waits_and_keeps_the_key() -> None:
     assert len(asked) == 3 and len({x.data["key"] for x in asked}) == 1
 
 
-@pytest.mark.parametrize(("kind", "expected"), [("fixed", [100, 100, 100]), ("linear", [100, 200, 250]), ("exponential", [100, 200, 250])])
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("fixed", [100, 100, 100]), ("linear", [100, 200, 250]), ("exponential", [100, 200, 250])]
+)
 def test_back_off(kind: Any, expected: list[int]) -> None:
     m = Sim(net([S, task("a", retry=Retry(max=3, base_ms=100, kind=kind, cap_ms=250)), X], "s>a a>x"))
     waits = []
@@ -490,7 +622,14 @@ def test_permanent_failures_are_not_retried() -> None:
 
 
 def test_fallback_and_table() -> None:
-    nodes = [S, task("a", retry=Retry(max=1, base_ms=1), on_error=(OnError(match="*", action="port:fallback"),)), task("fb", out=("a_out",)), Node(id="out", join=MERGE), task("n"), X]
+    nodes = [
+        S,
+        task("a", retry=Retry(max=1, base_ms=1), on_error=(OnError(match="*", action="port:fallback"),)),
+        task("fb", out=("a_out",)),
+        Node(id="out", join=MERGE),
+        task("n"),
+        X,
+    ]
     m = Sim(net(nodes, "s>a a>out a:fallback>fb fb>out out>n n>x"))
     m.bad("a", "T", "transient")
     m.tick()
@@ -515,7 +654,12 @@ def test_skip_continue_and_error_envelope() -> None:
 
 def saga(policy: Any = "stop", **more: Any) -> Net:
     undo = [task(f"u{x}", off_path=True, args={"$expr": "undone"}) for x in "abc"]
-    return net([S, *[task(x, undo=(f"u{x}",)) for x in "abc"], *undo, task("d"), X], "s>a a>b b>c c>d d>x", undo_policy=policy, **more)
+    return net(
+        [S, *[task(x, undo=(f"u{x}",)) for x in "abc"], *undo, task("d"), X],
+        "s>a a>b b>c c>d d>x",
+        undo_policy=policy,
+        **more,
+    )
 
 
 def test_saga_reverse_order_with_results() -> None:
@@ -558,8 +702,17 @@ def test_saga_step_fails_stop_continue_and_resume() -> None:
 
 def group() -> Net:
     undo = [task(f"u{x}", off_path=True) for x in "pab"]
-    agents = [Node(id=x, kind="work", work=Work(agent=True), effect=Effect(executor="x"), undo=(f"u{x}",) if x in "ab" else ()) for x in "abcd"]
-    return net([S, task("p", undo=("up",)), Node(id="f"), *agents, Node(id="j"), X, *undo], "s>p p>f f>a f>b f>c f>d a>j b>j c>j d>j j>x", undo_policy="group")
+    agents = [
+        Node(
+            id=x, kind="work", work=Work(agent=True), effect=Effect(executor="x"), undo=(f"u{x}",) if x in "ab" else ()
+        )
+        for x in "abcd"
+    ]
+    return net(
+        [S, task("p", undo=("up",)), Node(id="f"), *agents, Node(id="j"), X, *undo],
+        "s>p p>f f>a f>b f>c f>d a>j b>j c>j d>j j>x",
+        undo_policy="group",
+    )
 
 
 def test_saga_of_a_parallel_group() -> None:
@@ -589,7 +742,11 @@ def test_saga_of_a_parallel_group() -> None:
 
 
 def test_undo_throw_in_the_middle() -> None:
-    m = Sim(net([S, task("a", undo=("ua",)), Node(id="u", kind="undo"), task("n"), task("ua", off_path=True)], "s>a a>u u>n"))
+    m = Sim(
+        net(
+            [S, task("a", undo=("ua",)), Node(id="u", kind="undo"), task("n"), task("ua", off_path=True)], "s>a a>u u>n"
+        )
+    )
     m.ok("a")
     assert m.asked("ua")
     m.ok("ua")
@@ -696,7 +853,12 @@ def test_a_plan_that_is_blocked_pauses() -> None:
 
 def test_supervised_work_and_rework() -> None:
     """P-A.8, P-A.9."""
-    m = Sim(net([S, Node(id="a", kind="work", work=Work(agent=True, approve=True), effect=Effect(executor="x")), X], "s>a a>x"))
+    m = Sim(
+        net(
+            [S, Node(id="a", kind="work", work=Work(agent=True, approve=True), effect=Effect(executor="x")), X],
+            "s>a a>x",
+        )
+    )
     item = m.item("a")
     m.ok("a", "d1")
     assert m.st.items[item].status == "SUBMITTED" and m.status == "WAITING"
@@ -731,7 +893,13 @@ def test_active_time_leaves_out_waiting() -> None:
 
 
 def test_active_timeout_runs_only_while_running() -> None:
-    m = Sim(net([S, task("a"), Node(id="w", kind="wait", triggers=(Trigger(after_ms=10_000),)), task("b"), X], "s>a a>w w>b b>x", active_timeout_ms=100))
+    m = Sim(
+        net(
+            [S, task("a"), Node(id="w", kind="wait", triggers=(Trigger(after_ms=10_000),)), task("b"), X],
+            "s>a a>w w>b b>x",
+            active_timeout_ms=100,
+        )
+    )
     m.now = 60
     m.ok("a")
     assert m.status == "WAITING"
@@ -755,7 +923,9 @@ def test_double_answers_change_nothing() -> None:
 
 def test_sets_are_evaluated_before_any_is_written() -> None:
     """W-6.3.2."""
-    a = task("a", sets=(Set(name="n", expr="fn.coalesce(context.n, 0) + 1"), Set(name="m", expr="fn.coalesce(context.n, 0)")))
+    a = task(
+        "a", sets=(Set(name="n", expr="fn.coalesce(context.n, 0) + 1"), Set(name="m", expr="fn.coalesce(context.n, 0)"))
+    )
     m = Sim(net([S, a, X], "s>a a>x"))
     m.ok("a")
     assert m.vars() == {"n": 1, "m": 0}
@@ -771,7 +941,12 @@ def test_an_expression_that_fails_fails_its_firing() -> None:
 
 def test_edges_expire_transform_and_hold_back() -> None:
     """D-12.3, D-12.4, D-12.6, D-12.10."""
-    ways = ["s>a s>b b>j j>x", Edge(id="a>j", src="a", dst="j", ttl_ms=50), Edge(id="a:dead>h", src="a", dst="h", port="dead"), "h>x"]
+    ways = [
+        "s>a s>b b>j j>x",
+        Edge(id="a>j", src="a", dst="j", ttl_ms=50),
+        Edge(id="a:dead>h", src="a", dst="h", port="dead"),
+        "h>x",
+    ]
     m = Sim(net([S, *tasks("a", "b", "h"), Node(id="j", join=ALL), X], ways))
     m.ok("a", "old")
     m.tick()
@@ -786,7 +961,11 @@ def test_edges_expire_transform_and_hold_back() -> None:
     m = Sim(net([S, *tasks("a", "b"), Node(id="c"), Node(id="d"), X], ways))
     m.do(C.done(m.firing("a").no, 1), C.done(m.firing("b").no, 1))
     loop = [S, Node(id="m", join=MERGE), task("p"), task("c", group="one"), X]
-    ways = ["s>m m>p c>x", Edge(id="p>c", src="p", dst="c", capacity=1), Edge(id="p>m", src="p", dst="m", guard="visit < 4")]
+    ways = [
+        "s>m m>p c>x",
+        Edge(id="p>c", src="p", dst="c", capacity=1),
+        Edge(id="p>m", src="p", dst="m", guard="visit < 4"),
+    ]
     m = Sim(net(loop, ways, limits={"one": 1}))
     m.ok("p")
     m.ok("p")
@@ -797,7 +976,13 @@ def test_edges_expire_transform_and_hold_back() -> None:
 
 def test_join_timeout_before_a_node() -> None:
     """D-X.26."""
-    nodes = [S, *tasks("a", "b"), task("j", join_timeout_ms=100, on_error=(OnError(match="JOIN_TIMEOUT", action="port:late"),)), task("h"), X]
+    nodes = [
+        S,
+        *tasks("a", "b"),
+        task("j", join_timeout_ms=100, on_error=(OnError(match="JOIN_TIMEOUT", action="port:late"),)),
+        task("h"),
+        X,
+    ]
     m = Sim(net(nodes, "s>a s>b a>j b>j j>x j:late>h h>x"))
     m.ok("a", 1)
     m.tick()

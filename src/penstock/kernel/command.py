@@ -26,7 +26,9 @@ def start(
     return (START, run, tenant, seed or run, trace or run, parent, input, options or {})
 
 
-def done(firing: int, attempt: int, probe: int = 0, body: Any = None, content_type: str | None = None, meta: Any = None) -> Command:
+def done(
+    firing: int, attempt: int, probe: int = 0, body: Any = None, content_type: str | None = None, meta: Any = None
+) -> Command:
     return (OUTCOME, firing, attempt, probe, OK, body, content_type, meta)
 
 

@@ -245,7 +245,9 @@ def retry(r: Run, c: C.Command) -> None:
             ask(r, firing, firing.attempt + 1)
         return
     if st.status != FAILED or st.reopen is None:
-        raise StatusConflict(what="run", status=STATUS[st.status], verb="retry", allowed="FAILED, with a node that can be revived")
+        raise StatusConflict(
+            what="run", status=STATUS[st.status], verb="retry", allowed="FAILED, with a node that can be revived"
+        )
     reopen(r, 0, c[1])
 
 

@@ -30,7 +30,10 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("effect.asked", ("firing", "attempt", "probe", "args")),
     ("effect.answered", ("firing", "attempt", "probe", "status", "output", "failure")),
     ("attempt.failed", ("firing", "attempt", "failure", "next_at")),
-    ("settled", ("firing", "status", "port", "node", "attempt", "started", "body", "content_type", "meta", "failure", "flags")),
+    (
+        "settled",
+        ("firing", "status", "port", "node", "attempt", "started", "body", "content_type", "meta", "failure", "flags"),
+    ),
     ("named", ("names",)),
     ("sets", ("values",)),
     ("result", ("name",)),

@@ -116,7 +116,9 @@ def fire_undo(r: Run, node: CNode, entry: int) -> None:
     begin(r, node, r.st.firings[no])
 
 
-def _pass(r: Run, node: CNode, scope: Scope, epoch: int, visit: int, takes: list[int], via: int, seq: int, relaxed: bool) -> None:
+def _pass(
+    r: Run, node: CNode, scope: Scope, epoch: int, visit: int, takes: list[int], via: int, seq: int, relaxed: bool
+) -> None:
     """start, route and plain end: fire and settle in one fact. The ways out are chosen before it is said."""
     owed: list[int] = []
     if via >= 0:
@@ -177,7 +179,15 @@ def _looked_at(r: Run, scope: Scope, epoch: int, takes: list[int], via: int, seq
 
 
 def _fire_slowly(
-    r: Run, node: CNode, scope: Scope, epoch: int, visit: int, takes: list[int], owed: list[int], flags: int, relaxed: bool
+    r: Run,
+    node: CNode,
+    scope: Scope,
+    epoch: int,
+    visit: int,
+    takes: list[int],
+    owed: list[int],
+    flags: int,
+    relaxed: bool,
 ) -> None:
     """An absorbing control node says its debts in a `fired` fact of its own."""
     no = r.st.next_firing
@@ -231,5 +241,3 @@ def tokens_at_all(node: CNode, scope: Scope, epoch: int) -> list[tuple[int, list
     return [
         (e.no, [t.seq for t in scope.tokens[key(e.no, epoch)]]) for e in node.ins if key(e.no, epoch) in scope.tokens
     ]
-
-

@@ -39,12 +39,23 @@ def expr_failure(error: ExprError, node: CNode) -> Failure:
     return Failure(error.code, "validation", str(error), node.id)
 
 
-def put(r: Run, edge: CEdge, scope: Scope, epoch: int, *, envelope: Envelope | None = None, path: Any = None, passed: Any = None) -> None:
+def put(
+    r: Run,
+    edge: CEdge,
+    scope: Scope,
+    epoch: int,
+    *,
+    envelope: Envelope | None = None,
+    path: Any = None,
+    passed: Any = None,
+) -> None:
     """Put what is in hand, or the envelope given, on an edge."""
     if edge.raises:
         epoch += 1
         if epoch > LAST_EPOCH:
-            r.later.append((ROOT_FAILED, Failure("EPOCH_LIMIT", "permanent", "the loop controller ran out of epochs", edge.src.id)))
+            r.later.append(
+                (ROOT_FAILED, Failure("EPOCH_LIMIT", "permanent", "the loop controller ran out of epochs", edge.src.id))
+            )
             return
     st = r.st
     if edge.transform is not None:
@@ -201,7 +212,9 @@ def settle(
         flags |= F.KEEP_RECORD
     edge = node.plain_out
     if edge is not None and port is None and comp < 0 and not node.undo:
-        r.say((F.SETTLED, no, status, None, node.no, firing.attempt, firing.at, body, content_type, meta, failure, flags))
+        r.say(
+            (F.SETTLED, no, status, None, node.no, firing.attempt, firing.at, body, content_type, meta, failure, flags)
+        )
         r.ended.append((firing, status))
         r.closed(firing, node.group if firing.phase <= 3 else "")
         leave_by(r, edge, scope, firing.epoch, fuse)
@@ -304,7 +317,18 @@ def write(r: Run, scope_no: int, values: dict[str, Any]) -> None:
 
 
 def add_to_ledger(r: Run, firing: Firing, node: CNode, output: Any) -> None:
-    r.say((F.LEDGER_ADDED, firing.no, node.no, firing.scope, firing.path, output, lineage_of(r, firing.scope), r.firing_id(firing)))
+    r.say(
+        (
+            F.LEDGER_ADDED,
+            firing.no,
+            node.no,
+            firing.scope,
+            firing.path,
+            output,
+            lineage_of(r, firing.scope),
+            r.firing_id(firing),
+        )
+    )
 
 
 def lineage_of(r: Run, scope_no: int) -> list[int]:
@@ -318,7 +342,14 @@ def lineage_of(r: Run, scope_no: int) -> list[int]:
 
 
 def put_all(
-    r: Run, node: CNode, scope: Scope, epoch: int, outs: list[CEdge], firing_no: int, fuse: bool, port: str | None = None
+    r: Run,
+    node: CNode,
+    scope: Scope,
+    epoch: int,
+    outs: list[CEdge],
+    firing_no: int,
+    fuse: bool,
+    port: str | None = None,
 ) -> None:
     hand = r.st.hand
     assert hand is not None, "a settled firing has something in hand"
@@ -387,7 +418,17 @@ def close(
     item = r.st.items.get(firing.no)
     if item is not None and item.status not in ("DONE", "CANCELLED", "COMPENSATED"):
         if status == DONE:
-            r.say((F.WORK_MOVED, firing.no, "DONE", "submit" if item.status != "SUBMITTED" else "approve", None, None, None))
+            r.say(
+                (
+                    F.WORK_MOVED,
+                    firing.no,
+                    "DONE",
+                    "submit" if item.status != "SUBMITTED" else "approve",
+                    None,
+                    None,
+                    None,
+                )
+            )
         else:
             lose_item(r, firing.no, item)
     if firing.kids:
@@ -396,7 +437,17 @@ def close(
     if firing.phase == EFFECT and status not in (DONE, FAILURE, SKIPPED):
         stop_effect(r, firing, "interrupted")
     settle(
-        r, firing, node, status, body, content_type=content_type, meta=meta, failure=failure, port=port, flags=flags, fuse=fuse
+        r,
+        firing,
+        node,
+        status,
+        body,
+        content_type=content_type,
+        meta=meta,
+        failure=failure,
+        port=port,
+        flags=flags,
+        fuse=fuse,
     )
     if kids and not flags & F.REOPENABLE:
         r.say((F.SCOPE_FORGOTTEN, _tree(r, kids)))

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from penstock.kernel import fact as F
-from penstock.kernel.evolve import EVOLVE, as_envelope
+from penstock.kernel.evolve import EVOLVE
+from penstock.kernel.evolve.tokens import as_envelope
 from penstock.kernel.state import SCOPE_STATUS, SETTLED, Firing, State, new_state
 from penstock.kernel.token import EMPTY, Envelope
 from penstock.net.compiled import EPOCH, MOST, Compiled
@@ -33,7 +34,16 @@ class Line(msgspec.Struct, omit_defaults=True):
 
     def text(self) -> str:
         """One line for people and for golden traces; times are left out."""
-        where = " ".join(p for p in (self.node, self.edge, f"@{self.scope}" if self.scope else "", f"~{self.epoch}" if self.epoch > 0 else "") if p)
+        where = " ".join(
+            p
+            for p in (
+                self.node,
+                self.edge,
+                f"@{self.scope}" if self.scope else "",
+                f"~{self.epoch}" if self.epoch > 0 else "",
+            )
+            if p
+        )
         rest = " ".join(f"{k}={_short(v)}" for k, v in self.data.items() if v is not None and v != [] and v != {})
         return f"{self.fact:<16} {where} {rest}".rstrip()
 
@@ -193,7 +203,12 @@ class Reader:
     def _settled(self, seq: int, at: int, f: Any) -> list[Line]:
         _, no, status, port, node, attempt, started, body, content_type, meta, failure, _flags = f
         firing = self.st.firings[no]
-        data: dict[str, Any] = {"status": SETTLED[status], "visit": firing.visit, "attempt": attempt, "started": started}
+        data: dict[str, Any] = {
+            "status": SETTLED[status],
+            "visit": firing.visit,
+            "attempt": attempt,
+            "started": started,
+        }
         if port is not None:
             data["port"] = port
         if body is not None:
@@ -222,7 +237,15 @@ class Reader:
     def _absorbed(self, seq: int, at: int, f: Any) -> list[Line]:
         _, scope, edge, epoch, seqs, why, _key, _visit = f
         return [
-            Line(seq, "absorbed", at, edge=self._edge(edge), scope=self.paths.get(scope, ""), epoch=epoch, data={"token": number, "why": why})
+            Line(
+                seq,
+                "absorbed",
+                at,
+                edge=self._edge(edge),
+                scope=self.paths.get(scope, ""),
+                epoch=epoch,
+                data={"token": number, "why": why},
+            )
             for number in seqs
         ]
 
@@ -266,7 +289,17 @@ class Reader:
     def _rearmed(self, seq: int, at: int, f: Any) -> list[Line]:
         _, scope, key, visit, edges = f
         data = {"visit": visit, "edges": [self._edge(e) for e in edges]}
-        return [Line(seq, "rearmed", at, node=self._node(key & (MOST - 1)), scope=self.paths.get(scope, ""), epoch=key >> EPOCH, data=data)]
+        return [
+            Line(
+                seq,
+                "rearmed",
+                at,
+                node=self._node(key & (MOST - 1)),
+                scope=self.paths.get(scope, ""),
+                epoch=key >> EPOCH,
+                data=data,
+            )
+        ]
 
     def _forwarded(self, seq: int, at: int, f: Any) -> list[Line]:
         _, scope, key, node, _path, _passed = f
@@ -292,7 +325,11 @@ def firing_of(line: Line) -> str:
 def failure_dict(failure: Any) -> dict[str, Any] | None:
     if failure is None:
         return None
-    raw = list(failure) if isinstance(failure, list | tuple) else [failure.code, failure.category, failure.message, failure.node, failure.detail]
+    raw = (
+        list(failure)
+        if isinstance(failure, list | tuple)
+        else [failure.code, failure.category, failure.message, failure.node, failure.detail]
+    )
     names = ("code", "category", "message", "node", "detail")
     return {k: v for k, v in zip(names, raw, strict=False) if v not in (None, "")}
 
@@ -304,4 +341,3 @@ _TELL: dict[int, Callable[[Reader, int, int, Any], list[Line]]] = {
     F.SCOPE_FORGOTTEN: Reader._scope_forgotten, F.REARMED: Reader._rearmed, F.FORWARDED: Reader._forwarded,
     F.REVIVED: Reader._revived, F.MIGRATED: Reader._migrated,
 }  # fmt: skip
-

@@ -23,7 +23,15 @@ def view_of(r: Run, firing: Firing, node: CNode) -> View:
 
 
 def open_child(
-    r: Run, firing: Firing, node: CNode, name: str, index: int, entry: CNode, item: Any, required: bool | None, parallel: bool
+    r: Run,
+    firing: Firing,
+    node: CNode,
+    name: str,
+    index: int,
+    entry: CNode,
+    item: Any,
+    required: bool | None,
+    parallel: bool,
 ) -> None:
     body = node.spec.body
     assert body is not None, "only scopes have children"
@@ -165,5 +173,3 @@ def _record(scope: Scope) -> dict[str, Any]:
         "output": scope.last if scope.status == CLOSED_DONE else None,
         "error": None if scope.failure is None else failure_view(scope.failure),
     }
-
-

@@ -30,7 +30,9 @@ def fail(r: Run, firing: Firing, failure: Failure, *, again: bool = True) -> Non
         close(r, firing, FAILURE, None, failure=failure, port="failed")
         return
     scope = r.st.scopes[firing.scope]
-    named = failure if failure.node else Failure(failure.code, failure.category, failure.message, node.id, failure.detail)
+    named = (
+        failure if failure.node else Failure(failure.code, failure.category, failure.message, node.id, failure.detail)
+    )
     flags = F.REOPENABLE if firing.scope == 0 else 0
     close(r, firing, FAILURE, None, failure=named, port="-", flags=flags)
     scope_failed(r, scope, named)

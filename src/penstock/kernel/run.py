@@ -43,7 +43,9 @@ class Run:
         self.by_scope: dict[int, dict[int, Firing]] = {}
         self.groups: dict[str, int] = {}  # firings in flight per group
         self.held: dict[str, list[Candidate]] = {}  # candidates that wait for room in their group
-        self.full: dict[tuple[int, int], list[Candidate]] = {}  # scope, place at capacity → candidates that wait for room
+        self.full: dict[
+            tuple[int, int], list[Candidate]
+        ] = {}  # scope, place at capacity → candidates that wait for room
         self.watch: dict[Any, list[Candidate]] = {}  # blocker → joins that wait until it has moved
         self.owing: dict[Any, list[tuple[int, int, int, int]]] = {}  # blocker → debts it may still pay
         self.unsure: list[tuple[int, int, int, int]] = []  # scope, node key, visit, edge: debts to be looked at again

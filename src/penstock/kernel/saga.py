@@ -28,11 +28,7 @@ def plan(
     only: tuple[str, ...] = (),
 ) -> bool:
     """Decide what is to be undone. False: there is nothing."""
-    steps = [
-        n
-        for n in range(len(r.st.ledger) - 1, -1, -1)
-        if _applies(r, r.st.ledger[n], why, scope, failure, only)
-    ]
+    steps = [n for n in range(len(r.st.ledger) - 1, -1, -1) if _applies(r, r.st.ledger[n], why, scope, failure, only)]
     if not steps:
         return False
     r.say((F.UNDO_PLANNED, steps, why, then, firing, failure))
@@ -47,7 +43,9 @@ def _applies(r: Run, entry: Entry, why: str, scope: int | None, failure: Failure
     if entry.status not in ("open", "FAILED") or not node.undo or why not in node.spec.undo_on:
         return False
     if entry.firing in r.st.firings or r.st.reopened and any(r.firing_id(f) == entry.id for f in r.st.firings.values()):
-        return False  # a draft that waits for its approval, or work that a retry does again, is not undone under its feet
+        return (
+            False  # a draft that waits for its approval, or work that a retry does again, is not undone under its feet
+        )
     if only and node.id not in only:
         return False
     if scope is not None and scope not in entry.lineage:
@@ -88,7 +86,12 @@ def _before_failed_group(r: Run, number: int) -> bool:
     mine = {fork for fork, _ in r.st.ledger[number].path or ()}
     for other in undo.steps:
         entry = r.st.ledger[other]
-        if other > number and entry.status == "FAILED" and entry.path and not any(fork in mine for fork, _ in entry.path):
+        if (
+            other > number
+            and entry.status == "FAILED"
+            and entry.path
+            and not any(fork in mine for fork, _ in entry.path)
+        ):
             return True
     return False
 
@@ -167,5 +170,3 @@ def finish_cancel(r: Run, how: str) -> None:
 def drop_run_timers(r: Run) -> None:
     for no in [n for n, t in r.st.timers.items() if t.why in ("run_retry", "active")]:
         r.say((F.TIMER_GONE, no, "ended"))
-
-

@@ -82,14 +82,27 @@ def pull(r: Run, firing: Firing, i: int, payload: Any) -> None:
     if not trigger.interrupting:
         envelope = Envelope(value, node.no, firing.no, firing.visit, r.now)
         for edge in node.ports.get(trigger.port, ()):
-            put(r, edge, scope, firing.epoch, envelope=envelope, path=[*(firing.path or []), [firing.no, -1 - i]], passed=firing.passed)
+            put(
+                r,
+                edge,
+                scope,
+                firing.epoch,
+                envelope=envelope,
+                path=[*(firing.path or []), [firing.no, -1 - i]],
+                passed=firing.passed,
+            )
         return
     if firing.kids:
         sweep_children(r, firing, "interrupted")
     if firing.phase == EFFECT:
         stop_effect(r, firing, "interrupted")
     if trigger.action == "fail":
-        fail(r, firing, Failure(trigger.code, "timeout", f"nothing came in time for «{node.label}»", node.id), again=False)
+        fail(
+            r,
+            firing,
+            Failure(trigger.code, "timeout", f"nothing came in time for «{node.label}»", node.id),
+            again=False,
+        )
     elif trigger.action == "skip":
         close(r, firing, SKIPPED, None)
     elif trigger.action == "value":

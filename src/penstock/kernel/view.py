@@ -25,7 +25,13 @@ class View(dict[str, Any]):
     __slots__ = ("epoch", "firing", "node", "result", "run", "scope")
 
     def __init__(
-        self, run: Run, scope: Scope, epoch: int = 0, node: CNode | None = None, firing: Firing | None = None, result: Any = None
+        self,
+        run: Run,
+        scope: Scope,
+        epoch: int = 0,
+        node: CNode | None = None,
+        firing: Firing | None = None,
+        result: Any = None,
     ) -> None:
         super().__init__()
         self.run, self.scope, self.epoch, self.node, self.firing = run, scope, epoch, node, firing
@@ -150,9 +156,7 @@ class _Zero(dict[str, int]):
 
 def _branches(view: View) -> dict[str, Any]:
     nodes = view.run.net.nodes
-    return {
-        nodes[no].id: record.port for no, record in view.run.st.records.items() if record.epoch == view.epoch
-    }
+    return {nodes[no].id: record.port for no, record in view.run.st.records.items() if record.epoch == view.epoch}
 
 
 def _nodes(view: View) -> dict[str, Any]:

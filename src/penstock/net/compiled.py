@@ -108,8 +108,8 @@ class CNode:
         #: One way in, nothing to compare: a token there is enough.
         self.lone = len(ins) == 1 and not self.absorb and (self.join != K or self.k == 1)
         #: A control node that can fire and settle in one fact.
-        self.pass_on = self.kind in (START, ROUTE, END) and not self.spec.triggers and (
-            self.kind != END or not self.spec.ends
+        self.pass_on = (
+            self.kind in (START, ROUTE, END) and not self.spec.triggers and (self.kind != END or not self.spec.ends)
         )
         done = self.ports.get("done", ())
         self.plain_out = (
@@ -195,9 +195,11 @@ class Compiled:
         self.limits = dict(net.limits)
         self.on_fail, self.on_stuck, self.undo_policy = net.on_fail, net.on_stuck, net.undo_policy
         self.aliases = {alias: self.by_id[node] for alias, node in net.declares.aliases.items() if node in self.by_id}
-        self.known = {name for n in net.nodes for name in n.out} | set(net.declares.variables) | {
-            s.name for n in net.nodes for s in n.sets
-        }
+        self.known = (
+            {name for n in net.nodes for name in n.out}
+            | set(net.declares.variables)
+            | {s.name for n in net.nodes for s in n.sets}
+        )
         self._wire()
         self.starts = tuple(n for n in self.nodes if not n.scope and not n.ins and not n.spec.off_path)
         self._keep()

@@ -1,0 +1,192 @@
+"""Firings: fired, asked, answered, settled, and what a settled firing leaves behind."""
+
+from __future__ import annotations
+
+from penstock.kernel import fact as F
+from penstock.kernel.evolve.raw import as_failure
+from penstock.kernel.evolve.tokens import take
+from penstock.kernel.state import BACKOFF, CLOSED_DONE, DONE, EFFECT, PHASE, RUN, SKIPPED, Firing, Record, Reopen, State
+from penstock.kernel.token import EMPTY, Envelope, Taken, Token, common, merged
+from penstock.net.compiled import EPOCH
+
+_PHASE_NO = {name: i for i, name in enumerate(PHASE)}
+
+
+def fired(st: State, f: F.Fact) -> None:
+    _, no, node, scope, epoch, visit, edges, owed, flags, comp, path = f
+    sc = st.scopes[scope]
+    at_key = node + (epoch << EPOCH)
+    if edges:
+        takes, paths, passed = take(sc, edges, epoch)
+        came = common(paths) if path is None else path
+        been = merged(passed)
+    else:
+        takes, came, been = [], path, None
+    if flags & F.ABSORBING:
+        been = {**(been or {}), at_key: visit}
+    if owed:
+        sc.owed.setdefault(at_key, {})[visit] = list(owed)
+    if comp < 0:
+        sc.visits[at_key] = visit
+        if flags & (F.USED_START | F.ENTERED):
+            sc.used[node] = sc.used.get(node, 0) | flags & (F.USED_START | F.ENTERED)
+    st.firings[no] = Firing(no, node, scope, epoch, visit, st.at, takes, came, been, comp=comp)
+    sc.busy += 1
+    st.active += 1
+    st.next_firing = no + 1
+
+
+def fired_via(st: State, f: F.Fact) -> None:
+    _, no, node, scope, epoch, visit, edge, seq, flags = f
+    sc = st.scopes[scope]
+    hand = st.hand
+    assert hand is not None, "fired via an edge takes what is in hand"
+    sc.seqs[edge + (epoch << EPOCH)] = seq + 1
+    sc.visits[node + (epoch << EPOCH)] = visit
+    if flags:
+        sc.used[node] = sc.used.get(node, 0) | flags
+    st.firings[no] = Firing(
+        no, node, scope, epoch, visit, st.at, [Taken(edge, seq, hand.envelope)], hand.path, hand.passed
+    )
+    sc.busy += 1
+    st.active += 1
+    st.next_firing = no + 1
+
+
+def passed(st: State, f: F.Fact) -> None:
+    _, no, node, scope, epoch, visit, edges, via, seq, body, port, flags = f
+    sc = st.scopes[scope]
+    at_key = node + (epoch << EPOCH)
+    hand = st.hand
+    if via >= 0:
+        assert hand is not None, "passed via an edge takes what is in hand"
+        sc.seqs[via + (epoch << EPOCH)] = seq + 1
+        envelope, came, been = hand.envelope, hand.path, hand.passed
+    elif edges:
+        takes, paths, was = take(sc, edges, epoch)
+        envelope, came, been = takes[-1].envelope, common(paths), merged(was)
+    else:
+        envelope, came, been = EMPTY, None, None
+    if flags & F.OWN_BODY:
+        envelope = Envelope(body, node, no, visit, st.at)
+    elif flags & F.FROM_INPUT:
+        envelope = Envelope(st.input, node, no, visit, st.at)
+    if flags & F.ABSORBING:
+        been = {**(been or {}), at_key: visit}
+    sc.visits[at_key] = visit
+    if flags & (F.USED_START | F.ENTERED):
+        sc.used[node] = sc.used.get(node, 0) | flags & (F.USED_START | F.ENTERED)
+    sc.last = envelope.body
+    st.hand = Token(0, envelope, came, been)
+    if flags & F.KEEP:
+        st.records[node] = Record(
+            DONE, envelope.body, port or "done", visit, epoch, 1, st.at, st.at, None, envelope.content_type
+        )
+    st.next_firing = no + 1
+
+
+def set_phase(st: State, firing: Firing, phase: int) -> None:
+    was = firing.phase
+    if was == EFFECT and phase != EFFECT:
+        st.asked -= 1
+    elif phase == EFFECT and was != EFFECT:
+        st.asked += 1
+    if was <= BACKOFF < phase:
+        st.active -= 1
+    elif phase <= BACKOFF < was:
+        st.active += 1
+    firing.phase = phase
+
+
+def asked(st: State, f: F.Fact) -> None:
+    _, no, attempt, probe, args = f
+    firing = st.firings[no]
+    firing.attempt, firing.probe, firing.args, firing.blocked = attempt, probe, args, False
+    set_phase(st, firing, EFFECT)
+
+
+def answered(st: State, f: F.Fact) -> None:
+    _, no, _attempt, probe, status, _output, _failure = f
+    firing = st.firings[no]
+    firing.args = None
+    firing.errors = firing.errors + 1 if status == "failed" and probe >= 0 else 0
+    set_phase(st, firing, RUN)
+
+
+def attempt_failed(st: State, f: F.Fact) -> None:
+    set_phase(st, st.firings[f[1]], BACKOFF)
+
+
+def settled(st: State, f: F.Fact) -> None:
+    _, no, status, port, node, attempt, started_at, body, content_type, meta, failure, flags = f
+    firing = st.firings.pop(no)
+    sc = st.scopes[firing.scope]
+    sc.busy -= 1
+    if firing.phase <= BACKOFF:
+        st.active -= 1
+        if firing.phase == EFFECT:
+            st.asked -= 1
+    if no in st.items:
+        del st.items[no]
+    st.hand = Token(0, Envelope(body, node, no, firing.visit, st.at, content_type, meta), firing.path, firing.passed)
+    if status <= SKIPPED and status != 1 and firing.comp < 0:
+        sc.last = body
+    if flags:
+        if flags & F.KEEP_RECORD:
+            st.records[node] = Record(
+                status, body, port or "done", firing.visit, firing.epoch, attempt, started_at, st.at,
+                as_failure(failure), content_type,
+            )  # fmt: skip
+        if flags & F.REOPENABLE:
+            st.reopen = Reopen(
+                no, node, firing.scope, firing.epoch, firing.visit, attempt, firing.takes, firing.path, firing.passed,
+                firing.kids,
+            )  # fmt: skip
+
+
+def named(st: State, f: F.Fact) -> None:
+    assert st.hand is not None
+    for name in f[1]:
+        st.names[name] = st.hand.envelope.body
+
+
+def sets(st: State, f: F.Fact) -> None:
+    st.vars.update(f[1])
+
+
+def result(st: State, f: F.Fact) -> None:
+    assert st.hand is not None
+    st.results[f[1]] = st.hand.envelope.body
+
+
+def locals_(st: State, f: F.Fact) -> None:
+    st.scopes[f[1]].vars.update(f[2])
+
+
+def phase(st: State, f: F.Fact) -> None:
+    firing = st.firings[f[1]]
+    to = f[2]
+    if to == "blocked":
+        firing.blocked = True
+        set_phase(st, firing, 3)
+    else:
+        set_phase(st, firing, _PHASE_NO[to])
+
+
+def revived(st: State, f: F.Fact) -> None:
+    was = st.reopen
+    assert was is not None, "a firing is revived from what its failure kept"
+    st.firings[was.firing] = Firing(
+        was.firing, was.node, was.scope, was.epoch, was.visit, st.at, was.takes, was.path, was.passed,
+        was.attempt, f[2], kids=was.kids,
+    )  # fmt: skip
+    firing = st.firings[was.firing]
+    if firing.kids:
+        firing.tally = [0, 0, 0, 0, 0]
+        for no in firing.kids:
+            sc = st.scopes[no]
+            if sc.status == CLOSED_DONE:
+                firing.tally[0] += 1
+    st.scopes[was.scope].busy += 1
+    st.active += 1
+    st.reopen = None

@@ -1,0 +1,111 @@
+"""The life of the run itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.kernel import fact as F
+from penstock.kernel.evolve.raw import as_failure
+from penstock.kernel.state import RUNNING, STATUS, Scope, State
+from penstock.kernel.token import Taken
+from penstock.net.compiled import EPOCH, MOST
+
+INCIDENT_CAP = 100
+_STATUS_NO = {name: i for i, name in enumerate(STATUS)}
+
+
+def started(st: State, f: F.Fact) -> None:
+    _, st.run, st.tenant, st.net, st.seed, st.trace, st.parent, st.input, options = f
+    st.options = dict(options)
+    st.vars = dict(st.options.get("vars") or {})
+    st.status, st.active_since = RUNNING, st.at
+    st.scopes[0] = Scope(0)
+
+
+def reopened(st: State, f: F.Fact) -> None:
+    _, how, retries = f
+    st.retries, st.failure, st.draining = retries, None, ""
+    st.reopened += 1
+    if how == "restart":
+        st.reopen = None
+        st.scopes = {0: st.scopes[0]}
+
+
+def paused(st: State, f: F.Fact) -> None:
+    st.paused = f[1]
+    _clock(st, st.status)
+
+
+def _clock(st: State, status: int) -> None:
+    """Active time runs only while the run is RUNNING and not paused."""
+    if st.active_since >= 0:
+        st.active_ms += st.at - st.active_since
+    st.active_since = st.at if status == RUNNING and not st.paused else -1
+
+
+def moved(st: State, f: F.Fact) -> None:
+    _, to, _event, failure = f
+    st.status = _STATUS_NO[to]
+    if failure is not None:
+        st.failure = as_failure(failure)
+    if st.status > 4 or to in ("PENDING", "COMPENSATING"):
+        st.draining = ""
+    _clock(st, st.status)
+
+
+def draining(st: State, f: F.Fact) -> None:
+    st.draining = f[1]
+    if f[2] is not None:
+        st.failure = as_failure(f[2])
+
+
+def incident(st: State, f: F.Fact) -> None:
+    st.incidents.append([f[1], f[2], f[3]])
+    if len(st.incidents) > INCIDENT_CAP:
+        del st.incidents[0]
+
+
+def ignored(st: State, f: F.Fact) -> None:
+    if len(f) > 4 and f[4]:
+        st.dropped.pop(f[3], None)
+
+
+def migrated(st: State, f: F.Fact) -> None:
+    _, net, _was, nodes, edges = f
+    node_of, edge_of = dict(nodes), dict(edges)
+    st.net = net
+
+    def moved_key(table: dict[int, Any], numbers: dict[int, int]) -> dict[int, Any]:
+        out = {}
+        for at_key, kept in table.items():
+            number = numbers.get(at_key % MOST, at_key % MOST)
+            if number >= 0:
+                out[number + (at_key >> EPOCH << EPOCH)] = kept
+        return out
+
+    for sc in st.scopes.values():
+        sc.tokens, sc.seqs = moved_key(sc.tokens, edge_of), moved_key(sc.seqs, edge_of)
+        sc.visits, sc.spent = moved_key(sc.visits, node_of), moved_key(sc.spent, node_of)
+        sc.dead = moved_key(sc.dead, edge_of)
+        sc.used = {node_of.get(n, n): v for n, v in sc.used.items() if node_of.get(n, n) >= 0}
+        sc.owed = {}
+    for firing in st.firings.values():
+        firing.node = node_of.get(firing.node, firing.node)
+        firing.takes = [Taken(edge_of.get(t.edge, t.edge), t.seq, t.envelope) for t in firing.takes]
+        firing.passed = None
+    for queues in (sc.tokens.values() for sc in st.scopes.values()):
+        for queue in queues:
+            for token in queue:
+                token.passed = None
+    for entry in st.ledger:
+        entry.node = node_of.get(entry.node, entry.node)
+    for lost in st.dropped.values():
+        lost.node = node_of.get(lost.node, lost.node)
+    st.records = {node_of.get(n, n): r for n, r in st.records.items() if node_of.get(n, n) >= 0}
+    if st.reopen is not None:
+        st.reopen.node = node_of.get(st.reopen.node, st.reopen.node)
+
+
+def forked(st: State, f: F.Fact) -> None:
+    _, st.run, st.parent, _at, st.trace = f
+    st.hand = None

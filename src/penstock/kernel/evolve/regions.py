@@ -1,0 +1,103 @@
+"""Scopes: opened, closed, swept."""
+
+from __future__ import annotations
+
+from penstock.kernel import fact as F
+from penstock.kernel.evolve.firings import set_phase
+from penstock.kernel.evolve.raw import as_failure
+from penstock.kernel.state import BACKOFF, CLOSED_DONE, CLOSED_FAILED, EFFECT, OPEN, RUN, Dropped, Firing, Scope, State
+from penstock.net.compiled import EPOCH
+
+DROPPED_CAP = 256
+
+
+def scope_opened(st: State, f: F.Fact) -> None:
+    _, no, parent, firing, name, index, locals_, required = f
+    before = st.scopes.get(no)
+    st.scopes[no] = Scope(no, parent, firing, name, index, OPEN, required, vars=dict(locals_))
+    if before is not None:
+        st.scopes[no].seqs = before.seqs
+    st.next_scope = max(st.next_scope, no + 1)
+    owner = st.firings[firing]
+    if owner.kids is None:
+        owner.kids = []
+    if no not in owner.kids:
+        owner.kids.append(no)
+    if owner.tally is None:
+        owner.tally = [0, 0, 0, 0, 0]
+    if before is None or before.firing == firing:
+        owner.tally[2] += 1
+        owner.tally[3] += required
+
+
+def scope_closed(st: State, f: F.Fact) -> None:
+    _, no, status, failure = f
+    sc = st.scopes[no]
+    close_scope(st, sc, status)
+    sc.failure = as_failure(failure)
+
+
+def close_scope(st: State, sc: Scope, status: int) -> None:
+    if sc.status == OPEN:
+        owner = st.firings.get(sc.firing)
+        if owner is not None and owner.tally is not None:
+            owner.tally[2] -= 1
+            if status == CLOSED_DONE:
+                owner.tally[0] += 1
+                owner.tally[3] -= sc.required
+            elif status == CLOSED_FAILED:
+                owner.tally[1] += 1
+                owner.tally[4] += sc.required
+    sc.status = status
+    # token numbers go on if the scope is opened again, so that no two tokens ever share an identity
+    sc.tokens, sc.live, sc.visits, sc.dead, sc.used, sc.owed, sc.spent = {}, 0, {}, {}, {}, {}, {}
+
+
+def scope_forgotten(st: State, f: F.Fact) -> None:
+    for no in f[1]:
+        sc = st.scopes.pop(no)
+        owner = st.firings.get(sc.firing)
+        if owner is not None and owner.kids is not None and no in owner.kids:
+            owner.kids.remove(no)
+
+
+def swept(st: State, f: F.Fact) -> None:
+    _, scope, _why, firings, tokens, scopes, status, effects, timers, ids = f
+    if not effects and _why != "abandoned":
+        st.scopes[scope].owed = {}
+    for no in firings:
+        firing = st.firings.pop(no)
+        st.scopes[firing.scope].busy -= 1
+        if firing.phase <= BACKOFF:
+            st.active -= 1
+            if firing.phase == EFFECT:
+                st.asked -= 1
+        for timer in firing.timers or ():
+            del st.timers[timer]
+        for wait in firing.waits or ():
+            del st.waits[wait]
+        st.items.pop(no, None)
+        if firing.phase == EFFECT:
+            _dropped(st, firing, ids)
+    for edge, where, epoch, seqs in tokens:
+        sc = st.scopes[where]
+        del sc.tokens[edge + (epoch << EPOCH)]
+        sc.live -= len(seqs)
+    for no in timers:
+        del st.timers[no]
+    for no in scopes:
+        close_scope(st, st.scopes[no], status)
+    for no in effects:
+        firing = st.firings[no]
+        _dropped(st, firing, ids)
+        firing.args = None
+        set_phase(st, firing, RUN)
+
+
+def _dropped(st: State, firing: Firing, ids: dict[int, str]) -> None:
+    """Its answer may still come: remember whose it was, the newest ones."""
+    st.dropped[firing.no] = Dropped(
+        firing.node, firing.scope, firing.path, firing.attempt, firing.probe, ids.get(firing.no, "")
+    )
+    if len(st.dropped) > DROPPED_CAP:
+        del st.dropped[next(iter(st.dropped))]

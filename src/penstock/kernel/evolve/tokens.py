@@ -1,0 +1,110 @@
+"""Tokens: put, taken, absorbed, forwarded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.kernel import fact as F
+from penstock.kernel.state import Scope, State
+from penstock.kernel.token import Envelope, Taken, Token
+from penstock.net.compiled import EPOCH
+
+
+def as_envelope(raw: Any) -> Envelope:
+    return raw if type(raw) is Envelope else Envelope(*raw)
+
+
+def put(st: State, f: F.Fact) -> None:
+    _, edge, scope, epoch, seq, envelope, path, passed = f
+    sc = st.scopes[scope]
+    place = edge + (epoch << EPOCH)
+    if envelope is None:
+        hand = st.hand
+        assert hand is not None, "a put without envelope refers to what is in hand"
+        token = Token(
+            seq, hand.envelope, hand.path if path is None else path, hand.passed if passed is None else passed, st.n
+        )
+    else:
+        token = Token(seq, as_envelope(envelope), path, passed, st.n)
+    queue = sc.tokens.get(place)
+    if queue is None:
+        sc.tokens[place] = [token]
+    else:
+        queue.append(token)
+    sc.seqs[place] = seq + 1
+    sc.live += 1
+
+
+def take(sc: Scope, edges: list[int], epoch: int) -> tuple[list[Taken], list[Any], list[Any]]:
+    takes, paths, passed = [], [], []
+    high = epoch << EPOCH
+    for edge in edges:
+        queue = sc.tokens[edge + high]
+        token = queue[0]
+        if len(queue) == 1:
+            del sc.tokens[edge + high]
+        else:
+            del queue[0]
+        takes.append(Taken(edge, token.seq, token.envelope))
+        paths.append(token.path)
+        passed.append(token.passed)
+    sc.live -= len(edges)
+    return takes, paths, passed
+
+
+def rearmed(st: State, f: F.Fact) -> None:
+    _pay(st.scopes[f[1]], f[2], f[3], f[4])
+
+
+def _pay(sc: Scope, at_key: int, visit: int, edges: list[int]) -> None:
+    debts = sc.owed[at_key]
+    left = [e for e in debts[visit] if e not in edges]
+    if left:
+        debts[visit] = left
+    else:
+        del debts[visit]
+        if not debts:
+            del sc.owed[at_key]
+
+
+def absorbed(st: State, f: F.Fact) -> None:
+    _, scope, edge, epoch, seqs, _why, owed_key, owed_visit = f
+    sc = st.scopes[scope]
+    place = edge + (epoch << EPOCH)
+    left = [t for t in sc.tokens[place] if t.seq not in seqs]
+    if left:
+        sc.tokens[place] = left
+    else:
+        del sc.tokens[place]
+    sc.live -= len(seqs)
+    if owed_visit >= 0:
+        _pay(sc, owed_key, owed_visit, [edge])
+
+
+def dead(st: State, f: F.Fact) -> None:
+    sc = st.scopes[f[1]]
+    for place in f[2]:
+        if place < 0:
+            sc.dead.pop(-place - 1, None)
+        else:
+            sc.dead[place] = 1
+
+
+def forwarded(st: State, f: F.Fact) -> None:
+    _, scope, at_key, node, path, passed_ = f
+    st.scopes[scope].spent[at_key] = 1
+    record = st.records.get(node)  # none if its last firing was swept
+    output, visit, content_type = (
+        (record.output, record.visit, record.content_type) if record is not None else (None, 0, None)
+    )
+    envelope = Envelope(output, node, 0, visit, st.at, content_type, {"maxiter": True})
+    st.hand = Token(0, envelope, path, passed_)
+
+
+def forgot(st: State, f: F.Fact) -> None:
+    _, scope, below = f
+    sc = st.scopes[scope]
+    limit = below << EPOCH
+    for table in (sc.visits, sc.seqs, sc.dead, sc.spent):
+        for at_key in [k for k in table if k < limit]:
+            del table[at_key]

@@ -1,0 +1,81 @@
+"""What a run waits for: timers, news, people."""
+
+from __future__ import annotations
+
+from penstock.kernel import fact as F
+from penstock.kernel.state import Item, State, Timer, Wait
+
+SEEN_CAP = 1024
+
+
+def timer_set(st: State, f: F.Fact) -> None:
+    _, no, due, why, firing, data = f
+    st.timers[no] = Timer(due, why, firing, data)
+    st.next_timer = no + 1
+    owner = st.firings.get(firing)
+    if owner is not None:
+        if owner.timers is None:
+            owner.timers = [no]
+        else:
+            owner.timers.append(no)
+
+
+def timer_gone(st: State, f: F.Fact) -> None:
+    timer = st.timers.pop(f[1])
+    owner = st.firings.get(timer.firing)
+    if owner is not None and owner.timers is not None:
+        owner.timers.remove(f[1])
+        if not owner.timers:
+            owner.timers = None
+
+
+def wait_opened(st: State, f: F.Fact) -> None:
+    _, no, firing, trigger, name = f
+    st.waits[no] = Wait(firing, trigger, name)
+    st.next_wait = no + 1
+    owner = st.firings[firing]
+    if owner.waits is None:
+        owner.waits = [no]
+    else:
+        owner.waits.append(no)
+
+
+def wait_gone(st: State, f: F.Fact) -> None:
+    wait = st.waits.pop(f[1])
+    owner = st.firings.get(wait.firing)
+    if owner is not None and owner.waits is not None:
+        owner.waits.remove(f[1])
+        if not owner.waits:
+            owner.waits = None
+
+
+def signal_kept(st: State, f: F.Fact) -> None:
+    st.signals[f[1]] = [f[2], f[3]]
+
+
+def signal_used(st: State, f: F.Fact) -> None:
+    st.signals.pop(f[1], None)
+
+
+def seen(st: State, f: F.Fact) -> None:
+    st.seen.append(f[1])
+    if len(st.seen) > SEEN_CAP:
+        del st.seen[0]
+
+
+def work_opened(st: State, f: F.Fact) -> None:
+    st.items[f[1]] = Item()
+
+
+def work_moved(st: State, f: F.Fact) -> None:
+    _, no, to, _event, by, draft, votes = f
+    item = st.items.get(no)
+    if item is None:
+        return
+    item.status = to
+    if by is not None:
+        item.by = by
+    if draft is not None:
+        item.draft = draft
+    if votes is not None:
+        item.votes = dict(votes)

@@ -1,0 +1,184 @@
+"""Quiet: nothing is ready. Empty scopes close, joins relax, deadlocks get a name, and the run its status (KERNEL.md 7)."""
+
+from __future__ import annotations
+
+from penstock.kernel import fact as F
+from penstock.kernel.failure import Failure
+from penstock.kernel.firing import fire
+from penstock.kernel.flow import JUDGE, join_timer, set_timer
+from penstock.kernel.ready import full_edge, ready
+from penstock.kernel.retry import scope_failed
+from penstock.kernel.run import Candidate, Run
+from penstock.kernel.saga import finish_failed
+from penstock.kernel.state import CLOSED_DONE, OPEN, RUNNING, STATUS, WAITING, Scope, key
+from penstock.net.compiled import DIAGRAM, EPOCH, INCLUSIVE, MOST, UNDO, CNode
+
+
+def arm_joins(r: Run) -> None:
+    """The first token that rests before a node with a join timeout sets its timer."""
+    if r.st.draining or r.st.status not in (RUNNING, WAITING):
+        return
+    for scope_no, node_no, epoch in sorted(r.resting):
+        scope = r.st.scopes.get(scope_no)
+        node = r.net.nodes[node_no]
+        wait = node.spec.join_timeout_ms
+        if scope is None or scope.status != OPEN or wait is None or not has_token(r, node, scope, epoch):
+            continue
+        if not join_timer(r, node, scope, epoch) and not at_max(node, scope, epoch):
+            set_timer(r, r.now + wait, "join_wait", 0, [scope_no, node_no, epoch])
+    r.resting.clear()
+
+
+def close_scopes(r: Run) -> bool:
+    """Scopes without a firing: empty ones are done; tokens that nothing can move are a deadlock."""
+    if not r.idle:
+        return False
+    st = r.st
+    for no in sorted(r.idle, key=lambda n: (-depth_of(r, n), n)):
+        scope = st.scopes.get(no)
+        if scope is None or scope.status != OPEN or scope.busy:
+            r.idle.discard(no)
+            continue
+        if scope.live:
+            if held_inside(r, scope):
+                continue
+            if relax(r, scope):
+                return True
+            arm_joins(r)
+            if timed(r, scope):
+                continue
+            r.idle.discard(no)
+            scope_failed(r, scope, deadlock(r, scope))
+            return True
+        r.idle.discard(no)
+        r.say((F.SCOPE_CLOSED, no, CLOSED_DONE, None))
+        r.later.append((JUDGE, no))
+        return True
+    return False
+
+
+def held_inside(r: Run, scope: Scope) -> bool:
+    """Tokens before a node whose group is full, behind a full edge, or before an undo node that has to wait can still move."""
+    edges = r.net.edges
+    undoing = r.st.undo is not None
+    for place in scope.tokens:
+        node, epoch = edges[place & (MOST - 1)].dst, place >> EPOCH
+        if node.group and not r.room(node.group) or undoing and node.kind == UNDO:
+            return True
+        if node.capped and full_edge(node, scope, epoch) is not None:
+            return True
+    return False
+
+
+def timed(r: Run, scope: Scope) -> bool:
+    """Tokens that will expire, or whose join will time out, are not stuck."""
+    return any(t.why in ("token", "join_wait") and t.data[0] == scope.no for t in r.st.timers.values())
+
+
+def relax(r: Run, only: Scope | None = None) -> bool:
+    """Nothing is ready and nothing in flight: undecided conditions stop blocking, a true vicious circle of inclusive joins is
+    broken at its first node."""
+    st = r.st
+    if only is None and (st.firings or not any(s.live for s in st.scopes.values())):
+        return False
+    nodes, edges = r.net.nodes, r.net.edges
+    found: set[Candidate] = set()
+    for scope in (only,) if only is not None else st.scopes.values():
+        for place in scope.tokens:
+            node = edges[place & (MOST - 1)].dst
+            epoch = place >> EPOCH
+            if node.join in (INCLUSIVE, DIAGRAM):
+                found.add((node.priority, r.edge_priority(node, scope, epoch), node.no, scope.no, epoch))
+    for _, _, no, scope_no, epoch in sorted(found):
+        node, scope = nodes[no], st.scopes[scope_no]
+        takes = ready(r, node, scope, epoch, relaxed=True)
+        if takes is not None:
+            fire(r, node, scope, epoch, takes, relaxed=True)
+            return True
+    return False
+
+
+def deadlock(r: Run, scope: Scope) -> Failure:
+    """Name every node that holds tokens, what it holds and what it misses."""
+    edges = r.net.edges
+    held: dict[int, set[int]] = {}
+    for place in scope.tokens:
+        edge = edges[place & (MOST - 1)]
+        held.setdefault(edge.dst.no, set()).add(edge.no)
+    detail = []
+    for no in sorted(held):
+        node = r.net.nodes[no]
+        has = [e.id for e in node.ins if e.no in held[no]]
+        detail.append({"node": node.id, "held": has, "missing": [e.id for e in node.ins if e.no not in held[no]]})
+    first = detail[0]
+    message = f"«{first['node']}» waits for {', '.join(first['missing']) or 'nothing that can come'}, which nothing can reach any more"
+    return Failure("DEADLOCK", "permanent", message, str(first["node"]), detail)
+
+
+def conclude(r: Run) -> None:
+    """Nothing moves any more: what is the run now?"""
+    st = r.st
+    if st.status not in (RUNNING, WAITING) or st.paused:
+        return _active_timer(r)
+    if st.firings or timed(r, st.scopes[0]):
+        to = RUNNING if st.active else WAITING
+        if to != st.status:
+            r.say((F.MOVED, STATUS[to], "wait_started" if to == WAITING else "resumed", None))
+        return _active_timer(r)
+    root = st.scopes[0]
+    if root.live:
+        stuck = deadlock(r, root)
+        if r.net.on_stuck == "pause":
+            r.say((F.INCIDENT, "DEADLOCK", stuck.node, stuck.detail))
+            r.say((F.PAUSED, True, "deadlock"))
+            return _active_timer(r)
+        finish_failed(r, stuck)
+        return None
+    if root.spent and not st.results and not _ended(r):
+        node = r.net.nodes[next(iter(root.spent)) & (MOST - 1)]
+        r.say((F.INCIDENT, "max_iteration_without_exit", node.id, None))
+    for no in [n for n, t in st.timers.items() if not t.firing]:
+        r.say((F.TIMER_GONE, no, "ended"))
+    r.say((F.MOVED, "COMPLETED", "all_done", None))
+    return None
+
+
+def _ended(r: Run) -> bool:
+    """Did an end node run in the root?"""
+    nodes = r.net.nodes
+    return any(nodes[k & (MOST - 1)].spec.kind == "end" for k in r.st.scopes[0].visits)
+
+
+def _active_timer(r: Run) -> None:
+    """Active time runs only while the run is RUNNING."""
+    limit = r.net.net.active_timeout_ms
+    if limit is None:
+        return
+    st = r.st
+    armed = next((n for n, t in st.timers.items() if t.why == "active"), 0)
+    counts = st.active_since >= 0 and not st.draining
+    due = st.active_since + limit - st.active_ms
+    if armed and (not counts or st.timers[armed].due != due):
+        r.say((F.TIMER_GONE, armed, "not active"))
+        armed = 0
+    if counts and not armed:
+        set_timer(r, due, "active", 0)
+    elif armed and not counts:
+        r.say((F.TIMER_GONE, armed, "not active"))
+
+
+def at_max(node: CNode, scope: Scope, epoch: int) -> bool:
+    return node.max_iter is not None and scope.visits.get(key(node.no, epoch), 0) >= node.max_iter
+
+
+def has_token(r: Run, node: CNode, scope: Scope, epoch: int) -> bool:
+    if node.lone:
+        return key(node.ins[0].no, epoch) in scope.tokens
+    return bool(r.marks.get((scope.no, node.no, epoch)))
+
+
+def depth_of(r: Run, no: int) -> int:
+    depth = 0
+    while no > 0:
+        depth, no = depth + 1, r.st.scopes[no].parent
+    return depth

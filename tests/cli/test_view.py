@@ -1,0 +1,71 @@
+"""The live view in a real terminal, and the pictures of the README that are made from it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+
+from tests.cli.shell import PROGRAM, Shell, environment
+from tools import record
+
+
+def seen(shell: Shell, *arguments: str) -> tuple[list[str], int]:
+    """Every screen that somebody at a terminal of 100 by 40 would have seen, and the exit code."""
+    master, slave = pty.openpty()
+    env = {**environment(), "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
+    del env["NO_COLOR"]
+    process = subprocess.Popen([*PROGRAM, *arguments], cwd=shell.folder, env=env, stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    screen, screens, left = record.Screen(100, 40), [], b""
+    while True:
+        try:
+            data = os.read(master, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        text, left = record.whole(left + data)
+        screen.feed(text)
+        screens.append(screen.plain())
+    os.close(master)
+    return screens, process.wait(30)
+
+
+def test_the_net_is_drawn_with_its_tokens_moving(penstock: Shell) -> None:
+    """D-11.4, D-8.1.7: on a terminal the run is seen in place: tokens on edges, counters, status."""
+    screens, code = seen(penstock, "run", "slow.yaml")
+    assert code == 0
+    assert any("condfalse → Work ●" in one for one in screens)
+    assert any("Work    running  ↻ 2/3" in one for one in screens)
+    last = screens[-1]
+    assert last.count("Start") == 1, "it is redrawn in place, not below"
+    assert "limit reached  ↻ 3/3" in last
+    assert "COMPLETED" in last
+    assert "●" not in last.replace("● slow", "")
+
+
+def test_a_failure_is_seen_at_its_node(penstock: Shell) -> None:
+    penstock.write(
+        "bad.yaml",
+        "version: light\nnodes:\n  - {label: Start, type: start}\n"
+        "  - {label: Read, type: db, operation: read, file: nothing.txt}\nconnections:\n  - {from: Start, to: Read}\n",
+    )
+    screens, code = seen(penstock, "run", "bad.yaml")
+    assert code == 3
+    assert "✗   Read   failed" in screens[-1]
+
+
+def test_a_screen_scrolls_and_is_overwritten() -> None:
+    screen = record.Screen(10, 3)
+    screen.feed("one\r\ntwo\r\nthree\r\nfour")
+    assert screen.plain() == "two\nthree\nfour"
+    screen.feed("\r\x1b[2K\x1b[1A\x1b[2K\x1b[31mthree!\x1b[0m")
+    assert screen.plain() == "two\nthree!\n"
+    assert "\x1b[31mthree!\x1b[0m" in screen.text()
+
+
+def test_the_picture_of_the_net_is_what_would_be_made() -> None:
+    """The README's picture comes from a run, so it cannot show what does not happen."""
+    committed = (record.ASSETS / "net.svg").read_text(encoding="utf-8")
+    assert record.net_picture() == committed, "python -m tools.record net"
