@@ -29,7 +29,6 @@ def waiting_run(shell: Shell) -> str:
 
 
 def test_a_signal_moves_a_run_on(penstock: Shell) -> None:
-    """KERNEL: a signal with an id is accepted once."""
     run = waiting_run(penstock)
     said = penstock("show", run)
     assert "penstock signal" in said.out
@@ -37,7 +36,7 @@ def test_a_signal_moves_a_run_on(penstock: Shell) -> None:
     assert other["status"] == "WAITING"
     ended = penstock("signal", run, "go", '{"a": 1}', "--id", "s1", "--json").json()
     assert ended["status"] == "COMPLETED"
-    assert '{"a": 1}' == '{"a": 1}' and {"a": 1} in (ended["output"], *(ended["output"] or {}).values())
+    assert '"a":1' in str(ended["output"]).replace(" ", "").replace("'", '"')
     lines = penstock("trace", run, "--json").json()
     assert [x for x in lines if x["fact"] == "run.moved"][-1]["data"]["to"] == "COMPLETED"
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli import demo, documents, keeping, looking, running, steering
-from penstock.cli.speak import DONE, INTERRUPTED, WRONG, tell_error, tell_plainly
+from penstock.cli.speak import DONE, INTERRUPTED, WRONG, tell_error, tell_interrupted, tell_plainly
 from penstock.errors import PenstockError
 
 app = typer.Typer(
@@ -58,7 +58,7 @@ def _run(given: list[str]) -> int:
         tell_error(error, json=json)
         return WRONG
     except (KeyboardInterrupt, typer.Abort):
-        tell_plainly("PS-130", "Interrupted.", "", json=json)
+        tell_interrupted("Interrupted.", json=json)
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -23,8 +23,8 @@ from penstock.cli.speak import (
     status_text,
     store_option,
     tell_finding,
+    tell_interrupted,
     tell_json,
-    tell_plainly,
     tell_run,
 )
 from penstock.errors import RunNotFound
@@ -84,9 +84,10 @@ def finish(work: Any, started: Started, store: Path, json: bool, again: str | No
     try:
         look = until_done(work)
     except KeyboardInterrupt:
-        go_on = f"{again or f'penstock work {started.run}'}{store_option(store)}" if started.run else ""
-        kept = f"Interrupted. Run {started.run} is kept in {store}." if started.run else "Interrupted."
-        tell_plainly("PS-130", kept, f"go on with: {go_on}" if go_on else "", json=json)
+        if not started.run:
+            raise
+        go_on = f"go on with: {again or f'penstock work {started.run}'}{store_option(store)}"
+        tell_interrupted(f"Interrupted. Run {started.run} is kept in {store}.", go_on, json=json)
         return INTERRUPTED
     if json:
         tell_json(run_json(look))

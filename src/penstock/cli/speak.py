@@ -223,8 +223,17 @@ def tell_error(error: PenstockError, *, json: bool) -> None:
         say(("  hint: ", "bright_black"), error.hint, err=True)
 
 
+def tell_interrupted(message: str, hint: str = "", *, json: bool) -> None:
+    if json:
+        tell_json({"error": {"code": "PS-130", "message": message, "where": "", "hint": hint}})
+        return
+    say((message, TONES["held"]), err=True)
+    if hint:
+        say(f"  {hint}", err=True)
+
+
 def tell_plainly(code: str, message: str, hint: str, *, json: bool) -> None:
-    """An error that is no PenstockError: a usage error, an interruption, a bug."""
+    """An error that is no PenstockError: a usage error, or a bug."""
     if json:
         tell_json({"error": {"code": code, "message": message, "where": "", "hint": hint}})
         return

@@ -10,7 +10,7 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire_entry
-from penstock.kernel.flow import Broken, add_to_ledger, ask, close, expr_failure, lineage_of, set_timer
+from penstock.kernel.flow import REVIVE, Broken, add_to_ledger, ask, close, expr_failure, lineage_of, set_timer
 from penstock.kernel.kinds import scope as scope_kind
 from penstock.kernel.kinds import work as work_kind
 from penstock.kernel.migrate import plan as plan_migration
@@ -266,7 +266,7 @@ def reopen(r: Run, retries: int, how: str) -> None:
     firing = st.firings[was.firing]
     node = r.net.nodes[firing.node]
     r.opened(firing, node.group)
-    r.later.append((-1, firing.no))
+    r.later.append((REVIVE, firing.no))
 
 
 def revive(r: Run, firing: Firing, node: CNode) -> None:

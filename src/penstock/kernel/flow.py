@@ -16,7 +16,7 @@ from penstock.kernel.view import View, settling
 from penstock.net.compiled import LAST_EPOCH, SPLIT_ALL, SPLIT_FIRST, CEdge, CNode
 
 # what `run.later` may hold, in the order in which the loop treats them: first in, first out
-JUDGE, ROOT_FAILED, UNDO_NEXT, UNDO_ANSWERED, BEGIN, FIRE_ENTRY, PLAN_UNDO, ESCALATE = range(8)
+JUDGE, ROOT_FAILED, UNDO_NEXT, UNDO_ANSWERED, BEGIN, FIRE_ENTRY, PLAN_UNDO, ESCALATE, REVIVE = range(9)
 
 
 class NoMatch(Exception):
@@ -455,7 +455,7 @@ def close(
 
 def _tree(r: Run, kids: list[int]) -> list[int]:
     """These scopes and all below them, innermost first."""
-    below = [s.no for s in r.st.scopes.values() if s.parent in kids]
+    below = [no for kid in kids for no in r.st.scopes[kid].below]
     return [*(_tree(r, below) if below else []), *kids]
 
 

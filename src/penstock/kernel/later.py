@@ -16,6 +16,7 @@ from penstock.kernel.flow import (
     PLAN_UNDO,
     ROOT_FAILED,
     UNDO_ANSWERED,
+    REVIVE,
     UNDO_NEXT,
     close,
 )
@@ -24,9 +25,6 @@ from penstock.kernel.run import Run
 from penstock.kernel.saga import answered, finish_failed, next_step, plan
 from penstock.kernel.state import COMPLETED, DONE, OPEN
 from penstock.kernel.trigger import arm, pull, use_kept
-
-REVIVE = -1
-
 
 def _judge(r: Run, scope_no: int) -> None:
     scope = r.st.scopes.get(scope_no)

@@ -46,7 +46,7 @@ def open_child(
 
 def _again(r: Run, firing: Firing, name: str) -> int:
     """A child that is opened again after a retry keeps its number, hence the keys of what it asks for."""
-    for no in firing.kids or ():
+    for no in (firing.kids or ()) if firing.base else ():
         if r.st.scopes[no].key == name:
             return no
     return r.st.next_scope

@@ -19,9 +19,10 @@ def scope_opened(st: State, f: F.Fact) -> None:
         st.scopes[no].seqs = before.seqs
     st.next_scope = max(st.next_scope, no + 1)
     owner = st.firings[firing]
+    st.scopes[parent].below[no] = 1
     if owner.kids is None:
         owner.kids = []
-    if no not in owner.kids:
+    if before is None:
         owner.kids.append(no)
     if owner.tally is None:
         owner.tally = [0, 0, 0, 0, 0]
@@ -56,6 +57,9 @@ def close_scope(st: State, sc: Scope, status: int) -> None:
 def scope_forgotten(st: State, f: F.Fact) -> None:
     for no in f[1]:
         sc = st.scopes.pop(no)
+        around = st.scopes.get(sc.parent)
+        if around is not None:
+            around.below.pop(no, None)
         owner = st.firings.get(sc.firing)
         if owner is not None and owner.kids is not None and no in owner.kids:
             owner.kids.remove(no)
