@@ -1,8 +1,8 @@
 """Makes the pictures of the README from real runs: the net with its tokens, and the demo as a terminal recording.
 
-    python -m tools.record           writes docs/assets/net.svg and docs/assets/run.svg
-    python -m tools.record net       only the net: it is the same every time, and a test compares it
-    python -m tools.record run       only the recording
+python -m tools.record           writes docs/assets/net.svg and docs/assets/run.svg
+python -m tools.record net       only the net: it is the same every time, and a test compares it
+python -m tools.record run       only the recording
 """
 
 from __future__ import annotations

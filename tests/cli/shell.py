@@ -85,7 +85,9 @@ class Shell:
         Path(files["stdin"]).write_text(input, encoding="utf-8")
         request = {"arguments": [str(one) for one in arguments], "folder": str(self.folder), **files}
         ended = self.zygote.call(request)
-        return self._said(code, ended, Path(files["stdout"]).read_text("utf-8"), Path(files["stderr"]).read_text("utf-8"))
+        return self._said(
+            code, ended, Path(files["stdout"]).read_text("utf-8"), Path(files["stderr"]).read_text("utf-8")
+        )
 
     def alone(self, *arguments: str | Path, code: int = 0, **more: Any) -> Said:
         """Call the program in a process of its very own."""

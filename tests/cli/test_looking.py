@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.cli.shell import EXAMPLES, LONG_LOOP, Shell, Zygote, working
+from tests.cli.shell import EXAMPLES, PROGRAM, Shell, Zygote, environment, working
 
 
 @pytest.fixture(scope="module")
-def full(tmp_path_factory: pytest.TempPathFactory, zygote: Zygote) -> Iterator[Shell]:
+def full(tmp_path_factory: pytest.TempPathFactory, zygote: Zygote) -> Shell:
     """A store in which one run has ended and one waits."""
     shell = Shell(tmp_path_factory.mktemp("full"), zygote)
     shell("run", EXAMPLES / "loop.yaml", "--key", "done", "--json")
@@ -90,7 +89,8 @@ def test_replay_shows_any_moment_and_compares_the_checkpoint(full: Shell) -> Non
     said = full("replay", "done", "--to", str(back)).out
     assert "condfalse → PersonJob ●" in said
     assert "byte for byte" in full("replay", "waits").out
-    assert full("replay", "done", "--json").json()["state_sha256"] == full("replay", "done", "--json").json()["state_sha256"]
+    once, again = (full("replay", "done", "--json").json()["state_sha256"] for _ in range(2))
+    assert once == again
 
 
 def test_draw_a_document_and_a_run(full: Shell) -> None:
@@ -138,7 +138,6 @@ def test_looking_takes_no_lock(penstock: Shell) -> None:
     finally:
         process.kill()
         process.communicate()
-    assert "8000" in LONG_LOOP
 
 
 def test_version_and_help(penstock: Shell) -> None:
@@ -160,11 +159,7 @@ def test_what_a_stranger_wrote_cannot_steer_the_terminal(penstock: Shell) -> Non
     assert "\x1b" in penstock("show", run, "--json").json()["output"]["Endpoint"]
 
 
-def test_a_reader_that_goes_away_is_no_error(full: Shell, tmp_path: Path) -> None:
-    import subprocess
-
-    from tests.cli.shell import PROGRAM, environment
-
+def test_a_reader_that_goes_away_is_no_error(full: Shell) -> None:
     line = f"{' '.join(PROGRAM)} trace done | head -n 1"
     done = subprocess.run(["sh", "-c", line], cwd=full.folder, env=environment(), capture_output=True, text=True)
     assert done.stdout.count("\n") == 1

@@ -139,3 +139,40 @@ def test_a_worker_serves_its_inbox(penstock: Shell) -> None:
         out, err = worker.communicate(timeout=30)
     assert worker.returncode == 0, err
     assert f"{run}  COMPLETED" in out
+
+
+OUTER = """
+version: light
+nodes:
+  - {label: Start, type: start}
+  - {label: Sub, type: sub_diagram, diagram_name: slow.yaml}
+  - {label: End, type: endpoint}
+connections:
+  - {from: Start, to: Sub}
+  - {from: Sub, to: End}
+"""
+
+
+def test_what_a_run_has_called_goes_on_and_ends_with_it(penstock: Shell) -> None:
+    """D-A.17, D-X.15: killed inside a sub_diagram it goes on inside; a cancel takes the called run along."""
+    penstock.write("outer.yaml", OUTER)
+
+    def called() -> list[dict[str, str]]:
+        return [one for one in penstock("ps", "--all", "--json").json() if one["name"] == "slow"]
+
+    for key in ("one", "two"):
+        process = penstock.start("run", "outer.yaml", "--key", key)
+        look = penstock.until(key, lambda look: look.nodes.get("Sub") == "RUNNING", process)
+        child = next(one["run_id"] for one in called() if one["status"] == "RUNNING")
+        penstock.until(child, working(2), process)
+        process.kill()
+        process.communicate()
+        assert look.status == "RUNNING"
+        if key == "one":
+            assert penstock("run", "outer.yaml", "--key", key, "--json").json()["status"] == "COMPLETED"
+            assert penstock("show", child, "--json").json()["counters"]["Work"] == 3
+        else:
+            assert penstock("cancel", key, "--json").json()["status"] == "CANCELLED"
+            assert penstock("show", child, "--json").json()["status"] == "CANCELLED"
+    assert len(called()) == 2
+    assert penstock("verify", "--json").json()["violations"] == []

@@ -15,7 +15,9 @@ def seen(shell: Shell, *arguments: str) -> tuple[list[str], int]:
     master, slave = pty.openpty()
     env = {**environment(), "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
     del env["NO_COLOR"]
-    process = subprocess.Popen([*PROGRAM, *arguments], cwd=shell.folder, env=env, stdin=slave, stdout=slave, stderr=slave)
+    process = subprocess.Popen(
+        [*PROGRAM, *arguments], cwd=shell.folder, env=env, stdin=slave, stdout=slave, stderr=slave
+    )
     os.close(slave)
     screen, screens, left = record.Screen(100, 40), [], b""
     while True:

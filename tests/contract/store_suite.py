@@ -113,9 +113,17 @@ class SqliteKit(Kit):
         return again
 
 
+def sim_kit(folder: Path) -> Kit:
+    """The simulation's store of dicts; imported here, since it leans on this file."""
+    from tests.sim.kit import SimKit
+
+    return SimKit(folder)
+
+
 #: every store of the house
 STORES: dict[str, Callable[[Path], Kit]] = {
     "sqlite": SqliteKit,
+    "sim": sim_kit,
 }
 
 

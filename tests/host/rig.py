@@ -20,6 +20,7 @@ from penstock.net.model import MERGE, Edge, Effect, Net, Node, Retry, Trigger, W
 from penstock.store.sqlite import Sqlite
 
 PATIENCE_S = 20.0
+ENGINES: list[asyncio.Task[None]] = []  # those that run now: who waits must hear of one that broke
 
 
 class Fn:
@@ -77,9 +78,11 @@ class Rig:
         if recover:
             host.recover()
         task = asyncio.ensure_future(host.run())
+        ENGINES.append(task)
         try:
             yield host
         finally:
+            ENGINES.remove(task)
             await host.close()
             await asyncio.wait_for(task, PATIENCE_S)
             self.close()
@@ -129,13 +132,16 @@ class Rig:
 async def eventually(condition: Callable[[], Any], why: str = "") -> None:
     end = time.monotonic() + PATIENCE_S
     while not condition():
+        for engine in ENGINES:
+            if engine.done():
+                engine.result()
         assert time.monotonic() < end, why or "it did not come about"
         await asyncio.sleep(0.002)
 
 
 async def quiet(host: Host) -> None:
     """Nothing is ready, nothing is on its way, no timer is near."""
-    await eventually(lambda: not (host.turns.ready or host.dispatch.going or host.near or host.parents))
+    await eventually(lambda: not (host.turns.ready or host.dispatch.going or host.noted or host.parents))
 
 
 async def ended(host: Host, *runs: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -51,8 +52,6 @@ def test_a_large_body_survives_a_restart(rig: Rig) -> None:
         host = rig.open(Fn(lambda request: body))
         host.start(host.release(chain(task("a"), task("b", "y"))), id="r1")
         host.lap()
-        import asyncio
-
         await asyncio.sleep(0.05)
         host.turns.turn()
         await host.dispatch.close()

@@ -33,6 +33,7 @@ from penstock.executors.contract import Executor
 from penstock.executors.function import FunctionExecutor
 from penstock.executors.handler import load_handlers
 from penstock.host.blobs import Blobs
+from penstock.host.clock import SystemClock
 from penstock.host.embedded import CALLED, Host, child_id
 from penstock.host.nets import Nets
 from penstock.host.turn import Live
@@ -204,8 +205,6 @@ class Penstock:
 
     def _release(self, net: Net, source: bytes | None) -> int:
         assert self._nets is not None
-        from penstock.host.clock import SystemClock
-
         return self._nets.release(net, source, SystemClock().now())
 
     def start(
@@ -222,13 +221,26 @@ class Penstock:
             if max_concurrent < 1:
                 raise BadInput(what="max_concurrent", why="at least one node must be able to run")
             options["limits"] = dict.fromkeys(found[1].limits or ("diagram",), max_concurrent)
+        try:
+            msgspec.msgpack.encode(input)
+        except (TypeError, OverflowError, ValueError, RecursionError) as error:
+            raise BadInput(what="the input", why=str(error)) from error
         if key is not None:
-            row = self.store.run_by_key(self.tenant, key)
-            if row is not None:
-                if row.net != found[0] or input is not None and input != self.input_of(row):
-                    raise KeyConflict(key=key, run=row.id)
-                return row.id
+            known = self._by_key(key)
+            if known is not None:
+                id, net, given = known
+                if net != found[0] or input is not None and input != given:
+                    raise KeyConflict(key=key, run=id)
+                return id
         return self.host.start(found[0], input, key=key, tenant=self.tenant, options=options, priority=priority)
+
+    def _by_key(self, key: str) -> tuple[str, int, Any] | None:
+        """The run with this key, its net and its input; it may have been started so lately that no row has it yet."""
+        live = self._host.turns.starting.get((self.tenant, key)) if self._host is not None else None
+        if live is not None:
+            return live.id, live.net_no, live.commands[0][6]
+        row = self.store.run_by_key(self.tenant, key)
+        return None if row is None else (row.id, row.net, self.input_of(row))
 
     def input_of(self, row: RunRow) -> Any:
         """What a run was started with: its first fact says it."""
@@ -292,7 +304,7 @@ class Penstock:
             await self._or_engine_error(self._host.ask(row.no, command))
             return
         body = msgspec.msgpack.encode(command)
-        number = self.store.put_inbox(row.no, body, row.updated_at)
+        number = self.store.put_inbox(row.no, body, SystemClock().now())
         if not await self.answered(number):
             raise StoreBusy(inbox=number)
 
@@ -387,9 +399,11 @@ class Penstock:
         held = self._watchers.get(row.no)
         if held is not None and held.reader.net is not None:
             return held
-        if not any(True for _ in self.store.journal(row.no)):
-            raise RunNotFound(run=row.id)
-        return watch(self.net_of, self.store.journal(row.no), Blobs(self.store).resolve)
+        found = watch(self.net_of, self.store.journal(row.no), Blobs(self.store).resolve)
+        if found.reader.net is None:  # accepted, and its first turn is still to come: PENDING (D-X.8)
+            assert self._nets is not None
+            found.reader.net, found.reader.st.run = self._nets.get(row.net), row.id
+        return found
 
     def net_of(self, hash_: str) -> Compiled:
         assert self._nets is not None

@@ -198,5 +198,3 @@ def _steps(lines: list[Line], killed_at: int) -> Iterator[tuple[str, bool]]:
         first_after = before and line.seq > killed_at
         before = before and not first_after
         yield f"{what} → {'token to ' + put.edge.rpartition('>')[2] if put else 'the result is kept'}", first_after
-
-

@@ -119,4 +119,3 @@ def _write(file: Path, text: str) -> None:
     except OSError as error:
         why = f"it cannot be written ({(error.strerror or str(error)).lower()})"
         raise BadInput(what=f"«{file}»", why=why) from error
-

@@ -95,7 +95,7 @@ def _table(indent: str, found: dict[str, Any]) -> None:
             say((f"{indent}{name:<20} ", "bright_black"), shown)
 
 
-def version(json: Json = False) -> int:
+def version(json: Json = False, store: Store = STORE) -> int:
     """Say which Penstock this is."""
     python = ".".join(map(str, sys.version_info[:3]))
     if json:

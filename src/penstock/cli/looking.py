@@ -203,5 +203,3 @@ def _tell_replay(found: Replay) -> None:
     else:
         said = ("differs from the fold", TONES["failed"])
         say(("  checkpoint ", "bright_black"), f"at fact {found.checkpoint}: ", said)
-
-

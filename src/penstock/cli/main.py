@@ -81,5 +81,3 @@ def _usage(error: Exception, json: bool) -> int:
         return WRONG
     tell_plainly("PS-400-USAGE", message, f"{path} --help", json=json)
     return WRONG
-
-

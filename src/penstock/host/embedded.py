@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import heapq
 import random
@@ -275,9 +276,11 @@ class Host:
             self.dispatch.out(asks)
         return True
 
-    def _note(self, wake: int, no: int) -> None:
+    def _note(self, wake: int | None, no: int) -> None:
         """Remember a near timer; far ones are found again in the store, unless it holds other runs' as well."""
-        if self.noted.get(no) != wake and (self.alone or wake - self.clock.now() < HORIZON_MS):
+        if wake is None:
+            self.noted.pop(no, None)
+        elif self.noted.get(no) != wake and (self.alone or wake - self.clock.now() < HORIZON_MS):
             self.noted[no] = wake
             heapq.heappush(self.near, (wake, no))
 
@@ -394,7 +397,8 @@ class Host:
         if self.gate.dirty or self.gate.memos:
             batch = Batch()
             self.gate.write(batch, self.clock.now())
-            self.store.commit(batch)
+            with contextlib.suppress(StoreError):  # the store is not ours any more; what it holds is the truth
+                self.store.commit(batch)
 
 
 def child_id(key: str) -> str:

@@ -90,12 +90,13 @@ class Turns:
         self.batch_size, self.checkpoint_every = batch, checkpoint_every
         self.runs: dict[int, Live] = {}
         self.ready: deque[Live] = deque()
+        self.starting: dict[tuple[str, str], Live] = {}  # tenant, key → runs that wait for their first turn
         self.next_no = store.last_run() + 1
         self.on_end: list[Callable[[Live], None]] = []
         self.on_facts: list[Callable[[Live, list[F.Fact], int, int], None]] = []
         self.extra: Callable[[Batch], None] | None = None  # the gate's and the dispatcher's rows of this batch
         self.publish: Callable[[Live, list[F.Fact], int, int, Batch], None] | None = None  # rows for the outbox
-        self.wakes: list[tuple[int, int]] = []  # timers that this batch has set: due, run
+        self.wakes: list[tuple[int | None, int]] = []  # when the runs of this batch wake next, if they have timers
         self.stopped: list[tuple[Live, list[int]]] = []  # effects that this batch has dropped
         self.turns_by_tenant: dict[str, int] = {}
         # permanent counters: nanoseconds and numbers
@@ -113,6 +114,8 @@ class Turns:
         live.net_no, live.priority = net_no, priority
         live.run = Run.fresh(self.nets.get(net_no))
         self.runs[live.no] = live
+        if key is not None:
+            self.starting[tenant, key] = live
         self.command(live, C.start(id, given, tenant=tenant, parent=parent, options=options), reply)
         return live
 
@@ -237,6 +240,8 @@ class Turns:
         self, live: Live, now: int, batch: Batch, asks: list[Ask], stepped: list[tuple[Live, int, list[F.Fact], dict[int, Reply]]]
     ) -> None:
         commands, live.commands = live.commands, []
+        if live.key is not None:
+            self.starting.pop((live.tenant, live.key), None)
         replies = live.replies
         if replies:
             live.replies = {}
@@ -373,7 +378,7 @@ class Turns:
             run = live.run
             if run is None:
                 continue
-            if live.wake is not None:
+            if live.wake is not None or run.st.next_timer > 1:
                 self.wakes.append((live.wake, live.no))
             if run.stops:
                 self.stopped.append((live, run.stops))

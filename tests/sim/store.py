@@ -1,0 +1,340 @@
+"""A store of dicts with an undo log, for the simulation: `Disk` outlives a crash, `SimStore` is one process's hold on it.
+
+It is no second database: the tables are those of `tables.py`, one row per key, and the contract's suite holds it to the
+same promises as the file on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn
+
+from penstock.errors import Fenced, RunAmbiguous, RunNotFound, StoreError, StoreFull
+from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
+from penstock.store.sqlite import INBOX_KEPT_MS
+from penstock.store.tables import TABLES
+
+Row = tuple[Any, ...]
+_MISSING: Any = object()
+_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "text": (str,), "blob": (bytes, bytearray)}
+_OPEN_ITEMS = ("TODO", "IN_PROGRESS", "SUBMITTED", "REWORK")
+#: columns of each table that make up its key, and the types that each column takes
+KEYS = {t.name: sum(c.key for c in t.columns) for t in TABLES}
+COLUMNS = {t.name: [(*_TYPES[c.type], *((type(None),) if c.null else ())) for c in t.columns] for t in TABLES}
+#: kind of batch row → its table, and what happens to a row that is there: it is a conflict, goes, or stays
+INSERTS: tuple[tuple[str, str, str], ...] = (
+    ("firing", "firing", "replace"), ("wait", "waiting", "replace"), ("item_new", "item", "replace"),
+    ("incident", "incident", "replace"), ("intent", "intent", "replace"), ("gate", "gate", "replace"),
+    ("memo", "memo", "replace"), ("blobs", "blob", "ignore"),
+)  # fmt: skip
+
+
+class Disk:
+    """What survives a crash."""
+
+    def __init__(self) -> None:
+        self.fence = 0
+        self.room = True
+        self.tables: dict[str, dict[Any, Row]] = {t.name: {} for t in TABLES}
+        self.journal: dict[int, dict[int, Row]] = {}  # run → seq_from → row
+        self.ids: dict[str, int] = {}
+        self.keys: dict[tuple[str, str], int] = {}
+        self.last = {"journal": 0, "outbox": 0, "inbox": 0}  # numbers given so far
+        self.undo: list[tuple[dict[Any, Any], Any, Any]] = []
+
+    def set(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+        self.undo.append((table, key, table.get(key, _MISSING)))
+        if value is _MISSING:
+            table.pop(key, None)
+        else:
+            table[key] = value
+
+    def rollback(self) -> None:
+        while self.undo:
+            table, key, old = self.undo.pop()
+            if old is _MISSING:
+                table.pop(key, None)
+            else:
+                table[key] = old
+
+    def rows(self, table: str) -> list[Row]:
+        """As SQLite would show them."""
+        if table == "journal":
+            return [row for turns in self.journal.values() for row in turns.values()]
+        return list(self.tables[table].values())
+
+
+class SimStore:
+    def __init__(self, disk: Disk, *, engine: bool = True) -> None:
+        self.disk = disk
+        self.commits = 0
+        self.fence = -1
+        if engine:
+            disk.fence += 1
+            self.fence = disk.fence
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def commit(self, batch: Batch) -> None:
+        self._check_fence()
+        if not self.disk.room:
+            raise StoreFull
+        try:
+            self._apply(batch)
+        except BaseException:
+            self.disk.rollback()
+            raise
+        self.disk.undo.clear()
+        self.commits += 1
+
+    def _check_fence(self) -> None:
+        if self.disk.fence != self.fence:
+            raise Fenced
+
+    def _apply(self, batch: Batch) -> None:
+        disk, tables = self.disk, self.disk.tables
+        for row in batch.new:
+            self._new_run(row)
+        for row in batch.journal:
+            self._turn(row)
+        for status, at, wake, seq, checkpoint, net, no in batch.moved:
+            self._change("run", no, status=status, updated_at=at, wake_at=wake, net=net, seq=seq, checkpoint=checkpoint)
+        for status, at, net, no in batch.ended:
+            self._change("run", no, status=status, updated_at=at, wake_at=None, net=net)
+        self._inserts(batch)
+        for name, run, wait in batch.unwait:
+            disk.set(tables["waiting"], (name, run, wait), _MISSING)
+        for status, by, at, run, firing in batch.item_moved:
+            self._change("item", (run, firing), status=status, moved_at=at, **({} if by is None else {"by": by}))
+        for row in batch.outbox:
+            self._insert("outbox", (self._number("outbox"), *row), "fail")
+        for state, key in batch.intent_moved:
+            self._change("intent", key, state=state)
+        for (key,) in batch.intent_gone:
+            disk.set(tables["intent"], key, _MISSING)
+        for answer, no in batch.inbox_answered:
+            self._change("inbox", no, answer=answer)
+
+    def _inserts(self, batch: Batch) -> None:
+        for kind, table, conflict in INSERTS:
+            for row in getattr(batch, kind):
+                self._insert(table, row, conflict)
+
+    def _number(self, table: str) -> int:
+        self.disk.set(self.disk.last, table, self.disk.last[table] + 1)
+        return self.disk.last[table]
+
+    def _insert(self, table: str, row: Row, conflict: str) -> Any:
+        columns = COLUMNS[table]
+        if len(row) != len(columns) or not all(isinstance(v, t) for v, t in zip(row, columns, strict=True)):
+            _refuse(table, row)
+        row = tuple(bytes(v) if type(v) is bytearray else v for v in row)
+        key = row[0] if KEYS[table] == 1 else row[: KEYS[table]]
+        there = self.disk.tables[table]
+        if key in there:
+            if conflict == "fail":
+                raise Fenced
+            if conflict == "ignore":
+                return key
+        self.disk.set(there, key, row)
+        return key
+
+    def _new_run(self, row: Row) -> None:
+        disk = self.disk
+        no = self._insert("run", row, "fail")
+        _, id, tenant, _, key, *_ = row
+        if id in disk.ids or key is not None and (tenant, key) in disk.keys:
+            raise Fenced
+        disk.set(disk.ids, id, no)
+        if key is not None:
+            disk.set(disk.keys, (tenant, key), no)
+
+    def _turn(self, row: Row) -> None:
+        run, first, _, _, body = row
+        if not isinstance(body, bytes | bytearray):
+            _refuse("journal", row)
+        turns = self.disk.journal.get(run)
+        if turns is None:
+            self.disk.set(self.disk.journal, run, {})
+            turns = self.disk.journal[run]
+        if first in turns:
+            raise Fenced
+        self.disk.set(turns, first, (self._number("journal"), *row[:4], bytes(body)))
+
+    def _change(self, table: str, key: Any, **columns: Any) -> None:
+        row = self.disk.tables[table].get(key)
+        if row is None:
+            return
+        if "seq" in columns:
+            columns["checkpoint_seq"] = columns.pop("seq")
+        at = _PLACES[table]
+        new = list(row)
+        for name, value in columns.items():
+            new[at[name]] = bytes(value) if type(value) is bytearray else value
+        self.disk.set(self.disk.tables[table], key, tuple(new))
+
+    # -- runs ----------------------------------------------------------------------------------------------------------
+
+    def _runs(self) -> list[RunRow]:
+        return [RunRow(*row) for row in self.disk.tables["run"].values()]
+
+    def load(self, numbers: Iterable[int]) -> list[tuple[RunRow, list[JournalRow]]]:
+        found = []
+        for no in sorted(set(numbers)):
+            row = self.disk.tables["run"].get(no)
+            if row is not None:
+                run = RunRow(*row)
+                found.append((run, list(self.journal(no, run.checkpoint_seq))))
+        return found
+
+    def run_by_id(self, prefix: str) -> RunRow:
+        low = prefix.lower()
+        if not prefix.isalnum():
+            raise RunNotFound(run=prefix)
+        if low in self.disk.ids:
+            return RunRow(*self.disk.tables["run"][self.disk.ids[low]])
+        found = [no for id, no in self.disk.ids.items() if id.startswith(low)]
+        if not found:
+            raise RunNotFound(run=prefix)
+        if len(found) > 1:
+            raise RunAmbiguous(run=prefix, count="several")
+        return RunRow(*self.disk.tables["run"][found[0]])
+
+    def run_by_key(self, tenant: str, key: str) -> RunRow | None:
+        no = self.disk.keys.get((tenant, key))
+        return None if no is None else RunRow(*self.disk.tables["run"][no])
+
+    def runs(self, *, status: Iterable[int] | None = None, limit: int = 50) -> list[RunRow]:
+        wanted = None if status is None else set(status)
+        rows = [r for r in self._runs() if wanted is None or r.status in wanted]
+        return sorted(rows, key=lambda r: -r.no)[:limit]
+
+    def unfinished(self) -> list[int]:
+        return sorted(r.no for r in self._runs() if r.status in (0, 2, 4))
+
+    def open_below(self, prefix: str) -> list[tuple[int, str]]:
+        return [(r.no, r.id) for r in self._runs() if r.id.startswith(prefix) and r.status < 5]
+
+    def due(self, before: int, limit: int) -> list[tuple[int, int]]:
+        rows = [(r.no, r.wake_at) for r in self._runs() if r.wake_at is not None and r.wake_at <= before]
+        return sorted(rows, key=lambda r: (r[1], r[0]))[:limit]
+
+    def next_wake(self) -> int | None:
+        return min((r.wake_at for r in self._runs() if r.wake_at is not None), default=None)
+
+    def last_run(self) -> int:
+        return max(self.disk.tables["run"], default=0)
+
+    def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]:
+        for first, row in sorted(self.disk.journal.get(run, {}).items()):
+            if first > after:
+                yield JournalRow(*row[2:])
+
+    # -- nets ----------------------------------------------------------------------------------------------------------
+
+    def add_net(self, row: NetRow) -> int:
+        known = self.net_by_hash(row.hash)
+        if known is not None:
+            return known.no
+        nets = self.disk.tables["net"]
+        no = len(nets) + 1
+        nets[no] = (no, row.hash, row.name, row.language, row.body, row.source, row.released_at)
+        return no
+
+    def net(self, no: int) -> NetRow:
+        row = self.disk.tables["net"].get(no)
+        if row is None:
+            raise StoreError(why=f"net {no} is missing")
+        return NetRow(*row)
+
+    def net_by_hash(self, hash: str) -> NetRow | None:
+        return next((NetRow(*row) for row in self.disk.tables["net"].values() if row[1] == hash), None)
+
+    # -- what waits beside the runs ------------------------------------------------------------------------------------
+
+    def put_inbox(self, run: int, command: bytes, at: int) -> int:
+        no = self._number("inbox")
+        self._insert("inbox", (no, run, command, at, None), "fail")
+        self.disk.undo.clear()
+        return no
+
+    def inbox(self, limit: int = 512) -> list[tuple[int, int, bytes]]:
+        rows = sorted(row for row in self.disk.tables["inbox"].values() if row[4] is None)
+        return [(no, run, command) for no, run, command, _, _ in rows[:limit]]
+
+    def inbox_answer(self, no: int) -> bytes | None:
+        row = self.disk.tables["inbox"].get(no)
+        return None if row is None else row[4]
+
+    def blob(self, hash: str) -> bytes | None:
+        row = self.disk.tables["blob"].get(hash)
+        return None if row is None else row[2]
+
+    def memo(self, key: str, now: int) -> tuple[bytes | None] | None:
+        row = self.disk.tables["memo"].get(key)
+        return None if row is None or row[2] <= now else (row[1],)
+
+    def gates(self) -> list[tuple[str, bytes]]:
+        return [(name, body) for name, body, _ in sorted(self.disk.tables["gate"].values())]
+
+    def intents(self) -> list[tuple[str, int, int, int, str]]:
+        return [row[:5] for row in sorted(self.disk.tables["intent"].values())]  # type: ignore[misc]
+
+    def outbox(self, now: int, limit: int) -> list[tuple[int, int, int, str, bytes, int]]:
+        rows = sorted(self.disk.tables["outbox"].values())
+        held = {row[1] for row in rows if row[6] > now and row[5] > 0}
+        due = [row for row in rows if row[6] <= now and row[1] not in held]
+        return [row[:6] for row in due[:limit]]  # type: ignore[misc]
+
+    def outbox_left(self) -> bool:
+        return bool(self.disk.tables["outbox"])
+
+    def outbox_moved(self, done: Iterable[int], later: Iterable[tuple[int, int]]) -> None:
+        rows = self.disk.tables["outbox"]
+        for no in done:
+            rows.pop(no, None)
+        for no, at in later:
+            row = rows[no]
+            rows[no] = (*row[:5], row[5] + 1, at)
+
+    def tidy(self, now: int) -> None:
+        tables = self.disk.tables
+        ended = {r.no for r in self._runs() if r.status >= 5}
+        for table, over in (
+            ("memo", lambda row: row[2] <= now),
+            ("inbox", lambda row: row[4] is not None and row[3] < now - INBOX_KEPT_MS),
+            ("intent", lambda row: row[1] in ended),
+        ):  # fmt: skip
+            for key in [k for k, row in tables[table].items() if over(row)]:
+                del tables[table][key]
+
+    def items(self, *, open_only: bool = True, run: int | None = None) -> list[Row]:
+        rows = [r for r in self.disk.tables["item"].values() if run is None or r[0] == run]
+        return sorted((r for r in rows if not open_only or r[3] in _OPEN_ITEMS), key=lambda r: (r[7], r[:2]))
+
+    # -- projections ---------------------------------------------------------------------------------------------------
+
+    def rebuild(self, project: Callable[[RunRow, Iterator[JournalRow], Batch], None]) -> int:
+        for table in TABLES:
+            if table.projection:
+                self.disk.tables[table.name].clear()
+        runs = sorted(self._runs(), key=lambda r: r.no)
+        for row in runs:
+            batch = Batch()
+            project(row, self.journal(row.no), batch)
+            shown = Batch()
+            for kind in ("firing", "wait", "unwait", "item_new", "item_moved", "incident"):
+                setattr(shown, kind, getattr(batch, kind))
+            self._apply(shown)
+            self.disk.undo.clear()
+        return len(runs)
+
+    def close(self) -> None:
+        pass
+
+
+_PLACES = {t.name: {name: i for i, name in enumerate(t.names)} for t in TABLES}
+
+
+def _refuse(table: str, row: Row) -> NoReturn:
+    raise StoreError(why=f"a row of {table} is not one: {row!r:.80}")
