@@ -40,7 +40,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("workloads", nargs="*", default=[], help=", ".join(SMALL))
     parser.add_argument("--full", action="store_true", help="the sizes the aims are stated for")
-    parser.add_argument("--passes", type=int, default=1, help="repeat, interleaved; best and median are printed at the end")
+    parser.add_argument(
+        "--passes", type=int, default=1, help="repeat, interleaved; best and median are printed at the end"
+    )
     parser.add_argument("--profile", action="store_true", help="print the functions that take most of the time")
     chosen = parser.parse_args(arguments)
     names = chosen.workloads or list(SMALL)
@@ -55,7 +57,11 @@ def main(arguments: list[str]) -> int:
     if chosen.passes > 1:
         for name, passes in found.items():
             speeds = sorted(p["steps_per_s"] for p in passes)
-            print(json.dumps({"workload": name, "best": speeds[-1], "median": speeds[len(speeds) // 2], "passes": len(speeds)}))
+            print(
+                json.dumps(
+                    {"workload": name, "best": speeds[-1], "median": speeds[len(speeds) // 2], "passes": len(speeds)}
+                )
+            )
     return 0
 
 

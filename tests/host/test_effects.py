@@ -14,7 +14,7 @@ from penstock.errors import ExtraMissing
 from penstock.executors.contract import Done, Failed, Outcome, Request, Services, Skipped, failed
 from penstock.executors.function import FunctionExecutor
 from penstock.kernel import command as C
-from penstock.net.model import Edge, Net, Retry, Trigger
+from penstock.net.model import Concurrency, Edge, Net, Rate, Retry, Trigger
 from tests.host.rig import END, QUICK, START, Fn, Rig, chain, ended, eventually, fan, go, quiet, task
 
 
@@ -74,16 +74,18 @@ def test_cancel_stops_what_runs(rig: Rig) -> None:
     x = Fn(lambda request: asyncio.sleep(30))
 
     async def scene() -> str:
-        async with rig.driving(x) as host:
+        async with rig.driving(x, width=1) as host:
             run: str = host.start(host.release(chain(task("a", retry=QUICK), task("b"))))
             await eventually(lambda: x.seen)
             await host.ask(host.store.run_by_id(run).no, C.cancel())
             await eventually(lambda: x.cancelled == 1)
             await quiet(host)
+            x.answer = lambda request: "the lane lives on"
+            await ended(host, host.start(host.release(chain(task("c")))))
             return run
 
     run = go(scene())
-    assert rig.status(run) == "CANCELLED" and len(x.seen) == 1
+    assert rig.status(run) == "CANCELLED" and [r.node for r in x.seen] == ["a", "c"]
     rig.sound()
 
 
@@ -105,6 +107,38 @@ def test_e10_what_waits_in_the_queue_never_starts_once_its_run_is_cancelled(rig:
     assert [rig.status(run) for run in runs] == ["COMPLETED", "CANCELLED", "COMPLETED"]
 
 
+@pytest.mark.parametrize("where", ["queue", "place", "rate"])
+def test_an_effect_that_waits_is_dropped_with_its_firing_while_its_run_goes_on(rig: Rig, where: str) -> None:
+    """One branch is interrupted while its effect waits for a lane, a place or its rate; the other branch works on."""
+    gate: dict[str, Any] = {
+        "queue": {},
+        "place": {"concurrency": Concurrency(name="c", limit=1)},
+        "rate": {"rate": Rate(name="r", limit=1, per_ms=50)},
+    }[where]
+    release = asyncio.Event()
+    x = Fn(lambda request: release.wait() if request.node == "b" else None)
+    enough = Trigger(port="late", kind="signal", name="enough")
+    nodes = (START, task("b", **gate), task("a", triggers=(enough,), **gate), task("z", **gate), END)
+    plain = ("sb", "sa", "ae", "be", "ze")
+    edges = (*(Edge(id=way, src=way[0], dst=way[1]) for way in plain), Edge(id="late", src="a", dst="z", port="late"))
+
+    async def scene() -> str:
+        async with rig.driving(x, width=1 if where == "queue" else 8) as host:
+            run: str = host.start(host.release(Net(name="two", nodes=nodes, edges=edges)))
+            await eventually(lambda: x.seen and not host.turns.ready)
+            await host.ask(host.store.run_by_id(run).no, C.signal("", "enough"))
+            if where == "rate":
+                await asyncio.sleep(0.15)
+            release.set()
+            await ended(host, run)
+            return run
+
+    run = go(scene())
+    assert [r.node for r in x.seen] == ["b", "z"]
+    assert rig.status(run) == "COMPLETED"
+    rig.sound()
+
+
 WAYS = (("s", "a", "done"), ("a", "e", "done"), ("a", "b", "late"), ("b", "e", "done"))
 
 
@@ -123,6 +157,10 @@ def test_a_boundary_timer_stops_the_effect_it_interrupts(rig: Rig) -> None:
 # ---- executors that misbehave ----------------------------------------------------------------------------------------
 
 
+async def _no() -> None:
+    raise ValueError("no")
+
+
 class Odd:
     """An executor that does what no executor should."""
 
@@ -134,9 +172,11 @@ class Odd:
     async def run(self, request: Request, services: Services) -> Outcome:
         self.calls += 1
         if request.node == "good":
-            async with asyncio.TaskGroup() as group:  # needs a task whose cancellations are all accounted for
-                group.create_task(asyncio.sleep(0))
-            return Done("good")
+            try:
+                async with asyncio.TaskGroup() as group:  # needs a task whose cancellations are all accounted for
+                    group.create_task(_no())
+            except ExceptionGroup:
+                return Done("good")
         if self.what == "raises":
             raise KeyError("oops")
         if self.what == "loses a task":

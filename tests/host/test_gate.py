@@ -107,6 +107,26 @@ def test_old_news_do_not_decide(gate: Gate) -> None:
     assert gate.breakers["b"].status == "half_open"
 
 
+def test_a_cancelled_run_opens_no_breaker(rig: Rig) -> None:
+    """Through the host: the effect in flight is dropped with its run, and the next one still goes out."""
+    x = Fn(lambda request: asyncio.sleep(30))
+    net = chain(task("a", breaker=Breaker(name="b", failures=1, cooldown_ms=60_000)))
+
+    async def scene() -> None:
+        async with rig.driving(x) as host:
+            run = host.start(host.release(net))
+            await eventually(lambda: x.seen)
+            await host.ask(host.store.run_by_id(run).no, C.cancel())
+            await eventually(lambda: x.cancelled == 1)
+            x.answer = lambda request: "fine"
+            again = host.start(host.release(net))
+            await ended(host, again)
+            assert rig.status(again) == "COMPLETED"
+
+    go(scene())
+    assert len(x.seen) == 2
+
+
 def test_rate_of_failures_and_slowness_open_it_too(gate: Gate) -> None:
     half = Breaker(name="r", failures=99, window=4, failure_rate=0.5)
     for n, ok in enumerate((True, False, True, False)):

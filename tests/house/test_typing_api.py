@@ -7,19 +7,23 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-WRONG = '''
+WRONG = """
 from penstock import Penstock
 async def wrong() -> None:
     async with Penstock("runs.db") as penstock:
         number: int = penstock.start("hash")
         await penstock.signal(run="x")
         penstock.releese("loop.yaml")
-'''
+"""
 
 
 def mypy(path: Path) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(path)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.returncode, done.stdout + done.stderr
 

@@ -67,7 +67,7 @@ class Board:
         assert now >= self.now
         self.now = now
         for fact in facts:
-            if self.late is not None:
+            if self.late is not None and fact[0] != F.FORGOT:
                 told = fact[0] == F.ABSORBED and (fact[2], fact[4]) == (self.late[0], [self.late[1]])
                 assert told, "K11: a late token of an activation is absorbed"
                 self.late = None

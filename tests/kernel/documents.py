@@ -129,7 +129,7 @@ def defect_alert() -> Net:
         action("log", {"type": "database"}, {"id": "log_normal_check"}),
         required,
         approval("request_approval", "긴급 불량 알람 검토 요청", ["quality_manager"], hours=2),
-        Node(id="request_approval.no", kind="end", ends="error:REJECTED"),
+        Node(id="request_approval.no", kind="end", ends="cancel:REJECTED"),
     ]  # fmt: skip
     ways: list[str | Edge] = [
         "data_defect>judge_quality.aas",
@@ -145,10 +145,8 @@ def defect_alert() -> Net:
 
 def approval(id: str, title: str, targets: list[str], *, hours: int) -> Node:
     """APPROVAL, on_timeout escalate: three levels of the full duration each, then the run fails (C-34)."""
-    triggers = (
-        Trigger(port="escalated", after_ms=hours * HOUR, interrupting=False, repeat_ms=hours * HOUR, times=3),
-        Trigger(after_ms=4 * hours * HOUR, action="fail", code="APPROVAL_TIMEOUT"),
-    )
+    others = {"type": "role", "targets": ["admin"]}
+    triggers = (Trigger(after_ms=hours * HOUR, action="reopen", times=3, value=others, code="APPROVAL_TIMEOUT"),)
     work = Work(quorum=1, candidates={"type": "role", "targets": targets}, prompt={"title": title})
     return Node(id=id, kind="work", join=INCLUSIVE, work=work, triggers=triggers, out=("approval_result",))
 
@@ -173,7 +171,12 @@ def ccp_deviation() -> Net:
     request = {"channel": {"type": "webhook"}, "template": {"id": "lab_sample_request"}}
     template = {"id": "ccp_report", "params": {"lab_result": expr("lab_result")}}
     triggers = (
-        Trigger(kind="signal", name="lab.result.completed", match="event.sample_id == sample_request.id"),
+        Trigger(
+            kind="signal",
+            name="lab.result.completed",
+            filter={"sample_id": expr("sample_request.id")},
+            match="event.sample_id == filter.sample_id",
+        ),
         Trigger(after_ms=2 * HOUR, action="fail"),
     )
     nodes = [
@@ -245,7 +248,7 @@ CONTINUE = (OnError(match="*", action="continue"),)
 SKIP = (OnError(match="*", action="skip"),)
 
 
-def pipeline(max_retries: int = 2) -> Net:
+def pipeline(max_retries: int = 2, *, resize: dict[str, Any] | None = None) -> Net:
     """fetch; {resize SKIP, ocr RETRY, checksum optional} two at a time; index on a condition; publish FAIL."""
 
     def stage(id: str, **more: Any) -> Node:
@@ -265,9 +268,9 @@ def pipeline(max_retries: int = 2) -> Net:
     nodes = [
         Node(id="start", kind="start"),
         stage("fetch", on_final="restart", undo=("fetch.undo",), **rollback),
-        Node(id="group", kind="scope", body=body, on_final="here"),
+        Node(id="group", kind="scope", body=body, on_final="member"),
         *(Node(id=f"{m}.in", kind="start", scope="group") for m in members),
-        stage("resize", undo=("resize.undo",), on_error=SKIP, **rollback, **inside),
+        stage("resize", undo=("resize.undo",), **(resize or {"on_error": SKIP}), **rollback, **inside),
         stage("ocr", on_final="here", **inside),
         stage("checksum", on_error=CONTINUE, **inside),
         Node(id="index.if", port="fn.if(input.size <= 1000, 'run', 'skip')"),
@@ -304,7 +307,11 @@ def plan(tasks: dict[str, list[str]], *, most: int = 2, priority: dict[str, int]
         nodes.append(_plan_task(id, (priority or {}).get(id, 1000)))
         ways.append(edge(f"start>{id}"))
         for one in needs:
-            ways += [edge(f"{one}>{id}")] if not one.endswith("?") else _optional(nodes, one[:-1], id)
+            ways += (
+                [edge(f"{one}>{id}", guard=f"counters.{id} == 0")]
+                if not one.endswith("?")
+                else _optional(nodes, one[:-1], id)
+            )
         ways += [] if id in optional else edges(f"{id}:failed>over {id}:cancelled>over")
     nodes.append(Node(id="over", kind="end"))
     return net("plan", "plan", nodes, ways, limits={"plan": most}, on_stuck="pause")
@@ -313,7 +320,7 @@ def plan(tasks: dict[str, list[str]], *, most: int = 2, priority: dict[str, int]
 def _plan_task(id: str, priority: int) -> Node:
     effect = Effect(executor="agent", args={"task": id})
     retry = Retry(max=3, base_ms=5000, kind="linear")
-    failed = (OnError(match="*", action="port:failed"),)
+    failed = (OnError(match="*", action="park:failed"),)
     work = Work(agent=True)
     return Node(
         id=id, kind="work", work=work, effect=effect, retry=retry, on_error=failed, group="plan", priority=priority

@@ -28,16 +28,24 @@ from penstock.net.model import Net
 
 
 class Naming(Reader):
-    """Remembers which number a firing had that has asked for something: it may be gone at the end of the same turn."""
+    """Remembers which number a firing had, and which one asked for an effect: it may be gone at the end of the turn, and a
+    firing that is repeated has the same name and another number."""
 
     def __init__(self, net_of: Any) -> None:
         super().__init__(net_of)
+        self.named: dict[str, int] = {}
         self.asked: dict[str, int] = {}
 
     def firing_id(self, firing: Firing) -> str:
         name = super().firing_id(firing)
-        self.asked[name] = firing.no
+        self.named[name] = firing.no
         return name
+
+    def _lines(self, seq: int, at: int, f: Any) -> list[Line]:
+        if f[0] == F.ASKED:
+            _, no, attempt, probe, _args = f
+            self.asked[f"{self.firing_id(self.st.firings[no])}/a{attempt}" + (f".{probe}" if probe else "")] = no
+        return super()._lines(seq, at, f)
 
 
 class Sim:

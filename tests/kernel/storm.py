@@ -15,7 +15,7 @@ from penstock.kernel import command as C
 from penstock.kernel.failure import Failure
 from penstock.kernel.reading import Line
 from penstock.kernel.state import COMPENSATING, COMPLETED, EFFECT, FAILED, Firing, State, encode_state
-from penstock.net.model import Net
+from penstock.net.model import ALL, ANY, DIAGRAM, INCLUSIVE, MERGE, Edge, Effect, Join, Net, Node
 from tests.kernel.board import Board
 from tests.kernel.harness import Sim
 
@@ -57,15 +57,18 @@ class Storm(Sim):
         self.board.turn(self.facts[before:], self.now, self.st, any(c[0] == C.TICK for c in commands))
         return lines
 
-    def answer(self, firing: Firing, body: Any = None) -> C.Command:
-        return C.done(firing.no, firing.attempt, firing.probe, body)
 
-    def told(self, firing: Firing) -> str:
-        """An answer that says only which node and visit it was, so that order cannot show in it."""
-        return f"{self.net.nodes[firing.node].id}.{firing.visit % 2}"
+def pick(sim: Sim, rng: random.Random) -> Firing:
+    return sim.effects()[rng.randrange(len(sim.effects()))]
 
-    def pick(self, rng: random.Random) -> Firing:
-        return self.effects()[rng.randrange(len(self.effects()))]
+
+def answer(firing: Firing, body: Any = None) -> C.Command:
+    return C.done(firing.no, firing.attempt, firing.probe, body)
+
+
+def told(sim: Sim, firing: Firing) -> str:
+    """An answer that says only which node and visit it was, so that order cannot show in it."""
+    return f"{sim.net.nodes[firing.node].id}.{firing.visit % 2}"
 
 
 def drive(net: Net, given: Any, rng: random.Random, *, noise: bool = False, most: int = 3000, **more: Any) -> Storm:
@@ -76,8 +79,8 @@ def drive(net: Net, given: Any, rng: random.Random, *, noise: bool = False, most
         assert len(sent) < most, "no end"
         if noise and sent and rng.random() < 0.3:
             changes_nothing(sim, rng.choice(sent))
-        firing = sim.pick(rng)
-        sent.append(sim.answer(firing, sim.told(firing)))
+        firing = pick(sim, rng)
+        sent.append(answer(firing, told(sim, firing)))
         sim.do(sent[-1])
     return sim
 
@@ -116,7 +119,7 @@ class World:
                 assert essence(sim.st) == before, "a refusal changes nothing"
         raise AssertionError(f"no end: {sim.status} {sim.st.firings}")
 
-    def next(self, sim: Storm) -> C.Command | None:
+    def next(self, sim: Sim) -> C.Command | None:
         st, draw = sim.st, self.rng.random()
         if st.status >= COMPLETED:
             return self._again(st)
@@ -159,20 +162,20 @@ class World:
             return self._operate(sim)
         return None
 
-    def _operate(self, sim: Storm) -> C.Command:
+    def _operate(self, sim: Sim) -> C.Command:
         firing = self.rng.choice(list(sim.st.firings.values()))
         doubt = C.doubt(firing.no, firing.attempt, firing.probe)
         ways = [C.resolve(firing.no, 1), C.cancel_firing(firing.no), C.set_variable("o", 1), C.nudge(), doubt]
         return self.rng.choice(ways)
 
-    def _tick(self, sim: Storm) -> C.Command:
+    def _tick(self, sim: Sim) -> C.Command:
         due = sim.run.wake_at()
         step = self.rng.choice([1, 5, 25])
         sim.now = max(sim.now + step, due) if self.calm and due is not None else sim.now + step
         return C.tick()
 
-    def _answer(self, sim: Storm) -> C.Command:
-        firing = sim.pick(self.rng)
+    def _answer(self, sim: Sim) -> C.Command:
+        firing = pick(sim, self.rng)
         assert firing.phase == EFFECT
         draw = 1.0 if self.calm else self.rng.random()
         if draw < 0.15:
@@ -182,6 +185,36 @@ class World:
             command = C.skipped(firing.no, firing.attempt, probe=firing.probe)
         else:
             body = 1 if self.calm else self.rng.choice(["again", 1, 2])
-            command = sim.answer(firing, body)
+            command = answer(firing, body)
         self.sent.append(command)
         return command
+
+
+JOINS = (ALL, MERGE, ANY, Join(mode="k", k=2, late="absorb"), Join(mode="k", k=2), INCLUSIVE, DIAGRAM)
+
+
+def tangled(seed: int, joins: tuple[Join, ...] = JOINS, *, most: int = 12, spiced: bool = False) -> Net:
+    """Any graph of at most `most` nodes with these joins: cycles, forks without joins, several tokens on one edge."""
+    rng = random.Random(seed)
+    size = rng.randrange(4, most)
+    nodes = [Node(id="s", kind="start")]
+    for i in range(1, size):
+        kind = rng.choice(["task", "task", "route"])
+        more: dict[str, Any] = {"effect": Effect(executor="x"), "out": (f"o{i}",)} if kind == "task" else {}
+        if spiced and rng.random() < 0.2:
+            more["max_iter"] = rng.choice([1, 2])
+        if spiced and rng.random() < 0.1:
+            more["group"] = "g"
+        split = rng.choice(["all", "all", "first", "every"])
+        nodes.append(Node(id=f"n{i}", kind=kind, join=rng.choice(joins), split=split, no_match="end", **more))
+    ends = {0}
+    edges = []
+    for k in range(rng.randrange(size, 2 * size + 3)):
+        src = k if 0 < k < size and rng.random() < 0.5 else rng.choice(sorted(ends))
+        dst = k + 1 if k + 1 < size else rng.randrange(1, size)
+        guard = rng.choice([None, None, f"input[{rng.randrange(8)}]", "visit % 2 == 1", "visit < 3"])
+        raises = spiced and nodes[src].split == "first" and rng.random() < 0.1
+        role = "start" if not src else rng.choice(["plain", "plain", "cond", "skip"])
+        edges.append(Edge(id=f"e{k}", src=nodes[src].id, dst=nodes[dst].id, guard=guard, role=role, raises=raises))
+        ends.add(dst)
+    return Net(name="tangled", nodes=tuple(nodes), edges=tuple(edges), max_visits=6, limits={"g": 1})

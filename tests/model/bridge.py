@@ -94,8 +94,12 @@ def to_effect(node: model.Node) -> product.Effect | None:
     """The executor is the model's effect name; without one, the kind."""
     if node.kind not in ("task", "call") and not (node.kind == "work" and node.agent):
         return None
-    expr = text(node.arg, f"arg of {node.id}")
-    return product.Effect(executor=node.effect or node.kind, args=None if expr is None else {"$expr": expr})
+    return product.Effect(executor=node.effect or node.kind, args=to_value(node.arg, f"arg of {node.id}"))
+
+
+def to_value(expr: Any, where: str) -> dict | None:
+    found = text(expr, where)
+    return None if found is None else {"$expr": found}
 
 
 def to_retry(retry: model.Retry) -> product.Retry:
@@ -106,6 +110,7 @@ def to_retry(retry: model.Retry) -> product.Retry:
         multiplier=retry.multiplier,
         cap_ms=retry.cap,
         jitter=retry.jitter,
+        delays_ms=retry.delays,
         on=retry.on,
     )
 
@@ -124,7 +129,14 @@ def to_poll(node: model.Node) -> product.Poll | None:
 def to_work(node: model.Node) -> product.Work | None:
     if node.kind != "work":
         return None
-    return product.Work(agent=node.agent, approve=node.approve, quorum=node.quorum)
+    return product.Work(
+        agent=node.agent,
+        approve=node.approve,
+        approve_if=text(node.approve_if, f"approve_if of {node.id}"),
+        quorum=node.quorum,
+        all_of=node.all_of,
+        candidates=list(node.candidates) or None,
+    )
 
 
 def to_trigger(trigger: model.Trigger, where: str) -> product.Trigger:
@@ -134,6 +146,7 @@ def to_trigger(trigger: model.Trigger, where: str) -> product.Trigger:
         after_ms=trigger.after,
         at=text(trigger.at, f"at of trigger {where}"),
         name=trigger.name,
+        filter=to_value(trigger.filter, f"filter of trigger {where}"),
         match=text(trigger.match, f"match of trigger {where}"),
         interrupting=trigger.interrupting,
         repeat_ms=trigger.repeat,

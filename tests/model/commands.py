@@ -100,12 +100,16 @@ def poll_again(turn: Turn, fid: str, firing: dict, node: Node, errors: int) -> N
 
 
 def done_outcome(turn: Turn, fid: str, firing: dict, node: Node, output: object) -> None:
-    if node.kind == "work" and node.approve:  # a draft: it waits for approval, and it is booked
+    if node.kind == "work" and needs_approval(turn, firing, node, output):  # a draft: it waits, and it is booked
         turn.say("work.moved", item=fid, to="SUBMITTED", draft=output)
         turn.add_entry(fid, firing, output)
         turn.say("phase", firing=fid, phase="suspended")
     else:
         turn.close(fid, "done", output)
+
+
+def needs_approval(turn: Turn, firing: dict, node: Node, draft: object) -> bool:
+    return node.approve if node.approve_if is None else node.approve_if(turn.view(firing["scope"], draft=draft)) is True
 
 
 def due(turn: Turn, command: dict) -> None:
@@ -135,8 +139,17 @@ def due(turn: Turn, command: dict) -> None:
     elif timer["why"] == "active":
         turn.run_failed({"code": "WORKFLOW_TIMEOUT", "category": "timeout"})
     elif timer["why"] == "run_retry":
-        how = turn.net.node[turn.state["reopen"]["node"]].on_final
-        reopen(turn, turn.state["run_retries"] + 1, how)
+        reopen(turn, turn.state["run_retries"] + 1, how_to_go_on(turn, turn.state["reopen"]))
+
+
+def how_to_go_on(turn: Turn, failed: dict) -> str:
+    """In a group its failed members say how; one that wants the whole again decides."""
+    how = turn.net.node[failed["node"]].on_final
+    if how != "member":
+        return how
+    failures = [turn.state["scopes"][s]["failure"] for s in turn.children(failed["firing"])]
+    nodes = [turn.net.node[f["node"]] for f in failures if f and f.get("node") in turn.net.node]
+    return "restart" if any(n.on_final == "restart" for n in nodes) else "here"
 
 
 def next_due(turn: Turn) -> str | None:
@@ -167,7 +180,7 @@ def signal(turn: Turn, command: dict) -> None:
             continue
         fid = about["firing"]
         trigger = turn.net.node[turn.state["firings"][fid]["node"]].triggers[about["trigger"]]
-        if turn.matches(fid, trigger, name, payload):
+        if turn.matches(fid, about["trigger"], trigger, name, payload):
             used = True
             turn.say("signal.used", id=command["id"], wait=wait)
             turn.trigger(fid, about["trigger"], payload)
@@ -183,6 +196,10 @@ def work(turn: Turn, command: dict) -> None:
     require(command["verb"] in WORK, "VERB", command["verb"])
     allowed, verb = WORK[command["verb"]]
     require(item["status"] in allowed, "STATE", f"Cannot {command['verb']} workitem in {item['status']} status")
+    node = turn.net.node[turn.state["firings"][item["firing"]]["node"]]
+    votes = bool(node.quorum or node.all_of)
+    require(votes or command["verb"] != "vote", "NO_VOTE")
+    require(not votes or command["verb"] != "submit", "VOTES_DECIDE")
     turn.strict = True
     verb(turn, command, item)
 
@@ -215,17 +232,33 @@ def work_reject(turn: Turn, command: dict, item: dict) -> None:
 
 
 def work_vote(turn: Turn, command: dict, item: dict) -> None:
-    """One rejection ends it; `quorum` approvals by different people complete it."""
-    fid, by = item["firing"], command["by"]
-    votes = {**item["votes"], by: command["vote"]}
+    """One rejection ends it; enough approvals by different people complete it. Nobody votes twice."""
+    fid, by, vote = item["firing"], command["by"], command["vote"]
+    require(by not in item["votes"], "VOTED", by)
+    about = {"vote": vote, "comment": command.get("comment"), "at": turn.now}
+    votes = {**item["votes"], by: about}
     turn.say("work.moved", item=command["item"], to="IN_PROGRESS", votes=votes)
-    quorum = turn.net.node[turn.state["firings"][fid]["node"]].quorum
-    if command["vote"] == "rejected":
-        turn.say("work.moved", item=command["item"], to="DONE")
-        turn.close(fid, "done", {"status": "rejected", "by": by}, None, "rejected")
-    elif list(votes.values()).count("approved") >= quorum:
-        turn.say("work.moved", item=command["item"], to="DONE")
-        turn.close(fid, "done", {"status": "approved", "by": sorted(votes)})
+    node = turn.net.node[turn.state["firings"][fid]["node"]]
+    needed = max(node.quorum, len(node.candidates) if node.all_of else 0, 1)
+    approved = [v for v in votes.values() if v["vote"] == "approved"]
+    if vote == "approved" and len(approved) < needed:
+        return
+    turn.drop_effects(fid, "decided")
+    turn.say("work.moved", item=command["item"], to="DONE")
+    output = {
+        "status": vote,
+        "approver": by,
+        "comment": about["comment"],
+        "approved_at": turn.now if vote == "approved" else None,
+        "approvals": [
+            {"user": who, "target": None, "decision": v["vote"], "comment": v["comment"], "at": v["at"]}
+            for who, v in votes.items()
+        ],
+        "timed_out": False,
+        "escalation_level": item["level"],
+        "request_id": f"{turn.state['run']}/{fid}",
+    }
+    turn.close(fid, "done", output, None, "rejected" if vote == "rejected" else "done")
 
 
 WORK = {
@@ -264,6 +297,9 @@ def resume(turn: Turn, command: dict) -> None:
 
 
 def retry(turn: Turn, command: dict) -> None:
+    if command.get("firing"):
+        unpark(turn, command["firing"])
+        return
     require(turn.state["status"] == "FAILED" and turn.state["reopen"], "STATE", turn.state["status"])
     reopen(turn, 0, command.get("how", "here"))
 
@@ -277,6 +313,19 @@ def reopen(turn: Turn, retries: int, how: str) -> None:
         turn.say("scopes.cleared")
         fire_starts(turn)
         return
+    revive(turn, failed)
+
+
+def unpark(turn: Turn, fid: str) -> None:
+    """One firing that failed and went on by a port, while the run goes on."""
+    failed = turn.state["parked"].get(fid)
+    require(failed, "NOT_FOUND")
+    require(turn.state["status"] in ("RUNNING", "WAITING") and not turn.state["draining"], "STATE")
+    require(not turn.held_outside(turn.net.node[failed["node"]]), "FULL")
+    revive(turn, failed)
+
+
+def revive(turn: Turn, failed: dict) -> None:
     turn.say("revived", **failed)
     fid, node = failed["firing"], turn.net.node[failed["node"]]
     turn.arm(fid, node)
@@ -293,7 +342,10 @@ def reopen(turn: Turn, retries: int, how: str) -> None:
 
 
 def compensate(turn: Turn, command: dict) -> None:
-    about = {"failure": turn.state["failure"], "only": tuple(command.get("only", ()))}
+    failure = turn.state["failure"]
+    if failure and failure.get("cause"):  # what set off the first try
+        failure = failure["cause"]
+    about = {"failure": failure, "only": tuple(command.get("only", ()))}
     if turn.state["undo"]:
         turn.say("ignored", command="compensate", why="running")
     elif not any(turn.undoable(e, "manual", "", **about) for e in turn.state["ledger"]):
@@ -311,6 +363,16 @@ def resolve(turn: Turn, command: dict) -> None:
     turn.strict = True
     turn.drop_effects(fid, "resolved")
     turn.close(fid, "done", command.get("output"))
+
+
+def cancel_firing(turn: Turn, command: dict) -> None:
+    """It leaves by port `cancelled`, or by none."""
+    fid = command["firing"]
+    require(fid in turn.state["firings"], "NOT_FOUND")
+    node = turn.state["firings"][fid]["node"]
+    turn.drop_effects(fid, "cancelled")
+    way = "cancelled" if any(e.port == "cancelled" for e in turn.net.outs[node]) else "-"
+    turn.close(fid, "interrupted", None, None, way)
 
 
 def migrate(turn: Turn, command: dict) -> None:
@@ -331,5 +393,6 @@ COMMANDS = {
     "retry": retry,
     "compensate": compensate,
     "resolve": resolve,
+    "cancel_firing": cancel_firing,
     "migrate": migrate,
 }

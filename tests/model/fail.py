@@ -32,18 +32,23 @@ class Failing:
             self.close(fid, "failed", {"error": failure}, failure)
         elif action.startswith("port:"):
             self.close(fid, "failed", None, failure, action.removeprefix("port:"))
+        elif action.startswith("park:"):
+            kept = self.kept_of(fid, firing)
+            self.close(fid, "failed", None, failure, action.removeprefix("park:"), reopen=kept, park=True)
         elif any(e.port == "failed" for e in self.net.outs[node.id]):
             self.close(fid, "failed", None, failure, "failed")
         else:
             self.fail_scope_of(fid, firing, {**failure, "node": failure.get("node", node.id)})
 
     def fail_scope_of(self, fid: str, firing: dict, failure: dict) -> None:
-        reopen = None
-        if firing["scope"] == "":
-            kept = ("node", "scope", "epoch", "visit", "attempt", "takes", "path", "passed")
-            reopen = {"firing": fid, **{name: firing[name] for name in kept}}
+        reopen = self.kept_of(fid, firing) if firing["scope"] == "" else None
         self.close(fid, "failed", None, failure, "-", reopen=reopen)
         self.scope_failed(firing["scope"], failure)
+
+    def kept_of(self, fid: str, firing: dict) -> dict:
+        """What is needed to revive a firing."""
+        kept = ("node", "scope", "epoch", "visit", "attempt", "takes", "path", "passed")
+        return {"firing": fid, **{name: firing[name] for name in kept}}
 
     def fail_at_once(self, fid: str, failure: dict) -> None:
         """As fail, but never retried."""
@@ -60,6 +65,8 @@ class Failing:
         number = attempt - firing["base"]  # counts anew after a retry by hand
         factor = {"fixed": 1, "linear": number, "exponential": retry.multiplier ** (number - 1)}[retry.kind]
         delay = min(int(retry.base * factor), retry.cap)
+        if retry.delays:
+            delay = retry.delays[min(number, len(retry.delays)) - 1]
         if retry.jitter:
             digest = hashlib.sha256(f"{self.state['seed']}/{fid}/{attempt}".encode()).hexdigest()
             delay = delay * (500 + int(digest[:8], 16) % 501) // 1000
@@ -73,7 +80,7 @@ class Failing:
             self.run_failed(failure)
             return
         self.sweep(scope, "failed", keep_scope=True)
-        self.say("scope.closed", scope=scope, status="failed", failure=failure)
+        self.say("scope.closed", scope=scope, status="failed", failure=failure, at=self.now)
         self.child_ended(scope)
 
     def run_failed(self, failure: dict) -> None:
@@ -93,12 +100,16 @@ class Failing:
         elif not self.plan_undo("failure", {"run": "FAILED"}, failure=failure):
             self.move("FAILED", "unrecoverable_error", failure=failure, draining="")
 
-    def finish_cancel(self, mode: str) -> None:
+    def finish_cancel(self, mode: str, failure: dict | None = None) -> None:
+        """`failure` says why, when it was not a person who cancelled."""
+        if failure and (self.state["draining"] or self.state["status"] not in ("RUNNING", "WAITING")):
+            return
         self.sweep("", "cancelled", keep_scope=True)
         then = "CANCELLED_ANYWAY" if mode == "boundary" else "CANCELLED"
-        failure = {"code": "CANCELLED", "category": "business"}
-        if not self.plan_undo("cancel", {"run": then}, failure=failure):
-            self.move("CANCELLED", "cancel_requested", draining="")
+        why = failure or {"code": "CANCELLED", "category": "business"}
+        if not self.plan_undo("cancel", {"run": then}, failure=why):
+            more = {"failure": failure} if failure else {}
+            self.move("CANCELLED", "cancel_requested", draining="", **more)
 
     # ---- sweeping
     def sweep(self, scope: str, why: str, keep_scope: bool = False) -> None:
@@ -136,7 +147,8 @@ class Failing:
             "items": [i for i, status in items.items() if status not in ITEM_ENDED],
         }
         if any(gone.values()):
-            self.say("swept", scope=scope, why=why, scope_status="timeout" if why == "timeout" else "cancelled", **gone)
+            status = "timeout" if why == "timeout" else "cancelled"
+            self.say("swept", scope=scope, why=why, scope_status=status, at=self.now, **gone)
         for item, status in items.items():
             if status == "SUBMITTED":
                 self.skip_draft(item)
@@ -146,7 +158,8 @@ class Failing:
         effects = [name for name, e in self.state["effects"].items() if e["firing"] == fid]
         if effects:
             gone = {**{part: [] for part in SWEPT}, "effects": effects}
-            self.say("swept", scope=self.state["firings"][fid]["scope"], why=why, scope_status="", **gone)
+            scope = self.state["firings"][fid]["scope"]
+            self.say("swept", scope=scope, why=why, scope_status="", at=self.now, **gone)
 
     def under(self, scope: str) -> list[str]:
         """The scope and all scopes in it."""

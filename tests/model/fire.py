@@ -137,6 +137,9 @@ class Firing:
         value = self.taken_value(fid)
         if how == "error":
             self.fail(fid, {"code": code, "category": "business"})
+        elif how == "cancel":
+            self.settle(fid, "done", value)
+            self.finish_cancel("now", {"code": code, "category": "business", "node": node.id})
         elif how == "terminate":
             self.settle(fid, "done", None)
             self.sweep(scope, "terminated", keep_scope=True)
@@ -146,17 +149,17 @@ class Firing:
                 self.escalate(scope, node.id, code, value)
 
     def begin_task(self, node: Node, fid: str) -> None:
-        self.ask(fid, 1)
+        self.ask(fid, self.state["firings"][fid]["attempt"])
 
     def begin_call(self, node: Node, fid: str) -> None:
-        self.ask(fid, 1)
+        self.ask(fid, self.state["firings"][fid]["attempt"])
 
-    def begin_work(self, node: Node, fid: str, attempt: int = 1) -> None:
-        self.say("work.opened", item=fid, firing=fid)
+    def begin_work(self, node: Node, fid: str, attempt: int = 0) -> None:
+        self.say("work.opened", item=fid, firing=fid, level=0)
         self.say("phase", firing=fid, phase="suspended")
         if node.agent:
             self.say("work.moved", item=fid, to="IN_PROGRESS", by="agent")
-            self.ask(fid, attempt)
+            self.ask(fid, attempt or self.state["firings"][fid]["attempt"])
 
     def begin_wait(self, node: Node, fid: str) -> None:
         self.say("phase", firing=fid, phase="suspended")
@@ -212,6 +215,7 @@ class Firing:
         failure: dict | None = None,
         port: str = "done",
         reopen: dict | None = None,
+        park: bool = False,
     ) -> None:
         """The fact `settled`, and what follows from it: variables, ledger, tokens."""
         firing = self.state["firings"][fid]
@@ -237,6 +241,7 @@ class Firing:
             names=[name for name, home in names if home == ""],
             dead=dead_marks(outs, chosen, scope, epoch),
             reopen=reopen,
+            park=park,
         )
         for name, home in names:
             if home:

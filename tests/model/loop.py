@@ -78,7 +78,7 @@ class Loop:
                 continue
             tokens = [t for t in self.state["tokens"].values() if t["scope"] == scope]
             if not tokens:
-                self.say("scope.closed", scope=scope, status="done", failure=None)
+                self.say("scope.closed", scope=scope, status="done", failure=None, at=self.now)
                 self.child_ended(scope)
                 return True
             if any(self.held_outside(self.target(t)) for t in tokens):

@@ -71,6 +71,7 @@ class Retry:
     jitter: bool = False
     on: tuple = ("transient", "timeout", "external", "resource")
     multiplier: float = 2.0
+    delays: tuple = ()  # one per retry instead of the formula; the last one counts for all that follow
 
 
 @dataclass(frozen=True)
@@ -90,11 +91,12 @@ class Trigger:
     after: int = 0
     at: Expr | None = None
     name: str = ""
-    match: Expr | None = None
+    filter: Expr | None = None  # its value is fixed when the wait opens; null fails the firing
+    match: Expr | None = None  # over `event` and `filter`
     interrupting: bool = True
     repeat: int = 0
-    times: int = 0  # how often a repeating trigger fires; 0 = while the firing is open
-    action: str = "port"  # port | fail | skip | value
+    times: int = 0  # how often a repeating trigger fires, 0 = while the firing is open; reopen: levels before it fails
+    action: str = "port"  # port | fail | skip | value | reopen
     value: Any = None
     code: str = "WAIT_TIMEOUT"
 
@@ -127,7 +129,7 @@ class Node:
     effect: str = ""
     arg: Expr | None = None
     retry: Retry = Retry()
-    on_error: tuple = ()  # ((code | category | *, skip | continue | error_env | port:X | fail), ...)
+    on_error: tuple = ()  # ((code | category | *, skip | continue | error_env | port:X | park:X | fail), ...)
     poll: Poll | None = None
     triggers: tuple = ()
     sets: tuple = ()  # ((variable, expression), ...)
@@ -141,12 +143,15 @@ class Node:
     join_timeout: int | None = None
     group: str = ""
     priority: int = 1000
-    ends: str = ""  # end: "" | terminate | error:CODE | escalate:CODE
+    ends: str = ""  # end: "" | terminate | error:CODE | cancel:CODE | escalate:CODE
     agent: bool = False
     approve: bool = False
+    approve_if: Expr | None = None  # over `draft`: given, an approval is needed only when it holds
     quorum: int = 0
+    all_of: bool = False  # every candidate must approve
+    candidates: tuple = ()
     off_path: bool = False
-    on_final: str = "here"  # run retry: here (the same firing) | restart (the start nodes again)
+    on_final: str = "here"  # run retry: here (the same firing) | restart (the start nodes again) | member (they say it)
     only: tuple = ()  # undo: these nodes only
     origin: str = ""
 

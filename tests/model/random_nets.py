@@ -53,6 +53,10 @@ VISIT_PLUS_ONE = Fn("visit + 1", lambda view: view["visit"] + 1)
 LOCAL = Fn("loc", lambda view: view.get("loc"))
 ONE_MORE_ROUND = Fn("round < 1", lambda view: view["round"] < 1)
 ONE_DONE = Fn("done >= 1", lambda view: view["done"] >= 1)
+IS_ONE = Fn("draft == 1", lambda view: view["draft"] == 1)
+ONE = Fn("1", lambda view: 1)
+NOTHING = Fn("null", lambda view: None)
+WANTED = Fn("event == filter", lambda view: view["event"] == view["filter"])
 ANSWERED = Fn("response != 'again'", lambda view: view["response"] != "again")
 UNDONE = Fn("undone", lambda view: view["undone"])
 IS_NULL = Fn("body == null", lambda view: view["body"] is None)
@@ -198,15 +202,20 @@ def structured(seed: int, depth: int = 3, race: bool = False) -> Net:
 
 # ---------------------------------------------------------------- the same, with everything on top
 class Spicer:
-    """Gives the nodes and edges of a structured net retries, timers, work, undo, and what else there is."""
+    """Gives the nodes and edges of a structured net retries, timers, work, undo, and what else there is: to some nets a
+    pinch, to others a handful."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed ^ 5)
+        self.heat = self.rng.choice([1, 1, 2])
         self.extra_nodes: list[Node] = []
         self.extra_edges: list[Edge] = []
 
     def chance(self, probability: float) -> bool:
         return self.rng.random() < probability
+
+    def spiced(self, probability: float) -> bool:
+        return self.chance(probability * self.heat)
 
     def side_exit(self, node: Node, port: str, ends: str = "") -> None:
         name = f"{node.id}_{port}"
@@ -224,22 +233,30 @@ class Spicer:
 
     def task(self, node: Node) -> Node:
         kind = self.rng.random()
-        if kind < 0.15:
-            agent = self.chance(0.6)
-            return replace(node, kind="work", agent=agent, approve=agent and self.chance(0.6), **self.effect())
-        if kind < 0.28:
+        if kind < 0.10 * (1 + self.heat):
+            return self.work(node)
+        if kind < 0.33:
             return replace(node, kind="wait", triggers=self.wait_triggers())
-        if kind < 0.38:
+        if kind < 0.43:
             return replace(node, poll=Poll(20, ANSWERED, max_errors=self.rng.choice([0, 1, 2])), **self.effect())
-        if kind < 0.45:
+        if kind < 0.50:
             return replace(node, kind="undo", sets=())
-        row = self.rng.choice([None, ("*", "skip"), ("*", "continue"), ("*", "error_env"), *[("X", "port:alt")] * 2])
+        aside = [("X", "port:alt"), *[("X", "park:alt")] * self.heat]
+        row = self.rng.choice([None, ("*", "skip"), ("*", "continue"), ("*", "error_env"), *aside])
         node = replace(node, on_error=(row,) if row else (), **self.effect())
-        if row == ("X", "port:alt"):
-            self.side_exit(
-                node, "alt", self.rng.choice(["", "", "terminate", "error:BAD", "escalate:E1", "escalate:E1"])
-            )
+        if row in aside:
+            ends = ["", "", "terminate", "error:BAD", "cancel:NO", "escalate:E1", "escalate:E1"]
+            self.side_exit(node, "alt", self.rng.choice(ends))
         return node
+
+    def work(self, node: Node) -> Node:
+        agent = self.chance(0.6)
+        who = {"approve": self.chance(0.6), "approve_if": IS_ONE if self.chance(0.3) else None} if agent else {}
+        if not agent and self.chance(0.6):
+            who = {"quorum": self.rng.choice([1, 2]), "all_of": self.chance(0.3), "candidates": ("p", "q")}
+            if self.chance(0.5):
+                self.side_exit(node, "rejected", self.rng.choice(["", "cancel:NO"]))
+        return replace(node, kind="work", agent=agent, **who, **self.effect())
 
     def effect(self) -> dict:
         retry = Retry(
@@ -248,6 +265,7 @@ class Spicer:
             self.rng.choice(["fixed", "linear", "exponential"]),
             jitter=self.chance(0.5),
             multiplier=self.rng.choice([1.5, 2.0, 3.0]),
+            delays=self.rng.choice([(), (), (7, 3)]),
         )
         undo = self.rng.choice([("UNDO",), ("UNDO", "UNDO2")]) if self.chance(0.4) else ()
         return {
@@ -261,14 +279,19 @@ class Spicer:
     def wait_triggers(self) -> tuple[Trigger, ...]:
         action = self.rng.choice(["port", "skip", "value", "fail"])
         after = self.rng.choice([5, 50])
-        return (Trigger("done", "signal", name="SIG"), Trigger("done", "timer", after=after, action=action))
+        wanted = {"filter": self.rng.choice([*[ONE] * 4, NOTHING]), "match": WANTED} if self.chance(0.3) else {}
+        return (Trigger("done", "signal", name="SIG", **wanted), Trigger("done", "timer", after=after, action=action))
 
     def bounded(self, node: Node) -> Node:
         """Boundary events, groups, iteration limits, variables of a local."""
-        if self.chance(0.2) and node.kind in ("task", "work"):
-            stops = self.chance(0.5)
+        if self.spiced(0.2) and node.kind in ("task", "work"):
+            stops = self.chance(0.6)
             repeat, times = (0, 0) if stops else self.rng.choice([(0, 0), (10, 2)])
             late = Trigger("late", "timer", after=30, interrupting=stops, repeat=repeat, times=times)
+            if stops and node.kind == "work" and self.chance(0.5):
+                late = replace(late, action="reopen", times=self.rng.choice([0, 1, 2]))
+            elif stops and self.chance(0.2):
+                late = replace(late, action="value", value="late")
             node = replace(node, triggers=(late,))
             self.side_exit(node, "late")
         if self.chance(0.2):
@@ -291,7 +314,10 @@ class Spicer:
             collect=self.rng.choice(["object", "array", "outputs", "first", "last"]),
             locals=("loc",) if self.chance(0.5) else (),
         )
-        node = replace(node, body=body)
+        node = replace(node, body=body, on_final=self.rng.choice(["here", "restart", "member"]))
+        if self.spiced(0.15):
+            node = replace(node, on_error=(("X", "park:lost"),))
+            self.side_exit(node, "lost")
         if self.chance(0.4):
             heard = Trigger("esc", "escalation", name="E1", interrupting=self.chance(0.5))
             node = replace(node, triggers=(heard,))

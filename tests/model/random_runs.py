@@ -20,6 +20,10 @@ class World:
     answered: list[str] = field(default_factory=list)
     retried: int = 0
     waiting: list[Command] = field(default_factory=list)
+    trouble: float = 0.0  # how often an effect fails
+
+    def __post_init__(self) -> None:
+        self.trouble = self.rng.choice([0.1, 0.2, 0.4])
 
     def ended(self, state: dict) -> bool:
         """The run is over, and nobody wants to retry it."""
@@ -45,8 +49,12 @@ class World:
             return {"c": "signal", "id": str(self.rng.randrange(50)), "name": "SIG", "payload": 1}
         if draw < 0.15 and (self.answered or state["dropped"]):
             return self.late(state)
+        if draw < 0.16 and state["firings"]:
+            return self.by_hand(self.rng.choice(sorted(state["firings"])))
+        if draw < 0.26 and state["parked"]:
+            return {"c": "retry", "firing": self.rng.choice(sorted(state["parked"]))}
         if draw < 0.30 and state["items"]:
-            verb = self.rng.choice(["start", "submit", "approve", "reject"])
+            verb = self.rng.choice(["start", "submit", "approve", "reject", "vote", "vote"])
             return self.work(self.rng.choice(sorted(state["items"])), verb)
         if draw < 0.55 or not state["effects"]:
             return self.tick(state)
@@ -62,13 +70,21 @@ class World:
         effect = self.rng.choice(sorted({*self.answered, *state["dropped"]}))
         return {"c": "outcome", "effect": effect, "status": "done", "output": "LATE"}
 
+    def by_hand(self, firing: str) -> Command:
+        if self.rng.random() < 0.5:
+            return {"c": "cancel_firing", "firing": firing}
+        return {"c": "resolve", "firing": firing, "output": 1}
+
     def work(self, item: str, verb: str) -> Command:
+        if verb == "vote":
+            vote = self.rng.choice(["approved", "approved", "approved", "rejected"])
+            return {"c": "work", "item": item, "verb": verb, "by": self.rng.choice("pqr"), "vote": vote}
         return {"c": "work", "item": item, "verb": verb, "by": "u", "output": 1}
 
     def tick(self, state: dict) -> Command:
         self.now += self.rng.choice([1, 5, 25])
         if not state["effects"]:
-            self.waiting += [self.work(i, self.rng.choice(["submit", "approve"])) for i in sorted(state["items"])]
+            self.waiting += [self.work(i, self.rng.choice(["submit", "approve", "vote"])) for i in sorted(state["items"])]
         if state["paused"]:
             self.waiting.append({"c": "resume"})
         return {"c": "tick"}
@@ -77,9 +93,9 @@ class World:
         effect = self.rng.choice(sorted(state["effects"]))
         self.answered.append(effect)
         draw = self.rng.random()
-        if draw < 0.15:
+        if draw < self.trouble:
             failure = {"code": self.rng.choice("XY"), "category": self.rng.choice(["permanent", "transient"])}
             return {"c": "outcome", "effect": effect, "status": "failed", "failure": failure}
-        if draw < 0.20:
+        if draw < self.trouble + 0.05:
             return {"c": "outcome", "effect": effect, "status": "skipped"}
         return {"c": "outcome", "effect": effect, "status": "done", "output": self.rng.choice(["again", 1, 2])}

@@ -59,18 +59,23 @@ class Scopes:
             return [(str(i), body.entry, item, None) for i, item in enumerate(body.items(view))]
         return [("0", body.entry, None, None)]
 
-    def open_child(self, fid: str, node: Node, key: str, index: int, item: Any, required: bool | None) -> str:
+    def open_child(
+        self, fid: str, node: Node, key: str, index: int, item: Any, required: bool | None, base: int = 0
+    ) -> str:
         """All children are opened before the first one runs, so that none is judged alone."""
         scope = f"{fid}/{key}"
+        parent = self.state["firings"][fid]["scope"]
         self.say(
             "scope.opened",
             scope=scope,
-            parent=self.state["firings"][fid]["scope"],
+            parent=parent,
             firing=fid,
             key=key,
             index=index,
             vars={**dict.fromkeys(node.body.locals), "item": item, "index": index},
             required=node.body.need == "all" if required is None else required,
+            base=max(base, self.state["scopes"][parent]["base"]),
+            at=self.now,
         )
         return scope
 
@@ -81,12 +86,12 @@ class Scopes:
             self.fire(self.net.node[entry], scope, 0, [], path=path)
 
     def reopen_children(self, node: Node, fid: str) -> None:
-        """After a retry by hand only the children that are not done run again."""
+        """After a retry by hand only the children that are not done run again, and go on counting their attempts."""
         self.enter_scope(node, fid)
         entries = {key: entry for key, entry, _, _ in node.body.branches}
         members = sorted((self.state["scopes"][s] for s in self.children(fid)), key=lambda m: m["index"])
         again = [
-            (self.open_child(fid, node, m["key"], m["index"], m["vars"]["item"], m["required"]), m)
+            (self.open_child(fid, node, m["key"], m["index"], m["vars"]["item"], m["required"], attempts_of(m)), m)
             for m in members
             if m["status"] != "done"
         ]
@@ -183,6 +188,7 @@ class Scopes:
                 "status": words.get(m["status"], m["status"]),
                 "output": m["last"] if m["status"] == "done" else None,
                 "error": m["failure"],
+                "duration_ms": (self.now if m["status"] == "open" else m["ended"]) - m["at"],
             }
             for m in members
         ]
@@ -196,3 +202,8 @@ class Scopes:
         if node.body.collect == "first":
             return next((r["output"] for r in records if r["status"] == "succeeded"), None)
         return {r["branch_id"]: r for r in records}
+
+
+def attempts_of(scope: dict) -> int:
+    """How many attempts a scope and all below it may have used: at least one more than it began with."""
+    return max(scope["base"] + 1, scope["top"])

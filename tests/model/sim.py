@@ -98,9 +98,11 @@ def invariants(sim: Sim) -> None:
         assert all(i["status"] in ITEM_ENDED for i in state["items"].values()), "an ended run has no open item"
     elif not state["paused"]:
         assert state["firings"] or state["timers"] or state["undo"], "silent deadlock"
+    asked = [f["effect"] for f in sim.said("effect.asked")]
+    assert len(asked) == len(set(asked)), "E4: an effect's id is asked once, so no answer is taken for another's"
     keys: dict[str, str] = {}
-    for asked in sim.said("effect.asked"):
-        assert keys.setdefault(asked["firing"], asked["key"]) == asked["key"], "E2: one key per firing"
+    for ask in sim.said("effect.asked"):
+        assert keys.setdefault(ask["firing"], ask["key"]) == ask["key"], "E2: one key per firing"
     for thing in [*state["effects"].values(), *state["waits"].values()]:
         assert thing["firing"] in state["firings"]
     for name, timer in state["timers"].items():

@@ -8,6 +8,7 @@ from typing import Any
 
 TERMINAL = ("COMPLETED", "FAILED", "CANCELLED", "COMPENSATED")
 ITEM_ENDED = ("DONE", "CANCELLED", "COMPENSATED")
+NEW_SCOPE = {"status": "open", "last": None, "failure": None, "top": 0, "ended": 0}
 
 
 def empty() -> dict:
@@ -46,6 +47,7 @@ def empty() -> dict:
         "paused": False,
         "draining": "",
         "reopen": None,
+        "parked": {},  # failed firings that went on by a port and can still be revived by hand
         "run_retries": 0,
         "incidents": [],
         "active": 0,
@@ -82,8 +84,8 @@ def evolve(state: dict, fact: dict) -> None:
 # ---------------------------------------------------------------- the run
 def run_started(s: dict, f: dict) -> None:
     s.update(run=f["run"], net=f["net"], seed=f["seed"], input=f["input"], status="RUNNING", active_since=f["at"])
-    root = {"parent": None, "firing": None, "key": "", "index": 0, "number": 0, "required": True}
-    s["scopes"][""] = {**root, "status": "open", "last": None, "failure": None, "vars": {}}
+    root = {"parent": None, "firing": None, "key": "", "index": 0, "number": 0, "required": True, "base": 0}
+    s["scopes"][""] = {**root, **NEW_SCOPE, "at": f["at"], "vars": {}}
 
 
 def run_moved(s: dict, f: dict) -> None:
@@ -147,10 +149,13 @@ def fired(s: dict, f: dict) -> None:
         s["entered"][f"{f['node']}|{f['scope']}"] = True
     if f["owed"]:
         s["owed"].setdefault(here, {})[str(f["visit"])] = f["owed"]
-    s["firings"][f["firing"]] = new_firing(f, attempt=1, base=0, takes=f["taken"], comp=f["comp"])
+    # what is asked again under the same key goes on counting: no answer of the first asking is taken for the second
+    base = s["scopes"][f["scope"]]["base"] if f["comp"] is None else s["ledger"][int(f["comp"])]["base"]
+    s["firings"][f["firing"]] = new_firing(f, attempt=base + 1, base=base, takes=f["taken"], comp=f["comp"])
 
 
 def revived(s: dict, f: dict) -> None:
+    s["parked"].pop(f["firing"], None)
     s["firings"][f["firing"]] = new_firing(f, attempt=f["attempt"], base=f["attempt"], takes=f["takes"], comp=None)
 
 
@@ -197,8 +202,11 @@ def settled(s: dict, f: dict) -> None:
         s["scopes"][firing["scope"]]["last"] = f["output"]
     for mark in f["dead"]:
         s["dead"][mark] = True
-    if f["reopen"]:
+    if f["park"]:
+        s["parked"][f["firing"]] = f["reopen"]
+    elif f["reopen"]:
         s["reopen"] = f["reopen"]
+    count_undoing(s, firing)
 
 
 def var_set(s: dict, f: dict) -> None:
@@ -213,6 +221,10 @@ def effect_asked(s: dict, f: dict) -> None:
     firing.update(attempt=f["attempt"], phase="effect", probe=f["probe"])
     if not f["probe"]:
         firing["errors"] = 0
+    scope = firing["scope"]
+    while scope:
+        s["scopes"][scope]["top"] = max(s["scopes"][scope]["top"], f["attempt"])
+        scope = s["scopes"][scope]["parent"]
 
 
 def effect_answered(s: dict, f: dict) -> None:
@@ -238,7 +250,7 @@ def timer_gone(s: dict, f: dict) -> None:
 
 
 def wait_opened(s: dict, f: dict) -> None:
-    s["waits"][f["wait"]] = {name: f[name] for name in ("firing", "name", "trigger")}
+    s["waits"][f["wait"]] = {name: f[name] for name in ("firing", "name", "trigger", "filter")}
 
 
 def wait_gone(s: dict, f: dict) -> None:
@@ -258,7 +270,11 @@ def seen(s: dict, f: dict) -> None:
 
 
 def work_opened(s: dict, f: dict) -> None:
-    s["items"][f["item"]] = {"firing": f["firing"], "status": "TODO", "draft": None, "votes": {}, "by": None}
+    """Said again while it is open, the item goes to others; a draft that was handed in stays with it."""
+    item = {"firing": f["firing"], "status": "TODO", "draft": None}
+    if f["level"]:
+        item = s["items"][f["item"]]
+    s["items"][f["item"]] = {**item, "votes": {}, "by": None, "level": f["level"]}
 
 
 def work_moved(s: dict, f: dict) -> None:
@@ -270,15 +286,21 @@ def work_moved(s: dict, f: dict) -> None:
 # ---------------------------------------------------------------- scopes
 def scope_opened(s: dict, f: dict) -> None:
     s["opened"] += 1
-    given = {name: f[name] for name in ("parent", "firing", "key", "index", "vars", "required")}
-    s["scopes"][f["scope"]] = {**given, "number": s["opened"], "status": "open", "last": None, "failure": None}
+    given = {name: f[name] for name in ("parent", "firing", "key", "index", "vars", "required", "base", "at")}
+    s["scopes"][f["scope"]] = {**given, **NEW_SCOPE, "number": s["opened"]}
     # a child that a retry opens again repeats its firings under the keys they had
     for part in ("visits", "forwarded", "start_used", "entered", "dead"):
         s[part] = {key: n for key, n in s[part].items() if key.split("|")[1] != f["scope"]}
 
 
 def scope_closed(s: dict, f: dict) -> None:
-    s["scopes"][f["scope"]].update(status=f["status"], failure=f["failure"])
+    s["scopes"][f["scope"]].update(failure=f["failure"])
+    end_scope(s, f["scope"], f["status"], f["at"])
+
+
+def end_scope(s: dict, scope: str, status: str, now: int) -> None:
+    s["scopes"][scope].update(status=status, ended=now)
+    s["parked"] = {firing: was for firing, was in s["parked"].items() if was["scope"] != scope}
 
 
 def scope_forgotten(s: dict, f: dict) -> None:
@@ -287,7 +309,7 @@ def scope_forgotten(s: dict, f: dict) -> None:
 
 
 def scopes_cleared(s: dict, f: dict) -> None:
-    s["scopes"] = {"": s["scopes"][""]}
+    s.update(scopes={"": s["scopes"][""]}, parked={})
 
 
 def swept(s: dict, f: dict) -> None:
@@ -304,9 +326,9 @@ def swept(s: dict, f: dict) -> None:
     for item in f["items"]:  # a draft that was handed in is work done: never CANCELLED
         s["items"][item]["status"] = "COMPENSATED" if s["items"][item]["status"] == "SUBMITTED" else "CANCELLED"
     for firing in f["firings"]:
-        s["firings"].pop(firing)
+        count_undoing(s, s["firings"].pop(firing))
     for scope in f["scopes"]:
-        s["scopes"][scope]["status"] = f["scope_status"]
+        end_scope(s, scope, f["scope_status"], f["at"])
     for key in f["owed"]:
         s["owed"].pop(key)
 
@@ -314,7 +336,7 @@ def swept(s: dict, f: dict) -> None:
 # ---------------------------------------------------------------- undo
 def ledger_added(s: dict, f: dict) -> None:
     entry = {name: f[name] for name in ("n", "firing", "node", "scope", "path", "output")}
-    s["ledger"].append({**entry, "status": "open"})
+    s["ledger"].append({**entry, "status": "open", "base": 0, "top": 0})
 
 
 def ledger_changed(s: dict, f: dict) -> None:
@@ -327,9 +349,19 @@ def undo_planned(s: dict, f: dict) -> None:
 
 
 def undo_step(s: dict, f: dict) -> None:
-    s["ledger"][f["n"]]["status"] = f["status"]
+    entry = s["ledger"][f["n"]]
+    entry["status"] = f["status"]
+    if f["status"] == "RUNNING":
+        entry["base"] = entry["top"]
     if f["status"] == "FAILED":
         s["undo"]["failed"] = True
+
+
+def count_undoing(s: dict, firing: dict) -> None:
+    """A firing that undoes an entry is over: the next try goes on counting its attempts."""
+    if firing["comp"] is not None:
+        entry = s["ledger"][int(firing["comp"])]
+        entry["top"] = max(entry["top"], firing["attempt"])
 
 
 def undo_at(s: dict, f: dict) -> None:
@@ -347,7 +379,7 @@ def migrated(s: dict, f: dict) -> None:
     for token in s["tokens"].values():
         token["edge"] = edges.get(token["edge"], token["edge"])
     s["tokens"] = {token_id(t): t for t in s["tokens"].values()}
-    for thing in [*s["firings"].values(), *s["ledger"], *s["dropped"].values()]:
+    for thing in [*s["firings"].values(), *s["ledger"], *s["dropped"].values(), *s["parked"].values()]:
         thing["node"] = nodes.get(thing["node"], thing["node"])
     for part in ("seqs", "dead"):
         s[part] = renamed(s[part], edges)

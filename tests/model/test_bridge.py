@@ -43,9 +43,9 @@ def test_text_and_function_go_together():
 
 
 ELSEWHERE = {  # fields of the model that the product keeps under another name
-    "Node": {"effect", "arg", "agent", "approve", "quorum", "join_timeout"},
+    "Node": {"effect", "arg", "agent", "approve", "approve_if", "quorum", "all_of", "candidates", "join_timeout"},
     "Edge": {"ttl"},
-    "Retry": {"base", "cap"},
+    "Retry": {"base", "cap", "delays"},
     "Poll": {"every"},
     "Trigger": {"after", "repeat"},
     "Body": {"timeout"},

@@ -34,7 +34,8 @@ def test_approval_quorum_and_reject():  # A1 A2
     sim = Sim(net)
     i = sim.item("a")
     sim.do(c="work", item=i, verb="vote", by="u1", vote="approved")
-    sim.do(c="work", item=i, verb="vote", by="u1", vote="approved")
+    with pytest.raises(Refused):
+        sim.do(c="work", item=i, verb="vote", by="u1", vote="approved")
     assert sim.status == "WAITING"
     sim.do(c="work", item=i, verb="vote", by="u2", vote="approved")
     assert sim.status == "COMPLETED"

@@ -23,7 +23,11 @@ class Triggers:
                 after = trigger.at(self.view(scope)) - self.now if trigger.at else trigger.after
                 self.set_timer(f"{fid}/t{i}", after, "trigger", firing=fid, data={"trigger": i, "fired": 0})
             elif trigger.kind == "signal":
-                self.say("wait.opened", wait=f"{fid}/w{i}", firing=fid, name=trigger.name, trigger=i)
+                wanted = trigger.filter(self.view(scope)) if trigger.filter else None
+                if trigger.filter and wanted is None:  # no event may match by accident
+                    self.fail_at_once(fid, {"code": "FILTER_VALUE_NULL", "category": "validation"})
+                    return
+                self.say("wait.opened", wait=f"{fid}/w{i}", firing=fid, name=trigger.name, trigger=i, filter=wanted)
         for signal in list(self.state["signals"]):  # in order of arrival; each is used at most once
             self.use_kept(fid, node, signal)
 
@@ -31,16 +35,17 @@ class Triggers:
         """Give a kept signal to the first trigger of this firing that it matches."""
         kept = self.state["signals"][signal]
         for i, trigger in enumerate(node.triggers):
-            if fid in self.state["firings"] and self.matches(fid, trigger, kept["name"], kept["payload"]):
+            if fid in self.state["firings"] and self.matches(fid, i, trigger, kept["name"], kept["payload"]):
                 self.say("signal.used", id=signal, wait=f"{fid}/w{i}")
                 self.trigger(fid, i, kept["payload"])
                 return
 
-    def matches(self, fid: str, trigger: Trigger, name: str, payload: Any) -> bool:
+    def matches(self, fid: str, i: int, trigger: Trigger, name: str, payload: Any) -> bool:
         if trigger.kind != "signal" or trigger.name != name:
             return False
         scope = self.state["firings"][fid]["scope"]
-        return trigger.match is None or bool(trigger.match(self.view(scope, event=payload)))
+        wanted = self.state["waits"][f"{fid}/w{i}"]["filter"]
+        return trigger.match is None or bool(trigger.match(self.view(scope, event=payload, filter=wanted)))
 
     def disarm(self, fid: str) -> None:
         for timer in [name for name, t in self.state["timers"].items() if t["firing"] == fid]:
@@ -71,14 +76,25 @@ class Triggers:
         for scope in self.open_children(fid):
             self.sweep(scope, "interrupted")
         self.drop_effects(fid, "interrupted")
-        if trigger.action == "fail":
+        if trigger.action == "reopen" and self.state["items"][fid]["level"] < trigger.times:
+            self.reopen_item(fid, node)
+        elif trigger.action in ("fail", "reopen"):
             self.fail_at_once(fid, {"code": trigger.code, "category": "timeout"})
         elif trigger.action == "skip":
             self.close(fid, "skipped", None)
         elif trigger.action == "value":
-            self.close(fid, "done", value)
+            self.close(fid, "done", value, None, trigger.port)
         else:
             self.close(fid, "done" if node.kind == "wait" else "interrupted", value, None, trigger.port)
+
+    def reopen_item(self, fid: str, node: Node) -> None:
+        """Nobody decided in time: the item goes to others, with the full time. A draft waits for them; an agent is out."""
+        item = self.state["items"][fid]
+        self.disarm(fid)
+        self.say("work.opened", item=fid, firing=fid, level=item["level"] + 1)
+        self.say("work.moved", item=fid, to="SUBMITTED" if item["status"] == "SUBMITTED" else "TODO")
+        self.say("phase", firing=fid, phase="suspended")
+        self.arm(fid, node)
 
     def escalate(self, scope: str, node: str, code: str, value: Any) -> None:
         """Tell the nearest enclosing scope firing that listens for this code; a trigger without a name hears all."""

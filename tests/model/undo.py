@@ -124,18 +124,19 @@ class Undoing:
         failed, then = undo["failed"], undo["then"]
         left = any(self.state["ledger"][n]["status"] == "open" for n in undo["steps"])
         self.say("undo.ended", id=undo["id"], result="PARTIAL" if failed or left else "COMPLETE")
-        broken = {"code": "COMPENSATION_FAILED", "category": "permanent"}
+        broken = {"code": "COMPENSATION_FAILED", "category": "permanent", "cause": then["failure"]}
         if "firing" in then:
             if failed:
                 self.fail(then["firing"], broken)
             else:
                 self.close(then["firing"], "done", None)
             return
-        to = "FAILED" if failed else "COMPENSATED"
         if then["run"] == "CANCELLED_ANYWAY":
-            to = "CANCELLED"
-        event = "compensation_failed" if failed else "compensation_done"
-        self.move(to, event, failure=broken if failed else then["failure"], draining="")
+            self.move("CANCELLED", "cancel_done", failure=then["failure"], draining="")
+        elif failed:
+            self.move("FAILED", "compensation_failed", failure=broken, draining="")
+        else:
+            self.move("COMPENSATED", "compensation_done", failure=then["failure"], draining="")
 
 
 def enclosing(scope: str) -> list[str]:

@@ -55,7 +55,7 @@ class Workload:
     with_nets: tuple[Net, ...] = ()
 
     def expected(self) -> tuple[str, dict[str, Any]]:
-        """Status and variables that the model ends with; every effect answers with its own firing."""
+        """Status and variables that the model ends with; every effect answers with the name of its node."""
         sim = Model(self.model, input=self.given, check=False)
         for _ in range(5000):
             effects = sorted(sim.state["effects"])
@@ -66,7 +66,7 @@ class Workload:
                 failure = {"code": "X", "category": "permanent"}
                 sim.do(c="outcome", effect=effect, status="failed", failure=failure)
             else:
-                sim.do(c="outcome", effect=effect, status="done", output=effect.rpartition("/a")[0])
+                sim.do(c="outcome", effect=effect, status="done", output=effect.partition("@")[0])
         raise AssertionError("the model does not end")
 
 

@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from typing import assert_type
 
-from penstock import Blocking, Done, Edge, Effect, Event, Failed, Failure, Look, Net, Node, Penstock, Release, Request, Services, Skipped
+from penstock import (
+    Blocking,
+    Done,
+    Edge,
+    Effect,
+    Event,
+    Failed,
+    Failure,
+    Look,
+    Net,
+    Node,
+    Penstock,
+    Release,
+    Request,
+    Services,
+    Skipped,
+)
 from penstock.diagram import Envelope, EnvelopeFactory, NodeHandler, register_handler
 
 

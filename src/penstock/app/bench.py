@@ -48,7 +48,12 @@ def rich_net(length: int = 10) -> Net:
     before = "start"
     for i in range(length):
         nodes += [
-            Node(id=f"t{i}", kind="task", effect=Effect(executor="work"), sets=(Set(name="total", expr="fn.coalesce(context.total, 0) + 1"),)),
+            Node(
+                id=f"t{i}",
+                kind="task",
+                effect=Effect(executor="work"),
+                sets=(Set(name="total", expr="fn.coalesce(context.total, 0) + 1"),),
+            ),
             Node(id=f"s{i}", sets=(Set(name="x", expr="context.total * 2"),)),
             Node(id=f"c{i}", split="first"),
             Node(id=f"a{i}"),
@@ -107,7 +112,9 @@ def waiting_net() -> Net:
             Node(id="work", kind="task", effect=Effect(executor="work")),
             Node(id="end", kind="end"),
         ),
-        edges=tuple(Edge(id=f"{a}>{b}", src=a, dst=b) for a, b in (("start", "wait"), ("wait", "work"), ("work", "end"))),
+        edges=tuple(
+            Edge(id=f"{a}>{b}", src=a, dst=b) for a, b in (("start", "wait"), ("wait", "work"), ("work", "end"))
+        ),
     )
 
 
@@ -172,7 +179,9 @@ def percentile(values: list[float], p: float) -> float:
     return round(ordered[min(len(ordered) - 1, int(len(ordered) * p))], 3)
 
 
-async def chain(bench: Bench, *, concurrent: int = 100, runs: int = 2000, length: int = 10, rich: bool = False) -> dict[str, Any]:
+async def chain(
+    bench: Bench, *, concurrent: int = 100, runs: int = 2000, length: int = 10, rich: bool = False
+) -> dict[str, Any]:
     net = bench.host.release(rich_net(length) if rich else chain_net(length))
     left = runs - min(concurrent, runs)
 
@@ -326,7 +335,13 @@ def _size(bench: Bench) -> int:
     return int(pages - free) * 4096
 
 
-WORKLOADS: dict[str, Callable[..., Any]] = {"chain": chain, "latency": latency, "fan": fan, "loop": loop, "waiting": waiting}
+WORKLOADS: dict[str, Callable[..., Any]] = {
+    "chain": chain,
+    "latency": latency,
+    "fan": fan,
+    "loop": loop,
+    "waiting": waiting,
+}
 
 
 def run(workload: str, *, store: str | Path | None = None, **options: Any) -> dict[str, Any]:

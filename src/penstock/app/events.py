@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -31,14 +31,9 @@ class Event(msgspec.Struct, omit_defaults=True):
     data: dict[str, Any] = {}
 
 
-def events_of(net_of: Callable[[str], Compiled], run_id: str, journal: Iterable[JournalRow]) -> Iterator[Event]:
-    teller = _Teller(net_of, run_id)
-    for row in journal:
-        for line in teller.reader.turn(row.at, F.decode_facts(row.body)):
-            yield from teller.tell(line)
+class Teller:
+    """Tells a run's journal turn by turn, so that a long run is not told again from its beginning."""
 
-
-class _Teller:
     def __init__(self, net_of: Callable[[str], Compiled], run_id: str) -> None:
         self.reader = Reader(net_of)
         self.run_id = run_id
@@ -46,6 +41,10 @@ class _Teller:
         self.ran: set[str] = set()
         self.parted: set[str] = set()  # the author's nodes that begin with another part of them
         self.open: dict[str, Line] = {}  # firings that have not ended, by their id
+
+    def turn(self, row: JournalRow) -> Iterator[Event]:
+        for line in self.reader.turn(row.at, F.decode_facts(row.body)):
+            yield from self.tell(line)
 
     def tell(self, line: Line) -> Iterator[Event]:
         data = line.data

@@ -124,7 +124,13 @@ class Watcher:
         root = st.scopes.get(0)
         output: Any = None
         if ended:
-            output = {k: self.resolve(v) for k, v in st.results.items()} if st.results else self.resolve(root.last) if root else None
+            output = (
+                {k: self.resolve(v) for k, v in st.results.items()}
+                if st.results
+                else self.resolve(root.last)
+                if root
+                else None
+            )
         return Look(
             run_id=st.run,
             language=language,
@@ -235,7 +241,9 @@ class Watcher:
             nodes[node_id] = NodeMark(status=state, count=counts.get(node_id, 0), limit=node.max_iter, note="")
         for firing in st.firings.values():
             if firing.phase in (BACKOFF, SUSPENDED) and (id := net.nodes[firing.node].id) in nodes:
-                nodes[id] = msgspec.structs.replace(nodes[id], status="RETRYING" if firing.phase == BACKOFF else "WAITING")
+                nodes[id] = msgspec.structs.replace(
+                    nodes[id], status="RETRYING" if firing.phase == BACKOFF else "WAITING"
+                )
         return Marks(tokens=tokens(st, net), nodes=nodes)
 
 
@@ -254,10 +262,10 @@ def _branches(st: State, net: Compiled) -> dict[str, str]:
     return {node.id: record.port for node, record in records if node.port is not None and record.status == DONE}
 
 
-def watch(net_of: Callable[[str], Compiled], journal: Iterable[JournalRow], resolve: Callable[[Any], Any] | None = None) -> Watcher:
+def watch(
+    net_of: Callable[[str], Compiled], journal: Iterable[JournalRow], resolve: Callable[[Any], Any] | None = None
+) -> Watcher:
     watcher = Watcher(net_of, resolve)
     for row in journal:
         watcher.turn(row.at, F.decode_facts(row.body))
     return watcher
-
-

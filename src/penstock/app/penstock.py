@@ -1,37 +1,32 @@
-"""Penstock: the one door. Release, start, signal, respond, wait, look; the command line and the servers come through here."""
+"""Penstock: the one door. Release, start, signal, respond, wait, look; command line and servers come through here."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec.structs import replace
 
-from penstock.app.events import Event, events_of
+from penstock.app.documents import compile_source
+from penstock.app.events import Event, Teller
 from penstock.app.look import Look, Watcher, watch
-from penstock.app.tokens import Token, tokens_of
+from penstock.app.queries import Queries, waits_for_outside
+from penstock.app.shelf import Shelf
 from penstock.errors import (
     BadInput,
-    DocumentTooLarge,
-    Finding,
     KeyConflict,
     NodeNotFound,
-    PenstockError,
     Refused,
     RunNotFound,
     StatusConflict,
     StoreBusy,
 )
-from penstock.executors import BUILTIN
 from penstock.executors.contract import Executor
 from penstock.executors.function import FunctionExecutor
-from penstock.executors.handler import load_handlers
 from penstock.host.blobs import Blobs
 from penstock.host.clock import SystemClock
 from penstock.host.embedded import CALLED, Host, child_id
@@ -40,16 +35,11 @@ from penstock.host.turn import Live
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.reading import Line
-from penstock.kernel.replay import fold_to
-from penstock.kernel.state import COMPLETED, RUNNING, STATUS, State, encode_state
-from penstock.lang.compile import check_document, compile_document
+from penstock.kernel.state import COMPLETED, RUNNING, STATUS
 from penstock.lang.contract import Compiled as Document
-from penstock.lang.diagram.nodes import handler_type
-from penstock.lang.read import LIMIT
 from penstock.net.compiled import Compiled
 from penstock.net.model import Net
-from penstock.store.contract import Batch, RunRow, Store
-from penstock.store.projection import rows_of
+from penstock.store.contract import RunRow
 from penstock.store.sqlite import Sqlite
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
@@ -65,7 +55,7 @@ class Release(msgspec.Struct, frozen=True):
     findings: list[Any] = []
 
 
-class Penstock:
+class Penstock(Queries):
     """One store and, while it is open, the engine that drives its runs.
 
     `drive=False` opens the store for looking and for leaving commands to the process that drives it. `alone` drives only the
@@ -86,21 +76,18 @@ class Penstock:
         grow_mb: int = 0,
         create: bool = True,
     ) -> None:
+        super().__init__(tenant)
         self.path = Path(store)
-        self.tenant = tenant
         self._drive, self._recover, self._alone = drive, recover and not alone, alone
         self._executors: dict[str, Executor] = {}
         self._settings = dict(settings or {})
         self._output_dir = Path(output_dir) if output_dir is not None else self.path.parent / "output"
         self._input_dir = Path(input_dir) if input_dir is not None else Path()
         self._grow_mb, self._create = grow_mb, create
-        self._store: Sqlite | None = None
         self._host: Host | None = None
-        self._nets: Nets | None = None
         self._task: asyncio.Task[None] | None = None
         self._waiters: dict[str, list[asyncio.Future[None]]] = {}
         self._listeners: list[Callable[[str, list[Line]], None]] = []
-        self._watchers: dict[int, Watcher] = {}
 
     # -- opening and closing -------------------------------------------------------------------------------------------
 
@@ -109,7 +96,7 @@ class Penstock:
         self._store = Sqlite(self.path, engine=self._drive, grow_mb=self._grow_mb, create=self._create)
         if self._drive:
             self._host = Host(
-                self._store, _Shelf(self._executors), output_dir=self._output_dir, input_dir=self._input_dir, settings=self._settings,
+                self._store, Shelf(self._executors), output_dir=self._output_dir, input_dir=self._input_dir, settings=self._settings,
                 alone=self._alone,
             )  # fmt: skip
             self._nets = self._host.nets
@@ -128,7 +115,9 @@ class Penstock:
             self._task.add_done_callback(self._engine_ended)
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -156,12 +145,6 @@ class Penstock:
         """Raises what has stopped the engine, if something has."""
         if self._task is not None and self._task.done():
             self._task.result()
-
-    @property
-    def store(self) -> Store:
-        if self._store is None:
-            raise Refused(why="the store is not open; use `async with Penstock(...)`")
-        return self._store
 
     @property
     def host(self) -> Host:
@@ -242,12 +225,6 @@ class Penstock:
         row = self.store.run_by_key(self.tenant, key)
         return None if row is None else (row.id, row.net, self.input_of(row))
 
-    def input_of(self, row: RunRow) -> Any:
-        """What a run was started with: its first fact says it."""
-        for turn in self.store.journal(row.no):
-            return F.fields_of(F.decode_facts(turn.body)[0])["input"]
-        return None
-
     def go_on(self, run: str) -> str:
         """Drive a run of the store here, after a crash too, from the one at the top of those that call it; the top one's id."""
         row = self.row(run)
@@ -277,7 +254,12 @@ class Penstock:
             if firing.node == found.no and firing.blocked:
                 return await self.command(run, C.resolve(no, value))
         seen = any(one.node == node for one in watcher.firings)
-        raise StatusConflict(what=f"node «{node}»", status="answered" if seen else "not waiting", verb="respond", allowed="a node that waits for an answer")
+        raise StatusConflict(
+            what=f"node «{node}»",
+            status="answered" if seen else "not waiting",
+            verb="respond",
+            allowed="a node that waits for an answer",
+        )
 
     async def cancel(self, run: str, *, mode: str = "now") -> None:
         """End a run. `now` takes what it has called with it, also when nobody drives it at the moment."""
@@ -311,7 +293,9 @@ class Penstock:
     async def _or_engine_error(self, work: Coroutine[Any, Any, None]) -> None:
         """Await something of the engine; if the engine stops before, its error."""
         asked = asyncio.ensure_future(work)
-        await asyncio.wait({asked, self._task} if self._task is not None else {asked}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(
+            {asked, self._task} if self._task is not None else {asked}, return_when=asyncio.FIRST_COMPLETED
+        )
         if not asked.done() and self._task is not None:
             asked.cancel()
             self._task.result()
@@ -345,7 +329,9 @@ class Penstock:
                     look = None if self._goes_on(row.no) else self.look(row_id)
                 except RunNotFound:
                     look = None
-                if look is not None and (look.internal_status in STATUS[COMPLETED:] or until_waiting and waits_for_outside(look)):
+                if look is not None and (
+                    look.internal_status in STATUS[COMPLETED:] or until_waiting and waits_for_outside(look)
+                ):
                     self._waiters[row_id].remove(future)
                     return look
                 self.raise_if_stopped()
@@ -361,55 +347,20 @@ class Penstock:
         st = live.run.st
         return st.status == RUNNING and not st.paused and not any(n.spec.kind == "call" for n in live.run.net.nodes)
 
-    def look(self, run: str) -> Look:
-        """The run as people see it. One that only calls runs that wait is waiting too, for what they wait for."""
-        watcher = self.watcher(self.row(run))
-        look = watcher.look()
-        calls, only = watcher.calls()
-        called = [self.look(id) for id in (child_id(key) for key in calls) if self._known(id)]
-        look.waiting += [replace(w, run=w.run or one.run_id) for one in called for w in one.waiting]
-        if calls and only and len(called) == len(calls) and all(waits_for_outside(one) for one in called):
-            look.status, look.internal_status = watcher.word("WAITING"), "WAITING"
-        return look
-
-    def _known(self, run: str) -> bool:
-        try:
-            return self.row(run).id == run
-        except RunNotFound:
-            return False
-
     def row(self, run: str) -> RunRow:
-        """By id, by a beginning of it that no other run has, or by key."""
+        """By id, by a beginning of it that no other run has, or by key; also a run whose first turn is still to come."""
         try:
-            return self.store.run_by_id(run)
+            return super().row(run)
         except RunNotFound:
-            named = self.store.run_by_key(self.tenant, run)
-            if named is not None:
-                return named
-            if self._host is not None:
-                for live in self._host.turns.runs.values():
-                    if live.id == run and not live.row:
-                        return RunRow(live.no, live.id, live.tenant, live.net_no, live.key, 0, live.priority, 0, 0, None, None, 0, None)
+            for live in self._host.turns.runs.values() if self._host is not None else ():
+                if live.id == run and not live.row:
+                    return RunRow(
+                        live.no, live.id, live.tenant, live.net_no, live.key, 0, live.priority, 0, 0, None, None, 0, None
+                    )  # fmt: skip
             raise
 
     def _full_id(self, run: str) -> str:
         return self.row(run).id
-
-    def watcher(self, row: RunRow) -> Watcher:
-        held = self._watchers.get(row.no)
-        if held is not None and held.reader.net is not None:
-            return held
-        found = watch(self.net_of, self.store.journal(row.no), Blobs(self.store).resolve)
-        if found.reader.net is None:  # accepted, and its first turn is still to come: PENDING (D-X.8)
-            assert self._nets is not None
-            found.reader.net, found.reader.st.run = self._nets.get(row.net), row.id
-        return found
-
-    def net_of(self, hash_: str) -> Compiled:
-        assert self._nets is not None
-        found = self._nets.by_hash(hash_)
-        assert found is not None, "a run's net is in its store"
-        return found[1]
 
     def watch_live(self, run: str) -> Watcher:
         """A watcher that is kept up to date as the run goes on in this process."""
@@ -442,51 +393,20 @@ class Penstock:
             if not future.done():
                 future.set_result(None)
 
-    def lines(self, run: str) -> list[Line]:
-        """Every fact of a run, as people read it."""
-        row = self.row(run)
-        watcher = Watcher(self.net_of)
-        return [line for turn in self.store.journal(row.no) for line in watcher.turn(turn.at, F.decode_facts(turn.body))]
-
-    def events(self, run: str, *, after: int = 0) -> list[Event]:
-        """What subscribers are told (D-X.22), in order."""
-        row = self.row(run)
-        return [e for e in events_of(self.net_of, row.id, self.store.journal(row.no)) if e.seq > after]
-
-    def tokens(self, run: str, *, edge: str | None = None, epoch: int | None = None) -> list[Token]:
-        """Every token that was ever put, with its envelope; of one edge or one epoch if asked for."""
-        journal = self.store.journal(self.row(run).no)
-        found = tokens_of(self.net_of, journal, Blobs(self.store).resolve)
-        return [t for t in found if edge in (None, t.edge) and epoch in (None, t.epoch)]
-
     async def subscribe(self, run: str) -> AsyncIterator[Event]:
         """Events as they happen, from the first one on, until the run has ended."""
-        row_id, told = self._full_id(run), 0
+        row = self.row(run)
+        teller, told = Teller(self.net_of, row.id), 0
         while True:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiters.setdefault(row_id, []).append(future)
-            for event in self.events(row_id, after=told):
-                told = event.seq
-                yield event
-            if self.row(row_id).status >= COMPLETED:
+            self._waiters.setdefault(row.id, []).append(future)
+            for turn in list(self.store.journal(row.no, told)):
+                told = turn.seq_to
+                for event in teller.turn(turn):
+                    yield event
+            if self.row(row.id).status >= COMPLETED:
                 return
             await future
-
-    def state_at(self, run: str, fact: int | None = None) -> State:
-        """The state folded from the first `fact` facts; all of them by default."""
-        row = self.row(run)
-        turns = [(t.at, F.decode_facts(t.body)) for t in self.store.journal(row.no)]
-        total = sum(len(facts) for _, facts in turns)
-        last = total if fact is None else fact
-        if not 1 <= last <= total:
-            raise BadInput(what="the fact number", why=f"the run has facts 1 to {total}")
-        return fold_to(turns, last)  # type: ignore[arg-type]
-
-    def state_bytes(self, run: str, fact: int | None = None) -> bytes:
-        return encode_state(self.state_at(run, fact))
-
-    def runs(self, *, limit: int = 50, open_only: bool = False) -> list[RunRow]:
-        return self.store.runs(status=range(COMPLETED) if open_only else None, limit=limit)
 
     def fork(self, run: str, fact: int) -> str:
         """A new run that goes on from a fact of another one. What was in flight is asked anew, under the new run's keys.
@@ -503,91 +423,6 @@ class Penstock:
             raise BadInput(what="the fact number", why=f"the run has facts 1 to {last}")
         return self.host.fork(row, turns, fact)
 
-    def rebuild(self) -> int:
-        """Drop every projection and fold it again from the journal."""
-
-        def project(row: RunRow, journal: Any, batch: Batch) -> None:
-            rows_of(row, journal, batch)
-
-        return self.store.rebuild(project)
 
 
-def waits_for_outside(look: Look) -> bool:
-    """Can only a person, a signal or an operator move this run on? A pure wait for time goes on by itself."""
-    if look.paused:
-        return True
-    return look.internal_status == "WAITING" and any(w.for_ != "time" for w in look.waiting)
-
-
-def node_types() -> dict[str, Any]:
-    """Node types of diagrams that handlers and installed packages bring (D-X.15, D-X.30)."""
-    return {name: handler_type(name) for name in load_handlers()}
-
-
-def compile_source(document: str | Path | bytes, *, name: str | None = None) -> tuple[Document, bytes]:
-    """Read a file, or take bytes, and compile them; files that the document names are looked for beside it."""
-    if isinstance(document, bytes):
-        return compile_document(document, name=name or "document", extra=node_types()), document
-    path = Path(document)
-    source = read_source(path)
-    return compile_document(source, name=name or path.stem, resolve=_beside(path), extra=node_types()), source
-
-
-def check_source(document: str | Path) -> tuple[str | None, list[Finding]]:
-    """The language of a file, if it has one, and everything there is to say about it."""
-    path = Path(document)
-    return check_document(read_source(path), name=path.stem, resolve=_beside(path), extra=node_types())
-
-
-def read_source(path: Path) -> bytes:
-    """A document's bytes. One that is too large is not read."""
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            source = file.read(LIMIT + 1) if size <= LIMIT else b""
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else None
-        raise BadInput(what=f"«{path}»", why=(why or str(error)).lower(), where=path) from error
-    if max(size, len(source)) > LIMIT:
-        raise DocumentTooLarge(size=max(size, len(source)), limit=LIMIT, where=path)
-    return source
-
-
-def _beside(path: Path) -> Callable[[str], bytes]:
-    """Gives files of the document's folder and below; a name that leads out of it, by a link too, is refused."""
-
-    def resolve(other: str) -> bytes:
-        folder = path.parent.resolve()
-        try:
-            found = (folder / other).resolve()
-        except (OSError, ValueError) as error:
-            raise BadInput(what=f"«{other}»", why=str(error)) from error
-        if not found.is_relative_to(folder):
-            raise BadInput(what=f"«{other}»", why="it lies outside the folder of the document that names it")
-        return read_source(found)
-
-    return resolve
-
-
-class _Shelf(Mapping[str, Executor]):
-    """The caller's executors first, then those that come with the house, made when they are first asked for."""
-
-    def __init__(self, own: dict[str, Executor]) -> None:
-        self.own = own
-        self.made: dict[str, Executor] = {}
-
-    def __getitem__(self, name: str) -> Executor:
-        if name in self.own:
-            return self.own[name]
-        if name not in self.made:
-            self.made[name] = BUILTIN[name]()
-        return self.made[name]
-
-    def __iter__(self) -> Any:
-        return iter({**BUILTIN, **self.own})
-
-    def __len__(self) -> int:
-        return len({**BUILTIN, **self.own})
-
-
-__all__ = ["DEFAULT_STORE", "Penstock", "PenstockError", "Release"]
+__all__ = ["DEFAULT_STORE", "Penstock", "Release"]

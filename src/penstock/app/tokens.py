@@ -59,11 +59,14 @@ def _gone(line: Line, found: dict[Where, Token]) -> Iterator[tuple[Token, str]]:
         yield found[line.edge, line.scope, line.epoch, line.data["token"]], fate
     elif line.fact == "swept":
         for edge, epoch, number in line.data.get("tokens", ()):
-            yield next(
-                token
-                for (e, scope, *at), token in found.items()
-                if not token.fate and e == edge and at == [epoch, number] and scope.startswith(line.scope)
-            ), "discarded"
+            yield (
+                next(
+                    token
+                    for (e, scope, *at), token in found.items()
+                    if not token.fate and e == edge and at == [epoch, number] and scope.startswith(line.scope)
+                ),
+                "discarded",
+            )
 
 
 def _token(line: Line, carried: Carried, reader: Reader, resolve: Resolve) -> Token:

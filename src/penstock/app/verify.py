@@ -66,7 +66,15 @@ def verify(store: Store) -> Report:
             _fold(case)
             for check in CHECKS:
                 check(case)
-        except (PenstockError, AssertionError, KeyError, IndexError, ValueError, TypeError, msgspec.MsgspecError) as error:
+        except (
+            PenstockError,
+            AssertionError,
+            KeyError,
+            IndexError,
+            ValueError,
+            TypeError,
+            msgspec.MsgspecError,
+        ) as error:
             case.say("K1", f"the journal cannot be folded: {type(error).__name__}: {error}")
         report.violations += [Violation(check, row.id, detail) for check, detail in case.wrong]
         report.runs += 1
@@ -189,7 +197,17 @@ def check_end(case: _Case) -> None:
     st = case.st
     live = sum(s.live for s in st.scopes.values())
     if st.status >= COMPLETED:
-        left = [n for n, v in (("tokens", live), ("firings", st.firings), ("timers", st.timers), ("waits", st.waits), ("items", st.items)) if v]
+        left = [
+            n
+            for n, v in (
+                ("tokens", live),
+                ("firings", st.firings),
+                ("timers", st.timers),
+                ("waits", st.waits),
+                ("items", st.items),
+            )
+            if v
+        ]
         if left:
             case.say("K4", f"the run is {STATUS[st.status]} and still has {', '.join(left)}")
     elif not st.paused and not (live or st.firings or st.timers or st.undo):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from penstock.app.penstock import check_source, compile_source
+from penstock.app.documents import check_source, compile_source
 from penstock.cli.drive import reading
 from penstock.cli.options import STORE, Document, Json, Store
 from penstock.cli.speak import (

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from penstock.app.look import Look
-from penstock.app.penstock import waits_for_outside
+from penstock.app.queries import waits_for_outside
 from penstock.errors import DocumentInvalid, ExprSyntaxError, Finding, PenstockError
 from penstock.net.draw.marks import Tone
 from penstock.net.draw.marks import look as shown_as

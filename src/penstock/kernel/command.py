@@ -51,7 +51,8 @@ def signal(id: str, name: str, payload: Any = None, *, broadcast: bool = False) 
 
 
 def work(firing: int, verb: str, by: str | None = None, data: Any = None) -> Command:
-    """A person or an agent moves a work item: start submit approve reject vote take_over reassign rework."""
+    """A person or an agent moves a work item: start submit approve reject vote take_over reassign rework. What a vote
+    says is `approved`, `rejected`, or {"vote": …, "comment": …, "target": …}."""
     return (WORK, firing, verb, by, data)
 
 
@@ -68,21 +69,22 @@ def resume() -> Command:
     return (RESUME,)
 
 
-def retry(how: str = "here") -> Command:
-    """Out of FAILED: `here` revives the firing that failed, `restart` fires the start nodes again."""
-    return (RETRY, how)
+def retry(how: str = "here", firing: int = 0) -> Command:
+    """Out of FAILED: `here` revives the firing that failed, `restart` fires the start nodes again. With a firing: revives
+    one that failed and was parked, in a run that goes on."""
+    return (RETRY, how, firing)
 
 
 def compensate(only: tuple[str, ...] = ()) -> Command:
     return (COMPENSATE, only)
 
 
-def resolve(firing: int, output: Any) -> Command:
-    """An operator gives a firing its result."""
+def resolve(firing: int | str, output: Any) -> Command:
+    """An operator gives a firing its result. By the id of a node: what works there, or what rests before it."""
     return (RESOLVE, firing, output)
 
 
-def cancel_firing(firing: int) -> Command:
+def cancel_firing(firing: int | str) -> Command:
     return (CANCEL_FIRING, firing)
 
 

@@ -9,15 +9,16 @@ from penstock.errors import ExprError, MigrationBlocked, NodeNotFound, Refused, 
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
-from penstock.kernel.firing import fire_entry
+from penstock.kernel.firing import fire_by_hand, fire_entry
 from penstock.kernel.flow import REVIVE, Broken, add_to_ledger, ask, close, expr_failure, lineage_of, set_timer
+from penstock.kernel.item import move, needs_approval, open_item
 from penstock.kernel.kinds import scope as scope_kind
-from penstock.kernel.kinds import work as work_kind
 from penstock.kernel.migrate import plan as plan_migration
+from penstock.kernel.ready import tokens_at
 from penstock.kernel.region import view_of
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
-from penstock.kernel.saga import finish_cancel, plan
+from penstock.kernel.saga import finish_cancel, first_failure, plan
 from penstock.kernel.state import (
     COMPENSATING,
     COMPLETED,
@@ -28,16 +29,15 @@ from penstock.kernel.state import (
     INTERRUPTED,
     PENDING,
     PHASE,
+    RUNNING,
     SKIPPED,
     STATUS,
+    WAITING,
     Firing,
 )
 from penstock.kernel.sweep import stop_effect, sweep
 from penstock.kernel.trigger import matches, pull
-from penstock.lifecycle import MACHINES
-from penstock.net.compiled import SCOPE, CNode
-
-ITEM = MACHINES["work_item"]
+from penstock.net.compiled import EPOCH, MOST, SCOPE, CNode
 
 
 def start(r: Run, c: C.Command) -> None:
@@ -51,9 +51,10 @@ def start(r: Run, c: C.Command) -> None:
 
 
 def fire_starts(r: Run) -> None:
-    root = r.st.scopes[0]
-    for node in r.net.starts:
-        fire_entry(r, node, root, None)
+    """Only one start alone may hand its token on at once: what the next start makes would take its place in hand."""
+    root, starts = r.st.scopes[0], r.net.starts
+    for node in starts:
+        fire_entry(r, node, root, None, fuse=len(starts) == 1)
 
 
 def outcome(r: Run, c: C.Command) -> None:
@@ -115,8 +116,7 @@ def _answered(r: Run, firing: Firing, node: CNode, body: Any, content_type: str 
                 return _probe_later(r, firing, poll.every_ms)
         except ExprError as error:
             raise Broken(firing, expr_failure(error, node)) from error
-    work = node.spec.work
-    if work is not None and work.approve:
+    if node.spec.work is not None and needs_approval(r, node, firing, body):
         r.say((F.WORK_MOVED, firing.no, "SUBMITTED", "submit_for_approval", "agent", body, None))
         add_to_ledger(r, firing, node, body)
         return r.say((F.PHASE, firing.no, "suspended"))
@@ -143,7 +143,7 @@ def signal(r: Run, c: C.Command) -> None:
         if wait is None or wait.name != name:
             continue
         firing = r.st.firings[wait.firing]
-        if matches(r, firing, r.net.nodes[firing.node], wait.trigger, payload):
+        if matches(r, firing, r.net.nodes[firing.node], wait, payload):
             r.say((F.SIGNAL_USED, sid, no))
             hit = True
             pull(r, firing, wait.trigger, payload)
@@ -151,62 +151,6 @@ def signal(r: Run, c: C.Command) -> None:
                 break
     if not hit:
         r.say((F.SIGNAL_KEPT, sid, name, payload))
-
-
-def work(r: Run, c: C.Command) -> None:
-    _, no, verb, by, data = c
-    item, firing = r.st.items.get(no), r.st.firings.get(no)
-    if item is None or firing is None:
-        raise NodeNotFound(node=no, what="with an open work item")
-    node = r.net.nodes[firing.node]
-    spec = node.spec.work
-    assert spec is not None
-    to = ITEM.next(item.status, verb)
-    r.strict = True
-    if verb in ("start", "reassign", "take_over"):
-        if verb == "take_over" and firing.phase == EFFECT:
-            stop_effect(r, firing, "taken_over")
-            r.say((F.PHASE, no, "suspended"))
-        r.say((F.WORK_MOVED, no, to, verb, by, None, None))
-    elif verb == "vote":
-        _vote(r, firing, node, by, data)
-    elif verb in ("reject", "rework"):
-        if item.entry >= 0:
-            r.say((F.LEDGER_MOVED, item.entry, "withdrawn", None))
-        r.say((F.WORK_MOVED, no, "REWORK", verb, by, None, None))
-        r.say((F.WORK_MOVED, no, "TODO", "redo", by, None, None))
-        if spec.agent:
-            r.say((F.WORK_MOVED, no, "IN_PROGRESS", "start", "agent", None, None))
-            ask(r, firing, firing.attempt + 1)
-    else:
-        _finish_item(r, firing, node, verb, by, data)
-
-
-def _finish_item(r: Run, firing: Firing, node: CNode, verb: str, by: str | None, data: Any) -> None:
-    """submit or approve: the item is done and the firing settles."""
-    item = r.st.items[firing.no]
-    if firing.phase == EFFECT:
-        stop_effect(r, firing, "taken_over")
-    output = item.draft if verb == "approve" and data is None else data
-    r.say((F.WORK_MOVED, firing.no, "DONE", verb, by, None, None))
-    close(r, firing, DONE, output, meta={"by": by} if by else None)
-
-
-def _vote(r: Run, firing: Firing, node: CNode, by: str | None, data: Any) -> None:
-    item = r.st.items[firing.no]
-    assert node.spec.work is not None
-    if not by:
-        raise Refused(why="a vote needs to say who votes")
-    if by in item.votes:
-        raise Refused(why=f"{by} has voted {item.votes[by]} already")
-    votes = {**item.votes, by: str(data)}
-    r.say((F.WORK_MOVED, firing.no, "IN_PROGRESS", "vote", by, None, votes))
-    if data == "rejected":
-        r.say((F.WORK_MOVED, firing.no, "DONE", "decide", by, None, None))
-        close(r, firing, DONE, {"status": "rejected", "by": by}, port="rejected")
-    elif sum(1 for v in votes.values() if v == "approved") >= max(node.spec.work.quorum, 1):
-        r.say((F.WORK_MOVED, firing.no, "DONE", "decide", by, None, None))
-        close(r, firing, DONE, {"status": "approved", "by": sorted(votes)})
 
 
 def cancel(r: Run, c: C.Command) -> None:
@@ -239,6 +183,9 @@ def resume(r: Run, c: C.Command) -> None:
 
 def retry(r: Run, c: C.Command) -> None:
     st = r.st
+    if c[2]:
+        _unpark(r, c[2])
+        return
     blocked = [f for f in st.firings.values() if f.blocked]
     if blocked and st.status < COMPLETED:
         for firing in blocked:
@@ -262,16 +209,34 @@ def reopen(r: Run, retries: int, how: str) -> None:
         r.by_scope.clear()
         fire_starts(r)
         return
-    r.say((F.REVIVED, was.firing, was.attempt))
-    firing = st.firings[was.firing]
-    node = r.net.nodes[firing.node]
-    r.opened(firing, node.group)
-    r.later.append((REVIVE, firing.no))
+    _bring_back(r, was.firing, was.attempt)
+
+
+def _unpark(r: Run, no: int) -> None:
+    """One firing that failed and went on by a port, while the run goes on."""
+    st = r.st
+    was = st.parked.get(no)
+    if was is None:
+        raise NodeNotFound(node=no, what="that has failed and can be revived")
+    if st.status not in (RUNNING, WAITING) or st.draining:
+        status = "ending" if st.draining else STATUS[st.status]
+        raise StatusConflict(what="run", status=status, verb="retry", allowed="RUNNING, WAITING")
+    group = r.net.nodes[was.node].group
+    if group and not r.room(group):
+        raise Refused(why=f"«{group}» has no room for one more")
+    _bring_back(r, no, was.attempt)
+
+
+def _bring_back(r: Run, no: int, attempt: int) -> None:
+    r.say((F.REVIVED, no, attempt))
+    firing = r.st.firings[no]
+    r.opened(firing, r.net.nodes[firing.node].group)
+    r.later.append((REVIVE, no))
 
 
 def revive(r: Run, firing: Firing, node: CNode) -> None:
     if node.spec.work is not None:
-        work_kind.open_item(r, node, firing, firing.attempt + 1)
+        open_item(r, node, firing, firing.attempt + 1)
     elif node.effect is not None:
         ask(r, firing, firing.attempt + 1)
     elif node.kind == SCOPE:
@@ -288,7 +253,7 @@ def compensate(r: Run, c: C.Command) -> None:
         return
     if st.status < COMPLETED:
         sweep(r, st.scopes[0], "compensated", keep=True)
-    if not plan(r, "manual", "COMPENSATED", failure=st.failure, only=tuple(c[1])):
+    if not plan(r, "manual", "COMPENSATED", failure=first_failure(st.failure), only=tuple(c[1])):
         r.say((F.IGNORED, "compensate", "nothing_left", None))
 
 
@@ -305,14 +270,32 @@ def cancel_firing(r: Run, c: C.Command) -> None:
     firing = _firing(r, c[1])
     if firing.phase == EFFECT:
         stop_effect(r, firing, "cancelled")
-    close(r, firing, INTERRUPTED, None, port="cancelled" if "cancelled" in r.net.nodes[firing.node].ports else None)
+    close(r, firing, INTERRUPTED, None, port="cancelled" if "cancelled" in r.net.nodes[firing.node].ports else "-")
 
 
-def _firing(r: Run, no: int) -> Firing:
-    firing = r.st.firings.get(no)
-    if firing is None:
-        raise NodeNotFound(node=no, what=f"with an open firing ({', '.join(PHASE)})")
-    return firing
+def _firing(r: Run, named: int | str) -> Firing:
+    """By number; or by the id of a node: what works there, or what rests before it is taken as if it had been ready."""
+    if type(named) is str:
+        node = r.net.by_id.get(named)
+        found = None if node is None else _at_node(r, node)
+    else:
+        found = r.st.firings.get(named)  # type: ignore[arg-type]
+    if found is None:
+        raise NodeNotFound(node=named, what=f"with an open firing ({', '.join(PHASE)}) or a token before it")
+    return found
+
+
+def _at_node(r: Run, node: CNode) -> Firing | None:
+    """The oldest firing; else the tokens of the oldest scope and epoch that has any."""
+    for firing in r.st.firings.values():
+        if firing.node == node.no and firing.comp < 0:
+            return firing
+    ways = {e.no for e in node.ins}
+    for scope in r.st.scopes.values():
+        epochs = [place >> EPOCH for place in scope.tokens if place & (MOST - 1) in ways]
+        if epochs:
+            return fire_by_hand(r, node, scope, min(epochs), tokens_at(node, scope, min(epochs)))
+    return None
 
 
 def migrate(r: Run, c: C.Command) -> None:
@@ -349,7 +332,7 @@ def doubt(r: Run, c: C.Command) -> None:
 Decide = Callable[[Run, C.Command], None]
 #: by tag; `tick` is the loop's own (step.py), since it runs to quiet between two timers
 DECIDE: dict[int, Decide] = {
-    C.START: start, C.OUTCOME: outcome, C.SIGNAL: signal, C.WORK: work, C.CANCEL: cancel, C.PAUSE: pause, C.RESUME: resume,
+    C.START: start, C.OUTCOME: outcome, C.SIGNAL: signal, C.WORK: move, C.CANCEL: cancel, C.PAUSE: pause, C.RESUME: resume,
     C.RETRY: retry, C.COMPENSATE: compensate, C.RESOLVE: resolve, C.CANCEL_FIRING: cancel_firing, C.MIGRATE: migrate,
     C.SET: set_variable, C.NUDGE: nudge, C.DOUBT: doubt,
 }  # fmt: skip

@@ -43,13 +43,13 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("forwarded", ("scope", "key", "node", "path", "passed")),
     ("timer.set", ("timer", "due", "why", "firing", "data")),
     ("timer.gone", ("timer", "why")),
-    ("wait.opened", ("wait", "firing", "trigger", "name")),
+    ("wait.opened", ("wait", "firing", "trigger", "name", "filter")),
     ("wait.gone", ("wait", "why")),
     ("signal.kept", ("id", "name", "payload")),
     ("signal.used", ("id", "wait")),
     ("signal.expired", ("id",)),
     ("seen", ("id",)),
-    ("work.opened", ("firing", "node", "prompt", "candidates")),
+    ("work.opened", ("firing", "node", "prompt", "candidates", "level")),
     ("work.moved", ("firing", "to", "event", "by", "draft", "votes")),
     ("phase", ("firing", "phase")),
     ("scope.opened", ("scope", "parent", "firing", "key", "index", "vars", "required")),
@@ -78,7 +78,7 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 # flags of fired and passed
 USED_START, ENTERED, ABSORBING, RELAXED, KEEP, OWN_BODY, FROM_INPUT = 1, 2, 4, 8, 16, 32, 64
 # flags of settled
-KEEP_RECORD, REOPENABLE, SPOIL = 1, 2, 4
+KEEP_RECORD, REOPENABLE, PARKED = 1, 2, 4
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[list[Any]])

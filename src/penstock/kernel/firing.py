@@ -26,15 +26,24 @@ def fire(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int], *, rel
     if node.pass_on and max(visit, epoch) <= r.net.net.max_visits:
         _pass(r, node, scope, epoch, visit, takes, -1, 0, relaxed)
         return
+    begin(r, node, _take(r, node, scope, epoch, visit, takes, F.RELAXED if relaxed else 0))
+
+
+def _take(r: Run, node: CNode, scope: Scope, epoch: int, visit: int, takes: list[int], how: int) -> Firing:
     flags, owed = _flags(r, node, scope, epoch, takes, visit)
-    if relaxed:
-        flags |= F.RELAXED
     no = r.st.next_firing
-    r.say((F.FIRED, no, node.no, scope.no, epoch, visit, takes, owed, flags, -1, None))
+    r.say((F.FIRED, no, node.no, scope.no, epoch, visit, takes, owed, flags | how, -1, None))
     _clear_dead(r, node, scope, epoch)
     if takes:
         taken(r, node, scope, epoch, takes)
-    begin(r, node, r.st.firings[no])
+    return r.st.firings[no]
+
+
+def fire_by_hand(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int]) -> Firing:
+    """An operator has a node take what lies before it, ready or not; it does no work of its own."""
+    firing = _take(r, node, scope, epoch, scope.visits.get(key(node.no, epoch), 0) + 1, takes, 0)
+    r.opened(firing, node.group)
+    return firing
 
 
 def _flags(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int], visit: int) -> tuple[int, list[int]]:
@@ -86,7 +95,7 @@ def begin(r: Run, node: CNode, firing: Firing) -> None:
         arm(r, firing, node)
         r.later.append((BEGIN, firing.no))
     elif node.kind == TASK:
-        ask(r, firing, 1)
+        ask(r, firing, firing.attempt)
     else:
         work(r, node, firing)
 
@@ -98,11 +107,11 @@ def work(r: Run, node: CNode, firing: Firing) -> None:
         raise Broken(firing, expr_failure(error, node)) from error
 
 
-def fire_entry(r: Run, node: CNode, scope: Scope, path: Any) -> None:
+def fire_entry(r: Run, node: CNode, scope: Scope, path: Any, *, fuse: bool = True) -> None:
     """The entry of a child scope, or a start node of the run: it takes nothing."""
     visit = scope.visits.get(node.no, 0) + 1
     if node.pass_on and not scope.no:
-        _pass(r, node, scope, 0, visit, [], -1, 0, False)
+        _pass(r, node, scope, 0, visit, [], -1, 0, False, fuse)
         return
     no = r.st.next_firing
     r.say((F.FIRED, no, node.no, scope.no, 0, visit, [], [], 0, -1, path))
@@ -117,7 +126,16 @@ def fire_undo(r: Run, node: CNode, entry: int) -> None:
 
 
 def _pass(
-    r: Run, node: CNode, scope: Scope, epoch: int, visit: int, takes: list[int], via: int, seq: int, relaxed: bool
+    r: Run,
+    node: CNode,
+    scope: Scope,
+    epoch: int,
+    visit: int,
+    takes: list[int],
+    via: int,
+    seq: int,
+    relaxed: bool,
+    fuse: bool = True,
 ) -> None:
     """start, route and plain end: fire and settle in one fact. The ways out are chosen before it is said."""
     owed: list[int] = []
@@ -160,7 +178,7 @@ def _pass(
         consequences(r, firing, node, DONE, sets)
     if scope.no and not scope.busy and not outs:
         r.idle.add(scope.no)
-    put_all(r, node, scope, epoch, outs, no, True, port)
+    put_all(r, node, scope, epoch, outs, no, fuse, port)
 
 
 def _looked_at(r: Run, scope: Scope, epoch: int, takes: list[int], via: int, seq: int) -> list[Taken]:

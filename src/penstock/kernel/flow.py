@@ -16,7 +16,7 @@ from penstock.kernel.view import View, settling
 from penstock.net.compiled import LAST_EPOCH, SPLIT_ALL, SPLIT_FIRST, CEdge, CNode
 
 # what `run.later` may hold, in the order in which the loop treats them: first in, first out
-JUDGE, ROOT_FAILED, UNDO_NEXT, UNDO_ANSWERED, BEGIN, FIRE_ENTRY, PLAN_UNDO, ESCALATE, REVIVE = range(9)
+JUDGE, ROOT_FAILED, UNDO_NEXT, UNDO_ANSWERED, BEGIN, FIRE_ENTRY, PLAN_UNDO, ESCALATE, REVIVE, CANCEL_RUN = range(10)
 
 
 class NoMatch(Exception):
@@ -72,8 +72,6 @@ def put(
     seq = scope.seqs.get(place, 0)
     fresh = place not in scope.tokens
     r.say((F.PUT, edge.no, scope.no, epoch, seq, envelope, path, passed))
-    if edge.raises:
-        _forget_left_epochs(r, scope, epoch)
     if scope.owed and _pay_debt(r, edge, scope, epoch, seq, fresh):
         return
     if edge.ttl is not None:
@@ -94,7 +92,8 @@ def _hand(r: Run) -> Envelope:
 
 
 def _forget_left_epochs(r: Run, scope: Scope, epoch: int) -> None:
-    """Counters of epochs that nothing lives in any more go: a loop costs the same in round 10,000."""
+    """Counters of epochs that nothing lives in any more go: a loop costs the same in round 10,000. Asked only after all
+    tokens of a split are put, or a branch that stays in the epoch would count, and be named, from one again."""
     mine = r.by_scope.get(scope.no)
     if mine and any(f.epoch < epoch for f in mine.values()):
         return
@@ -361,6 +360,8 @@ def put_all(
         came = hand.path or []
         for branch, edge in enumerate(outs):
             put(r, edge, scope, epoch, path=[*came, [firing_no, branch]])
+        if any(edge.raises for edge in outs):
+            _forget_left_epochs(r, scope, epoch + 1)
 
 
 def _decided_against(r: Run, node: CNode, scope: Scope, epoch: int, outs: list[CEdge], port: str | None) -> None:
@@ -395,6 +396,8 @@ def leave_by(r: Run, edge: CEdge, scope: Scope, epoch: int, fuse: bool) -> None:
         r.via = (edge, scope, epoch)
     else:
         put(r, edge, scope, epoch)
+        if edge.raises:
+            _forget_left_epochs(r, scope, epoch + 1)
 
 
 def close(
@@ -449,7 +452,7 @@ def close(
         flags=flags,
         fuse=fuse,
     )
-    if kids and not flags & F.REOPENABLE:
+    if kids and not flags & (F.REOPENABLE | F.PARKED):
         r.say((F.SCOPE_FORGOTTEN, _tree(r, kids)))
 
 

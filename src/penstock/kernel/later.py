@@ -7,24 +7,27 @@ from typing import Any
 
 from penstock.kernel import fact as F
 from penstock.kernel.decide import revive
+from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire_entry, fire_undo, work
 from penstock.kernel.flow import (
     BEGIN,
+    CANCEL_RUN,
     ESCALATE,
     FIRE_ENTRY,
     JUDGE,
     PLAN_UNDO,
+    REVIVE,
     ROOT_FAILED,
     UNDO_ANSWERED,
-    REVIVE,
     UNDO_NEXT,
     close,
 )
 from penstock.kernel.region import judge
 from penstock.kernel.run import Run
-from penstock.kernel.saga import answered, finish_failed, next_step, plan
-from penstock.kernel.state import COMPLETED, DONE, OPEN
+from penstock.kernel.saga import answered, finish_cancel, finish_failed, next_step, plan
+from penstock.kernel.state import DONE, OPEN, RUNNING, WAITING
 from penstock.kernel.trigger import arm, pull, use_kept
+
 
 def _judge(r: Run, scope_no: int) -> None:
     scope = r.st.scopes.get(scope_no)
@@ -33,8 +36,8 @@ def _judge(r: Run, scope_no: int) -> None:
 
 
 def _root_failed(r: Run, what: Any) -> None:
-    """A tuple means: at once, whatever the net says about draining."""
-    if r.st.status >= COMPLETED:
+    """A tuple means: at once, whatever the net says about draining. Of two failures in one turn the first counts."""
+    if r.st.status not in (RUNNING, WAITING):
         return
     if isinstance(what, tuple):
         finish_failed(r, what[0])
@@ -45,6 +48,12 @@ def _root_failed(r: Run, what: Any) -> None:
         return
     else:
         finish_failed(r, what)
+
+
+def _cancel_run(r: Run, failure: Failure) -> None:
+    """An end that cancels: the run goes as if a person had cancelled it, and says why."""
+    if r.st.status in (RUNNING, WAITING) and not r.st.draining:
+        finish_cancel(r, "now", failure)
 
 
 def _undo_next(r: Run, _: Any) -> None:
@@ -94,12 +103,13 @@ def _escalate(r: Run, what: Any) -> None:
     while at > 0:
         firing = r.st.firings.get(r.st.scopes[at].firing)
         if firing is None:
-            return
+            return None
         for i, trigger in enumerate(r.net.nodes[firing.node].spec.triggers):
             if trigger.kind == "escalation" and trigger.name in (code, ""):
                 return pull(r, firing, i, {"code": code, "node": node_id, "output": body})
         at = r.st.scopes[at].parent
     r.say((F.INCIDENT, "ESCALATION", node_id, {"code": code}))
+    return None
 
 
 def _revive(r: Run, no: int) -> None:
@@ -122,4 +132,5 @@ def _revive(r: Run, no: int) -> None:
 LATER: dict[int, Callable[[Run, Any], None]] = {
     JUDGE: _judge, ROOT_FAILED: _root_failed, UNDO_NEXT: _undo_next, UNDO_ANSWERED: _undo_answered, BEGIN: _begin,
     FIRE_ENTRY: _fire_entry, PLAN_UNDO: _plan_undo, ESCALATE: _escalate, REVIVE: _revive,
+    CANCEL_RUN: _cancel_run,
 }  # fmt: skip

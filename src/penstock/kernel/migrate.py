@@ -36,9 +36,12 @@ def plan(old: Compiled, new: Compiled, st: State, nodes: dict[str, str], edges: 
             obstacles.append(f"«{was.id}» is at work and is gone")
         else:
             obstacles += _firing_obstacles(was, new.nodes[image], nodes, firing.phase == EFFECT)
-            for taken in firing.takes:
-                if edge_of[taken.edge] < 0:
-                    edge_of[taken.edge] = _any_edge(new, image)
+    failed = [*st.parked.values(), *([] if st.reopen is None else [st.reopen])]
+    holders = [(f.node, f.takes) for f in st.firings.values()] + [(was.node, was.takes) for was in failed]
+    for node, takes in holders:
+        for taken in takes:
+            if edge_of[taken.edge] < 0:
+                edge_of[taken.edge] = _any_edge(new, node_of[node])
     for entry in st.ledger:
         image = node_of[entry.node]
         if entry.status == "open" and (image < 0 or not new.nodes[image].undo):

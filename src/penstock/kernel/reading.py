@@ -132,6 +132,8 @@ class Reader:
             node = data.pop("node")
         if "failure" in data:
             data["failure"] = failure_dict(data["failure"])
+        if not data.get("level", 1):
+            del data["level"]  # only an escalation has one
         return [Line(seq, name, at, node=node, data=data)]
 
     def _put(self, seq: int, at: int, f: Any) -> list[Line]:
@@ -306,7 +308,7 @@ class Reader:
         return [Line(seq, "forwarded", at, node=self._node(node), scope=self.paths.get(scope, ""), epoch=key >> EPOCH)]
 
     def _revived(self, seq: int, at: int, f: Any) -> list[Line]:
-        was = self.st.reopen
+        was = self.st.parked.get(f[1]) or self.st.reopen
         assert was is not None
         name = f"{self._node(was.node)}@{self.paths.get(was.scope, '')}~{was.epoch}#{was.visit}"
         return [Line(seq, "revived", at, node=self._node(was.node), epoch=was.epoch, data={"firing": name})]

@@ -10,7 +10,7 @@ from penstock.kernel.failure import Failure
 from penstock.kernel.flow import FIRE_ENTRY, ROOT_FAILED, Broken, close, expr_failure, truth
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
-from penstock.kernel.state import CLOSED_DONE, CLOSED_FAILED, DONE, FAILURE, SCOPE_STATUS, Firing, Scope
+from penstock.kernel.state import CLOSED_DONE, CLOSED_FAILED, DONE, FAILURE, OPEN, SCOPE_STATUS, Firing, Scope
 from penstock.kernel.sweep import sweep_children
 from penstock.kernel.view import View, failure_view
 from penstock.net.compiled import CNode
@@ -112,7 +112,7 @@ def _judge_sequence(r: Run, firing: Firing, node: CNode, scope: Scope) -> None:
 def _judge_parallel(r: Run, firing: Firing, node: CNode, scope: Scope) -> None:
     body = node.spec.body
     assert body is not None and firing.tally is not None
-    done, failed, opened, owed, lost = firing.tally
+    done, _, opened, owed, lost = firing.tally
     if node.until is not None and truth(node.until(_counts(r, firing, node, scope))):
         return close(r, firing, DONE, collect(r, firing, node))
     if body.need == 0:
@@ -161,15 +161,16 @@ def collect(r: Run, firing: Firing, node: CNode) -> Any:
         return next((k.last for k in kids if k.status == CLOSED_DONE), None)
     if how == "outputs":
         return [k.last if k.status == CLOSED_DONE else None for k in kids]
-    records = [_record(k) for k in kids]
+    records = [_record(k, r.now) for k in kids]
     return records if how == "array" else {record["branch_id"]: record for record in records}
 
 
-def _record(scope: Scope) -> dict[str, Any]:
+def _record(scope: Scope, now: int) -> dict[str, Any]:
     word = SCOPE_STATUS[scope.status]
     return {
         "branch_id": scope.key,
         "status": _WORD.get(word, word),
         "output": scope.last if scope.status == CLOSED_DONE else None,
         "error": None if scope.failure is None else failure_view(scope.failure),
+        "duration_ms": (now if scope.status == OPEN else scope.ended) - scope.at,
     }

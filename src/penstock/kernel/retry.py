@@ -57,17 +57,23 @@ def _retry_later(r: Run, firing: Firing, failure: Failure, policy: Retry) -> Non
 
 def delay_ms(policy: Retry, attempt: int, salt: str) -> int:
     """Back-off before the next attempt; jitter is drawn from the run's seed, so a replay waits the same time."""
+    delay = _backoff(policy, attempt)
+    if policy.jitter:
+        drawn = int.from_bytes(hashlib.sha256(salt.encode()).digest()[:4], "big")
+        delay = delay * (500 + drawn % 501) // 1000
+    return delay
+
+
+def _backoff(policy: Retry, attempt: int) -> int:
+    if policy.delays_ms:
+        return policy.delays_ms[min(attempt, len(policy.delays_ms)) - 1]
     if policy.kind == "linear":
         delay = policy.base_ms * attempt
     elif policy.kind == "exponential":
         delay = int(policy.base_ms * min(policy.multiplier ** min(attempt - 1, 64), 1e12))
     else:
         delay = policy.base_ms
-    delay = min(delay, policy.cap_ms)
-    if policy.jitter:
-        drawn = int.from_bytes(hashlib.sha256(salt.encode()).digest()[:4], "big")
-        delay = delay * (500 + drawn % 501) // 1000
-    return delay
+    return min(delay, policy.cap_ms)
 
 
 def _by_table(r: Run, firing: Firing, node: CNode, failure: Failure) -> bool:
@@ -83,8 +89,9 @@ def _by_table(r: Run, firing: Firing, node: CNode, failure: Failure) -> bool:
             close(r, firing, FAILURE, before, failure=failure)
         elif action == "error_env":
             close(r, firing, FAILURE, {"error": failure_view(failure)}, failure=failure, content_type="error")
-        elif action.startswith("port:"):
-            close(r, firing, FAILURE, None, failure=failure, port=action[5:])
+        elif action.startswith(("port:", "park:")):
+            flags = F.PARKED if action.startswith("park:") else 0
+            close(r, firing, FAILURE, None, failure=failure, port=action[5:], flags=flags)
         else:
             return False
         return True

@@ -10,7 +10,7 @@ from penstock.kernel.quiet import depth_of, has_token
 from penstock.kernel.region import verdict
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
-from penstock.kernel.state import Timer, key
+from penstock.kernel.state import Reopen, Timer, key
 from penstock.kernel.sweep import sweep_children
 from penstock.kernel.trigger import pull
 
@@ -42,7 +42,7 @@ def ring(r: Run, no: int) -> None:
     if why == "run_retry":
         was = r.st.reopen
         assert was is not None
-        return reopen(r, r.st.retries + 1, r.net.nodes[was.node].spec.on_final)
+        return reopen(r, r.st.retries + 1, _on_final(r, was))
     if why == "active":
         failure = Failure("WORKFLOW_TIMEOUT", "timeout", f"the run was active for {r.net.net.active_timeout_ms} ms")
         return r.later.append((ROOT_FAILED, failure))
@@ -62,6 +62,16 @@ def ring(r: Run, no: int) -> None:
             set_timer(r, r.now + trigger.repeat_ms, "trigger", firing.no, [i, count + 1])
         pull(r, firing, i, {"at": r.now})
     return None
+
+
+def _on_final(r: Run, was: Reopen) -> str:
+    """How the run is tried again. In a group its failed members say it; one that wants the whole again decides."""
+    how = r.net.nodes[was.node].spec.on_final
+    if how != "member":
+        return how
+    failures = [r.st.scopes[no].failure for no in was.kids or ()]
+    members = [r.net.by_id[f.node].spec for f in failures if f is not None and f.node in r.net.by_id]
+    return "restart" if any(member.on_final == "restart" for member in members) else "here"
 
 
 def _expire(r: Run, scope_no: int, edge_no: int, epoch: int, seq: int) -> None:

@@ -11,10 +11,12 @@ from penstock.kernel.failure import Failure
 from penstock.kernel.flow import UNDO_NEXT, close
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
-from penstock.kernel.state import DONE, SKIPPED, Entry
+from penstock.kernel.state import DONE, SKIPPED, Entry, Undo
 from penstock.kernel.sweep import sweep
 from penstock.kernel.view import View, failure_view
 from penstock.net.compiled import CNode
+
+_BROKEN = "COMPENSATION_FAILED"
 
 
 def plan(
@@ -108,7 +110,7 @@ def answered(r: Run, number: int, status: int, failure: Failure | None) -> bool:
         else:
             r.say((F.UNDO_STEP, number, "EXECUTED"))
             r.say((F.UNDO_AT, undo.at + 1, 0))
-            if node.spec.work is not None:
+            if node.spec.work is not None and not entry.draft:
                 r.say((F.WORK_MOVED, entry.firing, "COMPENSATED", "compensate", None, None, None))
         return True
     r.say((F.UNDO_STEP, number, "FAILED"))
@@ -126,7 +128,7 @@ def _end(r: Run) -> None:
     left = any(r.st.ledger[n].status == "open" for n in undo.steps)
     r.say((F.UNDO_ENDED, "PARTIAL" if undo.failed or left else "COMPLETE"))
     r.undone()
-    broken = Failure("COMPENSATION_FAILED", "permanent", "a compensation step failed")
+    broken = _broken(undo)
     if undo.then == "firing":
         firing = r.st.firings[undo.firing]
         if undo.failed:
@@ -140,6 +142,20 @@ def _end(r: Run) -> None:
         r.say((F.MOVED, "FAILED", "compensation_failed", broken))
     else:
         r.say((F.MOVED, "COMPENSATED", "compensation_done", undo.failure))
+
+
+def _broken(undo: Undo) -> Failure:
+    """C-45: what the run had failed with before is kept."""
+    cause = undo.failure
+    detail = None if cause is None else {"cause": {**failure_view(cause), "detail": cause.detail}}
+    return Failure(_BROKEN, "permanent", "a compensation step failed", detail=detail)
+
+
+def first_failure(failure: Failure | None) -> Failure | None:
+    """What set off the compensation, also when an earlier one has failed since."""
+    if failure is None or failure.code != _BROKEN or not failure.detail:
+        return failure
+    return Failure(**failure.detail["cause"])
 
 
 def finish_failed(r: Run, failure: Failure) -> None:
@@ -159,12 +175,13 @@ def finish_failed(r: Run, failure: Failure) -> None:
         r.say((F.MOVED, "FAILED", "unrecoverable_error", failure))
 
 
-def finish_cancel(r: Run, how: str) -> None:
+def finish_cancel(r: Run, how: str, failure: Failure | None = None) -> None:
+    """`failure` says why, when it was not a person who cancelled."""
     sweep(r, r.st.scopes[0], "cancelled", keep=True)
     drop_run_timers(r)
     then = "CANCELLED" if how == "boundary" else "COMPENSATED"
-    if not plan(r, "cancel", then, failure=Failure("CANCELLED", "business", "the run was cancelled")):
-        r.say((F.MOVED, "CANCELLED", "cancel_requested", None))
+    if not plan(r, "cancel", then, failure=failure or Failure("CANCELLED", "business", "the run was cancelled")):
+        r.say((F.MOVED, "CANCELLED", "cancel_requested", failure))
 
 
 def drop_run_timers(r: Run) -> None:

@@ -46,8 +46,8 @@ class Firing(msgspec.Struct, array_like=True, gc=False):
     takes: list[Taken]
     path: Path | None = None
     passed: Passed | None = None
-    attempt: int = 1
-    base: int = 0  # attempts that a retry by hand no longer counts
+    attempt: int = 1  # the first one, until it is asked
+    base: int = 0  # attempts under its key that are no longer counted: before a retry by hand, or of an earlier opening
     phase: int = RUN
     probe: int = 0
     errors: int = 0  # failed probes in a row
@@ -83,6 +83,10 @@ class Scope(msgspec.Struct, array_like=True, gc=False):
     owed: dict[int, dict[int, list[int]]] = {}  # node key → visit → edges whose late token will be absorbed
     below: dict[int, int] = {}  # scopes opened inside it that are not forgotten
     spent: dict[int, int] = {}  # node keys that have forwarded their last output at max_iter
+    at: int = 0  # when it was opened
+    ended: int = 0
+    base: int = 0  # attempts that its earlier openings may have used: its firings go on counting from there
+    top: int = 0  # the highest attempt asked for in it or below, when it is not the first
 
 
 class Timer(msgspec.Struct, array_like=True, gc=False):
@@ -96,14 +100,17 @@ class Wait(msgspec.Struct, array_like=True, gc=False):
     firing: int
     trigger: int
     name: str
+    filter: Any = None
 
 
 class Item(msgspec.Struct, array_like=True, gc=False):
     status: str = "TODO"
     by: str | None = None
     draft: Any = None
-    votes: dict[str, str] = {}
+    votes: dict[str, dict[str, Any]] = {}  # who → vote, comment, at, and the target it was given for
     entry: int = -1  # the ledger entry of a submitted draft
+    level: int = 0  # how often it was escalated
+    candidates: Any = None
 
 
 class Record(msgspec.Struct, array_like=True, gc=False):
@@ -132,6 +139,9 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     status: str = "open"  # open RUNNING EXECUTED FAILED SKIPPED withdrawn
     lineage: list[int] = []  # the scope and those around it, innermost first
     id: str = ""  # the firing as it is shown and sent: a retry that does it again books nothing new
+    draft: bool = False  # submitted, not approved: whoever took its firing has moved its item already
+    base: int = 0  # attempts that earlier tries to undo it have used
+    top: int = 0
 
 
 class Dropped(msgspec.Struct, array_like=True, gc=False):
@@ -159,7 +169,7 @@ class Undo(msgspec.Struct, array_like=True, gc=False):
 
 
 class Reopen(msgspec.Struct, array_like=True, gc=False):
-    """What a retry needs to revive the firing that failed the run."""
+    """What a retry needs to revive a firing that failed: the one that failed the run, or one that was parked."""
 
     firing: int
     node: int
@@ -215,6 +225,8 @@ class State(msgspec.Struct, array_like=True, gc=False):
     next_scope: int = 1
     next_timer: int = 1
     next_wait: int = 1
+    parked: dict[int, Reopen] = {}  # failed firings that went on by a port and can still be revived by hand
+    closed_items: dict[int, str] = {}  # how the newest work items ended
 
 
 def new_state() -> State:

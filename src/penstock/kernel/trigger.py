@@ -9,10 +9,11 @@ from penstock.errors import ExprError
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.flow import Broken, close, expr_failure, put, set_timer, truth
+from penstock.kernel.item import approvals, decision, escalate
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
-from penstock.kernel.state import DONE, EFFECT, INTERRUPTED, SKIPPED, Firing
-from penstock.kernel.sweep import stop_effect, sweep_children
+from penstock.kernel.state import DONE, EFFECT, INTERRUPTED, SKIPPED, Firing, Wait
+from penstock.kernel.sweep import disarm, stop_effect, sweep_children
 from penstock.kernel.token import Envelope
 from penstock.kernel.view import View
 from penstock.net.compiled import WAIT, CNode
@@ -30,9 +31,26 @@ def arm(r: Run, firing: Firing, node: CNode) -> None:
             elif trigger.kind == "signal":
                 template = node.trigger_name[i]
                 name = trigger.name if template is None else str(template(view))
-                r.say((F.WAIT_OPENED, r.st.next_wait, firing.no, i, name))
+                wanted = node.trigger_filter[i](view)
+                if trigger.filter is not None and _has_null(wanted):
+                    raise Broken(firing, _filter_failure(node, wanted))
+                r.say((F.WAIT_OPENED, r.st.next_wait, firing.no, i, name, wanted))
         except (ExprError, TypeError, ValueError) as error:
             raise Broken(firing, _as_failure(error, node)) from error
+
+
+def _has_null(wanted: Any) -> bool:
+    if type(wanted) is dict:
+        return any(_has_null(v) for v in wanted.values())
+    if type(wanted) in (list, tuple):
+        return any(_has_null(v) for v in wanted)
+    return wanted is None
+
+
+def _filter_failure(node: CNode, wanted: Any) -> Failure:
+    """C-37: no event may match by accident."""
+    message = f"«{node.label}» would wait for a value that is not there"
+    return Failure("FILTER_VALUE_NULL", "validation", message, node.id, wanted)
 
 
 def _as_failure(error: Exception, node: CNode) -> Failure:
@@ -49,7 +67,7 @@ def use_kept(r: Run, firing: Firing, node: CNode) -> None:
             continue
         for sid in list(r.st.signals):
             kept = r.st.signals.get(sid)
-            if kept is None or kept[0] != wait.name or not matches(r, firing, node, wait.trigger, kept[1]):
+            if kept is None or kept[0] != wait.name or not matches(r, firing, node, wait, kept[1]):
                 continue
             r.say((F.SIGNAL_USED, sid, wait_no))
             pull(r, firing, wait.trigger, kept[1])
@@ -59,12 +77,12 @@ def use_kept(r: Run, firing: Firing, node: CNode) -> None:
                 break
 
 
-def matches(r: Run, firing: Firing, node: CNode, trigger: int, payload: Any) -> bool:
-    match = node.match[trigger]
+def matches(r: Run, firing: Firing, node: CNode, wait: Wait, payload: Any) -> bool:
+    match = node.match[wait.trigger]
     if match is None:
         return True
     view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
-    view["event"] = payload
+    view["event"], view["filter"] = payload, wait.filter
     try:
         return truth(match(view))
     except ExprError:
@@ -75,37 +93,60 @@ def pull(r: Run, firing: Firing, i: int, payload: Any) -> None:
     """A trigger of an open firing has come true."""
     node = r.net.nodes[firing.node]
     trigger = node.spec.triggers[i]
-    scope = r.st.scopes[firing.scope]
-    value = payload
-    if trigger.action == "value":
-        value = node.trigger_value[i](View(r, scope, firing.epoch, node, firing))
+    value = _value(r, firing, node, i) if trigger.action == "value" else payload
     if not trigger.interrupting:
-        envelope = Envelope(value, node.no, firing.no, firing.visit, r.now)
-        for edge in node.ports.get(trigger.port, ()):
-            put(
-                r,
-                edge,
-                scope,
-                firing.epoch,
-                envelope=envelope,
-                path=[*(firing.path or []), [firing.no, -1 - i]],
-                passed=firing.passed,
-            )
-        return
+        return _beside(r, firing, node, i, value)
     if firing.kids:
         sweep_children(r, firing, "interrupted")
     if firing.phase == EFFECT:
         stop_effect(r, firing, "interrupted")
-    if trigger.action == "fail":
-        fail(
-            r,
-            firing,
-            Failure(trigger.code, "timeout", f"nothing came in time for «{node.label}»", node.id),
-            again=False,
-        )
+    item = r.st.items.get(firing.no)
+    if trigger.action == "reopen" and item is not None and item.level < trigger.times:
+        _reopen(r, firing, node, i)
+    elif trigger.action in ("fail", "reopen"):
+        fail(r, firing, _too_late(r, firing, node, trigger.code), again=False)
     elif trigger.action == "skip":
         close(r, firing, SKIPPED, None)
     elif trigger.action == "value":
-        close(r, firing, DONE, value)
+        close(r, firing, DONE, value, port=None if trigger.port == "done" else trigger.port)
     else:
         close(r, firing, DONE if node.kind == WAIT else INTERRUPTED, value, port=trigger.port)
+    return None
+
+
+def _value(r: Run, firing: Firing, node: CNode, i: int) -> Any:
+    """What the net gives instead of an answer. On a work item it sees what was decided so far."""
+    view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
+    item = r.st.items.get(firing.no)
+    if item is not None:
+        view["approvals"], view["escalation_level"] = approvals(item), item.level
+    try:
+        return node.trigger_value[i](view)
+    except ExprError as error:
+        raise Broken(firing, expr_failure(error, node)) from error
+
+
+def _beside(r: Run, firing: Firing, node: CNode, i: int, value: Any) -> None:
+    """A trigger that does not interrupt puts a token beside the firing, which goes on."""
+    envelope = Envelope(value, node.no, firing.no, firing.visit, r.now)
+    path = [*(firing.path or []), [firing.no, -1 - i]]
+    scope = r.st.scopes[firing.scope]
+    for edge in node.ports.get(node.spec.triggers[i].port, ()):
+        put(r, edge, scope, firing.epoch, envelope=envelope, path=path, passed=firing.passed)
+
+
+def _reopen(r: Run, firing: Firing, node: CNode, i: int) -> None:
+    """Others have the full time: every trigger begins anew."""
+    disarm(r, firing)
+    escalate(r, node, firing, i)
+    arm(r, firing, node)
+    if r.st.signals and firing.waits:
+        use_kept(r, firing, node)
+
+
+def _too_late(r: Run, firing: Firing, node: CNode, code: str) -> Failure:
+    """C-34: of a vote that nobody ended it is told how far it had come."""
+    item, work = r.st.items.get(firing.no), node.spec.work
+    voted = item is not None and work is not None and (work.quorum or work.all_of or item.votes)
+    detail = decision(r, firing, item, "timeout") if voted and item is not None else None
+    return Failure(code, "timeout", f"nothing came in time for «{node.label}»", node.id, detail)

@@ -50,11 +50,12 @@ class CNode:
     """A node with its number, its ways in and out, and its expressions compiled."""
 
     __slots__ = (
-        "_reach", "absorb", "again", "args", "args_static", "back_mask", "branches", "capped", "cond_mask", "conditional", "cyclic", "depth",
+        "_reach", "absorb", "again", "approve_if", "args", "args_static", "back_mask", "branches", "candidates", "capped", "cond_mask",
+        "conditional", "cyclic", "depth",
         "effect", "entry", "fail_if", "full", "fused", "group", "head", "id", "ins", "items", "join", "k", "keep", "kind", "label",
         "lone", "match", "max_iter", "merge", "named_ins", "net", "no", "order", "outs", "pass_on", "plain_mask", "plain_out",
         "port", "ports", "priority", "prompt", "ranked", "result", "scope", "sets", "skip_mask", "spec", "split", "start_mask", "take_all",
-        "trigger_at", "trigger_name", "trigger_value", "undo", "undo_if", "until", "value", "value_static", "watching",
+        "trigger_at", "trigger_filter", "trigger_name", "trigger_value", "undo", "undo_if", "until", "value", "value_static", "watching",
     )  # fmt: skip
 
     def __init__(self, no: int, spec: Node, net: Compiled) -> None:
@@ -75,13 +76,17 @@ class CNode:
         effect = spec.effect
         self.effect = effect
         self.args_static, self.args = value(effect.args) if effect is not None else (True, _const(None))
-        _, self.prompt = value(spec.work.prompt) if spec.work is not None else (True, _const(None))
+        work = spec.work
+        _, self.prompt = value(work.prompt if work is not None else None)
+        _, self.candidates = value(work.candidates if work is not None else None)
+        self.approve_if = expression(work.approve_if if work is not None else None)
         self.until = expression(spec.poll.until if spec.poll else spec.body.until if spec.body else None)
         self.fail_if = expression(spec.poll.fail_if if spec.poll else None)
         self.match = tuple(expression(t.match) for t in spec.triggers)
         self.trigger_at = tuple(expression(t.at) for t in spec.triggers)
         self.trigger_name = tuple(compile_template(t.name) if "${" in t.name else None for t in spec.triggers)
         self.trigger_value = tuple(value(t.value)[1] for t in spec.triggers)
+        self.trigger_filter = tuple(value(t.filter)[1] for t in spec.triggers)
         body = spec.body
         self.items = expression(body.items if body else None)
         self.again = expression(body.again if body else None)
@@ -248,13 +253,15 @@ class Compiled:
         for edge in self.edges:
             found += [x for x in (edge.guard, edge.transform) if x is not None]
         for node in self.nodes:
-            single = (node.port, node.until, node.fail_if, node.items, node.again, node.undo_if)
+            single = (node.port, node.until, node.fail_if, node.items, node.again, node.undo_if, node.approve_if)
             found += [x for x in (*single, *node.match, *node.trigger_at, *node.trigger_name) if x is not None]
             found += [x for _, x in node.sets]
             found += [g for _, _, g, _ in node.branches if g is not None]
             spec = node.spec
-            trees = [spec.value, spec.effect.args if spec.effect else None, spec.work.prompt if spec.work else None]
-            for tree in (*trees, *(t.value for t in spec.triggers)):
+            trees = [spec.value, *(tree for t in spec.triggers for tree in (t.value, t.filter))]
+            trees += [spec.effect.args] if spec.effect else []
+            trees += [spec.work.prompt, spec.work.candidates] if spec.work else []
+            for tree in trees:
                 found += expressions_of(tree)
             if spec.effect is not None:
                 for gated in (spec.effect.cache, spec.effect.dedupe):

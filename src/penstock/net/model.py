@@ -51,11 +51,13 @@ class Retry(_Part):
     multiplier: float = 2.0
     cap_ms: int = 30_000
     jitter: bool = False
+    delays_ms: tuple[int, ...] = ()  # one per retry instead of the formula; the last one counts for all that follow
     on: tuple[str, ...] = ("transient", "timeout", "external", "resource")
 
 
 class OnError(_Part):
-    """A row of the failure table: a code, a category or `*`, and what to do: skip, continue, error_env, fail, port:X."""
+    """A row of the failure table: a code, a category or `*`, and what to do: skip, continue, error_env, fail, port:X;
+    park:X is port:X, and the firing can be revived by hand."""
 
     match: str
     action: str
@@ -133,12 +135,13 @@ class Trigger(_Part):
     after_ms: int = 0
     at: str | None = None  # expression: milliseconds since the epoch
     name: str = ""
-    match: str | None = None  # expression over `event`
+    filter: Value = None  # resolved when the wait opens, and then part of it; a null inside fails the firing
+    match: str | None = None  # expression over `event` and `filter`
     interrupting: bool = True
     repeat_ms: int = 0
-    times: int = 0  # how often a repeating trigger fires; 0 = while the firing is open
-    action: Literal["port", "fail", "skip", "value"] = "port"
-    value: Value = None
+    times: int = 0  # how often a repeating trigger fires, 0 = while the firing is open; reopen: levels before it fails
+    action: Literal["port", "fail", "skip", "value", "reopen"] = "port"
+    value: Value = None  # may read `approvals` and `escalation_level` of a work item; reopen: the new candidates
     code: str = "WAIT_TIMEOUT"
 
 
@@ -147,7 +150,9 @@ class Work(_Part):
 
     agent: bool = False
     approve: bool = False
+    approve_if: str | None = None  # expression over `draft`: given, an approval is needed only when it holds
     quorum: int = 0  # votes needed; 0 = one submit is enough
+    all_of: bool = False  # every candidate must approve: as many votes as there are candidates, one for each target
     candidates: Value = None
     prompt: Value = None
 
@@ -211,12 +216,12 @@ class Node(_Part):
     undo: tuple[str, ...] = ()
     undo_on: tuple[str, ...] = ("failure", "cancel", "manual")
     undo_if: str | None = None
-    on_final: Literal["here", "restart"] = "here"
+    on_final: Literal["here", "restart", "member"] = "here"  # member: a scope whose failed members say it
     late_success: Literal["ignore", "undo"] = "ignore"
     work: Work | None = None
     triggers: tuple[Trigger, ...] = ()
     body: Body | None = None
-    ends: str = ""  # end: "", terminate, error:CODE, escalate:CODE
+    ends: str = ""  # end: "", terminate, error:CODE, cancel:CODE, escalate:CODE
     only: tuple[str, ...] = ()  # undo: these nodes only
 
 

@@ -225,16 +225,24 @@ def test_token_usage_travels(tmp_path: Path) -> None:
     assert answer.metadata["model"] == "mock"
 
 
-@pytest.mark.parametrize("big", ["x" * 200_000, {"rows": [["y" * 100] * 10] * 100}, b"\x00" * 200_000], ids=["text", "json", "binary"])  # fmt: skip
+@pytest.mark.parametrize(
+    "big", ["x" * 200_000, {"rows": [["y" * 100] * 10] * 100}, b"\x00" * 200_000], ids=["text", "json", "binary"]
+)
 def test_large_bodies_travel_by_reference(tmp_path: Path, big: Any) -> None:
     """D-X.20: over 64 KiB a body leaves the journal; tokens, nodes and outputs have it whole."""
 
     async def story() -> None:
         p = door(tmp_path)
         p.executor("template")(lambda: big)
-        p.executor("person")(lambda default: len(default))
+        p.executor("person")(len)
         async with p:
-            ran = await until_settled(p, drawn([START, text("Big"), job("Count"), END, {"label": "Kept", "type": "endpoint"}], ["Start>Big", "Big>Count", "Count>End", "Big>Kept"]))  # fmt: skip
+            ran = await until_settled(
+                p,
+                drawn(
+                    [START, text("Big"), job("Count"), END, {"label": "Kept", "type": "endpoint"}],
+                    ["Start>Big", "Big>Count", "Count>End", "Big>Kept"],
+                ),
+            )
             assert ran.output("Count") == [len(big)]
             assert ran.look.outputs["Kept"] == big
             assert p.tokens(ran.id, edge="Big>Count")[0].envelope.body == big

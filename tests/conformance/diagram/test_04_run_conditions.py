@@ -46,7 +46,16 @@ def test_a_decision_can_be_asked_for_downstream(tmp_path: Path) -> None:
     """D-4.1.3, D-X.21: `branches.<label>` is what was decided."""
     nodes = [START, cond("C", expression="input.yes"), job("A"), job("B"), text("M", join_policy="any")]
     nodes += [cond("Was", expression="branches.C == 'condtrue'"), END, {"label": "No", "type": "endpoint"}]
-    ways = ["Start>C", "C[condtrue]>A", "C[condfalse]>B", "A>M", "B>M", "M>Was", "Was[condtrue]>End", "Was[condfalse]>No"]  # fmt: skip
+    ways = [
+        "Start>C",
+        "C[condtrue]>A",
+        "C[condfalse]>B",
+        "A>M",
+        "B>M",
+        "M>Was",
+        "Was[condtrue]>End",
+        "Was[condfalse]>No",
+    ]
     for yes in (True, False):
         ran = go(tmp_path / str(yes), drawn(nodes, ways), {"yes": yes})
         assert ran.look.branches == {"C": "condtrue" if yes else "condfalse", "Was": "condtrue" if yes else "condfalse"}
@@ -64,17 +73,29 @@ def test_a_decision_of_another_epoch_is_not_seen(tmp_path: Path) -> None:
     """D-X.21, D-9.3: in a new epoch nothing is decided yet."""
     nodes = [START, job("Head", max_iteration=1), cond("Seen", expression="branches.Turn == null"), job("Fresh")]
     nodes += [cond("Turn", expression="epoch >= 1", loop_controller=True), END, {"label": "Stale", "type": "endpoint"}]
-    ways = ["Start>Head", "Head>Seen", "Seen[condtrue]>Fresh", "Seen[condfalse]>Stale", "Fresh>Turn", "Turn[condfalse]>Head", "Turn[condtrue]>End"]  # fmt: skip
+    ways = [
+        "Start>Head",
+        "Head>Seen",
+        "Seen[condtrue]>Fresh",
+        "Seen[condfalse]>Stale",
+        "Fresh>Turn",
+        "Turn[condfalse]>Head",
+        "Turn[condtrue]>End",
+    ]
     ran = go(tmp_path, drawn(nodes, ways))
     assert ran.order().count("Fresh") == 2
     assert ran.look.nodes["Stale"] == "SKIPPED"
     assert ran.status == "COMPLETED"
 
 
-@pytest.mark.parametrize(("value", "branch"), [(None, "condfalse"), (0, "condfalse"), ("yes", "condfalse"), (True, "condtrue")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "branch"), [(None, "condfalse"), (0, "condfalse"), ("yes", "condfalse"), (True, "condtrue")]
+)
 def test_a_condition_always_decides(tmp_path: Path, value: Any, branch: str) -> None:
     """D-4.1.1: only true is true; what is neither true nor false still decides."""
-    ran = go(tmp_path, drawn([START, cond("C", expression="input.x"), END], ["Start>C", "C[condtrue]>End"]), {"x": value})  # fmt: skip
+    ran = go(
+        tmp_path, drawn([START, cond("C", expression="input.x"), END], ["Start>C", "C[condtrue]>End"]), {"x": value}
+    )
     assert ran.look.branches == {"C": branch}
     assert ran.times("End") == (branch == "condtrue")
     assert ran.status == "COMPLETED"
@@ -243,6 +264,25 @@ def test_a_custom_condition_sees_inputs_epoch_and_counters(tmp_path: Path) -> No
     ways = ["Start>A", ("A>C", {"label": "answer"}), "C[condtrue]>End"]
     ran = go(tmp_path, drawn(nodes, ways, persons={"Says": script("no")}))
     assert ran.look.branches == {"C": "condtrue"}
+
+
+@pytest.mark.parametrize("policy", ["any", "all", "k_of_n"])
+@awaited
+async def test_a_decision_does_not_count_itself(tmp_path: Path, policy: str) -> None:
+    """D-X.16, D-X.12: `counters.<own label>` is how often it has decided before, however its inputs joined."""
+    gates = Gates()
+    fields = {"join_policy": policy, **({"join_k": 1} if policy == "k_of_n" else {})}
+    nodes = [START, gate("A"), gate("B"), cond("C", expression="counters.C == 0", **fields), END]
+    nodes.append({"label": "No", "type": "endpoint"})
+    source = drawn(nodes, ["Start>A", "Start>B", "A>C", "B>C", "C[condtrue]>End", "C[condfalse]>No"])
+    async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
+        run = p.start(p.release(source))
+        gates.let("A")
+        await reached(p, run, lambda ran: bool(ran.of("settled", "A")))
+        gates.let("B")
+        await p.wait(run, timeout=PATIENCE_S)
+        decided = [x.data["port"] for x in Ran(p, run).of("settled", "C")]
+    assert decided[0] == "condtrue"
 
 
 def test_a_person_decides(tmp_path: Path) -> None:

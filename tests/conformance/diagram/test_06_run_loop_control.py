@@ -153,7 +153,15 @@ def test_outside_a_cycle_every_upstream_one_counts(tmp_path: Path) -> None:
     for most, branch in ((2, "condtrue"), (9, "condfalse")):
         nodes = [START, job("A", max_iteration=most), cond("Again", expression="counters.A >= 2"), text("T")]
         nodes += [cond("Used", condition_type="detect_max_iterations"), END, OUT]
-        ways = ["Start>A", "A>Again", "Again[condfalse]>A", "Again[condtrue]>T", "T>Used", "Used[condtrue]>End", "Used[condfalse]>Out"]  # fmt: skip
+        ways = [
+            "Start>A",
+            "A>Again",
+            "Again[condfalse]>A",
+            "Again[condtrue]>T",
+            "T>Used",
+            "Used[condtrue]>End",
+            "Used[condfalse]>Out",
+        ]
         ran = go(tmp_path / str(most), drawn(nodes, ways))
         assert ran.look.branches["Used"] == branch
 
@@ -162,7 +170,15 @@ def test_loops_inside_loops(tmp_path: Path) -> None:
     """D-6.2.5, D-2.2.4, D-11.1: an inner loop of two in an outer loop of three epochs."""
     nodes = [START, job("Inner", max_iteration=2), cond("In", condition_type="detect_max_iterations"), saw("Step")]
     nodes += [cond("Outer", expression="epoch >= 2", loop_controller=True), END]
-    ways = ["Start>Inner", "Inner>In", "In[condfalse]>Inner", "In[condtrue]>Step", "Step>Outer", "Outer[condfalse]>Inner", "Outer[condtrue]>End"]  # fmt: skip
+    ways = [
+        "Start>Inner",
+        "Inner>In",
+        "In[condfalse]>Inner",
+        "In[condtrue]>Step",
+        "Step>Outer",
+        "Outer[condfalse]>Inner",
+        "Outer[condtrue]>End",
+    ]
     ran = go(tmp_path, drawn(nodes, ways))
     assert [x.epoch for x in ran.of("fired", "Inner")] == [0, 0, 1, 1, 2, 2]
     assert [x.epoch for x in ran.of("fired", "Step")] == [0, 1, 2]

@@ -34,7 +34,7 @@ SEED = Path(__file__).parents[2] / "seeds" / "004_b1a9524774d0b8f7.txt"
 
 
 def test_the_six_steps_of_a_node(tmp_path: Path) -> None:
-    """D-7.1.1, D-7.1.2, D-7.1.3, D-7.1.4, D-7.1.5, D-7.1.6, D-8.2.1: arrival, readiness, taking, work, wrapping, out."""
+    """D-7.1.1, D-7.1.2, D-7.1.3, D-7.1.4, D-7.1.5, D-7.1.6, D-8.2.1: from arrival to emission."""
     nodes = [START, job("A"), job("B", person="Late"), job("N"), END]
     ways = ["Start>A", "Start>B", "A>N", "B>N", "N>End"]
     ran = go(tmp_path, drawn(nodes, ways, persons={"Late": script("b", delay_ms=30)}))
@@ -59,7 +59,9 @@ async def test_the_engine_publishes_after_the_work(tmp_path: Path) -> None:
     """D-7.3.3, D-7.1.6: while a handler works nothing is on its edges; what it returns is published by the engine."""
     gates = Gates()
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn([START, gate("A"), saw("B"), END], ["Start>A", ("A>B", {"label": "a"}), "B>End"])))
+        run = p.start(
+            p.release(drawn([START, gate("A"), saw("B"), END], ["Start>A", ("A>B", {"label": "a"}), "B>End"]))
+        )
         ran = await reached(p, run, lambda ran: bool(gates.waiting))
         assert ran.puts("A>B") == []
         assert ran.look.tokens == {}
@@ -130,7 +132,13 @@ async def test_a_node_that_waits_for_a_person_is_not_at_work(tmp_path: Path) -> 
     """D-7.2.2, D-X.18: a question takes no place of those that work."""
     asks = [{"label": f"Ask{i}", "type": "user_response", "prompt": "?"} for i in range(3)]
     nodes = [START, *asks, job("Work"), {"label": "Done", "type": "endpoint"}, saw("All"), END]
-    ways = [*(f"Start>{a['label']}" for a in asks), "Start>Work", "Work>Done", *(f"{a['label']}>All" for a in asks), "All>End"]  # fmt: skip
+    ways = [
+        *(f"Start>{a['label']}" for a in asks),
+        "Start>Work",
+        "Work>Done",
+        *(f"{a['label']}>All" for a in asks),
+        "All>End",
+    ]
     async with door(tmp_path) as p:
         run = p.start(p.release(drawn(nodes, ways)), max_concurrent=1)
         look = await p.wait(run, until_waiting=True, timeout=PATIENCE_S)
@@ -178,7 +186,12 @@ def test_the_class_of_the_seed_itself(tmp_path: Path) -> None:
     """D-X.30, D-7.3.1, D-7.3.2: the seed's own lines, word for word, run as a node."""
     code = re.search(r"```python\n(class NodeHandler.*?)```", SEED.read_text(encoding="utf-8"), re.S)
     assert code is not None
-    names: dict[str, Any] = {"context": context, "node_id": node_id, "EnvelopeFactory": EnvelopeFactory, "result": "made"}
+    names: dict[str, Any] = {
+        "context": context,
+        "node_id": node_id,
+        "EnvelopeFactory": EnvelopeFactory,
+        "result": "made",
+    }
     exec(code[1], names)
     register_handler("run_07_seed")(names["NodeHandler"])
     ran = go(tmp_path, drawn([START, {"label": "It", "type": "run_07_seed"}, END], ["Start>It", "It>End"]))
@@ -206,7 +219,9 @@ class Takes(NodeHandler):
 
 def test_a_handler_never_takes_tokens_itself(tmp_path: Path) -> None:
     """D-X.30, D-7.3.1, D-7.1.3: `consume_inbound` hands over what the engine has taken, every time the same."""
-    source = drawn([START, text("Text"), {"label": "It", "type": "run_07_takes"}, END], ["Start>Text", "Text>It", "It>End"])  # fmt: skip
+    source = drawn(
+        [START, text("Text"), {"label": "It", "type": "run_07_takes"}, END], ["Start>Text", "Text>It", "It>End"]
+    )
     ran = go(tmp_path, source)
     assert ran.look.outputs["End"]["body"] == "Text"
     assert ran.look.outputs["End"]["from"] == "Text"
@@ -251,7 +266,12 @@ def test_nodes_keep_no_state(tmp_path: Path) -> None:
     """D-9.2: every execution has a handler of its own."""
     from tests.conformance.diagram.make import cond
 
-    nodes = [START, {"label": "It", "type": "run_07_count", "max_iteration": 3}, cond("C", expression="counters.It >= 3"), END]  # fmt: skip
+    nodes = [
+        START,
+        {"label": "It", "type": "run_07_count", "max_iteration": 3},
+        cond("C", expression="counters.It >= 3"),
+        END,
+    ]
     ran = go(tmp_path, drawn(nodes, ["Start>It", "It>C", "C[condfalse]>It", "C[condtrue]>End"]))
     assert ran.output("It") == [1, 1, 1]
 

@@ -93,7 +93,15 @@ def waiting_loop() -> bytes:
     """Two iterations, a question, two more: what is counted before must be known after."""
     nodes = [START, job("Work", max_iteration=4), cond("Half", expression="counters.Work == 2"), ASK, END]
     nodes.append(cond("C", condition_type="detect_max_iterations", join_policy="any"))
-    ways = ["Start>Work", "Work>Half", "Half[condtrue]>Ask", "Half[condfalse]>C", "Ask>C", "C[condfalse]>Work", "C[condtrue]>End"]  # fmt: skip
+    ways = [
+        "Start>Work",
+        "Work>Half",
+        "Half[condtrue]>Ask",
+        "Half[condfalse]>C",
+        "Ask>C",
+        "C[condfalse]>Work",
+        "C[condtrue]>End",
+    ]
     return drawn(nodes, ways)
 
 

@@ -125,7 +125,9 @@ def test_every_node_that_is_stuck_is_named(tmp_path: Path) -> None:
 
 def test_the_run_ends_when_nothing_is_left(tmp_path: Path) -> None:
     """D-X.8, D-6.2.5: no unconsumed token: COMPLETED, also without any endpoint and without a warning."""
-    ran = go(tmp_path, drawn([START, job("A"), cond("C", expression="false"), END], ["Start>A", "A>C", "C[condtrue]>End"]))  # fmt: skip
+    ran = go(
+        tmp_path, drawn([START, job("A"), cond("C", expression="false"), END], ["Start>A", "A>C", "C[condtrue]>End"])
+    )
     assert (ran.status, ran.warned()) == ("COMPLETED", [])
     assert ran.look.nodes["End"] == "SKIPPED"
 
@@ -140,7 +142,9 @@ def test_no_run_hangs(tmp_path: Path, seed: int) -> None:
     nodes: list[dict[str, Any]] = [START]
     for name in names:
         if draw.random() < 0.35:
-            nodes.append(cond(name, expression=f"counters['{name}'] % 2 == {draw.randrange(2)}", skippable=draw.random() < 0.5))
+            nodes.append(
+                cond(name, expression=f"counters['{name}'] % 2 == {draw.randrange(2)}", skippable=draw.random() < 0.5)
+            )
         else:
             nodes.append(job(name, max_iteration=draw.randint(1, 3), join_policy=draw.choice(["all", "any"])))
     ways = [f"Start>{draw.choice(names)}"]

@@ -89,7 +89,9 @@ async def test_a_question_in_a_loop(tmp_path: Path) -> None:
         assert Ran(p, ran.id).output("Ask") == ["go", "go", "stop"]
 
 
-@pytest.mark.parametrize(("fields", "status"), [({"default": "later"}, "COMPLETED"), ({}, "FAILED")], ids=["default", "none"])
+@pytest.mark.parametrize(
+    ("fields", "status"), [({"default": "later"}, "COMPLETED"), ({}, "FAILED")], ids=["default", "none"]
+)
 def test_nobody_answers(tmp_path: Path, fields: dict[str, Any], status: str) -> None:
     """D-X.18: after `timeout` the default is taken; without one the node is FAILED."""
     source = drawn([START, ask(timeout=0.05, **fields), END], ["Start>Ask", "Ask>End"])
@@ -127,9 +129,14 @@ async def test_an_answer_may_come_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_built_in_persons(tmp_path: Path) -> None:
-    """D-X.17: mock, echo and script answer without a network; a script has an answer per iteration, the last repeats."""
+    """D-X.17: mock, echo and script answer without a network; a script per iteration, the last answer repeats."""
     persons = {"Echo": {"service": "echo"}, "Script": script("one", {"two": 2})}
-    nodes = [START, job("M"), job("E", person="Echo", default_prompt="say {{m}}"), job("S", person="Script", max_iteration=3)]
+    nodes = [
+        START,
+        job("M"),
+        job("E", person="Echo", default_prompt="say {{m}}"),
+        job("S", person="Script", max_iteration=3),
+    ]
     nodes += [cond("C", condition_type="detect_max_iterations"), END]
     ways = ["Start>M", ("M>E", {"label": "m"}), "E>S", "S>C", "C[condfalse]>S", "C[condtrue]>End"]
     ran = go(tmp_path, drawn(nodes, ways, persons=persons))

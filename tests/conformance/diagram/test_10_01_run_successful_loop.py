@@ -9,11 +9,11 @@ import pytest
 
 from tests.conformance.diagram.running import EXAMPLES, Ran, go, loop
 
-GOLDEN = Path(__file__).parents[2] / "kernel" / "golden"
+GOLDEN = Path(__file__).parents[2] / "kernel" / "golden" / "diagrams"
 
 #: Number of the step, its requirement, its node and iteration, and the one token it publishes
 Step = tuple[int, str, str, int, str | None, int | None]
-STEPS: list[Step] = [
+STEPS = [
     (1, "D-10.1.1", "Start", 1, "Start>PersonJob", 0),
     (2, "D-10.1.2", "PersonJob", 1, "PersonJob>Condition", 0),
     (3, "D-10.1.3", "Condition", 1, "Condition:condfalse>PersonJob", 0),
@@ -91,7 +91,7 @@ def test_the_events_of_the_nine_steps(ran: Ran) -> None:
 
 def test_the_whole_trace(tmp_path: Path, golden: Callable[[Path, str], None]) -> None:
     """D-10.1.1, D-10.1.9, D-11.4: fact by fact."""
-    golden(GOLDEN / "diagram_loop.trace", go(tmp_path, loop()).trace())
+    golden(GOLDEN / "nine_steps.trace", go(tmp_path, loop()).trace())
 
 
 def test_the_native_form_runs_the_same(tmp_path: Path) -> None:

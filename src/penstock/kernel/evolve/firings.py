@@ -5,7 +5,21 @@ from __future__ import annotations
 from penstock.kernel import fact as F
 from penstock.kernel.evolve.raw import as_failure
 from penstock.kernel.evolve.tokens import take
-from penstock.kernel.state import BACKOFF, CLOSED_DONE, DONE, EFFECT, PHASE, RUN, SKIPPED, Firing, Record, Reopen, State
+from penstock.kernel.evolve.waiting import close_item
+from penstock.kernel.state import (
+    BACKOFF,
+    CLOSED_DONE,
+    DONE,
+    EFFECT,
+    FAILURE,
+    PHASE,
+    RUN,
+    SKIPPED,
+    Firing,
+    Record,
+    Reopen,
+    State,
+)
 from penstock.kernel.token import EMPTY, Envelope, Taken, Token, common, merged
 from penstock.net.compiled import EPOCH
 
@@ -27,10 +41,13 @@ def fired(st: State, f: F.Fact) -> None:
     if owed:
         sc.owed.setdefault(at_key, {})[visit] = list(owed)
     if comp < 0:
+        base = sc.base
         sc.visits[at_key] = visit
         if flags & (F.USED_START | F.ENTERED):
             sc.used[node] = sc.used.get(node, 0) | flags & (F.USED_START | F.ENTERED)
-    st.firings[no] = Firing(no, node, scope, epoch, visit, st.at, takes, came, been, comp=comp)
+    else:
+        base = st.ledger[comp].base
+    st.firings[no] = Firing(no, node, scope, epoch, visit, st.at, takes, came, been, base + 1, base, comp=comp)
     sc.busy += 1
     st.active += 1
     st.next_firing = no + 1
@@ -45,8 +62,9 @@ def fired_via(st: State, f: F.Fact) -> None:
     sc.visits[node + (epoch << EPOCH)] = visit
     if flags:
         sc.used[node] = sc.used.get(node, 0) | flags
+    base = sc.base
     st.firings[no] = Firing(
-        no, node, scope, epoch, visit, st.at, [Taken(edge, seq, hand.envelope)], hand.path, hand.passed
+        no, node, scope, epoch, visit, st.at, [Taken(edge, seq, hand.envelope)], hand.path, hand.passed, base + 1, base
     )
     sc.busy += 1
     st.active += 1
@@ -102,7 +120,16 @@ def asked(st: State, f: F.Fact) -> None:
     _, no, attempt, probe, args = f
     firing = st.firings[no]
     firing.attempt, firing.probe, firing.args, firing.blocked = attempt, probe, args, False
+    if attempt > 1:
+        _reached(st, firing.scope, attempt)
     set_phase(st, firing, EFFECT)
+
+
+def _reached(st: State, scope: int, attempt: int) -> None:
+    """Should one of these scopes be opened again, its firings go on counting after this attempt."""
+    while scope and st.scopes[scope].top < attempt:
+        st.scopes[scope].top = attempt
+        scope = st.scopes[scope].parent
 
 
 def answered(st: State, f: F.Fact) -> None:
@@ -127,9 +154,11 @@ def settled(st: State, f: F.Fact) -> None:
         if firing.phase == EFFECT:
             st.asked -= 1
     if no in st.items:
-        del st.items[no]
+        close_item(st, no)
     st.hand = Token(0, Envelope(body, node, no, firing.visit, st.at, content_type, meta), firing.path, firing.passed)
-    if status <= SKIPPED and status != 1 and firing.comp < 0:
+    if firing.comp >= 0:
+        st.ledger[firing.comp].top = max(st.ledger[firing.comp].top, attempt)
+    elif status <= SKIPPED and status != FAILURE:
         sc.last = body
     if flags:
         if flags & F.KEEP_RECORD:
@@ -137,11 +166,15 @@ def settled(st: State, f: F.Fact) -> None:
                 status, body, port or "done", firing.visit, firing.epoch, attempt, started_at, st.at,
                 as_failure(failure), content_type,
             )  # fmt: skip
-        if flags & F.REOPENABLE:
-            st.reopen = Reopen(
+        if flags & (F.REOPENABLE | F.PARKED):
+            was = Reopen(
                 no, node, firing.scope, firing.epoch, firing.visit, attempt, firing.takes, firing.path, firing.passed,
                 firing.kids,
             )  # fmt: skip
+            if flags & F.REOPENABLE:
+                st.reopen = was
+            else:
+                st.parked[no] = was
 
 
 def named(st: State, f: F.Fact) -> None:
@@ -174,7 +207,8 @@ def phase(st: State, f: F.Fact) -> None:
 
 
 def revived(st: State, f: F.Fact) -> None:
-    was = st.reopen
+    parked = st.parked.pop(f[1], None)
+    was = parked or st.reopen
     assert was is not None, "a firing is revived from what its failure kept"
     st.firings[was.firing] = Firing(
         was.firing, was.node, was.scope, was.epoch, was.visit, st.at, was.takes, was.path, was.passed,
@@ -189,4 +223,5 @@ def revived(st: State, f: F.Fact) -> None:
                 firing.tally[0] += 1
     st.scopes[was.scope].busy += 1
     st.active += 1
-    st.reopen = None
+    if parked is None:
+        st.reopen = None

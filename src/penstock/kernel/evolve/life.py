@@ -27,7 +27,7 @@ def reopened(st: State, f: F.Fact) -> None:
     st.retries, st.failure, st.draining = retries, None, ""
     st.reopened += 1
     if how == "restart":
-        st.reopen = None
+        st.reopen, st.parked = None, {}
         st.scopes = {0: st.scopes[0]}
 
 
@@ -102,8 +102,11 @@ def migrated(st: State, f: F.Fact) -> None:
     for lost in st.dropped.values():
         lost.node = node_of.get(lost.node, lost.node)
     st.records = {node_of.get(n, n): r for n, r in st.records.items() if node_of.get(n, n) >= 0}
-    if st.reopen is not None:
-        st.reopen.node = node_of.get(st.reopen.node, st.reopen.node)
+    st.parked = {no: was for no, was in st.parked.items() if node_of.get(was.node, was.node) >= 0}
+    for was in (st.reopen, *st.parked.values()):
+        if was is not None:
+            was.node = node_of.get(was.node, was.node)
+            was.takes = [Taken(edge_of.get(t.edge, t.edge), t.seq, t.envelope) for t in was.takes]
 
 
 def forked(st: State, f: F.Fact) -> None:

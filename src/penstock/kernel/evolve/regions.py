@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.kernel import fact as F
 from penstock.kernel.evolve.firings import set_phase
 from penstock.kernel.evolve.raw import as_failure
+from penstock.kernel.evolve.waiting import close_item
 from penstock.kernel.state import BACKOFF, CLOSED_DONE, CLOSED_FAILED, EFFECT, OPEN, RUN, Dropped, Firing, Scope, State
 from penstock.net.compiled import EPOCH
 
@@ -14,9 +15,11 @@ DROPPED_CAP = 256
 def scope_opened(st: State, f: F.Fact) -> None:
     _, no, parent, firing, name, index, locals_, required = f
     before = st.scopes.get(no)
-    st.scopes[no] = Scope(no, parent, firing, name, index, OPEN, required, vars=dict(locals_))
-    if before is not None:
-        st.scopes[no].seqs = before.seqs
+    sc = Scope(no, parent, firing, name, index, OPEN, required, vars=dict(locals_), at=st.at)
+    sc.base = st.scopes[parent].base
+    if before is not None:  # no two tokens ever share an identity, no two askings an attempt
+        sc.seqs, sc.base = before.seqs, max(sc.base, before.base + 1, before.top)
+    st.scopes[no] = sc
     st.next_scope = max(st.next_scope, no + 1)
     owner = st.firings[firing]
     st.scopes[parent].below[no] = 1
@@ -49,8 +52,9 @@ def close_scope(st: State, sc: Scope, status: int) -> None:
             elif status == CLOSED_FAILED:
                 owner.tally[1] += 1
                 owner.tally[4] += sc.required
-    sc.status = status
-    # token numbers go on if the scope is opened again, so that no two tokens ever share an identity
+    sc.status, sc.ended = status, st.at
+    if st.parked:
+        st.parked = {no: was for no, was in st.parked.items() if was.scope != sc.no}
     sc.tokens, sc.live, sc.visits, sc.dead, sc.used, sc.owed, sc.spent = {}, 0, {}, {}, {}, {}, {}
 
 
@@ -80,7 +84,10 @@ def swept(st: State, f: F.Fact) -> None:
             del st.timers[timer]
         for wait in firing.waits or ():
             del st.waits[wait]
-        st.items.pop(no, None)
+        if no in st.items:
+            close_item(st, no)
+        if firing.comp >= 0:
+            st.ledger[firing.comp].top = max(st.ledger[firing.comp].top, firing.attempt)
         if firing.phase == EFFECT:
             _dropped(st, firing, ids)
     for edge, where, epoch, seqs in tokens:

@@ -9,8 +9,8 @@ from penstock.kernel.state import Entry, State, Undo
 
 def ledger_added(st: State, f: F.Fact) -> None:
     _, firing, node, scope, path, output, lineage, id_ = f
-    st.ledger.append(Entry(firing, node, scope, path, output, "open", list(lineage), id_))
     item = st.items.get(firing)
+    st.ledger.append(Entry(firing, node, scope, path, output, "open", list(lineage), id_, item is not None))
     if item is not None:
         item.entry = len(st.ledger) - 1
 
@@ -19,6 +19,8 @@ def ledger_moved(st: State, f: F.Fact) -> None:
     _, no, status, output = f
     entry = st.ledger[no]
     entry.status = status
+    if status == "open":
+        entry.draft = False
     if output is not None:
         entry.output = output
 
@@ -29,7 +31,10 @@ def undo_planned(st: State, f: F.Fact) -> None:
 
 
 def undo_step(st: State, f: F.Fact) -> None:
-    st.ledger[f[1]].status = f[2]
+    entry = st.ledger[f[1]]
+    entry.status = f[2]
+    if f[2] == "RUNNING":
+        entry.base = entry.top
     if f[2] == "FAILED":
         assert st.undo is not None
         st.undo.failed = True

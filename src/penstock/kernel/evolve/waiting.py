@@ -6,6 +6,7 @@ from penstock.kernel import fact as F
 from penstock.kernel.state import Item, State, Timer, Wait
 
 SEEN_CAP = 1024
+CLOSED_CAP = 256
 
 
 def timer_set(st: State, f: F.Fact) -> None:
@@ -30,8 +31,8 @@ def timer_gone(st: State, f: F.Fact) -> None:
 
 
 def wait_opened(st: State, f: F.Fact) -> None:
-    _, no, firing, trigger, name = f
-    st.waits[no] = Wait(firing, trigger, name)
+    _, no, firing, trigger, name, wanted = f
+    st.waits[no] = Wait(firing, trigger, name, wanted)
     st.next_wait = no + 1
     owner = st.firings[firing]
     if owner.waits is None:
@@ -64,13 +65,22 @@ def seen(st: State, f: F.Fact) -> None:
 
 
 def work_opened(st: State, f: F.Fact) -> None:
-    st.items[f[1]] = Item()
+    """Said again, the item goes to others, who begin from nothing; a draft that was handed in stays with it."""
+    _, no, _node, _prompt, candidates, level = f
+    item = st.items.get(no)
+    if item is None:
+        st.closed_items.pop(no, None)
+        st.items[no] = Item(level=level, candidates=candidates)
+    else:
+        item.by, item.votes, item.level, item.candidates = None, {}, level, candidates
 
 
 def work_moved(st: State, f: F.Fact) -> None:
     _, no, to, _event, by, draft, votes = f
     item = st.items.get(no)
     if item is None:
+        if no in st.closed_items:
+            st.closed_items[no] = to
         return
     item.status = to
     if by is not None:
@@ -79,3 +89,10 @@ def work_moved(st: State, f: F.Fact) -> None:
         item.draft = draft
     if votes is not None:
         item.votes = dict(votes)
+
+
+def close_item(st: State, no: int) -> None:
+    """The item goes with its firing; how it ended is remembered for those who come too late, the newest ones."""
+    st.closed_items[no] = st.items.pop(no).status
+    if len(st.closed_items) > CLOSED_CAP:
+        del st.closed_items[next(iter(st.closed_items))]

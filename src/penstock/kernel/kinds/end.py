@@ -1,9 +1,9 @@
-"""end: takes every token by itself; may end its scope at once, with an error, or tell the scope around it."""
+"""end: takes every token by itself; may end its scope at once, fail it, cancel the run, or tell the scope around it."""
 
 from __future__ import annotations
 
 from penstock.kernel.failure import Failure
-from penstock.kernel.flow import ESCALATE, settle
+from penstock.kernel.flow import CANCEL_RUN, ESCALATE, settle
 from penstock.kernel.kinds import route
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
@@ -21,6 +21,9 @@ def fire(r: Run, node: CNode, firing: Firing) -> None:
         sweep(r, scope, "terminated", keep=True)
     elif how == "error":
         fail(r, firing, Failure(code, "business", f"the run reached «{node.label}»", node.id, body))
+    elif how == "cancel":
+        settle(r, firing, node, DONE, body)
+        r.later.append((CANCEL_RUN, Failure(code, "business", f"the run reached «{node.label}»", node.id, body)))
     elif how == "escalate":
         settle(r, firing, node, DONE, body)
         r.later.append((ESCALATE, (firing.scope, code, node.id, body)))

@@ -9,4 +9,4 @@ from penstock.net.compiled import CNode
 
 
 def fire(r: Run, node: CNode, firing: Firing) -> None:
-    ask(r, firing, 1)
+    ask(r, firing, firing.attempt)

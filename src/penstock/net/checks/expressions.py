@@ -50,11 +50,13 @@ def _of_node(node: Node) -> Iterator[Text]:
     if node.work is not None:
         yield from _in_value("candidates", node.work.candidates)
         yield from _in_value("prompt", node.work.prompt)
+        yield from _given(approve_if=node.work.approve_if)
     if node.poll is not None:
         yield from _given(until=node.poll.until, fail_if=node.poll.fail_if)
     for trigger in node.triggers:
         yield from _given(at=trigger.at, match=trigger.match)
         yield from _in_value("value", trigger.value)
+        yield from _in_value("filter", trigger.filter)
         if "${" in trigger.name:
             yield "signal name", trigger.name, True
     if node.body is not None:

@@ -106,12 +106,13 @@ def ports(facts: Facts) -> Iterator[Finding]:
         used = {graph.edges[e].port for e in graph.outs[v]}
         if node.triggers and not (node.kind == "wait" and not used):
             for trigger in node.triggers:
-                if trigger.action == "port" and trigger.port not in used:
+                leaves = trigger.action == "port" or trigger.action == "value" and trigger.port != "done"
+                if leaves and trigger.port not in used:
                     message = f"When the {trigger.kind} of {facts.name(v)} comes, nothing leaves by «{trigger.port}»."
                     hint = "Draw a connection from this port, or remove the trigger."
                     yield facts.finding("trigger_without_edge", WARNING, message, hint, node.id)
         for row in node.on_error:
-            if row.action.startswith("port:") and row.action[5:] not in used:
+            if row.action.startswith(("port:", "park:")) and row.action[5:] not in used:
                 message = (
                     f"A failure «{row.match}» of {facts.name(v)} is sent to «{row.action[5:]}», where no way leaves."
                 )

@@ -79,7 +79,7 @@ class Level:
             self.edge(begin, self._leave[v])
         for v in members:
             node = graph.net.nodes[v]
-            if node.kind == "end" and (node.ends == "terminate" or node.ends.startswith("error:")):
+            if node.kind == "end" and (node.ends == "terminate" or node.ends.startswith(("error:", "cancel:"))):
                 self.ends_all.add(self._leave[v])
             self._part(self._leave[v], _splits(node, graph, v), v)
         inside = set(members)
@@ -219,7 +219,7 @@ def _expiring(split: Split, mortal: set[int], dead: Way) -> Split:
 def _ports(node: Node, graph: Graph, ports: dict[str, list[int]]) -> Split:
     beside = {t.port for t in node.triggers if not t.interrupting} & set(ports)
     main = [_port(node, graph, ways) for port, ways in ports.items() if port not in beside]
-    silent = any(t.interrupting and t.action == "port" and t.port not in ports for t in node.triggers)
+    silent = any(t.interrupting and t.action in ("port", "value") and t.port not in ports for t in node.triggers)
     if not main or silent or (node.port is not None and len(main) == 1):
         main.append(Split("xor", (END,)))
     choice = main[0] if len(main) == 1 else Split("xor", tuple(main))

@@ -1,0 +1,65 @@
+"""Documents as files: read with a limit, compiled, and never reaching outside their own folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import BadInput, DocumentTooLarge, Finding
+from penstock.executors.handler import load_handlers
+from penstock.lang.compile import check_document, compile_document
+from penstock.lang.contract import Compiled as Document
+from penstock.lang.diagram.nodes import handler_type
+from penstock.lang.read import LIMIT
+
+
+def node_types() -> dict[str, Any]:
+    """Node types of diagrams that handlers and installed packages bring (D-X.15, D-X.30)."""
+    return {name: handler_type(name) for name in load_handlers()}
+
+
+def compile_source(document: str | Path | bytes, *, name: str | None = None) -> tuple[Document, bytes]:
+    """Read a file, or take bytes, and compile them; files that the document names are looked for beside it."""
+    if isinstance(document, bytes):
+        return compile_document(document, name=name or "document", extra=node_types()), document
+    path = Path(document)
+    source = read_source(path)
+    return compile_document(source, name=name or path.stem, resolve=_beside(path), extra=node_types()), source
+
+
+def check_source(document: str | Path) -> tuple[str | None, list[Finding]]:
+    """The language of a file, if it has one, and everything there is to say about it."""
+    path = Path(document)
+    return check_document(read_source(path), name=path.stem, resolve=_beside(path), extra=node_types())
+
+
+def read_source(path: Path) -> bytes:
+    """A document's bytes. One that is too large is not read."""
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            source = file.read(LIMIT + 1) if size <= LIMIT else b""
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else None
+        raise BadInput(what=f"«{path}»", why=(why or str(error)).lower(), where=path) from error
+    if max(size, len(source)) > LIMIT:
+        raise DocumentTooLarge(size=max(size, len(source)), limit=LIMIT, where=path)
+    return source
+
+
+def _beside(path: Path) -> Callable[[str], bytes]:
+    """Gives files of the document's folder and below; a name that leads out of it, by a link too, is refused."""
+
+    def resolve(other: str) -> bytes:
+        folder = path.parent.resolve()
+        try:
+            found = (folder / other).resolve()
+        except (OSError, ValueError) as error:
+            raise BadInput(what=f"«{other}»", why=str(error)) from error
+        if not found.is_relative_to(folder):
+            raise BadInput(what=f"«{other}»", why="it lies outside the folder of the document that names it")
+        return read_source(found)
+
+    return resolve

@@ -1,0 +1,176 @@
+"""Work items: opened for people and agents, moved by them, voted on, and given to others when nobody decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import ExprError, NodeNotFound, Refused, StatusConflict
+from penstock.kernel import command as C
+from penstock.kernel import fact as F
+from penstock.kernel.flow import Broken, ask, close, expr_failure, truth
+from penstock.kernel.run import Run
+from penstock.kernel.state import DONE, EFFECT, SUSPENDED, Firing, Item
+from penstock.kernel.sweep import stop_effect
+from penstock.kernel.view import View
+from penstock.lifecycle import MACHINES
+from penstock.net.compiled import CNode, Resolve
+from penstock.net.model import Work
+
+ITEM = MACHINES["work_item"]
+
+
+def open_item(r: Run, node: CNode, firing: Firing, attempt: int) -> None:
+    spec = node.spec.work
+    _say_opened(r, node, firing, node.candidates, 0)
+    r.say((F.PHASE, firing.no, "suspended"))
+    if spec is not None and spec.agent:
+        r.say((F.WORK_MOVED, firing.no, "IN_PROGRESS", "start", "agent", None, None))
+        ask(r, firing, attempt)
+
+
+def _say_opened(r: Run, node: CNode, firing: Firing, candidates: Resolve, level: int) -> None:
+    view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
+    try:
+        prompt, who = node.prompt(view), candidates(view)
+    except ExprError as error:
+        raise Broken(firing, expr_failure(error, node)) from error
+    r.say((F.WORK_OPENED, firing.no, node.no, prompt, who, level))
+
+
+def escalate(r: Run, node: CNode, firing: Firing, i: int) -> None:
+    """Nobody decided in time: the item goes to the trigger's candidates, or to the same ones again. An agent is out."""
+    item = r.st.items[firing.no]
+    others = node.trigger_value[i] if node.spec.triggers[i].value is not None else node.candidates
+    _say_opened(r, node, firing, others, item.level + 1)
+    r.say((F.WORK_MOVED, firing.no, ITEM.next(item.status, "escalate"), "escalate", None, None, None))
+    if firing.phase != SUSPENDED:
+        r.say((F.PHASE, firing.no, "suspended"))
+
+
+def needs_approval(r: Run, node: CNode, firing: Firing, draft: Any) -> bool:
+    spec = node.spec.work
+    if node.approve_if is None:
+        return spec is not None and spec.approve
+    view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
+    view["draft"] = draft
+    try:
+        return truth(node.approve_if(view))
+    except ExprError as error:
+        raise Broken(firing, expr_failure(error, node)) from error
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+def move(r: Run, c: C.Command) -> None:
+    """Somebody does something with an item: start submit approve reject vote take_over reassign rework."""
+    _, no, verb, by, data = c
+    item, firing = r.st.items.get(no), r.st.firings.get(no)
+    if item is None or firing is None:
+        raise _not_open(r, no, verb)
+    node = r.net.nodes[firing.node]
+    spec = node.spec.work
+    assert spec is not None
+    to = ITEM.next(item.status, verb)
+    votes = bool(spec.quorum or spec.all_of)
+    if verb == "submit" and votes or verb == "vote" and not votes:
+        raise Refused(why=f"the item is {'decided by votes' if votes else 'not put to the vote'}")
+    r.strict = True
+    if verb in ("start", "reassign", "take_over"):
+        if verb == "take_over" and firing.phase == EFFECT:
+            stop_effect(r, firing, "taken_over")
+            r.say((F.PHASE, no, "suspended"))
+        r.say((F.WORK_MOVED, no, to, verb, by, None, None))
+    elif verb == "vote":
+        _vote(r, firing, item, spec, by, data)
+    elif verb in ("reject", "rework"):
+        if item.entry >= 0:
+            r.say((F.LEDGER_MOVED, item.entry, "withdrawn", None))
+        r.say((F.WORK_MOVED, no, "REWORK", verb, by, None, None))
+        r.say((F.WORK_MOVED, no, "TODO", "redo", by, None, None))
+        if spec.agent:
+            r.say((F.WORK_MOVED, no, "IN_PROGRESS", "start", "agent", None, None))
+            ask(r, firing, firing.attempt + 1)
+    else:
+        _finish(r, firing, item, verb, by, data)
+
+
+def _not_open(r: Run, no: Any, verb: str) -> Exception:
+    """Closed items are out of the state; of the newest it is known how they ended."""
+    status = r.st.closed_items.get(no)
+    if status is None:
+        return NodeNotFound(node=no, what="with a work item")
+    allowed = [s for s in ITEM.sources(verb) if s not in ITEM.terminal]
+    return StatusConflict(what="work item", status=status, verb=verb, allowed=allowed)
+
+
+def _finish(r: Run, firing: Firing, item: Item, verb: str, by: str | None, data: Any) -> None:
+    """submit or approve: the item is done and the firing settles."""
+    if firing.phase == EFFECT:
+        stop_effect(r, firing, "taken_over")
+    output = item.draft if verb == "approve" and data is None else data
+    r.say((F.WORK_MOVED, firing.no, "DONE", verb, by, None, None))
+    close(r, firing, DONE, output, meta={"by": by} if by else None)
+
+
+# ---- votes -----------------------------------------------------------------------------------------------------------
+
+
+def _vote(r: Run, firing: Firing, item: Item, spec: Work, by: str | None, data: Any) -> None:
+    """The first rejection decides, and so does the last approval that is needed; until then the item stays open."""
+    if not by:
+        raise Refused(why="a vote needs to say who votes")
+    if by in item.votes:
+        raise Refused(why=f"{by} has voted {item.votes[by]['vote']} already")
+    vote = _read(data, r.now)
+    votes = {**item.votes, by: vote}
+    r.say((F.WORK_MOVED, firing.no, "IN_PROGRESS", "vote", by, None, votes))
+    rejected = vote["vote"] == "rejected"
+    if rejected or _approvals_for(votes, spec) >= _needed(spec, item.candidates):
+        if firing.phase == EFFECT:
+            stop_effect(r, firing, "decided")
+        r.say((F.WORK_MOVED, firing.no, "DONE", "decide", by, None, None))
+        output = decision(r, firing, item, "rejected" if rejected else "approved", by)
+        close(r, firing, DONE, output, port="rejected" if rejected else None)
+
+
+def _read(data: Any, now: int) -> dict[str, Any]:
+    said = data if type(data) is dict else {"vote": data}
+    if said.get("vote") not in ("approved", "rejected"):
+        raise Refused(why="a vote is «approved» or «rejected»")
+    vote = {"vote": said["vote"], "comment": said.get("comment"), "at": now}
+    return vote if said.get("target") is None else {**vote, "target": said["target"]}
+
+
+def _approvals_for(votes: dict[str, dict[str, Any]], spec: Work) -> int:
+    """Distinct people; where everybody has to approve, each target counts once."""
+    return len({spec.all_of and v.get("target") or by for by, v in votes.items() if v["vote"] == "approved"})
+
+
+def _needed(spec: Work, candidates: Any) -> int:
+    if not spec.all_of:
+        return max(spec.quorum, 1)
+    who = candidates.get("targets") if type(candidates) is dict else candidates
+    return max(spec.quorum, len(who) if isinstance(who, list | tuple) else 1, 1)
+
+
+def approvals(item: Item) -> list[dict[str, Any]]:
+    """W-4.6.7: who decided what, in the order in which they did."""
+    return [
+        {"user": by, "target": v.get("target"), "decision": v["vote"], "comment": v["comment"], "at": v["at"]}
+        for by, v in item.votes.items()
+    ]
+
+
+def decision(r: Run, firing: Firing, item: Item, status: str, by: str | None = None) -> dict[str, Any]:
+    """What a vote yields (W-4.6, W-4.6.7); without a decider its time has run out."""
+    return {
+        "status": status,
+        "approver": by,
+        "comment": item.votes[by]["comment"] if by is not None else None,
+        "approved_at": r.now if status == "approved" else None,
+        "approvals": approvals(item),
+        "timed_out": by is None,
+        "escalation_level": item.level,
+        "request_id": f"{r.st.run}/{r.firing_id(firing)}",
+    }

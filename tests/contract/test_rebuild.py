@@ -1,0 +1,125 @@
+"""Every store: projections hold nothing that the journal does not hold."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from penstock.executors.contract import failed
+from penstock.host.clock import ManualClock
+from penstock.host.embedded import Host
+from penstock.kernel import command as C
+from penstock.net.model import Body, Branch, Edge, Net, Node, Trigger, Work
+from penstock.store.projection import rows_of
+from penstock.store.tables import PROJECTIONS
+from tests.contract.store_suite import Capability, Kit, needs
+from tests.host.rig import END, QUICK, START, Fn, chain, fan, task, wait, work
+
+
+def dump(kit: Kit) -> dict[str, list[tuple[Any, ...]]]:
+    return {table.name: kit.rows(table.name) for table in PROJECTIONS}
+
+
+def timed_work() -> Net:
+    """An item that nobody takes fails the run; a retry opens it anew."""
+    late = Trigger(kind="timer", after_ms=1000, action="fail")
+    spec = Work(prompt="hurry", candidates=["kim"])
+    return chain(Node(id="p", kind="work", work=spec, triggers=(late,)), name="timed")
+
+
+def branches() -> Net:
+    """Two branches in a scope, one of which fails: what the other waits for is swept."""
+    body = Body(mode="branches", branches=(Branch(key="x", entry="w"), Branch(key="y", entry="b")))
+    nodes = (
+        START, Node(id="both", kind="scope", body=body), wait("w", scope="both"), task("b", scope="both"), END,
+    )  # fmt: skip
+    edges = (Edge(id="s>both", src="s", dst="both"), Edge(id="both>e", src="both", dst="e"))
+    return Net(name="branches", nodes=nodes, edges=edges)
+
+
+def no_way_out() -> Net:
+    """An answer that no branch takes: an incident."""
+    nodes = (START, task("a", split="first", retry=QUICK), END)
+    edges = (Edge(id="s>a", src="s", dst="a"), Edge(id="a>e", src="a", dst="e", guard="1 == 2"))
+    return Net(name="no way out", nodes=nodes, edges=edges)
+
+
+async def life(host: Host, clock: ManualClock) -> None:
+    """Runs that open, use, lose and reopen everything that is projected."""
+
+    async def laps(times: int = 40) -> None:
+        for _ in range(times):
+            host.lap()
+            await asyncio.sleep(0.0005)
+
+    plain = chain(task("a", retry=QUICK), wait("w"), task("b"), name="plain")
+    people = chain(work("p"), work("q"), name="people")
+    nets = [plain, fan(wait("v"), wait("w"), work("p")), timed_work(), branches(), people, no_way_out()]
+    for net in nets:
+        number = host.release(net)
+        for n in range(3):
+            host.start(number, n)
+    await laps()
+    for no in range(1, host.store.last_run() + 1):
+        if no % 3 == 0:
+            host.send(no, C.cancel(), lambda error: None)
+        host.send(no, C.signal("", "go", no), lambda error: None)
+    await laps()
+    clock.at += 2000
+    await laps()
+    for no in range(1, host.store.last_run() + 1):
+        host.send(no, C.retry(), lambda error: None)
+    await laps()
+    for item in host.store.items():
+        if item[0] % 4 == 0:
+            continue  # one that was opened anew stays as it is
+        host.send(item[0], C.work(item[1], "start", "kim"), lambda error: None)
+        if item[0] % 2:
+            host.send(item[0], C.work(item[1], "submit", "kim", {"n": 1}), lambda error: None)
+    await laps()
+
+
+@needs(Capability.REBUILD)
+@pytest.mark.parametrize("batch", [512, 1])
+def test_rebuilt_projections_are_the_live_ones(kit: Kit, batch: int) -> None:
+    """D-X.28: firings, waits, work items and incidents: dropped, folded again, equal row by row. Twice."""
+
+    async def scene() -> dict[str, list[tuple[Any, ...]]]:
+        clock = ManualClock()
+        x = Fn(lambda request: failed("NO", "transient", "no") if request.attempt < 2 else {"ok": request.node})
+        host = Host(kit.open(), {"x": x}, clock=clock, batch=batch)
+        await life(host, clock)
+        before = dump(kit)
+        for _ in range(2):
+            assert host.store.rebuild(lambda row, journal, rows: rows_of(row, journal, rows) and None) == 18
+            assert dump(kit) == before
+        await host.close()
+        return before
+
+    before = asyncio.run(scene())
+    assert {name: bool(rows) for name, rows in before.items()} == {
+        "firing": True, "waiting": True, "item": True, "incident": True,
+    }  # fmt: skip
+    statuses = {row[3] for row in before["item"]}
+    assert {"TODO", "IN_PROGRESS", "DONE", "CANCELLED"} <= statuses
+
+
+@needs(Capability.REBUILD)
+def test_a_rebuild_that_fails_leaves_the_old_projections(kit: Kit) -> None:
+    async def scene() -> None:
+        host = Host(kit.open(), {"x": Fn()}, clock=ManualClock())
+        await life(host, ManualClock())
+        before = dump(kit)
+
+        def broken(row: Any, journal: Any, rows: Any) -> None:
+            if row.no == 5:
+                raise RuntimeError("in the middle")
+
+        with pytest.raises(RuntimeError, match="middle"):
+            host.store.rebuild(broken)
+        assert dump(kit) == before
+        await host.close()
+
+    asyncio.run(scene())

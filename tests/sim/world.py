@@ -1,0 +1,251 @@
+"""The world outside: effects on their way, and a receiver that honours the key.
+
+A `Lane` stands where the dispatcher keeps the tasks of an executor; everything before and after it is the real host.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.executors.contract import Done, Failed, Outcome, Request, Skipped
+from penstock.host import dispatch as dispatching
+from penstock.host.clock import ManualClock
+from penstock.host.dispatch import DROPPED, ONCE, Going
+from penstock.kernel import command as C
+from penstock.kernel.failure import Failure
+from tests.sim.faults import Violation
+
+if TYPE_CHECKING:
+    from tests.sim.sim import Process, Sim
+
+CATEGORIES = (
+    "transient", "transient", "timeout", "external", "resource", "permanent", "permanent", "validation", "business",
+    "authorization", "system",
+)  # fmt: skip
+POISON = "OUTPUT_INVALID"
+
+
+@dataclass(eq=False)
+class Call:
+    """One effect that has left the engine. `request` is there once the receiver could have got it."""
+
+    going: Going
+    process: Process
+    request: Request | None = None
+    never: bool = False
+
+    @property
+    def where(self) -> tuple[int, int, int, int]:
+        ask = self.going.ask
+        return ask.live.no, ask.firing.no, ask.attempt, ask.probe
+
+
+class Lane:
+    def __init__(self, sim: Sim, process: Process) -> None:
+        self.sim, self.process = sim, process
+
+    def put(self, going: Going) -> None:
+        self.sim.world.goes_out(Call(going, self.process))
+
+
+class Lanes(dict[str, Any]):
+    """Whatever the executor is called, its effects end up in the same pool."""
+
+    def __init__(self, lane: Lane) -> None:
+        super().__init__()
+        self.lane = lane
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.lane
+
+
+class World:
+    def __init__(self, sim: Sim, rng: random.Random) -> None:
+        self.sim, self.rng = sim, rng
+        self.pool: list[Call] = []
+        self.results: dict[str, Outcome] = {}  # key → the first success
+        self.keys: dict[tuple[int, int], str] = {}  # run, firing → its key
+        self.once: set[tuple[str, int]] = set()  # at-most-once effects that the receiver has got
+        self.heard: list[tuple[int, C.Command]] = []  # every answer there ever was, for those that come late
+        self.asks: dict[str, int] = {}
+        self.downs: dict[tuple[str, str], str] = {}
+        self.dup_effects = 0
+
+    # -- out -------------------------------------------------------------------------------------------------------------
+
+    def goes_out(self, call: Call) -> None:
+        """E1, E6, E10: nothing leaves that is not committed. A process that was replaced may repeat itself: same key."""
+        ask, run_no = call.going.ask, call.going.ask.live.no
+        shadow = self.sim.watch.runs.get(run_no)
+        firing = shadow.firing(ask.firing.no) if shadow is not None else None
+        name = f"run {run_no}: effect {ask.firing.no}.{ask.attempt}.{ask.probe}"
+        if call.process is not self.sim.process:
+            self.pool.append(call)
+            return
+        if shadow is None or firing is None or firing.phase != 1 or (firing.attempt, firing.probe) != (ask.attempt, ask.probe):
+            raise Violation("E1", f"{name} goes out and is not committed")
+        if call.going.effect.safe == ONCE:
+            marks = {(run, no): attempt for _, run, no, attempt, _ in self.sim.store.intents()}
+            if marks.get((run_no, ask.firing.no)) != ask.attempt:
+                raise Violation("E6", f"{name} goes out and is not marked")
+        self._places(call)
+        self.pool.append(call)
+        self.sim.note(f"    out  {name} «{call.going.node.id}»")
+        self.sim.host_call("out")
+
+    def _places(self, call: Call) -> None:
+        """At most `limit` effects of a name at once."""
+        place = call.going.effect.concurrency
+        if place is not None:
+            taken = [
+                c for c in self.pool
+                if c.process is call.process and c.going.effect.concurrency == place and not c.going.dropped
+            ]  # fmt: skip
+            if len(taken) >= place.limit:
+                raise Violation("E8", f"{len(taken) + 1} effects hold «{place.name}», which has {place.limit} places")
+
+    def begin(self, call: Call) -> bool:
+        """As the dispatcher's lane does: an effect whose run was dropped meanwhile never starts."""
+        if call.request is not None:
+            return True
+        going = call.going
+        if going.ask.live.run is None:
+            going.dropped = True
+        if going.dropped:
+            return False
+        going.started = self.sim.clock.now() * 1_000_000
+        call.request = request = call.process.host.dispatch.request(going)
+        where = call.where[:2]
+        known = self.keys.setdefault(where, request.key)
+        if known != request.key:
+            raise Violation("E2", f"firing {where} has the keys {known} and {request.key}")
+        return True
+
+    # -- the receiver ----------------------------------------------------------------------------------------------------
+
+    def perform(self, call: Call) -> Outcome:
+        """The same key is the same effect: it happens once and is answered alike."""
+        request = call.request
+        assert request is not None
+        if call.going.effect.safe == ONCE:
+            mark = (request.key, request.attempt)
+            if mark in self.once:
+                raise Violation("E6", f"{request.key} may happen once and happened again in attempt {request.attempt}")
+            self.once.add(mark)
+        outcome = self.results.get(request.key)
+        if outcome is not None:
+            self.dup_effects += 1
+        else:
+            outcome = self._outcome(call, request)
+        if type(outcome) is Done and call.going.node.spec.poll is None:
+            self.results[request.key] = outcome
+        return self._tagged(call, outcome)
+
+    def _outcome(self, call: Call, request: Request) -> Outcome:
+        work = self.sim.workload_of(call.where[0])
+        plan, rng = self.sim.plan, self.rng
+        if request.node in work.fails:
+            return Failed(Failure("X", "permanent", "it always does"))
+        if work.tame:
+            return Done(request.node)
+        down = self._down(request)
+        if down and plan.has("fail"):
+            plan.fired["fail"] += 1
+            return Failed(Failure("DOWN", down, "it is down"))
+        if plan.hit("fail", 2):
+            return Failed(Failure(rng.choice("XY"), rng.choice(CATEGORIES), "it broke"))
+        if plan.hit("skip"):
+            return Skipped()
+        if call.going.node.spec.poll is not None:
+            probes = self.asks[request.key] = self.asks.get(request.key, 0) + 1
+            return Done("again" if probes < 3 and rng.random() < 0.5 else "ready")
+        return Done(rng.choice((1, 2, "again", {"n": 3})))
+
+    def _down(self, request: Request) -> str:
+        """With faults on, some receivers are down for good: every attempt fails alike, until faults stop."""
+        where = (request.run, request.node)
+        if where not in self.downs:
+            self.downs[where] = self.rng.choice(("transient", "transient", "permanent")) if self.rng.random() < 0.1 else ""
+        return self.downs[where]
+
+    def _tagged(self, call: Call, outcome: Outcome) -> Outcome:
+        """Every answer says which ask it answers, so that the watch can tell when it is taken for another's."""
+        _, *ask = call.where
+        if type(outcome) is Done:
+            return Done(outcome.body, {"ask": ask}, outcome.content_type)
+        if type(outcome) is Failed:
+            f = outcome.failure
+            return Failed(Failure(f.code, f.category, f.message, f.node, ["ask", *ask]))
+        return Skipped("ask:" + ".".join(map(str, ask)))
+
+    # -- back ------------------------------------------------------------------------------------------------------------
+
+    def answer(self, call: Call) -> None:
+        """Perform it, if it may still be, and tell the engine."""
+        going, process = call.going, call.process
+        self.pool.remove(call)
+        started = self.begin(call)
+        if not started:
+            self.sim.note(f"    drop {call.where}")
+            process.host.dispatch.ended(going, DROPPED)
+            return
+        self.sim.host_call("perform")
+        outcome = self.perform(call)
+        self._remember(call, outcome)
+        self.sim.host_called()
+        self.sim.note(f"    back {call.where} {_brief(outcome)}{' to nobody' if going.dropped else ''}")
+        process.host.dispatch.ended(going, outcome)
+
+    def _remember(self, call: Call, outcome: Outcome) -> None:
+        no, firing, attempt, probe = call.where
+        if type(outcome) is Done:
+            command = C.done(firing, attempt, probe, outcome.body, outcome.content_type, outcome.meta)
+        elif type(outcome) is Failed:
+            command = C.failed(firing, attempt, outcome.failure, probe)
+        else:
+            command = C.skipped(firing, attempt, outcome.reason, probe)  # type: ignore[union-attr]
+        self.heard.append((no, command))
+
+    def process_gone(self, process: Process, *, performs: bool) -> int:
+        """Its effects: those the receiver has got may have happened, the others never left."""
+        mine = [c for c in self.pool if c.process is process]
+        self.pool = [c for c in self.pool if c.process is not process]
+        happened = 0
+        for call in mine:
+            if performs and call.request is not None and not call.going.dropped:
+                self._remember(call, self.perform(call))
+                happened += 1
+        return happened
+
+
+def _brief(outcome: Outcome) -> str:
+    if type(outcome) is Failed:
+        return f"failed {outcome.failure.code} {outcome.failure.category}"
+    return f"done {outcome.body!r}" if type(outcome) is Done else "skipped"
+
+
+class _VirtualTime:
+    """What the dispatcher reads of `time`, from the simulation's clock."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+
+    def perf_counter_ns(self) -> int:
+        return self.clock.now() * 1_000_000
+
+    def monotonic(self) -> float:
+        return self.clock.now() / 1000
+
+
+@contextlib.contextmanager
+def virtual_time(clock: ManualClock) -> Iterator[None]:
+    right = dispatching.time
+    dispatching.time = _VirtualTime(clock)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        dispatching.time = right
