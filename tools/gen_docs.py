@@ -22,6 +22,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 import msgspec
 
+from tools import read_source
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs/reference"
 MENU = ROOT / "mkdocs.yml"
@@ -266,12 +268,186 @@ def executors(module: ModuleType) -> Iterator[str]:
 
 
 def settings(module: ModuleType) -> Iterator[str]:
-    yield f"{paragraph(module)}"
-    yield from struct_sections(module)
+    yield "What a machine has of its own. The command line reads `settings.toml` beside the store, tables becoming"
+    yield "dotted names; a Python program hands them in: `Penstock(…, settings={…})`."
+    yield ""
+    yield "```toml"
+    example = (module.__doc__ or "").partition("\n\n")[2].rpartition("\n\n")[0]
+    yield inspect.cleandoc(example)
+    yield "```\n"
+    yield from table_head("setting", "default", "meaning")
+    for name, (default, meaning) in SETTINGS.items():
+        yield row(code(name), code(constant(default)), meaning)
+    yield "\n## Environment variables\n"
+    yield from table_head("variable", "meaning")
+    for name, meaning in VARIABLES.items():
+        yield row(code(name), meaning)
 
 
-def setting_names(module: ModuleType) -> list[str]:
-    return [field for one in structs(module) for field in one.__struct_fields__]
+def constant(name: str) -> str:
+    """The value of `module:NAME` below the executors; nothing for an empty name."""
+    if not name:
+        return ""
+    room, _, found = name.partition(":")
+    value = getattr(importlib.import_module(f"penstock.executors.{room}"), found)
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+#: Where the default of every setting stands, and its meaning; the names are compared with those that are really read.
+SETTINGS = {
+    "llm.base_url": ("parts.chat:BASE_URL", "The OpenAI-compatible service for persons that name none; trusted."),
+    "llm.model": ("parts.chat:MODEL", "The model for persons that name none."),
+    "llm.api_key": ("", "The key for that service, as a reference: `${secrets.NAME}`. Never sent anywhere else."),
+    "http.allow": (
+        "", "What may be called beyond public addresses: host, `*.suffix`, address or network, with a port or without."
+    ),
+    "http.ports": ("parts.addresses:PORTS", "Ports that may be called at public addresses."),
+    "http.max_bytes": ("parts.outbound:MAX_BYTES", "The largest answer that is read."),
+    "http.ca_file": ("", "Certificates to trust instead of the usual ones."),
+    "file.max_bytes": ("parts.jail:MAX_BYTES", "The largest file that is read or written."),
+    "code.timeout_ms": ("code:TIMEOUT_MS", "How long a script may run that does not say."),
+    "code.max_ms": ("code:TIMEOUT_MAX_MS", "How long a script may run at most."),
+    "code.memory_bytes": ("code:MEMORY_BYTES", "How much memory a script may use."),
+    "secrets": ("", "Names and values, or a function from name to value. On the command line the table `[secrets]`."),
+    "services": ("", "Python only: what the program lends to handlers (`context.service(name)`)."),
+}  # fmt: skip
+VARIABLES = {
+    "PENSTOCK_STORE": "The store, where `--store` is not given.",
+    "PENSTOCK_SECRET_NAME": "The secret NAME; looked at before `settings.toml`.",
+    "PENSTOCK_DEBUG": "When set, an unexpected error shows where it came from.",
+}
+
+
+# ---- the Python door, commands of the kernel, codes ------------------------------------------------------------------
+
+
+def python(module: ModuleType) -> Iterator[str]:
+    yield "`Penstock` is for programs with an event loop, `Blocking` has the same words without `await`; what it does"
+    yield "not have is reached through `.inner`. Both are context managers: while one is open it drives the runs of"
+    yield "its store. A run is named by its id, by a beginning of it that no other run has, or by its key."
+    yield "[Stability](stability.md) says which names are promised."
+    for one in (module.Penstock, module.Blocking):
+        yield f"\n## {one.__name__}\n"
+        yield f"`{one.__name__}{signature(one)}`\n"
+        yield f"{own_doc(one)}\n"
+        yield from table_head("method", "what it does")
+        for name, method in public_methods(one):
+            waits = "await " if inspect.iscoroutinefunction(method) else ""
+            said = own_doc(method) or own_doc(getattr(module.Penstock, name, None)) or SAID.get(name, "")
+            yield row(code(f"{waits}{name}{signature(method)}"), said)
+    yield from struct_table(module.Look)
+    yield "\n## penstock.diagram\n"
+    handlers = importlib.import_module("penstock.diagram")
+    yield f"{first_line(handlers)}\n"
+    yield from table_head("name", "what it is")
+    for name in handlers.__all__:
+        found = getattr(handlers, name)
+        documented = inspect.isclass(found) and not name[0].islower() or inspect.isfunction(found)
+        yield row(code(name), first_line(found) if documented else HERE[name])
+
+
+#: What methods do whose names say it all, for readers of the page.
+SAID = {
+    "aclose": "Stop driving and close the store; runs stay as they are.",
+    "close": "Close the store.",
+    "add_executor": "An executor of your own, by its name; it takes the place of a built-in one.",
+    "compile": "Read and lower a document without keeping it.",
+    "signal": "News for a run; an id that was seen before changes nothing.",
+    "pause": "Nothing new is started until `resume`.",
+    "resume": "Let a paused run go on.",
+    "retry": "Try a failed run again: `here` where it failed, `restart` from its start nodes.",
+    "watcher": "A folded run that can be looked at in detail.",
+    "net_of": "The compiled net with this content hash.",
+    "state_bytes": "The same, in its canonical form.",
+    "runs": "The newest runs of the store, as rows.",
+}
+HERE = {"context": "The run around the handler that works now.", "node_id": "The node whose handler works now."}
+
+
+def public_methods(cls: type) -> list[tuple[str, Any]]:
+    """In the order of the source, those of base classes last."""
+    found: dict[str, Any] = {}
+    for one in cls.__mro__[:-1]:
+        for name, method in vars(one).items():
+            if not name.startswith("_") and inspect.isfunction(method):
+                found.setdefault(name, method)
+    return list(found.items())
+
+
+def signature(thing: Any) -> str:
+    """As one writes a call: names and defaults, without types and without self."""
+    found = [one for one in inspect.signature(thing).parameters.values() if one.name != "self"]
+    shown = inspect.Signature([one.replace(annotation=inspect.Parameter.empty) for one in found])
+    return str(shown)
+
+
+def struct_table(struct: Any) -> Iterator[str]:
+    yield f"\n## {struct.__name__}\n"
+    yield f"{own_doc(struct) or 'What `look` and `wait` give: a run as people see it.'}\n"
+    yield from table_head("field", "type")
+    for name in struct.__struct_fields__:
+        yield row(code(name), code(str(inspect.get_annotations(struct)[name])))
+
+
+def run_commands(module: ModuleType) -> Iterator[str]:
+    yield "What may be asked of a run. The host gives `start`, `outcome`, `tick`, `nudge` and `doubt`; the others come"
+    yield "from people and programs, through the command line, the Python door or the store's inbox."
+    yield ""
+    yield from table_head("command", "made by", "what it asks")
+    for name, made in command_makers(module):
+        yield row(code(name), code(f"{made.__name__}{signature(made)}"), own_doc(made) or ASKED.get(made.__name__, ""))
+
+
+ASKED = {
+    "done": "The world has answered: it is done.",
+    "failed": "The world has answered: it failed.",
+    "skipped": "The gate or an executor has decided that it is not needed.",
+    "pause": "Fire nothing new until `resume`; answers and timers are recorded.",
+    "resume": "Go on.",
+    "compensate": "Undo what was done, all of it or some nodes only.",
+    "cancel_firing": "End one firing; it leaves by its port `cancelled`.",
+    "migrate": "Move to another net, by the author's table where ids differ.",
+    "set_variable": "Write one variable of the run.",
+}
+
+
+def command_makers(module: ModuleType) -> list[tuple[str, Any]]:
+    """(name in the journal, function) of every command."""
+    names = {"done": "outcome", "failed": "outcome", "skipped": "outcome", "set_variable": "set"}
+    makers = [one for one in vars(module).values() if inspect.isfunction(one)]
+    return [(names.get(one.__name__, one.__name__), one) for one in makers]
+
+
+def failures(module: ModuleType) -> Iterator[str]:
+    yield "A failure is a value in the journal: a code, a category, a message and the node. The category decides"
+    yield "whether `retry` may help; an executor of your own may use codes of its own. `…` stands for what is"
+    yield "filled in."
+    yield ""
+    yield f"Retried: {', '.join(map(code, module.Retry().on))}. Everything else is not."
+    yield ""
+    yield from table_head("code", "category", "said by", "message")
+    for one in read_source.failures():
+        yield row(code(one.code), one.category, code(one.room), told(one.message))
+    yield row(code(module.Trigger().code), "timeout", code("kernel"), "nothing came in time for «…»")
+    yield "\nExpressions fail with the codes of [errors](errors.md) that begin with `EXPR_`, category validation."
+    yield "\n## Incidents\n"
+    yield "What an operator should look at; the run may go on. `penstock show` lists them as warnings."
+    yield ""
+    yield from (f"- {code(one)}" for one in read_source.incidents())
+
+
+def rules(_: ModuleType) -> Iterator[str]:
+    yield "Everything `penstock check` may say about a document, by rule. An error keeps a document from being"
+    yield "released, a warning does not. `…` stands for what is filled in."
+    yield ""
+    yield from table_head("rule", "severity", "message", "hint")
+    for one in read_source.rules():
+        yield row(code(one.rule), one.severity, told(one.message), told(one.hint))
+
+
+def told(text: str) -> str:
+    """A text in which something is said; not one that is filled in whole."""
+    return text if any(c.isalnum() for c in text) else ""
 
 
 def cli(module: ModuleType) -> Iterator[str]:
@@ -309,7 +485,7 @@ def stability(module: ModuleType) -> Iterator[str]:
     yield ""
     yield from table_head("name", "what it is")
     for name in module.__all__:
-        yield row(code(f"penstock.{name}"), first_line(getattr(module, name)))
+        yield row(code(f"penstock.{name}"), own_doc(getattr(module, name)))
 
 
 # ---- how pages are written -------------------------------------------------------------------------------------------
@@ -330,7 +506,7 @@ def code(text: Any) -> str:
 def own_doc(thing: Any) -> str:
     """The docstring written for this thing itself, not an inherited or a generated one."""
     doc = vars(thing).get("__doc__") if isinstance(thing, type) else getattr(thing, "__doc__", None)
-    return inspect.cleandoc(doc or "").replace("\n", " ")
+    return " ".join(inspect.cleandoc(doc or "").split())
 
 
 def first_line(thing: Any) -> str:
@@ -362,11 +538,15 @@ PAGES = (
     Page("errors", "Errors", "penstock.errors", errors, lambda module: [one.__name__ for one in error_classes(module)]),
     Page("executors", "Executors", "penstock.executors", executors, shelf),
     Page("facts", "Facts", "penstock.kernel.fact", facts, lambda module: [name for name, _ in module.FIELDS]),
+    Page("failures", "Failures", "penstock.net.model", failures, lambda _: [f.code for f in read_source.failures()]),
     Page("functions", "Functions", "penstock.expr.functions", functions, lambda module: list(module.FUNCTIONS)),
     Page("kinds", "Kinds", "penstock.net.model", kinds, lambda module: module.KINDS),
     Page("lifecycles", "Lifecycles", "penstock.lifecycle", lifecycles, lambda module: list(module.MACHINES)),
     Page("net", "The net", "penstock.net.model", net, lambda module: [one.__name__ for one in structs(module)]),
-    Page("settings", "Settings", "penstock.app.settings", settings, setting_names),
+    Page("python", "Python", "penstock", python, lambda module: ["Penstock", "Blocking", "Look"]),
+    Page("rules", "Rules", "penstock.lang.compile", rules, lambda _: [one.rule for one in read_source.rules()]),
+    Page("run-commands", "What may be asked of a run", "penstock.kernel.command", run_commands, lambda m: m.NAMES),
+    Page("settings", "Settings", "penstock.cli.settings", settings, lambda _: read_source.settings()),
     Page("stability", "What is stable", "penstock", stability, lambda module: module.__all__),
     Page("tables", "Tables", "penstock.store.tables", tables, lambda module: [t.name for t in module.TABLES]),
 )

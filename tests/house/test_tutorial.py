@@ -31,7 +31,7 @@ VARIES = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
     (re.compile(r"\b1\d{12}\b"), "AT"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "WHEN"),
-    (re.compile(r"\b\d+(\.\d+)? (s|min)\b"), "TIME"),
+    (re.compile(r"\b\d+(\.\d+)? ?(s|min)\b"), "TIME"),
     (re.compile(r"\s+"), " "),
 )
 

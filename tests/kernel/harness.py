@@ -188,7 +188,7 @@ class Sim:
     def _conservation(self) -> None:
         """K5, K6: every token is put once and taken at most once; put minus taken is what lies there."""
         put = [(x.edge, x.scope, x.epoch, x.data["token"]) for x in self.lines if x.fact == "put"]
-        if any(x.fact in ("migrated", "run.reopened", "forgot") for x in self.lines):
+        if any(x.fact in ("migrated", "run.reopened", "revived", "forgot") for x in self.lines):
             return
         assert len(put) == len(set(put)), "K6: no two tokens share an identity"
         taken = [(e, x.scope, x.epoch, n) for x in self.lines if x.fact == "fired" for e, n in x.data["takes"]]

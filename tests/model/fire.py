@@ -58,6 +58,9 @@ class Firing:
         token = self.state["tokens"][token_name]
         edge = self.net.edge[token["edge"]]
         self.say("absorbed", tokens=[token_name], why="expired", node=edge.dst, edge=edge.id)
+        timer = self.join_timer(edge.dst, token["scope"], token["epoch"])
+        if timer in self.state["timers"] and not self.lying_before(edge.dst, token["scope"], token["epoch"]):
+            self.say("timer.gone", timer=timer, why="nothing rests")
         dead = [e for e in self.net.outs[edge.src] if e.port == "dead"]
         self.put_all(dead, token["scope"], token["epoch"], token["env"], f"token/{token_name}", token)
 

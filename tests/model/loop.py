@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.model.net import Node
-from tests.model.state import TERMINAL
+from tests.model.state import TERMINAL, token_id
 
 
 class Loop:
@@ -85,9 +85,12 @@ class Loop:
                 continue
             if self.relax(scope):
                 return True
-            if not self.waits_for_timer(scope):
-                self.scope_failed(scope, self.deadlock(tokens))
+            if self.waits_for_timer(scope):
+                continue
+            if self.absorb_optional(scope):
                 return True
+            self.scope_failed(scope, self.deadlock(tokens))
+            return True
         return False
 
     def target(self, token: dict) -> Node:
@@ -142,11 +145,28 @@ class Loop:
             to = "RUNNING" if working else "WAITING"
             if to != status:
                 self.move(to, "wait_started" if to == "WAITING" else "resumed")
+        elif tokens and self.absorb_optional(""):
+            self.conclude()
         elif tokens:
             self.stuck(self.deadlock(tokens))
         else:
             self.warn_max_iteration()
             self.move("COMPLETED", "all_done")
+
+    def absorb_optional(self, scope: str) -> bool:
+        """Tokens of skippable conditions before a node that has fired without them fail nothing (D-4.2.3)."""
+        late = []
+        for token in self.state["tokens"].values():
+            node = self.target(token)
+            here = [t for t in self.lying_before(node.id, token["scope"], token["epoch"])]
+            optional = all(self.net.edge[t["edge"]].role == "skip" for t in here)
+            fired = self.visits(node.id, token["scope"], token["epoch"])
+            if token["scope"] == scope and node.join.mode == "diagram" and optional and fired:
+                late.append(token_id(token))
+        if late:
+            self.say("absorbed", tokens=late, why="late", node="", edge="")
+            self.tokens_gone(late)
+        return bool(late)
 
     def stuck(self, failure: dict) -> None:
         if self.net.on_stuck == "pause":

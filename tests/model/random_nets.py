@@ -217,10 +217,17 @@ class Spicer:
     def spiced(self, probability: float) -> bool:
         return self.chance(probability * self.heat)
 
-    def side_exit(self, node: Node, port: str, ends: str = "") -> None:
+    def side_exit(self, node: Node, port: str, ends: str = "", pause: int = 0) -> None:
+        """A way to an end of its own; with a pause somebody may still do something about what went this way."""
         name = f"{node.id}_{port}"
         self.extra_nodes.append(Node(name, "end", scope=node.scope, join=XOR, ends=ends))
-        self.extra_edges.append(Edge(f"{name}e", node.id, name, port))
+        first = name
+        if pause:
+            first = f"{name}_wait"
+            after = Trigger("done", "timer", after=pause)
+            self.extra_nodes.append(Node(first, "wait", scope=node.scope, join=XOR, triggers=(after,)))
+            self.extra_edges.append(Edge(f"{first}e", first, name))
+        self.extra_edges.append(Edge(f"{name}e", node.id, first, port))
 
     def node(self, node: Node) -> Node:
         if node.kind == "task":
@@ -246,7 +253,7 @@ class Spicer:
         node = replace(node, on_error=(row,) if row else (), **self.effect())
         if row in aside:
             ends = ["", "", "terminate", "error:BAD", "cancel:NO", "escalate:E1", "escalate:E1"]
-            self.side_exit(node, "alt", self.rng.choice(ends))
+            self.side_exit(node, "alt", self.rng.choice(ends), pause=40 if row[1] == "park:alt" else 0)
         return node
 
     def work(self, node: Node) -> Node:
@@ -317,7 +324,7 @@ class Spicer:
         node = replace(node, body=body, on_final=self.rng.choice(["here", "restart", "member"]))
         if self.spiced(0.15):
             node = replace(node, on_error=(("X", "park:lost"),))
-            self.side_exit(node, "lost")
+            self.side_exit(node, "lost", pause=40)
         if self.chance(0.4):
             heard = Trigger("esc", "escalation", name="E1", interrupting=self.chance(0.5))
             node = replace(node, triggers=(heard,))

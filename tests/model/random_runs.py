@@ -40,6 +40,8 @@ class World:
             return {"c": "retry"}
         if state["paused"] and not state["effects"] and not state["timers"]:
             return self.unpause(state)
+        if state["parked"] and self.rng.random() < 0.3:
+            return {"c": "retry", "firing": self.rng.choice(sorted(state["parked"]))}
         draw = self.rng.random()
         if draw < 0.02:
             return {"c": self.rng.choice(["pause", "resume"])}
@@ -51,8 +53,6 @@ class World:
             return self.late(state)
         if draw < 0.16 and state["firings"]:
             return self.by_hand(self.rng.choice(sorted(state["firings"])))
-        if draw < 0.26 and state["parked"]:
-            return {"c": "retry", "firing": self.rng.choice(sorted(state["parked"]))}
         if draw < 0.30 and state["items"]:
             verb = self.rng.choice(["start", "submit", "approve", "reject", "vote", "vote"])
             return self.work(self.rng.choice(sorted(state["items"])), verb)

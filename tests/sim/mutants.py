@@ -420,8 +420,3 @@ def _(p: Patches) -> None:
         return old
 
     p.attribute(Turns, "_checkpoint", checkpoint)
-
-
-@mutant("kept-memory", "after a failed commit the run stays in memory as if nothing had happened")
-def _(p: Patches) -> None:
-    p.attribute(Turns, "drop", lambda self, live: None)

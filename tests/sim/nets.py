@@ -281,7 +281,8 @@ def regions() -> Net:
 Make = Callable[[], Net]
 #: by name; the flag: it never gets stuck by itself
 BY_HAND: dict[str, tuple[Make, bool]] = {
-    "fan": (fan, True), "epochs": (epochs, True), "twice": (twice, True), "k_of_n": (k_of_n, False), "any": (any_of, True),
+    "fan": (fan, True), "epochs": (epochs, True), "twice": (twice, True), "k_of_n": (k_of_n, False),
+    "two_of_three": (k_of_n, True), "any": (any_of, True),
     "timers": (timers, False), "once": (once, True), "saga": (saga, True),
     "saga_continue": (lambda: saga("continue"), True), "signals": (signals, True), "work": (work, True),
     "poll": (poll, True), "gated": (gated, True), "caller": (caller, True), "regions": (regions, True),
@@ -295,7 +296,8 @@ def made(name: str) -> Net:
 
 def by_hand(name: str) -> Workload:
     called = (child(),) if name == "caller" else ()
-    return Workload(name, made(name), sound=BY_HAND[name][1], with_nets=called)
+    fails = frozenset({"c"}) if name == "two_of_three" else frozenset[str]()
+    return Workload(name, made(name), sound=BY_HAND[name][1], with_nets=called, fails=fails)
 
 
 RANDOM = (structured, structured, racing, dag, spice, spice, spice, arbitrary)

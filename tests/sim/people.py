@@ -210,6 +210,8 @@ class People:
         shadow, no = self.rng.choice(items)
         if self.sim.plan.hit("odd_work", 3):
             verb = self.rng.choice(VERBS)
+            if verb == "reassign" and shadow.st.firings[no].phase == EFFECT and not self.sim.wild:
+                verb = "take_over"  # known
             data = self.rng.choice(("approved", "rejected")) if verb == "vote" else self.rng.choice((None, 7))
             self.send(shadow, C.work(no, verb, self.rng.choice(PEOPLE), data))
         else:

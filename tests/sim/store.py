@@ -315,16 +315,19 @@ class SimStore:
     # -- projections ---------------------------------------------------------------------------------------------------
 
     def rebuild(self, project: Callable[[RunRow, Iterator[JournalRow], Batch], None]) -> int:
-        for table in TABLES:
-            if table.projection:
-                self.disk.tables[table.name].clear()
         runs = sorted(self._runs(), key=lambda r: r.no)
+        folded = []
         for row in runs:
             batch = Batch()
             project(row, self.journal(row.no), batch)
             shown = Batch()
             for kind in ("firing", "wait", "unwait", "item_new", "item_moved", "incident"):
                 setattr(shown, kind, getattr(batch, kind))
+            folded.append(shown)
+        for table in TABLES:
+            if table.projection:
+                self.disk.tables[table.name].clear()
+        for shown in folded:
             self._apply(shown)
             self.disk.undo.clear()
         return len(runs)

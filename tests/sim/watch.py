@@ -377,6 +377,11 @@ def _undo_step(s: Shadow, f: list[Any]) -> None:
         raise Violation("C9", f"run {s.no}: entry {f[1]} was undone already")
 
 
+def _work_opened(s: Shadow, f: list[Any]) -> None:
+    """Its triggers are armed anew."""
+    s.rung = {one for one in s.rung if one[0] != f[1]}
+
+
 def _work_moved(s: Shadow, f: list[Any]) -> None:
     item = s.st.items.get(f[1])
     if item is not None and not (_ITEM.allows(item.status, f[3]) and _ITEM.next(item.status, f[3]) == f[2]):
@@ -393,7 +398,7 @@ LAWS: dict[int, Callable[[Shadow, list[Any]], None]] = {
     F.ATTEMPT_FAILED: _attempt_failed, F.ANSWERED: _answered, F.SETTLED: _settled, F.REVIVED: _revived,
     F.TIMER_SET: _timer_set, F.TIMER_GONE: _timer_gone, F.SEEN: _seen, F.SIGNAL_KEPT: _signal_kept,
     F.SIGNAL_USED: _signal_used, F.IGNORED: _ignored, F.UNDO_PLANNED: _undo_planned, F.UNDO_STEP: _undo_step,
-    F.WORK_MOVED: _work_moved, F.INCIDENT: _incident,
+    F.WORK_OPENED: _work_opened, F.WORK_MOVED: _work_moved, F.INCIDENT: _incident,
 }  # fmt: skip
 
 

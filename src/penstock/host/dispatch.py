@@ -109,7 +109,8 @@ class Lane:
         except Exception as error:
             return failed("EXECUTOR_ERROR", "permanent", f"{type(error).__name__}: {error}")
         finally:
-            while me.cancelling() and not dispatch.closing and (going.dropped or going.deadline == 0.0):
+            # what is left over, by us or by an executor's task group, must not be taken for a cancel of the next effect
+            while me.cancelling() and not dispatch.closing:
                 me.uncancel()
 
 
@@ -255,7 +256,7 @@ class Dispatch:
             edge, envelope = edges[takes[0].edge], takes[0].envelope
             body = _own(self.blobs.resolve(envelope.body))
             kind = envelope.content_type or content_type_of(body)
-            more = ((envelope.meta,), (takes[0].seq,), (envelope.at,))
+            more = ((envelope.meta,), (takes[0].seq,), (envelope.at,), (envelope.visit,))
             return (Input(edge.id, edge.src.id, edge.var, (body,), (kind,), *more),)
         found: dict[int, list[Taken]] = {}
         for taken in takes:
@@ -267,7 +268,8 @@ class Dispatch:
             bodies = tuple(_own(self.blobs.resolve(e.body)) for e in envelopes)
             kinds = tuple(e.content_type or content_type_of(b) for e, b in zip(envelopes, bodies, strict=True))
             metas, ats = tuple(e.meta for e in envelopes), tuple(e.at for e in envelopes)
-            out.append(Input(edge.id, edge.src.id, edge.var, bodies, kinds, metas, tuple(t.seq for t in mine), ats))
+            seqs, visits = tuple(t.seq for t in mine), tuple(e.visit for e in envelopes)
+            out.append(Input(edge.id, edge.src.id, edge.var, bodies, kinds, metas, seqs, ats, visits))
         return tuple(out)
 
     # -- back ----------------------------------------------------------------------------------------------------------
@@ -324,8 +326,8 @@ class Dispatch:
 
     def task_ended(self, task: asyncio.Task[None]) -> None:
         """A lane never ends by itself; if it broke, an effect has lost its answer and the engine must hear of it."""
-        if not self.closing and not task.cancelled():
-            self._broken = task.exception()
+        if not self.closing:
+            self._broken = RuntimeError("somebody cancelled an effect") if task.cancelled() else task.exception()
 
     async def _sweep(self) -> None:
         while self.timed:

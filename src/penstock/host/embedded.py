@@ -62,6 +62,7 @@ class Host:
         self.outbox = Outbox(store, self.clock, publish=publish)
         self.turns.publish = self.outbox.write
         self.turns.extra = self._extra
+        self.turns.whole = self.blobs.resolve
         self.turns.on_end.append(self._child_ended)
         self.serve, self.alone = serve, alone
         self.near: list[tuple[int, int]] = []

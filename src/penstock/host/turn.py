@@ -95,6 +95,7 @@ class Turns:
         self.on_end: list[Callable[[Live], None]] = []
         self.on_facts: list[Callable[[Live, list[F.Fact], int, int], None]] = []
         self.extra: Callable[[Batch], None] | None = None  # the gate's and the dispatcher's rows of this batch
+        self.whole: Callable[[Any], Any] | None = None  # the value of a body that is stored by reference
         self.publish: Callable[[Live, list[F.Fact], int, int, Batch], None] | None = None  # rows for the outbox
         self.wakes: list[tuple[int | None, int]] = []  # when the runs of this batch wake next, if they have timers
         self.stopped: list[tuple[Live, list[int]]] = []  # effects that this batch has dropped
@@ -112,7 +113,7 @@ class Turns:
         self.next_no += 1
         live.id, live.tenant, live.key, live.parent = id, tenant, key, parent or None
         live.net_no, live.priority = net_no, priority
-        live.run = Run.fresh(self.nets.get(net_no))
+        live.run = self._made(Run.fresh(self.nets.get(net_no)))
         self.runs[live.no] = live
         if key is not None:
             self.starting[tenant, key] = live
@@ -159,7 +160,7 @@ class Turns:
             live.net_no, net = found
         else:
             live.net_no = row.net
-        live.run = Run.load(net, st)
+        live.run = self._made(Run.load(net, st))
         live.row = True
         live.id, live.tenant, live.key, live.parent, live.priority = row.id, row.tenant, row.key, row.parent, row.priority
         live.checkpoint_seq = row.checkpoint_seq
@@ -170,6 +171,11 @@ class Turns:
         """Is the run folded and in memory?"""
         live = self.runs.get(no)
         return live is not None and live.run is not None
+
+    def _made(self, run: Run) -> Run:
+        if self.whole is not None:
+            run.whole = self.whole
+        return run
 
     def drop(self, live: Live) -> None:
         """Forget what is in memory; the store has the truth."""
@@ -272,7 +278,7 @@ class Turns:
         """A fresh fold of what is committed, for a turn that has to be done again."""
         if not live.row:
             assert live.run is not None
-            return Run.fresh(live.run.net)
+            return self._made(Run.fresh(live.run.net))
         live.run = None
         self.load([live.no])
         assert live.run is not None
@@ -366,7 +372,7 @@ class Turns:
         found = self.nets.by_hash(run.st.net)
         assert found is not None, "a run moves only to a released net"
         live.net_no, net = found
-        moved = Run.load(net, run.st)
+        moved = self._made(Run.load(net, run.st))
         moved.facts, moved.asks, moved.stops, moved.ended = run.facts, run.asks, run.stops, run.ended
         live.run = moved
 

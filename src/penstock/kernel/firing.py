@@ -143,9 +143,6 @@ def _pass(
         flags = F.USED_START if r.net.edges[via].role == "start" else 0
     else:
         flags, owed = _flags(r, node, scope, epoch, takes, visit)
-        if owed:
-            _fire_slowly(r, node, scope, epoch, visit, takes, owed, flags, relaxed)
-            return
     if relaxed:
         flags |= F.RELAXED
     if node.keep:
@@ -153,11 +150,14 @@ def _pass(
     no = r.st.next_firing
     body: Any = None
     sets, port, outs = None, None, []
-    if node.plain_out is not None and node.spec.value is None and not (node.kind == START and via < 0 and not takes):
+    current: Any = None
+    plain = node.plain_out is not None and node.spec.value is None and not owed
+    if plain and not (node.kind == START and via < 0 and not takes):
+        assert node.plain_out is not None
         outs = [node.plain_out]
     else:
         shadow = Firing(no, node.no, scope.no, epoch, visit, r.now, _looked_at(r, scope, epoch, takes, via, seq))
-        current: Any = shadow.takes[-1].envelope.body if shadow.takes else None
+        current = shadow.takes[-1].envelope.body if shadow.takes else None
         try:
             if node.spec.value is not None:
                 body = current = node.value(View(r, scope, epoch, node, shadow))
@@ -169,7 +169,10 @@ def _pass(
         except ExprError as error:
             _fail_instead(r, node, scope, epoch, visit, takes, via, seq, expr_failure(error, node))
             return
-    r.say((F.PASSED, no, node.no, scope.no, epoch, visit, takes, via, seq, body, port, flags))
+    if owed:
+        _say_both(r, node, scope, epoch, visit, takes, owed, flags, current, port)
+    else:
+        r.say((F.PASSED, no, node.no, scope.no, epoch, visit, takes, via, seq, body, port, flags))
     _clear_dead(r, node, scope, epoch)
     if takes:
         taken(r, node, scope, epoch, takes)
@@ -196,7 +199,7 @@ def _looked_at(r: Run, scope: Scope, epoch: int, takes: list[int], via: int, seq
     return out
 
 
-def _fire_slowly(
+def _say_both(
     r: Run,
     node: CNode,
     scope: Scope,
@@ -205,15 +208,19 @@ def _fire_slowly(
     takes: list[int],
     owed: list[int],
     flags: int,
-    relaxed: bool,
+    body: Any,
+    port: str | None,
 ) -> None:
     """An absorbing control node says its debts in a `fired` fact of its own."""
     no = r.st.next_firing
-    r.say((F.FIRED, no, node.no, scope.no, epoch, visit, takes, owed, flags | (F.RELAXED if relaxed else 0), -1, None))
+    kept = F.KEEP_RECORD if flags & F.KEEP else 0
+    r.say((F.FIRED, no, node.no, scope.no, epoch, visit, takes, owed, flags & ~F.KEEP & ~F.OWN_BODY, -1, None))
     firing = r.st.firings[no]
+    last = firing.takes[-1].envelope
     r.opened(firing, node.group)
-    taken(r, node, scope, epoch, takes)
-    work(r, node, firing)
+    r.say((F.SETTLED, no, DONE, port, node.no, 1, r.now, body, last.content_type, last.meta, None, kept))
+    r.ended.append((firing, DONE))
+    r.closed(firing, node.group)
 
 
 def _fail_instead(

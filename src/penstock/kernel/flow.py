@@ -357,9 +357,8 @@ def put_all(
     if len(outs) == 1:
         leave_by(r, outs[0], scope, epoch, fuse)
     elif outs:
-        came = hand.path or []
         for branch, edge in enumerate(outs):
-            put(r, edge, scope, epoch, path=[*came, [firing_no, branch]])
+            put(r, edge, scope, epoch, path=r.forked(hand.path, firing_no, branch))
         if any(edge.raises for edge in outs):
             _forget_left_epochs(r, scope, epoch + 1)
 

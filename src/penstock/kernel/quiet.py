@@ -47,6 +47,8 @@ def close_scopes(r: Run) -> bool:
             arm_joins(r)
             if timed(r, scope):
                 continue
+            if absorb_optional(r, scope):
+                return True
             r.idle.discard(no)
             scope_failed(r, scope, deadlock(r, scope))
             return True
@@ -70,6 +72,22 @@ def held_inside(r: Run, scope: Scope) -> bool:
     return False
 
 
+def absorb_optional(r: Run, scope: Scope) -> bool:
+    """An optional branch that came late must not fail the run (D-4.2.3): tokens from skippable conditions that rest before a
+    node which has fired without them are absorbed when nothing else can happen."""
+    found = False
+    for place in list(scope.tokens):
+        edge, epoch = r.net.edges[place & (MOST - 1)], place >> EPOCH
+        node = edge.dst
+        marks = r.marks.get((scope.no, node.no, epoch), edge.bit)
+        if node.join == DIAGRAM and not marks & ~node.skip_mask and scope.visits.get(key(node.no, epoch)):
+            seqs = [t.seq for t in scope.tokens[place]]
+            r.say((F.ABSORBED, scope.no, edge.no, epoch, seqs, "late", 0, -1))
+            r.unmark(edge, scope, epoch)
+            found = True
+    return found
+
+
 def timed(r: Run, scope: Scope) -> bool:
     """Tokens that will expire, or whose join will time out, are not stuck."""
     return any(t.why in ("token", "join_wait") and t.data[0] == scope.no for t in r.st.timers.values())
@@ -91,6 +109,10 @@ def relax(r: Run, only: Scope | None = None) -> bool:
                 found.add((node.priority, r.edge_priority(node, scope, epoch), node.no, scope.no, epoch))
     for _, _, no, scope_no, epoch in sorted(found):
         node, scope = nodes[no], st.scopes[scope_no]
+        if at_max(node, scope, epoch) or node.capped and full_edge(node, scope, epoch) is not None:
+            continue
+        if node.group and not r.room(node.group):
+            continue
         takes = ready(r, node, scope, epoch, relaxed=True)
         if takes is not None:
             fire(r, node, scope, epoch, takes, relaxed=True)
@@ -126,6 +148,8 @@ def conclude(r: Run) -> None:
             r.say((F.MOVED, STATUS[to], "wait_started" if to == WAITING else "resumed", None))
         return _active_timer(r)
     root = st.scopes[0]
+    if root.live:
+        absorb_optional(r, root)
     if root.live:
         stuck = deadlock(r, root)
         if r.net.on_stuck == "pause":

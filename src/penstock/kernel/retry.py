@@ -18,6 +18,8 @@ from penstock.net.model import Retry
 def fail(r: Run, firing: Firing, failure: Failure, *, again: bool = True) -> None:
     """A firing has failed. `again` False: it may not be tried again (a trigger has ended it)."""
     node = r.net.nodes[firing.node]
+    if not failure.node:
+        failure = Failure(failure.code, failure.category, failure.message, node.id, failure.detail)
     if again and _may_retry(firing, node, failure):
         _retry_later(r, firing, failure, node.spec.retry)
         return
@@ -30,12 +32,9 @@ def fail(r: Run, firing: Firing, failure: Failure, *, again: bool = True) -> Non
         close(r, firing, FAILURE, None, failure=failure, port="failed")
         return
     scope = r.st.scopes[firing.scope]
-    named = (
-        failure if failure.node else Failure(failure.code, failure.category, failure.message, node.id, failure.detail)
-    )
     flags = F.REOPENABLE if firing.scope == 0 else 0
-    close(r, firing, FAILURE, None, failure=named, port="-", flags=flags)
-    scope_failed(r, scope, named)
+    close(r, firing, FAILURE, None, failure=failure, port="-", flags=flags)
+    scope_failed(r, scope, failure)
 
 
 def _may_retry(firing: Firing, node: CNode, failure: Failure) -> bool:

@@ -6,24 +6,28 @@ a law holds both equal. Functions of the kernel take the run first; `say` is the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
 from penstock.kernel.evolve import EVOLVE
 from penstock.kernel.fact import PHASE, Fact
 from penstock.kernel.state import OPEN, Firing, Scope, State, key, new_state
+from penstock.kernel.token import Path
 from penstock.net.compiled import EPOCH, MOST, CNode, Compiled
 
 #: priority of the node, best priority of its marked edges, node, scope, epoch
 Candidate = tuple[int, int, int, int, int]
 #: under this name undo nodes wait until the plan that runs has ended
 UNDOING = "$undo"
+#: forks a token remembers, outermost first
+DEEPEST = 64
 
 
 class Run:
     __slots__ = (
         "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "later", "limits", "marks", "net", "now",
-        "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch",
+        "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch", "whole",
     )  # fmt: skip
 
     def __init__(self, net: Compiled, st: State) -> None:
@@ -53,6 +57,7 @@ class Run:
         self.due: list[tuple[int, int]] = []  # timers, lazily cleaned
         self.resting: set[tuple[int, int, int]] = set()  # scope, node, epoch: joins whose timer may have to be set
         self.ttl: dict[tuple[int, int, int], int] = {}  # scope, place, seq → timer
+        self.whole: Callable[[Any], Any] = _same  # gives the value of a body that is stored by reference
         self.limits = {**net.limits, **st.options.get("limits", {})} if st.options else net.limits
 
     @classmethod
@@ -200,6 +205,12 @@ class Run:
         limit = self.limits.get(group)
         return limit is None or self.groups.get(group, 0) < limit
 
+    def forked(self, path: Path | None, firing: int, branch: int) -> Path | None:
+        """The lineage of a token behind a fork. Only a saga asks for it, and a loop must not make it grow for ever."""
+        if not self.net.undoes or path is not None and len(path) >= DEEPEST:
+            return path
+        return [*(path or ()), [firing, branch]]
+
     # -- timers --------------------------------------------------------------------------------------------------------
 
     def wake_at(self) -> int | None:
@@ -228,6 +239,10 @@ class Run:
 
     def effect_key(self, firing: Firing) -> str:
         return f"{self.st.tenant}/{self.st.run}/{self.firing_id(firing)}"
+
+
+def _same(body: Any) -> Any:
+    return body
 
 
 def _counts(firing: Firing) -> bool:

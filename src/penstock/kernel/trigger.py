@@ -129,7 +129,7 @@ def _value(r: Run, firing: Firing, node: CNode, i: int) -> Any:
 def _beside(r: Run, firing: Firing, node: CNode, i: int, value: Any) -> None:
     """A trigger that does not interrupt puts a token beside the firing, which goes on."""
     envelope = Envelope(value, node.no, firing.no, firing.visit, r.now)
-    path = [*(firing.path or []), [firing.no, -1 - i]]
+    path = r.forked(firing.path, firing.no, -1 - i)
     scope = r.st.scopes[firing.scope]
     for edge in node.ports.get(node.spec.triggers[i].port, ()):
         put(r, edge, scope, firing.epoch, envelope=envelope, path=path, passed=firing.passed)

@@ -38,14 +38,15 @@ class View(dict[str, Any]):
         self.result: tuple[int, Any, Any] | None = result  # status, output, failure of a firing that is about to settle
         if firing is not None and firing.takes:
             edges = run.net.edges
-            self["default"] = firing.takes[0].envelope.body
+            whole = run.whole
+            self["default"] = whole(firing.takes[0].envelope.body)
             for taken in firing.takes:
                 var = edges[taken.edge].var
                 if var:
-                    self[var] = taken.envelope.body
+                    self[var] = whole(taken.envelope.body)
 
     def __missing__(self, name: str) -> Any:
-        found = self._find(name)
+        found = self.run.whole(self._find(name))
         self[name] = found
         return found
 
@@ -65,7 +66,7 @@ class View(dict[str, Any]):
             return st.names[name]
         node = net.by_id.get(name)
         if node is not None:
-            return node_view(st.records.get(node.no))
+            return node_view(st.records.get(node.no), run.whole)
         root = _ROOTS.get(name)
         if root is not None:
             return root(self)
@@ -93,7 +94,7 @@ class View(dict[str, Any]):
         node = self.node
         if node is not None:
             if name == node.id:
-                return True, _settled_view(status, output, failure)
+                return True, _settled_view(status, self.run.whole(output), failure)
             if status != FAILURE and name in node.spec.out:
                 return True, output
         return False, None
@@ -108,11 +109,11 @@ def _settled_view(status: int, output: Any, failure: Any) -> dict[str, Any]:
     }
 
 
-def node_view(record: Record | None) -> dict[str, Any]:
+def node_view(record: Record | None, whole: Callable[[Any], Any]) -> dict[str, Any]:
     """W-6.2.4: reserved members come from the record, any other from the output."""
     if record is None:
         return dict.fromkeys(("output", "status", "error", "retry_count", "started_at", "completed_at", "duration_ms"))
-    output = record.output
+    output = whole(record.output)
     failure = record.failure
     return {
         **(output if type(output) is dict else {}),
@@ -161,7 +162,7 @@ def _branches(view: View) -> dict[str, Any]:
 
 def _nodes(view: View) -> dict[str, Any]:
     nodes = view.run.net.nodes
-    return {nodes[no].id: node_view(record) for no, record in view.run.st.records.items()}
+    return {nodes[no].id: node_view(record, view.run.whole) for no, record in view.run.st.records.items()}
 
 
 def _context(view: View) -> dict[str, Any]:

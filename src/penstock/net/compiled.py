@@ -188,7 +188,7 @@ class Compiled:
 
     __slots__ = (
         "aliases", "by_id", "edge_by_id", "edges", "hash", "known", "limits", "net", "nodes", "on_fail", "on_stuck", "starts",
-        "undo_policy",
+        "undo_policy", "undoes",
     )  # fmt: skip
 
     def __init__(self, net: Net) -> None:
@@ -199,6 +199,7 @@ class Compiled:
         self.edge_by_id = {e.id: e for e in self.edges}
         self.limits = dict(net.limits)
         self.on_fail, self.on_stuck, self.undo_policy = net.on_fail, net.on_stuck, net.undo_policy
+        self.undoes = any(n.undo for n in net.nodes)
         self.aliases = {alias: self.by_id[node] for alias, node in net.declares.aliases.items() if node in self.by_id}
         self.known = (
             {name for n in net.nodes for name in n.out}

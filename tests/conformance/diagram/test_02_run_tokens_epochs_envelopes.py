@@ -13,7 +13,20 @@ import pytest
 from penstock.app.tokens import Token
 from penstock.diagram import EnvelopeFactory, NodeHandler, context, register_handler
 from tests.conformance.diagram.make import END, START, cond, job, text
-from tests.conformance.diagram.running import EXAMPLES, PATIENCE_S, Ran, awaited, door, drawn, go, script, until_settled
+from tests.conformance.diagram.running import (
+    EXAMPLES,
+    PATIENCE_S,
+    Gates,
+    Ran,
+    awaited,
+    door,
+    drawn,
+    gate,
+    go,
+    reached,
+    script,
+    until_settled,
+)
 
 PICTURE = bytes(range(256))
 BODIES: dict[str, tuple[Any, str]] = {
@@ -158,6 +171,29 @@ def test_tokens_of_two_epochs_never_meet(tmp_path: Path) -> None:
     assert ran.at("settled", "Right") > ran.of("fired", "Left")[-1].seq, "all epochs were there at once"
     assert set(ran.output("Both")) == {"quick and slow"}
     assert ran.status == "COMPLETED"
+
+
+@awaited
+async def test_counters_of_two_living_epochs_are_apart(tmp_path: Path) -> None:
+    """D-6.1.2, D-2.2.3, D-9.3: while epoch 0 still has something at work, epoch 1 counts for itself: one, then two."""
+    gates = Gates()
+    nodes = [
+        START,
+        gate("Hold"),
+        job("Work", max_iteration=5),
+        cond("In", expression="counters.Work >= 1 + epoch"),
+        cond("Turn", expression="epoch >= 1", loop_controller=True),
+        END,
+        {"label": "Held", "type": "endpoint"},
+    ]
+    ways = ["Start>Hold", "Hold>Held", "Start>Work", "Work>In", "In[condfalse]>Work", "In[condtrue]>Turn"]
+    ways += ["Turn[condfalse]>Work", "Turn[condtrue]>End"]
+    async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
+        run = p.start(p.release(drawn(nodes, ways)))
+        ran = await reached(p, run, lambda ran: ran.times("End") == 1)
+        assert [(x.epoch, x.data["visit"]) for x in ran.of("fired", "Work")] == [(0, 1), (1, 1), (1, 2)]
+        gates.let("Hold")
+        assert (await p.wait(run, timeout=PATIENCE_S)).status == "COMPLETED"
 
 
 # ---- 2.3 envelopes ---------------------------------------------------------------------------------------------------

@@ -80,6 +80,27 @@ def test_all_does_not_wait_for_a_branch_that_was_not_chosen(tmp_path: Path) -> N
         assert {chosen.status, other.status} == {"COMPLETED"}
 
 
+@pytest.mark.parametrize("late", ["A", "C"])
+@awaited
+async def test_a_decision_for_the_other_branch_is_known_at_once(tmp_path: Path, late: str) -> None:
+    """D-X.2, D-4.1.4: N does not wait until all is quiet: it executes while something else is still at work."""
+    gates = Gates()
+    nodes = [START, gate("A"), gate("Before"), cond("C", expression="false"), gate("Other"), saw("N"), END]
+    nodes.append({"label": "Out", "type": "endpoint"})
+    ways = ["Start>A", "Start>Before", "Before>C", "Start>Other", "A>N", "C[condtrue]>N", "N>End", "Other>Out"]
+    first, then = ("Before", "A") if late == "A" else ("A", "Before")
+    async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
+        run = p.start(p.release(drawn(nodes, ways)))
+        ran = await arrived(p, run, gates, first)
+        assert ran.times("N") == 0
+        gates.let(then)
+        ran = await reached(p, run, lambda ran: ran.times("End") == 1)
+        assert (ran.took("N"), gates.waiting) == ([["A>N"]], ["Other"])
+        gates.let("Other")
+        ran = await at_end(p, run)
+    assert ran.status == "COMPLETED"
+
+
 def test_all_has_nothing_to_wait_for_when_quiet(tmp_path: Path) -> None:
     """D-X.2: a condition that nothing will ever reach stops blocking when everything else has come to rest."""
     nodes = [START, cond("First", expression="input.on"), cond("Second", expression="true"), job("A"), saw("N"), END]
