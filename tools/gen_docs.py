@@ -271,10 +271,8 @@ def settings(module: ModuleType) -> Iterator[str]:
     yield "What a machine has of its own. The command line reads `settings.toml` beside the store, tables becoming"
     yield "dotted names; a Python program hands them in: `Penstock(…, settings={…})`."
     yield ""
-    yield "```toml"
-    example = (module.__doc__ or "").partition("\n\n")[2].rpartition("\n\n")[0]
-    yield inspect.cleandoc(example)
-    yield "```\n"
+    yield (module.__doc__ or "").partition("\n\n")[2].rpartition("\n\n")[0]
+    yield ""
     yield from table_head("setting", "default", "meaning")
     for name, (default, meaning) in SETTINGS.items():
         yield row(code(name), code(constant(default)), meaning)

@@ -187,6 +187,13 @@ class RunAmbiguous(PenstockError):
     hint = "Give more letters of the id."
 
 
+class RunParked(PenstockError):
+    """Run {run} tripped over a bug of the engine and was left as it was: {why}."""
+
+    code, http = "PS-500-PARKED", 500
+    hint = "Nothing of it is lost. Please report this; a newer version may take it up again."
+
+
 class NodeNotFound(PenstockError):
     """There is no node «{node}» {what} in this run."""
 

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from penstock.host.blobs import LIMIT, REF, Blobs
+from penstock.kernel import command as C
+from penstock.net.model import Edge, Net
 from penstock.store.contract import Batch
 from penstock.store.sqlite import Sqlite
-from tests.host.rig import Fn, Rig, chain, ended, fan, go, task
+from tests.host.rig import END, START, Fn, Rig, chain, ended, eventually, fan, go, task, wait
 
 LARGE: dict[str, Any] = {
     "text": "ü" * 70_000,
@@ -112,3 +114,27 @@ def test_many_large_bodies_do_not_stay_in_memory(rig: Rig) -> None:
         rig.store.commit(batch)
     assert len(blobs.fresh) <= 64 and not blobs.pending
     assert all(blobs.resolve(ref) == [n] * 70_000 for n, ref in enumerate(refs))
+
+
+def test_expressions_see_the_value_and_not_the_reference(rig: Rig) -> None:
+    """D-X.20: a guard over a large answer decides by what is in it, live and after a restart."""
+    x = Fn(lambda request: {"ok": True, "pad": "x" * 100_000} if request.node == "a" else request.node)
+    nodes = (START, task("a", split="first"), wait("w"), task("yes"), task("no"), END)
+    guard = "a.output.ok == true"
+    edges = (
+        Edge(id="s>a", src="s", dst="a"), Edge(id="a>w", src="a", dst="w", guard=guard),
+        Edge(id="a>no", src="a", dst="no", default=True), Edge(id="w>yes", src="w", dst="yes", guard=guard),
+        Edge(id="yes>e", src="yes", dst="e"), Edge(id="no>e", src="no", dst="e"),
+    )  # fmt: skip
+
+    async def scene() -> None:
+        async with rig.driving(x) as host:
+            host.start(host.release(Net(name="large", nodes=nodes, edges=edges)), id="r1")
+            await eventually(lambda: host._row("r1") and rig.status("r1") == "WAITING")
+        async with rig.driving(x) as host:
+            await host.ask(1, C.signal("", "go"))
+            await ended(host, "r1")
+
+    go(scene())
+    assert [r.node for r in x.seen] == ["a", "yes"]
+    rig.sound()

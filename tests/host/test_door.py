@@ -119,6 +119,29 @@ def test_an_input_that_no_store_can_hold_is_refused_at_the_door(tmp_path: Path) 
     go(scene())
 
 
+def test_what_was_started_or_answered_is_kept_by_a_close(tmp_path: Path) -> None:
+    """Closed at once after start: the run is there, and goes on when the store is opened again."""
+
+    async def scene() -> None:
+        calls: list[str] = []
+
+        def made() -> Penstock:
+            penstock = Penstock(tmp_path / "store.db")
+            penstock.executor("x")(lambda request: calls.append(request.key))
+            return penstock
+
+        async with made() as penstock:
+            release = penstock.release(chain(task("a"), task("b")))
+            runs = [penstock.start(release, n) for n in range(600)]
+        async with made() as penstock:
+            assert len(penstock.runs(limit=1000)) == 600
+            for run in runs:
+                await penstock.wait(run, timeout=30)
+        assert len(calls) == len(set(calls)) == 1200
+
+    go(scene())
+
+
 def test_who_waits_hears_of_an_engine_that_has_stopped(tmp_path: Path) -> None:
     """H2: another host has taken the store: the engine stops, and neither a waiter nor a command waits for ever."""
 

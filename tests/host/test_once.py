@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from penstock.app.penstock import Penstock
 from penstock.executors.contract import failed
 from penstock.host.embedded import Host
-from penstock.kernel import command as C
 from penstock.net.model import Breaker, Concurrency, Retry
 from penstock.store.sqlite import Sqlite
 from tests.host.rig import Fn, Rig, chain, ended, eventually, go, task
@@ -63,7 +63,7 @@ def intents(rig: Rig) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("verdict", ["retry", "respond"])
 def test_e6_after_kill_9_in_the_call_the_effect_is_in_doubt_and_not_repeated(rig: Rig, verdict: str) -> None:
-    """E6: WAITING with an incident IN_DOUBT. `retry` runs it again as the next attempt, `resolve` gives a result."""
+    """E6: WAITING with an incident IN_DOUBT. `retry` runs it again as the next attempt, `respond` gives a result."""
     key, attempt = killed_in_the_call(rig.path)
     assert (key, attempt) == ("default/r1/robot@~0#1", "1")
     assert intents(rig) == [(1, "started")]
@@ -71,17 +71,19 @@ def test_e6_after_kill_9_in_the_call_the_effect_is_in_doubt_and_not_repeated(rig
 
     async def scene() -> None:
         for _ in range(2):  # a second restart changes nothing
-            async with rig.driving(x) as host:
+            async with rig.driving(x):
                 await eventually(lambda: rig.status("r1") == "WAITING")
                 await asyncio.sleep(0.05)
             assert not x.seen
         assert incidents(rig) == [("IN_DOUBT", "robot")] and intents(rig) == [(1, "in_doubt")]
-        async with rig.driving(x) as host:
-            row = host.store.run_by_id("r1")
-            (firing,) = (f["firing"] for f in rig.facts("r1", "effect.asked"))
-            command = C.retry() if verdict == "retry" else C.resolve(firing, "it had moved")
-            await host.ask(row.no, command)
-            await ended(host, "r1")
+        penstock = Penstock(rig.path)
+        penstock.add_executor(x)
+        async with penstock:
+            if verdict == "retry":
+                await penstock.retry("r1")
+            else:
+                await penstock.respond("r1", "robot", "it had moved", by="kim")
+            await penstock.wait("r1", timeout=10)
 
     go(scene())
     assert rig.status("r1") == "COMPLETED"

@@ -11,9 +11,10 @@ from penstock.errors import PenstockError, Refused, RunNotFound, StatusConflict,
 from penstock.executors.contract import Done, failed
 from penstock.kernel import command as C
 from penstock.kernel.state import WAITING
+from penstock.net.compiled import Compiled
 from penstock.store.contract import Batch
 from penstock.store.sqlite import Sqlite
-from tests.host.rig import QUICK, Fn, Rig, chain, ended, eventually, fan, go, pause, quiet, task, wait, work
+from tests.host.rig import QUICK, Fn, Rig, call, chain, ended, eventually, fan, go, pause, quiet, task, wait, work
 
 FLAKY = failed("FLAKY", "transient", "try again")
 
@@ -43,6 +44,28 @@ def test_a_backlog_is_taken_in_batches_by_priority_then_by_tenant(rig: Rig) -> N
     assert ("quiet", 1) in first and ("quiet", 2000) not in first
     rest = [ask.live.tenant for _ in range(5) for ask in host.turns.turn()]
     assert rest.count("quiet") == 5 and rest.count("loud") == 21
+
+
+def test_what_a_tenant_had_before_the_backlog_does_not_count(rig: Rig) -> None:
+    """M3: an old tenant is not starved by a new one that has had nothing yet."""
+    host = rig.open(Fn(), batch=10)
+    net = host.release(chain(wait("w")))
+
+    def start(tenant: str, count: int) -> None:
+        for n in range(count):
+            host.start(net, n, tenant=tenant)
+
+    for _ in range(5):
+        start("old", 15)
+        host.turns.turn()
+        host.turns.turn()
+    start("new", 100)
+    start("old", 10)
+    for _ in range(4):
+        host.turns.turn()
+    with rig.reading() as store:
+        tenants = [row.tenant for row in store.runs(limit=40)]
+    assert tenants.count("old") == 10
 
 
 def test_all_commands_of_a_run_in_a_batch_are_one_turn(rig: Rig) -> None:
@@ -206,6 +229,75 @@ def test_h5_a_commit_that_failed_is_folded_again_from_what_is_there(rig: Rig, at
     assert rig.status("r1") == "COMPLETED"
     assert [f["body"] for f in rig.facts("r1", "settled")] == ["a2", "b2"]
     assert all(len({r.key for r in flaky.seen if r.node == node}) == 1 for node in "ab")
+    rig.sound()
+
+
+@pytest.mark.parametrize("safe", ["at_least_once", "at_most_once"])
+@pytest.mark.parametrize("width", [1, 8], ids=["in the queue", "in flight"])
+def test_what_is_on_its_way_when_a_commit_fails_is_neither_repeated_nor_lost(rig: Rig, width: int, safe: str) -> None:
+    """H5: one branch's answer is lost with its commit; the other branch's effect goes on, and its answer counts."""
+    hold = asyncio.Event()
+
+    async def answer(request: Any) -> str:
+        await hold.wait()
+        return str(request.node)
+
+    x = Fn(answer)
+
+    async def scene() -> None:
+        store = Breaks(rig.path, 3 if safe == "at_most_once" else 2, after=False)
+        host = rig.open(x, Fn(name="y"), store=store, width=width)
+        ahead = [task("ahead", "x")] if width == 1 else []
+        net = fan(*ahead, task("slow", safe=safe), task("quick", "y"), wait("w"))
+        host.start(host.release(net), id="r1")
+        host.lap()
+        await asyncio.sleep(0.01)  # the quick one has answered
+        with pytest.raises(StoreFull):
+            host.lap()
+        host.recover()
+        hold.set()
+        host.send(1, C.signal("", "go"))
+        for _ in range(500):
+            host.lap()
+            await asyncio.sleep(0.001)
+            if host.store.run_by_id("r1").status >= 5:
+                break
+        await host.close()
+
+    go(scene())
+    assert rig.status("r1") == "COMPLETED" and [r.node for r in x.seen].count("slow") == 1
+    rig.sound()
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["not committed", "committed, answer lost"])
+@pytest.mark.parametrize("at", range(1, 6))
+def test_k23_a_commit_that_failed_loses_no_child(rig: Rig, at: int, after: bool) -> None:
+    """K23, H5: whichever commit of parent and child fails, there is one child, and the parent gets its answer."""
+    child = chain(task("a"), name="child")
+
+    async def scene() -> None:
+        store = Breaks(rig.path, at, after)
+        host = rig.open(Fn(lambda request: "answer"), store=store)
+        host.release(child)
+        net = host.release(chain(call("c", Compiled(child).hash)))
+        host.start(net, id="r1")
+        for _ in range(500):
+            try:
+                host.lap()
+            except StoreFull:
+                host.recover()
+                if host._row("r1") is None:
+                    host.start(net, id="r1")
+            await asyncio.sleep(0.001)
+            row = host._row("r1")
+            if row is not None and row.status >= 5:
+                break
+        await host.close()
+
+    go(scene())
+    assert rig.status("r1") == "COMPLETED"
+    with rig.reading() as store:
+        assert [row.status for row in store.runs()] == [5, 5]
     rig.sound()
 
 

@@ -121,7 +121,9 @@ class Board:
         if owed:
             self.owed.setdefault((scope, node, epoch), {})[visit] = set(owed)
 
-    def fired_via(self, no: int, node: int, scope: int, epoch: int, visit: int, edge: int, seq: int, flags: int) -> None:
+    def fired_via(
+        self, no: int, node: int, scope: int, epoch: int, visit: int, edge: int, seq: int, flags: int
+    ) -> None:
         passed = self._via(node, scope, epoch, edge, seq)
         self._begins(Act(no, self.net.nodes[node], scope, epoch, visit, passed), True)
 
@@ -304,7 +306,9 @@ class Board:
             self.used.add({ALL: "K8", K: "K11" if node.absorb else "K10", INCLUSIVE: "K12", DIAGRAM: "K8"}[node.join])
         if relaxed:
             assert node.join in (INCLUSIVE, DIAGRAM), "only these joins are relaxed"
-            assert not [a for a in self.acts.values() if a.scope == scope and a.comp < 0], "relaxed while something works"
+            assert not [a for a in self.acts.values() if a.scope == scope and a.comp < 0], (
+                "relaxed while something works"
+            )
             resting = [e for e in self._blocking_edges(node, scope, marked) if self.net.edges[e].dst.join != INCLUSIVE]
             assert node.join == DIAGRAM or not resting, "K12: relaxed though a token could still come"
         else:
@@ -429,7 +433,9 @@ class Board:
         for (scope, no, epoch), debts in self.owed.items():
             for visit, edges in debts.items():
                 able = self._payable(self.net.nodes[no], scope, epoch, visit, edges)
-                assert able == edges, "K11: a debt that nobody can pay is released, or the next round loses its first token"
+                assert able == edges, (
+                    "K11: a debt that nobody can pay is released, or the next round loses its first token"
+                )
 
     def _held(self, node: CNode, scope: int, epoch: int, st: State) -> bool:
         """A full group, a full edge, a plan under way, or its own last firing keep a ready node back."""

@@ -28,8 +28,8 @@ from penstock.net.model import Net
 
 
 class Naming(Reader):
-    """Remembers which number a firing had, and which one asked for an effect: it may be gone at the end of the turn, and a
-    firing that is repeated has the same name and another number."""
+    """Remembers which number a firing had, and which one asked for an effect: it may be gone at the end of the turn, and
+    a firing that is repeated has the same name and another number."""
 
     def __init__(self, net_of: Any) -> None:
         super().__init__(net_of)

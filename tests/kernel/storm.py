@@ -1,4 +1,4 @@
-"""Storm: a run that crashes before every turn, gets its answers late, twice and in any order, and is watched by a board."""
+"""Storm: a run that crashes before every turn, gets answers late, twice and in any order, and is watched by a board."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def tangled(seed: int, joins: tuple[Join, ...] = JOINS, *, most: int = 12, spice
         src = k if 0 < k < size and rng.random() < 0.5 else rng.choice(sorted(ends))
         dst = k + 1 if k + 1 < size else rng.randrange(1, size)
         guard = rng.choice([None, None, f"input[{rng.randrange(8)}]", "visit % 2 == 1", "visit < 3"])
-        raises = spiced and nodes[src].split == "first" and rng.random() < 0.1
+        raises = spiced and nodes[src].split == "first" and rng.random() < 0.25
         role = "start" if not src else rng.choice(["plain", "plain", "cond", "skip"])
         edges.append(Edge(id=f"e{k}", src=nodes[src].id, dst=nodes[dst].id, guard=guard, role=role, raises=raises))
         ends.add(dst)

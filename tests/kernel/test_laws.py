@@ -1,8 +1,9 @@
-"""Laws of the kernel on random nets: K1 to K17 of RELIABILITY (a), L1 to L8 of KERNEL 10, crash and reload before every turn."""
+"""Laws of the kernel on random nets, with a crash before every turn: K1 to K17 of RELIABILITY, L1 to L8 of KERNEL 10."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -12,14 +13,33 @@ from hypothesis import strategies as st
 
 from penstock.errors import NoBranch, PenstockError, StatusConflict
 from penstock.kernel import command as C
+from penstock.kernel import decide, flow, quiet, ready, ringing, saga
 from penstock.kernel import fact as F
+from penstock.kernel.evolve import EVOLVE
+from penstock.kernel.evolve.tokens import take
 from penstock.kernel.failure import Failure
 from penstock.kernel.replay import fold
+from penstock.kernel.run import Run
 from penstock.kernel.state import COMPENSATING, decode_state, encode_state, new_state
 from penstock.lifecycle import MACHINES
 from penstock.net.compiled import Compiled
-from penstock.net.model import ALL, ANY, DIAGRAM, INCLUSIVE, MERGE, Body, Effect, Join, Net, Node, Retry, RunRetry
-from penstock.net.model import Trigger, Work
+from penstock.net.model import (
+    ALL,
+    ANY,
+    DIAGRAM,
+    INCLUSIVE,
+    MERGE,
+    Edge,
+    Effect,
+    Join,
+    Net,
+    Node,
+    Retry,
+    RunRetry,
+    Trigger,
+    Work,
+)
+from tests.kernel import mutants
 from tests.kernel.board import Board
 from tests.kernel.nets import S, X, edge, net, task, tasks
 from tests.kernel.storm import JOINS, Storm, World, answer, changes_nothing, drive, essence, laws, pick, tangled, told
@@ -72,9 +92,9 @@ def test_k02_facts_are_numbered_without_hole_or_repeat(seed, input):
 
 
 EVERY_COMMAND = (
-    C.tick(), C.signal("new", "SIG", 1), C.cancel(), C.cancel("boundary"), C.pause(), C.resume(), C.retry(), C.retry("restart"),
-    C.compensate(), C.resolve(1, 1), C.cancel_firing(1), C.set_variable("v", 1), C.nudge(), C.doubt(1, 1), C.start("r1"),
-    C.work(1, "submit", "u", 1), C.done(1, 1), C.failed(1, 1, Failure("X", "permanent")),
+    C.tick(), C.signal("new", "SIG", 1), C.cancel(), C.cancel("boundary"), C.pause(), C.resume(), C.retry(),
+    C.retry("restart"), C.compensate(), C.resolve(1, 1), C.cancel_firing(1), C.set_variable("v", 1), C.nudge(),
+    C.doubt(1, 1), C.start("r1"), C.work(1, "submit", "u", 1), C.done(1, 1), C.failed(1, 1, Failure("X", "permanent")),
 )  # fmt: skip
 
 
@@ -387,7 +407,9 @@ def test_l2_structured_nets_complete_and_are_confluent(seed, input):
 @given(SEEDS, INPUTS)
 def test_l3_structured_nets_with_races_complete(seed, input):
     """L3."""
-    assert drive(to_product(R.structured(seed, race=True)), input, random.Random(seed), noise=True).status == "COMPLETED"
+    assert (
+        drive(to_product(R.structured(seed, race=True)), input, random.Random(seed), noise=True).status == "COMPLETED"
+    )
 
 
 @laws()
@@ -477,14 +499,14 @@ def test_l6_a_failure_anywhere_compensates_in_reverse(seed, input, at):
 @given(SEEDS)
 def test_l7_reach_tables_equal_a_search(seed):
     """L7, K12: of every edge and every node, on cyclic graphs of at most 12 nodes."""
-    compiled = Compiled(tangled(seed))
-    board = Board(compiled)
-    for join in compiled.nodes:
+    whole = Compiled(tangled(seed))
+    board = Board(whole)
+    for join in whole.nodes:
         along, at = join.reach()
-        for way in compiled.edges:
+        for way in whole.edges:
             told_ = {e.no for e in join.ins if along[way.no] & e.bit}
             assert told_ == (set() if way.dst is join else board.reaches(way.dst, join)), (join, way.id)
-        for node in compiled.nodes:
+        for node in whole.nodes:
             assert {e.no for e in join.ins if at[node.no] & e.bit} == board.reaches(node, join), (join, node)
 
 
@@ -520,10 +542,9 @@ def test_every_start_hands_on_its_own_token():
     assert sim.status == "COMPLETED" and sim.fired().count("x") == 2
 
 
-@pytest.mark.parametrize("passes", [Node(id="r", group="g"), task("r", group="g", max_iter=0)])
-def test_a_node_that_takes_no_room_lets_the_next_one_in(passes):
-    """K8: a control node of a full group, or one at its limit, passes at once; who waits behind it is not forgotten."""
-    nodes = [S, task("a", group="g"), passes, task("b", group="g"), X]
+def test_a_node_that_takes_no_room_lets_the_next_one_in():
+    """K4, K8: a control node of a full group passes at once; who waits behind it is not forgotten."""
+    nodes = [S, task("a", group="g"), Node(id="r", group="g"), task("b", group="g"), X]
     sim = Storm(net(nodes, "s>a s>r s>b a>x r>x b>x", limits={"g": 1}), crash=False)
     sim.ok("a")
     assert sim.asked("b") is not None, sim.st.failure
@@ -532,12 +553,11 @@ def test_a_node_that_takes_no_room_lets_the_next_one_in(passes):
 def test_a_debt_is_released_though_its_place_is_not_empty():
     """K11, K19: of two tokens on one edge the one that owed something has left; a reload must not be what notices."""
     nodes = [S, Node(id="r", join=Join(mode="k", k=2)), task("j", join=ANY, split="every")]
-    ways = ["s>r", edge("r>j"), "j>j", edge("j>r", guard="visit % 2 == 1"), "s:done>r"]
-    one = net(nodes, [*ways[:4]], max_visits=8)
-    more = [msgspec.structs.replace(e, id=f"{e.id}.2", guard=None) for e in one.edges if e.dst == "r"]
+    double = [Edge(id=f"{src}>r.2", src=src, dst="r") for src in "sj"]
+    one = net(nodes, ["s>r r>j j>j", edge("j>r", guard="visit % 2 == 1"), *double], max_visits=8)
     for crash in (True, False):
         for seed in range(20):
-            drive(msgspec.structs.replace(one, edges=(*one.edges, *more)), None, random.Random(seed), crash=crash, most=60)
+            drive(one, None, random.Random(seed), crash=crash, most=60)
 
 
 def test_k03_compensate_is_refused_where_the_table_has_no_row():
@@ -556,7 +576,9 @@ def test_k03_compensate_is_refused_where_the_table_has_no_row():
 
 def test_compensate_that_finds_nothing_changes_nothing():
     """K16: an open entry that may not be undone by hand is no reason to sweep the run."""
-    sim = Storm(net([S, task("a", undo=("u",), undo_on=("failure",)), *tasks("b"), X, task("u", off_path=True)], "s>a a>b b>x"))
+    sim = Storm(
+        net([S, task("a", undo=("u",), undo_on=("failure",)), *tasks("b"), X, task("u", off_path=True)], "s>a a>b b>x")
+    )
     sim.ok("a")
     changes_nothing(sim, C.compensate())
     assert sim.status == "RUNNING" and sim.asked("b") is not None
@@ -579,5 +601,101 @@ def test_a_trigger_value_that_fails_fails_its_firing():
 
 def test_a_loop_head_is_asked_again_in_every_epoch_once_it_was_entered():
     """K8, K19: entering a head in one epoch makes it ready in another; a reload must not be what notices."""
-    body = Body(mode="one", entry="i")
-    assert body.mode == "one"
+    late = Edge(id="c>n", src="c", dst="n", role="cond")
+    back = Edge(id="n>n", src="n", dst="n", role="skip")
+    nodes = [S, Node(id="c"), Node(id="l"), task("n", join=DIAGRAM, split="first")]
+    one = net(nodes, ["s>c s>l", late, back, edge("l>n", raises=True)], max_visits=3)
+    for crash in (True, False):
+        sim = Storm(one, crash=crash)
+        sim.do(C.signal("1", "NOBODY"))
+        assert [x.epoch for x in sim.of("fired") if x.node == "n"] == [1, 0]
+
+
+# ---- mutants: a law that cannot fail is no law -----------------------------------------------------------------------
+
+
+def of_tangles(*joins: Join, **more: Any) -> Callable[[], None]:
+    def find() -> None:
+        for seed in range(60):
+            drive(tangled(seed, joins or JOINS, **more), R.bits(seed), random.Random(seed), most=400, crash=False)
+
+    return find
+
+
+def of_spices() -> None:
+    for seed in range(25):
+        spiced(seed, R.bits(seed), crash=False)
+
+
+def of_structure() -> None:
+    for seed in (*range(20), 35, 374, 423, 657):  # the last four: or in or in a loop
+        one = to_product(R.structured(seed, depth=4))
+        sim = drive(one, R.bits(seed * 37), random.Random(seed), most=250, crash=False, check=False)
+        assert sim.status == "COMPLETED" and not any(x.data.get("relaxed") for x in sim.of("fired"))
+
+
+def of_ends() -> None:
+    ended_run_stays_ended(drive(net([S, task("a"), X], "s>a a>x"), None, random.Random(1)))
+
+
+def of_two_epochs() -> None:
+    sim = Storm(net([S, Node(id="a"), task("b"), Node(id="j"), X], ["s>a s>b b>j j>x", edge("a>j", raises=True)]))
+    sim.ok("b")
+    assert sim.status == "FAILED" and sim.st.failure.code == "DEADLOCK", "K7: epochs do not meet"
+
+
+def of_cancelled_timers() -> None:
+    sim = Storm(restarting())
+    sim.ok("a")
+    sim.bad("b")
+    sim.do(C.cancel())
+
+
+def of_undo() -> None:
+    for seed in range(10):
+        compensates_in_reverse(seed, R.bits(seed), 3)
+
+
+MUTANTS: dict[str, tuple[Any, Callable[[Any], Any], Callable[[], Any]]] = {
+    "K1 state without a fact": (flow.set_timer, mutants.hidden_state, of_spices),
+    "K2 a fact without a number": (EVOLVE[F.NAMED], mutants.unnumbered, of_tangles()),
+    "K3 cancel of an ended run": (decide.cancel, mutants.cancel_ended, of_ends),
+    "K4 a timer is left behind": (saga.drop_run_timers, mutants.nothing, of_cancelled_timers),
+    "K5 tokens are not counted off": (take, mutants.uncounted, of_tangles()),
+    "K6 numbers are used again": (EVOLVE[F.PUT], mutants.same_number, of_tangles()),
+    "K7 the epoch is not raised": (flow.put, mutants.no_raise, of_two_epochs),
+    "K7 marks of all epochs count": (ready.ready, mutants.epochs_mix, of_two_epochs),
+    "K8 all but one": (ready.ready, mutants.all_but_one, of_tangles()),
+    "K9 tokens count, not edges": (ready.ready, mutants.counts_tokens, of_tangles(TWO, MERGE)),
+    "K10 a merge takes all at once": (ready.ready, mutants.merge_takes_all, of_tangles(MERGE)),
+    "K11 no debts": (ready.debts, mutants.no_debts, of_tangles(TWO, ANY)),
+    "K11 debts are never released": (ready.release_debts, mutants.debts_stay, of_tangles(TWO, ANY)),
+    "K12 without the second half": (ready._inclusive, mutants.half_rule, of_structure),
+    "K12 never waits": (ready._inclusive, mutants.never_waits, of_tangles(INCLUSIVE)),
+    "K13 two branches": (flow.choose, mutants.two_branches, of_structure),
+    "K14 start fires twice": (decide.fire_starts, mutants.twice, of_tangles()),
+    "K15 one too many": (quiet.at_max, mutants.off_by_one, of_tangles(spiced=True)),
+    "K16 stale answers": (decide.outcome, mutants.stale_answers, every_command_twice),
+    "K16 a signal twice": (decide.signal, mutants.signals_again, every_command_twice),
+    "K17 early": (ringing.next_due, mutants.early, of_spices),
+    "K17 not all that is due": (ringing.next_due, mutants.one_per_tick, of_spices),
+    "C5 undone forwards": (Run.say, mutants.forwards, of_undo),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_planted_fault_is_found(name, monkeypatch):
+    """Each rule broken on purpose: the laws see it within a few nets."""
+    right, fault, find = MUTANTS[name]
+    if right is Run.say:
+        monkeypatch.setattr(Run, "say", fault(right))
+    else:
+        mutants.plant(monkeypatch, right, fault(right))
+    with pytest.raises((AssertionError, PenstockError)):
+        find()
+
+
+@pytest.mark.parametrize("find", {id(f): f for _, _, f in MUTANTS.values()}.values())
+def test_the_kernel_as_it_is_holds_where_the_faults_are_found(find):
+    """The control: without a fault the same nets show nothing."""
+    find()

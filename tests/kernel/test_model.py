@@ -1,5 +1,4 @@
-"""The product's kernel against the model: the same random net and the same random commands give the same firings, statuses,
-variables, effects and refusals."""
+"""The product's kernel against the model: the same random net and commands give the same firings, variables, refusals."""
 
 from __future__ import annotations
 
@@ -102,7 +101,7 @@ class Pair:
             (name, i["status"], i["level"]) for name, i in state["items"].items() if i["firing"] in state["firings"]
         )
         assert mine.vars() == state["vars"]
-        in_flight = {e for e in state["effects"]}
+        in_flight = set(state["effects"])
         run = mine.run
         asked = {f"{run.firing_id(f)}/a{f.attempt}" + (f".{f.probe}" if f.probe else "") for f in mine.effects()}
         assert asked == in_flight

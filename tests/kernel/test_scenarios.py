@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import NoBranch, Refused, StatusConflict
+from penstock.errors import NoBranch, NodeNotFound, Refused, StatusConflict
 from penstock.kernel import command as C
+from penstock.kernel.failure import Failure
 from penstock.net.model import (
     ALL,
     ANY,
@@ -992,3 +993,355 @@ def test_join_timeout_before_a_node() -> None:
     m.tick()
     m.ok("h")
     assert m.status == "COMPLETED"
+
+
+# ---- starts, ends, operators -----------------------------------------------------------------------------------------
+
+
+def test_every_start_hands_on_its_own_token() -> None:
+    """K14, K5: several starts; each token reaches its node, and none carries what another start has made."""
+    second = Node(id="t", kind="start", value=7)
+    m = Sim(net([S, second, Node(id="r"), *tasks("a", "b"), X], "s>a t>r r>b a>x b>x"), 3)
+    assert {f.node: f.takes[0].envelope.body for f in m.effects()} == {
+        m.net.by_id["a"].no: 3,
+        m.net.by_id["b"].no: 7,
+    }
+    m.ok("a")
+    m.ok("b")
+    assert m.status == "COMPLETED" and m.fired().count("x") == 2
+
+
+@pytest.mark.parametrize("undo", [(), ("u",)])
+def test_an_end_may_cancel_the_run_from_any_scope(undo: tuple[str, ...]) -> None:
+    """C-40, C-41: cancelled with a reason; with something to undo it ends compensated, and the reason is kept."""
+    inner = [Node(id="i", kind="start", scope="g"), task("c", scope="g")]
+    stop = Node(id="no", kind="end", scope="g", ends="cancel:REJECTED")
+    nodes = [S, task("a", undo=undo), task("b"), Node(id="g", kind="scope", body=Body(entry="i")), *inner, stop, X]
+    m = Sim(net([*nodes, task("u", off_path=True)], "s>a a>b a>g i>c c>no b>x g>x"))
+    m.ok("a")
+    running = m.asked("b")
+    assert running is not None
+    m.ok("c", "why")
+    assert m.run.stops == [running.no] and "x" not in m.fired()
+    if undo:
+        assert m.status == "COMPENSATING"
+        m.ok("u")
+    assert m.status == ("COMPENSATED" if undo else "CANCELLED")
+    assert m.st.failure is not None and (m.st.failure.code, m.st.failure.detail) == ("REJECTED", "why")
+
+
+def test_of_two_failures_in_one_turn_the_first_counts() -> None:
+    """K3: a broadcast ends two waits, and with each of them the run."""
+    stop = (Trigger(kind="signal", name="stop", action="fail", code="STOPPED"),)
+    nodes = [S, task("a", undo=("u",)), *(Node(id=n, kind="wait", triggers=stop) for n in "vw"), X]
+    m = Sim(net([*nodes, task("u", off_path=True)], "s>a a>v a>w v>x w>x"))
+    m.ok("a")
+    m.do(C.signal("1", "stop", broadcast=True))
+    assert m.status == "COMPENSATING" and [x.data["to"] for x in m.of("run.moved")][-1] == "COMPENSATING"
+    m.ok("u")
+    assert m.status == "COMPENSATED" and m.fired().count("u") == 1
+
+
+def test_a_cancelled_firing_leaves_by_cancelled_or_not_at_all() -> None:
+    """T-1.2.3, T-X.29: never by the way of success."""
+    m = Sim(net([S, *tasks("a", "b"), X], "s>a a>b b>x"))
+    m.do(C.cancel_firing(m.firing("a").no))
+    assert m.status == "COMPLETED" and m.settled()[-1] == ("a", "interrupted") and "b" not in m.fired()
+    m = Sim(net([S, *tasks("a", "b"), X], "s>a a>b a:cancelled>x b>x"))
+    m.do(C.cancel_firing("a"))
+    assert m.fired()[-1] == "x"
+
+
+def test_an_operator_names_a_node() -> None:
+    """T-X.30: what works there, or what rests before it, in its scope and epoch."""
+    inner = [Node(id="i", kind="start", scope="g"), *tasks("a", "b", scope="g"), task("j", scope="g")]
+    m = Sim(net([S, Node(id="g", kind="scope", body=Body(entry="i")), *inner, X], "s>g g>x i>a i>b a>j b>j"))
+    with pytest.raises(NodeNotFound):
+        m.do(C.resolve("j", 1))
+    m.do(C.resolve("a", 1))
+    m.do(C.resolve("j", "by hand"))
+    assert m.of("fired")[-1].data["takes"] == [["a>j", 0]] and m.asked("j") is None
+    m.ok("b", 2)
+    assert m.status == "FAILED" and m.st.failure is not None and m.st.failure.code == "DEADLOCK"
+
+
+# ---- waits -----------------------------------------------------------------------------------------------------------
+
+
+def waiting_for(filter: Any, **more: Any) -> Net:
+    trigger = Trigger(kind="signal", name="lab", filter=filter, match="event.id == filter.id")
+    return net([S, Node(id="w", kind="wait", triggers=(trigger,), **more), *tasks("h"), X], "s>w w>x w:none>h h>x")
+
+
+def test_a_filter_is_fixed_when_the_wait_opens() -> None:
+    """C-37: it is part of the wait, so what it was made of may change."""
+    m = Sim(waiting_for({"id": {"$expr": "sample"}}), options={"vars": {"sample": 7}})
+    assert m.of("wait.opened")[0].data["filter"] == {"id": 7}
+    m.do(C.set_variable("sample", 8))
+    m.crash()
+    m.do(C.signal("1", "lab", {"id": 8}))
+    assert m.status == "WAITING"
+    m.do(C.signal("2", "lab", {"id": 7}))
+    assert m.status == "COMPLETED" and m.output("w") == {"id": 7}
+
+
+@pytest.mark.parametrize("wanted", [{"$expr": "input"}, {"id": {"$expr": "input"}}, {"id": {"$in": [1, None]}}])
+def test_a_filter_without_a_value_fails_the_wait(wanted: Any) -> None:
+    """C-37."""
+    m = Sim(waiting_for(wanted), None)
+    assert m.status == "FAILED" and m.st.failure is not None and m.st.failure.code == "FILTER_VALUE_NULL"
+    row = (OnError(match="FILTER_VALUE_NULL", action="port:none"),)
+    m = Sim(waiting_for(wanted, on_error=row), None)
+    assert m.asked("h") and not m.st.waits
+
+
+def test_a_trigger_that_gives_a_value_leaves_by_its_port() -> None:
+    """C-36: timeout.default and timeout.goto."""
+    late = Trigger(after_ms=10, action="value", value=5, port="late")
+    m = Sim(net([S, Node(id="w", kind="wait", triggers=(late,)), *tasks("a", "b"), X], "s>w w>a w:late>b a>x b>x"))
+    m.tick()
+    assert m.asked("b") and m.asked("a") is None and m.settled()[-1] == ("w", "done")
+    broken = Trigger(after_ms=10, action="value", value={"$expr": "1 / input"})
+    m = Sim(net([S, Node(id="w", kind="wait", triggers=(broken,)), X], "s>w w>x"), 0)
+    m.tick()
+    assert m.status == "FAILED" and m.st.failure is not None and m.st.failure.code == "EXPR_DIV_ZERO"
+
+
+# ---- tried again -----------------------------------------------------------------------------------------------------
+
+
+def test_delays_may_be_listed() -> None:
+    """T-X.15: 0, 5, 10 seconds; the last one counts for all that follow."""
+    m = Sim(net([S, task("a", retry=Retry(max=4, delays_ms=(0, 5000, 10_000), cap_ms=7)), X], "s>a a>x"))
+    for due in (0, 5000, 15_000, 25_000):
+        m.bad("a", "X", "transient")
+        assert m.run.wake_at() == due
+        m.tick()
+    m.bad("a", "X", "transient")
+    assert m.status == "FAILED"
+
+
+def grouped(*members: str, **more: Any) -> list[Node]:
+    """A scope with one branch for each member."""
+    branches = tuple(Branch(key=n, entry=f"i{n}") for n in members)
+    body = Body(mode="branches", branches=branches, need=more.pop("need", 0))
+    return [
+        Node(id="g", kind="scope", body=body, **more),
+        *(Node(id=f"i{n}", kind="start", scope="g") for n in members),
+    ]
+
+
+def test_a_stage_that_is_asked_again_goes_on_counting() -> None:
+    """E2, E4, E7: the same key, another attempt; an answer to the first asking is never taken for the second."""
+    again = Retry(max=1, base_ms=10)
+    nodes = [S, *grouped("a", "b", need=2), task("a", scope="g"), task("b", scope="g", retry=again), X]
+    m = Sim(net(nodes, "s>g g>x ia>a ib>b"))
+    first = m.asked("a")
+    assert first is not None
+    m.bad("b", "X", "transient")
+    m.tick()
+    m.bad("b", "X", "transient")
+    assert m.status == "FAILED" and m.run.stops == [first.no]
+    m.do(C.retry("here"))
+    m.crash()
+    assert [(x.node, x.data["attempt"]) for x in m.of("effect.asked")] == [
+        ("a", 1),
+        ("b", 1),
+        ("b", 2),
+        ("a", 2),
+        ("b", 3),
+    ]
+    assert len({x.data["key"] for x in m.of("effect.asked")}) == 2
+    assert m.do(C.failed(first.no, 1, Failure("STALE", "permanent")))[0].fact == "ignored"
+    now = m.asked("a")
+    assert now is not None and now.no != first.no
+    assert m.do(C.done(now.no, 1, body="stale"))[0].fact == "ignored"
+    m.bad("b", "X", "transient")
+    assert m.status == "RUNNING", "its own retries count anew"
+    m.tick()
+    m.ok("b")
+    m.ok("a")
+    assert m.status == "COMPLETED"
+
+
+def test_scopes_inside_a_scope_go_on_counting_too() -> None:
+    """E4: the inner scope is a new one with the old names, and what it asked for before is out of its state."""
+    inner = Node(id="h", kind="scope", scope="g", body=Body(mode="loop", entry="ih", again="round < 1", collect="last"))
+    nodes = [S, *grouped("a"), inner, Node(id="ih", kind="start", scope="h"), task("c", scope="h"), X]
+    m = Sim(net(nodes, "s>g g>x ia>h ih>c"))
+    for round in (1, 2, 3):
+        m.ok("c")
+        m.bad("c")
+        assert m.status == "FAILED"
+        m.do(C.retry("here"))
+        assert m.of("effect.asked")[-1].data["attempt"] == round + 1
+    asked = [(x.data["key"], x.data["attempt"]) for x in m.of("effect.asked")]
+    assert len(asked) == len(set(asked)) == 7 and len({key for key, _ in asked}) == 2
+
+
+def test_a_step_that_is_undone_again_goes_on_counting() -> None:
+    """E4, P-X.21: both parts begin at one, and a second compensation of the step after what the first has used."""
+    undo = [task("u", off_path=True, retry=Retry(max=1, base_ms=5)), task("v", off_path=True)]
+    m = Sim(net([S, task("a", undo=("u", "v")), task("b"), *undo, X], "s>a a>b b>x"))
+    m.ok("a")
+    m.bad("b")
+    m.bad("u", "X", "transient")
+    m.tick()
+    m.ok("u")
+    m.bad("v")
+    assert m.status == "FAILED"
+    m.do(C.compensate())
+    m.ok("u")
+    m.ok("v")
+    assert m.status == "COMPENSATED" and m.st.failure is not None and m.st.failure.code == "X"
+    asked = [(x.node, x.data["attempt"]) for x in m.of("effect.asked") if x.node in "uv"]
+    assert asked == [("u", 1), ("u", 2), ("v", 1), ("u", 3), ("v", 3)]
+
+
+def test_a_failed_compensation_keeps_what_the_run_had_failed_with() -> None:
+    """C-45: also when it is compensated again, and then again fails; conditions see the first failure."""
+    undo_if = "failure.code == 'FIRST'"
+    m = Sim(net([S, task("a", undo=("u",), undo_if=undo_if), task("b"), task("u", off_path=True), X], "s>a a>b b>x"))
+    m.ok("a")
+    m.bad("b", "FIRST")
+    for _ in range(2):
+        m.bad("u", "SECOND")
+        assert m.status == "FAILED" and m.st.failure is not None and m.st.failure.code == "COMPENSATION_FAILED"
+        assert m.st.failure.detail["cause"]["code"] == "FIRST" and m.st.failure.detail["cause"]["node"] == "b"
+        m.do(C.compensate())
+    m.ok("u")
+    assert m.status == "COMPENSATED" and m.st.failure is not None and m.st.failure.code == "FIRST"
+
+
+def parking(**more: Any) -> Sim:
+    row = (OnError(match="*", action="park:failed"),)
+    nodes = [S, *tasks("a", "b", "c", group="g", on_error=row), *tasks("h"), Node(id="j"), X]
+    ways = "s>a s>b s>c a>j b>j c>j j>x a:failed>h b:failed>x c:failed>x h>x"
+    return Sim(net(nodes, ways, limits={"g": 2}, on_stuck="pause", **more))
+
+
+def test_a_parked_firing_is_revived_in_a_run_that_goes_on() -> None:
+    """T-X.1, T-X.10, E7: the same firing, the next attempt; not beyond the limit of its group, and only once."""
+    m = parking()
+    failed = m.firing("a").no
+    with pytest.raises(NodeNotFound):
+        m.do(C.retry("here", failed))
+    m.bad("a")
+    assert m.asked("h") and m.asked("c") and list(m.st.parked) == [failed]
+    with pytest.raises(Refused, match="no room"):
+        m.do(C.retry("here", failed))
+    m.ok("b")
+    m.crash()
+    m.do(C.retry("here", failed))
+    with pytest.raises(NodeNotFound):
+        m.do(C.retry("here", failed))
+    ask = m.of("effect.asked")[-1]
+    assert (ask.node, ask.data["attempt"], ask.data["key"]) == ("a", 2, "default/r1/a@~0#1")
+    m.bad("a")
+    m.do(C.retry("here", failed))
+    m.ok("a", 1)
+    m.ok("c")
+    m.ok("h")
+    m.ok("h")
+    assert m.status == "COMPLETED" and m.fired().count("a") == 1 and not m.st.parked
+
+
+def test_what_is_parked_is_not_revived_when_the_run_ends() -> None:
+    m = parking()
+    failed = m.firing("a").no
+    m.bad("a")
+    m.do(C.cancel("boundary"))
+    with pytest.raises(StatusConflict, match="ending"):
+        m.do(C.retry("here", failed))
+    for node in ("b", "c", "h"):
+        m.ok(node)
+    assert m.status == "CANCELLED"
+    with pytest.raises(StatusConflict, match="CANCELLED"):
+        m.do(C.retry("here", failed))
+
+
+def test_what_is_parked_in_a_scope_goes_with_it() -> None:
+    row = (OnError(match="*", action="park:failed"),)
+    nodes = [S, *grouped("a", "b"), task("a", scope="g", on_error=row), task("b", scope="g"), *tasks("c", "d"), X]
+    m = Sim(net(nodes, "s>g s>d g>c c>x d>x ia>a ib>b"))
+    failed = m.firing("a").no
+    m.bad("a")
+    assert m.st.scopes[1].status == 1, "its branch ends without it"
+    with pytest.raises(NodeNotFound):
+        m.do(C.retry("here", failed))
+    m.ok("b")
+    m.ok("c")
+    m.ok("d")
+    assert m.status == "COMPLETED"
+
+
+def test_a_parked_scope_goes_on_with_what_it_had_not_done() -> None:
+    """F-X.6b, E4: finished children keep their results, the others go on counting."""
+    row = (OnError(match="*", action="park:failed"),)
+    nodes = [S, *grouped("a", "b", on_error=row), *tasks("a", "b", scope="g"), *tasks("h"), X]
+    m = Sim(net(nodes, "s>g g>x g:failed>h h>x ia>a ib>b"))
+    parked = m.firing("g").no
+    m.ok("a", 1)
+    m.bad("b")
+    assert m.asked("h") and list(m.st.parked) == [parked]
+    m.crash()
+    m.do(C.retry("here", parked))
+    assert [(x.node, x.data["attempt"]) for x in m.of("effect.asked")] == [("a", 1), ("b", 1), ("h", 1), ("b", 2)]
+    m.ok("b", 2)
+    assert {k: r["output"] for k, r in m.output("g").items()} == {"a": 1, "b": 2}
+    m.ok("h")
+    assert m.status == "COMPLETED" and list(m.st.scopes) == [0]
+
+
+def test_the_failed_members_of_a_group_say_how_it_is_tried_again() -> None:
+    """F-X.6b: also a member of a group inside the group; one that wants the whole again decides."""
+    for how, again in (("here", ["c"]), ("restart", ["a"])):
+        inner = Node(id="h", kind="scope", scope="g", body=Body(entry="ih"), on_final="member")
+        deep = [Node(id="ih", kind="start", scope="h"), task("c", scope="h", on_final=how)]
+        nodes = [S, task("a"), *grouped("b", on_final="member"), inner, *deep, X]
+        m = Sim(net(nodes, "s>a a>g g>x ib>h ih>c", run_retry=RunRetry(max=1, delay_ms=5)))
+        m.ok("a")
+        m.bad("c")
+        assert m.status == "PENDING"
+        m.tick()
+        assert [m.net.nodes[f.node].id for f in m.effects()] == again
+
+
+def test_a_branch_record_says_how_long_it_took() -> None:
+    """W-4.9: of a branch that was cut off too."""
+    m = Sim(net([S, *grouped("a", "b", need=1), *tasks("a", "b", scope="g"), X], "s>g g>x ia>a ib>b"))
+    m.now = 30
+    m.ok("a")
+    assert {k: (r["status"], r["duration_ms"]) for k, r in m.output("g").items()} == {
+        "a": ("succeeded", 30),
+        "b": ("cancelled", 30),
+    }
+
+
+# ---- names and values ------------------------------------------------------------------------------------------------
+
+
+def test_a_branch_that_stays_in_its_epoch_goes_on_counting() -> None:
+    """E2: one way out of a split raises the epoch, the other stays: the node's second visit there has another key."""
+    again = Edge(id="n>n+", src="n", dst="n", raises=True, guard="visit == 1 && epoch == 0")
+    here = Edge(id="n>n", src="n", dst="n", guard="visit == 1 && epoch == 0")
+    m = Sim(net([S, task("n", join=MERGE, split="every", no_match="end"), X], ["s>n", again, here]))
+    m.ok("n")
+    assert [x.data["key"] for x in m.of("effect.asked")] == [
+        f"default/r1/n@~{epoch}#{visit}" for epoch, visit in ((0, 1), (0, 2), (1, 1))
+    ]
+
+
+def test_a_value_that_cannot_be_made_fails_the_firing() -> None:
+    """K1: an answer that no edge can carry is a failure of its node, not of the turn."""
+    row = (OnError(match="EXPR_TYPE", action="port:odd"),)
+    ways = ["s>a", edge("a>x", transform="body + 1"), "a:odd>b b>x"]
+    m = Sim(net([S, task("a", on_error=row), task("b"), X], ways))
+    m.ok("a", {"no": "number"})
+    assert m.asked("b") and ("a", "failed") in m.settled()
+    m = Sim(net([S, Node(id="r"), X], ["s>r", edge("r>x", transform="body + 1")]), {})
+    assert m.status == "FAILED" and m.st.failure is not None and m.st.failure.node == "r"
+    ways = ["s>a", edge("a>x", transform="body + 1"), edge("a:odd>b", guard="1 / 0 == 1"), "b>x"]
+    m = Sim(net([S, task("a", on_error=row), task("b"), X], ways))
+    m.ok("a", {"no": "number"})
+    assert m.status == "FAILED" and m.st.failure is not None and m.st.failure.code == "EXPR_DIV_ZERO"

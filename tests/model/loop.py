@@ -158,7 +158,7 @@ class Loop:
         late = []
         for token in self.state["tokens"].values():
             node = self.target(token)
-            here = [t for t in self.lying_before(node.id, token["scope"], token["epoch"])]
+            here = self.lying_before(node.id, token["scope"], token["epoch"])
             optional = all(self.net.edge[t["edge"]].role == "skip" for t in here)
             fired = self.visits(node.id, token["scope"], token["epoch"])
             if token["scope"] == scope and node.join.mode == "diagram" and optional and fired:

@@ -84,7 +84,9 @@ class World:
     def tick(self, state: dict) -> Command:
         self.now += self.rng.choice([1, 5, 25])
         if not state["effects"]:
-            self.waiting += [self.work(i, self.rng.choice(["submit", "approve", "vote"])) for i in sorted(state["items"])]
+            self.waiting += [
+                self.work(i, self.rng.choice(["submit", "approve", "vote"])) for i in sorted(state["items"])
+            ]
         if state["paused"]:
             self.waiting.append({"c": "resume"})
         return {"c": "tick"}

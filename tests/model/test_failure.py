@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.model.kernel import effects_of
+from tests.model.kernel import Refused, effects_of
 from tests.model.net import (
     DEFAULT,
     XOR,
@@ -432,3 +432,87 @@ def test_undo_event_in_a_scope_reaches_what_ended_in_it_but_not_what_lies_outsid
         undone.append(next(iter(sim.state["effects"].values()))["arg"])
         sim.ok("u")
     assert undone == [2, 1] and sim.status == "COMPLETED"
+
+
+# ---------------------------------------------------------------- asked again under the same key
+def two_of_two() -> Net:
+    body = Body("branches", branches=(("a", "ia", None, None), ("b", "ib", None, None)), need=2)
+    entries = (Node("ia", "start", scope="g"), Node("ib", "start", scope="g"))
+    return Net((S, Node("g", "scope", body=body), *entries, *chain("a", "b", scope="g"), X), edges("s>g g>x ia>a ib>b"))
+
+
+def test_reopened_child_goes_on_counting():
+    """An answer to the asking that was swept is never taken for the new one."""
+    sim = Sim(two_of_two())
+    first = sim.effect("a")
+    sim.bad("b")
+    sim.do(c="retry")
+    assert first not in sim.state["effects"] and sim.effect("a").endswith("/a2") and sim.effect("b").endswith("/a2")
+    assert len({f["key"] for f in sim.said("effect.asked")}) == 2
+    facts = sim.do(c="outcome", effect=first, status="failed", failure={"code": "STALE", "category": "permanent"})
+    assert [f["f"] for f in facts] == ["ignored"] and sim.status == "RUNNING"
+
+
+def test_undoing_again_goes_on_counting():
+    undo = chain("u", "v", off_path=True)
+    net = Net((S, *chain("a", undo=("u", "v")), *chain("b"), *undo, X), edges("s>a a>b b>x"))
+    sim = Sim(net)
+    sim.ok("a")
+    sim.bad("b")
+    sim.ok("u")
+    sim.bad("v", "Y")
+    assert sim.status == "FAILED" and sim.state["failure"]["cause"]["code"] == "X"  # C-45
+    sim.do(c="compensate")
+    assert sim.effect("u") == "u@~0#1!0/a2"
+    sim.ok("u")
+    sim.ok("v")
+    assert sim.status == "COMPENSATED" and sim.state["failure"]["code"] == "X"
+
+
+# ---------------------------------------------------------------- parked
+def test_parked_firing_is_revived_while_the_run_goes_on():  # T-X.1
+    net = Net((S, *chain("a", on_error=(("*", "park:failed"),)), *chain("h"), X), edges("s>a a>x a:failed>h h>x"))
+    sim = Sim(net)
+    sim.bad("a")
+    assert sim.effect("h") and list(sim.state["parked"]) == ["a@~0#1"]
+    sim.do(c="retry", firing="a@~0#1")
+    assert sim.effect("a") == "a@~0#1/a2"
+    with pytest.raises(Refused):
+        sim.do(c="retry", firing="a@~0#1")
+    sim.ok("a")
+    sim.ok("h")
+    assert sim.status == "COMPLETED"
+
+
+def test_members_say_how_their_group_is_tried_again():  # F-X.6b
+    for how, again in (("here", "b"), ("restart", "p")):
+        group = Node("g", "scope", body=Body("one", entry="i"), on_final="member")
+        inner = (Node("i", "start", scope="g"), *chain("b", scope="g", on_final=how))
+        sim = Sim(Net((S, *chain("p"), group, *inner, X), edges("s>p p>g g>x i>b"), retry_run=(1, 5)))
+        sim.ok("p")
+        sim.bad("b")
+        assert sim.status == "PENDING"
+        sim.due()
+        assert sim.effect(again) and len(sim.state["effects"]) == 1
+
+
+def test_listed_delays():  # T-X.15
+    sim = Sim(Net((S, *chain("a", retry=Retry(2, delays=(0, 7))), X), edges("s>a a>x")))
+    for due in (0, 7):
+        sim.bad("a", category="transient")
+        assert [t["due"] for t in sim.state["timers"].values()] == [due]
+        sim.due()
+
+
+# ---------------------------------------------------------------- an end that cancels
+def test_end_cancels_the_run_from_a_scope():  # C-40, C-41
+    group = Node("g", "scope", body=Body("one", entry="i"))
+    inner = (Node("i", "start", scope="g"), *chain("c", scope="g"), Node("no", "end", scope="g", ends="cancel:NO"))
+    for undo, status in (((), "CANCELLED"), (("u",), "COMPENSATED")):
+        nodes = (S, *chain("a", undo=undo), *chain("b"), group, *inner, X, *chain("u", off_path=True))
+        sim = Sim(Net(nodes, edges("s>a a>b a>g g>x b>x i>c c>no")))
+        sim.ok("a")
+        sim.ok("c")
+        if undo:
+            sim.ok("u")
+        assert sim.status == status and sim.state["failure"]["code"] == "NO"

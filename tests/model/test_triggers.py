@@ -360,3 +360,29 @@ def test_escalation_nobody_hears_is_an_incident():
     assert sim.incidents() == ["ESCALATION"] and sim.effect("u")
     sim.ok("u")
     assert sim.status == "COMPLETED"
+
+
+def test_filter_is_fixed_when_the_wait_opens():  # C-37
+    wanted = Trigger("done", "signal", name="M", filter=lambda v: v["k"], match=lambda v: v["event"] == v["filter"])
+    net = Net(
+        (S, *chain("a", sets=(("k", lambda v: v["output"]),)), Node("w", "wait", triggers=(wanted,)), X),
+        edges("s>a a>w w>x"),
+    )
+    sim = Sim(net)
+    sim.ok("a", 7)
+    assert next(iter(sim.state["waits"].values()))["filter"] == 7
+    sim.do(c="signal", id="1", name="M", payload=8)
+    assert sim.status == "WAITING"
+    sim.do(c="signal", id="2", name="M", payload=7)
+    assert sim.status == "COMPLETED"
+    sim = Sim(net)
+    sim.ok("a", None)
+    assert sim.status == "FAILED" and sim.state["failure"]["code"] == "FILTER_VALUE_NULL"
+
+
+def test_value_of_a_trigger_leaves_by_its_port():  # C-36
+    late = Trigger("late", "timer", after=10, action="value", value=5)
+    net = Net((S, Node("w", "wait", triggers=(late,)), *chain("a", "b"), X), edges("s>w w>a w:late>b a>x b>x"))
+    sim = Sim(net)
+    sim.due()
+    assert sim.effect("b") and not sim.effect("a")

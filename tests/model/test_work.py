@@ -133,3 +133,53 @@ def test_undo_event_leaves_a_waiting_draft_alone():
     sim.ok("c")
     assert ("t", "done") in sim.settled() and sim.ledger() == ["open"] and not sim.effect("u")
     assert sim.state["items"]["a@~0#1"]["status"] == "SUBMITTED"
+
+
+# ---------------------------------------------------------------- nobody decides
+def test_item_goes_to_others_with_the_full_time():  # W-4.6.1, C-34
+    late = Trigger("done", "timer", after=100, action="reopen", times=1, code="APPROVAL_TIMEOUT")
+    net = Net((S, Node("a", "work", quorum=2, triggers=(late,)), X), edges("s>a a>x"))
+    sim = Sim(net)
+    i = sim.item("a")
+    sim.do(c="work", item=i, verb="vote", by="u1", vote="approved")
+    sim.due()
+    item = sim.state["items"][i]
+    assert (item["level"], item["status"], item["votes"]) == (1, "TODO", {}) and sim.status == "WAITING"
+    assert [t["due"] for t in sim.state["timers"].values()] == [200]
+    sim.due()
+    assert sim.status == "FAILED" and sim.state["failure"]["code"] == "APPROVAL_TIMEOUT"
+
+
+def test_draft_waits_for_others():  # C-34, P-4.1.11
+    late = Trigger("done", "timer", after=100, action="reopen", times=1)
+    net = Net((S, Node("a", "work", agent=True, approve=True, triggers=(late,)), X), edges("s>a a>x"))
+    sim = Sim(net)
+    sim.ok("a", "draft")
+    sim.due()
+    item = sim.state["items"][sim.item("a")]
+    assert (item["level"], item["status"], item["draft"]) == (1, "SUBMITTED", "draft")
+    sim.do(c="work", item=sim.item("a"), verb="approve")
+    assert sim.status == "COMPLETED" and sim.state["outputs"]["a"]["output"] == "draft"
+
+
+def test_only_a_doubtful_draft_needs_approval():  # T-X.14
+    net = Net((S, Node("a", "work", agent=True, approve_if=lambda v: v["draft"] < 80), X), edges("s>a a>x"))
+    sim = Sim(net)
+    sim.ok("a", 79)
+    assert sim.state["items"][sim.item("a")]["status"] == "SUBMITTED"
+    sim.do(c="work", item=sim.item("a"), verb="reject")
+    sim.ok("a", 80)
+    assert sim.status == "COMPLETED"
+
+
+def test_all_of_needs_every_candidate_and_submits_are_no_votes():  # C-32
+    net = Net((S, Node("a", "work", all_of=True, candidates=("p", "q")), X), edges("s>a a>x"))
+    sim = Sim(net)
+    i = sim.item("a")
+    with pytest.raises(Refused):
+        sim.do(c="work", item=i, verb="submit")
+    sim.do(c="work", item=i, verb="vote", by="p", vote="approved")
+    assert sim.status == "WAITING"
+    sim.do(c="work", item=i, verb="vote", by="q", vote="approved")
+    assert sim.status == "COMPLETED"
+    assert [a["user"] for a in sim.state["outputs"]["a"]["output"]["approvals"]] == ["p", "q"]

@@ -88,7 +88,7 @@ class Triggers:
             self.close(fid, "done" if node.kind == "wait" else "interrupted", value, None, trigger.port)
 
     def reopen_item(self, fid: str, node: Node) -> None:
-        """Nobody decided in time: the item goes to others, with the full time. A draft waits for them; an agent is out."""
+        """Nobody decided in time: others get the item and the full time. A draft waits for them; an agent is out."""
         item = self.state["items"][fid]
         self.disarm(fid)
         self.say("work.opened", item=fid, firing=fid, level=item["level"] + 1)

@@ -1,1 +1,1 @@
-"""Deterministic simulation: the real host, kernel and store code under a seeded scheduler, a virtual clock and faults."""
+"""Deterministic simulation: the real host, kernel and store code under a seeded scheduler and faults."""

@@ -1,4 +1,4 @@
-"""Faults: which there are, which of them a seed turns on and how strong, and a counter for each that proves it fired."""
+"""Faults: which there are, which of them a seed turns on and how strong, and a counter for each that proves it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import random
 from collections import Counter
 
 #: what may go wrong; drawn where it happens
-COMMIT = ("crash_before_commit", "crash_after_commit", "answer_lost_committed", "answer_lost_not_committed", "disk_full")
+COMMIT = (
+    "crash_before_commit", "crash_after_commit", "answer_lost_committed", "answer_lost_not_committed", "disk_full",
+)  # fmt: skip
 PROCESS = ("crash", "zombie", "crash_after_call")
 EFFECT = ("fail", "skip", "never_returns", "doubled_outcome", "late_outcome", "older_attempt")
 CLOCK = ("clock_jump", "clock_back", "extra_tick")
 SIGNAL = ("doubled_signal", "early_signal", "signal_out_of_order", "lost_reply")
-OPERATOR = ("cancel_now", "cancel_boundary", "pause", "retry", "compensate", "resolve", "cancel_firing", "odd_work", "set_variable")
+OPERATOR = (
+    "cancel_now", "cancel_boundary", "pause", "retry", "compensate", "resolve", "cancel_firing", "odd_work",
+    "set_variable",
+)  # fmt: skip
 FAULTS: tuple[str, ...] = (*COMMIT, *PROCESS, *EFFECT, *CLOCK, *SIGNAL, *OPERATOR)
 _MEDDLING = frozenset({*OPERATOR, "extra_tick", "doubled_outcome", "late_outcome", "older_attempt"})
 #: what a fault needs to happen at all
@@ -19,8 +24,8 @@ NEEDS = {"older_attempt": "fail", "retry": "fail", "crash_after_call": "crash", 
 #: workloads in which it can happen
 SUITS: dict[str, tuple[str, ...]] = {
     "early_signal": ("signals",), "doubled_signal": ("signals", "caller"), "signal_out_of_order": ("signals",),
-    "lost_reply": ("signals",), "odd_work": ("work",), "older_attempt": ("poll", "timers", "fan"), "retry": ("saga", "fan"),
-    "compensate": ("saga", "saga_continue"), "extra_tick": ("timers", "poll"),
+    "lost_reply": ("signals",), "odd_work": ("work",), "older_attempt": ("poll", "timers", "fan"),
+    "retry": ("saga", "fan"), "compensate": ("saga", "saga_continue"), "extra_tick": ("timers", "poll"),
 }  # fmt: skip
 
 

@@ -42,8 +42,8 @@ SLOW = Retry(max=3, base_ms=100, kind="exponential")
 
 @dataclass
 class Workload:
-    """`tame`: whatever the order of answers, the end is the same, so it is compared with the model's. `sound`: it never gets
-    stuck by itself. `fails`: nodes that always fail, for good. `with_nets`: what it calls."""
+    """`tame`: whatever the order of answers, the end is the same, so it is compared with the model's. `sound`: it never
+    gets stuck by itself. `fails`: nodes that always fail, for good. `with_nets`: what it calls."""
 
     name: str
     net: Net
@@ -70,7 +70,7 @@ class Workload:
         raise AssertionError("the model does not end")
 
 
-# ---- random nets -----------------------------------------------------------------------------------------------------
+# ---- random nets ---------------------------------------------------------------------------------------------------
 
 
 def structured(rng: random.Random) -> Workload:
@@ -98,7 +98,7 @@ def arbitrary(rng: random.Random) -> Workload:
     return Workload("arbitrary", to_product(R.arbitrary(rng.randrange(10**9))), R.bits(rng.randrange(256)))
 
 
-# ---- nets by hand ----------------------------------------------------------------------------------------------------
+# ---- nets by hand --------------------------------------------------------------------------------------------------
 
 
 def task(id: str, *, safe: Any = "at_least_once", **more: Any) -> Node:
@@ -282,7 +282,7 @@ Make = Callable[[], Net]
 #: by name; the flag: it never gets stuck by itself
 BY_HAND: dict[str, tuple[Make, bool]] = {
     "fan": (fan, True), "epochs": (epochs, True), "twice": (twice, True), "k_of_n": (k_of_n, False),
-    "two_of_three": (k_of_n, True), "any": (any_of, True),
+    "two_of_three": (k_of_n, False), "any": (any_of, True),
     "timers": (timers, False), "once": (once, True), "saga": (saga, True),
     "saga_continue": (lambda: saga("continue"), True), "signals": (signals, True), "work": (work, True),
     "poll": (poll, True), "gated": (gated, True), "caller": (caller, True), "regions": (regions, True),

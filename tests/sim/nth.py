@@ -1,7 +1,7 @@
-"""A crash at every point: fixed scenarios, the process dies before or after host call 1, 2, 3, … until there is no such call.
+"""A crash at every point: in fixed scenarios the process dies before or after host call 1, 2, 3, … until there is none.
 
-A host call is a commit, a tidying, an effect that goes out, and an effect that is performed. Seeds find what nobody thought
-of; this finds what lies between any two calls of what everybody uses.
+A host call is a commit, a tidying, an effect that goes out, and an effect that is performed. Seeds find what nobody
+thought of; this finds what lies between any two calls of what everybody uses.
 """
 
 from __future__ import annotations

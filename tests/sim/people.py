@@ -1,7 +1,7 @@
 """Who talks to the engine: clients that start and signal and try again, operators, people with work items.
 
-A client knows only what it was told. An answer «yes» is held against the journal at once; no answer means: ask again, with
-the same id.
+A client knows only what it was told. An answer «yes» is held against the journal at once; no answer means: ask again,
+with the same id.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -65,7 +65,7 @@ class People:
     tried: dict[int, int] = field(default_factory=dict)  # how often a run was helped
     sent: int = 0
 
-    # -- starting --------------------------------------------------------------------------------------------------------
+    # -- starting -----------------------------------------------------------------------------------------------------
 
     def waiting_starts(self) -> list[Start]:
         return [s for s in self.starts if not s.known and s.sent_to != self.sim.process.gen]
@@ -90,9 +90,9 @@ class People:
         sim.note(f"start {one.work.name} {one.key}")
         sim.process.host.start(one.net_no, one.work.given, key=one.key, reply=reply)
 
-    # -- commands --------------------------------------------------------------------------------------------------------
+    # -- commands -----------------------------------------------------------------------------------------------------
 
-    def send(self, shadow: Shadow, command: C.Command, *, told: Callable[[], None] | None = None) -> None:
+    def send(self, shadow: Shadow, command: C.Command, *, told: Callable[[bool], None] | None = None) -> None:
         """By hand, or through the inbox as another process would; a «yes» means that it is in the journal."""
         sim = self.sim
         sim.note(f"send {shadow.no} {C.NAMES[command[0]]} {command[1:]!r}")
@@ -110,8 +110,8 @@ class People:
                 if shadow.st.n <= before and command[0] not in (C.NUDGE, C.RESUME):
                     raise Violation("H8", f"run {shadow.no}: {C.NAMES[command[0]]} was acknowledged and left no fact")
                 self._taken(shadow, command)
-                if told is not None:
-                    told()
+            if told is not None:
+                told(error is None)
             self._refusal(error)
 
         sim.process.host.send(shadow.no, command, reply)
@@ -120,7 +120,7 @@ class People:
         """S1, H8, H9: a signal that was taken is in the journal: accepted, or refused as a double, or too late."""
         if command[0] == C.SIGNAL and command[1]:
             if command[1] not in shadow.seen and command[1] not in shadow.ignored and None not in shadow.ignored:
-                raise Violation("H9", f"run {shadow.no}: signal {command[1]} was acknowledged and is not in the journal")
+                raise Violation("H9", f"run {shadow.no}: signal {command[1]} was acknowledged and left no fact")
 
     def _refusal(self, error: PenstockError | None) -> None:
         """Being refused is normal; that something cannot be stored is not, since everything here can be."""
@@ -144,7 +144,7 @@ class People:
             elif NOT_STORED in str(told):
                 raise Violation("kernel", f"a command of the inbox broke it: {told}")
 
-    # -- signals ---------------------------------------------------------------------------------------------------------
+    # -- signals ------------------------------------------------------------------------------------------------------
 
     def expect(self, start: Start) -> None:
         """Letters for every name that the net may wait for."""
@@ -176,8 +176,8 @@ class People:
         letter.times += 1
         letter.sent_to = self.sim.process.gen
 
-        def told() -> None:
-            letter.told = not plan.hit("lost_reply", 2)
+        def told(yes: bool) -> None:
+            letter.told = yes and not plan.hit("lost_reply", 2)
             if not letter.told:
                 letter.sent_to = 0
 
@@ -186,7 +186,7 @@ class People:
         if plan.hit("doubled_signal", 2):
             self.send(shadow, command)
 
-    # -- operators -------------------------------------------------------------------------------------------------------
+    # -- operators ----------------------------------------------------------------------------------------------------
 
     def operate(self) -> None:
         """One thing that an operator may do, if a fault of that name is on."""
@@ -210,7 +210,7 @@ class People:
         shadow, no = self.rng.choice(items)
         if self.sim.plan.hit("odd_work", 3):
             verb = self.rng.choice(VERBS)
-            if verb == "reassign" and shadow.st.firings[no].phase == EFFECT and not self.sim.wild:
+            if verb == "reassign" and shadow.node(shadow.st.firings[no]).spec.work.agent and not self.sim.wild:
                 verb = "take_over"  # known
             data = self.rng.choice(("approved", "rejected")) if verb == "vote" else self.rng.choice((None, 7))
             self.send(shadow, C.work(no, verb, self.rng.choice(PEOPLE), data))
@@ -230,7 +230,7 @@ class People:
             return C.work(no, "vote", voter, "approved")
         return C.work(no, "submit", "kim", {"by": "hand"})
 
-    # -- when everything is well again -----------------------------------------------------------------------------------
+    # -- when everything is well again --------------------------------------------------------------------------------
 
     def help(self, shadow: Shadow) -> bool:
         """What a patient operator does for a run that waits for a person. False: it waits for nobody."""
@@ -257,7 +257,7 @@ class People:
         return None
 
 
-# ---- what operators may do ---------------------------------------------------------------------------------------------
+# ---- what operators may do -----------------------------------------------------------------------------------------
 
 Operation = Callable[[random.Random, Shadow], C.Command | None]
 

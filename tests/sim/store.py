@@ -1,4 +1,4 @@
-"""A store of dicts with an undo log, for the simulation: `Disk` outlives a crash, `SimStore` is one process's hold on it.
+"""A store of dicts with an undo log: `Disk` outlives a crash, `SimStore` is one process's hold on it.
 
 It is no second database: the tables are those of `tables.py`, one row per key, and the contract's suite holds it to the
 same promises as the file on disk.
@@ -73,7 +73,7 @@ class SimStore:
             disk.fence += 1
             self.fence = disk.fence
 
-    # -- writing -------------------------------------------------------------------------------------------------------
+    # -- writing ------------------------------------------------------------------------------------------------------
 
     def commit(self, batch: Batch) -> None:
         self._check_fence()
@@ -173,7 +173,7 @@ class SimStore:
             new[at[name]] = bytes(value) if type(value) is bytearray else value
         self.disk.set(self.disk.tables[table], key, tuple(new))
 
-    # -- runs ----------------------------------------------------------------------------------------------------------
+    # -- runs ---------------------------------------------------------------------------------------------------------
 
     def _runs(self) -> list[RunRow]:
         return [RunRow(*row) for row in self.disk.tables["run"].values()]
@@ -230,7 +230,7 @@ class SimStore:
             if first > after:
                 yield JournalRow(*row[2:])
 
-    # -- nets ----------------------------------------------------------------------------------------------------------
+    # -- nets ---------------------------------------------------------------------------------------------------------
 
     def add_net(self, row: NetRow) -> int:
         known = self.net_by_hash(row.hash)
@@ -250,7 +250,7 @@ class SimStore:
     def net_by_hash(self, hash: str) -> NetRow | None:
         return next((NetRow(*row) for row in self.disk.tables["net"].values() if row[1] == hash), None)
 
-    # -- what waits beside the runs ------------------------------------------------------------------------------------
+    # -- what waits beside the runs -----------------------------------------------------------------------------------
 
     def put_inbox(self, run: int, command: bytes, at: int) -> int:
         no = self._number("inbox")
@@ -312,7 +312,7 @@ class SimStore:
         rows = [r for r in self.disk.tables["item"].values() if run is None or r[0] == run]
         return sorted((r for r in rows if not open_only or r[3] in _OPEN_ITEMS), key=lambda r: (r[7], r[:2]))
 
-    # -- projections ---------------------------------------------------------------------------------------------------
+    # -- projections --------------------------------------------------------------------------------------------------
 
     def rebuild(self, project: Callable[[RunRow, Iterator[JournalRow], Batch], None]) -> int:
         runs = sorted(self._runs(), key=lambda r: r.no)

@@ -1,7 +1,7 @@
 """The watch: folds every committed turn beside the engine and holds it to the laws, one commit at a time.
 
-It sees only what a store has committed. Laws about one fact are asked before the fact is folded, laws about a state after
-its turn. The names are those of the invariants in docs and `penstock verify`.
+It sees only what a store has committed. Laws about one fact are asked before the fact is folded, laws about a state
+after its turn. The names are those of the invariants in docs and `penstock verify`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 from penstock.host.outbox import PUBLISHED
 from penstock.kernel import fact as F
 from penstock.kernel.evolve import EVOLVE
+from penstock.kernel.run import Run
 from penstock.kernel.state import (
     BACKOFF,
     COMPLETED,
@@ -28,7 +29,7 @@ from penstock.kernel.state import (
     new_state,
 )
 from penstock.lifecycle import MACHINES
-from penstock.net.compiled import ALL, EPOCH, MOST, CNode, Compiled, K
+from penstock.net.compiled import ALL, MOST, CNode, Compiled, K
 from penstock.store.contract import Batch
 from tests.sim.faults import Violation
 
@@ -70,16 +71,20 @@ class Shadow:
 
 
 class Watch:
-    """`live` finds the engine's own state of a run, `sound` says whether a run may never get stuck."""
+    """`live` finds a run in the engine's memory, `sound` says whether a run may never get stuck; `index`: what the
+    engine has worked out beside the state is worked out again, too."""
 
-    def __init__(self, nets: dict[str, Compiled], live: Callable[[int], State | None], sound: Callable[[Shadow], bool]) -> None:
-        self.nets, self.live, self.sound = nets, live, sound
+    def __init__(
+        self, nets: dict[str, Compiled], live: Callable[[int], Run | None], sound: Callable[[Shadow], bool], *,
+        index: bool = False,
+    ) -> None:  # fmt: skip
+        self.nets, self.live, self.sound, self.index = nets, live, sound, index
         self.runs: dict[int, Shadow] = {}
         self.facts = 0
         self.published: list[tuple[int, int]] = []
         self.idle_checkpoints: set[int] = set()  # runs with a checkpoint of a turn without facts
 
-    # -- a commit --------------------------------------------------------------------------------------------------------
+    # -- a commit -----------------------------------------------------------------------------------------------------
 
     def committed(self, batch: Batch, *, publish: bool) -> None:
         for row in batch.new:
@@ -143,16 +148,31 @@ class Watch:
 
     def _memory(self, shadow: Shadow) -> None:
         """K1: what the engine holds in memory is what its journal folds to."""
-        held = self.live(shadow.no)
-        if held is not None:
-            at, held.at = held.at, shadow.st.at
-            same = encode_state(held) == encode_state(shadow.st)
-            held.at = at
-            if not same:
-                raise Violation("K1", f"run {shadow.no}: memory is not the fold of the journal")
+        live = self.live(shadow.no)
+        if live is None:
+            return
+        held = live.st
+        at, held.at = held.at, shadow.st.at
+        same = encode_state(held) == encode_state(shadow.st)
+        held.at = at
+        if not same:
+            raise Violation("K1", f"run {shadow.no}: memory is not the fold of the journal")
+        if self.index:
+            again = Run.load(live.net, shadow.st)
+            for name, mine, theirs in zip(INDEX, _index(live), _index(again), strict=True):
+                if mine != theirs:
+                    raise Violation("K1", f"run {shadow.no}: {name} in memory are {mine}, a reload has {theirs}")
 
 
-# ---- laws about one fact -----------------------------------------------------------------------------------------------
+INDEX = ("marks", "firings", "groups", "timers")
+
+
+def _index(run: Run) -> tuple[Any, ...]:
+    groups = {name: count for name, count in run.groups.items() if count}
+    return run.marks, {no: set(mine) for no, mine in run.by_scope.items()}, groups, run.wake_at()
+
+
+# ---- laws about one fact -------------------------------------------------------------------------------------------
 
 
 def _started(s: Shadow, f: list[Any]) -> None:
@@ -264,7 +284,7 @@ def _asked(s: Shadow, f: list[Any]) -> None:
         raise Violation("E4", f"run {s.no}: firing {no} asks attempt {attempt}.{probe} again")
     s.asked.add((no, attempt, probe))
     if firing.phase == BACKOFF and s.st.at < s.failed[no][-1]:
-        raise Violation("E5", f"run {s.no}: firing {no} asks at {s.st.at}, before its back-off ends at {s.failed[no][-1]}")
+        raise Violation("E5", f"run {s.no}: firing {no} asks at {s.st.at}, its back-off ends at {s.failed[no][-1]}")
 
 
 def _attempt_failed(s: Shadow, f: list[Any]) -> None:
@@ -274,7 +294,7 @@ def _attempt_failed(s: Shadow, f: list[Any]) -> None:
     tries = s.failed.setdefault(no, [])
     tries.append(next_at)
     if len(tries) > policy.max or failure[1] not in policy.on:
-        raise Violation("E5", f"run {s.no}: firing {no} is tried again after {len(tries)} failures, the last {failure[1]}")
+        raise Violation("E5", f"run {s.no}: firing {no} is tried again after failure {len(tries)}, {failure[1]}")
 
 
 def _tag(meta: Any) -> list[int] | None:
@@ -300,7 +320,7 @@ def _answered(s: Shadow, f: list[Any]) -> None:
     if firing is None or firing.phase != EFFECT:
         raise Violation("E4", f"run {s.no}: firing {no} is answered and has not asked")
     if attempt != firing.attempt or probe not in (-1, firing.probe):
-        raise Violation("K16", f"run {s.no}: attempt {attempt} of firing {no} is answered, {firing.attempt} is in flight")
+        raise Violation("K16", f"run {s.no}: attempt {attempt} of firing {no} is answered, not {firing.attempt}")
     if status == "failed" and failure is not None and type(failure[4]) is list and failure[4][:1] == ["ask"]:
         _matches(s, firing, failure[4][1:])
 
@@ -402,7 +422,7 @@ LAWS: dict[int, Callable[[Shadow, list[Any]], None]] = {
 }  # fmt: skip
 
 
-# ---- laws about a state ------------------------------------------------------------------------------------------------
+# ---- laws about a state --------------------------------------------------------------------------------------------
 
 
 def after_a_turn(s: Shadow) -> None:
@@ -481,7 +501,7 @@ def _debts(s: Shadow) -> None:
             within = _reached(s, scope, node)
             owed = {edge for edges in visits.values() for edge in edges}
             if not owed <= within:
-                raise Violation("K11", f"run {s.no}: «{node.id}»~{at_key >> EPOCH} is owed {sorted(owed - within)} for ever")
+                raise Violation("K11", f"run {s.no}: «{node.id}» is owed {sorted(owed - within)} for ever")
 
 
 def _reached(s: Shadow, scope: Scope, join: CNode) -> set[int]:

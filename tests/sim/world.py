@@ -17,16 +17,16 @@ from penstock.host.clock import ManualClock
 from penstock.host.dispatch import DROPPED, ONCE, Going
 from penstock.kernel import command as C
 from penstock.kernel.failure import Failure
+from penstock.kernel.state import EFFECT
 from tests.sim.faults import Violation
 
 if TYPE_CHECKING:
-    from tests.sim.sim import Process, Sim
+    from tests.sim.border import Border, Process
 
 CATEGORIES = (
     "transient", "transient", "timeout", "external", "resource", "permanent", "permanent", "validation", "business",
     "authorization", "system",
 )  # fmt: skip
-POISON = "OUTPUT_INVALID"
 
 
 @dataclass(eq=False)
@@ -45,7 +45,7 @@ class Call:
 
 
 class Lane:
-    def __init__(self, sim: Sim, process: Process) -> None:
+    def __init__(self, sim: Border, process: Process) -> None:
         self.sim, self.process = sim, process
 
     def put(self, going: Going) -> None:
@@ -64,7 +64,7 @@ class Lanes(dict[str, Any]):
 
 
 class World:
-    def __init__(self, sim: Sim, rng: random.Random) -> None:
+    def __init__(self, sim: Border, rng: random.Random) -> None:
         self.sim, self.rng = sim, rng
         self.pool: list[Call] = []
         self.results: dict[str, Outcome] = {}  # key → the first success
@@ -75,10 +75,10 @@ class World:
         self.downs: dict[tuple[str, str], str] = {}
         self.dup_effects = 0
 
-    # -- out -------------------------------------------------------------------------------------------------------------
+    # -- out ----------------------------------------------------------------------------------------------------------
 
     def goes_out(self, call: Call) -> None:
-        """E1, E6, E10: nothing leaves that is not committed. A process that was replaced may repeat itself: same key."""
+        """E1, E6, E10: nothing leaves that is not committed. A process that was replaced may repeat itself."""
         ask, run_no = call.going.ask, call.going.ask.live.no
         shadow = self.sim.watch.runs.get(run_no)
         firing = shadow.firing(ask.firing.no) if shadow is not None else None
@@ -86,7 +86,8 @@ class World:
         if call.process is not self.sim.process:
             self.pool.append(call)
             return
-        if shadow is None or firing is None or firing.phase != 1 or (firing.attempt, firing.probe) != (ask.attempt, ask.probe):
+        asked = (firing.attempt, firing.probe) if firing is not None and firing.phase == EFFECT else None
+        if asked != (ask.attempt, ask.probe):
             raise Violation("E1", f"{name} goes out and is not committed")
         if call.going.effect.safe == ONCE:
             marks = {(run, no): attempt for _, run, no, attempt, _ in self.sim.store.intents()}
@@ -125,7 +126,7 @@ class World:
             raise Violation("E2", f"firing {where} has the keys {known} and {request.key}")
         return True
 
-    # -- the receiver ----------------------------------------------------------------------------------------------------
+    # -- the receiver -------------------------------------------------------------------------------------------------
 
     def perform(self, call: Call) -> Outcome:
         """The same key is the same effect: it happens once and is answered alike."""
@@ -169,7 +170,8 @@ class World:
         """With faults on, some receivers are down for good: every attempt fails alike, until faults stop."""
         where = (request.run, request.node)
         if where not in self.downs:
-            self.downs[where] = self.rng.choice(("transient", "transient", "permanent")) if self.rng.random() < 0.1 else ""
+            ways = ("transient", "transient", "permanent")
+            self.downs[where] = self.rng.choice(ways) if self.rng.random() < 0.1 else ""
         return self.downs[where]
 
     def _tagged(self, call: Call, outcome: Outcome) -> Outcome:
@@ -182,7 +184,7 @@ class World:
             return Failed(Failure(f.code, f.category, f.message, f.node, ["ask", *ask]))
         return Skipped("ask:" + ".".join(map(str, ask)))
 
-    # -- back ------------------------------------------------------------------------------------------------------------
+    # -- back ---------------------------------------------------------------------------------------------------------
 
     def answer(self, call: Call) -> None:
         """Perform it, if it may still be, and tell the engine."""
@@ -243,9 +245,9 @@ class _VirtualTime:
 
 @contextlib.contextmanager
 def virtual_time(clock: ManualClock) -> Iterator[None]:
-    right = dispatching.time
-    dispatching.time = _VirtualTime(clock)  # type: ignore[assignment]
+    right = vars(dispatching)["time"]
+    vars(dispatching)["time"] = _VirtualTime(clock)
     try:
         yield
     finally:
-        dispatching.time = right
+        vars(dispatching)["time"] = right

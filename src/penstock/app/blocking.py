@@ -25,18 +25,15 @@ class Blocking:
         self._thread = threading.Thread(target=self._loop.run_forever, name="penstock", daemon=True)
 
     def __enter__(self) -> Blocking:
+        """Opens the store. The engine begins with the first call, so that executors registered before it are there."""
+        self.inner.open()
         self._thread.start()
-        try:
-            self._do(self.inner.__aenter__())
-        except BaseException:
-            self._stop()
-            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._do(self.inner.aclose())
+        asyncio.run_coroutine_threadsafe(self.inner.aclose(), self._loop).result()
         self._stop()
 
     def _stop(self) -> None:
@@ -45,7 +42,11 @@ class Blocking:
         self._loop.close()
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        async def begun() -> T:
+            self.inner.begin()
+            return await work
+
+        return asyncio.run_coroutine_threadsafe(begun(), self._loop).result()
 
     def _call(self, fn: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         async def on_loop() -> T:

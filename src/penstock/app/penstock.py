@@ -108,12 +108,21 @@ class Penstock(Queries):
 
     async def __aenter__(self) -> Penstock:
         self.open()
-        if self._host is not None:
-            if self._recover:
-                self._host.recover()
-            self._task = asyncio.ensure_future(self._host.run())
-            self._task.add_done_callback(self._engine_ended)
+        self.begin()
         return self
+
+    def begin(self) -> None:
+        """Start the engine, once; inside a running loop."""
+        if self._host is not None and self._task is None:
+            self._task = asyncio.ensure_future(self._engine(self._host))
+            self._task.add_done_callback(self._engine_ended)
+
+    async def _engine(self, host: Host) -> None:
+        """Begins when the caller first waits for something: executors that are registered before then are there for the runs
+        that a crash has left."""
+        if self._recover:
+            host.recover()
+        await host.run()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -141,8 +141,9 @@ def _before(case: _Case, f: list[Any], status: str) -> str:
         _check_firing(case, f)
     elif tag == F.WORK_MOVED:
         item = case.st.items.get(f[1])
-        if item is not None and not (_ITEM.allows(item.status, f[3]) and _ITEM.next(item.status, f[3]) == f[2]):
-            case.say("K24", f"work item {f[1]} moved from {item.status} to {f[2]} by {f[3]}")
+        was = item.status if item is not None else case.st.closed_items.get(f[1])
+        if was is not None and not (_ITEM.allows(was, f[3]) and _ITEM.next(was, f[3]) == f[2]):
+            case.say("K24", f"work item {f[1]} moved from {was} to {f[2]} by {f[3]}")
     return status
 
 
@@ -154,7 +155,7 @@ def _check_firing(case: _Case, f: list[Any]) -> None:
     comp = f[9] if f[0] == F.FIRED else -1
     if node.max_iter is not None and visit > node.max_iter and comp < 0:
         case.say("K15", f"«{node.id}» fired {visit} times, its limit is {node.max_iter}")
-    if node.spec.kind == "start" and scope == 0 and visit > 1 + case.st.retries:
+    if node.spec.kind == "start" and scope == 0 and visit > 1 + case.st.reopened:
         case.say("K14", f"START «{node.id}» fired {visit} times")
 
 

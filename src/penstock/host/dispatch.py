@@ -147,9 +147,6 @@ class Dispatch:
             if node.spec.kind == "call":
                 self.call(ask)
                 continue
-            held = self.going.get((ask.live.no, ask.firing.no))
-            if held is not None and held.ask.attempt == ask.attempt and held.ask.probe == ask.probe:
-                continue  # it is on its way already
             going = Going(ask, node, effect)
             gated = effect.breaker or effect.rate or effect.cache or effect.dedupe or effect.concurrency
             if not gated and effect.safe != ONCE:
@@ -314,6 +311,14 @@ class Dispatch:
             ready = [going for going in due if self._through_gate(going, again=True) == GO]
             if ready:
                 self._go_all(ready)
+
+    def has(self, live: Live, firing: Firing) -> bool:
+        """Is this effect on its way already? Then its answer belongs to this fold of the run."""
+        going = self.going.get((live.no, firing.no))
+        if going is None or going.ask.attempt != firing.attempt or going.ask.probe != firing.probe:
+            return False
+        going.ask.live, going.ask.firing = live, firing
+        return True
 
     def stop(self, live: Live, firings: list[int]) -> None:
         """The kernel has dropped these effects: those that wait never go out, those that run are told."""

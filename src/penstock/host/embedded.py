@@ -34,6 +34,7 @@ from penstock.store.projection import rows_of
 HORIZON_MS = 60_000
 POLL_S = 0.1
 FAR_POLL_MS = 15_000
+TIDY_MS = 3_600_000
 CALLED = "c"  # begins the id of a run that another one has called
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _unpack = msgspec.msgpack.decode
@@ -67,7 +68,7 @@ class Host:
         self.serve, self.alone = serve, alone
         self.near: list[tuple[int, int]] = []
         self.noted: dict[int, int] = {}  # run → the one time in `near` that counts
-        self.far_at = 0
+        self.far_at = self.tidy_at = 0
         self.parents: dict[str, list[Ask]] = {}  # child run id → calls that wait for its end
         self.wakeup: asyncio.Future[None] | None = None
         self.closing = False
@@ -152,6 +153,7 @@ class Host:
         assert run is not None
         key = run.effect_key(ask.firing)
         child = child_id(key)
+        known = child in self.parents  # called here already; it may not be in the store yet
         self.parents.setdefault(child, []).append(ask)
         row = self._row(child)
         if row is not None:
@@ -161,7 +163,7 @@ class Host:
                 self.go_on(row.no)
                 self.turns.send(row.no, C.nudge())
             return
-        if any(live.id == child for live in self.turns.runs.values()):
+        if known:
             return
         node = run.net.nodes[ask.firing.node]
         effect = node.effect
@@ -169,6 +171,7 @@ class Host:
         args = effect.args if node.args_static else ask.firing.args
         found = self.nets.by_hash(str(args.get("net", ""))) if isinstance(args, dict) else None
         if found is None:
+            del self.parents[child]
             self.answer(ask, Failed(Failure("NET_UNKNOWN", "permanent", "the net that is called is not released")), 0)
             return
         given = args.get("input")
@@ -289,6 +292,9 @@ class Host:
         now = self.clock.now()
         if now >= self.far_at:
             self.far_at = now + FAR_POLL_MS
+            if now >= self.tidy_at:
+                self.tidy_at = now + TIDY_MS
+                self.store.tidy(now)
             for no, wake in () if self.alone else self.store.due(now + HORIZON_MS, 10_000):
                 self._note(wake, no)
         while self.near and self.near[0][0] <= now:
@@ -299,7 +305,10 @@ class Host:
         self.dispatch.wake()
 
     def recover(self) -> int:
-        """After a crash: every run that can go on is folded, and its open effects are asked again with the same key."""
+        """After a crash, or a commit that failed: every run that can go on is folded from the store, and its open effects
+        are asked again with the same key."""
+        self.turns.forget()
+        self.parents.clear()
         numbers = self.store.unfinished()
         started = self._started()
         for i in range(0, len(numbers), 500):
@@ -309,7 +318,6 @@ class Host:
         for no, called in self.store.open_below(CALLED):
             if called not in self.parents:  # its caller was stopped, and the crash came before it heard of it
                 self.turns.send(no, C.cancel("now"), lambda error: None)
-        self.store.tidy(self.clock.now())
         return len(numbers)
 
     def go_on(self, no: int) -> None:
@@ -331,7 +339,7 @@ class Host:
             self._note(live.wake, live.no)
         again: list[Ask] = []
         for firing in run.st.firings.values():
-            if firing.phase != EFFECT or (live.no, firing.no) in self.dispatch.going:
+            if firing.phase != EFFECT or self.dispatch.has(live, firing):
                 continue
             doubt = started.get((live.no, firing.no))
             if doubt is not None and doubt[0] == firing.attempt:
@@ -362,6 +370,8 @@ class Host:
             await self.wakeup
             self.wakeup = None
             handle.cancel()
+        while self.turns.ready:  # what was started or answered is kept; what it asks for is let out by the next host
+            self.turns.turn()
 
     def _sleep_s(self) -> float:
         now = self.clock.now()

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.errors import PenstockError, Refused, RunNotFound, StoreError
+from penstock.errors import PenstockError, Refused, RunNotFound, RunParked, StoreError
 from penstock.host.clock import Clock
 from penstock.host.nets import Nets
 from penstock.kernel import command as C
@@ -55,6 +55,17 @@ class Receipt:
 
     def __call__(self, error: PenstockError | None) -> None:
         self.refused(self.no, error)
+
+
+class Unstorable(Exception):
+    """The facts of a turn hold a value that the journal cannot."""
+
+
+def _encoded(facts: list[F.Fact]) -> bytes:
+    try:
+        return F.encode_facts(facts)
+    except (TypeError, OverflowError, ValueError, msgspec.MsgspecError) as error:
+        raise Unstorable(str(error)) from error
 
 
 class Ask:
@@ -99,6 +110,7 @@ class Turns:
         self.publish: Callable[[Live, list[F.Fact], int, int, Batch], None] | None = None  # rows for the outbox
         self.wakes: list[tuple[int | None, int]] = []  # when the runs of this batch wake next, if they have timers
         self.stopped: list[tuple[Live, list[int]]] = []  # effects that this batch has dropped
+        self.parked: dict[int, str] = {}  # runs that tripped over a bug of the engine, and why
         self.turns_by_tenant: dict[str, int] = {}
         # permanent counters: nanoseconds and numbers
         self.step_ns = self.commit_ns = self.out_ns = self.turns = self.batches = self.asks = 0
@@ -129,6 +141,11 @@ class Turns:
         self.command(live, command, reply)
 
     def command(self, live: Live, command: C.Command, reply: Reply | None = None) -> None:
+        if live.no in self.parked:
+            self.runs.pop(live.no, None)
+            if reply is not None:
+                reply(RunParked(run=live.id or live.no, why=self.parked[live.no]))
+            return
         if not live.commands:
             self.ready.append(live)
         if reply is not None:
@@ -177,6 +194,14 @@ class Turns:
             run.whole = self.whole
         return run
 
+    def forget(self) -> None:
+        """Drop every run that the store has; commands that wait for their turn keep waiting."""
+        for live in list(self.runs.values()):
+            if live.row:
+                self.drop(live)
+                if not live.commands:
+                    del self.runs[live.no]
+
     def drop(self, live: Live) -> None:
         """Forget what is in memory; the store has the truth."""
         live.run = None
@@ -188,6 +213,7 @@ class Turns:
         if len(ready) <= most:
             batch = list(ready)
             ready.clear()
+            self.turns_by_tenant.clear()  # who had much before this backlog is not made to wait for it now
             return batch
         # there is a backlog: priority first, then the tenant that has had the least
         had = self.turns_by_tenant
@@ -260,9 +286,12 @@ class Turns:
         was, before = run.st.status, run.st.n
         try:
             run, facts = advance(run, commands, now, lambda: self._again(live))
-            body = F.encode_facts(facts)
-        except (PenstockError, TypeError, OverflowError, ValueError, msgspec.MsgspecError) as error:
+            body = _encoded(facts)
+        except (PenstockError, Unstorable) as error:
             self._one_by_one(live, commands, replies, now, batch, asks, stepped, error)
+            return
+        except Exception as bug:
+            self._park(live, bug, replies)
             return
         live.run = run
         self._rows(live, run, facts, body, was, before, now, batch)
@@ -273,6 +302,15 @@ class Turns:
         if replies:
             batch.inbox_answered += [(TAKEN, reply.no) for reply in replies.values() if type(reply) is Receipt]
         stepped.append((live, was, facts, replies))
+
+    def _park(self, live: Live, bug: Exception, replies: dict[int, Reply]) -> None:
+        """A run that trips an assert is left as it was committed, and the others go on. It is tried again when the store is
+        opened anew: then by an engine that knows better, it is hoped."""
+        self.parked[live.no] = f"{type(bug).__name__}: {bug}"
+        live.run = None
+        self.runs.pop(live.no, None)
+        for reply in replies.values():
+            reply(RunParked(run=live.id or live.no, why=self.parked[live.no]))
 
     def _again(self, live: Live) -> Run:
         """A fresh fold of what is committed, for a turn that has to be done again."""
@@ -397,7 +435,7 @@ class Turns:
             self.rest(live)
 
     def rest(self, live: Live) -> None:
-        """A run that has ended, or only waits, is forgotten: the store has it. Whoever still holds it must load it again."""
+        """A run that has ended, or only waits, is forgotten: the store has it, and whoever holds it loads it again."""
         run = live.run
         if run is None or live.commands or run.st.asked:
             return

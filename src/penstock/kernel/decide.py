@@ -107,7 +107,7 @@ def _answered(r: Run, firing: Firing, node: CNode, body: Any, content_type: str 
     poll = node.spec.poll
     if poll is not None:
         view = view_of(r, firing, node)
-        view["response"] = body
+        view["response"] = r.whole(body)
         try:
             if node.fail_if is not None and node.fail_if(view) is True:
                 failure = Failure("POLL_FAILURE_STATUS", "permanent", "the polled status means failure", node.id, body)

@@ -60,11 +60,12 @@ def put(
     st = r.st
     if edge.transform is not None:
         carried = envelope if envelope is not None else _hand(r)
-        view = View(r, scope, epoch, edge.src)
-        view["body"] = view["default"] = carried.body
-        envelope = Envelope(
-            edge.transform(view), carried.node, carried.firing, carried.visit, carried.at, None, carried.meta
-        )
+        try:
+            body = _transformed(r, edge, scope, epoch, carried.body)
+        except ExprError as error:  # a settling firing has tried it before; what a trigger puts has nobody to fail
+            r.later.append((ROOT_FAILED, expr_failure(error, edge.src)))
+            return
+        envelope = Envelope(body, carried.node, carried.firing, carried.visit, carried.at, None, carried.meta)
         hand = st.hand
         if hand is not None:
             path, passed = path if path is not None else hand.path, passed if passed is not None else hand.passed
@@ -84,6 +85,14 @@ def put(
         r.ask(edge.dst, scope, epoch)
     if edge.dst.spec.join_timeout_ms is not None:
         r.resting.add((scope.no, edge.dst.no, epoch))
+
+
+def _transformed(r: Run, edge: CEdge, scope: Scope, epoch: int, body: Any, sets: dict[str, Any] | None = None) -> Any:
+    assert edge.transform is not None
+    view = View(r, scope, epoch, edge.src)
+    view["body"] = view["default"] = r.whole(body)
+    view.update(sets or {})
+    return edge.transform(view)
 
 
 def _hand(r: Run) -> Envelope:
@@ -248,7 +257,13 @@ def ways(
     if port is None and node.port is not None:
         port = node.port(view)
     outs = node.ports.get("done" if port is None else port, ())
-    return sets, port, choose(r, node, outs, view) if outs else []
+    chosen = choose(r, node, outs, view) if outs else []
+    if node.transforms:
+        scope = r.st.scopes[firing.scope]
+        for edge in chosen:
+            if edge.transform is not None:  # a value that cannot be made fails the firing
+                _transformed(r, edge, scope, firing.epoch + edge.raises, body, sets)
+    return sets, port, chosen
 
 
 def consequences(r: Run, firing: Firing, node: CNode, status: int, sets: dict[str, Any] | None) -> None:
@@ -469,7 +484,7 @@ def ask(r: Run, firing: Firing, attempt: int, probe: int = 0) -> None:
         view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
         view["attempt"], view["visit"] = attempt, firing.visit
         if firing.comp >= 0:
-            view["undone"] = r.st.ledger[firing.comp].output
+            view["undone"] = r.whole(r.st.ledger[firing.comp].output)
         try:
             args = node.args(view)
         except ExprError as error:

@@ -52,7 +52,7 @@ def needs_approval(r: Run, node: CNode, firing: Firing, draft: Any) -> bool:
     if node.approve_if is None:
         return spec is not None and spec.approve
     view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
-    view["draft"] = draft
+    view["draft"] = r.whole(draft)
     try:
         return truth(node.approve_if(view))
     except ExprError as error:

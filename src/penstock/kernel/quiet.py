@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire
@@ -121,20 +123,34 @@ def relax(r: Run, only: Scope | None = None) -> bool:
 
 
 def deadlock(r: Run, scope: Scope) -> Failure:
-    """Name every node that holds tokens, what it holds and what it misses."""
-    edges = r.net.edges
+    """Name every node that holds tokens, what it holds, what it misses, and which full edge holds it back."""
     held: dict[int, set[int]] = {}
+    epochs: dict[int, int] = {}
     for place in scope.tokens:
-        edge = edges[place & (MOST - 1)]
+        edge = r.net.edges[place & (MOST - 1)]
         held.setdefault(edge.dst.no, set()).add(edge.no)
-    detail = []
-    for no in sorted(held):
-        node = r.net.nodes[no]
-        has = [e.id for e in node.ins if e.no in held[no]]
-        detail.append({"node": node.id, "held": has, "missing": [e.id for e in node.ins if e.no not in held[no]]})
-    first = detail[0]
-    message = f"«{first['node']}» waits for {', '.join(first['missing']) or 'nothing that can come'}, which nothing can reach any more"
+        epochs[edge.dst.no] = place >> EPOCH
+    detail = [_stuck(r, r.net.nodes[no], scope, epochs[no], held[no]) for no in sorted(held)]
+    first = next((d for d in detail if d["missing"] and "full" not in d), detail[0])
+    missing = ", ".join(first["missing"]) or "nothing that can come"
+    message = f"«{first['node']}» waits for {missing}, which nothing can reach any more"
+    if "full" in first:
+        message = f"«{first['node']}» is held back by {', '.join(first['full'])}, which nothing empties any more"
     return Failure("DEADLOCK", "permanent", message, str(first["node"]), detail)
+
+
+def _stuck(r: Run, node: CNode, scope: Scope, epoch: int, held: set[int]) -> dict[str, Any]:
+    started = bool(scope.used.get(node.no, 0) & F.USED_START)
+    waited = [e for e in node.ins if e.no not in held and not (started and e.role == "start")]
+    found: dict[str, Any] = {
+        "node": node.id,
+        "held": [e.id for e in node.ins if e.no in held],
+        "missing": [e.id for e in waited],
+    }
+    place = full_edge(node, scope, epoch) if node.capped else None
+    if place is not None:
+        found["full"] = [r.net.edges[place & (MOST - 1)].id]
+    return found
 
 
 def conclude(r: Run) -> None:

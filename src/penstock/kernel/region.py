@@ -82,7 +82,8 @@ def _counts(r: Run, firing: Firing, node: CNode, scope: Scope) -> View:
     assert firing.tally is not None
     view = view_of(r, firing, node)
     done, failed, opened = firing.tally[:3]
-    view.update(done=done, failed=failed, open=opened, total=len(firing.kids or ()), last=scope.last, round=scope.index)
+    view.update(done=done, failed=failed, open=opened, total=len(firing.kids or ()))
+    view.update(last=r.whole(scope.last), round=scope.index)
     return view
 
 

@@ -31,9 +31,13 @@ def fail(r: Run, firing: Firing, failure: Failure, *, again: bool = True) -> Non
     if "failed" in node.ports:
         close(r, firing, FAILURE, None, failure=failure, port="failed")
         return
+    fail_scope(r, firing, failure)
+
+
+def fail_scope(r: Run, firing: Firing, failure: Failure) -> None:
+    """Nothing at the node handles it: the scope around it fails."""
     scope = r.st.scopes[firing.scope]
-    flags = F.REOPENABLE if firing.scope == 0 else 0
-    close(r, firing, FAILURE, None, failure=failure, port="-", flags=flags)
+    close(r, firing, FAILURE, None, failure=failure, port="-", flags=0 if scope.no else F.REOPENABLE)
     scope_failed(r, scope, failure)
 
 

@@ -56,7 +56,7 @@ def _applies(r: Run, entry: Entry, why: str, scope: int | None, failure: Failure
         return True
     view = View(r, r.st.scopes[0], 0, node)
     view["failure"] = None if failure is None else failure_view(failure)
-    view["undone"] = entry.output
+    view["undone"] = r.whole(entry.output)
     try:
         return node.undo_if(view) is True
     except ExprError:

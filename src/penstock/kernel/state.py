@@ -218,7 +218,7 @@ class State(msgspec.Struct, array_like=True, gc=False):
     undo: Undo | None = None
     reopen: Reopen | None = None
     retries: int = 0
-    reopened: int = 0  # how often it was revived or restarted
+    reopened: int = 0  # how often it, or a parked firing of it, was revived or restarted: some keys may come again
     incidents: list[list[Any]] = []
     hand: Token | None = None  # what the last settled firing made; `put` and `fired via` refer to it
     next_firing: int = 1

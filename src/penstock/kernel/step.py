@@ -19,7 +19,7 @@ from penstock.kernel.flow import Broken, NoMatch
 from penstock.kernel.later import LATER
 from penstock.kernel.quiet import arm_joins, at_max, close_scopes, conclude, has_token, relax
 from penstock.kernel.ready import has_room_ahead, ready, release_debts
-from penstock.kernel.retry import fail
+from penstock.kernel.retry import fail, fail_scope
 from penstock.kernel.ringing import next_due, ring
 from penstock.kernel.run import UNDOING, Candidate, Run
 from penstock.kernel.saga import finish_cancel, finish_failed
@@ -111,9 +111,15 @@ def _blocked(r: Run, c: C.Command) -> None:
 
 
 def _break(r: Run, broken: Broken) -> None:
-    """An expression failed: the firing that needed it fails with it."""
-    if broken.firing.no in r.st.firings:
-        fail(r, broken.firing, broken.failure, again=False)
+    """An expression failed: the firing that needed it fails with it. If the way it would then take is broken as well, its
+    scope fails."""
+    firing = broken.firing
+    if firing.no not in r.st.firings:
+        return
+    try:
+        fail(r, firing, broken.failure, again=False)
+    except Broken as twice:
+        fail_scope(r, firing, twice.failure)
 
 
 def to_quiet(r: Run) -> None:

@@ -82,7 +82,7 @@ def matches(r: Run, firing: Firing, node: CNode, wait: Wait, payload: Any) -> bo
     if match is None:
         return True
     view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
-    view["event"], view["filter"] = payload, wait.filter
+    view["event"], view["filter"] = r.whole(payload), wait.filter
     try:
         return truth(match(view))
     except ExprError:

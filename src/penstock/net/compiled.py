@@ -55,7 +55,7 @@ class CNode:
         "effect", "entry", "fail_if", "full", "fused", "group", "head", "id", "ins", "items", "join", "k", "keep", "kind", "label",
         "lone", "match", "max_iter", "merge", "named_ins", "net", "no", "order", "outs", "pass_on", "plain_mask", "plain_out",
         "port", "ports", "priority", "prompt", "ranked", "result", "scope", "sets", "skip_mask", "spec", "split", "start_mask", "take_all",
-        "trigger_at", "trigger_filter", "trigger_name", "trigger_value", "undo", "undo_if", "until", "value", "value_static", "watching",
+        "transforms", "trigger_at", "trigger_filter", "trigger_name", "trigger_value", "undo", "undo_if", "until", "value", "value_static", "watching",
     )  # fmt: skip
 
     def __init__(self, no: int, spec: Node, net: Compiled) -> None:
@@ -121,6 +121,7 @@ class CNode:
             done[0]
             if len(done) == 1
             and done[0].guard is None
+            and done[0].transform is None
             and not done[0].default
             and self.port is None
             and not self.sets
@@ -130,6 +131,7 @@ class CNode:
         )
         self.capped = any(e.capacity is not None for e in outs)
         self.conditional = any(e.role == "cond" for e in outs)
+        self.transforms = any(e.transform is not None for e in outs)
         self.ranked = any(e.priority != 1000 for e in ins)
         self.named_ins = tuple(e for e in ins if e.var)
 

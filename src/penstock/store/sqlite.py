@@ -387,7 +387,8 @@ class Sqlite:
         with self._transaction():
             self.c.execute("DELETE FROM memo WHERE until<=?", (now,))
             self.c.execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<?", (now - INBOX_KEPT_MS,))
-            self.c.execute("DELETE FROM intent WHERE run IN (SELECT no FROM run WHERE status>=5)")
+            ended = "SELECT 1 FROM run WHERE no=intent.run AND status>=5"
+            self.c.execute(f"DELETE FROM intent WHERE EXISTS ({ended})")
 
     def items(self, *, open_only: bool = True, run: int | None = None) -> list[tuple[Any, ...]]:
         where = ["status IN ('TODO','IN_PROGRESS','SUBMITTED','REWORK')"] if open_only else []

@@ -123,6 +123,23 @@ def test_every_node_that_is_stuck_is_named(tmp_path: Path) -> None:
     ]
 
 
+@awaited
+async def test_what_is_not_waited_for_is_not_called_missing(tmp_path: Path) -> None:
+    """D-X.8, D-5.2.5: a START edge that has served is not among the edges that are missing."""
+    gates = Gates()
+    nodes = [START, gate("A", max_iteration=2), cond("C", expression="counters.A >= 2"), job("B"), saw("N"), END]
+    ways = ["Start>A", "Start>B", "Start>N", "A>C", "C[condfalse]>A", "A>N", "B>N", "N>End"]
+    async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
+        run = p.start(p.release(drawn(nodes, ways)))
+        await reached(p, run, lambda ran: bool(ran.puts("B>N")))
+        gates.let("A")
+        await p.wait(run, timeout=PATIENCE_S)
+        ran = Ran(p, run)
+    assert [sorted(x) for x in ran.took("N")] == [["A>N", "B>N", "Start>N"]]
+    assert ran.look.failure is not None
+    assert ran.look.failure["detail"] == [{"node": "N", "held": ["A>N"], "missing": ["B>N"]}]
+
+
 def test_the_run_ends_when_nothing_is_left(tmp_path: Path) -> None:
     """D-X.8, D-6.2.5: no unconsumed token: COMPLETED, also without any endpoint and without a warning."""
     ran = go(

@@ -225,3 +225,5 @@ def revived(st: State, f: F.Fact) -> None:
     st.active += 1
     if parked is None:
         st.reopen = None
+    else:
+        st.reopened += 1
