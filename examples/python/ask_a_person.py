@@ -16,5 +16,5 @@ with Blocking("runs.db") as penstock:
     print(penstock.wait(run).output)
 
 # Prints:
-#> WAITING Ask name | What is your name?
-#> {'Endpoint': 'Hello Kim!'}
+# > WAITING Ask name | What is your name?
+# > {'Endpoint': 'Hello Kim!'}

@@ -19,7 +19,7 @@ async def main() -> None:
 asyncio.run(main())
 
 # Prints:
-#> branch.decided Enough condfalse
-#> node.skipped Accept -
-#> node.skipped Accepted -
-#> run.completed r -
+# > branch.decided Enough condfalse
+# > node.skipped Accept -
+# > node.skipped Accepted -
+# > run.completed r -

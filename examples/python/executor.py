@@ -42,5 +42,5 @@ async def main() -> None:
 asyncio.run(main())
 
 # Prints:
-#> {'weather': {'attempt': 3, 'wanted': 'Seoul'}}
-#> [1, 2, 3]
+# > {'weather': {'attempt': 3, 'wanted': 'Seoul'}}
+# > [1, 2, 3]

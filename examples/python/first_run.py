@@ -16,5 +16,5 @@ with Blocking("runs.db") as penstock:  # another process, another day: the same 
     print(penstock.start(penstock.release(LOOP), key="order-42") == run)
 
 # Prints:
-#> COMPLETED 3
-#> True
+# > COMPLETED 3
+# > True

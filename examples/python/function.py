@@ -33,4 +33,4 @@ with Blocking("runs.db") as penstock:
     print(penstock.wait(run).output)
 
 # Prints:
-#> {'booked': {'total': 32.4, 'under': 'book@~0#1', 'attempt': 1}}
+# > {'booked': {'total': 32.4, 'under': 'book@~0#1', 'attempt': 1}}

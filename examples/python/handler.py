@@ -28,4 +28,4 @@ with Blocking("runs.db") as penstock:
     print(penstock.wait(penstock.start(penstock.release(DIAGRAM))).output)
 
 # Prints:
-#> {'Result': 'WATER COMES DOWN!!!'}
+# > {'Result': 'WATER COMES DOWN!!!'}

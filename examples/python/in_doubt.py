@@ -43,6 +43,6 @@ if __name__ == "__main__":
     die() if sys.argv[1:] else main()
 
 # Prints:
-#> WAITING pay for operator
-#> ['IN_DOUBT']
-#> {'receipt': {'receipt': 'B-1003'}}
+# > WAITING pay for operator
+# > ['IN_DOUBT']
+# > {'receipt': {'receipt': 'B-1003'}}

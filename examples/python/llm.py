@@ -48,5 +48,5 @@ with Blocking("runs.db", settings=settings) as penstock:
     print(answer.data["meta"]["token_usage"])
 
 # Prints:
-#> small says: the wheel turns. (Write about a mill.)
-#> {'input': 9, 'output': 5, 'total': 14}
+# > small says: the wheel turns. (Write about a mill.)
+# > {'input': 9, 'output': 5, 'total': 14}

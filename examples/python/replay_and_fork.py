@@ -25,6 +25,6 @@ async def main() -> None:
 asyncio.run(main())
 
 # Prints:
-#> then RUNNING {'Start': 1, 'PersonJob': 2, 'Condition': 1}
-#> fork COMPLETED {'Start': 1, 'PersonJob': 3, 'Condition': 3, 'Ask': 1, 'Endpoint': 1} True
-#> same end True
+# > then RUNNING {'Start': 1, 'PersonJob': 2, 'Condition': 1}
+# > fork COMPLETED {'Start': 1, 'PersonJob': 3, 'Condition': 3, 'Ask': 1, 'Endpoint': 1} True
+# > same end True

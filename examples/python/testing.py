@@ -43,4 +43,4 @@ if __name__ == "__main__":
     print("two cases hold")
 
 # Prints:
-#> two cases hold
+# > two cases hold

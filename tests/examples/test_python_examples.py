@@ -14,13 +14,13 @@ from tests.house.files import ROOT
 
 FOLDER = ROOT / "examples/python"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
-PRINTS = re.compile(r"(?m)^# Prints:\n((?:#> .*\n?)+)\Z")
+PRINTS = re.compile(r"(?m)^# Prints:\n((?:# > .*\n?)+)\Z")
 
 
 def promised(example: Path) -> list[str]:
     found = PRINTS.search(example.read_text(encoding="utf-8"))
     assert found, "an example ends with what it prints"
-    return [line.removeprefix("#> ") for line in found[1].splitlines()]
+    return [line.removeprefix("# > ") for line in found[1].splitlines()]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)

@@ -90,6 +90,7 @@ class Rig:
     async def finish(self, *executors: Any, **options: Any) -> None:
         """Drive whatever the store holds until nothing is left to do."""
         async with self.driving(*executors, **options) as host:
+            await asyncio.sleep(0.01)
             await quiet(host)
 
     # -- looking, from a connection of our own -------------------------------------------------------------------------

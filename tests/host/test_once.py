@@ -92,7 +92,8 @@ def test_e6_after_kill_9_in_the_call_the_effect_is_in_doubt_and_not_repeated(rig
     assert settled["body"] == ("moved" if verdict == "retry" else "it had moved")
     assert rig.facts("r1", "effect.answered")[0]["status"] == "in_doubt"
     rig.sound()
-    go(rig.finish(x))
+    host = rig.open(x)
+    host.lap()  # tidies up
     assert intents(rig) == []
 
 

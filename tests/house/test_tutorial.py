@@ -1,4 +1,4 @@
-"""What tutorial and how-to pages show is what happens: their files are saved, their commands run, their output compared.
+"""What tutorial and how-to pages show is what happens: their files are saved, their commands run, their output read.
 
 A page is read from top to bottom. A fenced block after a line that ends with a file name in code marks and a colon is
 saved under that name. In a ```console block a line that begins with `$ ` is a command; the lines below it must stand in
@@ -82,7 +82,11 @@ class Shell:
         programs = folder.parent / "programs"
         programs.mkdir()
         python = shlex.quote(sys.executable)
-        for name, call in (("penstock", f"{python} -m penstock"), ("python", python), ("pytest", f"{python} -m pytest")):
+        for name, call in (
+            ("penstock", f"{python} -m penstock"),
+            ("python", python),
+            ("pytest", f"{python} -m pytest"),
+        ):
             (programs / name).write_text(f'#!/bin/sh\nexec {call} "$@"\n')
             (programs / name).chmod(0o755)
         unset = ("PENSTOCK_STORE", "PENSTOCK_DEBUG", "FORCE_COLOR", "COLUMNS")

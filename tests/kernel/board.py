@@ -156,7 +156,11 @@ class Board:
         assert set(seqs) <= {t.seq for t in have}, "K5: what is absorbed was there"
         self._keep(place, [t for t in have if t.seq not in seqs])
         at = (scope, self.net.edges[edge].dst.no, epoch)
-        if why == "late":
+        if why == "late" and visit < 0:
+            node = self.net.nodes[at[1]]
+            optional = node.join == DIAGRAM and self.net.edges[edge].role == "skip"
+            assert optional and self.visits[at], "K8: only a skippable way may come too late for its node"
+        elif why == "late":
             self.used.add("K11")
             assert edge in self.owed[at][visit], "K11: only what is owed is absorbed"
             self._pay(at, visit, [edge])

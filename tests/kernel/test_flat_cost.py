@@ -133,7 +133,7 @@ def fan(width: int, join: Join, split: Any = "all", **more: Any) -> Net:
         Node(id="j", join=join),
         X,
     ]
-    return net(nodes, [*(f"s>{n} {n}>j" for n in names), "j>x"], **more)
+    return net(nodes, [*(f"s>{n} {n}>j" for n in names), "j>x"], max_visits=width, **more)
 
 
 def each(width: int, *, limit: int = 0) -> Net:

@@ -1,4 +1,4 @@
-"""Laws of the kernel on random nets, with a crash before every turn: K1 to K17 of RELIABILITY, L1 to L8 of KERNEL 10."""
+"""Laws of the kernel on random nets, with a crash before every turn: K1 to K17 of RELIABILITY, L1 to L8 of KERNEL."""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.sim.nets import by_hand
+
 FILE = Path(__file__).with_name("corpus.txt")
 
 
@@ -33,5 +35,7 @@ def read() -> list[Kept]:
             options, end = json.JSONDecoder().raw_decode(rest) if rest.startswith("{") else ({}, 0)
             if "keep" in options:
                 options["keep"] = tuple(options["keep"])
+            if "works" in options:
+                options["works"] = [by_hand(name) for name in options["works"]]
             found.append(Kept(int(seed), options, rest[end:].strip(), known))
     return found

@@ -32,8 +32,7 @@ def _known(sim: Sim, found: Found) -> bool:
     run = next((s for s in sim.runs() if s.st.run == found.run), None)
     if run is None or sim.wild:
         return False
-    idle = run.no in sim.watch.idle_checkpoints and "the checkpoint at fact" in found.detail
-    return idle or found.check == "K14" and run.reopened
+    return run.no in sim.watch.idle_checkpoints and "the checkpoint at fact" in found.detail
 
 
 def _outbox(sim: Sim) -> None:

@@ -18,7 +18,7 @@ from penstock.kernel import retry as retrying
 from penstock.kernel import ringing
 from penstock.kernel.decide import DECIDE
 from penstock.kernel.evolve import EVOLVE
-from penstock.kernel.flow import ask
+from penstock.kernel.flow import ask, set_timer
 from penstock.kernel.run import Run
 from penstock.kernel.state import EFFECT, encode_state, key
 from penstock.net.compiled import ALL
@@ -303,7 +303,7 @@ def _(p: Patches) -> None:
         right(r, no)
         if timer.firing in r.st.firings and (r.st.run, no) not in again:
             again.add((r.st.run, r.st.next_timer))
-            ringing.set_timer(r, timer.due, timer.why, timer.firing, timer.data)
+            set_timer(r, timer.due, timer.why, timer.firing, timer.data)
 
     p.everywhere(right, ring)
 

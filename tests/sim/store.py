@@ -278,13 +278,13 @@ class SimStore:
         return [(name, body) for name, body, _ in sorted(self.disk.tables["gate"].values())]
 
     def intents(self) -> list[tuple[str, int, int, int, str]]:
-        return [row[:5] for row in sorted(self.disk.tables["intent"].values())]  # type: ignore[misc]
+        return [row[:5] for row in sorted(self.disk.tables["intent"].values())]
 
     def outbox(self, now: int, limit: int) -> list[tuple[int, int, int, str, bytes, int]]:
         rows = sorted(self.disk.tables["outbox"].values())
         held = {row[1] for row in rows if row[6] > now and row[5] > 0}
         due = [row for row in rows if row[6] <= now and row[1] not in held]
-        return [row[:6] for row in due[:limit]]  # type: ignore[misc]
+        return [row[:6] for row in due[:limit]]
 
     def outbox_left(self) -> bool:
         return bool(self.disk.tables["outbox"])

@@ -56,7 +56,7 @@ def with_facts(sim: Recorded, change: Callable[[Facts], Facts | None]) -> None:
             facts = change(F.decode_facts(bytes(body)))
             if facts is not None:
                 shift = len(facts) - (last - first + 1)
-                batch.journal[i] = (no, first, last + shift, at, F.encode_facts(facts))  # type: ignore[arg-type]
+                batch.journal[i] = (no, first, last + shift, at, F.encode_facts(facts))
                 return
     raise AssertionError("there is no such turn")
 
@@ -144,9 +144,9 @@ def test_rows_that_do_not_say_what_the_journal_says(check: str, pick: Any, chang
 
 
 def test_a_commit_that_is_missing_or_comes_twice() -> None:
-    for change in (lambda batches: batches.pop(1), lambda batches: batches.insert(1, batches[1])):
+    for again in (0, 2):
         sim = recorded("fan")
-        change(sim.batches)
+        sim.batches[1:2] = sim.batches[1:2] * again
         with pytest.raises(Violation) as found:
             watched(sim)
         assert found.value.check == "K2"
