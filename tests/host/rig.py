@@ -142,12 +142,12 @@ async def eventually(condition: Callable[[], Any], why: str = "") -> None:
 
 async def quiet(host: Host) -> None:
     """Nothing is ready, nothing is on its way, no timer is near."""
-    await eventually(lambda: not (host.turns.ready or host.dispatch.going or host.noted or host.parents))
+    await eventually(lambda: not (host.turns.ready or host.dispatch.going or host.noted or host.children.parents))
 
 
 async def ended(host: Host, *runs: str) -> None:
     def over() -> bool:
-        return all(host._row(run) is not None and host._row(run).status >= 5 for run in runs)  # type: ignore[union-attr]
+        return all(host.row(run) is not None and host.row(run).status >= 5 for run in runs)  # type: ignore[union-attr]
 
     await eventually(over, f"{runs} did not end")
 

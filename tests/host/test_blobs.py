@@ -130,7 +130,7 @@ def test_expressions_see_the_value_and_not_the_reference(rig: Rig) -> None:
     async def scene() -> None:
         async with rig.driving(x) as host:
             host.start(host.release(Net(name="large", nodes=nodes, edges=edges)), id="r1")
-            await eventually(lambda: host._row("r1") and rig.status("r1") == "WAITING")
+            await eventually(lambda: host.row("r1") and rig.status("r1") == "WAITING")
         async with rig.driving(x) as host:
             await host.ask(1, C.signal("", "go"))
             await ended(host, "r1")

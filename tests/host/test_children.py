@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from penstock.executors.contract import failed
-from penstock.host.embedded import Host, child_id
+from penstock.host.children import child_id
+from penstock.host.embedded import Host
 from penstock.kernel import command as C
 from penstock.kernel.state import STATUS
 from penstock.net.compiled import Compiled
@@ -35,7 +36,7 @@ def test_k23_the_parent_gets_its_childs_output(rig: Rig) -> None:
             run: str = host.start(released(host, chain(task("a", result="a"))), 5)
             await ended(host, run)
             await quiet(host)
-            assert len(host.turns.runs) == 0 and host.parents == {}
+            assert len(host.turns.runs) == 0 and host.children.parents == {}
             return run
 
     run = go(scene())
@@ -210,3 +211,49 @@ def test_many_children(rig: Rig) -> None:
     runs = go(scene())
     bodies = [f["body"] for run in runs for f in rig.facts(run, "settled") if f["node"] == 1]
     assert bodies == [{"n": n} for n in range(200)] and len(children(rig)) == 200
+
+
+def test_a_retried_caller_retries_the_child_that_failed(rig: Rig) -> None:
+    """K23, E7: the same key is the same child; what failed in it is done again, and nothing else."""
+    broken = [True]
+
+    def answer(request: Any) -> Any:
+        if request.node == "b" and broken[0]:
+            return failed("NOT_YET", "permanent", "not yet")
+        return request.node
+
+    x = Fn(answer)
+
+    async def scene() -> str:
+        async with rig.driving(x) as host:
+            run: str = host.start(released(host, chain(task("a"), task("b", result="b"))))
+            await ended(host, run)
+            assert rig.status(run) == "FAILED"
+            broken[0] = False
+            row = host.row(run)
+            assert row is not None
+            await host.ask(row.no, C.retry())
+            await ended(host, run)
+            await quiet(host)
+            return run
+
+    run = go(scene())
+    assert rig.status(run) == "COMPLETED" and len(children(rig)) == 1
+    assert [key.rpartition("/")[2] for key in x.keys].count("a@~0#1") == 1
+    rig.sound()
+
+
+def test_a_call_that_takes_too_long_is_stopped(rig: Rig) -> None:
+    """K23: `timeout_ms` holds for calls too: the child is cancelled, the call fails."""
+
+    async def scene() -> str:
+        async with rig.driving(Fn()) as host:
+            run: str = host.start(released(host, chain(wait("w")), timeout_ms=50))
+            await ended(host, run)
+            await quiet(host)
+            return run
+
+    run = go(scene())
+    assert rig.status(run) == "FAILED" and rig.failure(run) == "NODE_TIMEOUT"
+    assert [one[2] for one in children(rig)] == ["CANCELLED"]
+    rig.sound()

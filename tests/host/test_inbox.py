@@ -178,7 +178,7 @@ def test_a_busy_host_still_reads_its_inbox(rig: Rig) -> None:
             host.turns.on_end.append(again)
             for _ in range(20):
                 host.start(net)
-            await eventually(lambda: host._row(waiting))
+            await eventually(lambda: host.row(waiting))
             with rig.reading() as store:
                 number = put(store, store.run_by_id(waiting).no, C.cancel())
             await eventually(lambda: host.store.inbox_answer(number))

@@ -155,7 +155,7 @@ def test_what_the_gate_holds_back_was_never_started(rig: Rig, what: str) -> None
             if what == "breaker":
                 await ended(host, first)
             second = host.start(net, id="r2")
-            await eventually(lambda: host._row(second) is not None and not host.turns.ready)
+            await eventually(lambda: host.row(second) is not None and not host.turns.ready)
             if what == "breaker":
                 await ended(host, second)
         assert len(x.seen) == 1

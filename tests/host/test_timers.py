@@ -132,7 +132,7 @@ def test_back_off_survives_a_restart(rig: Rig) -> None:
         net = chain(task("a", retry=Retry(max=1, base_ms=30_000)))
         async with rig.driving(x, clock=clock) as host:
             run: str = host.start(host.release(net))
-            await eventually(lambda: host._row(run) and rig.facts(run, "attempt.failed"))
+            await eventually(lambda: host.row(run) and rig.facts(run, "attempt.failed"))
         clock.at += 29_999
         async with rig.driving(x, clock=clock) as host:
             await asyncio.sleep(0.05)
@@ -156,7 +156,7 @@ def test_a_run_that_waits_for_its_own_retry_wakes_up(rig: Rig) -> None:
         async with rig.driving(x, clock=clock) as host:
             net = chain(task("a"), run_retry=RunRetry(max=1, delay_ms=5000))
             run: str = host.start(host.release(net))
-            await eventually(lambda: host._row(run) and rig.status(run) == "PENDING")
+            await eventually(lambda: host.row(run) and rig.status(run) == "PENDING")
             await eventually(lambda: len(host.turns.runs) == 0)
             clock.at += 5000
             await ended(host, run)

@@ -161,7 +161,7 @@ def test_e4_late_and_double_answers_change_nothing(rig: Rig) -> None:
     async def scene() -> str:
         async with rig.driving(Fn(lambda request: FLAKY if request.attempt == 1 else request.attempt)) as host:
             run: str = host.start(host.release(chain(task("a", retry=QUICK), wait("w"))))
-            await eventually(lambda: host._row(run) and host._row(run).status == WAITING)
+            await eventually(lambda: host.row(run) and host.row(run).status == WAITING)
             no = host.store.run_by_id(run).no
             for late in (C.done(2, 1, body="late"), C.done(2, 2, body="double"), C.done(99, 1, body="whose?")):
                 await host.ask(no, late)
@@ -217,9 +217,9 @@ def test_h5_a_commit_that_failed_is_folded_again_from_what_is_there(rig: Rig, at
                 broken = True
                 assert all(live.run is None for live in host.turns.runs.values() if live.id == "r1")
                 host.recover()
-                if host._row(run) is None:
+                if host.row(run) is None:
                     run = host.start(net, id="r1")
-            row = host._row("r1")
+            row = host.row("r1")
             if row is not None and row.status >= 5:
                 break
         assert broken == (store.count >= at)
@@ -286,10 +286,10 @@ def test_k23_a_commit_that_failed_loses_no_child(rig: Rig, at: int, after: bool)
                 host.lap()
             except StoreFull:
                 host.recover()
-                if host._row("r1") is None:
+                if host.row("r1") is None:
                     host.start(net, id="r1")
             await asyncio.sleep(0.001)
-            row = host._row("r1")
+            row = host.row("r1")
             if row is not None and row.status >= 5:
                 break
         await host.close()
@@ -369,7 +369,7 @@ def test_a_run_that_has_ended_refuses(rig: Rig) -> None:
         host = rig.open(Fn())
         run = host.start(host.release(chain(wait("w"))))
         async with rig.driving() as host:
-            await eventually(lambda: host._row(run))
+            await eventually(lambda: host.row(run))
             no = host.store.run_by_id(run).no
             await host.ask(no, C.cancel())
             for command in (C.cancel(), C.pause(), C.set_variable("x", 1)):
@@ -460,7 +460,7 @@ def test_a_loop_costs_the_same_in_every_round(rig: Rig) -> None:
         async with rig.driving(Fn(lambda request: Done(request.visit))) as host:
             net = host.release(chain(*(task(f"t{i}") for i in range(400)), wait("w")))
             run = host.start(net)
-            await eventually(lambda: host._row(run) and host._row(run).status == WAITING)
+            await eventually(lambda: host.row(run) and host.row(run).status == WAITING)
 
     go(scene())
     with rig.reading() as store:

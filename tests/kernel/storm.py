@@ -130,8 +130,7 @@ class World:
             if command is not None:
                 return command
         if st.items and (draw < 0.4 or not (st.asked or st.timers)):
-            verbs = ["submit", "approve"] if self.calm else ["start", "submit", "approve", "reject", "take_over"]
-            return C.work(self.rng.choice(sorted(st.items)), self.rng.choice(verbs), "u", 1)
+            return self._work(sim, self.rng.choice(sorted(st.items)))
         stuck = [f for f in st.firings.values() if f.blocked]
         if stuck and (draw < 0.5 or not st.asked):
             return C.retry() if draw < 0.3 else C.resolve(stuck[0].no, 1)
@@ -141,6 +140,15 @@ class World:
             self.signals += 1
             return C.signal(f"s{self.signals}", "SIG", 1)
         return self._answer(sim)
+
+    def _work(self, sim: Sim, no: int) -> C.Command:
+        spec = sim.net.nodes[sim.st.firings[no].node].spec.work
+        assert spec is not None
+        if (spec.quorum or spec.all_of) and self.rng.random() < 0.8:
+            vote = "approved" if self.calm else self.rng.choice(["approved", "approved", "rejected"])
+            return C.work(no, "vote", self.rng.choice("pqu"), vote)
+        verbs = ["submit", "approve"] if self.calm else ["start", "submit", "approve", "reject", "take_over"]
+        return C.work(no, self.rng.choice(verbs), "u", 1)
 
     def _again(self, st: State) -> C.Command | None:
         if st.status == FAILED and st.reopen is not None and self.retried < 2 and self.rng.random() < 0.7:

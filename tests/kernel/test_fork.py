@@ -24,7 +24,7 @@ from tests.model.bridge import to_product
 
 SEEDS = st.integers(0, 10**9)
 INPUTS = st.integers(0, 255).map(R.bits)
-NEW = "another"
+NEW = "r2"  # as long as the name of the run it comes from, so that only the name differs in the bytes
 
 
 class Forked(Sim):
@@ -48,7 +48,12 @@ class Forked(Sim):
 
 def without_name(state: State) -> bytes:
     """Everything but whose it is and how many facts it took."""
-    return encode_state(msgspec.structs.replace(state, run="", parent="", trace="", n=0))
+    return renamed(encode_state(msgspec.structs.replace(state, run="", parent="", trace="", n=0)))
+
+
+def renamed(body: bytes) -> bytes:
+    """A decision names its item, hence its run."""
+    return body.replace(NEW.encode(), b"r1")
 
 
 def played(seed: int, input: Any) -> tuple[Sim, list[tuple[int, C.Command]]]:
@@ -103,7 +108,7 @@ def test_the_same_commands_lead_to_the_same_facts(seed, input, data):
         for one in (fork, again):
             one.now = now
             one.do(command)
-        assert fork.turns[-1] == again.turns[-1]
+        assert renamed(fork.turns[-1][1]) == renamed(again.turns[-1][1])
     assert without_name(fork.st) == without_name(again.st)
 
 

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from penstock.errors import MigrationBlocked, StatusConflict
 from penstock.kernel import command as C
+from penstock.kernel import fact as F
 from penstock.kernel.migrate import inverse, plan
 from penstock.kernel.run import Run
 from penstock.kernel.state import State, encode_state
 from penstock.net.compiled import Compiled
-from penstock.net.model import ANY, MERGE, Body, Branch, Edge, Effect, Net, Node, Retry, Trigger
+from penstock.net.model import ANY, INCLUSIVE, MERGE, Body, Branch, Edge, Effect, Net, Node, Retry, Trigger
 from tests.kernel.harness import Naming, Sim
 from tests.kernel.nets import S, X, edge, net, task, tasks
 from tests.kernel.storm import answer, laws, pick, told
@@ -36,8 +37,13 @@ class Mover(Sim):
         self.reader = Naming(self.nets.__getitem__)
         self.do(C.start("r1", input))
 
-    def move(self, to: Net, nodes: dict[str, str] | None = None, edges: dict[str, str] | None = None) -> None:
+    def move(
+        self, to: Net, nodes: dict[str, str] | None = None, edges: dict[str, str] | None = None, *, cold: bool = False
+    ) -> None:
+        """`cold`: the run was just loaded, as a waiting one is."""
         new = Compiled(to)
+        if cold:
+            self.crash()
         self.nets[new.hash] = new
         check, self.check = self.check, False
         try:
@@ -98,6 +104,20 @@ def test_tokens_move_with_their_edge():
     sim.move(new, {"j": "meet"}, {"a>j": "a>meet", "b>j": "b>meet", "j>x": "meet>x"})
     sim.ok("b", 2)
     assert sim.status == "COMPLETED" and sim.fired().count("meet") == 1
+
+
+def test_a_run_that_was_just_loaded_moves_and_nothing_else_happens():
+    """KERNEL 7: after the fact the old net's numbers mean nothing any more; no candidate of it may be looked at."""
+    join = Node(id="j", join=INCLUSIVE)
+    old = net([S, *tasks("a", "b"), join, X], "s>a s>b a>j b>j j>x")
+    new = net([X, join, Node(id="k"), *tasks("a", "b"), S], "j>k k>x b>j s>b s>a a>j")
+    sim = Mover(old)
+    sim.ok("a", 1)
+    before = len(sim.facts)
+    sim.move(new, cold=True)
+    assert [F.name_of(fact) for fact in sim.facts[before:]] == ["migrated"]
+    sim.ok("b", 2)
+    assert sim.status == "COMPLETED" and sim.fired() == ["s", "a", "b", "j", "k", "x"]
 
 
 def test_counters_outputs_and_numbers_are_renamed():
@@ -363,8 +383,8 @@ def ended(sim: Sim, rng: random.Random) -> None:
 
 
 @laws()
-@given(SEEDS, INPUTS, st.integers(0, 20))
-def test_l9_migrate_to_a_renamed_net_anywhere(seed, input, at):
+@given(SEEDS, INPUTS, st.integers(0, 20), st.booleans())
+def test_l9_migrate_to_a_renamed_net_anywhere(seed, input, at, cold):
     """L9: the run ends with the same variables as if it had stayed."""
     one = to_product(R.structured(seed))
     stays, moves = Sim(one, input, check=False), Mover(one, input)
@@ -375,7 +395,7 @@ def test_l9_migrate_to_a_renamed_net_anywhere(seed, input, at):
             firing = pick(moves, rng)
             moves.do(answer(firing, told(moves, firing)))
     if moves.effects():
-        moves.move(renamed(one, rng), *tables(one))
+        moves.move(renamed(one, rng), *tables(one), cold=cold)
         ended(moves, rng)
     assert moves.vars() == stays.vars()
     assert sorted(n.lstrip("R") for n in moves.fired()) == sorted(stays.fired())

@@ -268,7 +268,7 @@ class Border:
 
     def _commit_failed(self) -> None:
         """The runs of the batch are dropped and folded again, by this process or by the next."""
-        if self.rng.random() < 0.5:
+        if not self.wild or self.rng.random() < 0.5:  # known: going on in the same process loses things
             self.restart()
             return
         self.note("the same process goes on")

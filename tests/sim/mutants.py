@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.errors import StoreError
+from penstock.host.children import Children
 from penstock.host.dispatch import Dispatch
 from penstock.host.embedded import Host
 from penstock.host.turn import TAKEN, Ask, Turns
@@ -398,7 +399,7 @@ def _(p: Patches) -> None:
 
 @mutant("orphans", "a caller that is cancelled does not tell whom it called")
 def _(p: Patches) -> None:
-    p.attribute(Host, "_stop_children", lambda self, live, firings: None)
+    p.attribute(Children, "stop", lambda self, live, firings: None)
 
 
 # ---- undoing, and what is kept -------------------------------------------------------------------------------------

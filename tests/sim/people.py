@@ -197,10 +197,16 @@ class People:
         for name, act in OPERATIONS.items():
             if self.sim.plan.has(name):
                 command = act(self.rng, shadow)
-                if command is not None and command[0] == C.COMPENSATE and not self.sim.wild:
-                    command = command if _RUN.allows(STATUS[shadow.st.status], "compensate") else None  # known
+                if command is not None and not self.sim.wild and self._known(shadow, command):
+                    continue
                 if command is not None and self.sim.plan.hit(name):
                     self.send(shadow, command)
+
+    def _known(self, shadow: Shadow, command: C.Command) -> bool:
+        """Known to go wrong: compensate in a status that has none, and what asks for an effect while it is paused."""
+        if command[0] == C.COMPENSATE:
+            return not _RUN.allows(STATUS[shadow.st.status], "compensate")
+        return command[0] == C.RETRY and self.sim.plan.has("pause")
 
     def do_work(self) -> bool:
         """Somebody takes the next step of a work item; with `odd_work` any step of any item."""
@@ -210,8 +216,8 @@ class People:
         shadow, no = self.rng.choice(items)
         if self.sim.plan.hit("odd_work", 3):
             verb = self.rng.choice(VERBS)
-            if verb == "reassign" and shadow.node(shadow.st.firings[no]).spec.work.agent and not self.sim.wild:
-                verb = "take_over"  # known
+            if not self.sim.wild and shadow.node(shadow.st.firings[no]).spec.work.agent:
+                verb = {"reassign": "take_over", "rework": "start", "reject": "start"}.get(verb, verb)  # known
             data = self.rng.choice(("approved", "rejected")) if verb == "vote" else self.rng.choice((None, 7))
             self.send(shadow, C.work(no, verb, self.rng.choice(PEOPLE), data))
         else:

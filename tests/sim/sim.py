@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.host.embedded import child_id
+from penstock.host.children import child_id
 from penstock.kernel import command as C
 from penstock.kernel.run import Run
 from penstock.kernel.state import EFFECT, STATUS
@@ -66,6 +66,8 @@ class Sim(Border):
         self.works = works if works is not None else self._draw(self.fork("work"))
         if keep is not None:
             self.works = [self.works[i] for i in keep if i < len(self.works)]
+        if any(w.with_nets for w in self.works) and not wild:
+            self.batch = 1  # known: a caller and the run it has called must not end in one batch
         self.by_net: dict[str, Workload] = {}
         self.meddled: set[int] = set()  # runs that an operator may have got stuck
         self.delivered: list[tuple[str, int]] = []
@@ -310,7 +312,8 @@ class Sim(Border):
             if f.phase == EFFECT and s.net is not None and s.net.nodes[f.node].spec.kind == "call"
         }
         for shadow in self.runs():
-            if shadow.st.parent and not shadow.over and not shadow.reopened and shadow.st.run not in waited:
+            waits = shadow.reopened or shadow.st.paused  # an operator's doing
+            if shadow.st.parent and not shadow.over and not waits and shadow.st.run not in waited:
                 raise Violation("K23", f"run {shadow.no} goes on, and nobody waits for it")
 
     def _catch_up(self) -> bool:

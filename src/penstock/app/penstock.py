@@ -28,8 +28,9 @@ from penstock.errors import (
 from penstock.executors.contract import Executor
 from penstock.executors.function import FunctionExecutor
 from penstock.host.blobs import Blobs
+from penstock.host.children import CALLED, child_id
 from penstock.host.clock import SystemClock
-from penstock.host.embedded import CALLED, Host, child_id
+from penstock.host.embedded import Host
 from penstock.host.nets import Nets
 from penstock.host.turn import Live
 from penstock.kernel import command as C
@@ -394,7 +395,7 @@ class Penstock(Queries):
     def _wake_all(self, live: Live) -> None:
         """Those who wait for a run also wait for what it calls."""
         self._wake(live.id)
-        for ask in self.host.parents.get(live.id, ()):
+        for ask in self.host.children.parents.get(live.id, ()):
             self._wake_all(ask.live)
 
     def _wake(self, run_id: str) -> None:

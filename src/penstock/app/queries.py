@@ -11,7 +11,7 @@ from penstock.app.look import Look, Watcher, watch
 from penstock.app.tokens import Token, tokens_of
 from penstock.errors import BadInput, Refused, RunNotFound
 from penstock.host.blobs import Blobs
-from penstock.host.embedded import child_id
+from penstock.host.children import child_id
 from penstock.host.nets import Nets
 from penstock.kernel import fact as F
 from penstock.kernel.reading import Line

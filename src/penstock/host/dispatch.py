@@ -234,6 +234,11 @@ class Dispatch:
         if self._sweeper is None:
             self._sweeper = asyncio.ensure_future(self._sweep())
 
+    def named(self, ask: Ask, node: CNode) -> dict[str, Any]:
+        """What a call has taken, by name."""
+        assert node.effect is not None
+        return self.request(Going(ask, node, node.effect)).named()
+
     def request(self, going: Going) -> Request:
         ask = going.ask
         run, firing = ask.live.run, ask.firing

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import heapq
 import random
 from collections.abc import Callable, Mapping
@@ -13,9 +12,10 @@ from typing import Any
 
 import msgspec
 
-from penstock.errors import PenstockError, RunNotFound, StoreError
+from penstock.errors import PenstockError, StoreError
 from penstock.executors.contract import Done, Executor, Failed, Outcome, Services
 from penstock.host.blobs import Blobs
+from penstock.host.children import CALLED, Children
 from penstock.host.clock import Clock, SystemClock
 from penstock.host.dispatch import Dispatch
 from penstock.host.gate import Gate
@@ -24,9 +24,8 @@ from penstock.host.outbox import Outbox
 from penstock.host.turn import Ask, Live, Receipt, Turns
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
-from penstock.kernel.failure import Failure
 from penstock.kernel.replay import fold
-from penstock.kernel.state import CANCELLED, COMPLETED, EFFECT, STATUS, State, encode_state, new_state
+from penstock.kernel.state import EFFECT, encode_state, new_state
 from penstock.net.model import Net
 from penstock.store.contract import Batch, JournalRow, RunRow, Store
 from penstock.store.projection import rows_of
@@ -35,7 +34,6 @@ HORIZON_MS = 60_000
 POLL_S = 0.1
 FAR_POLL_MS = 15_000
 TIDY_MS = 3_600_000
-CALLED = "c"  # begins the id of a run that another one has called
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _unpack = msgspec.msgpack.decode
 _pack = msgspec.msgpack.Encoder().encode
@@ -58,18 +56,19 @@ class Host:
         self.blobs = Blobs(store)
         services = Services(output_dir=output_dir, input_dir=input_dir, settings=settings or {})
         self.dispatch = Dispatch(
-            executors, services, self.gate, self.blobs, self.answer, self._call, self.clock.now, store.commit, width=width
+            executors, services, self.gate, self.blobs, self.answer, lambda ask: self.children.call(ask), self.clock.now, store.commit, width=width
+        )
+        self.children = Children(
+            store, self.nets, self.turns, self.blobs, self.answer, self.go_on, self.dispatch.named, self.clock.now
         )
         self.outbox = Outbox(store, self.clock, publish=publish)
         self.turns.publish = self.outbox.write
         self.turns.extra = self._extra
         self.turns.whole = self.blobs.resolve
-        self.turns.on_end.append(self._child_ended)
         self.serve, self.alone = serve, alone
         self.near: list[tuple[int, int]] = []
         self.noted: dict[int, int] = {}  # run → the one time in `near` that counts
         self.far_at = self.tidy_at = 0
-        self.parents: dict[str, list[Ask]] = {}  # child run id → calls that wait for its end
         self.wakeup: asyncio.Future[None] | None = None
         self.closing = False
         self._random = random.Random(seed)
@@ -145,87 +144,8 @@ class Host:
             batch.intent_moved += self._doubts
             self._doubts = []
 
-    # -- child runs ----------------------------------------------------------------------------------------------------
-
-    def _call(self, ask: Ask) -> None:
-        """A child run's id is derived from the key of the call, so asking again finds the same child."""
-        run = ask.live.run
-        assert run is not None
-        key = run.effect_key(ask.firing)
-        child = child_id(key)
-        known = child in self.parents  # called here already; it may not be in the store yet
-        self.parents.setdefault(child, []).append(ask)
-        row = self._row(child)
-        if row is not None:
-            if row.status >= COMPLETED:
-                self._tell_parents(child, row.no)
-            else:
-                self.go_on(row.no)
-                self.turns.send(row.no, C.nudge())
-            return
-        if known:
-            return
-        node = run.net.nodes[ask.firing.node]
-        effect = node.effect
-        assert effect is not None
-        args = effect.args if node.args_static else ask.firing.args
-        found = self.nets.by_hash(str(args.get("net", ""))) if isinstance(args, dict) else None
-        if found is None:
-            del self.parents[child]
-            self.answer(ask, Failed(Failure("NET_UNKNOWN", "permanent", "the net that is called is not released")), 0)
-            return
-        given = args.get("input")
-        if given is None:
-            bodies = {v: b for v, b in self.dispatch.request(_going(ask, node)).named().items()}
-            given = bodies
-        self.turns.start(child, found[0], given, tenant=run.st.tenant, parent=run.st.run)
-
-    def _row(self, run_id: str) -> RunRow | None:
-        try:
-            return self.store.run_by_id(run_id)
-        except RunNotFound:
-            return None
-
-    def _child_ended(self, live: Live) -> None:
-        if live.id in self.parents:
-            self._tell_parents(live.id, live.no)
-
-    def _tell_parents(self, child_id: str, no: int) -> None:
-        live = self.turns.runs.get(no)
-        if live is None or live.run is None:
-            (live,) = self.turns.load([no])
-            self.turns.runs.pop(no, None)
-        assert live.run is not None
-        st = live.run.st
-        outcome: Outcome | None = None
-        if st.status != COMPLETED:
-            code = "CHILD_CANCELLED" if st.status == CANCELLED else "CHILD_FAILED"
-            why = st.failure.message if st.failure is not None else STATUS[st.status]
-            outcome = Failed(Failure(code, "permanent", f"the run it called ended {STATUS[st.status]}: {why}", "", {"run": child_id}))
-        for ask in self.parents.pop(child_id, ()):
-            self.answer(ask, outcome or Done(self._result(ask, st)), 0)
-
-    def _result(self, ask: Ask, child: State) -> Any:
-        """What the caller gets: one named result, some under other names, or all there is."""
-        run = ask.live.run
-        assert run is not None
-        node = run.net.nodes[ask.firing.node]
-        args = (node.effect.args if node.args_static else ask.firing.args) if node.effect is not None else None
-        found = {name: self.blobs.resolve(body) for name, body in child.results.items()}
-        if isinstance(args, dict) and "output" in args:
-            return found.get(args["output"])
-        if isinstance(args, dict) and "outputs" in args:
-            return {as_: found.get(name) for name, as_ in args["outputs"].items()}
-        return found or self.blobs.resolve(child.scopes[0].last)
-
-    def _stop_children(self, live: Live, firings: list[int]) -> None:
-        for child_id, asks in list(self.parents.items()):
-            if any(a.live.no == live.no and a.firing.no in firings for a in asks):
-                del self.parents[child_id]
-                row = self._row(child_id)
-                no = row.no if row is not None else next((x.no for x in self.turns.runs.values() if x.id == child_id), None)
-                if no is not None:
-                    self.turns.send(no, C.cancel("now"), lambda error: None)
+    def row(self, run_id: str) -> RunRow | None:
+        return self.children.row(run_id)
 
     # -- forks ---------------------------------------------------------------------------------------------------------
 
@@ -269,8 +189,7 @@ class Host:
         if turns.stopped:
             for live, firings in turns.stopped:
                 self.dispatch.stop(live, firings)
-                if self.parents:
-                    self._stop_children(live, firings)
+                self.children.stop(live, firings)
             turns.stopped.clear()
         if turns.wakes:
             for wake in turns.wakes:
@@ -303,12 +222,14 @@ class Host:
                 del self.noted[no]
                 self.turns.send(no, C.tick())
         self.dispatch.wake()
+        if self.children.deadlines:
+            self.children.overdue()
 
     def recover(self) -> int:
         """After a crash, or a commit that failed: every run that can go on is folded from the store, and its open effects
         are asked again with the same key."""
         self.turns.forget()
-        self.parents.clear()
+        self.children.parents.clear()
         numbers = self.store.unfinished()
         started = self._started()
         for i in range(0, len(numbers), 500):
@@ -316,7 +237,7 @@ class Host:
             for live in self.turns.load([no for no in numbers[i : i + 500] if not self.turns.holds(no)]):
                 self._resume(live, started)
         for no, called in self.store.open_below(CALLED):
-            if called not in self.parents:  # its caller was stopped, and the crash came before it heard of it
+            if called not in self.children.parents:  # its caller was stopped, and the crash came before it heard of it
                 self.turns.send(no, C.cancel("now"), lambda error: None)
         return len(numbers)
 
@@ -378,9 +299,7 @@ class Host:
         moments = [self.far_at]
         if self.near:
             moments.append(self.near[0][0])
-        due = self.dispatch.parked.next_due()
-        if due is not None:
-            moments.append(due)
+        moments += [due for due in (self.dispatch.parked.next_due(), self.children.next_due()) if due is not None]
         wait = max(0, min(moments) - now) / 1000
         return min(wait, POLL_S) if self.serve else wait
 
@@ -412,10 +331,6 @@ class Host:
                 self.store.commit(batch)
 
 
-def child_id(key: str) -> str:
-    """The run that an effect with this key calls."""
-    return CALLED + hashlib.sha256(key.encode()).hexdigest()[:15]
-
 
 def _settled(batch: Batch, ask: Ask, key: str) -> bool:
     """Is the answer in this batch, or in one before? Then the intent goes in the same commit, and not earlier."""
@@ -427,10 +342,3 @@ def _settled(batch: Batch, ask: Ask, key: str) -> bool:
         return False
     batch.intent_gone.append((key,))
     return True
-
-
-def _going(ask: Ask, node: Any) -> Any:
-    from penstock.host.dispatch import Going
-
-    return Going(ask, node, node.effect)
-

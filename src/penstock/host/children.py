@@ -1,0 +1,182 @@
+"""Child runs: a call starts one, its end is the call's outcome, a dropped call cancels it.
+
+A child's id is derived from the key of the call, so asking again, after a crash or by a retry, finds the same child.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+from penstock.errors import PenstockError, RunNotFound
+from penstock.executors.contract import Done, Failed, Outcome, failed
+from penstock.host.blobs import Blobs
+from penstock.host.nets import Nets
+from penstock.host.turn import Ask, Live, Turns
+from penstock.kernel import command as C
+from penstock.kernel import state as S
+from penstock.kernel.failure import Failure
+from penstock.net.compiled import CNode
+from penstock.store.contract import RunRow, Store
+
+CALLED = "c"  # begins the id of a run that another one has called
+
+
+def child_id(key: str) -> str:
+    return CALLED + hashlib.sha256(key.encode()).hexdigest()[:15]
+
+
+class Children:
+    """`answer` takes outcomes of calls; `go_on` has a run of the store driven here; `inputs` gives what a call has taken."""
+
+    def __init__(
+        self,
+        store: Store,
+        nets: Nets,
+        turns: Turns,
+        blobs: Blobs,
+        answer: Callable[[Ask, Outcome, int], None],
+        go_on: Callable[[int], None],
+        inputs: Callable[[Ask, CNode], dict[str, Any]],
+        now: Callable[[], int],
+    ) -> None:
+        self.store, self.nets, self.turns, self.blobs = store, nets, turns, blobs
+        self.answer, self.go_on, self.inputs, self.now = answer, go_on, inputs, now
+        self.parents: dict[str, list[Ask]] = {}  # child run id → calls that wait for its end
+        self.called: dict[int, dict[int, str]] = {}  # caller → firing → child run id
+        self.numbers: dict[str, int] = {}  # children started here that may not be in the store yet
+        self.deadlines: list[tuple[int, int, int, int]] = []  # due, caller, firing, attempt
+        turns.on_end.append(self._ended)
+
+    def call(self, ask: Ask) -> None:
+        run = ask.live.run
+        assert run is not None
+        child = child_id(run.effect_key(ask.firing))
+        known = child in self.parents  # called here already; it may not be in the store yet
+        self.parents.setdefault(child, []).append(ask)
+        self.called.setdefault(ask.live.no, {})[ask.firing.no] = child
+        node = run.net.nodes[ask.firing.node]
+        if node.spec.timeout_ms is not None:
+            due = self.now() + node.spec.timeout_ms
+            heapq.heappush(self.deadlines, (due, ask.live.no, ask.firing.no, ask.attempt))
+        row = self.row(child)
+        if row is not None:
+            self._again(ask, child, row)
+        elif not known:
+            self._start(ask, child, node)
+
+    def _again(self, ask: Ask, child: str, row: RunRow) -> None:
+        """The call is asked again: after a crash the child goes on; when the caller is retried, what failed in it is."""
+        if row.status == S.FAILED and ask.attempt > 1:
+            self.turns.send(row.no, C.retry(), lambda error: None if error is None else self._tell(child, row.no))
+        elif row.status >= S.COMPLETED:
+            self._tell(child, row.no)
+        else:
+            self.go_on(row.no)
+            self.turns.send(row.no, C.nudge())
+
+    def _start(self, ask: Ask, child: str, node: CNode) -> None:
+        run = ask.live.run
+        assert run is not None
+        args = _args(ask, node)
+        found = self.nets.by_hash(str(args.get("net", ""))) if isinstance(args, dict) else None
+        if found is None:
+            self._forget(child)
+            self.answer(ask, failed("NET_UNKNOWN", "permanent", "the net that is called is not released"), 0)
+            return
+        given = args.get("input")
+        if given is None:
+            given = self.inputs(ask, node)
+        live = self.turns.start(child, found[0], given, tenant=run.st.tenant, parent=run.st.run)
+        self.numbers[child] = live.no
+
+    def row(self, run_id: str) -> RunRow | None:
+        try:
+            return self.store.run_by_id(run_id)
+        except RunNotFound:
+            return None
+
+    def _ended(self, live: Live) -> None:
+        if live.id in self.parents:
+            self._tell(live.id, live.no)
+
+    def _tell(self, child: str, no: int) -> None:
+        """The child has ended: its callers get what it made, or why it made nothing."""
+        live = self.turns.runs.get(no)
+        if live is None or live.run is None:
+            (live,) = self.turns.load([no])
+            self.turns.runs.pop(no, None)
+        assert live.run is not None
+        st = live.run.st
+        outcome: Outcome | None = None
+        if st.status != S.COMPLETED:
+            code = "CHILD_CANCELLED" if st.status == S.CANCELLED else "CHILD_FAILED"
+            status = S.STATUS[st.status]
+            why = st.failure.message if st.failure is not None else status
+            message = f"the run it called ended {status}: {why}"
+            outcome = Failed(Failure(code, "permanent", message, "", {"run": child}))
+        for ask in self._forget(child):
+            self.answer(ask, outcome or Done(self._result(ask, st)), 0)
+
+    def _forget(self, child: str) -> list[Ask]:
+        asks = self.parents.pop(child, [])
+        self.numbers.pop(child, None)
+        for ask in asks:
+            mine = self.called.get(ask.live.no)
+            if mine is not None and mine.pop(ask.firing.no, None) is not None and not mine:
+                del self.called[ask.live.no]
+        return asks
+
+    def _result(self, ask: Ask, child: S.State) -> Any:
+        """What the caller gets: one named result, some under other names, or all there is."""
+        run = ask.live.run
+        assert run is not None
+        args = _args(ask, run.net.nodes[ask.firing.node])
+        found = {name: self.blobs.resolve(body) for name, body in child.results.items()}
+        if isinstance(args, dict) and "output" in args:
+            return found.get(args["output"])
+        if isinstance(args, dict) and "outputs" in args:
+            return {as_: found.get(name) for name, as_ in args["outputs"].items()}
+        return found or self.blobs.resolve(child.scopes[0].last)
+
+    def stop(self, live: Live, firings: list[int]) -> None:
+        """The kernel has dropped these calls."""
+        mine = self.called.get(live.no)
+        for no in firings if mine else ():
+            child = (mine or {}).get(no)
+            if child is None:
+                continue
+            number = self.numbers.get(child)
+            row = self.row(child) if number is None else None
+            self._forget(child)
+            if row is not None or number is not None:
+                self.turns.send(row.no if row is not None else number or 0, C.cancel("now"), _whatever)
+
+    def overdue(self) -> None:
+        """Calls that have taken longer than their node allows."""
+        now = self.now()
+        while self.deadlines and self.deadlines[0][0] <= now:
+            _, caller, firing, attempt = heapq.heappop(self.deadlines)
+            child = self.called.get(caller, {}).get(firing)
+            ask = next((a for a in self.parents.get(child or "", ()) if a.attempt == attempt), None)
+            if ask is None or ask.live.run is None:
+                continue
+            node = ask.live.run.net.nodes[ask.firing.node]
+            self.stop(ask.live, [firing])
+            message = f"«{node.label}» took longer than {node.spec.timeout_ms} ms"
+            self.answer(ask, failed("NODE_TIMEOUT", "timeout", message), 0)
+
+    def next_due(self) -> int | None:
+        return self.deadlines[0][0] if self.deadlines else None
+
+
+def _args(ask: Ask, node: CNode) -> Any:
+    if node.effect is None:
+        return None
+    return node.effect.args if node.args_static else ask.firing.args
+
+
+def _whatever(error: PenstockError | None) -> None:
+    """Whether there was still something to cancel makes no difference."""
