@@ -9,10 +9,13 @@ from penstock.app.penstock import Penstock, Release
 from penstock.errors import Finding, PenstockError
 from penstock.executors.contract import Done, Executor, Failed, Request, Services, Skipped
 from penstock.kernel.failure import Failure
-from penstock.net.model import Edge, Effect, Net, Node
+from penstock.net.model import Body, Branch, Edge, Effect, Join, Net, Node, OnError, Poll, Retry, Set, Trigger, Work
 
 __version__ = "0.1.0"
 __all__ = [
-    "Blocking", "Done", "Edge", "Effect", "Event", "Executor", "Failed", "Failure", "Finding", "Look", "Net", "Node", "Penstock",
-    "PenstockError", "Release", "Request", "Services", "Skipped",
+    "Blocking", "Body", "Branch", "Done", "Edge", "Effect", "Event", "Executor", "Failed", "Failure", "Finding",
+    "Join", "Look", "Net",
+    "Node", "OnError", "Penstock", "PenstockError", "Poll", "Release", "Request", "Retry", "Services", "Set",
+    "Skipped", "Trigger",
+    "Work",
 ]  # fmt: skip

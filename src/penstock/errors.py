@@ -1,8 +1,8 @@
 """Every exception of the house: one class, one code, one message.
 
-Three things are never mixed. A *failure* is a value in the journal (see `kernel/failure.py`). A `PenstockError` says that
-the caller asked something impossible: its docstring is the message template, so message, documentation and class cannot
-differ. A bug is an `assert` with a sentence.
+Three things are never mixed. A *failure* is a value in the journal (see `kernel/failure.py`). A `PenstockError` says
+that the caller asked something impossible: its docstring is the message template, so message, documentation and class
+cannot differ. A bug is an `assert` with a sentence.
 """
 
 from __future__ import annotations

@@ -217,7 +217,8 @@ class People:
         if self.sim.plan.hit("odd_work", 3):
             verb = self.rng.choice(VERBS)
             if not self.sim.wild and shadow.node(shadow.st.firings[no]).spec.work.agent:
-                verb = {"reassign": "take_over", "rework": "start", "reject": "start"}.get(verb, verb)  # known
+                asks_again = verb in ("rework", "reject") and self.sim.plan.has("pause")
+                verb = "take_over" if verb == "reassign" or asks_again else verb  # known
             data = self.rng.choice(("approved", "rejected")) if verb == "vote" else self.rng.choice((None, 7))
             self.send(shadow, C.work(no, verb, self.rng.choice(PEOPLE), data))
         else:

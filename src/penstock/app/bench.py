@@ -1,7 +1,7 @@
 """Workloads that measure the engine on this machine. Figures are printed beside what the disk does, never asserted.
 
-A step is an effect: an executor calls a Python function that returns 300 random bytes, and its outcome is committed before the
-next step is let out. Nodes that the kernel settles inside a turn are not steps.
+A step is an effect: an executor calls a Python function that returns 300 random bytes, and its outcome is committed
+before the next step is let out. Nodes that the kernel settles inside a turn are not steps.
 """
 
 from __future__ import annotations

@@ -59,8 +59,9 @@ class Release(msgspec.Struct, frozen=True):
 class Penstock(Queries):
     """One store and, while it is open, the engine that drives its runs.
 
-    `drive=False` opens the store for looking and for leaving commands to the process that drives it. `alone` drives only the
-    runs that are started, asked for with `go_on` or sent a command here; the others in the store stay as they are.
+    `drive=False` opens the store for looking and for leaving commands to the process that drives it. `alone` drives
+    only the runs that are started, asked for with `go_on` or sent a command here; the others in the store stay as
+    they are.
     """
 
     def __init__(
@@ -97,9 +98,13 @@ class Penstock(Queries):
         self._store = Sqlite(self.path, engine=self._drive, grow_mb=self._grow_mb, create=self._create)
         if self._drive:
             self._host = Host(
-                self._store, Shelf(self._executors), output_dir=self._output_dir, input_dir=self._input_dir, settings=self._settings,
+                self._store,
+                Shelf(self._executors),
+                output_dir=self._output_dir,
+                input_dir=self._input_dir,
+                settings=self._settings,
                 alone=self._alone,
-            )  # fmt: skip
+            )
             self._nets = self._host.nets
             self._host.turns.on_facts.append(self._on_facts)
             self._host.turns.on_end.append(lambda live: self._wake(live.id))
@@ -119,8 +124,8 @@ class Penstock(Queries):
             self._task.add_done_callback(self._engine_ended)
 
     async def _engine(self, host: Host) -> None:
-        """Begins when the caller first waits for something: executors that are registered before then are there for the runs
-        that a crash has left."""
+        """Begins when the caller first waits for something: executors that are registered before then are there for
+        the runs that a crash has left."""
         if self._recover:
             host.recover()
         await host.run()
@@ -201,7 +206,8 @@ class Penstock(Queries):
         return self._nets.release(net, source, SystemClock().now())
 
     def start(
-        self, release: Release | str, input: Any = None, *, key: str | None = None, max_concurrent: int | None = None, priority: int = 1000
+        self, release: Release | str, input: Any = None, *, key: str | None = None, max_concurrent: int | None = None,
+        priority: int = 1000
     ) -> str:  # fmt: skip
         """Start a run; its id. The same key again is the same run."""
         assert self._nets is not None
@@ -236,7 +242,7 @@ class Penstock(Queries):
         return None if row is None else (row.id, row.net, self.input_of(row))
 
     def go_on(self, run: str) -> str:
-        """Drive a run of the store here, after a crash too, from the one at the top of those that call it; the top one's id."""
+        """Drive a run of the store here, after a crash too, with those that call it; the id of the one at the top."""
         row = self.row(run)
         while row.parent and row.id.startswith(CALLED):
             row = self.row(row.parent)
@@ -319,7 +325,7 @@ class Penstock(Queries):
             if answer is not None:
                 said = msgspec.msgpack.decode(answer)
                 if "code" in said:
-                    raise Refused(why=said["message"])
+                    raise Refused(why=said["message"].rstrip("."))
                 return True
             await asyncio.sleep(0.05)
         return False
@@ -350,7 +356,7 @@ class Penstock(Queries):
         return await asyncio.wait_for(settled(), timeout)
 
     def _goes_on(self, no: int) -> bool:
-        """Is it plain that the run is neither at its end nor at rest? Asked on every turn, so nothing is folded for it."""
+        """Is the run plainly neither at its end nor at rest? Asked on every turn, so nothing is folded for it."""
         live = self._host.turns.runs.get(no) if self._host is not None else None
         if live is None or live.run is None:
             return False
@@ -358,14 +364,15 @@ class Penstock(Queries):
         return st.status == RUNNING and not st.paused and not any(n.spec.kind == "call" for n in live.run.net.nodes)
 
     def row(self, run: str) -> RunRow:
-        """By id, by a beginning of it that no other run has, or by key; also a run whose first turn is still to come."""
+        """By id, by a beginning of it that is enough, or by key; also a run whose first turn is still to come."""
         try:
             return super().row(run)
         except RunNotFound:
             for live in self._host.turns.runs.values() if self._host is not None else ():
                 if live.id == run and not live.row:
                     return RunRow(
-                        live.no, live.id, live.tenant, live.net_no, live.key, 0, live.priority, 0, 0, None, None, 0, None
+                        live.no, live.id, live.tenant, live.net_no, live.key, 0, live.priority, 0, 0, None, None, 0,
+                        None
                     )  # fmt: skip
             raise
 
@@ -419,7 +426,8 @@ class Penstock(Queries):
             await future
 
     def fork(self, run: str, fact: int) -> str:
-        """A new run that goes on from a fact of another one. What was in flight is asked anew, under the new run's keys.
+        """A new run that goes on from a fact of another one. What was in flight is asked anew, under the new run's
+        keys.
 
         The facts of one turn belong together, so the fork stands at the end of the turn that holds the fact."""
         row = self.row(run)
@@ -432,7 +440,6 @@ class Penstock(Queries):
         if last < fact or fact < 1:
             raise BadInput(what="the fact number", why=f"the run has facts 1 to {last}")
         return self.host.fork(row, turns, fact)
-
 
 
 __all__ = ["DEFAULT_STORE", "Penstock", "Release"]

@@ -1,7 +1,7 @@
 """verify: every invariant of RELIABILITY (a) that a store can show, asked of a store as it lies there.
 
-Each run's journal is folded once; checks look at the facts as they pass, at the state they lead to, and at the rows beside it.
-A checker is a function that yields what is wrong; the same ones run in the simulation and after a kill.
+Each run's journal is folded once; checks look at the facts as they pass, at the state they lead to, and at the rows
+beside it. A checker is a function that yields what is wrong; the same ones run in the simulation and after a kill.
 """
 
 from __future__ import annotations
@@ -159,7 +159,8 @@ def _check_firing(case: _Case, f: list[Any]) -> None:
         case.say("K14", f"START «{node.id}» fired {visit} times")
 
 
-# ---- checks of one run -------------------------------------------------------------------------------------------------
+# ---- checks of one run
+# -------------------------------------------------------------------------------------------------
 
 
 def check_checkpoint(case: _Case) -> None:
@@ -257,8 +258,7 @@ def check_projection(case: _Case) -> None:
     batch = Batch()
     rows_of(case.row, iter(case.journal), batch)
     expected: dict[int, str] = {row[1]: row[3] for row in batch.item_new}
-    for status, _by, _at, _run, firing in batch.item_moved:
-        expected[firing] = status
+    expected |= {firing: status for status, _by, _at, _run, firing in batch.item_moved}
     found = {row[1]: row[3] for row in case.store.items(open_only=False, run=case.row.no)}
     if found != expected:
         case.say("H9", f"work items in the table are {found}, the journal says {expected}")
@@ -275,7 +275,8 @@ def check_blobs(case: _Case) -> None:
 
 
 CHECKS: tuple[Callable[[_Case], None], ...] = (
-    check_numbers, check_end, check_tokens, check_firings, check_row, check_tail, check_children, check_projection, check_blobs,
+    check_numbers, check_end, check_tokens, check_firings, check_row, check_tail, check_children, check_projection,
+    check_blobs,
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What an executor is: one attempt in, one outcome out. It never takes a token, commits anything or retries by itself."""
+"""What an executor is: one attempt in, one outcome out. It takes no token, commits nothing and never retries."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def child_id(key: str) -> str:
 
 
 class Children:
-    """`answer` takes outcomes of calls; `go_on` has a run of the store driven here; `inputs` gives what a call has taken."""
+    """`answer` takes outcomes of calls; `go_on` drives a run of the store here; `inputs` is what a call has taken."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Children:
             self._start(ask, child, node)
 
     def _again(self, ask: Ask, child: str, row: RunRow) -> None:
-        """The call is asked again: after a crash the child goes on; when the caller is retried, what failed in it is."""
+        """Asked again: after a crash the child goes on; when the caller is retried, what failed in the child is."""
         if row.status == S.FAILED and ask.attempt > 1:
             self.turns.send(row.no, C.retry(), lambda error: None if error is None else self._tell(child, row.no))
         elif row.status >= S.COMPLETED:

@@ -40,14 +40,25 @@ _pack = msgspec.msgpack.Encoder().encode
 
 
 class Host:
-    """`serve=True` also takes commands that other processes leave in the store's inbox; `alone=True` leaves runs be that nobody
-    has started here, asked to go on or sent a command."""
+    """`serve=True` also takes commands that other processes leave in the store's inbox; `alone=True` leaves runs be
+    that nobody has started here, asked to go on or sent a command."""
 
     def __init__(
-        self, store: Store, executors: Mapping[str, Executor], *, clock: Clock | None = None, output_dir: Path = Path("penstock-output"),
-        input_dir: Path = Path(), settings: Mapping[str, Any] | None = None, serve: bool = True, seed: int | None = None, width: int = 256,
-        batch: int = 512, alone: bool = False, publish: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        store: Store,
+        executors: Mapping[str, Executor],
+        *,
+        clock: Clock | None = None,
+        output_dir: Path = Path("penstock-output"),
+        input_dir: Path = Path(),
+        settings: Mapping[str, Any] | None = None,
+        serve: bool = True,
+        seed: int | None = None,
+        width: int = 256,
+        batch: int = 512,
+        alone: bool = False,
+        publish: bool = False,
+    ) -> None:
         self.store = store
         self.clock: Clock = clock or SystemClock()
         self.nets = Nets(store)
@@ -56,7 +67,15 @@ class Host:
         self.blobs = Blobs(store)
         services = Services(output_dir=output_dir, input_dir=input_dir, settings=settings or {})
         self.dispatch = Dispatch(
-            executors, services, self.gate, self.blobs, self.answer, lambda ask: self.children.call(ask), self.clock.now, store.commit, width=width
+            executors,
+            services,
+            self.gate,
+            self.blobs,
+            self.answer,
+            self._call,
+            self.clock.now,
+            store.commit,
+            width=width,
         )
         self.children = Children(
             store, self.nets, self.turns, self.blobs, self.answer, self.go_on, self.dispatch.named, self.clock.now
@@ -71,7 +90,7 @@ class Host:
         self.far_at = self.tidy_at = 0
         self.wakeup: asyncio.Future[None] | None = None
         self.closing = False
-        self._random = random.Random(seed)
+        self._random = random.Random(seed)  # noqa: S311 (ids, not secrets)
         self._answered: list[tuple[Ask, str]] = []  # at-most-once effects whose intent goes with their answer
         self._doubts: list[tuple[str, str]] = []
         self._taken: set[int] = set()  # commands of the inbox that wait for their turn
@@ -120,8 +139,23 @@ class Host:
     def answer(self, ask: Ask, outcome: Outcome, took_ns: int) -> None:
         live, firing = ask.live, ask.firing
         if type(outcome) is Done:
-            meta = {"ms": took_ns // 1_000_000, **outcome.meta} if outcome.meta else None if took_ns < 1_000_000 else {"ms": took_ns // 1_000_000}
-            command = (C.OUTCOME, firing.no, ask.attempt, ask.probe, C.OK, self.blobs.shelve(outcome.body), outcome.content_type, meta)
+            meta = (
+                {"ms": took_ns // 1_000_000, **outcome.meta}
+                if outcome.meta
+                else None
+                if took_ns < 1_000_000
+                else {"ms": took_ns // 1_000_000}
+            )
+            command = (
+                C.OUTCOME,
+                firing.no,
+                ask.attempt,
+                ask.probe,
+                C.OK,
+                self.blobs.shelve(outcome.body),
+                outcome.content_type,
+                meta,
+            )
         elif type(outcome) is Failed:
             command = C.failed(firing.no, ask.attempt, outcome.failure, ask.probe)
         else:
@@ -144,6 +178,9 @@ class Host:
             batch.intent_moved += self._doubts
             self._doubts = []
 
+    def _call(self, ask: Ask) -> None:
+        self.children.call(ask)
+
     def row(self, run_id: str) -> RunRow | None:
         return self.children.row(run_id)
 
@@ -165,7 +202,8 @@ class Host:
         net_no = row.net if self.nets.get(row.net).hash == st.net else (self.nets.by_hash(st.net) or (row.net,))[0]
         wake = None if st.paused else min((t.due for t in st.timers.values()), default=None)
         batch.new.append((
-            no, new_id, row.tenant, net_no, None, st.status, row.priority, now, now, wake, row.id, st.n, bytearray(encode_state(st)),
+            no, new_id, row.tenant, net_no, None, st.status, row.priority, now, now, wake, row.id, st.n,
+            bytearray(encode_state(st)),
         ))  # fmt: skip
         batch.journal += [(no, t.seq_from, t.seq_to, t.at, bytearray(t.body)) for t in copied]
         rows_of(msgspec.structs.replace(row, no=no, id=new_id), iter(copied), batch)
@@ -226,8 +264,8 @@ class Host:
             self.children.overdue()
 
     def recover(self) -> int:
-        """After a crash, or a commit that failed: every run that can go on is folded from the store, and its open effects
-        are asked again with the same key."""
+        """After a crash, or a commit that failed: every run that can go on is folded from the store, and its open
+        effects are asked again with the same key."""
         self.turns.forget()
         self.children.parents.clear()
         numbers = self.store.unfinished()
@@ -253,7 +291,7 @@ class Host:
         return {(run, firing): (attempt, key) for key, run, firing, attempt, _ in self.store.intents()}
 
     def _resume(self, live: Live, started: dict[tuple[int, int], tuple[int, str]]) -> None:
-        """Ask the open effects of a folded run again; one that may have happened and may not happen twice is in doubt."""
+        """Ask open effects again; one that may have happened and may not happen twice is in doubt."""
         run = live.run
         assert run is not None
         if live.wake is not None:
@@ -329,7 +367,6 @@ class Host:
             self.gate.write(batch, self.clock.now())
             with contextlib.suppress(StoreError):  # the store is not ours any more; what it holds is the truth
                 self.store.commit(batch)
-
 
 
 def _settled(batch: Batch, ask: Ask, key: str) -> bool:

@@ -1,8 +1,8 @@
 """The turn: take what is pending, step each run, commit everything in one transaction, only then let effects out.
 
-This is the only file passed on every lap. It knows no executor, no event loop and no wall clock, so the simulation drives the
-same code. All commands of a run that lie here at once are one turn and one journal row. If a commit fails, the batch's runs
-are dropped from memory and folded again: nothing of it has happened.
+This is the only file passed on every lap. It knows no executor, no event loop and no wall clock, so the simulation
+drives the same code. All commands of a run that lie here at once are one turn and one journal row. If a commit fails,
+the batch's runs are dropped from memory and folded again: nothing of it has happened.
 """
 
 from __future__ import annotations
@@ -80,7 +80,24 @@ class Ask:
 class Live:
     """A run in memory, and the commands that wait for its next turn."""
 
-    __slots__ = ("checkpoint_seq", "checkpoint_size", "commands", "id", "key", "names", "net_no", "no", "parent", "priority", "replies", "row", "run", "tenant", "unsaved", "wake")
+    __slots__ = (
+        "checkpoint_seq",
+        "checkpoint_size",
+        "commands",
+        "id",
+        "key",
+        "names",
+        "net_no",
+        "no",
+        "parent",
+        "priority",
+        "replies",
+        "row",
+        "run",
+        "tenant",
+        "unsaved",
+        "wake",
+    )
 
     def __init__(self, no: int) -> None:
         self.no = no
@@ -96,7 +113,9 @@ class Live:
 
 
 class Turns:
-    def __init__(self, store: Store, nets: Nets, clock: Clock, *, batch: int = BATCH, checkpoint_every: int = CHECKPOINT_EVERY) -> None:
+    def __init__(
+        self, store: Store, nets: Nets, clock: Clock, *, batch: int = BATCH, checkpoint_every: int = CHECKPOINT_EVERY
+    ) -> None:
         self.store, self.nets, self.clock = store, nets, clock
         self.batch_size, self.checkpoint_every = batch, checkpoint_every
         self.runs: dict[int, Live] = {}
@@ -118,7 +137,8 @@ class Turns:
     # -- doors ---------------------------------------------------------------------------------------------------------
 
     def start(
-        self, id: str, net_no: int, given: Any, *, tenant: str = "default", key: str | None = None, priority: int = 1000,
+        self, id: str, net_no: int, given: Any, *, tenant: str = "default", key: str | None = None, priority: int =
+        1000,
         parent: str = "", options: dict[str, Any] | None = None, reply: Reply | None = None,
     ) -> Live:  # fmt: skip
         live = Live(self.next_no)
@@ -179,7 +199,13 @@ class Turns:
             live.net_no = row.net
         live.run = self._made(Run.load(net, st))
         live.row = True
-        live.id, live.tenant, live.key, live.parent, live.priority = row.id, row.tenant, row.key, row.parent, row.priority
+        live.id, live.tenant, live.key, live.parent, live.priority = (
+            row.id,
+            row.tenant,
+            row.key,
+            row.parent,
+            row.priority,
+        )
         live.checkpoint_seq = row.checkpoint_seq
         live.wake = row.wake_at
         live.names = {no: wait.name for no, wait in st.waits.items()}
@@ -269,7 +295,12 @@ class Turns:
             live.row = True
 
     def _step(
-        self, live: Live, now: int, batch: Batch, asks: list[Ask], stepped: list[tuple[Live, int, list[F.Fact], dict[int, Reply]]]
+        self,
+        live: Live,
+        now: int,
+        batch: Batch,
+        asks: list[Ask],
+        stepped: list[tuple[Live, int, list[F.Fact], dict[int, Reply]]],
     ) -> None:
         commands, live.commands = live.commands, []
         if live.key is not None:
@@ -304,8 +335,8 @@ class Turns:
         stepped.append((live, was, facts, replies))
 
     def _park(self, live: Live, bug: Exception, replies: dict[int, Reply]) -> None:
-        """A run that trips an assert is left as it was committed, and the others go on. It is tried again when the store is
-        opened anew: then by an engine that knows better, it is hoped."""
+        """A run that trips an assert is left as it was committed, and the others go on. It is tried again when the
+        store is opened anew: then by an engine that knows better, it is hoped."""
         self.parked[live.no] = f"{type(bug).__name__}: {bug}"
         live.run = None
         self.runs.pop(live.no, None)
@@ -445,5 +476,3 @@ class Turns:
 
     def state_of(self, live: Live) -> str:
         return STATUS[live.run.st.status] if live.run is not None else "?"
-
-

@@ -1,7 +1,8 @@
-"""A net made ready to run: names become numbers, texts become closures, and what the kernel asks per firing is worked out once.
+"""A net made ready to run: names become numbers, texts become closures, and what the kernel asks per firing is worked
+out once.
 
-Numbers follow declaration order, which is part of the contract: facts hold numbers, and the order in which ready nodes fire
-is the order in which they were declared.
+Numbers follow declaration order, which is part of the contract: facts hold numbers, and the order in which ready
+nodes fire is the order in which they were declared.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class CEdge:
     """An edge with its number, its guards compiled, and its place among the ways into its target."""
 
     __slots__ = (
-        "back", "bit", "capacity", "default", "dst", "guard", "id", "no", "port", "pos", "priority", "raises", "role", "spec",
+        "back", "bit", "capacity", "default", "dst", "guard", "id", "no", "port", "pos", "priority", "raises", "role",
+        "spec",
         "src", "transform", "ttl", "var",
     )  # fmt: skip
 
@@ -50,12 +52,17 @@ class CNode:
     """A node with its number, its ways in and out, and its expressions compiled."""
 
     __slots__ = (
-        "_reach", "absorb", "again", "approve_if", "args", "args_static", "back_mask", "branches", "candidates", "capped", "cond_mask",
+        "_reach", "absorb", "again", "approve_if", "args", "args_static", "back_mask", "branches", "candidates",
+        "capped", "cond_mask",
         "conditional", "cyclic", "depth",
-        "effect", "entry", "fail_if", "full", "fused", "group", "head", "id", "ins", "items", "join", "k", "keep", "kind", "label",
-        "lone", "match", "max_iter", "merge", "named_ins", "net", "no", "order", "outs", "pass_on", "plain_mask", "plain_out",
-        "port", "ports", "priority", "prompt", "ranked", "result", "scope", "sets", "skip_mask", "spec", "split", "start_mask", "take_all",
-        "transforms", "trigger_at", "trigger_filter", "trigger_name", "trigger_value", "undo", "undo_if", "until", "value", "value_static", "watching",
+        "effect", "entry", "fail_if", "full", "fused", "group", "head", "id", "ins", "items", "join", "k", "keep",
+        "kind", "label",
+        "lone", "match", "max_iter", "merge", "named_ins", "net", "no", "order", "outs", "pass_on", "plain_mask",
+        "plain_out",
+        "port", "ports", "priority", "prompt", "ranked", "result", "scope", "sets", "skip_mask", "spec", "split",
+        "start_mask", "take_all",
+        "transforms", "trigger_at", "trigger_filter", "trigger_name", "trigger_value", "undo", "undo_if", "until",
+        "value", "value_static", "watching",
     )  # fmt: skip
 
     def __init__(self, no: int, spec: Node, net: Compiled) -> None:
@@ -189,7 +196,8 @@ class Compiled:
     """The net as the kernel sees it."""
 
     __slots__ = (
-        "aliases", "by_id", "edge_by_id", "edges", "hash", "known", "limits", "net", "nodes", "on_fail", "on_stuck", "starts",
+        "aliases", "by_id", "edge_by_id", "edges", "hash", "known", "limits", "net", "nodes", "on_fail", "on_stuck",
+        "starts",
         "undo_policy", "undoes",
     )  # fmt: skip
 

@@ -1,9 +1,9 @@
 """The net: frozen data that every language is lowered to, and nothing else.
 
 A node is join, work, split. Nine kinds are enough. Names are the author's; numbers are given when the net is compiled.
-Expressions are texts of `penstock.expr`. A *value tree* (`Value`) is JSON in which `{"$expr": "…"}` stands for the value
-of an expression and `{"$template": "…"}` for a template; everything else is literal, so text from a user is never
-evaluated by accident.
+Expressions are texts of `penstock.expr`. A *value tree* (`Value`) is JSON in which `{"$expr": "…"}` stands for the
+value of an expression and `{"$template": "…"}` for a template; everything else is literal, so text from a user is
+never evaluated by accident.
 
 Every field has a default and defaults are left out of the canonical form, so a field added later changes no hash.
 """
@@ -128,7 +128,7 @@ class Poll(_Part):
 
 
 class Trigger(_Part):
-    """A moment or a piece of news a firing waits for. A wait node has nothing else; on other kinds it is a boundary event."""
+    """A moment or news that a firing waits for. A wait node has nothing else; elsewhere it is a boundary event."""
 
     port: str = "done"
     kind: Literal["timer", "signal", "escalation"] = "timer"

@@ -78,4 +78,3 @@ def rows_of(row: RunRow, journal: Iterator[JournalRow], batch: Batch) -> State:
         if any(f[0] == F.SWEPT for f in facts):
             sweep_waits(batch, row.no, st.waits, names)
     return st
-

@@ -1,4 +1,4 @@
-"""template_job (D-X.15): fills a text; {{name}} stands for an input, {{#if}} and {{#each}} are all its logic."""
+"""template_job (D-X.15): fills a text; {{name}} stands for an input, and there is no logic in it."""
 
 from __future__ import annotations
 
