@@ -235,6 +235,6 @@ class Sim:
         )
         assert {k: v for k, v in mine.groups.items() if v} == {k: v for k, v in again.groups.items() if v}, "groups"
         assert mine.wake_at() == again.wake_at(), "the next timer"
-        assert {s for s in mine.idle if s in self.st.scopes and self.st.scopes[s].status == OPEN} == again.idle, (
-            "idle scopes"
+        assert {s for s in mine.idle if s in self.st.scopes and self.st.scopes[s].status == OPEN} <= again.idle, (
+            "idle scopes; one that is held back is not looked at in every turn"
         )

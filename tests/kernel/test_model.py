@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import PenstockError
@@ -167,6 +167,8 @@ def test_structured_nets(seed: int, given_: int, race: bool) -> None:
 
 @LAWS
 @given(st.integers(0, 10**9), st.integers(0, 255))
+@example(3881, 68)  # two nodes to start with, each of which hands on at once
+@example(11559, 37)  # a split of which one way raises the epoch and the other stays
 def test_arbitrary_nets(seed: int, given_: int) -> None:
     pair = Pair(R.arbitrary(seed), R.bits(given_))
     answer_all(pair, random.Random(seed), crash=True)

@@ -68,7 +68,6 @@ class Undoing:
         while undo["i"] < len(undo["steps"]):
             entry = self.state["ledger"][undo["steps"][undo["i"]]]
             if undo["j"] == 0 and self.net.undo_policy == "group" and self.before_failed_group(entry):
-                self.say("undo.step", n=entry["n"], status="open")
                 self.say("undo.at", i=undo["i"] + 1, j=0)
                 continue
             if undo["j"] == 0:

@@ -46,7 +46,8 @@ class Plan:
 
     def __init__(self, rng: random.Random, on: dict[str, float] | None = None) -> None:
         self.rng = rng
-        self.on = self._draw() if on is None else on
+        drawn = self._draw()  # also when it is not used: what is drawn later stays the same
+        self.on = drawn if on is None else on
         self.enabled = tuple(sorted(self.on))
         self.fired: Counter[str] = Counter()
         self.healed = False

@@ -119,7 +119,11 @@ class World:
         if going.dropped:
             return False
         going.started = self.sim.clock.now() * 1_000_000
-        call.request = request = call.process.host.dispatch.request(going)
+        try:
+            call.request = request = call.process.host.dispatch.request(going)
+        except KeyError:  # its scope is gone: the lane would answer that the executor broke, and nobody would listen
+            going.dropped = True
+            return False
         where = call.where[:2]
         known = self.keys.setdefault(where, request.key)
         if known != request.key:

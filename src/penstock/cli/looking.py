@@ -32,7 +32,7 @@ from penstock.cli.speak import (
     waiting_json,
 )
 from penstock.cli.view import drawing
-from penstock.host.embedded import CALLED
+from penstock.host.children import CALLED
 from penstock.kernel.reading import Line
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.lang.compile import LANGUAGES

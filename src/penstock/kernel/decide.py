@@ -18,7 +18,7 @@ from penstock.kernel.ready import tokens_at
 from penstock.kernel.region import view_of
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
-from penstock.kernel.saga import finish_cancel, first_failure, plan
+from penstock.kernel.saga import applies, finish_cancel, first_failure, plan
 from penstock.kernel.state import (
     COMPENSATING,
     COMPLETED,
@@ -37,7 +37,10 @@ from penstock.kernel.state import (
 )
 from penstock.kernel.sweep import stop_effect, sweep
 from penstock.kernel.trigger import matches, pull
+from penstock.lifecycle import MACHINES
 from penstock.net.compiled import EPOCH, MOST, SCOPE, CNode
+
+RUN_MOVES = MACHINES["run"]
 
 
 def start(r: Run, c: C.Command) -> None:
@@ -248,12 +251,14 @@ def compensate(r: Run, c: C.Command) -> None:
     if st.undo is not None:
         r.say((F.IGNORED, "compensate", "running", None))
         return
-    if not any(e.status in ("open", "FAILED") for e in st.ledger):
+    cause, only = first_failure(st.failure), tuple(c[1])
+    if not any(applies(r, e, "manual", None, cause, only, in_flight=True) for e in st.ledger):
         r.say((F.IGNORED, "compensate", "nothing_left", None))
         return
+    RUN_MOVES.next(STATUS[st.status], "compensate")
     if st.status < COMPLETED:
         sweep(r, st.scopes[0], "compensated", keep=True)
-    if not plan(r, "manual", "COMPENSATED", failure=first_failure(st.failure), only=tuple(c[1])):
+    if not plan(r, "manual", "COMPENSATED", failure=cause, only=only):
         r.say((F.IGNORED, "compensate", "nothing_left", None))
 
 

@@ -54,6 +54,9 @@ def _flags(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int], visi
             flags |= F.USED_START
     if node.head:
         flags |= F.ENTERED
+    if flags & ~scope.used.get(node.no, 0):
+        for _, _, other in [at for at in r.marks if at[0] == scope.no and at[1] == node.no and at[2] != epoch]:
+            r.ask(node, scope, other)
     if node.absorb:
         flags |= F.ABSORBING
         owed = debts(r, node, scope, epoch, takes, visit)

@@ -149,6 +149,8 @@ def taken(r: Run, node: CNode, scope: Scope, epoch: int, edges: list[int]) -> No
     for no in edges:
         if no + high not in scope.tokens:
             r.unmark(all_edges[no], scope, epoch)
+        elif r.owing:
+            r.unsure += r.owing.pop((scope.no, no), ())
     if r.full:
         for no in edges:
             for candidate in r.full.pop((scope.no, no + high), ()):

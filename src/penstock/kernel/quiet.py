@@ -43,6 +43,7 @@ def close_scopes(r: Run) -> bool:
             continue
         if scope.live:
             if held_inside(r, scope):
+                r.idle.discard(no)  # looked at again when one of its nodes was asked in vain
                 continue
             if relax(r, scope):
                 return True

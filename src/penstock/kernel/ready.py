@@ -32,13 +32,26 @@ def ready(r: Run, node: CNode, scope: Scope, epoch: int, relaxed: bool = False) 
         if marks.bit_count() < node.k:
             return None
         if node.merge:
-            return [_oldest(node, scope, epoch)]
+            return [_oldest(node, scope, epoch, marks)]
     elif join == INCLUSIVE:
         if not _inclusive(r, node, scope, epoch, marks, relaxed):
             return None
     elif join == DIAGRAM and not _diagram(r, node, scope, epoch, marks, relaxed):
         return None
-    return tokens_at(node, scope, epoch)
+    return _taken(node, scope, epoch, marks)
+
+
+def _taken(node: CNode, scope: Scope, epoch: int, marks: int) -> list[int]:
+    """As `tokens_at`, for a node whose marked edges are known: a wide join is not walked for the few that hold something."""
+    if marks == node.full:
+        return tokens_at(node, scope, epoch)
+    takes = []
+    while marks:
+        low = marks & -marks
+        edge = node.ins[low.bit_length() - 1].no
+        takes += [edge] * len(scope.tokens[key(edge, epoch)]) if node.take_all else [edge]
+        marks ^= low
+    return takes
 
 
 def tokens_at(node: CNode, scope: Scope, epoch: int) -> list[int]:
@@ -51,12 +64,15 @@ def tokens_at(node: CNode, scope: Scope, epoch: int) -> list[int]:
     return takes
 
 
-def _oldest(node: CNode, scope: Scope, epoch: int) -> int:
+def _oldest(node: CNode, scope: Scope, epoch: int, marks: int) -> int:
     best, born = -1, -1
-    for edge in node.ins:
-        queue = scope.tokens.get(key(edge.no, epoch))
-        if queue is not None and (best < 0 or queue[0].born < born):
-            best, born = edge.no, queue[0].born
+    while marks:
+        low = marks & -marks
+        edge = node.ins[low.bit_length() - 1].no
+        first = scope.tokens[key(edge, epoch)][0].born
+        if best < 0 or first < born:
+            best, born = edge, first
+        marks ^= low
     return best
 
 
@@ -64,17 +80,33 @@ def _inclusive(r: Run, node: CNode, scope: Scope, epoch: int, marks: int, relaxe
     """Ready when no live thing can reach an unmarked in-edge and no marked one (BPMN 2.0.2 with its second half)."""
     along, at = node.reach()
     edges = r.net.edges
+    here = (scope.no, node.no, epoch)
+    if not relaxed and _still_blocks(r, scope, r.blockers.get(here), along, at, marks):
+        return False
+    for no, firing in r.by_scope.get(scope.no, {}).items():
+        reached = at[firing.node]
+        if reached and not reached & marks and firing.comp < 0:
+            r.blockers[here] = no
+            return _wait_for(r, node, scope, epoch, no)
     for place in scope.tokens:
         edge = edges[place & (MOST - 1)]
         if edge.dst is not node:
             reached = along[edge.no]
             if reached and not reached & marks and not (relaxed and edge.dst.join == INCLUSIVE):
+                r.blockers[here] = (scope.no, edge.no)
                 return _wait_for(r, node, scope, epoch, (scope.no, edge.no))
-    for no, firing in r.by_scope.get(scope.no, {}).items():
-        reached = at[firing.node]
-        if reached and not reached & marks and firing.comp < 0:
-            return _wait_for(r, node, scope, epoch, no)
+    r.blockers.pop(here, None)
     return True
+
+
+def _still_blocks(r: Run, scope: Scope, blocker: Any, along: list[int], at: list[int], marks: int) -> bool:
+    """What held the join back when it was asked last is still there and can still not reach a marked edge."""
+    if blocker is None:
+        return False
+    if type(blocker) is int:
+        firing = r.st.firings.get(blocker)
+        return firing is not None and firing.scope == scope.no and not at[firing.node] & marks
+    return blocker[1] in scope.tokens and not along[blocker[1]] & marks
 
 
 def _diagram(r: Run, node: CNode, scope: Scope, epoch: int, marks: int, relaxed: bool) -> bool:
@@ -173,6 +205,8 @@ def release_debts(r: Run) -> bool:
             continue
         node = r.net.nodes[at_key & (MOST - 1)]
         still = [e for e in asked if e in owed]
+        if not still:
+            continue
         want = sum(e.bit for e in node.ins if e.no in still)
         held = set(_holders(r, node, scope, at_key, visit, want))
         free = [e for e in still if e not in held]

@@ -27,7 +27,7 @@ DEEPEST = 64
 class Run:
     __slots__ = (
         "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "later", "limits", "marks", "net", "now",
-        "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch", "whole",
+        "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch", "whole", "holding", "loaded", "blockers",
     )  # fmt: skip
 
     def __init__(self, net: Compiled, st: State) -> None:
@@ -47,6 +47,9 @@ class Run:
         self.by_scope: dict[int, dict[int, Firing]] = {}
         self.groups: dict[str, int] = {}  # firings in flight per group
         self.held: dict[str, list[Candidate]] = {}  # candidates that wait for room in their group
+        self.holding: set[Candidate] = set()
+        self.loaded = False
+        self.blockers: dict[tuple[int, int, int], Any] = {}  # scope, node, epoch → what an inclusive join waits for
         self.full: dict[
             tuple[int, int], list[Candidate]
         ] = {}  # scope, place at capacity → candidates that wait for room
@@ -67,6 +70,7 @@ class Run:
     @classmethod
     def load(cls, net: Compiled, st: State) -> Run:
         run = cls(net, st)
+        run.loaded = True
         edges, nodes = net.edges, net.nodes
         for no, timer in st.timers.items():
             heappush(run.due, (timer.due, no))
@@ -192,13 +196,28 @@ class Run:
         """There is room in the group: the first that waits for it is asked again."""
         waiting = self.held.get(group)
         if waiting and self.room(group):
-            self.queue(heappop(waiting))
+            candidate = heappop(waiting)
+            self.holding.discard(candidate)
+            self.queue(candidate)
             if not waiting:
                 del self.held[group]
+
+    def hold_back(self, group: str, candidate: Candidate) -> None:
+        """Until there is room in the group, in the order of candidates."""
+        if candidate not in self.holding:
+            self.holding.add(candidate)
+            heappush(self.held.setdefault(group, []), candidate)
+
+    def rests(self, scope_no: int) -> None:
+        """A node of this scope was asked and did not fire: if nothing works there, the scope may be at its end."""
+        scope = self.st.scopes.get(scope_no)
+        if scope is not None and scope.status == OPEN and not scope.busy:
+            self.idle.add(scope_no)
 
     def undone(self) -> None:
         """A plan has ended: undo nodes that waited for it are asked again."""
         for candidate in self.held.pop(UNDOING, ()):
+            self.holding.discard(candidate)
             self.queue(candidate)
 
     def room(self, group: str) -> bool:

@@ -30,7 +30,7 @@ def plan(
     only: tuple[str, ...] = (),
 ) -> bool:
     """Decide what is to be undone. False: there is nothing."""
-    steps = [n for n in range(len(r.st.ledger) - 1, -1, -1) if _applies(r, r.st.ledger[n], why, scope, failure, only)]
+    steps = [n for n in range(len(r.st.ledger) - 1, -1, -1) if applies(r, r.st.ledger[n], why, scope, failure, only)]
     if not steps:
         return False
     r.say((F.UNDO_PLANNED, steps, why, then, firing, failure))
@@ -40,14 +40,23 @@ def plan(
     return True
 
 
-def _applies(r: Run, entry: Entry, why: str, scope: int | None, failure: Failure | None, only: tuple[str, ...]) -> bool:
+def applies(
+    r: Run,
+    entry: Entry,
+    why: str,
+    scope: int | None,
+    failure: Failure | None,
+    only: tuple[str, ...],
+    in_flight: bool = False,
+) -> bool:
+    """May this entry be undone now? A draft that waits for its approval, or work that a retry does again, is not undone under
+    its feet, unless it is about to be swept (`in_flight`)."""
     node = r.net.nodes[entry.node]
     if entry.status not in ("open", "FAILED") or not node.undo or why not in node.spec.undo_on:
         return False
-    if entry.firing in r.st.firings or r.st.reopened and any(r.firing_id(f) == entry.id for f in r.st.firings.values()):
-        return (
-            False  # a draft that waits for its approval, or work that a retry does again, is not undone under its feet
-        )
+    works = entry.firing in r.st.firings or r.st.reopened and any(r.firing_id(f) == entry.id for f in r.st.firings.values())
+    if works and not in_flight:
+        return False
     if only and node.id not in only:
         return False
     if scope is not None and scope not in entry.lineage:

@@ -80,7 +80,7 @@ class Scope(msgspec.Struct, array_like=True, gc=False):
     seqs: dict[int, int] = {}
     dead: dict[int, int] = {}  # places whose condition decided for the other branch since the target last fired
     used: dict[int, int] = {}  # nodes that took a START token (1), loop heads that were entered (2)
-    owed: dict[int, dict[int, list[int]]] = {}  # node key → visit → edges whose late token will be absorbed
+    owed: dict[int, dict[int, dict[int, int]]] = {}  # node key → visit → edges whose late token will be absorbed
     below: dict[int, int] = {}  # scopes opened inside it that are not forgotten
     spent: dict[int, int] = {}  # node keys that have forwarded their last output at max_iter
     at: int = 0  # when it was opened

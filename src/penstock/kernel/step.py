@@ -40,6 +40,8 @@ def step(r: Run, commands: list[C.Command], now: int, blocked: frozenset[int] = 
     st = r.st
     r.now = st.at = now
     r.facts, r.asks, r.stops, r.ended = [], [], [], []
+    if r.loaded:
+        _prime(r)
     for index, command in enumerate(commands):
         r.strict = False
         try:
@@ -87,7 +89,20 @@ def _one(r: Run, c: C.Command) -> None:
             DECIDE[tag](r, c)
         except Broken as broken:
             _break(r, broken)
-        to_quiet(r)
+        if tag != C.MIGRATE:  # the caller goes on with the new net
+            to_quiet(r)
+
+
+def _prime(r: Run) -> None:
+    """After a load everybody with a token is asked once without firing, so that a reload changes nothing: who waits for what
+    is known again, and nobody is queued who would not have been."""
+    r.loaded = False
+    ready_still = []
+    while (candidate := r.next()) is not None:
+        if _may_fire(r, candidate) is not None:
+            ready_still.append(candidate)
+    for candidate in ready_still:
+        r.queue(candidate)
 
 
 def _blocked(r: Run, c: C.Command) -> None:
@@ -162,32 +177,39 @@ def consider(r: Run, candidate: Candidate) -> bool:
     """Ask one node with a token whether it is ready; if so, fire it."""
     _, _, no, scope_no, epoch = candidate
     node = r.net.nodes[no]
-    scope = r.st.scopes.get(scope_no)
-    if scope is None or scope.status != OPEN:
-        if node.group:
-            r.admit(node.group)
-        return False
-    if at_max(node, scope, epoch):
-        if has_token(r, node, scope, epoch) and _may_forward(r, node, scope, epoch, candidate):
+    takes = _may_fire(r, candidate)
+    if takes is not None:
+        scope = r.st.scopes[scope_no]
+        if at_max(node, scope, epoch):
             forward(r, node, scope, epoch)
-            return True
-        if node.group:
-            r.admit(node.group)
-        return False
+        else:
+            fire(r, node, scope, epoch, takes)
+    elif scope_no:
+        r.rests(scope_no)
+    if node.group:  # whoever takes no room, or did not want it, lets the next one in
+        r.admit(node.group)
+    return takes is not None
+
+
+def _may_fire(r: Run, candidate: Candidate) -> list[int] | None:
+    """What the node would take, or None; then it is known what it waits for. At its limit it takes all there is."""
+    _, _, no, scope_no, epoch = candidate
+    node = r.net.nodes[no]
+    scope = r.st.scopes.get(scope_no)
+    if scope is None or scope.status != OPEN or not has_token(r, node, scope, epoch):
+        return None
+    if at_max(node, scope, epoch):
+        return [] if _may_forward(r, node, scope, epoch, candidate) else None
     if node.kind == UNDO and r.st.undo is not None:
-        _hold(r, UNDOING, candidate)  # one plan at a time
-        return False
+        r.hold_back(UNDOING, candidate)  # one plan at a time
+        return None
     if node.group and not r.room(node.group):
-        if has_token(r, node, scope, epoch):
-            _hold(r, node.group, candidate)
-        return False
+        r.hold_back(node.group, candidate)
+        return None
     takes = ready(r, node, scope, epoch)
     if takes is None or node.capped and not has_room_ahead(r, node, scope, epoch, candidate):
-        if node.group:
-            r.admit(node.group)
-        return False
-    fire(r, node, scope, epoch, takes)
-    return True
+        return None
+    return takes
 
 
 def _may_forward(r: Run, node: CNode, scope: Scope, epoch: int, candidate: Candidate) -> bool:
@@ -198,13 +220,6 @@ def _may_forward(r: Run, node: CNode, scope: Scope, epoch: int, candidate: Candi
             return False
     spent = key(node.no, epoch) in scope.spent
     return spent or not node.capped or has_room_ahead(r, node, scope, epoch, candidate)
-
-
-def _hold(r: Run, group: str, candidate: Candidate) -> None:
-    waiting = r.held.setdefault(group, [])
-    if candidate not in waiting:
-        waiting.append(candidate)
-        waiting.sort()
 
 
 def tick(r: Run) -> None:

@@ -39,7 +39,7 @@ def fired(st: State, f: F.Fact) -> None:
     if flags & F.ABSORBING:
         been = {**(been or {}), at_key: visit}
     if owed:
-        sc.owed.setdefault(at_key, {})[visit] = list(owed)
+        sc.owed.setdefault(at_key, {})[visit] = dict.fromkeys(owed, 1)
     if comp < 0:
         base = sc.base
         sc.visits[at_key] = visit

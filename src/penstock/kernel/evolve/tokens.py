@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.kernel import fact as F
 from penstock.kernel.state import Scope, State
-from penstock.kernel.token import Envelope, Taken, Token
+from penstock.kernel.token import Envelope, Passed, Taken, Token
 from penstock.net.compiled import EPOCH
 
 
@@ -58,10 +58,9 @@ def rearmed(st: State, f: F.Fact) -> None:
 
 def _pay(sc: Scope, at_key: int, visit: int, edges: list[int]) -> None:
     debts = sc.owed[at_key]
-    left = [e for e in debts[visit] if e not in edges]
-    if left:
-        debts[visit] = left
-    else:
+    for edge in edges:
+        debts[visit].pop(edge, None)
+    if not debts[visit]:
         del debts[visit]
         if not debts:
             del sc.owed[at_key]
@@ -108,3 +107,14 @@ def forgot(st: State, f: F.Fact) -> None:
     for table in (sc.visits, sc.seqs, sc.dead, sc.spent):
         for at_key in [k for k in table if k < limit]:
             del table[at_key]
+    for queue in sc.tokens.values():
+        for token in queue:
+            token.passed = _since(token.passed, limit)
+    for firing in st.firings.values():
+        if firing.scope == scope:
+            firing.passed = _since(firing.passed, limit)
+
+
+def _since(passed: Passed | None, limit: int) -> Passed | None:
+    """Joins of left epochs can no longer be passed."""
+    return {k: v for k, v in passed.items() if k >= limit} or None if passed else None
