@@ -9,7 +9,8 @@ from penstock.kernel.failure import Failure
 Command = tuple[Any, ...]
 
 (
-    START, OUTCOME, TICK, SIGNAL, WORK, CANCEL, PAUSE, RESUME, RETRY, COMPENSATE, RESOLVE, CANCEL_FIRING, MIGRATE, SET, NUDGE, DOUBT,
+    START, OUTCOME, TICK, SIGNAL, WORK, CANCEL, PAUSE, RESUME, RETRY, COMPENSATE, RESOLVE, CANCEL_FIRING, MIGRATE,
+    SET, NUDGE, DOUBT,
 ) = range(16)  # fmt: skip
 NAMES = (
     "start", "outcome", "tick", "signal", "work", "cancel", "pause", "resume", "retry", "compensate", "resolve",
@@ -70,8 +71,8 @@ def resume() -> Command:
 
 
 def retry(how: str = "here", firing: int = 0) -> Command:
-    """Out of FAILED: `here` revives the firing that failed, `restart` fires the start nodes again. With a firing: revives
-    one that failed and was parked, in a run that goes on."""
+    """Out of FAILED: `here` revives the firing that failed, `restart` fires the start nodes again. With a firing:
+    revives one that failed and was parked, in a run that goes on."""
     return (RETRY, how, firing)
 
 

@@ -311,7 +311,16 @@ def migrate(r: Run, c: C.Command) -> None:
     found = plan_migration(r.net, new, r.st, nodes, edges)
     if found.obstacles:
         raise MigrationBlocked(why="; ".join(found.obstacles))
-    r.say((F.MIGRATED, new.hash, r.net.hash, found.nodes, found.edges))
+    images = {a: b for a, b in found.nodes}  # noqa: C416 (pairs are lists)
+    names = {}
+    for no, firing in r.st.firings.items():
+        now = r.firing_id(firing)
+        tail = f"!{firing.comp}" if firing.comp >= 0 else ""
+        node = new.nodes[images.get(firing.node, firing.node)].id
+        natural = f"{node}@{r.scope_id(firing.scope)}~{firing.epoch}#{firing.visit}{tail}"
+        if firing.name or natural != now:
+            names[no] = "" if natural == now else now
+    r.say((F.MIGRATED, new.hash, r.net.hash, found.nodes, found.edges, names))
 
 
 def set_variable(r: Run, c: C.Command) -> None:
@@ -337,7 +346,8 @@ def doubt(r: Run, c: C.Command) -> None:
 Decide = Callable[[Run, C.Command], None]
 #: by tag; `tick` is the loop's own (step.py), since it runs to quiet between two timers
 DECIDE: dict[int, Decide] = {
-    C.START: start, C.OUTCOME: outcome, C.SIGNAL: signal, C.WORK: move, C.CANCEL: cancel, C.PAUSE: pause, C.RESUME: resume,
+    C.START: start, C.OUTCOME: outcome, C.SIGNAL: signal, C.WORK: move, C.CANCEL: cancel, C.PAUSE: pause, C.RESUME:
+    resume,
     C.RETRY: retry, C.COMPENSATE: compensate, C.RESOLVE: resolve, C.CANCEL_FIRING: cancel_firing, C.MIGRATE: migrate,
     C.SET: set_variable, C.NUDGE: nudge, C.DOUBT: doubt,
 }  # fmt: skip

@@ -1,8 +1,8 @@
 """Facts: what happened, as plain tuples (tag, …) whose fields one table names.
 
-A fact holds numbers, not names, and never a guard or a clock: the chosen edge, the transformed value, the absolute due time.
-Two things are born together so often that they share a fact: `fired_via` is a token put and taken at once, `passed` is a
-control node that fires and settles at once. Readers see both halves (`reading.py`), under one number.
+A fact holds numbers, not names, and never a guard or a clock: the chosen edge, the transformed value, the absolute
+due time. Two things are born together so often that they share a fact: `fired_via` is a token put and taken at once,
+`passed` is a control node that fires and settles at once. Readers see both halves (`reading.py`), under one number.
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ import msgspec
 Fact = tuple[Any, ...]
 
 (
-    STARTED, PUT, FIRED, FIRED_VIA, PASSED, ASKED, ANSWERED, ATTEMPT_FAILED, SETTLED, NAMED, SETS, RESULT, DEAD, ABSORBED, REARMED,
-    FORWARDED, TIMER_SET, TIMER_GONE, WAIT_OPENED, WAIT_GONE, SIGNAL_KEPT, SIGNAL_USED, SIGNAL_EXPIRED, SEEN, WORK_OPENED,
-    WORK_MOVED, PHASE, SCOPE_OPENED, SCOPE_CLOSED, SCOPE_FORGOTTEN, SWEPT, LEDGER_ADDED, LEDGER_MOVED, UNDO_PLANNED, UNDO_STEP,
-    UNDO_AT, UNDO_ENDED, REVIVED, REOPENED, PAUSED, MOVED, DRAINING, INCIDENT, IGNORED, MIGRATED, FORKED, FORGOT, LOCALS,
+    STARTED, PUT, FIRED, FIRED_VIA, PASSED, ASKED, ANSWERED, ATTEMPT_FAILED, SETTLED, NAMED, SETS, RESULT, DEAD,
+    ABSORBED, REARMED,
+    FORWARDED, TIMER_SET, TIMER_GONE, WAIT_OPENED, WAIT_GONE, SIGNAL_KEPT, SIGNAL_USED, SIGNAL_EXPIRED, SEEN,
+    WORK_OPENED,
+    WORK_MOVED, PHASE, SCOPE_OPENED, SCOPE_CLOSED, SCOPE_FORGOTTEN, SWEPT, LEDGER_ADDED, LEDGER_MOVED, UNDO_PLANNED,
+    UNDO_STEP,
+    UNDO_AT, UNDO_ENDED, REVIVED, REOPENED, PAUSED, MOVED, DRAINING, INCIDENT, IGNORED, MIGRATED, FORKED, FORGOT,
+    LOCALS,
 ) = range(48)  # fmt: skip
 
 #: name and fields of every fact, by tag. `takes` is a list of edges, one entry per token; an empty list takes nothing.
@@ -69,7 +73,7 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("draining", ("how", "failure")),
     ("incident", ("code", "node", "detail")),
     ("ignored", ("command", "why", "what", "late")),
-    ("migrated", ("net", "was", "nodes", "edges")),
+    ("migrated", ("net", "was", "nodes", "edges", "names")),
     ("forked", ("run", "origin", "at_fact", "trace")),
     ("forgot", ("scope", "below")),
     ("locals", ("scope", "values")),

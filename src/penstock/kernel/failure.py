@@ -8,8 +8,8 @@ import msgspec
 
 
 class Failure(msgspec.Struct, array_like=True, gc=False):
-    """`category` decides about retries (W-7.1): transient, permanent, timeout, validation, authorization, business, external,
-    resource, system, refused."""
+    """`category` decides about retries (W-7.1): transient, permanent, timeout, validation, authorization, business,
+    external, resource, system, refused."""
 
     code: str
     category: str

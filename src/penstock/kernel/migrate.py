@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from penstock.kernel.state import EFFECT, State
+from penstock.kernel.state import EFFECT, OPEN, Scope, State
 from penstock.net.compiled import EPOCH, MOST, CNode, Compiled
 
 
@@ -21,14 +21,19 @@ def plan(old: Compiled, new: Compiled, st: State, nodes: dict[str, str], edges: 
     obstacles: list[str] = []
     node_of = {n.no: _number(new.by_id.get(nodes.get(n.id, n.id))) for n in old.nodes}
     edge_of = {e.no: _number(new.edge_by_id.get(edges.get(e.id, e.id))) for e in old.edges}
+    images: dict[tuple[int, int, int], str] = {}
     for scope in st.scopes.values():
+        obstacles += _branch_obstacles(old, new, st, scope, node_of)
         for place in scope.tokens:
             edge = old.edges[place & (MOST - 1)]
             image = edge_of[edge.no]
             if image < 0:
                 obstacles.append(f"a token rests on edge «{edge.id}», which is gone")
-            elif new.edges[image].dst.depth != edge.dst.depth:
+            elif nodes.get(edge.dst.scope, edge.dst.scope) != new.edges[image].dst.scope:
                 obstacles.append(f"a token rests on edge «{edge.id}», which lies in another scope now")
+            elif images.setdefault((scope.no, place >> EPOCH, image), edge.id) != edge.id:
+                obstacles.append(f"tokens of two edges would lie on «{new.edges[image].id}»")
+    working: dict[tuple[int, int, int], str] = {}
     for firing in st.firings.values():
         was = old.nodes[firing.node]
         image = node_of[was.no]
@@ -36,6 +41,8 @@ def plan(old: Compiled, new: Compiled, st: State, nodes: dict[str, str], edges: 
             obstacles.append(f"«{was.id}» is at work and is gone")
         else:
             obstacles += _firing_obstacles(was, new.nodes[image], nodes, firing.phase == EFFECT)
+            if working.setdefault((firing.scope, firing.epoch, image), was.id) != was.id:
+                obstacles.append(f"two nodes at work would both be «{new.nodes[image].id}»")
     failed = [*st.parked.values(), *([] if st.reopen is None else [st.reopen])]
     holders = [(f.node, f.takes) for f in st.firings.values()] + [(was.node, was.takes) for was in failed]
     for node, takes in holders:
@@ -53,13 +60,26 @@ def plan(old: Compiled, new: Compiled, st: State, nodes: dict[str, str], edges: 
     )
 
 
+def _branch_obstacles(old: Compiled, new: Compiled, st: State, scope: Scope, node_of: dict[int, int]) -> list[str]:
+    """An open branch must still be there, or nobody could ever retry it."""
+    firing = st.firings.get(scope.firing)
+    if not scope.no or scope.status != OPEN or firing is None or node_of[firing.node] < 0:
+        return []
+    was, to = old.nodes[firing.node], new.nodes[node_of[firing.node]]
+    keys = {key for key, *_ in to.branches}
+    if was.branches and scope.key not in keys:
+        return [f"branch «{scope.key}» of «{was.id}» is open and is gone"]
+    return []
+
+
 def _firing_obstacles(was: CNode, to: CNode, nodes: dict[str, str], in_flight: bool) -> list[str]:
     out = []
     if was.kind != to.kind:
         out.append(f"«{was.id}» is at work and is of another kind now")
     if nodes.get(was.scope, was.scope) != to.scope:
         out.append(f"«{was.id}» is at work and lies in another scope now")
-    if len(to.spec.triggers) < len(was.spec.triggers):
+    kinds = [t.kind for t in was.spec.triggers]
+    if [t.kind for t in to.spec.triggers][: len(kinds)] != kinds:
         out.append(f"a trigger of «{was.id}» is armed and is gone")
     if in_flight and was.effect is not None and (to.effect is None or to.effect.executor != was.effect.executor):
         out.append(f"an effect of «{was.id}» is in flight and has another executor now")
@@ -80,6 +100,3 @@ def _number(thing: object) -> int:
 
 def inverse(pairs: list[list[int]]) -> list[list[int]]:
     return [[b, a] for a, b in pairs if b >= 0]
-
-
-__all__ = ["EPOCH", "Plan", "inverse", "plan"]

@@ -76,8 +76,8 @@ def held_inside(r: Run, scope: Scope) -> bool:
 
 
 def absorb_optional(r: Run, scope: Scope) -> bool:
-    """An optional branch that came late must not fail the run (D-4.2.3): tokens from skippable conditions that rest before a
-    node which has fired without them are absorbed when nothing else can happen."""
+    """An optional branch that came late must not fail the run (D-4.2.3): tokens from skippable conditions that rest
+    before a node which has fired without them are absorbed when nothing else can happen."""
     found = False
     for place in list(scope.tokens):
         edge, epoch = r.net.edges[place & (MOST - 1)], place >> EPOCH
@@ -97,8 +97,8 @@ def timed(r: Run, scope: Scope) -> bool:
 
 
 def relax(r: Run, only: Scope | None = None) -> bool:
-    """Nothing is ready and nothing in flight: undecided conditions stop blocking, a true vicious circle of inclusive joins is
-    broken at its first node."""
+    """Nothing is ready and nothing in flight: undecided conditions stop blocking, a true vicious circle of inclusive
+    joins is broken at its first node."""
     st = r.st
     if only is None and (st.firings or not any(s.live for s in st.scopes.values())):
         return False

@@ -95,6 +95,8 @@ class Reader:
         return self.net.edges[no].id
 
     def firing_id(self, firing: Firing) -> str:
+        if firing.name:
+            return firing.name
         stem = f"{self._node(firing.node)}@{self.paths.get(firing.scope, '')}~{firing.epoch}#{firing.visit}"
         return f"{stem}!{firing.comp}" if firing.comp >= 0 else stem
 
@@ -314,7 +316,7 @@ class Reader:
         return [Line(seq, "revived", at, node=self._node(was.node), epoch=was.epoch, data={"firing": name})]
 
     def _migrated(self, seq: int, at: int, f: Any) -> list[Line]:
-        _, net, was, _nodes, _edges = f
+        _, net, was, _nodes, _edges, _names = f
         return [Line(seq, "migrated", at, data={"net": net, "was": was})]
 
 

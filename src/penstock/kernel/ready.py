@@ -1,7 +1,7 @@
 """Readiness: may this node fire, and which tokens would it take? (KERNEL.md 3)
 
-Two tokens on one edge never count as two edges: marks are bits, one per in-edge. A join that waits for something elsewhere
-in its scope names one thing that holds it back and is asked again when that thing has moved.
+Two tokens on one edge never count as two edges: marks are bits, one per in-edge. A join that waits for something
+elsewhere in its scope names one thing that holds it back and is asked again when that thing has moved.
 """
 
 from __future__ import annotations
@@ -163,8 +163,8 @@ def debts(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int], visit
 
 
 def _holders(r: Run, node: CNode, scope: Scope, at_key: int, visit: int, want: int) -> list[int]:
-    """Which of these in-edges can still get a token that has not passed the join since that visit? Each one found is watched:
-    it is looked at again when the thing that can reach it has moved."""
+    """Which of these in-edges can still get a token that has not passed the join since that visit? Each one found is
+    watched: it is looked at again when the thing that can reach it has moved."""
     along, at = node.reach()
     edges = r.net.edges
     found = []

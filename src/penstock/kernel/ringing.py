@@ -90,6 +90,8 @@ def _expire(r: Run, scope_no: int, edge_no: int, epoch: int, seq: int) -> None:
         waits = join_timer(r, edge.dst, scope, epoch) if edge.dst.spec.join_timeout_ms is not None else 0
         if waits and not has_token(r, edge.dst, scope, epoch):
             r.say((F.TIMER_GONE, waits, "nothing rests"))
+    if scope_no:
+        r.rests(scope_no)
     envelope = token.envelope
     for way in edge.src.ports.get("dead", ()):
         put(r, way, scope, epoch, envelope=envelope, path=token.path, passed=token.passed)

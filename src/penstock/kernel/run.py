@@ -1,7 +1,8 @@
 """One run in memory: its net, its state, and what is worked out from both so that a turn asks nothing twice.
 
-The state is the truth and is folded from facts. Everything else here can be thrown away and worked out again (`Run.load`);
-a law holds both equal. Functions of the kernel take the run first; `say` is the only way a fact comes into being.
+The state is the truth and is folded from facts. Everything else here can be thrown away and worked out again
+(`Run.load`); a law holds both equal. Functions of the kernel take the run first; `say` is the only way a fact comes
+into being.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ DEEPEST = 64
 
 class Run:
     __slots__ = (
-        "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "later", "limits", "marks", "net", "now",
-        "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch", "whole", "holding", "loaded", "blockers",
+        "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "later", "limits",
+        "marks", "net", "now",
+        "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch", "whole", "holding",
+        "loaded", "blockers",
     )  # fmt: skip
 
     def __init__(self, net: Compiled, st: State) -> None:
@@ -253,6 +256,8 @@ class Run:
         return f"{self.firing_id(owner) if owner is not None else scope.firing}/{scope.key}"
 
     def firing_id(self, firing: Firing) -> str:
+        if firing.name:
+            return firing.name
         stem = f"{self.net.nodes[firing.node].id}@{self.scope_id(firing.scope)}~{firing.epoch}#{firing.visit}"
         return f"{stem}!{firing.comp}" if firing.comp >= 0 else stem
 

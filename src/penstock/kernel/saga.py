@@ -49,12 +49,14 @@ def applies(
     only: tuple[str, ...],
     in_flight: bool = False,
 ) -> bool:
-    """May this entry be undone now? A draft that waits for its approval, or work that a retry does again, is not undone under
-    its feet, unless it is about to be swept (`in_flight`)."""
+    """May this entry be undone now? A draft that waits for its approval, or work that a retry does again, is not
+    undone under its feet, unless it is about to be swept (`in_flight`)."""
     node = r.net.nodes[entry.node]
     if entry.status not in ("open", "FAILED") or not node.undo or why not in node.spec.undo_on:
         return False
-    works = entry.firing in r.st.firings or r.st.reopened and any(r.firing_id(f) == entry.id for f in r.st.firings.values())
+    works = (
+        entry.firing in r.st.firings or r.st.reopened and any(r.firing_id(f) == entry.id for f in r.st.firings.values())
+    )
     if works and not in_flight:
         return False
     if only and node.id not in only:

@@ -58,6 +58,7 @@ class Firing(msgspec.Struct, array_like=True, gc=False):
     kids: list[int] | None = None  # child scopes, in opening order
     tally: list[int] | None = None  # children: done, failed, open, required not done, required failed
     blocked: bool = False  # its answer is kept, but no branch takes it
+    name: str = ""  # its id, if it came here from a net in which its node was called otherwise: its key must not change
 
 
 class Scope(msgspec.Struct, array_like=True, gc=False):

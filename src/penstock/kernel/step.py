@@ -1,8 +1,8 @@
 """step(run, commands, now) -> facts: one turn of one run.
 
-Each command is decided, then the run goes on to quiet: the first ready candidate fires, again and again; when none is ready,
-debts are released, empty scopes closed, joins relaxed; then the run's status is concluded. Deterministic: same inputs, same
-bytes out.
+Each command is decided, then the run goes on to quiet: the first ready candidate fires, again and again; when none is
+ready, debts are released, empty scopes closed, joins relaxed; then the run's status is concluded. Deterministic: same
+inputs, same bytes out.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def step(r: Run, commands: list[C.Command], now: int, blocked: frozenset[int] = 
 
 
 def advance(r: Run, commands: list[C.Command], now: int, reload: Callable[[], Run]) -> tuple[Run, list[F.Fact]]:
-    """`step`, done again from a fresh fold when an answer leads nowhere: then the answer is kept and the firing waits for an
-    operator, and nothing else of the turn is lost."""
+    """`step`, done again from a fresh fold when an answer leads nowhere: then the answer is kept and the firing waits
+    for an operator, and nothing else of the turn is lost."""
     blocked: frozenset[int] = frozenset()
     while True:
         try:
@@ -94,8 +94,8 @@ def _one(r: Run, c: C.Command) -> None:
 
 
 def _prime(r: Run) -> None:
-    """After a load everybody with a token is asked once without firing, so that a reload changes nothing: who waits for what
-    is known again, and nobody is queued who would not have been."""
+    """After a load everybody with a token is asked once without firing, so that a reload changes nothing: who waits
+    for what is known again, and nobody is queued who would not have been."""
     r.loaded = False
     ready_still = []
     while (candidate := r.next()) is not None:
@@ -126,8 +126,8 @@ def _blocked(r: Run, c: C.Command) -> None:
 
 
 def _break(r: Run, broken: Broken) -> None:
-    """An expression failed: the firing that needed it fails with it. If the way it would then take is broken as well, its
-    scope fails."""
+    """An expression failed: the firing that needed it fails with it. If the way it would then take is broken as well,
+    its scope fails."""
     firing = broken.firing
     if firing.no not in r.st.firings:
         return

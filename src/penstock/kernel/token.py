@@ -1,7 +1,7 @@
 """Token and envelope: the only things that drive a run.
 
-A token is identified by (edge, scope, epoch, seq); people see (edge, epoch, seq). The first three are where it lies, so the
-token itself holds only its number, what it carries, and where it has been.
+A token is identified by (edge, scope, epoch, seq); people see (edge, epoch, seq). The first three are where it lies,
+so the token itself holds only its number, what it carries, and where it has been.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What an expression may see: the state of its own run, and nothing else.
 
-Names are looked up when they are asked for, in the order of W-6.2.2: locals of the firing and of the scopes around it, output
-names, node ids, reserved roots, variables, aliases.
+Names are looked up when they are asked for, in the order of W-6.2.2: locals of the firing and of the scopes around
+it, output names, node ids, reserved roots, variables, aliases.
 """
 
 from __future__ import annotations

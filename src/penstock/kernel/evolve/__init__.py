@@ -16,10 +16,15 @@ from penstock.kernel.state import State
 
 Evolve = Callable[[State, F.Fact], None]
 EVOLVE: tuple[Evolve, ...] = (
-    life.started, tokens.put, firings.fired, firings.fired_via, firings.passed, firings.asked, firings.answered, firings.attempt_failed, firings.settled, firings.named, firings.sets, firings.result, tokens.dead, tokens.absorbed,
-    tokens.rearmed, tokens.forwarded, waiting.timer_set, waiting.timer_gone, waiting.wait_opened, waiting.wait_gone, waiting.signal_kept, waiting.signal_used, waiting.signal_used, waiting.seen, waiting.work_opened,
-    waiting.work_moved, firings.phase, regions.scope_opened, regions.scope_closed, regions.scope_forgotten, regions.swept, undoing.ledger_added, undoing.ledger_moved, undoing.undo_planned, undoing.undo_step,
-    undoing.undo_at, undoing.undo_ended, firings.revived, life.reopened, life.paused, life.moved, life.draining, life.incident, life.ignored, life.migrated, life.forked, tokens.forgot, firings.locals_,
+    life.started, tokens.put, firings.fired, firings.fired_via, firings.passed, firings.asked, firings.answered,
+    firings.attempt_failed, firings.settled, firings.named, firings.sets, firings.result, tokens.dead,
+    tokens.absorbed,
+    tokens.rearmed, tokens.forwarded, waiting.timer_set, waiting.timer_gone, waiting.wait_opened, waiting.wait_gone,
+    waiting.signal_kept, waiting.signal_used, waiting.signal_used, waiting.seen, waiting.work_opened,
+    waiting.work_moved, firings.phase, regions.scope_opened, regions.scope_closed, regions.scope_forgotten,
+    regions.swept, undoing.ledger_added, undoing.ledger_moved, undoing.undo_planned, undoing.undo_step,
+    undoing.undo_at, undoing.undo_ended, firings.revived, life.reopened, life.paused, life.moved, life.draining,
+    life.incident, life.ignored, life.migrated, life.forked, tokens.forgot, firings.locals_,
 )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def ignored(st: State, f: F.Fact) -> None:
 
 
 def migrated(st: State, f: F.Fact) -> None:
-    _, net, _was, nodes, edges = f
+    _, net, _was, nodes, edges, names = f
     node_of, edge_of = dict(nodes), dict(edges)
     st.net = net
 
@@ -89,6 +89,12 @@ def migrated(st: State, f: F.Fact) -> None:
         sc.dead = moved_key(sc.dead, edge_of)
         sc.used = {node_of.get(n, n): v for n, v in sc.used.items() if node_of.get(n, n) >= 0}
         sc.owed = {}
+    for no, name in names.items():
+        st.firings[no].name = name
+    for timer in st.timers.values():
+        if timer.why in ("token", "join_wait"):
+            numbers = edge_of if timer.why == "token" else node_of
+            timer.data = [timer.data[0], numbers.get(timer.data[1], timer.data[1]), *timer.data[2:]]
     for firing in st.firings.values():
         firing.node = node_of.get(firing.node, firing.node)
         firing.takes = [Taken(edge_of.get(t.edge, t.edge), t.seq, t.envelope) for t in firing.takes]
