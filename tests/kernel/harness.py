@@ -195,7 +195,7 @@ class Sim:
         taken = [(e, x.scope, x.epoch, n) for x in self.lines if x.fact == "fired" for e, n in x.data["takes"]]
         taken += [(x.edge, x.scope, x.epoch, x.data["token"]) for x in self.lines if x.fact == "absorbed"]
         live = sum(len(q) for s in self.st.scopes.values() for q in s.tokens.values())
-        assert live == sum(s.live for s in self.st.scopes.values()), "K5: a scope counts its tokens"
+        assert live == sum(s.live for s in self.st.scopes.values()) == self.st.live, "K5: a scope counts its tokens"
         swept = sum(len(x.data.get("tokens", ())) for x in self.lines if x.fact == "swept")
         assert len(taken) == len(set(taken)), "K5: a token is taken once"
         assert len(put) - len(taken) - swept == live, "K5: created minus consumed is what lives"

@@ -1,4 +1,4 @@
-"""The product's kernel against the model: the same random net and commands give the same firings, variables, refusals."""
+"""The product's kernel against the model: the same net and commands give the same firings, variables, refusals."""
 
 from __future__ import annotations
 

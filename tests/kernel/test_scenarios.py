@@ -214,8 +214,18 @@ def test_inclusive_vicious_circle_is_broken_in_order() -> None:
 
 
 def test_or_inside_or_inside_a_loop() -> None:
-    nodes = [S, Node(id="m", join=MERGE), Node(id="o", split="every"), *tasks("a"), Node(id="o2", split="every"), *tasks("b", "c", "d"),
-             Node(id="j2", join=INCLUSIVE), Node(id="j", join=INCLUSIVE), Node(id="g", split="first"), X]  # fmt: skip
+    nodes = [
+        S,
+        Node(id="m", join=MERGE),
+        Node(id="o", split="every"),
+        *tasks("a"),
+        Node(id="o2", split="every"),
+        *tasks("b", "c", "d"),
+        Node(id="j2", join=INCLUSIVE),
+        Node(id="j", join=INCLUSIVE),
+        Node(id="g", split="first"),
+        X,
+    ]
     ways = [
         "s>m m>o b>j2 c>j2 d>j2 a>j j2>j j>g o>a o>o2 o2>b o2>c",
         edge("o2>d", default=True),
@@ -364,8 +374,14 @@ def test_partial_failure_compensates_in_reverse() -> None:
 
 def each(mode: str = "each", **body: Any) -> Net:
     spec = Body(mode=mode, items="input", entry="i", collect="outputs", **body)  # type: ignore[arg-type]
-    nodes = [S, Node(id="p", kind="scope", body=spec), Node(id="i", kind="start", scope="p"),
-             task("t", scope="p", args={"$expr": "item"}), task("u", scope="p"), X]  # fmt: skip
+    nodes = [
+        S,
+        Node(id="p", kind="scope", body=spec),
+        Node(id="i", kind="start", scope="p"),
+        task("t", scope="p", args={"$expr": "item"}),
+        task("u", scope="p"),
+        X,
+    ]
     return net(nodes, "s>p p>x i>t t>u")
 
 
@@ -423,8 +439,15 @@ def test_boundaries_on_a_scope() -> None:
     assert m.do(C.done(late.no, late.attempt))[0].fact == "ignored"
     m.ok("esc")
     assert m.status == "COMPLETED"
-    nodes = [S, Node(id="p", kind="scope", body=one, on_error=(OnError(match="E1", action="port:err"),)), Node(id="i", kind="start", scope="p"),
-             *tasks("a", "b", scope="p"), Node(id="z", kind="end", scope="p", ends="error:E1"), task("h"), X]  # fmt: skip
+    nodes = [
+        S,
+        Node(id="p", kind="scope", body=one, on_error=(OnError(match="E1", action="port:err"),)),
+        Node(id="i", kind="start", scope="p"),
+        *tasks("a", "b", scope="p"),
+        Node(id="z", kind="end", scope="p", ends="error:E1"),
+        task("h"),
+        X,
+    ]
     m = Sim(net(nodes, "s>p i>a i>b a>z p>x p:err>h h>x"))
     m.ok("a")
     assert m.asked("b") is None and m.asked("h")
@@ -433,17 +456,38 @@ def test_boundaries_on_a_scope() -> None:
 
 
 def test_deadlock_inside_a_scope_is_a_failure_of_the_branch() -> None:
-    nodes = [S, Node(id="p", kind="scope", body=Body(mode="one", entry="i"), on_error=(OnError(match="DEADLOCK", action="skip"),)), Node(id="i", kind="start", scope="p"),
-             Node(id="g", scope="p", split="first"), *tasks("a", "b", scope="p"), Node(id="j", scope="p"), X]  # fmt: skip
+    nodes = [
+        S,
+        Node(
+            id="p", kind="scope", body=Body(mode="one", entry="i"), on_error=(OnError(match="DEADLOCK", action="skip"),)
+        ),
+        Node(id="i", kind="start", scope="p"),
+        Node(id="g", scope="p", split="first"),
+        *tasks("a", "b", scope="p"),
+        Node(id="j", scope="p"),
+        X,
+    ]
     m = Sim(net(nodes, ["s>p p>x i>g a>j b>j", edge("g>a", guard="true"), edge("g>b", default=True)]))
     m.ok("a")
     assert m.status == "COMPLETED"
 
 
 def test_nested_cancel_reaches_children_of_children() -> None:
-    nodes = [S, Node(id="p", kind="scope", body=Body(mode="one", entry="i"), triggers=(Trigger(port="stop", kind="signal", name="STOP"),)), Node(id="i", kind="start", scope="p"),
-             Node(id="q", kind="scope", scope="p", body=Body(mode="each", items="[1, 2]", entry="k")), Node(id="k", kind="start", scope="q"),
-             Node(id="c", kind="call", scope="q", effect=Effect(executor="call")), Node(id="h", kind="work", scope="q", work=Work()), X]  # fmt: skip
+    nodes = [
+        S,
+        Node(
+            id="p",
+            kind="scope",
+            body=Body(mode="one", entry="i"),
+            triggers=(Trigger(port="stop", kind="signal", name="STOP"),),
+        ),
+        Node(id="i", kind="start", scope="p"),
+        Node(id="q", kind="scope", scope="p", body=Body(mode="each", items="[1, 2]", entry="k")),
+        Node(id="k", kind="start", scope="q"),
+        Node(id="c", kind="call", scope="q", effect=Effect(executor="call")),
+        Node(id="h", kind="work", scope="q", work=Work()),
+        X,
+    ]
     m = Sim(net(nodes, "s>p p>x p:stop>x i>q k>c k>h"))
     assert len(m.effects()) == 2 and len(m.st.items) == 2
     m.do(C.signal("1", "STOP"))
@@ -563,8 +607,15 @@ def test_inner_timer_first_at_one_instant() -> None:
 
 def test_escalation_reaches_the_scope_around() -> None:
     listens = Trigger(port="told", kind="escalation", name="LATE", interrupting=False)
-    nodes = [S, Node(id="p", kind="scope", body=Body(mode="one", entry="i"), triggers=(listens,)), Node(id="i", kind="start", scope="p"), task("a", scope="p"),
-             Node(id="z", kind="end", scope="p", ends="escalate:LATE"), task("h"), X]  # fmt: skip
+    nodes = [
+        S,
+        Node(id="p", kind="scope", body=Body(mode="one", entry="i"), triggers=(listens,)),
+        Node(id="i", kind="start", scope="p"),
+        task("a", scope="p"),
+        Node(id="z", kind="end", scope="p", ends="escalate:LATE"),
+        task("h"),
+        X,
+    ]
     m = Sim(net(nodes, "s>p i>a a>z p>x p:told>h h>x"))
     m.ok("a")
     assert m.asked("h")
@@ -641,8 +692,14 @@ def test_fallback_and_table() -> None:
 
 
 def test_skip_continue_and_error_envelope() -> None:
-    nodes = [S, task("a"), task("b", on_error=(OnError(match="*", action="continue"),)), task("c", on_error=(OnError(match="*", action="skip"),)),
-             task("d", on_error=(OnError(match="*", action="error_env"),)), task("e")]  # fmt: skip
+    nodes = [
+        S,
+        task("a"),
+        task("b", on_error=(OnError(match="*", action="continue"),)),
+        task("c", on_error=(OnError(match="*", action="skip"),)),
+        task("d", on_error=(OnError(match="*", action="error_env"),)),
+        task("e"),
+    ]
     m = Sim(net(nodes, "s>a a>b b>c c>d d>e"))
     m.ok("a", "prev")
     m.bad("b")
@@ -827,8 +884,16 @@ def test_the_runs_own_retry() -> None:
 def test_retry_inside_a_group_runs_only_what_is_left() -> None:
     """F-A.13."""
     branches = (Branch(key="a", entry="ia"), Branch(key="b", entry="ib"))
-    nodes = [S, task("s1"), Node(id="g", kind="scope", body=Body(mode="branches", branches=branches)), Node(id="ia", kind="start", scope="g"),
-             Node(id="ib", kind="start", scope="g"), *tasks("a", "b", scope="g"), task("s3"), X]  # fmt: skip
+    nodes = [
+        S,
+        task("s1"),
+        Node(id="g", kind="scope", body=Body(mode="branches", branches=branches)),
+        Node(id="ia", kind="start", scope="g"),
+        Node(id="ib", kind="start", scope="g"),
+        *tasks("a", "b", scope="g"),
+        task("s3"),
+        X,
+    ]
     m = Sim(net(nodes, "s>s1 s1>g g>s3 s3>x ia>a ib>b"))
     m.ok("s1")
     m.bad("b")
@@ -1345,3 +1410,40 @@ def test_a_value_that_cannot_be_made_fails_the_firing() -> None:
     m = Sim(net([S, task("a", on_error=row), task("b"), X], ways))
     m.ok("a", {"no": "number"})
     assert m.status == "FAILED" and m.st.failure is not None and m.st.failure.code == "EXPR_DIV_ZERO"
+
+
+def test_a_scope_whose_last_token_expires_ends() -> None:
+    """K4: the token waited for room in its group, so nobody worked in the scope and nobody was asked when it went."""
+    row = [Node(id="g", kind="scope", body=Body(entry="i")), Node(id="i", kind="start", scope="g")]
+    nodes = [S, task("a", group="one"), *row, task("b", scope="g", group="one"), *tasks("c"), X]
+    ways = ["s>a s>g g>c a>x c>x", Edge(id="i>b", src="i", dst="b", ttl_ms=50)]
+    for crash in (False, True):
+        m = Sim(net(nodes, ways, limits={"one": 1}))
+        assert m.asked("a") and m.asked("b") is None
+        if crash:
+            m.crash()
+        m.tick()
+        assert m.asked("c"), "the scope is done"
+
+
+@pytest.mark.parametrize("approved", [False, True])
+def test_a_draft_that_is_made_again_is_undone_once(approved: bool) -> None:
+    """E2, P-5.5.4: a key has one entry: that of the last draft, or that of the work that was finished before."""
+    draft = Node(
+        id="a", kind="work", scope="g", work=Work(agent=True, approve=True), effect=Effect(executor="x"), undo=("u",)
+    )
+    inner = [Node(id="i", kind="start", scope="g"), draft, task("b", scope="g")]
+    nodes = [S, Node(id="g", kind="scope", body=Body(entry="i")), *inner, X, task("u", off_path=True)]
+    m = Sim(net(nodes, "s>g g>x i>a i>b", run_retry=RunRetry(max=1, delay_ms=5)))
+    m.ok("a", "first")
+    if approved:
+        m.do(C.work(m.item("a"), "approve", "kim"))
+    m.bad("b")
+    assert m.status == "PENDING"
+    m.tick()
+    m.ok("a", "second")
+    assert [e.status for e in m.st.ledger] == (["open"] if approved else ["withdrawn", "open"])
+    m.bad("b")
+    assert m.status == "COMPENSATING"
+    m.ok("u")
+    assert m.status == "COMPENSATED" and m.fired().count("u") == 1

@@ -102,7 +102,7 @@ def poll_again(turn: Turn, fid: str, firing: dict, node: Node, errors: int) -> N
 def done_outcome(turn: Turn, fid: str, firing: dict, node: Node, output: object) -> None:
     if node.kind == "work" and needs_approval(turn, firing, node, output):  # a draft: it waits, and it is booked
         turn.say("work.moved", item=fid, to="SUBMITTED", draft=output)
-        turn.add_entry(fid, firing, output)
+        turn.book_draft(fid, firing, output)
         turn.say("phase", firing=fid, phase="suspended")
     else:
         turn.close(fid, "done", output)
@@ -223,7 +223,8 @@ def work_reject(turn: Turn, command: dict, item: dict) -> None:
     """Rework: the draft's entry is withdrawn; the next draft makes its own."""
     fid = item["firing"]
     turn.say("work.moved", item=command["item"], to="REWORK")
-    turn.say("ledger.changed", n=turn.open_entry(fid)["n"], status="withdrawn")
+    if (entry := turn.open_entry(fid)) and entry["draft"]:
+        turn.say("ledger.changed", n=entry["n"], status="withdrawn")
     turn.say("work.moved", item=command["item"], to="TODO")
     firing = turn.state["firings"][fid]
     if turn.net.node[firing["node"]].agent:

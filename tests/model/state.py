@@ -335,12 +335,12 @@ def swept(s: dict, f: dict) -> None:
 
 # ---------------------------------------------------------------- undo
 def ledger_added(s: dict, f: dict) -> None:
-    entry = {name: f[name] for name in ("n", "firing", "node", "scope", "path", "output")}
+    entry = {name: f[name] for name in ("n", "firing", "node", "scope", "path", "output", "draft")}
     s["ledger"].append({**entry, "status": "open", "base": 0, "top": 0})
 
 
 def ledger_changed(s: dict, f: dict) -> None:
-    s["ledger"][f["n"]].update({name: f[name] for name in ("status", "output") if name in f})
+    s["ledger"][f["n"]].update({name: f[name] for name in ("status", "output", "draft") if name in f})
 
 
 def undo_planned(s: dict, f: dict) -> None:

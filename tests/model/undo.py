@@ -18,13 +18,21 @@ class Undoing:
             if node.undo:
                 self.add_entry(fid, firing, output)
         elif node.undo:
-            self.say("ledger.changed", n=draft["n"], output=output)
+            self.say("ledger.changed", n=draft["n"], output=output, draft=False)
         else:
             self.say("ledger.changed", n=draft["n"], status="withdrawn")
 
-    def add_entry(self, fid: str, about: dict, output: Any) -> None:
+    def book_draft(self, fid: str, firing: dict, output: Any) -> None:
+        """A draft is work done. That of an earlier try goes; finished work of an earlier try is this key's entry already."""
+        before = self.open_entry(fid)
+        if before and before["draft"]:
+            self.say("ledger.changed", n=before["n"], status="withdrawn")
+        if not before or before["draft"]:
+            self.add_entry(fid, firing, output, draft=True)
+
+    def add_entry(self, fid: str, about: dict, output: Any, draft: bool = False) -> None:
         where = {name: about[name] for name in ("node", "scope", "path")}
-        self.say("ledger.added", n=len(self.state["ledger"]), firing=fid, output=output, **where)
+        self.say("ledger.added", n=len(self.state["ledger"]), firing=fid, output=output, draft=draft, **where)
 
     def open_entry(self, fid: str) -> dict | None:
         return next((e for e in self.state["ledger"] if e["firing"] == fid and e["status"] == "open"), None)

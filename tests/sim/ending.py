@@ -32,7 +32,12 @@ def _known(sim: Sim, found: Found) -> bool:
     run = next((s for s in sim.runs() if s.st.run == found.run), None)
     if run is None or sim.wild:
         return False
-    if found.check == "K24" and "from CANCELLED to COMPENSATED" in found.detail:
+    if (
+        found.check == "K24"
+        and "from CANCELLED to COMPENSATED" in found.detail
+        or found.check == "K15"
+        and run.reopened
+    ):
         return True
     return run.no in sim.watch.idle_checkpoints and "the checkpoint at fact" in found.detail
 

@@ -312,8 +312,8 @@ class Sim(Border):
             if f.phase == EFFECT and s.net is not None and s.net.nodes[f.node].spec.kind == "call"
         }
         for shadow in self.runs():
-            waits = shadow.reopened or shadow.st.paused  # an operator's doing
-            if shadow.st.parent and not shadow.over and not waits and shadow.st.run not in waited:
+            steered = shadow.reopened or shadow.st.paused or shadow.st.draining  # by an operator
+            if shadow.st.parent and not shadow.over and not steered and shadow.st.run not in waited:
                 raise Violation("K23", f"run {shadow.no} goes on, and nobody waits for it")
 
     def _catch_up(self) -> bool:

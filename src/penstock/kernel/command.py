@@ -21,8 +21,15 @@ OK, BAD, SKIP = range(3)  # how an outcome ended
 
 
 def start(
-    run: str, input: Any = None, *, tenant: str = "default", seed: str = "", trace: str = "", parent: str = "", options: dict[str, Any] | None = None
-) -> Command:  # fmt: skip
+    run: str,
+    input: Any = None,
+    *,
+    tenant: str = "default",
+    seed: str = "",
+    trace: str = "",
+    parent: str = "",
+    options: dict[str, Any] | None = None,
+) -> Command:
     """Begin. `options` are what this run overrides: limits, vars, modes; they are journaled."""
     return (START, run, tenant, seed or run, trace or run, parent, input, options or {})
 

@@ -10,7 +10,7 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire_by_hand, fire_entry
-from penstock.kernel.flow import REVIVE, Broken, add_to_ledger, ask, close, expr_failure, lineage_of, set_timer
+from penstock.kernel.flow import REVIVE, Broken, ask, book_draft, close, expr_failure, lineage_of, set_timer
 from penstock.kernel.item import move, needs_approval, open_item
 from penstock.kernel.kinds import scope as scope_kind
 from penstock.kernel.migrate import plan as plan_migration
@@ -121,7 +121,7 @@ def _answered(r: Run, firing: Firing, node: CNode, body: Any, content_type: str 
             raise Broken(firing, expr_failure(error, node)) from error
     if node.spec.work is not None and needs_approval(r, node, firing, body):
         r.say((F.WORK_MOVED, firing.no, "SUBMITTED", "submit_for_approval", "agent", body, None))
-        add_to_ledger(r, firing, node, body)
+        book_draft(r, firing, node, body)
         return r.say((F.PHASE, firing.no, "suspended"))
     return close(r, firing, DONE, body, content_type=content_type, meta=meta, fuse=True)
 

@@ -61,7 +61,7 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("scope.forgotten", ("scopes",)),
     ("swept", ("scope", "why", "firings", "tokens", "scopes", "status", "effects", "timers", "ids")),
     ("ledger.added", ("firing", "node", "scope", "path", "output", "lineage", "id")),
-    ("ledger.moved", ("entry", "status", "output")),
+    ("ledger.moved", ("entry", "status", "output", "firing", "path")),
     ("undo.planned", ("steps", "why", "then", "firing", "failure")),
     ("undo.step", ("entry", "status")),
     ("undo.at", ("at", "part")),

@@ -243,7 +243,7 @@ def _fail_instead(
 
 
 def forward(r: Run, node: CNode, scope: Scope, epoch: int) -> None:
-    """A token before a node at its max_iter: the first is taken and the last output forwarded once, later ones are absorbed."""
+    """A node at its max_iter: its last output is forwarded once for the first token, later ones are absorbed."""
     at_key = key(node.no, epoch)
     first = at_key not in scope.spent
     lying = [t for e in node.ins for t in scope.tokens.get(key(e.no, epoch), ())]

@@ -20,7 +20,7 @@ JUDGE, ROOT_FAILED, UNDO_NEXT, UNDO_ANSWERED, BEGIN, FIRE_ENTRY, PLAN_UNDO, ESCA
 
 
 class NoMatch(Exception):
-    """No way out of a node could be chosen. Caught in `step`: the turn is thrown away and done again with this known."""
+    """No way out could be chosen. Caught in `step`: the turn is thrown away and done again with this known."""
 
     def __init__(self, node: CNode) -> None:
         super().__init__(node.id)
@@ -304,9 +304,19 @@ def _book(r: Run, firing: Firing, node: CNode, output: Any) -> None:
         if node.undo:
             add_to_ledger(r, firing, node, output)
     elif node.undo:
-        r.say((F.LEDGER_MOVED, draft, "open", output))
+        r.say((F.LEDGER_MOVED, draft, "open", output, firing.no, firing.path))
     else:
-        r.say((F.LEDGER_MOVED, draft, "withdrawn", None))
+        r.say((F.LEDGER_MOVED, draft, "withdrawn", None, 0, None))
+
+
+def book_draft(r: Run, firing: Firing, node: CNode, output: Any) -> None:
+    """A draft is work done. That of an earlier try goes; finished work of an earlier try is this key's entry already."""
+    before = _booked_before(r, firing) if r.st.reopened else -1
+    if before < 0:
+        add_to_ledger(r, firing, node, output)
+    elif r.st.ledger[before].draft:
+        r.say((F.LEDGER_MOVED, before, "withdrawn", None, 0, None))
+        add_to_ledger(r, firing, node, output)
 
 
 def _booked_before(r: Run, firing: Firing) -> int:
@@ -400,7 +410,7 @@ def leave_by(r: Run, edge: CEdge, scope: Scope, epoch: int, fuse: bool) -> None:
     if (
         fuse
         and dst.fused
-        and not r.heap
+        and not r.st.live  # only what the state says: a reload must not show in the facts
         and not r.later
         and not r.st.paused
         and not r.st.draining

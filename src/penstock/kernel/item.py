@@ -85,7 +85,7 @@ def move(r: Run, c: C.Command) -> None:
         _vote(r, firing, item, spec, by, data)
     elif verb in ("reject", "rework"):
         if item.entry >= 0:
-            r.say((F.LEDGER_MOVED, item.entry, "withdrawn", None))
+            r.say((F.LEDGER_MOVED, item.entry, "withdrawn", None, 0, None))
         r.say((F.WORK_MOVED, no, "REWORK", verb, by, None, None))
         r.say((F.WORK_MOVED, no, "TODO", "redo", by, None, None))
         if spec.agent:

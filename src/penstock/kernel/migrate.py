@@ -1,4 +1,4 @@
-"""Moving a running run to another net: what moves where, and what stands in the way (KERNEL.md 7). Pure; shown before done."""
+"""Moving a running run to another net: what moves where, and what stands in the way. Pure; shown before done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quiet: nothing is ready. Empty scopes close, joins relax, deadlocks get a name, and the run its status (KERNEL.md 7)."""
+"""Quiet: nothing is ready. Empty scopes close, joins relax, deadlocks get a name, the run its status."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def close_scopes(r: Run) -> bool:
 
 
 def held_inside(r: Run, scope: Scope) -> bool:
-    """Tokens before a node whose group is full, behind a full edge, or before an undo node that has to wait can still move."""
+    """Tokens before a full group, behind a full edge, or before an undo node that has to wait can still move."""
     edges = r.net.edges
     undoing = r.st.undo is not None
     for place in scope.tokens:

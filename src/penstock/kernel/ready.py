@@ -42,7 +42,7 @@ def ready(r: Run, node: CNode, scope: Scope, epoch: int, relaxed: bool = False) 
 
 
 def _taken(node: CNode, scope: Scope, epoch: int, marks: int) -> list[int]:
-    """As `tokens_at`, for a node whose marked edges are known: a wide join is not walked for the few that hold something."""
+    """As `tokens_at`, by the marks: a wide join is not walked for the few edges that hold something."""
     if marks == node.full:
         return tokens_at(node, scope, epoch)
     takes = []
@@ -191,7 +191,7 @@ def _holders(r: Run, node: CNode, scope: Scope, at_key: int, visit: int, want: i
 
 
 def release_debts(r: Run) -> bool:
-    """An owed edge that nothing can reach any more is released, so that the next round does not lose its first token."""
+    """An owed edge that nothing can reach any more is released, or the next round would lose its first token."""
     doubts = sorted(set(r.unsure))
     r.unsure.clear()
     grouped: dict[tuple[int, int, int], list[int]] = {}

@@ -1,4 +1,4 @@
-"""The failure path: retry, then the table of the node, then its failed port, then the scope, then the run (KERNEL.md 6)."""
+"""The failure path: retry, then the table of the node, then its failed port, then the scope, then the run."""
 
 from __future__ import annotations
 

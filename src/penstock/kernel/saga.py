@@ -54,11 +54,11 @@ def applies(
     node = r.net.nodes[entry.node]
     if entry.status not in ("open", "FAILED") or not node.undo or why not in node.spec.undo_on:
         return False
-    works = (
-        entry.firing in r.st.firings or r.st.reopened and any(r.firing_id(f) == entry.id for f in r.st.firings.values())
-    )
-    if works and not in_flight:
-        return False
+    if not in_flight:
+        if entry.firing in r.st.firings:
+            return False
+        if r.st.reopened and any(r.firing_id(f) == entry.id for f in r.st.firings.values()):
+            return False
     if only and node.id not in only:
         return False
     if scope is not None and scope not in entry.lineage:

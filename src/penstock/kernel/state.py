@@ -201,6 +201,7 @@ class State(msgspec.Struct, array_like=True, gc=False):
     failure: Failure | None = None
     active: int = 0  # firings in phase run, effect or backoff
     asked: int = 0  # effects in flight
+    live: int = 0  # tokens, in all scopes
     active_ms: int = 0
     active_since: int = -1
     vars: dict[str, Any] = {}

@@ -73,7 +73,7 @@ def sweep(r: Run, scope: Scope, why: str, *, keep: bool = False) -> None:
 
 
 def lose_item(r: Run, firing_no: int, item: Item) -> None:
-    """A work item goes with its firing. What was submitted is work done: it counts as compensated, never as cancelled."""
+    """A work item goes with its firing. What was submitted is work done: compensated, never cancelled."""
     if item.status != "SUBMITTED":
         r.say((F.WORK_MOVED, firing_no, "CANCELLED", "cancel", None, None, None))
         return

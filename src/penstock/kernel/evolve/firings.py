@@ -32,6 +32,7 @@ def fired(st: State, f: F.Fact) -> None:
     at_key = node + (epoch << EPOCH)
     if edges:
         takes, paths, passed = take(sc, edges, epoch)
+        st.live -= len(edges)
         came = common(paths) if path is None else path
         been = merged(passed)
     else:
@@ -82,6 +83,7 @@ def passed(st: State, f: F.Fact) -> None:
         envelope, came, been = hand.envelope, hand.path, hand.passed
     elif edges:
         takes, paths, was = take(sc, edges, epoch)
+        st.live -= len(edges)
         envelope, came, been = takes[-1].envelope, common(paths), merged(was)
     else:
         envelope, came, been = EMPTY, None, None

@@ -94,6 +94,7 @@ def swept(st: State, f: F.Fact) -> None:
         sc = st.scopes[where]
         del sc.tokens[edge + (epoch << EPOCH)]
         sc.live -= len(seqs)
+        st.live -= len(seqs)
     for no in timers:
         del st.timers[no]
     for no in scopes:

@@ -33,6 +33,7 @@ def put(st: State, f: F.Fact) -> None:
         queue.append(token)
     sc.seqs[place] = seq + 1
     sc.live += 1
+    st.live += 1
 
 
 def take(sc: Scope, edges: list[int], epoch: int) -> tuple[list[Taken], list[Any], list[Any]]:
@@ -76,6 +77,7 @@ def absorbed(st: State, f: F.Fact) -> None:
     else:
         del sc.tokens[place]
     sc.live -= len(seqs)
+    st.live -= len(seqs)
     if owed_visit >= 0:
         _pay(sc, owed_key, owed_visit, [edge])
 

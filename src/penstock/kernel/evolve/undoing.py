@@ -16,11 +16,11 @@ def ledger_added(st: State, f: F.Fact) -> None:
 
 
 def ledger_moved(st: State, f: F.Fact) -> None:
-    _, no, status, output = f
+    _, no, status, output, firing, path = f
     entry = st.ledger[no]
     entry.status = status
-    if status == "open":
-        entry.draft = False
+    if status == "open":  # it belongs to the firing that did it last
+        entry.draft, entry.firing, entry.path = False, firing, path
     if output is not None:
         entry.output = output
 

@@ -1,4 +1,4 @@
-"""route: hands on what it took, or its own value; its split does the rest. Gateways, conditions and switches are routes."""
+"""route: hands on what it took, or its own value; gateways, conditions and switches are routes."""
 
 from __future__ import annotations
 
