@@ -6,7 +6,7 @@ from tests.cli.shell import Shell
 
 
 def test_the_demo_for_programs(penstock: Shell) -> None:
-    """D-A.17, D-A.1, D-10.1, D-6.1.2: killed in the second of three executions; nine steps in order; nothing lost."""
+    """D-A.17, D-A.1, D-10.1.9, D-6.1.2: killed in the second of three executions; nine steps in order; nothing lost."""
     found = penstock("demo", "--json").json()
     assert (found["status"], found["executions"], found["violations"]) == ("COMPLETED", 3, 0)
     assert 0 < found["killed_at_fact"] < found["facts"]

@@ -94,7 +94,7 @@ def test_replay_shows_any_moment_and_compares_the_checkpoint(full: Shell) -> Non
 
 
 def test_draw_a_document_and_a_run(full: Shell) -> None:
-    """D-8.1, D-11.4: for the terminal, as SVG, as Mermaid; to the screen or to a file."""
+    """D-8.1.1, D-11.4: for the terminal, as SVG, as Mermaid; to the screen or to a file."""
     assert "PersonJob" in full("draw", EXAMPLES / "loop.yaml").out
     picture = full("draw", "done", "--svg").out
     assert ElementTree.fromstring(picture).tag.endswith("svg")

@@ -169,6 +169,7 @@ def test_structured_nets(seed: int, given_: int, race: bool) -> None:
 @given(st.integers(0, 10**9), st.integers(0, 255))
 @example(3881, 68)  # two nodes to start with, each of which hands on at once
 @example(11559, 37)  # a split of which one way raises the epoch and the other stays
+@example(891454153, 156)  # what blocked a join has left, and another token has come in its place before it was asked
 def test_arbitrary_nets(seed: int, given_: int) -> None:
     pair = Pair(R.arbitrary(seed), R.bits(given_))
     answer_all(pair, random.Random(seed), crash=True)

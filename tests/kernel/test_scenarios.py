@@ -1373,7 +1373,7 @@ def test_the_failed_members_of_a_group_say_how_it_is_tried_again() -> None:
 
 
 def test_a_branch_record_says_how_long_it_took() -> None:
-    """W-4.9: of a branch that was cut off too."""
+    """C-23: of a branch that was cut off too."""
     m = Sim(net([S, *grouped("a", "b", need=1), *tasks("a", "b", scope="g"), X], "s>g g>x ia>a ib>b"))
     m.now = 30
     m.ok("a")

@@ -86,7 +86,7 @@ class Border:
         self.publish = shape.random() < 0.3
         self.batch, self.checkpoint_every = shape.choice((1, 2, 512, 512)), shape.choice((1, 2, 5, 50))
         self.disk = Disk()
-        self.folder = Path(tempfile.mkdtemp(dir=SHM if SHM.is_dir() else None)) if self.kind == "sqlite" else None
+        self.folder: Path | None = None  # of the store on a file
         self.nets: dict[str, Compiled] = {}
         self.watch = Watch(self.nets, self.memory_of, self.sound, index=seed % 5 == 0)
         self.world = World(self, self.fork("world"))
@@ -111,7 +111,11 @@ class Border:
         return self.process.port.inner
 
     def open_store(self) -> Store:
-        return SimStore(self.disk) if self.folder is None else Sqlite(self.folder / "sim.db")
+        if self.kind == "dict":
+            return SimStore(self.disk)
+        if self.folder is None:
+            self.folder = Path(tempfile.mkdtemp(dir=SHM if SHM.is_dir() else None))
+        return Sqlite(self.folder / "sim.db")
 
     def memory_of(self, no: int) -> Run | None:
         live = self.process.host.turns.runs.get(no)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.sim.faults import FAULTS
+
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     told: dict[str, list[Any]] = {}
@@ -20,6 +22,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(line)
 
 
+def _never(fired: Counter[str]) -> str:
+    return ", ".join(fault for fault in FAULTS if not fired[fault]) or "none"
+
+
 def _lines(told: dict[str, list[Any]]) -> list[str]:
     lines = []
     if "sim" in told:
@@ -31,7 +37,9 @@ def _lines(told: dict[str, list[Any]]) -> list[str]:
         for part in told["sim"]:
             fired.update(part["fired"])
             counters.update(part["counters"])
+        idle = sum(part["idle"] for part in told["sim"])
         lines.append(f"{seeds} seeds, {wrong} violations, {seeds / max(cpu, 0.001):.1f} seeds/s/core")
+        lines.append(f"turned on and never fired: {idle} times in a seed, in all seeds: {_never(fired)}")
         lines.append("faults: " + ", ".join(f"{name} {n}" for name, n in sorted(fired.items())))
         lines.append("counters: " + ", ".join(f"{name} {n}" for name, n in sorted(counters.items())))
     if "planted" in told:

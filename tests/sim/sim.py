@@ -187,7 +187,7 @@ class Sim(Border):
             self.replaced()
 
     def _letter(self, letters: list[Letter]) -> Letter:
-        if len(letters) > 1 and self.plan.hit("signal_out_of_order"):
+        if len(letters) > 1 and self.plan.hit("signal_out_of_order", 2):
             return letters[-1]
         return letters[0]
 

@@ -310,7 +310,7 @@ def _book(r: Run, firing: Firing, node: CNode, output: Any) -> None:
 
 
 def book_draft(r: Run, firing: Firing, node: CNode, output: Any) -> None:
-    """A draft is work done. That of an earlier try goes; finished work of an earlier try is this key's entry already."""
+    """A draft is work done. One of an earlier try goes; work finished in an earlier try is the key's entry already."""
     before = _booked_before(r, firing) if r.st.reopened else -1
     if before < 0:
         add_to_ledger(r, firing, node, output)

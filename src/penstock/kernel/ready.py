@@ -82,7 +82,7 @@ def _inclusive(r: Run, node: CNode, scope: Scope, epoch: int, marks: int, relaxe
     edges = r.net.edges
     here = (scope.no, node.no, epoch)
     if not relaxed and _still_blocks(r, scope, r.blockers.get(here), along, at, marks):
-        return False
+        return _wait_for(r, node, scope, epoch, r.blockers[here])  # it may have moved, and something come in its place
     for no, firing in r.by_scope.get(scope.no, {}).items():
         reached = at[firing.node]
         if reached and not reached & marks and firing.comp < 0:
@@ -148,7 +148,9 @@ def _reacher(r: Run, node: CNode, scope: Scope, missing: int) -> Any:
 
 def _wait_for(r: Run, node: CNode, scope: Scope, epoch: int, blocker: Any) -> bool:
     candidate: Candidate = (node.priority, r.edge_priority(node, scope, epoch), node.no, scope.no, epoch)
-    r.watch.setdefault(blocker, []).append(candidate)
+    waiting = r.watch.setdefault(blocker, [])
+    if candidate not in waiting:
+        waiting.append(candidate)
     return False
 
 

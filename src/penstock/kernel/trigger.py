@@ -1,5 +1,4 @@
-"""Triggers: timers, signals and escalations a firing waits for. Wait nodes, boundary events, event gateways and
-reminders are one thing."""
+"""Triggers: timers, signals and escalations; waits, boundary events, event gateways and reminders are one thing."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""A net made ready to run: names become numbers, texts become closures, and what the kernel asks per firing is worked
-out once.
+"""A net made ready to run: names become numbers, texts become closures, and what a firing asks is worked out once.
 
-Numbers follow declaration order, which is part of the contract: facts hold numbers, and the order in which ready
-nodes fire is the order in which they were declared.
+Numbers follow declaration order, which is part of the contract: facts hold numbers, and the order in which ready nodes
+fire is the order in which they were declared.
 """
 
 from __future__ import annotations
