@@ -118,7 +118,8 @@ class Children:
             message = f"the run it called ended {status}: {why}"
             outcome = Failed(Failure(code, "permanent", message, "", {"run": child}))
         for ask in self._forget(child):
-            self.answer(ask, outcome or Done(self._result(ask, st)), 0)
+            if ask.live.run is not None:  # else the caller has ended in the same batch
+                self.answer(ask, outcome or Done(self._result(ask, st)), 0)
 
     def _forget(self, child: str) -> list[Ask]:
         asks = self.parents.pop(child, [])

@@ -47,7 +47,7 @@ class Outbox:
         for seq, fact in enumerate(facts, first):
             if fact[0] in PUBLISHED:
                 body = _pack(_told(live, fact, seq, now))
-                batch.outbox.append((live.no, seq, F.name_of(fact), body, 0, now))
+                batch.outbox.append((live.no, seq, F.name_of(fact), body, 0, 0))
                 self.wrote = True
 
     # -- out -----------------------------------------------------------------------------------------------------------

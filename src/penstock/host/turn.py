@@ -394,12 +394,13 @@ class Turns:
     def _rows(
         self, live: Live, run: Run, facts: list[F.Fact], body: bytes, was: int, before: int, now: int, batch: Batch
     ) -> None:
+        if not facts:  # nothing happened, so there is nothing to save
+            return
         st = run.st
         no, seq, status = live.no, st.n, st.status
-        if facts:
-            batch.journal.append((no, before + 1, seq, now, bytearray(body)))
-            if self.publish is not None:
-                self.publish(live, facts, before + 1, now, batch)
+        batch.journal.append((no, before + 1, seq, now, bytearray(body)))
+        if self.publish is not None:
+            self.publish(live, facts, before + 1, now, batch)
         for firing, ending in run.ended:
             batch.firing.append(firing_row(no, firing, ending, now))
         if run.net.hash != st.net and st.net:

@@ -77,7 +77,7 @@ def move(r: Run, c: C.Command) -> None:
         raise Refused(why=f"the item is {'decided by votes' if votes else 'not put to the vote'}")
     r.strict = True
     if verb in ("start", "reassign", "take_over"):
-        if verb == "take_over" and firing.phase == EFFECT:
+        if verb in ("take_over", "reassign") and firing.phase == EFFECT:
             stop_effect(r, firing, "taken_over")
             r.say((F.PHASE, no, "suspended"))
         r.say((F.WORK_MOVED, no, to, verb, by, None, None))

@@ -121,7 +121,7 @@ def answered(r: Run, number: int, status: int, failure: Failure | None) -> bool:
         else:
             r.say((F.UNDO_STEP, number, "EXECUTED"))
             r.say((F.UNDO_AT, undo.at + 1, 0))
-            if node.spec.work is not None and not entry.draft:
+            if node.spec.work is not None and r.st.closed_items.get(entry.firing, "DONE") == "DONE":
                 r.say((F.WORK_MOVED, entry.firing, "COMPENSATED", "compensate", None, None, None))
         return True
     r.say((F.UNDO_STEP, number, "FAILED"))
