@@ -137,10 +137,12 @@ class Loop:
     def conclude(self) -> None:
         """What does the quiet mean? RUNNING, WAITING, stuck, or the end."""
         status = self.state["status"]
+        working = any(f["phase"] in ("run", "effect", "backoff") for f in self.state["firings"].values())
+        if self.state["paused"] and status == "WAITING" and working:
+            self.move("RUNNING", "resumed")
         if status not in ("RUNNING", "WAITING") or self.state["paused"]:
             return
         tokens = list(self.state["tokens"].values())
-        working = any(f["phase"] in ("run", "effect", "backoff") for f in self.state["firings"].values())
         if self.state["firings"] or (tokens and self.waits_for_timer("")):
             to = "RUNNING" if working else "WAITING"
             if to != status:

@@ -157,6 +157,8 @@ def _stuck(r: Run, node: CNode, scope: Scope, epoch: int, held: set[int]) -> dic
 def conclude(r: Run) -> None:
     """Nothing moves any more: what is the run now?"""
     st = r.st
+    if st.paused and st.status == WAITING and st.active:  # what was asked must be asked again after a crash
+        r.say((F.MOVED, "RUNNING", "resumed", None))
     if st.status not in (RUNNING, WAITING) or st.paused:
         return _active_timer(r)
     if st.firings or timed(r, st.scopes[0]):
