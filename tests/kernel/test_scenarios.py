@@ -931,6 +931,7 @@ def test_supervised_work_and_rework() -> None:
     with pytest.raises(StatusConflict):
         m.do(C.work(item, "submit"))
     m.do(C.work(item, "reject"))
+    assert [x.data["to"] for x in m.of("work.moved")][-3:] == ["REWORK", "TODO", "IN_PROGRESS"]
     assert m.status == "RUNNING"
     m.ok("a", "d2")
     m.do(C.work(item, "approve", "h"))

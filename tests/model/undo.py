@@ -23,7 +23,7 @@ class Undoing:
             self.say("ledger.changed", n=draft["n"], status="withdrawn")
 
     def book_draft(self, fid: str, firing: dict, output: Any) -> None:
-        """A draft is work done. One of an earlier try goes; work finished in an earlier try is the key's entry already."""
+        """A draft is work done. One of an earlier try goes; work finished before is the key's entry already."""
         before = self.open_entry(fid)
         if before and before["draft"]:
             self.say("ledger.changed", n=before["n"], status="withdrawn")

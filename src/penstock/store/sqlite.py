@@ -109,7 +109,7 @@ class Sqlite:
         for pragma in (
             "page_size=4096", "journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "busy_timeout=5000",
             "foreign_keys=ON", "trusted_schema=OFF", "wal_autocheckpoint=4000", "journal_size_limit=67108864",
-            "cache_size=-64000",
+            "cache_size=-8000",
         ):  # fmt: skip
             c.execute(f"PRAGMA {pragma}")
 
