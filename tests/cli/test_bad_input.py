@@ -227,3 +227,17 @@ def test_a_damaged_store_is_one_line_too(penstock: Shell, tmp_path: Path) -> Non
     )
     assert debugged.returncode == 2
     assert "Traceback" in debugged.stderr
+
+
+def test_pages_that_the_disk_has_eaten_are_told_as_such(penstock: Shell) -> None:
+    """One clear message with code and hint, no traceback and no request to report a bug."""
+    penstock("run", EXAMPLES / "loop.yaml", code=0)
+    store = Path(penstock.store)
+    with sqlite3.connect(store) as c:
+        c.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    c.close()
+    body = bytearray(store.read_bytes())
+    body[8192:] = b"\xff" * (len(body) - 8192)
+    store.write_bytes(body)
+    said = penstock("ps", "-a", code=2)
+    assert "PS-503-STORE" in said.err and "restore" in said.err

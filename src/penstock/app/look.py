@@ -63,6 +63,7 @@ class Look(msgspec.Struct, omit_defaults=False):
     variables: dict[str, Any] = {}
     facts: int = 0
     paused: bool = False
+    in_flight: int = 0  # effects that were asked and not answered
     internal_status: str = ""
     created_at: int = 0
     updated_at: int = 0
@@ -149,6 +150,7 @@ class Watcher:
             variables={**st.vars, **st.names},
             facts=st.n,
             paused=st.paused,
+            in_flight=st.asked,
             internal_status=status,
             created_at=self.first_at,
             updated_at=self.last_at,

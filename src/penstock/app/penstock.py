@@ -224,6 +224,8 @@ class Penstock(Queries):
             msgspec.msgpack.encode(input)
         except (TypeError, OverflowError, ValueError, RecursionError) as error:
             raise BadInput(what="the input", why=str(error)) from error
+        if key == "":
+            raise BadInput(what="the key", why="it is empty")
         if key is not None:
             known = self._by_key(key)
             if known is not None:
@@ -361,7 +363,8 @@ class Penstock(Queries):
         if live is None or live.run is None:
             return False
         st = live.run.st
-        return st.status == RUNNING and not st.paused and not any(n.spec.kind == "call" for n in live.run.net.nodes)
+        rests = st.status != RUNNING or st.paused and not st.asked
+        return not rests and not any(n.spec.kind == "call" for n in live.run.net.nodes)
 
     def row(self, run: str) -> RunRow:
         """By id, by a beginning of it that is enough, or by key; also a run whose first turn is still to come."""
@@ -431,14 +434,11 @@ class Penstock(Queries):
 
         The facts of one turn belong together, so the fork stands at the end of the turn that holds the fact."""
         row = self.row(run)
-        turns, last = [], 0
-        for turn in self.store.journal(row.no):
-            turns.append(turn)
-            last = turn.seq_to
-            if last >= fact:
-                break
-        if last < fact or fact < 1:
-            raise BadInput(what="the fact number", why=f"the run has facts 1 to {last}")
+        past = list(self.store.journal(row.no))
+        total = past[-1].seq_to if past else 0
+        if not 1 <= fact <= total:
+            raise BadInput(what="the fact number", why=f"the run has facts 1 to {total}")
+        turns = [turn for turn in past if turn.seq_from <= fact]
         return self.host.fork(row, turns, fact)
 
 

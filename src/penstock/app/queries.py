@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from penstock.app.events import Event, Teller
 from penstock.app.look import Look, Watcher, watch
 from penstock.app.tokens import Token, tokens_of
-from penstock.errors import BadInput, Refused, RunNotFound
+from penstock.errors import BadInput, Refused, RunAmbiguous, RunNotFound
 from penstock.host.blobs import Blobs
 from penstock.host.children import child_id
 from penstock.host.nets import Nets
@@ -39,14 +39,15 @@ class Queries:
         return self._store
 
     def row(self, run: str) -> RunRow:
-        """By id, by a beginning of it that no other run has, or by key."""
+        """By id, by key, or by a beginning of the id that no other run has."""
         try:
-            return self.store.run_by_id(run)
-        except RunNotFound:
+            found = self.store.run_by_id(run)
+        except (RunNotFound, RunAmbiguous):
             named = self.store.run_by_key(self.tenant, run)
             if named is None:
                 raise
             return named
+        return found if found.id == run else self.store.run_by_key(self.tenant, run) or found
 
     def input_of(self, row: RunRow) -> Any:
         """What a run was started with: its first fact says it."""
@@ -135,5 +136,5 @@ class Queries:
 def waits_for_outside(look: Look) -> bool:
     """Can only a person, a signal or an operator move this run on? A pure wait for time goes on by itself."""
     if look.paused:
-        return True
+        return not look.in_flight  # what has been asked is answered first
     return look.internal_status == "WAITING" and any(w.for_ != "time" for w in look.waiting)

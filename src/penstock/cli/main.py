@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
 import sys
 import traceback
 from typing import Annotated
@@ -63,6 +64,10 @@ def _run(given: list[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return DONE
+    except sqlite3.DatabaseError as error:
+        hint = "Keep the file as it is and restore a copy; what was committed before the damage may still be read."
+        tell_plainly("PS-503-STORE", f"The store cannot be read: {error}.", hint, json=json)
+        return WRONG
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error, of whichever library typer is made with
             return _usage(error, json)
