@@ -220,6 +220,7 @@ class StoreError(PenstockError):
     """The store failed: {why}."""
 
     code, http, exit_code = "PS-503-STORE", 503, 2
+    hint = "Keep the file as it is and restore a copy, or name another one with --store."
 
 
 class StoreMissing(StoreError):
