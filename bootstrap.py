@@ -31,7 +31,8 @@ USAGE = """usage: python3 bootstrap.py COMMAND [-- ARGUMENTS]
 """
 
 # What each command needs. The later one contains the earlier one, so a stamp for `dev` serves the demo too.
-EXTRAS = {"demo": "script", "shell": "script", "test": "script,dev", "lint": "script,dev", "docs": "script,dev"}
+EVERYTHING = "all,dev"
+EXTRAS = {"demo": "script", "shell": "script", "test": EVERYTHING, "lint": EVERYTHING, "docs": EVERYTHING}
 
 
 def main(arguments: list[str]) -> int:
@@ -82,7 +83,7 @@ def shell(rest: list[str]) -> int:
 def install(extras: str) -> None:
     """Brings .venv up to what pyproject.toml and constraints.txt ask for, unless it is there already."""
     wanted = fingerprint()
-    if any(stamp(done).is_file() and stamp(done).read_text() == wanted for done in (extras, "script,dev")):
+    if any(stamp(done).is_file() and stamp(done).read_text() == wanted for done in (extras, EVERYTHING)):
         return
     print(f"preparing {VENV.name} …", file=sys.stderr, flush=True)
     if not (PLACE.is_file() and PLACE.read_text() == place() and working(PYTHON)):

@@ -2,7 +2,7 @@
 
     python bench/run.py                 every workload, CI-sized
     python bench/run.py chain --full    one workload, full size
-    python bench/run.py chain --profile also the twenty functions that take most of the time
+    python bench/run.py chain --profile also the functions that take most of the time, in a second pass
 
 Figures are printed beside what the disk did meanwhile and are never asserted. See docs/howto/tune-speed.md.
 """
@@ -10,10 +10,8 @@ Figures are printed beside what the disk did meanwhile and are never asserted. S
 from __future__ import annotations
 
 import argparse
-import cProfile
 import json
 import platform
-import pstats
 import sqlite3
 import sys
 from typing import Any
@@ -51,7 +49,7 @@ def main(arguments: list[str]) -> int:
     found: dict[str, list[dict[str, Any]]] = {}
     for _ in range(chosen.passes):
         for name in names:
-            figures = _profiled(name, sizes[name]) if chosen.profile else bench.run(name, **sizes[name])
+            figures = bench.run(name, profile=chosen.profile, **sizes[name])
             found.setdefault(name, []).append(figures)
             print(json.dumps(figures), flush=True)
     if chosen.passes > 1:
@@ -63,18 +61,6 @@ def main(arguments: list[str]) -> int:
                 )
             )
     return 0
-
-
-def _profiled(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    profile = cProfile.Profile()
-    figures: dict[str, Any] = profile.runcall(bench.run, name, **options)
-    stats = pstats.Stats(profile)
-    rows = sorted(stats.stats.items(), key=lambda item: -item[1][2])[:20]  # type: ignore[attr-defined]
-    figures["profile"] = [
-        {"function": f"{file.rpartition('/')[2]}:{line} {function}", "calls": calls, "own_ms": round(own * 1000, 1)}
-        for (file, line, function), (calls, _, own, _, _) in rows
-    ]
-    return figures
 
 
 def _cores() -> int:

@@ -74,11 +74,11 @@ class Scope(ast.NodeVisitor):
         self.generic_visit(node)
 
 
-def _calls(*rooms: str) -> Iterator[tuple[str, ast.Call | ast.Tuple, dict[str, ast.expr]]]:
-    """(room, call or tuple, names) of every file of some rooms, or of all."""
+def _calls(*rooms: str, language: str = "") -> Iterator[tuple[str, ast.Call | ast.Tuple, dict[str, ast.expr]]]:
+    """(room, call or tuple, names) of every file of some rooms, or of all; of one language, or of all."""
     for file in sorted(SOURCE.rglob("*.py")):
-        room = file.relative_to(SOURCE).parts[0]
-        if rooms and room not in rooms:
+        room, *folders = file.relative_to(SOURCE).parts[:-1] or (file.name,)
+        if rooms and room not in rooms or language and room == "lang" and folders and folders[0] != language:
             continue
         scope = Scope()
         scope.visit(ast.parse(file.read_text(encoding="utf-8")))
@@ -152,10 +152,10 @@ def incidents() -> list[str]:
     return sorted(found - {""})
 
 
-def rules() -> list[Rule]:
-    """Every rule that `penstock check` may name, with what it says."""
+def rules(language: str = "") -> list[Rule]:
+    """Every rule that `penstock check` may name, with what it says; for documents of one language, or of all."""
     found: set[Rule] = set()
-    for _, node, names in _calls("lang", "net"):
+    for _, node, names in _calls("lang", "net", language=language):
         if not isinstance(node, ast.Call) or not node.args or not (rule := _plain(node.args[0])):
             continue
         called, args = _called(node), node.args

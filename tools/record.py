@@ -38,7 +38,7 @@ def net_picture() -> str:
 
     async def ran(store: Path) -> str:
         async with Penstock(store) as door:
-            run = door.start(door.release(ROOT / "examples/diagram/loop.yaml"))
+            run = await door.start(door.release(ROOT / "examples/diagram/loop.yaml"))
             await door.wait(run)
             back = [line.seq for line in door.lines(run) if line.fact == "put" and "condfalse" in line.edge]
             found = replay(door, run, back[1])

@@ -10,7 +10,7 @@ BRANCHES = Path(__file__).parents[1] / "diagram/branches.yaml"
 
 async def main() -> None:
     async with Penstock("runs.db") as penstock:
-        run = penstock.start(penstock.release(BRANCHES), {"score": 10})
+        run = await penstock.start(penstock.release(BRANCHES), {"score": 10})
         async for event in penstock.subscribe(run):
             if event.name in ("branch.decided", "node.skipped", "run.completed"):
                 print(event.name, event.node or event.run_id[:1], event.data.get("branch", "-"))

@@ -34,7 +34,7 @@ NET = Net(
 async def main() -> None:
     async with Penstock("runs.db") as penstock:
         penstock.add_executor(Flaky())
-        run = penstock.start(penstock.release(NET), {"city": "Seoul"})
+        run = await penstock.start(penstock.release(NET), {"city": "Seoul"})
         print((await penstock.wait(run)).output)
         print([line.data["attempt"] for line in penstock.lines(run) if line.fact == "effect.asked"])
 

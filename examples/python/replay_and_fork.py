@@ -11,7 +11,7 @@ LOOP = Path(__file__).parents[1] / "diagram/loop.yaml"
 
 async def main() -> None:
     async with Penstock("runs.db") as penstock:
-        run = penstock.start(penstock.release(LOOP))
+        run = await penstock.start(penstock.release(LOOP))
         await penstock.wait(run)
         second = next(x.seq for x in penstock.lines(run) if x.node == "PersonJob" and x.data.get("visit") == 2)
         then = replay(penstock, run, second)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from penstock.app.blocking import Blocking
-from penstock.app.events import Event
-from penstock.app.look import Look
-from penstock.app.penstock import Penstock, Release
-from penstock.errors import Finding, PenstockError
-from penstock.executors.contract import Done, Executor, Failed, Request, Services, Skipped
-from penstock.kernel.failure import Failure
-from penstock.net.model import Body, Branch, Edge, Effect, Join, Net, Node, OnError, Poll, Retry, Set, Trigger, Work
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.app.blocking import Blocking
+    from penstock.app.events import Event
+    from penstock.app.look import Look
+    from penstock.app.penstock import Penstock, Release
+    from penstock.errors import Finding, PenstockError
+    from penstock.executors.contract import Done, Executor, Failed, Request, Services, Skipped
+    from penstock.kernel.failure import Failure
+    from penstock.net.model import Body, Branch, Edge, Effect, Join, Net, Node, OnError, Poll, Retry, Set, Trigger, Work
 
 __version__ = "0.1.0"
 __all__ = [
@@ -19,3 +23,29 @@ __all__ = [
     "Skipped", "Trigger",
     "Work",
 ]  # fmt: skip
+
+#: Where each name is kept; imported when it is first used, so that a command that needs little starts quickly.
+_KEPT = {
+    "app.blocking": ("Blocking",),
+    "app.events": ("Event",),
+    "app.look": ("Look",),
+    "app.penstock": ("Penstock", "Release"),
+    "errors": ("Finding", "PenstockError"),
+    "executors.contract": ("Done", "Executor", "Failed", "Request", "Services", "Skipped"),
+    "kernel.failure": ("Failure",),
+    "net.model": (
+        "Body", "Branch", "Edge", "Effect", "Join", "Net", "Node", "OnError", "Poll", "Retry", "Set", "Trigger", "Work",
+    ),
+}  # fmt: skip
+_HOME = {name: module for module, names in _KEPT.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -28,11 +28,12 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing a check has to say about a document or a net."""
 
     rule: str
-    severity: str  # error | warning
+    severity: str  # error | warning | info
     message: str
     where: Place = Place()
     hint: str = ""
     node: str = ""
+    category: str = ""  # syntax | semantic | security | performance, where the language names it
 
     def __str__(self) -> str:
         hint = f" Hint: {self.hint}" if self.hint else ""
@@ -87,6 +88,7 @@ class DocumentInvalid(PenstockError):
     """The document has {count} error(s); the first: {first}."""
 
     code, http = "PS-422-DOCUMENT", 422
+    hint = "Every finding has its own hint; `penstock check FILE` lists them all."
 
     def __init__(self, findings: list[Finding], **facts: Any) -> None:
         self.findings = findings
@@ -108,6 +110,7 @@ class ExprSyntaxError(PenstockError):
     """{why}, at character {position} of «{source}»."""
 
     code, http = "EXPR_SYNTAX", 422
+    hint = "Correct it at the character named: texts stand in quotes, members follow a dot, functions are fn.name(…)."
 
     def pointer(self) -> str:
         """The line that cannot be read, and under it a caret at the place."""
@@ -119,6 +122,7 @@ class ExprError(PenstockError):
 
     code, http = "EXPR_TYPE", 422
     category: ClassVar[str] = "validation"
+    hint = "Look at what the names stood for: `penstock show RUN` has the value that every node gave out."
 
 
 class ExprTypeError(ExprError):
@@ -131,18 +135,29 @@ class ExprDivisionByZero(ExprError):
     """Division by zero."""
 
     code = "EXPR_DIV_ZERO"
+    hint = "Guard it, such as fn.if(n == 0, 0, total / n)."
 
 
 class ExprLimit(ExprError):
     """The expression went over a limit: {why}."""
 
     code = "EXPR_LIMIT"
+    hint = "Make it smaller: split it over several nodes, or do the work in a code_job."
 
 
 class ExprUnknownRoot(ExprError):
     """«{name}» is not a known name here."""
 
     code = "unresolved_reference"
+    hint = "A connection brings a name: its label, or where it comes from."
+
+
+class ExprSecretMissing(ExprError):
+    """There is no secret «{name}»."""
+
+    code = "SECRET_NOT_FOUND"
+    category = "authorization"
+    hint = "Give the secret to the tenant under this name, or correct the name."
 
 
 # ---- runs ------------------------------------------------------------------------------------------------------------
@@ -152,12 +167,19 @@ class Refused(PenstockError):
     """The command was refused: {why}."""
 
     code, http = "PS-409-REFUSED", 409
+    hint = "`penstock show RUN` says how the run stands and what it waits for."
 
 
 class StatusConflict(Refused):
     """{what} is {status}; {verb} is allowed only from {allowed}."""
 
     code, http = "PS-409-STATUS", 409
+
+
+class NotWaiting(StatusConflict):
+    """{why}."""
+
+    hint = "`penstock show RUN` says what the run waits for."
 
 
 class NoBranch(Refused):
@@ -171,6 +193,7 @@ class TooEarly(Refused):
     """The timer is due at {due}, not before."""
 
     code, http = "PS-409-EARLY", 409
+    hint = "Wait until then: a host that drives the store rings it by itself."
 
 
 class RunNotFound(PenstockError):
@@ -195,9 +218,41 @@ class RunParked(PenstockError):
 
 
 class NodeNotFound(PenstockError):
-    """There is no node «{node}» {what} in this run."""
+    """There is no node «{node}»{which} in this run."""
 
     code, http = "PS-404-NODE", 404
+    hint = "`penstock show RUN` lists the run's nodes and those that wait."
+
+    def __init__(self, what: str = "", **facts: Any) -> None:
+        super().__init__(which=f" {what}" if what else "", **facts)
+
+
+class InputInvalid(PenstockError):
+    """The input does not fit the document: {why}."""
+
+    code, http = "INPUT_INVALID", 422
+    hint = "The document's input_schema says what a run is started with."
+
+
+class ItemNotFound(PenstockError):
+    """Nothing that waits for a person is called «{item}»."""
+
+    code, http = "PS-404-ITEM", 404
+    hint = "`penstock inbox` lists what waits, with its ids."
+
+
+class ItemAmbiguous(PenstockError):
+    """«{item}» means several: {known}."""
+
+    code, http = "PS-409-ITEM", 409
+    hint = "Write the whole id: RUN/NODE."
+
+
+class ApproverDenied(PenstockError):
+    """{user} may not decide «{item}»."""
+
+    code, http = "APPROVER_DENIED", 403
+    hint = "`penstock inbox` shows who may."
 
 
 class KeyConflict(PenstockError):
@@ -211,6 +266,7 @@ class MigrationBlocked(Refused):
     """The run cannot move to the new version: {why}."""
 
     code, http = "PS-409-MIGRATE", 409
+    hint = "Let the run end where it is, or keep in the new version what it still needs."
 
 
 # ---- store and host --------------------------------------------------------------------------------------------------
@@ -220,6 +276,7 @@ class StoreError(PenstockError):
     """The store failed: {why}."""
 
     code, http, exit_code = "PS-503-STORE", 503, 2
+    passing: ClassVar[bool] = False  # may it pass by itself? Then the engine waits, and goes on
     hint = "Keep the file as it is and restore a copy, or name another one with --store."
 
 
@@ -247,39 +304,56 @@ class StoreNotOurs(StoreError):
 class StoreBusy(StoreError):
     """Another Penstock process{who} drives this store."""
 
-    code, http = "PS-409-STORE-BUSY", 409
+    code, http, passing = "PS-409-STORE-BUSY", 409, True
     hint = "Stop it, or give it time to finish; reading commands work meanwhile."
 
     def __init__(self, pid: str = "", **facts: Any) -> None:
         super().__init__(who=f" (pid {pid})" if pid else "", **facts)
 
 
+class NotTaken(StoreBusy):
+    """The process{who} that drives this store has not taken what was left for it in {seconds} s."""
+
+    hint = "It is kept, and done by whoever drives the store next: stop that process, then `penstock work`."
+
+
 class StoreFull(StoreError):
     """The disk is full; nothing of this turn was written."""
 
-    code, http = "PS-507-STORE-FULL", 507
+    code, http, passing = "PS-507-STORE-FULL", 507, True
     hint = "Free some space and run the same command again: it goes on where it was."
+
+
+class StoreAway(StoreError):
+    """The store cannot be reached: {why}."""
+
+    code, passing = "PS-503-STORE-AWAY", True
+    hint = "Is its disk there, and may it be written to? Nothing that was acknowledged is lost."
 
 
 class Fenced(StoreError):
     """Another host owns this store now; nothing was written."""
 
     code, http = "PS-409-FENCED", 409
+    hint = "Nothing is lost: drive the store from one host at a time."
 
 
 class ExecutorUnknown(PenstockError):
     """No executor is called «{name}»."""
 
     code, http = "PS-422-EXECUTOR", 422
+    hint = "Correct the name, or give the executor to the host that runs this."
 
 
 class ExtraMissing(PenstockError):
     """This needs the extra «{extra}»: pip install 'penstock[{extra}]'."""
 
     code, http = "PS-501-EXTRA", 501
+    hint = "Install it with that command and start again."
 
 
 class BadInput(PenstockError):
     """{what} cannot be read: {why}."""
 
     code, http = "PS-400-INPUT", 400
+    hint = "Correct what is named: a path counts from the folder you are in, a value is JSON."

@@ -96,6 +96,19 @@ def test_a_document_cannot_reach_out_of_its_folder(penstock: Shell, way: str) ->
     assert penstock("check", "inside/outer.yaml", "--json").json()["ok"] is True
 
 
+def test_a_finding_is_told_once(penstock: Shell) -> None:
+    """D-X.29, D-X.15: what is wrong, where, and what to do; and at the end only how many there are."""
+    penstock.write("wrong.yaml", f"{HEAD}  - {{label: A, type: nothing}}\n  - {{label: B, type: nothing}}\n{TO_A}")
+    found = penstock("check", "wrong.yaml", "--json", code=2).json()["findings"]
+    errors = [one for one in found if one["severity"] == "error"]
+    told = penstock("run", "wrong.yaml", code=2).err
+    for one in errors:
+        assert told.count(one["message"]) == len([other for other in errors if other["message"] == one["message"]])
+        assert one["hint"] in told
+        assert f"wrong.yaml:{one['line']}:{one['column']}" in told
+    assert told.splitlines()[-1] == f"error PS-422-DOCUMENT  wrong.yaml has {len(errors)} errors."
+
+
 # ---- calls -----------------------------------------------------------------------------------------------------------
 
 
@@ -166,13 +179,13 @@ def test_a_full_disk_stops_the_run_and_nothing_is_half_written(penstock: Shell) 
     wal = penstock.store.with_name("penstock.db-wal")
     big = "x" * 60_000
     penstock.write("wide.yaml", SLOW_LOOP.replace("again", big).replace("400", "50"))
-    limit = max(penstock.store.stat().st_size, wal.stat().st_size if wal.exists() else 0) + 250_000
+    limit = max(penstock.store.stat().st_size, wal.stat().st_size if wal.exists() else 0) + 100_000
 
     def little_room() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 
     said = penstock.alone("run", "wide.yaml", "--key", "k1", "--json", code=2, preexec_fn=little_room)
-    assert said.error()["code"] in ("PS-503-STORE", "PS-507-STORE-FULL")
+    assert said.error()["code"] in ("PS-503-STORE-AWAY", "PS-507-STORE-FULL")
     assert penstock("verify", "--json").json()["violations"] == []
     ended = penstock("run", "wide.yaml", "--key", "k1", "--json").json()
     assert (ended["status"], ended["counters"]["Work"]) == ("COMPLETED", 3)
@@ -199,11 +212,11 @@ def test_a_full_file_system(penstock: Shell) -> None:
 
 
 def test_another_process_drives_the_store(penstock: Shell) -> None:
-    """D-X.27: one process drives; a second one says who it is, and readers are not in the way."""
+    """D-X.27: one process drives; one that must drive itself says who it is, and readers are not in the way."""
     process = penstock.start("run", "long.yaml", "--key", "k")
     try:
         penstock.until("k", working(1), process)
-        error = penstock("run", EXAMPLES / "loop.yaml", "--json", code=2).error()
+        error = penstock("fork", "k", "--at", "2", "--json", code=2).error()
         assert error["code"] == "PS-409-STORE-BUSY"
         assert str(process.pid) in error["message"]
         assert penstock("ps", "--json").json()[0]["key"] == "k"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
 import pytest
 
+from penstock.cli.main import COMMANDS
 from tests.cli.shell import EXAMPLES, PROGRAM, Shell, Zygote, environment, working
 
 
@@ -43,6 +45,8 @@ def test_ps_lists_open_runs_and_on_request_all(full: Shell) -> None:
     assert text[0].split()[:2] == ["RUN", "STATUS"]
     assert len(text) == 3
     assert len(full("ps", "--all", "--limit", "1", "--json").json()) == 1
+    assert "1 ended run hidden, -a shows them" in full("ps").out
+    assert "hidden" not in full("ps", "-a").out
 
 
 def test_show_draws_the_run_and_says_what_it_waits_for(full: Shell) -> None:
@@ -69,12 +73,64 @@ def test_trace_tells_every_fact_once(full: Shell) -> None:
         "Start", "PersonJob", "Condition", "PersonJob", "Condition", "PersonJob", "Condition", "Ask", "Endpoint",
     ]  # fmt: skip
     text = full("trace", "done").out.splitlines()
-    assert len(text) == len(lines)
-    assert [int(line[:5]) for line in text if line[:5].strip()] == sorted(set(numbers))
+    assert text[0].split() == ["FACT", "TURN", "WHAT"]
+    assert len(text[1:]) == len(lines)
+    assert [int(line[:4]) for line in text[1:] if line[:4].strip()] == sorted(set(numbers))
     events = full("trace", "done", "--events", "--json").json()
     assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
     kinds = Counter(one["name"] for one in events)
     assert kinds["token.published"] == kinds["token.consumed"] > 0
+
+
+def test_trace_tells_the_turns(penstock: Shell) -> None:
+    """D-X.29, D-X.23: an effect is asked in one turn and settles in the next; every line has an index of its own."""
+    text = (EXAMPLES / "loop.yaml").read_text(encoding="utf-8").replace("max_iteration: 3", "max_iteration: 9")
+    penstock.write("ten.yaml", text)
+    penstock("run", "ten.yaml", "--key", "ten", "--json")
+    lines = penstock("trace", "ten", "--json").json()
+    assert [line["index"] for line in lines] == list(range(1, len(lines) + 1))
+    turns = [line["turn"] for line in lines]
+    assert turns == sorted(turns)
+    assert set(turns) == set(range(1, 12))
+    asked = [line["turn"] for line in lines if line["fact"] == "effect.asked"]
+    settled = [x["turn"] for x in lines if x["fact"] == "settled" and x["node"] in ("PersonJob", "Ask")]
+    assert (asked, settled) == (list(range(1, 11)), list(range(2, 12)))
+    shown = penstock("trace", "ten").out.splitlines()[1:]
+    assert [int(line[4:10]) for line in shown if line[4:10].strip()] == list(range(1, 12))
+    last = lines[-1]["seq"]
+    assert penstock("replay", "ten", "--to", str(last), "--json").json()["fact"] == last
+
+
+def test_trace_shows_epochs_and_the_beginning_of_long_values(penstock: Shell) -> None:
+    """D-2.2.1, D-11.4: the epoch of tokens and firings; --full shows values whole."""
+    penstock("run", EXAMPLES / "epochs.yaml", "--key", "e", "--json")
+    text = penstock("trace", "e").out
+    lines = penstock("trace", "e", "--json").json()
+    newest = max(line["epoch"] for line in lines if line["fact"] == "put")
+    assert newest > 0
+    assert all(re.search(rf"(put|fired) .* epoch={epoch} ", text) for epoch in range(newest + 1))
+    long = "water " * 100
+    penstock("run", EXAMPLES / "loop.yaml", "--input", f'{{"topic": "{long}"}}', "--key", "long", "--json")
+    assert long.strip() not in penstock("trace", "long").out
+    assert max(len(line) for line in penstock("trace", "long").out.splitlines()) < 400
+    assert long.strip() in penstock("trace", "long", "--full").out
+
+
+def test_a_run_that_nobody_drives_says_so(penstock: Shell) -> None:
+    """D-A.17: it was killed; show and ps say how to go on. While somebody drives the store they do not."""
+    process = penstock.start("run", "long.yaml", "--key", "k")
+    try:
+        penstock.until("k", working(1), process)
+        assert "nobody drives" not in penstock("show", "k").out + penstock("ps").out
+        assert penstock("show", "k", "--json").json()["driver"] == process.pid
+    finally:
+        process.kill()
+        process.communicate()
+    for command in (["show", "k"], ["ps"]):
+        said = penstock(*command).out
+        assert "nobody drives" in said and "penstock work" in said
+    assert penstock("show", "k", "--json").json()["driver"] is None
+    assert penstock("ps", "--json").json()[0]["driver"] is None
 
 
 def test_replay_shows_any_moment_and_compares_the_checkpoint(full: Shell) -> None:
@@ -144,6 +200,30 @@ def test_version_and_help(penstock: Shell) -> None:
     assert re.match(r"penstock \d+\.\d+\.\d+", penstock("version").out)
     assert set(penstock("version", "--json").json()) == {"penstock", "python"}
     assert "--max-concurrent" in penstock("run", "--help").out
+    assert re.fullmatch(r"penstock \d+\.\d+\.\d+\n", penstock("--version").out)
+
+
+def test_the_list_of_commands_is_whole_and_no_line_is_cut(penstock: Shell) -> None:
+    """Every command is listed with a line of its own, and says more when it is asked."""
+    said = penstock("--help").out
+    assert "..." not in said.partition("Commands:")[2]
+    for name in COMMANDS:
+        assert re.search(rf"^  {name} +\w.*\.$", said, re.MULTILINE)
+        assert penstock(name, "--help").out.startswith(f"Usage: penstock {name}")
+
+
+def test_a_command_that_looks_imports_little(penstock: Shell) -> None:
+    """What it does not need is not imported: no engine, no network, no sandbox, no live view."""
+    penstock("run", EXAMPLES / "ask.yaml", "--json", code=4)
+    heavy = ("httpx2", "asyncio", "penstock.host.embedded", "penstock.kernel.decide", "rich.live", "penstock.executors")
+    for command, none in (("version", (*heavy, "penstock.kernel", "penstock.lang")), ("ps", heavy)):
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", "penstock", command], cwd=penstock.folder, env=environment(),
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+        assert not names & set(none)
 
 
 def test_what_a_stranger_wrote_cannot_steer_the_terminal(penstock: Shell) -> None:

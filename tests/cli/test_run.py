@@ -23,6 +23,8 @@ def test_a_loop_runs_to_its_end(penstock: Shell) -> None:
     assert [f["iteration"] for f in found["firings"] if f["node"] == "PersonJob"] == [1, 2, 3]
     assert {(f["status"], f["epoch"], f["attempt"]) for f in found["firings"]} == {("COMPLETED", 0, 1)}
     assert found["nodes"]["PersonJob"] == "MAXITER_REACHED"
+    assert found["key"] is None
+    assert penstock("run", EXAMPLES / "loop.yaml", "--key", "k", "--json").json()["key"] == "k"
 
 
 def test_without_a_terminal_it_prints_lines(penstock: Shell) -> None:
@@ -57,6 +59,50 @@ def test_a_wait_for_a_person_and_the_answer(penstock: Shell) -> None:
     again = penstock("respond", waits["run_id"], "Ask name", "Lee", "--json", code=2)
     assert again.error()["code"] == "PS-409-STATUS"
     assert penstock("respond", waits["run_id"], "Nobody", "x", "--json", code=2).error()["code"] == "PS-404-NODE"
+
+
+def test_an_answer_that_nobody_waits_for_is_refused_in_plain_words(penstock: Shell) -> None:
+    """D-X.18, D-X.29: what is wrong in the words of the document, and which nodes wait; nothing is shown before."""
+    run = penstock("run", EXAMPLES / "ask.yaml", "--json", code=4).json()["run_id"]
+    facts = penstock("show", run, "--json").json()["facts"]
+    for node, code, why in (
+        ("Nobody", "PS-404-NODE", "There is no node «Nobody» in this run."),
+        ("Start", "PS-409-STATUS", "«Start» is done already."),
+        ("Greet", "PS-409-STATUS", "«Greet» does not wait for an answer."),
+    ):
+        error = penstock("respond", run, node, "x", "--json", code=2).error()
+        assert (error["code"], error["message"]) == (code, why)
+        assert error["hint"] == "An answer is awaited by «Ask name»."
+        said = penstock("respond", run, node, "x", code=2)
+        assert said.out == ""
+        assert said.err.startswith(f"error {code}  {why}")
+    for empty in ("", "  "):
+        error = penstock("respond", run, "Ask name", empty, "--json", code=2).error()
+        assert error["code"] == "PS-400-INPUT"
+        assert "not JSON" in error["message"] and '""' in error["hint"]
+    assert penstock("show", run, "--json").json()["facts"] == facts
+    penstock("cancel", run, "--json")
+    error = penstock("respond", run, "Ask name", "x", "--json", code=2).error()
+    assert (error["code"], "has ended (CANCELLED)" in error["message"]) == ("PS-409-STATUS", True)
+    assert "item" not in error["message"]
+
+
+def test_the_parts_of_a_node_are_shown_as_the_node(penstock: Shell) -> None:
+    """D-X.14, D-8.1.5: a condition that asks a person is one node, and a batch is one, whatever the net makes of it."""
+    judged = penstock("run", EXAMPLES / "judge.yaml", "--key", "judge", "--json").json()
+    assert [f["node"] for f in judged["firings"]] == ["Start", "Write", "Good", "Write", "Good", "Endpoint"]
+    assert judged["counters"] == {"Start": 1, "Write": 2, "Good": 2, "Endpoint": 1}
+    assert {f["status"] for f in judged["firings"]} == {"COMPLETED"}
+    assert all(f["ended_at"] >= f["started_at"] for f in judged["firings"])
+    calls = penstock("run", EXAMPLES / "calls.yaml", "--key", "calls", "--json").json()
+    assert {f["node"] for f in calls["firings"]} == {"Start", "Greet all", "Endpoint"}
+    assert [f["scope"].rpartition("/")[2] for f in calls["firings"] if f["scope"]] == ["0", "1", "2"]
+    assert calls["counters"] == {"Start": 1, "Greet all": 1, "Endpoint": 1}
+    for name, inner in (("judge", "Good.ask"), ("calls", "Greet all.item")):
+        said = penstock("run", EXAMPLES / f"{name}.yaml").out
+        shown = penstock("show", name).out + penstock("draw", name, "--mermaid").out
+        assert inner not in said + shown + penstock("draw", EXAMPLES / f"{name}.yaml").out
+    assert "Greet all[1] done" in said
 
 
 def test_the_same_key_is_the_same_run(penstock: Shell) -> None:

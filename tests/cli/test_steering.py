@@ -21,7 +21,7 @@ def waiting_run(shell: Shell) -> str:
 
     async def start() -> str:
         async with Penstock(shell.store) as door:
-            run = door.start(door.release(net))
+            run = await door.start(door.release(net))
             await door.wait(run, until_waiting=True)
             return run
 
@@ -33,12 +33,25 @@ def test_a_signal_moves_a_run_on(penstock: Shell) -> None:
     said = penstock("show", run)
     assert "penstock signal" in said.out
     other = penstock("signal", run, "other", "--json", code=4).json()
-    assert other["status"] == "WAITING"
+    assert (other["status"], other["kept_signals"]) == ("WAITING", ["other"])
+    assert "keeps the signal «other» until a node waits for it" in penstock("signal", run, "other", code=4).out
     ended = penstock("signal", run, "go", '{"a": 1}', "--id", "s1", "--json").json()
     assert ended["status"] == "COMPLETED"
     assert '"a":1' in str(ended["output"]).replace(" ", "").replace("'", '"')
     lines = penstock("trace", run, "--json").json()
     assert [x for x in lines if x["fact"] == "run.moved"][-1]["data"]["to"] == "COMPLETED"
+    said = penstock("signal", run, "go", "--json", code=2)
+    assert said.error()["code"] == "PS-409-STATUS"
+    assert "has ended" in said.error()["message"]
+    assert penstock("trace", run, "--json").json() == lines
+
+
+def test_a_signal_with_a_known_id_changes_nothing_and_says_so(penstock: Shell) -> None:
+    run = waiting_run(penstock)
+    assert "duplicate" not in penstock("signal", run, "early", "--id", "1", "--json", code=4).json()
+    again = penstock("signal", run, "early", "--id", "1", "--json", code=4).json()
+    assert (again["duplicate"], again["kept_signals"]) == (True, ["early"])
+    assert "has come before" in penstock("signal", run, "early", "--id", "1", code=4).out
 
 
 def test_pause_resume_and_cancel(penstock: Shell) -> None:
@@ -47,7 +60,11 @@ def test_pause_resume_and_cancel(penstock: Shell) -> None:
     paused = penstock("pause", "k", "--json").json()
     assert paused["paused"] is True
     assert penstock("work", "k", "--json", code=4).json()["paused"] is True
-    assert "penstock resume" in penstock("show", "k").out
+    shown = penstock("show", "k").out
+    assert "penstock resume" in shown
+    found = penstock("show", "k", "--json").json()
+    assert f"{found['status']}, paused" in shown and "PAUSED" not in shown
+    assert f"{found['status']}, paused" in penstock("ps").out
     assert penstock("resume", "k", "--json").json()["status"] == "COMPLETED"
     assert penstock("resume", "k", "--json", code=2).error()["code"].startswith("PS-409")
     run = penstock("run", EXAMPLES / "ask.yaml", "--key", "a", "--json", code=4).json()["run_id"]
@@ -71,10 +88,12 @@ def test_retry_tries_again_where_it_failed(penstock: Shell) -> None:
     assert failed["nodes"]["End"] == "SKIPPED"
     again = penstock("retry", failed["run_id"], "--json", code=3).json()
     assert again["run_id"] == failed["run_id"]
+    said = penstock("retry", failed["run_id"], code=3).out
+    assert said.startswith(f"trying again after fact {again['facts']}\n")
     penstock.write("notes.txt", "hello")
     ended = penstock("retry", failed["run_id"], "--json").json()
     assert (ended["status"], ended["output"]) == ("COMPLETED", {"End": "hello"})
-    assert max(f["attempt"] for f in ended["firings"] if f["node"] == "Read") == 3
+    assert max(f["attempt"] for f in ended["firings"] if f["node"] == "Read") == 4
     assert penstock("retry", failed["run_id"], "--json", code=2).error()["code"] == "PS-409-STATUS"
 
 
@@ -88,6 +107,12 @@ def test_a_fork_has_the_past_and_its_own_future(penstock: Shell) -> None:
     assert (fork["run_id"] != first["run_id"], fork["parent"]) == (True, first["run_id"])
     assert [f["node"] for f in fork["firings"]] == [f["node"] for f in first["firings"]]
     assert penstock("show", first["run_id"], "--json").json()["facts"] == first["facts"]
+    turn = [x["seq"] for x in lines if x["turn"] == 1]
+    told = {"of": first["run_id"], "asked": 2, "at": turn[-1]}
+    assert penstock("fork", first["run_id"], "--at", "2", "--json").json()["fork"] == told
+    said = penstock("fork", first["run_id"], "--at", "2").out
+    assert said.startswith(f"fact 2 lies within turn 1 (facts 1 to {turn[-1]}): the fork begins after fact {turn[-1]}")
+    assert "lies within" not in penstock("fork", first["run_id"], "--at", str(turn[-1])).out
     assert penstock("verify", "--json").json()["violations"] == []
 
 

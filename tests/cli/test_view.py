@@ -6,7 +6,7 @@ import os
 import pty
 import subprocess
 
-from tests.cli.shell import PROGRAM, Shell, environment
+from tests.cli.shell import EXAMPLES, PROGRAM, SLOW_LOOP, Shell, environment, working
 from tools import record
 
 
@@ -56,6 +56,34 @@ def test_a_failure_is_seen_at_its_node(penstock: Shell) -> None:
     screens, code = seen(penstock, "run", "bad.yaml")
     assert code == 3
     assert "✗   Read   failed" in screens[-1]
+
+
+def test_a_node_that_the_net_has_as_two_is_drawn_as_one(penstock: Shell) -> None:
+    """D-8.1.7, D-X.14: a condition that asks a person, counted once for every time it decides."""
+    screens, code = seen(penstock, "run", str(EXAMPLES / "judge.yaml"))
+    assert code == 0
+    assert not any("Good.ask" in one for one in screens)
+    assert "Good      completed  ↻ ×2" in screens[-1]
+
+
+def test_a_run_in_another_process_is_seen_moving_too(penstock: Shell) -> None:
+    """D-X.27, D-11.4: who attaches to it sees the same picture."""
+    penstock.write("slower.yaml", SLOW_LOOP.replace("400", "1500"))
+    process = penstock.start("run", "slower.yaml", "--key", "k")
+    penstock.until("k", working(1), process)
+    screens, code = seen(penstock, "run", "slower.yaml", "--key", "k")
+    assert code == 0
+    assert any(f"following it in process {process.pid}" in one for one in screens)
+    assert any("condfalse → Work ●" in one for one in screens)
+    assert "limit reached  ↻ 3/3" in screens[-1]
+    process.communicate()
+
+
+def test_what_is_refused_at_once_leaves_nothing_on_the_screen(penstock: Shell) -> None:
+    run = penstock("run", EXAMPLES / "ask.yaml", "--json", code=4).json()["run_id"]
+    screens, code = seen(penstock, "respond", run, "Greet", "x")
+    assert code == 2
+    assert screens[-1].lstrip().startswith("error PS-409-STATUS")
 
 
 def test_a_screen_scrolls_and_is_overwritten() -> None:

@@ -9,10 +9,11 @@ import json
 import os
 import sys
 
-from penstock.cli.main import main
+from penstock.cli.main import Commands, main
 
 
 def serve() -> None:
+    assert dict(Commands().items()), "every command is imported"
     requests, answers = os.fdopen(os.dup(0), "r", encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     for line in requests:
         child = os.fork()

@@ -156,25 +156,25 @@ def test_migrations_lead_from_the_first_schema_to_this_one(golden: Callable[[Pat
 
 def test_an_older_store_is_brought_up_to_date_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """V3: a migration that fails half-way leaves the old store; one that works keeps what is in it."""
-    path = tmp_path / "store.db"
+    path, now, then = tmp_path / "store.db", schema.VERSION, schema.VERSION + 1
     old = Sqlite(path)
     a_net(old)
     old.commit(started(1))
     old.close()
-    monkeypatch.setattr("penstock.store.sqlite.VERSION", 2)
+    monkeypatch.setattr("penstock.store.sqlite.VERSION", then)
     add = 'ALTER TABLE "run" ADD COLUMN "colour" TEXT'
-    monkeypatch.setitem(schema.MIGRATIONS, 2, (add, "this is no statement"))
+    monkeypatch.setitem(schema.MIGRATIONS, then, (add, "this is no statement"))
     with pytest.raises(StoreError):
         Sqlite(path)
-    monkeypatch.setattr("penstock.store.sqlite.VERSION", 1)
+    monkeypatch.setattr("penstock.store.sqlite.VERSION", now)
     same = Sqlite(path)
     assert "colour" not in [c[0] for c in shape(same.c)["run"]["columns"]] and same.last_run() == 1
     same.close()
-    monkeypatch.setattr("penstock.store.sqlite.VERSION", 2)
-    monkeypatch.setitem(schema.MIGRATIONS, 2, (add,))
+    monkeypatch.setattr("penstock.store.sqlite.VERSION", then)
+    monkeypatch.setitem(schema.MIGRATIONS, then, (add,))
     new = Sqlite(path)
     assert new.c.execute("SELECT no, colour FROM run").fetchall() == [(1, None)]
-    assert new.c.execute("SELECT value FROM mark WHERE name='schema_version'").fetchone() == (2,)
+    assert new.c.execute("SELECT value FROM mark WHERE name='schema_version'").fetchone() == (then,)
     new.close()
 
 
@@ -341,5 +341,5 @@ for name, engine in (("store.db", True), ("new.db", True), ("new.db", False)):
         print(error.code)
 """
     out, _ = python(code, str(nobodys)).communicate(timeout=30)
-    assert out.split() == ["PS-503-STORE"] * 3
+    assert out.split() == ["PS-503-STORE-AWAY"] * 3
     assert bytes_of(nobodys) == before

@@ -114,6 +114,21 @@ def test_a_blocked_call_does_not_tell_what_a_name_resolves_to(bench):
     assert "http.allow" in failure.message
 
 
+def test_a_blocked_call_says_how_it_is_allowed(bench, internal):
+    """What an operator writes into the settings, word for word; a port is told from an address."""
+    host, port = f"127.0.0.1:{internal.port}", internal.port
+    failure = bench.failed(HTTP, {"url": internal.url})
+    assert failure.message.startswith(f"port {port} is not in «http.ports»")
+    assert f'write allow = ["{host}"] under [http] in settings.toml' in failure.message
+    bench.settings["http.ports"] = [port]
+    assert bench.failed(HTTP, {"url": internal.url}).message.startswith("127.0.0.1 is no public address")
+    bench.settings["http.allow"] = [host]
+    bench.done(HTTP, {"url": internal.url})
+    assert len(internal.seen) == 1
+    six = bench.failed(HTTP, {"url": "http://[::1]:81/"}).message
+    assert 'allow = ["[::1]:81"]' in six
+
+
 def test_an_address_out_of_data_is_checked_like_any_other(bench, internal):
     failure = bench.failed(HTTP, {"url": "{{where}}"}, {"where": internal.url})
     assert failure.code == "HTTP_BLOCKED"

@@ -26,8 +26,8 @@ FORBIDDEN_ATTRIBUTES = {
     "attrgetter", "methodcaller", "import_module",
 }  # fmt: skip
 ALLOWED_MODULES = {
-    "__future__", "collections.abc", "decimal", "difflib", "functools", "json.encoder", "math", "msgspec", "operator",
-    "penstock", "re", "re2", "typing", "unicodedata",
+    "__future__", "collections.abc", "cronsim", "datetime", "decimal", "difflib", "functools", "json.encoder", "math",
+    "msgspec", "operator", "penstock", "re", "re2", "typing", "unicodedata", "zoneinfo",
 }  # fmt: skip
 
 

@@ -88,7 +88,7 @@ async def main(store: str, ledger: str, runs: int) -> None:
         print("open", flush=True)
         penstock.release(CHILD)
         release = penstock.release(net())
-        started = [penstock.start(release, n, key=f"run-{n}") for n in range(runs)]
+        started = await penstock.start_many(release, range(runs), keys=[f"run-{n}" for n in range(runs)])
         await asyncio.gather(*(penstock.wait(run) for run in started))
     print("done", flush=True)
 

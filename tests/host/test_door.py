@@ -11,6 +11,7 @@ import pytest
 
 from penstock.app.blocking import Blocking
 from penstock.app.penstock import Penstock
+from penstock.app.verify import verify
 from penstock.errors import BadInput, Fenced, KeyConflict, Refused, RunNotFound, StoreBusy
 from penstock.executors.contract import failed
 from tests.contract.store_suite import SqliteKit
@@ -93,12 +94,12 @@ def test_the_same_key_is_the_same_run(tmp_path: Path) -> None:
             async with Penstock(tmp_path / "store.db") as penstock:
                 one = penstock.release(chain(wait("w"), name="one"))
                 two = penstock.release(chain(wait("v"), name="two"))
-                run = run or penstock.start(one, {"n": 1}, key="k")
-                assert [penstock.start(one, {"n": 1}, key="k") for _ in range(5)] == [run] * 5
+                run = run or await penstock.start(one, {"n": 1}, key="k")
+                assert [await penstock.start(one, {"n": 1}, key="k") for _ in range(5)] == [run] * 5
                 for release, given in ((two, {"n": 1}), (one, {"n": 2})):
                     with pytest.raises(KeyConflict):
-                        penstock.start(release, given, key="k")
-                other = penstock.start(one, {"n": 2}, key="other")
+                        await penstock.start(release, given, key="k")
+                other = await penstock.start(one, {"n": 2}, key="other")
                 assert other != run
                 await penstock.wait(run, until_waiting=True, timeout=10)
                 await penstock.wait(other, until_waiting=True, timeout=10)
@@ -113,14 +114,14 @@ def test_an_input_that_no_store_can_hold_is_refused_at_the_door(tmp_path: Path) 
             release = penstock.release(chain(wait("w")))
             for given in ({"o": object()}, 2**70, "\ud800", [{1: {2: {3}}}, lambda: None]):
                 with pytest.raises(BadInput, match="input"):
-                    penstock.start(release, given)
+                    await penstock.start(release, given)
             assert penstock.runs() == []
 
     go(scene())
 
 
 def test_what_was_started_or_answered_is_kept_by_a_close(tmp_path: Path) -> None:
-    """Closed at once after start: the run is there, and goes on when the store is opened again."""
+    """Closed at once after start: the runs are there, and go on when the store is opened again."""
 
     async def scene() -> None:
         calls: list[str] = []
@@ -132,12 +133,12 @@ def test_what_was_started_or_answered_is_kept_by_a_close(tmp_path: Path) -> None
 
         async with made() as penstock:
             release = penstock.release(chain(task("a"), task("b")))
-            runs = [penstock.start(release, n) for n in range(600)]
+            runs = await penstock.start_many(release, range(600))
         async with made() as penstock:
             assert len(penstock.runs(limit=1000)) == 600
             for run in runs:
                 await penstock.wait(run, timeout=30)
-        assert len(calls) == len(set(calls)) == 1200
+        assert len(set(calls)) == 1200  # what was on its way is asked again, with the same key
 
     go(scene())
 
@@ -148,7 +149,7 @@ def test_who_waits_hears_of_an_engine_that_has_stopped(tmp_path: Path) -> None:
     async def scene() -> None:
         penstock = Penstock(tmp_path / "store.db")
         await penstock.__aenter__()
-        run = penstock.start(penstock.release(chain(wait("w"))))
+        run = await penstock.start(penstock.release(chain(wait("w"))))
         await penstock.wait(run, until_waiting=True, timeout=10)
         waiter = asyncio.ensure_future(penstock.wait(run, timeout=10))
         await asyncio.sleep(0)
@@ -180,15 +181,43 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
     async def scene() -> None:
         net = chain(*(task(n, "part", retry=QUICK, result=n) for n in "abc"), pause("t", 20))
         run = ""
-        for _ in range(2):
+        for first in (True, False):
             penstock = Penstock(tmp_path / "store.db")
             penstock.executor("part")(part)
             async with penstock:
-                run = run or penstock.start(penstock.release(net))
-                if not started.is_set():
+                run = run or await penstock.start(penstock.release(net))
+                if first:
                     await asyncio.wait_for(started.wait(), 10)
                     continue
                 assert (await penstock.wait(run, timeout=10)).output == {"a": "a", "b": "b", "c": "c"}
 
     go(scene())
     assert done == ["a", "b", "c", "c"]
+
+
+def test_k15_after_a_restart_counters_begin_anew(tmp_path: Path) -> None:
+    """K15: what people are told counts from the restart, like the limits do."""
+    broken = True
+
+    async def scene() -> None:
+        penstock = Penstock(tmp_path / "store.db")
+
+        @penstock.executor("x")
+        def x(request: Any) -> Any:
+            return failed("NO", "permanent", "no") if broken and request.node == "b" else request.node
+
+        async with penstock:
+            nonlocal broken
+            net = chain(task("a", max_iter=2), task("b"))
+            run = await penstock.start(penstock.release(net))
+            assert (await penstock.wait(run, timeout=10)).internal_status == "FAILED"
+            await penstock.retry(run, how="restart")
+            await penstock.wait(run, timeout=10)
+            broken = False
+            await penstock.retry(run, how="restart")
+            look = await penstock.wait(run, timeout=10)
+            assert look.internal_status == "COMPLETED" and look.counters == {"s": 1, "a": 1, "b": 1, "e": 1}
+            assert [e.name for e in penstock.events(run)].count("node.maxiter_reached") == 0
+            assert verify(penstock.store).violations == []
+
+    go(scene())

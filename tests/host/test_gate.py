@@ -17,6 +17,7 @@ from penstock.store.contract import Batch
 from penstock.store.sqlite import Sqlite
 from tests.host.rig import Fn, Rig, chain, ended, eventually, fan, go, quiet, task
 
+OK, DOWN = Done(), failed("DOWN", "external", "down")
 BREAKER = Breaker(name="b", failures=3, window=10, failure_rate=1.0, half_open_requests=2, cooldown_ms=1000)
 
 
@@ -40,7 +41,7 @@ def gate(rig: Rig) -> Gate:
 def trip(gate: Gate, now: int = 0) -> None:
     for n in range(3):
         assert gate.admit(now, f"k{n}", breaker=BREAKER) == "go"
-        gate.ended(now, f"k{n}", False, 1, breaker=BREAKER)
+        gate.ended(now, f"k{n}", DOWN, 1, breaker=BREAKER)
 
 
 def is_open(verdict: Any) -> bool:
@@ -55,9 +56,9 @@ def test_e8_an_open_breaker_lets_nothing_out_and_a_half_open_one_exactly_so_many
     assert all(is_open(gate.admit(now, "k", breaker=BREAKER)) for now in (0, 500, 999))
     let = [gate.admit(1000, f"t{n}", breaker=BREAKER) for n in range(5)]
     assert let[:2] == ["go", "go"] and all(map(is_open, let[2:]))
-    gate.ended(1001, "t0", True, 1, breaker=BREAKER)
+    gate.ended(1001, "t0", OK, 1, breaker=BREAKER)
     assert is_open(gate.admit(1001, "k", breaker=BREAKER))
-    gate.ended(1002, "t1", True, 1, breaker=BREAKER)
+    gate.ended(1002, "t1", OK, 1, breaker=BREAKER)
     gate = reopened(gate) if crash else gate
     assert [gate.admit(1002, f"u{n}", breaker=BREAKER) for n in range(5)] == ["go"] * 5
 
@@ -65,8 +66,8 @@ def test_e8_an_open_breaker_lets_nothing_out_and_a_half_open_one_exactly_so_many
 def test_one_bad_trial_opens_it_again(gate: Gate) -> None:
     trip(gate)
     assert [gate.admit(1000, n, breaker=BREAKER) for n in ("t0", "t1")] == ["go", "go"]
-    gate.ended(1100, "t0", False, 1, breaker=BREAKER)
-    gate.ended(1100, "t1", True, 1, breaker=BREAKER)
+    gate.ended(1100, "t0", DOWN, 1, breaker=BREAKER)
+    gate.ended(1100, "t1", OK, 1, breaker=BREAKER)
     assert is_open(gate.admit(2099, "k", breaker=BREAKER))
     assert gate.admit(2100, "k", breaker=BREAKER) == "go"
 
@@ -75,12 +76,12 @@ def test_trials_that_died_with_the_process_may_be_tried_again(gate: Gate) -> Non
     """E8: a crash while half open does not leave the breaker shut for ever."""
     trip(gate)
     assert [gate.admit(1000, n, breaker=BREAKER) for n in ("t0", "t1")] == ["go", "go"]
-    gate.ended(1000, "t0", True, 1, breaker=BREAKER)
+    gate.ended(1000, "t0", OK, 1, breaker=BREAKER)
     after = reopened(gate)
     assert [gate.breakers["b"].status, after.breakers["b"].status] == ["half_open", "half_open"]
     verdicts = [after.admit(1000, n, breaker=BREAKER) for n in ("t1", "t2")]
     assert verdicts[0] == "go" and is_open(verdicts[1])
-    after.ended(1000, "t1", True, 1, breaker=BREAKER)
+    after.ended(1000, "t1", OK, 1, breaker=BREAKER)
     assert after.breakers["b"].status == "closed"
 
 
@@ -101,9 +102,9 @@ def test_old_news_do_not_decide(gate: Gate) -> None:
     assert gate.admit(0, "old", breaker=BREAKER) == "go"
     trip(gate)
     assert gate.admit(1000, "t0", breaker=BREAKER) == "go"
-    gate.ended(1001, "old", True, 1, breaker=BREAKER)
+    gate.ended(1001, "old", OK, 1, breaker=BREAKER)
     assert gate.breakers["b"].status == "half_open" and gate.breakers["b"].in_a_row == 0
-    gate.ended(1001, "t0", True, 1, breaker=BREAKER)
+    gate.ended(1001, "t0", OK, 1, breaker=BREAKER)
     assert gate.breakers["b"].status == "half_open"
 
 
@@ -131,12 +132,12 @@ def test_rate_of_failures_and_slowness_open_it_too(gate: Gate) -> None:
     half = Breaker(name="r", failures=99, window=4, failure_rate=0.5)
     for n, ok in enumerate((True, False, True, False)):
         assert gate.admit(0, f"k{n}", breaker=half) == "go"
-        gate.ended(0, f"k{n}", ok, 1, breaker=half)
+        gate.ended(0, f"k{n}", OK if ok else DOWN, 1, breaker=half)
     assert is_open(gate.admit(0, "k", breaker=half))
     slow = Breaker(name="s", failures=2, latency_ms=100)
     for n in range(2):
         assert gate.admit(0, f"k{n}", breaker=slow) == "go"
-        gate.ended(0, f"k{n}", True, 101, breaker=slow)
+        gate.ended(0, f"k{n}", OK, 101, breaker=slow)
     assert is_open(gate.admit(0, "k", breaker=slow))
 
 
@@ -262,7 +263,7 @@ def test_a_place_that_a_refused_effect_gives_up_is_not_lost(rig: Rig) -> None:
 
     async def broken(request: Any) -> Failed:
         await asyncio.sleep(0.01)
-        return failed("DOWN", "permanent", "down")
+        return failed("DOWN", "external", "down")
 
     x = Fn(broken)
 
@@ -309,20 +310,20 @@ def test_e10_an_effect_that_waits_for_the_gate_never_goes_out_once_its_run_is_ca
 
 
 def test_an_effect_with_a_known_key_is_skipped(gate: Gate) -> None:
-    dedupe = (Dedupe(key="k", ttl_ms=1000), "t/order-1")
+    dedupe = [(Dedupe(key="k", ttl_ms=1000), "t/order-1")]
     assert gate.admit(0, "first", dedupe=dedupe) == "go"
-    assert gate.admit(1, "second", dedupe=dedupe) == Skipped("deduplicated")
+    assert gate.admit(1, "second", dedupe=dedupe) == Skipped("duplicate")
     assert gate.admit(1, "first", dedupe=dedupe) == "go"  # the same effect, asked again after a crash (E3)
     after = reopened(gate)
-    assert after.admit(999, "second", dedupe=dedupe) == Skipped("deduplicated")
+    assert after.admit(999, "second", dedupe=dedupe) == Skipped("duplicate")
     assert after.admit(999, "first", dedupe=dedupe) == "go"
     assert reopened(gate).admit(2000, "second", dedupe=dedupe) == "go"
 
 
 def test_a_failed_effect_does_not_count_as_a_known_key(gate: Gate) -> None:
-    dedupe = (Dedupe(key="k"), "t/order-1")
+    dedupe = [(Dedupe(key="k"), "t/order-1")]
     assert gate.admit(0, "first", dedupe=dedupe) == "go"
-    gate.ended(1, "first", False, 1, dedupe=dedupe)
+    gate.ended(1, "first", DOWN, 1, dedupe=dedupe)
     assert reopened(gate).admit(2, "second", dedupe=dedupe) == "go"
 
 
@@ -358,7 +359,7 @@ def test_an_answer_is_kept_and_given_again(rig: Rig, reopen: bool) -> None:
                     run = host.start(host.release(net), {"q": q})
                     await ended(host, run)
                     (settled,) = (f for f in rig.facts(run, "settled") if f["node"] == 1)
-                    got.append((settled["body"]["n"], bool((settled["meta"] or {}).get("cached"))))
+                    got.append((settled["body"]["n"], bool((settled["meta"] or {}).get("cache_hit"))))
             clock.at += 999
 
     go(scene())
@@ -391,7 +392,7 @@ def test_a_key_that_cannot_be_evaluated_fails_its_node(rig: Rig) -> None:
 
 
 def test_an_open_breaker_is_not_worth_a_retry(rig: Rig) -> None:
-    """E5: `refused` is not among what a retry is for by default."""
+    """C-19: CIRCUIT_OPEN is external, and still it is never tried again."""
     x = Fn(lambda request: failed("DOWN", "transient", "down"))
     net = chain(task("a", retry=Retry(max=5, base_ms=1), breaker=Breaker(name="b", failures=2, cooldown_ms=60_000)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import subprocess
 from pathlib import Path
@@ -35,7 +36,7 @@ async def main():
     async with penstock:
         nets = [chain(wait("w"), wait("v"), name="waits"), chain(work("p", result="r"), name="asks")]
         for net in nets:
-            run = penstock.start(penstock.release(net))
+            run = await penstock.start(penstock.release(net))
             await penstock.wait(run, until_waiting=True)
             print(run, flush=True)
         await asyncio.sleep(60)
@@ -135,7 +136,7 @@ def test_h9_a_command_is_consumed_with_the_turn_that_took_it(rig: Rig, after: bo
     async def scene() -> None:
         host = rig.open(Fn(), store=Dies(rig.path))
         host._poll_inbox()
-        with pytest.raises(StoreFull):
+        with contextlib.nullcontext() if after else pytest.raises(StoreFull):
             host.lap()
         rig.close()
         assert (_answers(rig, [number])[0] is not None) == after

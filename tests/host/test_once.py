@@ -145,7 +145,7 @@ def test_what_the_gate_holds_back_was_never_started(rig: Rig, what: str) -> None
         "place": {"concurrency": Concurrency(name="c", limit=1)},
         "breaker": {"breaker": Breaker(name="b", failures=1, cooldown_ms=60_000)},
     }[what]
-    x = Fn(lambda request: asyncio.sleep(30) if what == "place" else failed("NO", "permanent", "no"))
+    x = Fn(lambda request: asyncio.sleep(30) if what == "place" else failed("NO", "external", "no"))
 
     async def scene() -> None:
         async with rig.driving(x) as host:
@@ -189,8 +189,8 @@ def test_a_known_failure_is_retried_like_any_other(rig: Rig) -> None:
     assert intents(rig) == []
 
 
-def test_a_lost_commit_of_the_answer_leaves_a_doubt(rig: Rig) -> None:
-    """E6, H5: the same host goes on after a commit failed; what it may not repeat it does not repeat."""
+def test_a_lost_commit_of_the_answer_is_done_again_and_not_the_effect(rig: Rig) -> None:
+    """E6, H5, H13: the same host goes on after a commit failed: it still has the answer, the intent goes with it."""
 
     class Breaks(Sqlite):
         broken = False
@@ -211,12 +211,11 @@ def test_a_lost_commit_of_the_answer_leaves_a_doubt(rig: Rig) -> None:
         store.broken = True
         with pytest.raises(OSError, match="lost"):
             host.lap()
-        host.recover()
         while host.lap():
             await asyncio.sleep(0.01)
         assert len(x.seen) == 1
         await host.close()
 
     go(scene())
-    assert rig.status("r1") == "WAITING" and incidents(rig) == [("IN_DOUBT", "a")]
+    assert rig.status("r1") == "COMPLETED" and incidents(rig) == [] and intents(rig) == []
     rig.sound()

@@ -42,7 +42,7 @@ def test_a_run_that_trips_an_assert_is_parked(tmp_path: Path, monkeypatch: pytes
                 return 1
 
             release = p.release(net())
-            bad, good = p.start(release), p.start(release)
+            bad, good = await p.start(release), await p.start(release)
             await asyncio.sleep(0.05)
             monkeypatch.setitem(decide.DECIDE, C.PAUSE, broken)
             with pytest.raises(RunParked, match="planted"):

@@ -11,6 +11,7 @@ import pytest
 from penstock.errors import NodeNotFound, StatusConflict
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
+from penstock.kernel.item import moment
 from penstock.kernel.reading import Reader
 from penstock.kernel.replay import fold
 from penstock.kernel.run import Run
@@ -202,8 +203,8 @@ def test_11_1_critical_and_unsure_is_approved(golden: Golden) -> None:
         "approval_result": m.output("request_approval"),
     }
     assert m.output("request_approval") == {
-        "status": "approved", "approver": "kim", "comment": "seen", "approved_at": m.now, "timed_out": False,
-        "approvals": [{"user": "kim", "target": None, "decision": "approved", "comment": "seen", "at": m.now}],
+        "status": "approved", "approver": "kim", "comment": "seen", "approved_at": moment(m.now), "timed_out": False,
+        "approvals": [{"user": "kim", "target": None, "decision": "approved", "comment": "seen", "at": moment(m.now)}],
         "escalation_level": 0, "request_id": "r1/request_approval@~0#1",
     }  # fmt: skip
     records = m.output("parallel_emergency")

@@ -54,10 +54,11 @@ def test_a_vote_keeps_who_what_why_and_when() -> None:
     m.now = 9
     vote(m, "lee")
     assert m.status == "COMPLETED" and m.output("a") == {
-        "status": "approved", "approver": "lee", "comment": None, "approved_at": 9,
+        "status": "approved", "approver": "lee", "comment": None, "approved_at": "1970-01-01T00:00:00.009Z",
         "approvals": [
-            {"user": "kim", "target": "role:quality", "decision": "approved", "comment": "fine", "at": 5},
-            {"user": "lee", "target": None, "decision": "approved", "comment": None, "at": 9},
+            {"user": "kim", "target": "role:quality", "decision": "approved", "comment": "fine",
+             "at": "1970-01-01T00:00:00.005Z"},
+            {"user": "lee", "target": None, "decision": "approved", "comment": None, "at": "1970-01-01T00:00:00.009Z"},
         ],
         "timed_out": False, "escalation_level": 0, "request_id": "r1/a@~0#1",
     }  # fmt: skip

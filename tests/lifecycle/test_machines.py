@@ -34,6 +34,14 @@ EXITS = {
         ("SKIPPED", "reopen"),
     },
     "breaker": set(),
+    "decision_run": {("FAILED", "operator_retry")},
+    "decision_node": {
+        ("FAILED", "has_compensation"),
+        ("FAILED", "skip_on_error"),
+        ("SUCCEEDED", "workflow_compensation"),
+    },
+    "approval": set(),
+    "release": set(),
 }
 
 
@@ -266,3 +274,26 @@ def test_mermaid_is_drawn_from_the_table() -> None:
         "    gone --> [*]\n"
     )
     assert "    SUBMITTED --> REWORK: reject, rework\n" in WORK_ITEM.mermaid()
+
+
+def test_the_tables_of_a_decision_workflow() -> None:
+    """W-2.2.1, W-2.2.2, W-2.2.3, W-2.3.1, W-2.3.2, W-2.3.3, W-4.6.1, W-9.3.2: statuses and every row of the seed."""
+    runs = "CREATED PENDING RUNNING WAITING COMPLETED FAILED CANCELLED TIMEOUT COMPENSATING COMPENSATED"
+    assert set(MACHINES["decision_run"].statuses) == words(runs)
+    assert set(MACHINES["decision_run"].terminal) == words("COMPLETED FAILED CANCELLED COMPENSATED")
+    nodes = "QUEUED RUNNING SUCCEEDED FAILED RETRYING SKIPPED COMPENSATING COMPENSATED"
+    assert set(MACHINES["decision_node"].statuses) == words(nodes)
+    assert set(MACHINES["approval"].statuses) == words("REQUESTED PENDING APPROVED REJECTED ESCALATED TIMEOUT")
+    assert set(MACHINES["release"].statuses) == words("draft pending_approval approved active deprecated")
+    for machine, rows in {
+        "decision_run": "WAITING wait_expired TIMEOUT, TIMEOUT no_recovery FAILED, TIMEOUT retry_allowed RUNNING, "
+        "WAITING approval_rejected CANCELLED, RUNNING workflow_timeout TIMEOUT, FAILED operator_retry RUNNING",
+        "decision_node": "FAILED skip_on_error SKIPPED, SUCCEEDED workflow_compensation COMPENSATING, "
+        "QUEUED condition_false SKIPPED, RUNNING rate_limited SKIPPED, RUNNING duplicate SKIPPED",
+        "approval": "TIMEOUT on_timeout=reject REJECTED, TIMEOUT on_timeout=escalate ESCALATED, "
+        "TIMEOUT on_timeout=auto_approve APPROVED, ESCALATED reassign_approvers PENDING",
+        "release": "draft submit pending_approval, pending_approval reject draft, deprecated activate active",
+    }.items():
+        for row in rows.split(", "):
+            status, event, after = row.split()
+            assert MACHINES[machine].next(status, event) == after

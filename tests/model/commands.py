@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.model.migrate import plan_migration
 from tests.model.net import Node
 from tests.model.state import TERMINAL, canon
+from tests.model.trigger import moment
 from tests.model.turn import Turn
 
 
@@ -250,9 +251,9 @@ def work_vote(turn: Turn, command: dict, item: dict) -> None:
         "status": vote,
         "approver": by,
         "comment": about["comment"],
-        "approved_at": turn.now if vote == "approved" else None,
+        "approved_at": moment(turn.now) if vote == "approved" else None,
         "approvals": [
-            {"user": who, "target": None, "decision": v["vote"], "comment": v["comment"], "at": v["at"]}
+            {"user": who, "target": None, "decision": v["vote"], "comment": v["comment"], "at": moment(v["at"])}
             for who, v in votes.items()
         ],
         "timed_out": False,

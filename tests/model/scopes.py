@@ -180,7 +180,7 @@ class Scopes:
             self.fail(fid, failure)
 
     def collect(self, fid: str, node: Node) -> Any:
-        words = {"done": "succeeded", "open": "cancelled"}
+        words = {"done": "succeeded", "open": "skipped", "cancelled": "skipped"}
         members = sorted((self.state["scopes"][s] for s in self.children(fid)), key=lambda m: m["index"])
         records = [
             {
@@ -200,7 +200,8 @@ class Scopes:
         if node.body.collect == "last":
             return members[-1]["last"] if members else None
         if node.body.collect == "first":
-            return next((r["output"] for r in records if r["status"] == "succeeded"), None)
+            done = sorted((m["ended"], m["index"], i) for i, m in enumerate(members) if m["status"] == "done")
+            return outputs[done[0][2]] if done else None
         return {r["branch_id"]: r for r in records}
 
 

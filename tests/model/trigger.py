@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.model.net import Node, Trigger
+
+
+def moment(millis: int) -> str:
+    return datetime.fromtimestamp(millis / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Triggers:
@@ -78,6 +83,8 @@ class Triggers:
         self.drop_effects(fid, "interrupted")
         if trigger.action == "reopen" and self.state["items"][fid]["level"] < trigger.times:
             self.reopen_item(fid, node)
+        elif trigger.action == "reopen" and trigger.port != "done" and self.has_way(node, trigger.port):
+            self.close(fid, "done", self.undecided(fid), None, trigger.port)
         elif trigger.action in ("fail", "reopen"):
             self.fail_at_once(fid, {"code": trigger.code, "category": "timeout"})
         elif trigger.action == "skip":
@@ -95,6 +102,21 @@ class Triggers:
         self.say("work.moved", item=fid, to="SUBMITTED" if item["status"] == "SUBMITTED" else "TODO")
         self.say("phase", firing=fid, phase="suspended")
         self.arm(fid, node)
+
+    def has_way(self, node: Node, port: str) -> bool:
+        return any(edge.port == port for edge in self.net.outs[node.id])
+
+    def undecided(self, fid: str) -> dict[str, Any]:
+        """Nobody has decided at any level, and an edge takes it from here."""
+        item = self.state["items"][fid]
+        votes = [
+            {"user": who, "target": None, "decision": v["vote"], "comment": v["comment"], "at": moment(v["at"])}
+            for who, v in item["votes"].items()
+        ]
+        return {
+            "status": "timeout", "approver": None, "comment": None, "approved_at": None, "approvals": votes,
+            "timed_out": True, "escalation_level": item["level"], "request_id": f"{self.state['run']}/{fid}",
+        }  # fmt: skip
 
     def escalate(self, scope: str, node: str, code: str, value: Any) -> None:
         """Tell the nearest enclosing scope firing that listens for this code; a trigger without a name hears all."""

@@ -14,8 +14,8 @@ from tests.sim.sim import Sim
 from tests.sim.tally import run_many
 
 
-def one(seed: int, *, wild: bool, options: dict[str, object]) -> int:
-    sim = Sim(seed, tell=True, wild=wild, **options)  # type: ignore[arg-type]
+def one(seed: int, options: dict[str, object]) -> int:
+    sim = Sim(seed, tell=True, **options)  # type: ignore[arg-type]
     result = sim.run()
     print("\n".join(result.trace))
     works = ", ".join(w.name for w in sim.works)
@@ -25,8 +25,8 @@ def one(seed: int, *, wild: bool, options: dict[str, object]) -> int:
     return 1 if result.violation else 0
 
 
-def many(seeds: range, jobs: int, *, wild: bool) -> int:
-    tally = run_many(seeds, jobs, wild=wild)
+def many(seeds: range, jobs: int) -> int:
+    tally = run_many(seeds, jobs)
     print(json.dumps(tally.report(), indent=1))
     return 1 if tally.violations else 0
 
@@ -70,17 +70,16 @@ def main() -> int:
     what.add_argument("--nth", action="store_true", help="a crash at every host call of the fixed scenarios")
     parser.add_argument("--jobs", type=int, default=1, help="processes for --seeds")
     parser.add_argument("--most", type=int, default=2000, help="seeds per planted bug")
-    parser.add_argument("--wild", action="store_true", help="also what is known to go wrong")
     parser.add_argument("--options", type=json.loads, default={}, help="of --seed, as --shrink prints them")
     given = parser.parse_args()
     if given.seed is not None:
-        options = {k: tuple(v) if k == "keep" else v for k, v in given.options.items() if k != "wild"}
-        return one(given.seed, wild=given.wild or bool(given.options.get("wild")), options=options)
+        options = {k: tuple(v) if k == "keep" else v for k, v in given.options.items()}
+        return one(given.seed, options)
     if given.seeds is not None:
         first, _, last = given.seeds.partition(":")
-        return many(range(int(first), int(last)), given.jobs, wild=given.wild)
+        return many(range(int(first), int(last)), given.jobs)
     if given.shrink is not None:
-        print(json.dumps(shrink(given.shrink, wild=given.wild)))
+        print(json.dumps(shrink(given.shrink)))
         return 0
     return bugs(given.most) if given.mutants else every_call()
 

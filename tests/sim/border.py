@@ -13,9 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import Fenced, StoreError, StoreFull
+from penstock.errors import Fenced, StoreAway, StoreError, StoreFull
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
+from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.reading import Reader
 from penstock.kernel.run import Run
@@ -62,19 +63,18 @@ class Process:
         self.port = Port(sim.open_store(), sim, gen)
         seed = sim.seed * 1000 + gen
         self.host = Host(self.port, {}, clock=sim.clock, seed=seed, batch=batch, publish=sim.publish)
-        self.host.turns.checkpoint_every = checkpoint_every
+        self.host.turns.rows.checkpoint_every = checkpoint_every
         self.host.dispatch.lanes = Lanes(Lane(sim, self))
 
 
 class Border:
-    """`crash_at`: number of a host call, and whether the process dies before or after it; see `nth.py`. `wild`: also
-    what is known to go wrong; see «Known» in the README beside this file."""
+    """`crash_at`: number of a host call, and whether the process dies before or after it; see `nth.py`."""
 
     def __init__(
-        self, seed: int, plan: dict[str, float] | None, kind: str | None, *, tell: bool, wild: bool,
+        self, seed: int, plan: dict[str, float] | None, kind: str | None, *, tell: bool,
         crash_at: tuple[int, str] | None,
     ) -> None:  # fmt: skip
-        self.seed, self.tell, self.crash_at, self.wild = seed, tell, crash_at, wild
+        self.seed, self.tell, self.crash_at = seed, tell, crash_at
         self.calls = 0
         self.trace: list[str] = []
         self.digest = hashlib.sha256()
@@ -88,7 +88,7 @@ class Border:
         self.disk = Disk()
         self.folder: Path | None = None  # of the store on a file
         self.nets: dict[str, Compiled] = {}
-        self.watch = Watch(self.nets, self.memory_of, self.sound, index=seed % 5 == 0)
+        self.watch = Watch(self.nets, self.memory_of, self.sound, cancels=self.cancels, index=seed % 5 == 0)
         self.world = World(self, self.fork("world"))
         self.counters: Counter[str] = Counter()
         self.readers: dict[int, Reader] = {}
@@ -120,6 +120,10 @@ class Border:
     def memory_of(self, no: int) -> Run | None:
         live = self.process.host.turns.runs.get(no)
         return live.run if live is not None else None
+
+    def cancels(self, no: int) -> bool:
+        live = self.process.host.turns.runs.get(no)
+        return live is not None and any(command[0] == C.CANCEL for command in live.commands)
 
     def heard_by(self, gen: int) -> bool:
         """Does anybody hear what this process says? Not when it is dead, or only thinks it is the engine."""
@@ -175,14 +179,14 @@ class Border:
             self.die("crash after commit")
         if plan.hit("answer_lost_committed", 0.5):
             self.note("! the answer to a commit is lost")
-            raise StoreError(why="the answer is lost")
+            raise StoreAway(why="the answer is lost")
 
     def _before_commit(self, plan: Plan) -> None:
         if plan.hit("crash_before_commit", 0.5):
             self.die("crash before commit")
         if plan.hit("answer_lost_not_committed", 0.5):
             self.note("! a commit is lost")
-            raise StoreError(why="the connection is lost")
+            raise StoreAway(why="the connection is lost")
         if plan.hit("disk_full", 0.5):
             self.note("! no room")
             raise StoreFull
@@ -272,9 +276,8 @@ class Border:
 
     def _commit_failed(self) -> None:
         """The runs of the batch are dropped and folded again, by this process or by the next."""
-        if not self.wild or self.rng.random() < 0.5:  # known: going on in the same process loses things
+        if self.rng.random() < 0.5:
             self.restart()
             return
         self.note("the same process goes on")
         self.counters["went_on"] += 1
-        self.guarded(self.process.host.recover)

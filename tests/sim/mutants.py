@@ -11,7 +11,9 @@ from penstock.errors import StoreError
 from penstock.host.children import Children
 from penstock.host.dispatch import Dispatch
 from penstock.host.embedded import Host
-from penstock.host.turn import TAKEN, Ask, Turns
+from penstock.host.live import TAKEN, Ask, Receipt
+from penstock.host.rows import Rows
+from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel import ready as readiness
@@ -329,7 +331,7 @@ def _(p: Patches) -> None:
 
     def wake_at(self: Run) -> int | None:
         caller = sys._getframe(1).f_code.co_name
-        return None if caller == "_rows" else right(self)
+        return None if caller == "write" else right(self)
 
     p.attribute(Run, "wake_at", wake_at)
 
@@ -382,7 +384,7 @@ def _(p: Patches) -> None:
     right = Turns._commit
 
     def commit(self: Turns, batch: Batch, stepped: Any) -> None:
-        for _, _, _, replies in stepped:
+        for _, _, _, replies, *_ in stepped:
             for reply in replies.values():
                 reply(None)
         right(self, batch, stepped)
@@ -412,12 +414,62 @@ def _(p: Patches) -> None:
 
 @mutant("old-checkpoint", "a checkpoint is one checkpoint old")
 def _(p: Patches) -> None:
-    right, before = Turns._checkpoint, dict[str, bytearray]()
+    right, before = Rows._checkpoint, dict[str, bytearray]()
 
-    def checkpoint(self: Turns, live: Any, st: Any) -> bytearray:
+    def checkpoint(self: Rows, live: Any, st: Any) -> bytearray:
         body = right(self, live, st)
         old = before.get(live.id, body)
         before[live.id] = bytearray(encode_state(st))
         return old
 
-    p.attribute(Turns, "_checkpoint", checkpoint)
+    p.attribute(Rows, "_checkpoint", checkpoint)
+
+
+# ---- a commit that fails, and a process that goes on ---------------------------------------------------------------
+
+
+@mutant("own-lost", "what nobody would send again is lost with the commit that failed")
+def _(p: Patches) -> None:
+    from penstock.host import turn
+
+    def kept(commands: Any, replies: Any, told: Any, why: Any) -> Any:
+        told += [(reply, why) for reply in replies.values()]
+        return [], {}
+
+    p.attribute(turn, "_kept", kept)
+
+
+@mutant("taken-for-ever", "a command of the inbox counts as taken although its turn was lost")
+def _(p: Patches) -> None:
+    p.attribute(Receipt, "__call__", lambda self, error: None)
+
+
+@mutant("applied-twice", "a commit whose answer was lost is rolled back although it is there")
+def _(p: Patches) -> None:
+    right = Turns.fold_lost
+
+    def fold_lost(self: Turns) -> Any:
+        for live in self.lost.values():
+            live.row = False
+        self.load = lambda numbers: []  # type: ignore[method-assign]
+        try:
+            return right(self)
+        finally:
+            del self.load
+
+    p.attribute(Turns, "_is_there", lambda self, batch: False)
+    p.attribute(Turns, "fold_lost", fold_lost)
+
+
+@mutant("same-visits", "after a restart visits are numbered from one again, and effects share keys")
+def _(p: Patches) -> None:
+    right = EVOLVE[F.REOPENED]
+
+    def reopened(st: Any, f: Any) -> None:
+        right(st, f)
+        if f[1] == "restart":
+            st.scopes[0].visits, st.scopes[0].since = {}, {}
+
+    table = list(EVOLVE)
+    table[F.REOPENED] = reopened
+    p.everywhere(EVOLVE, tuple(table))

@@ -195,8 +195,6 @@ class People:
         for name, act in OPERATIONS.items():
             if self.sim.plan.has(name):
                 command = act(self.rng, shadow)
-                if command is not None and not self.sim.wild and command[0] == C.RETRY and self.sim.plan.has("pause"):
-                    continue  # known
                 if command is not None and self.sim.plan.hit(name):
                     self.send(shadow, command)
 
@@ -208,9 +206,6 @@ class People:
         shadow, no = self.rng.choice(items)
         if self.sim.plan.hit("odd_work", 3):
             verb = self.rng.choice(VERBS)
-            if not self.sim.wild and shadow.node(shadow.st.firings[no]).spec.work.agent:
-                asks_again = verb in ("rework", "reject") and self.sim.plan.has("pause")
-                verb = "take_over" if verb == "reassign" or asks_again else verb  # known
             data = self.rng.choice(("approved", "rejected")) if verb == "vote" else self.rng.choice((None, 7))
             self.send(shadow, C.work(no, verb, self.rng.choice(PEOPLE), data))
         else:

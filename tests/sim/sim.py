@@ -58,16 +58,14 @@ class Sim(Border):
 
     def __init__(
         self, seed: int, *, plan: dict[str, float] | None = None, works: list[Workload] | None = None,
-        keep: tuple[int, ...] | None = None, kind: str | None = None, tell: bool = False, wild: bool = False,
+        keep: tuple[int, ...] | None = None, kind: str | None = None, tell: bool = False,
         crash_at: tuple[int, str] | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(seed, plan, kind, tell=tell, wild=wild, crash_at=crash_at)
+        super().__init__(seed, plan, kind, tell=tell, crash_at=crash_at)
         self.people = People(self, self.fork("people"))
         self.works = works if works is not None else self._draw(self.fork("work"))
         if keep is not None:
             self.works = [self.works[i] for i in keep if i < len(self.works)]
-        if any(w.with_nets for w in self.works) and not wild:
-            self.batch = 1  # known: a caller and the run it has called must not end in one batch
         self.by_net: dict[str, Workload] = {}
         self.meddled: set[int] = set()  # runs that an operator may have got stuck
         self.delivered: list[tuple[str, int]] = []
@@ -335,8 +333,7 @@ class Sim(Border):
             helped = [s for s in self.runs() if not s.over and self.people.help(s)]
             if helped or due is None:
                 return bool(helped or self.people.inbox)
-        overdue = due <= self.clock.at  # the clock went back, and the host looks for far timers at a fixed time
-        self.clock.at = max(self.clock.at + 1, self.process.host.far_at if overdue else due)
+        self.clock.at = max(self.clock.at + 1, due)
         self.note(f"time {self.clock.at}")
         return True
 

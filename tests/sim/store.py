@@ -13,6 +13,7 @@ from penstock.errors import Fenced, RunAmbiguous, RunNotFound, StoreError, Store
 from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
 from penstock.store.sqlite import INBOX_KEPT_MS
 from penstock.store.tables import TABLES
+from tests.sim.registry import SimRegistry
 
 Row = tuple[Any, ...]
 _MISSING: Any = object()
@@ -64,7 +65,7 @@ class Disk:
         return list(self.tables[table].values())
 
 
-class SimStore:
+class SimStore(SimRegistry):
     def __init__(self, disk: Disk, *, engine: bool = True) -> None:
         self.disk = disk
         self.commits = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.host.children import child_id
 from penstock.host.outbox import PUBLISHED
 from penstock.kernel import fact as F
 from penstock.kernel.evolve import EVOLVE
@@ -18,6 +19,7 @@ from penstock.kernel.state import (
     COMPLETED,
     EFFECT,
     OPEN,
+    PENDING,
     RUNNING,
     STATUS,
     WAITING,
@@ -57,6 +59,9 @@ class Shadow:
         self.incidents: list[str] = []
         self.rung: set[tuple[int, str, str]] = set()  # firing, why, data
         self.reopened = False
+        self.called: set[str] = set()
+        self.visits: dict[tuple[int, int], int] = {}  # node, epoch → its last visit, in the root
+        self.since: dict[tuple[int, int], int] = {}  # the same, at the last restart
 
     @property
     def over(self) -> bool:
@@ -65,24 +70,33 @@ class Shadow:
     def firing(self, no: int) -> Firing | None:
         return self.st.firings.get(no)
 
+    def calls(self) -> set[str]:
+        """The runs that it has called and waits for."""
+        assert self.net is not None
+        waits = [f for f in self.st.firings.values() if f.phase == EFFECT and self.node(f).spec.kind == "call"]
+        if not waits:
+            return set()
+        run = Run.load(self.net, self.st)
+        return {child_id(run.effect_key(firing)) for firing in waits}
+
     def node(self, firing: Firing) -> Any:
         assert self.net is not None
         return self.net.nodes[firing.node]
 
 
 class Watch:
-    """`live` finds a run in the engine's memory, `sound` says whether a run may never get stuck; `index`: what the
-    engine has worked out beside the state is worked out again, too."""
+    """`live` finds a run in the engine's memory, `sound` says whether a run may never get stuck, `cancels` whether a
+    cancel waits for its turn; `index`: what the engine has worked out beside the state is worked out again, too."""
 
     def __init__(
         self, nets: dict[str, Compiled], live: Callable[[int], Run | None], sound: Callable[[Shadow], bool], *,
-        index: bool = False,
+        cancels: Callable[[int], bool] = lambda no: False, index: bool = False,
     ) -> None:  # fmt: skip
-        self.nets, self.live, self.sound, self.index = nets, live, sound, index
+        self.nets, self.live, self.sound, self.cancels, self.index = nets, live, sound, cancels, index
         self.runs: dict[int, Shadow] = {}
         self.facts = 0
         self.published: list[tuple[int, int]] = []
-        self.idle_checkpoints: set[int] = set()  # runs with a checkpoint of a turn without facts
+        self.left: dict[str, int] = {}  # runs whose caller waits for them no more → the caller
 
     # -- a commit -----------------------------------------------------------------------------------------------------
 
@@ -101,7 +115,7 @@ class Watch:
             if no in stepped:
                 self._checkpoint(self.runs[no], seq, bytes(checkpoint))
             else:
-                self.idle_checkpoints.add(no)
+                raise Violation("K1", f"run {no} gets a checkpoint without a turn")
         for status, _, _, no in batch.ended:
             self.runs[no].row = (status, None)
         for row in batch.new:
@@ -110,10 +124,31 @@ class Watch:
         for no in sorted(stepped):
             after_a_turn(self.runs[no])
             self._memory(self.runs[no])
+        self._children(sorted(stepped))
         if publish:
             if sorted(told) != sorted((row[0], row[1]) for row in batch.outbox):
                 raise Violation("H10", f"the outbox got {batch.outbox!r}, the turn said {told}")
             self.published += told
+
+    def _children(self, stepped: list[int]) -> None:
+        """K23: a run whose caller is gone takes no turn more but the one that ends it; its cancel may stand behind
+        commands that were there before. Who was revived by an operator goes on for the operator."""
+        for no in stepped:
+            s = self.runs[no]
+            caller = self.left.pop(s.st.run, 0)
+            if caller and s.st.status in (PENDING, RUNNING, WAITING) and not s.st.draining and not s.reopened:
+                if not self.cancels(no):
+                    raise Violation("K23", f"run {no} goes on, and run {caller}, which called it, does not wait for it")
+                self.left[s.st.run] = caller
+        over = {s.st.run for s in self.runs.values() if s.over}
+        for no in stepped:
+            s = self.runs[no]
+            if s.net is not None and any(n.spec.kind == "call" for n in s.net.nodes):
+                calls = s.calls()
+                self.left.update(dict.fromkeys(s.called - calls - over, no))
+                for child in calls:
+                    self.left.pop(child, None)
+                s.called = calls
 
     def _turn(self, no: int, first: int, last: int, at: int, body: bytes, told: list[tuple[int, int]]) -> None:
         shadow = self.runs.get(no)
@@ -208,20 +243,21 @@ def _reopened(s: Shadow, f: list[Any]) -> None:
     s.reopened = True
     if f[1] == "restart":
         s.put = {t for t in s.put if t[1] == 0}
+        s.since = dict(s.visits)
 
 
 def _fired(s: Shadow, f: list[Any]) -> None:
     _, no, node, scope, epoch, visit, edges, *_ = f
     if f[_COMP] < 0:
         _takes(s, node, scope, epoch, edges)
-        _visits(s, node, scope, visit)
+        _visits(s, node, scope, epoch, visit)
     if no != s.st.next_firing:
         raise Violation("K2", f"run {s.no}: firing {no}, expected {s.st.next_firing}")
 
 
 def _fired_via(s: Shadow, f: list[Any]) -> None:
     _via(s, f[2])
-    _visits(s, f[2], f[3], f[5])
+    _visits(s, f[2], f[3], f[4], f[5])
 
 
 def _passed(s: Shadow, f: list[Any]) -> None:
@@ -230,7 +266,7 @@ def _passed(s: Shadow, f: list[Any]) -> None:
         _via(s, node)
     else:
         _takes(s, node, scope, epoch, edges)
-    _visits(s, node, scope, visit)
+    _visits(s, node, scope, epoch, visit)
 
 
 def _via(s: Shadow, node_no: int) -> None:
@@ -264,12 +300,19 @@ def _takes(s: Shadow, node_no: int, scope_no: int, epoch: int, edges: list[int])
         raise Violation("K11", f"{name} fired for {len(distinct)} edges, it needs {node.k}")
 
 
-def _visits(s: Shadow, node_no: int, scope: int, visit: int) -> None:
+def _visits(s: Shadow, node_no: int, scope: int, epoch: int, visit: int) -> None:
+    """A restart gives every node its rounds anew; the numbers of visits go on, or effects would share keys."""
     assert s.net is not None
     node = s.net.nodes[node_no]
-    if node.max_iter is not None and visit > node.max_iter and not s.reopened:  # known: a restart counts on
-        raise Violation("K15", f"run {s.no}: «{node.id}» fired {visit} times, its limit is {node.max_iter}")
-    if node.spec.kind == "start" and scope == 0 and visit > 1 and not s.reopened:
+    at, rounds = (node_no, epoch), visit
+    if scope == 0:
+        if visit <= s.visits.get(at, 0):
+            raise Violation("E2", f"run {s.no}: «{node.id}»~{epoch} fires as visit {visit} again")
+        s.visits[at] = visit
+        rounds -= s.since.get(at, 0)
+    if node.max_iter is not None and rounds > node.max_iter:
+        raise Violation("K15", f"run {s.no}: «{node.id}» fired {rounds} times, its limit is {node.max_iter}")
+    if node.spec.kind == "start" and scope == 0 and rounds > 1:
         raise Violation("K14", f"run {s.no}: START fired {visit} times")
 
 

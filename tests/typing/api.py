@@ -39,7 +39,7 @@ async def with_await() -> None:
         assert_type(await shout("a"), str)
         release = penstock.release("loop.yaml")
         assert_type(release, Release)
-        run = penstock.start(release, {"topic": "water"}, key="order-7", max_concurrent=5)
+        run = await penstock.start(release, {"topic": "water"}, key="order-7", max_concurrent=5)
         assert_type(run, str)
         await penstock.signal(run, "go", {"n": 1}, id="1")
         await penstock.respond(run, "Ask", "yes")

@@ -2,120 +2,41 @@
 
 A step is an effect: an executor calls a Python function that returns 300 random bytes, and its outcome is committed
 before the next step is let out. Nodes that the kernel settles inside a turn are not steps.
+
+Every workload says, as far as it applies: `steps_per_s`; `p50_ms` and `p99_ms`, the time of a step; `bytes_per_step`
+on the disk; `rss_per_run`; and in `limit` what bounds it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import cProfile
 import os
+import pstats
 import resource
-import sqlite3
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import BadInput
+from penstock.app.bench_disk import Bare, fdatasync_ms
+from penstock.app.bench_nets import chain_net, fan_net, loop_net, rich_net, waiting_net
+from penstock.errors import BadInput, StoreError
 from penstock.executors.function import FunctionExecutor
 from penstock.host.embedded import Host
-from penstock.host.turn import Live
+from penstock.host.live import Live
 from penstock.kernel import command as C
-from penstock.net.model import MERGE, Edge, Effect, Join, Net, Node, Set, Trigger
 from penstock.store.sqlite import Sqlite
 
 PAYLOAD = 300
+GROW_MB = 24
+#: functions that a profile names
+NAMED = 25
 
 
 def work() -> bytes:
     return os.urandom(PAYLOAD)
-
-
-def chain_net(length: int = 10) -> Net:
-    ids = ["start", *(f"n{i}" for i in range(length)), "end"]
-    nodes = [Node(id=i, kind="task", effect=Effect(executor="work")) for i in ids[1:-1]]
-    return Net(
-        name="chain",
-        nodes=(Node(id="start", kind="start"), *nodes, Node(id="end", kind="end")),
-        edges=tuple(Edge(id=f"{a}>{b}", src=a, dst=b) for a, b in zip(ids, ids[1:], strict=False)),
-    )
-
-
-def rich_net(length: int = 10) -> Net:
-    """Per step: a task, an assignment, an exclusive choice, one of two branches, a merge."""
-    nodes = [Node(id="start", kind="start")]
-    edges: list[Edge] = []
-    before = "start"
-    for i in range(length):
-        nodes += [
-            Node(
-                id=f"t{i}",
-                kind="task",
-                effect=Effect(executor="work"),
-                sets=(Set(name="total", expr="fn.coalesce(context.total, 0) + 1"),),
-            ),
-            Node(id=f"s{i}", sets=(Set(name="x", expr="context.total * 2"),)),
-            Node(id=f"c{i}", split="first"),
-            Node(id=f"a{i}"),
-            Node(id=f"b{i}"),
-            Node(id=f"m{i}", join=MERGE),
-        ]
-        ways = [(before, f"t{i}"), (f"t{i}", f"s{i}"), (f"s{i}", f"c{i}"), (f"a{i}", f"m{i}"), (f"b{i}", f"m{i}")]
-        edges += [Edge(id=f"{a}>{b}", src=a, dst=b) for a, b in ways]
-        edges += [
-            Edge(id=f"c{i}>a{i}", src=f"c{i}", dst=f"a{i}", guard="context.x % 4 == 0"),
-            Edge(id=f"c{i}>b{i}", src=f"c{i}", dst=f"b{i}", default=True),
-        ]
-        before = f"m{i}"
-    edges.append(Edge(id=f"{before}>end", src=before, dst="end"))
-    return Net(name="rich", nodes=(*nodes, Node(id="end", kind="end")), edges=tuple(edges))
-
-
-def fan_net(width: int) -> Net:
-    middle = [f"f{i}" for i in range(width)]
-    nodes = [Node(id=i, kind="task", effect=Effect(executor="work")) for i in middle]
-    ways = [("start", i) for i in middle] + [(i, "join") for i in middle] + [("join", "end")]
-    return Net(
-        name="fan",
-        nodes=(Node(id="start", kind="start"), *nodes, Node(id="join"), Node(id="end", kind="end")),
-        edges=tuple(Edge(id=f"{a}>{b}", src=a, dst=b) for a, b in ways),
-    )
-
-
-def loop_net(rounds: int) -> Net:
-    again = Edge(id="gate>work", src="gate", dst="work", guard=f"visit < {rounds}", role="cond")
-    return Net(
-        name="loop",
-        nodes=(
-            Node(id="start", kind="start"),
-            Node(id="work", kind="task", join=Join(mode="k", take="all"), effect=Effect(executor="work")),
-            Node(id="gate", split="first"),
-            Node(id="end", kind="end"),
-        ),
-        edges=(
-            Edge(id="start>work", src="start", dst="work"),
-            Edge(id="work>gate", src="work", dst="gate"),
-            again,
-            Edge(id="gate>end", src="gate", dst="end", default=True),
-        ),
-        max_visits=rounds + 1,
-    )
-
-
-def waiting_net() -> Net:
-    day = Trigger(port="late", after_ms=86_400_000)
-    return Net(
-        name="waiting",
-        nodes=(
-            Node(id="start", kind="start"),
-            Node(id="wait", kind="wait", triggers=(Trigger(kind="signal", name="go"), day)),
-            Node(id="work", kind="task", effect=Effect(executor="work")),
-            Node(id="end", kind="end"),
-        ),
-        edges=tuple(
-            Edge(id=f"{a}>{b}", src=a, dst=b) for a, b in (("start", "wait"), ("wait", "work"), ("work", "end"))
-        ),
-    )
 
 
 class Bench:
@@ -123,7 +44,7 @@ class Bench:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.store = Sqlite(path, grow_mb=24)
+        self.store = Sqlite(path, grow_mb=GROW_MB)
         self.host = Host(self.store, {"work": FunctionExecutor("work", work, inline=True)}, serve=False)
         self.ended = 0
         self.on_end: Callable[[Live], None] | None = None
@@ -141,37 +62,47 @@ class Bench:
         await self.host.close()
         self.store.close()
 
-    def spent(self, steps: int, wall_ns: int) -> dict[str, float]:
-        """Microseconds per step: kernel and rows, commit, and the rest (executors, dispatch, loop)."""
-        turns = self.host.turns
-        rest = wall_ns - turns.step_ns - turns.commit_ns
+    def size(self) -> int:
+        (pages,) = self.store.c.execute("PRAGMA page_count").fetchone()
+        (free,) = self.store.c.execute("PRAGMA freelist_count").fetchone()
+        return int(pages - free) * 4096
+
+
+class Watch:
+    """What a stretch of a workload took: wall and processor time, commits, bytes."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench, turns = bench, bench.host.turns
+        self.bytes, self.commits = bench.size(), bench.store.commits
+        self.step_ns, self.commit_ns = turns.step_ns, turns.commit_ns
+        self.cpu_ns, self.began = time.process_time_ns(), time.perf_counter_ns()
+        self.wall_ns = 0
+
+    def stop(self) -> Watch:
+        turns, bench = self.bench.host.turns, self.bench
+        self.wall_ns, self.cpu_ns = time.perf_counter_ns() - self.began, time.process_time_ns() - self.cpu_ns
+        self.step_ns, self.commit_ns = turns.step_ns - self.step_ns, turns.commit_ns - self.commit_ns
+        self.bytes, self.commits = bench.size() - self.bytes, bench.store.commits - self.commits
+        return self
+
+    def per_s(self, steps: int) -> int:
+        return round(steps / self.wall_ns * 1e9)
+
+    def limit(self, steps: int) -> dict[str, Any]:
+        """Microseconds per step: in the kernel and its rows, in the commit, and in the rest (executors, dispatch,
+        loop); beside them the processor time of the whole process, and how many steps shared a commit."""
         per = 1000 * max(steps, 1)
         return {
-            "step_us": round(turns.step_ns / per, 2),
-            "commit_us": round(turns.commit_ns / per, 2),
-            "dispatch_us": round(rest / per, 2),
-            "total_us": round(wall_ns / per, 2),
-            "batches": turns.batches,
+            "spent": {
+                "step_us": round(self.step_ns / per, 2),
+                "commit_us": round(self.commit_ns / per, 2),
+                "dispatch_us": round((self.wall_ns - self.step_ns - self.commit_ns) / per, 2),
+                "total_us": round(self.wall_ns / per, 2),
+                "cpu_us": round(self.cpu_ns / per, 2),
+            },
+            "commits": self.commits,
+            "steps_per_commit": round(steps / max(self.commits, 1), 1),
         }
-
-
-def fdatasync_ms(folder: Path, times: int = 50) -> float:
-    """What the disk takes for one page, overwritten and synced: the median."""
-    path = folder / f".fdatasync-{os.getpid()}"
-    took = []
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        os.write(handle, bytes(1 << 20))
-        os.fsync(handle)
-        for _ in range(times):
-            os.pwrite(handle, os.urandom(4096), 0)
-            began = time.perf_counter_ns()
-            os.fdatasync(handle)
-            took.append(time.perf_counter_ns() - began)
-    finally:
-        os.close(handle)
-        path.unlink()
-    return round(sorted(took)[len(took) // 2] / 1e6, 3)
 
 
 def percentile(values: list[float], p: float) -> float:
@@ -179,81 +110,95 @@ def percentile(values: list[float], p: float) -> float:
     return round(ordered[min(len(ordered) - 1, int(len(ordered) * p))], 3)
 
 
+class Moments:
+    """When each run began, and what a step of it took."""
+
+    def __init__(self, steps: int = 1) -> None:
+        self.steps, self.began, self.took = steps, {}, []  # type: int, dict[int, int], list[float]
+
+    def begins(self, no: int) -> None:
+        self.began[no] = time.perf_counter_ns()
+
+    def ends(self, no: int) -> None:
+        self.took.append((time.perf_counter_ns() - self.began.pop(no)) / 1e6 / self.steps)
+
+    def found(self) -> dict[str, float]:
+        return {"p50_ms": percentile(self.took, 0.5), "p99_ms": percentile(self.took, 0.99)}
+
+
 async def chain(
     bench: Bench, *, concurrent: int = 100, runs: int = 2000, length: int = 10, rich: bool = False
 ) -> dict[str, Any]:
     net = bench.host.release(rich_net(length) if rich else chain_net(length))
-    left = runs - min(concurrent, runs)
+    left = runs
+    moments = Moments(length)
 
-    def again(_: Live) -> None:
+    def start() -> None:
         nonlocal left
         if left:
             left -= 1
+            moments.begins(bench.host.turns.next_no)
             bench.host.start(net)
 
+    def again(live: Live) -> None:
+        moments.ends(live.no)
+        start()
+
     bench.on_end = again
-    before = _size(bench)
-    began = time.perf_counter_ns()
-    for _ in range(min(concurrent, runs)):
-        bench.host.start(net)
+    watch = Watch(bench)
+    for _ in range(concurrent):
+        start()
     await bench.until(lambda: bench.ended >= runs)
-    wall = time.perf_counter_ns() - began
+    watch.stop()
     steps = runs * length
     return {
-        "steps_per_s": round(steps / wall * 1e9),
+        "steps_per_s": watch.per_s(steps),
+        **moments.found(),
+        "bytes_per_step": round(watch.bytes / steps),
         "concurrent": concurrent,
         "runs": runs,
-        "bytes_per_step": round((_size(bench) - before) / steps),
-        "spent": bench.spent(steps, wall),
+        "limit": watch.limit(steps),
     }
 
 
 async def latency(bench: Bench, *, runs: int = 200, length: int = 10) -> dict[str, Any]:
     """One run alone, and beside it a bare loop of one commit per step on the same disk, interleaved."""
     net = bench.host.release(chain_net(length))
-    steps: list[float] = []
-    bare: list[float] = []
-    loop = _Bare(bench.path.parent / "bare.db")
-    for _ in range(runs):
-        target = bench.ended + 1
-        began = time.perf_counter_ns()
-        bench.host.start(net)
-        await bench.until(lambda target=target: bench.ended >= target)  # type: ignore[misc]
-        steps.append((time.perf_counter_ns() - began) / 1e6 / length)
-        began = time.perf_counter_ns()
-        for _ in range(length):
-            loop.step()
-        bare.append((time.perf_counter_ns() - began) / 1e6 / length)
-    loop.close()
+    moments, bare = Moments(length), Moments(length)
+    loop = Bare(bench.path.parent / f".bare-{os.getpid()}.db", PAYLOAD, GROW_MB)
+    bench.on_end = lambda live: moments.ends(live.no)
+    watch = Watch(bench)
+    spent_beside = 0
+    try:
+        for n in range(runs):
+            target = bench.ended + 1
+            moments.begins(bench.host.turns.next_no)
+            bench.host.start(net)
+            await bench.until(lambda target=target: bench.ended >= target)  # type: ignore[misc]
+            began = time.perf_counter_ns(), time.process_time_ns()
+            bare.begins(n)
+            for _ in range(length):
+                loop.step()
+            bare.ends(n)
+            spent_beside += time.perf_counter_ns() - began[0]
+            watch.cpu_ns += time.process_time_ns() - began[1]
+    finally:
+        loop.close()
+    watch.stop().wall_ns -= spent_beside
+    steps = runs * length
+    mine, beside = moments.found(), bare.found()
     return {
-        "p50_ms": percentile(steps, 0.5),
-        "p99_ms": percentile(steps, 0.99),
-        "steps_per_s": round(1000 / (sum(steps) / len(steps))),
+        "steps_per_s": watch.per_s(steps),
+        **mine,
+        "bytes_per_step": round(watch.bytes / steps),
+        "runs": runs,
         "limit": {
-            "bare_p50_ms": percentile(bare, 0.5),
-            "bare_p99_ms": percentile(bare, 0.99),
-            "ratio_p50": round(percentile(steps, 0.5) / percentile(bare, 0.5), 2),
+            "bare_p50_ms": beside["p50_ms"],
+            "bare_p99_ms": beside["p99_ms"],
+            "ratio_p50": round(mine["p50_ms"] / beside["p50_ms"], 2),
+            **watch.limit(steps),
         },
     }
-
-
-class _Bare:
-    """What nobody can beat with one sync per step: a row of the same size, committed, and nothing else."""
-
-    def __init__(self, path: Path) -> None:
-        path.unlink(missing_ok=True)
-        self.c = sqlite3.connect(path, isolation_level=None)
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "wal_autocheckpoint=4000"):
-            self.c.execute(f"PRAGMA {pragma}")
-        self.c.execute("CREATE TABLE step(no INTEGER PRIMARY KEY, body BLOB)")
-
-    def step(self) -> None:
-        self.c.execute("BEGIN IMMEDIATE")
-        self.c.execute("INSERT INTO step(body) VALUES(?)", (bytearray(work()),))
-        self.c.execute("COMMIT")
-
-    def close(self) -> None:
-        self.c.close()
 
 
 async def fan(bench: Bench, *, width: int = 1000) -> dict[str, Any]:
@@ -262,11 +207,16 @@ async def fan(bench: Bench, *, width: int = 1000) -> dict[str, Any]:
     for size in sorted({max(width // 10, 1), width}):
         net = bench.host.release(fan_net(size))
         target = bench.ended + 1
-        began = time.perf_counter_ns()
+        watch = Watch(bench)
         bench.host.start(net)
         await bench.until(lambda target=target: bench.ended >= target)  # type: ignore[misc]
-        found[f"us_per_branch_{size}"] = round((time.perf_counter_ns() - began) / 1000 / size, 1)
-    return {"steps_per_s": round(1e6 / found[f"us_per_branch_{width}"]), "limit": found}
+        watch.stop()
+        found[f"us_per_branch_{size}"] = round(watch.wall_ns / 1000 / size, 1)
+    return {
+        "steps_per_s": watch.per_s(width),
+        "bytes_per_step": round(watch.bytes / width),
+        "limit": {**found, **watch.limit(width)},
+    }
 
 
 async def loop(bench: Bench, *, rounds: int = 10_000) -> dict[str, Any]:
@@ -274,14 +224,25 @@ async def loop(bench: Bench, *, rounds: int = 10_000) -> dict[str, Any]:
     net = bench.host.release(loop_net(rounds))
     moments: list[int] = []
     bench.host.turns.on_facts.append(lambda live, facts, n, now: moments.append(time.perf_counter_ns()))
+    watch = Watch(bench)
     bench.host.start(net)
     await bench.until(lambda: bench.ended >= 1)
+    watch.stop()
     took = [b - a for a, b in zip(moments, moments[1:], strict=False)]
     edge = min(100, len(took) // 2)
     first, last = sorted(took[:edge])[edge // 2] / 1000, sorted(took[-edge:])[edge // 2] / 1000
+    rounds_ms = [ns / 1e6 for ns in took]
     return {
-        "steps_per_s": round(len(took) / (moments[-1] - moments[0]) * 1e9),
-        "limit": {"first_100_us": round(first, 1), "last_100_us": round(last, 1), "ratio": round(last / first, 2)},
+        "steps_per_s": watch.per_s(rounds),
+        "p50_ms": percentile(rounds_ms, 0.5),
+        "p99_ms": percentile(rounds_ms, 0.99),
+        "bytes_per_step": round(watch.bytes / rounds),
+        "limit": {
+            "first_100_us": round(first, 1),
+            "last_100_us": round(last, 1),
+            "ratio": round(last / first, 2),
+            **watch.limit(rounds),
+        },
     }
 
 
@@ -291,7 +252,7 @@ async def waiting(bench: Bench, *, runs: int = 100_000) -> dict[str, Any]:
     turns = bench.host.turns
     first = turns.next_no
     rss = _rss()
-    began = time.perf_counter_ns()
+    starting = Watch(bench)
     started = 0
     while started < runs:
         for _ in range(min(512, runs - started)):
@@ -299,40 +260,48 @@ async def waiting(bench: Bench, *, runs: int = 100_000) -> dict[str, Any]:
             started += 1
         while turns.ready:
             bench.host.lap()
-    start_ns = time.perf_counter_ns() - began
+    starting.stop()
     held = max(_rss() - rss, 0)
-    numbers = list(range(first, first + runs))
     sent = 0
-    began = time.perf_counter_ns()
+    moments = Moments()
 
     def more() -> None:
         nonlocal sent
         while sent < runs and len(turns.ready) < 512:
-            bench.host.send(numbers[sent], C.signal("", "go", None))
+            moments.begins(first + sent)
+            bench.host.send(first + sent, C.signal("", "go", None))
             sent += 1
 
-    bench.on_end = lambda live: more() if len(turns.ready) < 256 else None
+    def ended(live: Live) -> None:
+        moments.ends(live.no)
+        if len(turns.ready) < 256:
+            more()
+
+    bench.on_end = ended
+    resuming = Watch(bench)
     more()
     await bench.until(lambda: more() or bench.ended >= runs)  # type: ignore[func-returns-value]
-    resume_ns = time.perf_counter_ns() - began
+    resuming.stop()
     return {
+        "steps_per_s": resuming.per_s(runs),
+        **moments.found(),
+        "bytes_per_step": round((starting.bytes + resuming.bytes) / runs),
         "rss_per_run": round(held / runs, 1),
-        "starts_per_s": round(runs / start_ns * 1e9),
-        "resumes_per_s": round(runs / resume_ns * 1e9),
-        "steps_per_s": round(runs / resume_ns * 1e9),
+        "starts_per_s": starting.per_s(runs),
+        "resumes_per_s": resuming.per_s(runs),
         "in_memory": len(turns.runs),
+        "runs": runs,
+        "limit": {"starting": starting.limit(runs), **resuming.limit(runs)},
     }
 
 
 def _rss() -> int:
-    with open("/proc/self/statm", encoding="ascii") as statm:
-        return int(statm.read().split()[1]) * resource.getpagesize()
-
-
-def _size(bench: Bench) -> int:
-    (pages,) = bench.store.c.execute("PRAGMA page_count").fetchone()
-    (free,) = bench.store.c.execute("PRAGMA freelist_count").fetchone()
-    return int(pages - free) * 4096
+    """Bytes in memory now; where the system does not say, the most there ever was."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 WORKLOADS: dict[str, Callable[..., Any]] = {
@@ -344,23 +313,61 @@ WORKLOADS: dict[str, Callable[..., Any]] = {
 }
 
 
-def run(workload: str, *, store: str | Path | None = None, **options: Any) -> dict[str, Any]:
-    """One workload on a store of its own; `store` keeps it."""
+def run(workload: str, *, store: str | Path | None = None, profile: bool = False, **options: Any) -> dict[str, Any]:
+    """One workload on a store of its own; `store` keeps it. A profile is of a second pass: it slows what it sees."""
     if workload not in WORKLOADS:
         raise BadInput(what="the workload", why=f"known are {', '.join(WORKLOADS)}")
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         path = Path(store) if store is not None else Path(folder) / "bench.db"
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            before = fdatasync_ms(path.parent)
+        except OSError as error:
+            raise StoreError(why=f"{path}: {error.strerror or error}") from error
+        found = asyncio.run(_measured(workload, path, options))
+        syncs = [before, fdatasync_ms(path.parent)]
+        profiled = _profiled(workload, Path(folder) / "profiled.db", options) if profile else None
+    _bound(found["limit"], sum(syncs) / 2)
+    found = {"workload": workload, **found, "fdatasync_ms": syncs}
+    return found if profiled is None else {**found, "profile": profiled}
 
-        async def measure() -> dict[str, Any]:
-            bench = Bench(path)
-            try:
-                found: dict[str, Any] = await WORKLOADS[workload](bench, **options)
-                return found
-            finally:
-                await bench.close()
 
-        before = fdatasync_ms(path.parent)
-        found = asyncio.run(measure())
-        after = fdatasync_ms(path.parent)
-    return {"workload": workload, **found, "fdatasync_ms": [before, after]}
+async def _measured(
+    workload: str, path: Path, options: dict[str, Any], profile: cProfile.Profile | None = None
+) -> dict[str, Any]:
+    bench = Bench(path)
+    try:
+        if profile is not None:
+            profile.enable()
+        found: dict[str, Any] = await WORKLOADS[workload](bench, **options)
+        return found
+    finally:
+        if profile is not None:
+            profile.disable()
+        await bench.close()
+
+
+def _bound(limit: dict[str, Any], sync_ms: float) -> None:
+    """What would have to be faster: the disk, if the sync of its commit is more than half of a step's time."""
+    limit["fdatasync_ms"] = round(sync_ms, 3)
+    sync_us = sync_ms * 1000 / max(limit["steps_per_commit"], 0.1)
+    limit["spent"]["sync_us"] = round(sync_us, 2)
+    limit["bound"] = "disk" if sync_us > limit["spent"]["total_us"] / 2 else "processor"
+
+
+def _profiled(workload: str, path: Path, options: dict[str, Any]) -> list[dict[str, Any]]:
+    """The engine's functions, and built-in ones, that take most of the processor's time: `total_ms` with what they
+    call, `own_ms` without. Neither the loop around them nor the workload itself is told."""
+    profile = cProfile.Profile(time.process_time)
+    asyncio.run(_measured(workload, path, options, profile))
+    rows: dict[tuple[str, int, str], Any] = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+    home, here = str(Path(__file__).parents[1]), __file__
+    found = [
+        (total, own, calls, f"{Path(file).relative_to(home)}:{line} {name}" if line else name)
+        for (file, line, name), (_, calls, own, total, _) in rows.items()
+        if file.startswith(home) and file != here or not line and own > total / 2
+    ]
+    return [
+        {"function": name, "calls": calls, "total_ms": round(total * 1000, 1), "own_ms": round(own * 1000, 1)}
+        for total, own, calls, name in sorted(found, reverse=True)[:NAMED]
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -61,7 +61,10 @@ class Blocking:
         return self._call(self.inner.release, document, name=name)
 
     def start(self, release: Release | str, input: Any = None, **options: Any) -> str:
-        return self._call(self.inner.start, release, input, **options)
+        return self._do(self.inner.start(release, input, **options))
+
+    def start_many(self, release: Release | str, inputs: Iterable[Any], **options: Any) -> list[str]:
+        return self._do(self.inner.start_many(release, inputs, **options))
 
     def signal(self, run: str, name: str, payload: Any = None, *, id: str = "") -> None:
         self._do(self.inner.signal(run, name, payload, id=id))

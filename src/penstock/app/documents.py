@@ -29,10 +29,14 @@ def compile_source(document: str | Path | bytes, *, name: str | None = None) -> 
     return compile_document(source, name=name or path.stem, resolve=_beside(path), extra=node_types()), source
 
 
-def check_source(document: str | Path) -> tuple[str | None, list[Finding]]:
-    """The language of a file, if it has one, and everything there is to say about it."""
+def check_source(
+    document: str | Path, *, secret: Callable[[str], bool] | None = None
+) -> tuple[str | None, list[Finding]]:
+    """The language of a file, if it has one, and everything there is to say about it. `secret` tells whether a secret
+    is set on this machine."""
     path = Path(document)
-    return check_document(read_source(path), name=path.stem, resolve=_beside(path), extra=node_types())
+    source = read_source(path)
+    return check_document(source, name=path.stem, resolve=_beside(path), extra=node_types(), secret=secret)
 
 
 def read_source(path: Path) -> bytes:

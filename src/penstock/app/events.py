@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 
+from penstock.app.look import author
 from penstock.kernel import fact as F
 from penstock.kernel.reading import Line, Reader, firing_of
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.lang.diagram import words
-from penstock.net.compiled import CNode, Compiled
+from penstock.net.compiled import Compiled
 from penstock.store.contract import JournalRow
 
 
@@ -39,8 +40,11 @@ class Teller:
         self.run_id = run_id
         self.seq = 0
         self.ran: set[str] = set()
+        self.reached: set[str] = set()  # the author's nodes that a token has come to
         self.parted: set[str] = set()  # the author's nodes that begin with another part of them
         self.open: dict[str, Line] = {}  # firings that have not ended, by their id
+        self.visits: dict[tuple[str, int], int] = {}  # node, epoch → its last visit, in the root
+        self.before: dict[tuple[str, int], int] = {}  # the same at the last restart: limits count from there
 
     def turn(self, row: JournalRow) -> Iterator[Event]:
         for line in self.reader.turn(row.at, F.decode_facts(row.body)):
@@ -49,57 +53,64 @@ class Teller:
     def tell(self, line: Line) -> Iterator[Event]:
         data = line.data
         if line.fact in ("run.started", "migrated"):
-            self.parted = {n.spec.origin for n in self._net.nodes if n.id != _author(n) and not n.scope}
+            self.parted = {n.spec.origin for n in self._net.nodes if n.id != author(n) and not n.scope}
         if line.fact == "run.started":
             yield self._event("run.started", line)
         elif line.fact == "put":
-            source = _author(self._net.edge_by_id[line.edge].src)
+            edge = self._net.edge_by_id[line.edge]
+            source = author(edge.src)
+            self.reached.add(author(edge.dst))
             yield self._event("token.published", line, node=source, sequence_number=data["token"])
         elif line.fact == "fired":
             yield from self._fired(line)
         elif line.fact == "settled":
             yield from self._settled(line)
         elif line.fact == "absorbed":
-            name, target = words.absorbed_event(data["why"]), _author(self._net.edge_by_id[line.edge].dst)
+            name, target = words.absorbed_event(data["why"]), author(self._net.edge_by_id[line.edge].dst)
             yield self._event(name, line, node=target, sequence_number=data["token"], data={"why": data["why"]})
         elif line.fact == "swept":
             yield from self._swept(line)
         elif line.fact == "run.moved":
             yield from self._moved(line)
+        elif line.fact == "run.reopened" and data["how"] == "restart":
+            self.before = dict(self.visits)
 
     def _fired(self, line: Line) -> Iterator[Event]:
         node, visit = self._net.by_id[line.node], line.data["visit"]
         for edge, number in line.data["takes"]:
             yield self._event(
-                "token.consumed", line, node=_author(node), edge=edge, sequence_number=number, iteration=visit
+                "token.consumed", line, node=author(node), edge=edge, sequence_number=number, iteration=visit
             )
-        author = _author(node)
-        if not node.scope and (node.id != author or author not in self.parted):
-            yield self._event("node.started", line, node=author, iteration=visit)
-        self.ran.add(author)
+        drawn = author(node)
+        if not node.scope and (node.id != drawn or drawn not in self.parted):
+            yield self._event("node.started", line, node=drawn, iteration=visit)
+        self.ran.add(drawn)
         self.open[firing_of(line)] = line
+        if not line.scope:
+            self.visits[line.node, line.epoch] = visit
 
     def _settled(self, line: Line) -> Iterator[Event]:
         data, node = line.data, self._net.by_id[line.node]
         visit, status = data["visit"], data["status"]
         self.open.pop(firing_of(line), None)
-        if node.scope or (node.id != _author(node) and status == "done"):
+        if node.scope or (node.id != author(node) and status == "done"):
             return  # what follows within the author's node tells the end of it
         more: dict[str, Any] = {"failure": data["failure"]} if "failure" in data else {}
         if status in ("skipped", "interrupted"):
             more["skip_reason"] = (data.get("meta") or {}).get("skip_reason", "policy")
-        yield self._event(words.settled_event(status), line, node=_author(node), iteration=visit, data=more)
+        yield self._event(words.settled_event(status), line, node=author(node), iteration=visit, data=more)
         if status != "done":
             return
         if "port" in data and node.port is not None:
             yield self._event("branch.decided", line, iteration=visit, data={"branch": data["port"]})
-        if node.max_iter is not None and visit >= node.max_iter and (node.cyclic or node.max_iter > 1):
+        rounds = visit - self.before.get((line.node, line.epoch), 0)
+        if node.max_iter is not None and rounds >= node.max_iter and (node.cyclic or node.max_iter > 1):
             yield self._event("node.maxiter_reached", line, iteration=visit)
 
     def _swept(self, line: Line) -> Iterator[Event]:
         why = {"why": line.data["why"]}
         for edge, epoch, number in line.data.get("tokens", ()):
-            target = _author(self._net.edge_by_id[edge].dst)
+            target = author(self._net.edge_by_id[edge].dst)
             yield self._event(
                 "token.discarded", line, node=target, edge=edge, epoch=epoch, sequence_number=number, data=why
             )
@@ -109,7 +120,7 @@ class Teller:
             if was is not None and node is not None and not node.scope:
                 more = {**why, "skip_reason": "policy"}
                 visit = was.data["visit"]
-                yield self._event("node.skipped", line, node=_author(node), epoch=was.epoch, iteration=visit, data=more)
+                yield self._event("node.skipped", line, node=author(node), epoch=was.epoch, iteration=visit, data=more)
 
     def _moved(self, line: Line) -> Iterator[Event]:
         to = line.data["to"]
@@ -118,8 +129,9 @@ class Teller:
             return
         if STATUS.index(to) >= COMPLETED:
             for node in self._net.nodes:
-                if node.id == _author(node) and node.id not in self.ran:
-                    yield self._event("node.skipped", line, node=node.id, data={"skip_reason": "no_token"})
+                if node.id == author(node) and node.id not in self.ran:
+                    why = "policy" if node.id in self.reached else "no_token"  # it had some, but its join wants more
+                    yield self._event("node.skipped", line, node=node.id, data={"skip_reason": why})
         yield self._event(name, line, data={"failure": line.data["failure"]} if line.data.get("failure") else {})
 
     def _event(self, name: str, line: Line, **more: Any) -> Event:
@@ -131,8 +143,3 @@ class Teller:
     def _net(self) -> Compiled:
         assert self.reader.net is not None, "a run begins with its net"
         return self.reader.net
-
-
-def _author(node: CNode) -> str:
-    """The node as the author drew it."""
-    return node.spec.origin or node.id

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import functools
+from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from penstock.kernel import fact as F
 from penstock.kernel.reading import Line, Reader, failure_dict, firing_of
 from penstock.kernel.state import BACKOFF, COMPLETED, DONE, EFFECT, PHASE, RUN, STATUS, SUSPENDED, Firing, State
-from penstock.lang.compile import LANGUAGES
+from penstock.lang.contract import Words
 from penstock.lang.diagram.words import node_state
-from penstock.net.compiled import MOST, Compiled
-from penstock.net.draw.marks import Marks, NodeMark
+from penstock.net.compiled import MOST, CNode, Compiled
 from penstock.store.contract import JournalRow
+
+if TYPE_CHECKING:  # imported by those who draw: a command that only lists runs is quick
+    from penstock.net.draw.marks import Marks
 
 _UNIT = {"done": "SUCCEEDED", "failed": "FAILED", "skipped": "SKIPPED", "interrupted": "CANCELLED"}
 _PHASE_UNIT = ("RUNNING", "RUNNING", "RETRYING", "WAITING", "RUNNING", "RUNNING")
-_RUN_WORDS = {language.name: language.words.run for language in LANGUAGES}
-_UNIT_WORDS = {language.name: language.words.unit for language in LANGUAGES}
 
 
 class FiringLook(msgspec.Struct, omit_defaults=True):
+    """A firing of the author's node. One for an item of a batch has the item's `scope`."""
+
     node: str
     status: str
     epoch: int
@@ -68,6 +74,8 @@ class Look(msgspec.Struct, omit_defaults=False):
     created_at: int = 0
     updated_at: int = 0
     parent: str = ""
+    key: str | None = None
+    kept: list[str] = []  # names of signals that came before anybody waited for them
 
 
 class Watcher:
@@ -78,9 +86,14 @@ class Watcher:
         self.resolve = resolve or (lambda body: body)
         self.firings: list[FiringLook] = []
         self.by_id: dict[str, FiringLook] = {}
+        self.ids: list[str] = []  # of the firing that each of them stands for now
+        self.numbers: dict[str, int] = {}
+        self.items: set[int] = set()  # those that are for an item of the author's node
+        self.handed: dict[tuple[str, str, int], deque[int]] = {}  # a part is done and the author's node is to follow
         self.prompts: dict[str, Any] = {}  # what was asked of people, by firing
         self.last_at = 0
         self.first_at = 0
+        self.restarted = 0  # firings before the last restart
 
     def turn(self, at: int, facts: Iterable[Any]) -> list[Line]:
         lines = self.reader.turn(at, facts)
@@ -90,26 +103,49 @@ class Watcher:
             if line.fact == "fired":
                 self._fire(line)
             elif line.fact == "settled":
-                one = self.by_id[firing_of(line)]
-                one.status, one.attempt, one.ended_at = _UNIT[line.data["status"]], line.data["attempt"], line.at
+                self._settle(line)
             elif line.fact == "swept":
                 for gone in line.data.get("firings", ()):
                     if gone in self.by_id:
                         self.by_id[gone].status, self.by_id[gone].ended_at = "CANCELLED", line.at
             elif line.fact == "work.opened":
                 self.prompts[line.data["firing"]] = line.data["prompt"]
+            elif line.fact == "run.reopened" and line.data["how"] == "restart":
+                self.restarted = len(self.firings)
             elif line.fact == "revived":
                 one = self.by_id[line.data["firing"]]
                 one.status, one.ended_at = "RUNNING", None
         return lines
 
     def _fire(self, line: Line) -> None:
+        """What the author drew as one node and the net has as several is one firing: a condition and who it asks."""
         net = self.reader.net
         assert net is not None
-        kind = net.by_id[line.node].spec.type
-        one = FiringLook(line.node, "RUNNING", line.epoch, line.data["visit"], 1, line.at, None, line.scope, kind)
-        self.firings.append(one)
-        self.by_id[firing_of(line)] = one
+        node, id = net.by_id[line.node], firing_of(line)
+        waiting = self.handed.get((line.node, line.scope, line.epoch))
+        if waiting:
+            number = waiting.popleft()
+            self.ids[number] = id
+        else:
+            number, visit, kind = len(self.firings), line.data["visit"], node.spec.type
+            one = FiringLook(author(node), "RUNNING", line.epoch, visit, 1, line.at, None, line.scope, kind)
+            self.firings.append(one)
+            self.ids.append(id)
+            if author(node) != node.id and node.scope:
+                self.items.add(number)
+        self.numbers[id], self.by_id[id] = number, self.firings[number]
+
+    def _settle(self, line: Line) -> None:
+        net, id = self.reader.net, firing_of(line)
+        assert net is not None
+        one, node = self.by_id[id], net.by_id[line.node]
+        status, attempt = line.data["status"], line.data["attempt"]
+        if author(node) != node.id and not node.scope and status == "done":
+            one.attempt = attempt
+            self.handed.setdefault((author(node), line.scope, line.epoch), deque()).append(self.numbers[id])
+            return
+        one.status, one.ended_at = _UNIT[status], line.at
+        one.attempt = max(one.attempt, attempt)
 
     # -- what people see -----------------------------------------------------------------------------------------------
 
@@ -117,11 +153,11 @@ class Watcher:
         st, net = self.reader.st, self.reader.net
         assert net is not None, "a run that was started has a net"
         language = net.net.language
-        unit_words = _UNIT_WORDS.get(language, {})
+        unit_words = words_of(language).unit
         status = STATUS[st.status]
         ended = st.status >= COMPLETED
         now = {self.reader.firing_id(f): f for f in st.firings.values()}
-        firings = [self._shown(one, now, unit_words) for one in self.firings]
+        firings = [self._shown(one, now.get(id), unit_words) for id, one in zip(self.ids, self.firings, strict=True)]
         root = st.scopes.get(0)
         output: Any = None
         if ended:
@@ -139,12 +175,12 @@ class Watcher:
             output=output,
             firings=firings,
             waiting=self.waiting(),
-            failure=failure_dict(st.failure) if st.failure is not None and status != "COMPLETED" else None,
+            failure=self._failure() if st.failure is not None and status != "COMPLETED" else None,
             name=net.net.name,
             nodes=self.states(ended),
             counters=self.counters(),
             branches=_branches(st, net),
-            warnings=[{"code": c, "node": n, "detail": d} for c, n, d in st.incidents],
+            warnings=[{"code": c, "node": self._author(n), "detail": d} for c, n, d in st.incidents],
             outputs={k: self.resolve(v) for k, v in st.results.items()},
             tokens=tokens(st, net),
             variables={**st.vars, **st.names},
@@ -155,11 +191,20 @@ class Watcher:
             created_at=self.first_at,
             updated_at=self.last_at,
             parent=st.parent,
+            kept=[] if ended else [str(kept[0]) for kept in st.signals.values()],
         )
 
-    def _shown(self, one: FiringLook, now: dict[str, Firing], words: Any) -> FiringLook:
+    def _failure(self) -> dict[str, Any] | None:
+        told = failure_dict(self.reader.st.failure)
+        return told and {k: self._author(v) if k == "node" else v for k, v in told.items()}
+
+    def _author(self, node: Any) -> Any:
+        assert self.reader.net is not None
+        found = self.reader.net.by_id.get(node) if isinstance(node, str) else None
+        return node if found is None else author(found)
+
+    def _shown(self, one: FiringLook, firing: Firing | None, words: Any) -> FiringLook:
         unit = one.status
-        firing = now.get(f"{one.node}@{one.scope}~{one.epoch}#{one.iteration}")
         attempt = one.attempt
         if firing is not None and one.ended_at is None:
             unit, attempt = _PHASE_UNIT[firing.phase], firing.attempt
@@ -169,21 +214,18 @@ class Watcher:
         """D-8.1: for people only. Nothing here drives a run."""
         net, st = self.reader.net, self.reader.st
         assert net is not None
-        last: dict[str, FiringLook] = {}
-        for one in self.firings:
-            last[one.node] = one
-            origin = net.by_id[one.node].spec.origin if one.node in net.by_id else ""
-            if origin and not one.scope:
-                last[origin] = one  # a part of the author's node: it works while its part does, and fails with it
+        last: dict[str, int] = {}
+        for number, one in enumerate(self.firings):
+            if number not in self.items:
+                last[one.node] = number
         now = {self.reader.firing_id(f): f for f in st.firings.values()}
         out: dict[str, str] = {}
         for node in net.nodes:
             if node.spec.origin and node.spec.origin != node.id:
                 continue
-            was = last.get(node.id)
             unit, runs = None, 0
-            if was is not None:
-                firing = now.get(f"{was.node}@{was.scope}~{was.epoch}#{was.iteration}")
+            if (at := last.get(node.id)) is not None:
+                was, firing = self.firings[at], now.get(self.ids[at])
                 unit = _PHASE_UNIT[firing.phase] if firing is not None else was.status
                 runs = was.iteration
             if net.net.language == "diagram":
@@ -195,7 +237,7 @@ class Watcher:
     def word(self, status: str) -> str:
         """A status of the house in the words of the run's language."""
         assert self.reader.net is not None
-        return _RUN_WORDS.get(self.reader.net.net.language, {}).get(status, status)
+        return run_word(self.reader.net.net.language, status)
 
     def calls(self) -> tuple[list[str], bool]:
         """The keys of the runs it has called and waits for, and whether that is all it does now."""
@@ -210,23 +252,25 @@ class Watcher:
         assert net is not None
         out = []
         for no, firing in st.firings.items():
-            node = net.nodes[firing.node]
+            node = author(net.nodes[firing.node])
             due = min((st.timers[t].due for t in firing.timers or ()), default=None)
             if firing.blocked:
-                out.append(Waiting(node.id, "operator"))
+                out.append(Waiting(node, "operator"))
             elif no in st.items and PHASE[firing.phase] == "suspended":
-                out.append(Waiting(node.id, "person", self.prompts.get(self.reader.firing_id(firing)), due_at=due))
+                out.append(Waiting(node, "person", self.prompts.get(self.reader.firing_id(firing)), due_at=due))
             elif firing.waits:
-                out += [Waiting(node.id, "signal", name=st.waits[w].name, due_at=due) for w in firing.waits]
+                out += [Waiting(node, "signal", name=st.waits[w].name, due_at=due) for w in firing.waits]
             elif PHASE[firing.phase] == "suspended" and due is not None:
-                out.append(Waiting(node.id, "time", due_at=due))
+                out.append(Waiting(node, "time", due_at=due))
         return out
 
     def counters(self) -> dict[str, int]:
-        """How often each node fired in the newest epoch that it has fired in (D-6.1.2)."""
+        """How often each node fired in the newest epoch that it has fired in (D-6.1.2), since the last restart."""
         out: dict[str, int] = {}
         epoch: dict[str, int] = {}
-        for one in self.firings:
+        for number, one in enumerate(self.firings):
+            if number in self.items or number < self.restarted:
+                continue
             if epoch.setdefault(one.node, one.epoch) < one.epoch:
                 epoch[one.node], out[one.node] = one.epoch, 0
             out[one.node] = out.get(one.node, 0) + (one.epoch == epoch[one.node])
@@ -234,6 +278,8 @@ class Watcher:
 
     def marks(self) -> Marks:
         """The drawing of the net with its tokens."""
+        from penstock.net.draw.marks import Marks, NodeMark
+
         st, net = self.reader.st, self.reader.net
         assert net is not None
         counts = self.counters()
@@ -242,11 +288,31 @@ class Watcher:
             node = net.by_id[node_id]
             nodes[node_id] = NodeMark(status=state, count=counts.get(node_id, 0), limit=node.max_iter, note="")
         for firing in st.firings.values():
-            if firing.phase in (BACKOFF, SUSPENDED) and (id := net.nodes[firing.node].id) in nodes:
+            if firing.phase in (BACKOFF, SUSPENDED) and (id := author(net.nodes[firing.node])) in nodes:
                 nodes[id] = msgspec.structs.replace(
                     nodes[id], status="RETRYING" if firing.phase == BACKOFF else "WAITING"
                 )
         return Marks(tokens=tokens(st, net), nodes=nodes)
+
+
+@functools.cache
+def words_of(language: str) -> Words:
+    """The words of one language, without importing the others; a net that was made in Python has none of its own."""
+    spec = find_spec(f"penstock.lang.{language}") if language.isidentifier() else None
+    if spec is not None and spec.submodule_search_locations is not None:
+        words: Words = import_module(f"penstock.lang.{language}.words").WORDS
+        return words
+    return Words(run={}, unit={})
+
+
+def run_word(language: str, status: str) -> str:
+    """A status of the house in the words of a language."""
+    return words_of(language).run.get(status, status)
+
+
+def author(node: CNode) -> str:
+    """The node as the author drew it: a net may have several for it."""
+    return node.spec.origin or node.id
 
 
 def tokens(st: State, net: Compiled) -> dict[str, int]:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
 import msgspec
 
+from penstock.app.answers import answer_to, as_said, not_waiting
 from penstock.app.documents import compile_source
 from penstock.app.events import Event, Teller
+from penstock.app.home import DEFAULT_STORE, DEFAULT_TENANT, driver_of
 from penstock.app.look import Look, Watcher, watch
 from penstock.app.queries import Queries, waits_for_outside
+from penstock.app.registry import SAMPLE, install_sample
+from penstock.app.serving import NO_RUN, Serving, Start, new_id
 from penstock.app.shelf import Shelf
+from penstock.app.starting import carried, checked_input
 from penstock.errors import (
     BadInput,
     KeyConflict,
-    NodeNotFound,
+    NotTaken,
+    NotWaiting,
     Refused,
     RunNotFound,
     StatusConflict,
@@ -30,9 +36,9 @@ from penstock.executors.function import FunctionExecutor
 from penstock.host.blobs import Blobs
 from penstock.host.children import CALLED, child_id
 from penstock.host.clock import SystemClock
-from penstock.host.embedded import Host
+from penstock.host.embedded import Host, Told
+from penstock.host.live import Live
 from penstock.host.nets import Nets
-from penstock.host.turn import Live
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.reading import Line
@@ -44,7 +50,8 @@ from penstock.store.contract import RunRow
 from penstock.store.sqlite import Sqlite
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
-DEFAULT_STORE = ".penstock/penstock.db"
+#: How long a command waits in the inbox until whoever drives the store has taken it.
+PATIENCE_S = 10.0
 
 
 class Release(msgspec.Struct, frozen=True):
@@ -72,7 +79,8 @@ class Penstock(Queries):
         output_dir: str | Path | None = None,
         input_dir: str | Path | None = None,
         settings: Mapping[str, Any] | None = None,
-        tenant: str = "default",
+        tenant: str = DEFAULT_TENANT,
+        profile: str = "dev",
         recover: bool = True,
         alone: bool = False,
         grow_mb: int = 0,
@@ -80,6 +88,7 @@ class Penstock(Queries):
     ) -> None:
         super().__init__(tenant)
         self.path = Path(store)
+        self._profile = profile
         self._drive, self._recover, self._alone = drive, recover and not alone, alone
         self._executors: dict[str, Executor] = {}
         self._settings = dict(settings or {})
@@ -89,6 +98,7 @@ class Penstock(Queries):
         self._host: Host | None = None
         self._task: asyncio.Task[None] | None = None
         self._waiters: dict[str, list[asyncio.Future[None]]] = {}
+        self._asking: set[Told] = set()
         self._listeners: list[Callable[[str, list[Line]], None]] = []
 
     # -- opening and closing -------------------------------------------------------------------------------------------
@@ -97,13 +107,14 @@ class Penstock(Queries):
         """Open the store. Needed only without `async with`; `run` must then be awaited by the caller."""
         self._store = Sqlite(self.path, engine=self._drive, grow_mb=self._grow_mb, create=self._create)
         if self._drive:
-            self._host = Host(
+            self._host = Serving(
                 self._store,
                 Shelf(self._executors),
                 output_dir=self._output_dir,
                 input_dir=self._input_dir,
-                settings=self._settings,
+                settings={"sql.root": self.path.parent, **self._settings},
                 alone=self._alone,
+                patient=not self._alone,
             )
             self._nets = self._host.nets
             self._host.turns.on_facts.append(self._on_facts)
@@ -155,6 +166,8 @@ class Penstock(Queries):
                 for one in waiters:
                     if not one.done():
                         one.set_exception(error)
+        for told in self._asking:
+            told.never(error or Refused(why="the engine is closed"))
 
     def raise_if_stopped(self) -> None:
         """Raises what has stopped the engine, if something has."""
@@ -193,10 +206,19 @@ class Penstock(Queries):
 
     def keep(self, compiled: Document, source: bytes | None = None) -> Release:
         """Release a document that is compiled already."""
+        if compiled.language == "decision":
+            self.furnish()
         for child in compiled.children.values():
             self._release(child, None)
         self._release(compiled.net, source)
         return Release(compiled.net.name, compiled.language, Compiled(compiled.net).hash, list(compiled.findings))
+
+    def furnish(self) -> None:
+        """A store of the dev profile has the sample tenant (C-81), from the first time that one is needed."""
+        if self._profile == "dev" and self.tenant == SAMPLE:
+            install_sample(self.store, self.path.parent, SystemClock().now())
+            if self._host is not None:
+                self._host.tenants.refresh()
 
     def compile(self, document: str | Path | bytes, *, name: str | None = None) -> tuple[Document, bytes]:
         return compile_source(document, name=name)
@@ -205,11 +227,70 @@ class Penstock(Queries):
         assert self._nets is not None
         return self._nets.release(net, source, SystemClock().now())
 
-    def start(
+    async def start(
         self, release: Release | str, input: Any = None, *, key: str | None = None, max_concurrent: int | None = None,
         priority: int = 1000
     ) -> str:  # fmt: skip
-        """Start a run; its id. The same key again is the same run."""
+        """Start a run; its id, when the run is in the store. The same key again is the same run."""
+        keys = None if key is None else [key]
+        many = await self.start_many(release, [input], keys=keys, max_concurrent=max_concurrent, priority=priority)
+        return many[0]
+
+    async def start_many(
+        self, release: Release | str, inputs: Iterable[Any], *, keys: Iterable[str] | None = None,
+        max_concurrent: int | None = None, priority: int = 1000
+    ) -> list[str]:  # fmt: skip
+        """Start a run for each input; their ids, when all of them are in the store. They share commits, so this is
+        much faster than one after the other. If one input or key is refused, nothing was started."""
+        given = list(inputs)
+        named: list[str | None] = [None] * len(given) if keys is None else list(keys)
+        if len(named) != len(given):
+            raise BadInput(what="the keys", why=f"there are {len(named)} for {len(given)} runs")
+        if keys is not None and len(set(named)) != len(named):
+            raise BadInput(what="the keys", why="one of them is there twice")
+        host, net, options = self.host, 0, dict[str, Any]()
+        for i, key in enumerate(named):
+            net, options, given[i] = self._checked(release, given[i], key, max_concurrent)
+            self._same_key(key, net, given[i])
+        self.begin()
+        told, ids = Told(len(given)), []
+        for input, key in zip(given, named, strict=True):
+            known = self._same_key(key, net, input)
+            if known is None:
+                ids.append(
+                    host.start(
+                        net, input, key=key, tenant=self.tenant, options=options, priority=priority, reply=told
+                    )
+                )
+                continue
+            ids.append(known)
+            unborn = host.turns.starting.get((self.tenant, key or ""))
+            if unborn is None:
+                told(None)
+            else:
+                host.send(unborn.no, C.nudge(), told)  # it is in the store when this is done
+        await self._heard(told)
+        return ids
+
+    async def hand_in(
+        self, release: Release | str, input: Any = None, *, key: str | None = None, max_concurrent: int | None = None
+    ) -> str:
+        """Leave a run to be started by the process that drives the store, and wait until it has; its id."""
+        net, options, input = self._checked(release, input, key, max_concurrent)
+        known = self._same_key(key, net, input)
+        if known is not None:
+            await self.wake_up(known)
+            return known
+        id = new_id(SystemClock().now())
+        assert self._nets is not None
+        asked = Start(id, self._nets.get(net).hash, input, self.tenant, key, options)
+        await self._leave(NO_RUN, msgspec.msgpack.encode(asked), id)
+        return (self._same_key(key, net, input) or id) if key is not None else id
+
+    def _checked(
+        self, release: Release | str, input: Any, key: str | None, max_concurrent: int | None
+    ) -> tuple[int, dict[str, Any], Any]:
+        """The number of the net, the run's options and its input; whatever is wrong with them is said here."""
         assert self._nets is not None
         hash_ = release.hash if isinstance(release, Release) else release
         found = self._nets.by_hash(hash_)
@@ -220,20 +301,24 @@ class Penstock(Queries):
             if max_concurrent < 1:
                 raise BadInput(what="max_concurrent", why="at least one node must be able to run")
             options["limits"] = dict.fromkeys(found[1].limits or ("diagram",), max_concurrent)
+        options |= carried(found[1], self.store, self.tenant)
         try:
             msgspec.msgpack.encode(input)
         except (TypeError, OverflowError, ValueError, RecursionError) as error:
             raise BadInput(what="the input", why=str(error)) from error
         if key == "":
             raise BadInput(what="the key", why="it is empty")
-        if key is not None:
-            known = self._by_key(key)
-            if known is not None:
-                id, net, given = known
-                if net != found[0] or input is not None and input != given:
-                    raise KeyConflict(key=key, run=id)
-                return id
-        return self.host.start(found[0], input, key=key, tenant=self.tenant, options=options, priority=priority)
+        return found[0], options, checked_input(found[1], input)
+
+    def _same_key(self, key: str | None, net: int, input: Any) -> str | None:
+        """The run that has the key already; it must be of this net and this input."""
+        known = self._by_key(key) if key is not None else None
+        if known is None:
+            return None
+        id, its_net, given = known
+        if its_net != net or input is not None and input != given:
+            raise KeyConflict(key=key, run=id)
+        return id
 
     def _by_key(self, key: str) -> tuple[str, int, Any] | None:
         """The run with this key, its net and its input; it may have been started so lately that no row has it yet."""
@@ -245,39 +330,46 @@ class Penstock(Queries):
 
     def go_on(self, run: str) -> str:
         """Drive a run of the store here, after a crash too, with those that call it; the id of the one at the top."""
-        row = self.row(run)
-        while row.parent and row.id.startswith(CALLED):
-            row = self.row(row.parent)
+        row = self.row(self.top(run))
         if row.status < COMPLETED:
             self.host.go_on(row.no)
         return row.id
 
+    def top(self, run: str) -> str:
+        """The id of the run that has called this one, or has called the one that has, and so on; or its own."""
+        row = self.row(run)
+        while row.parent and row.id.startswith(CALLED):
+            row = self.row(row.parent)
+        return row.id
+
+    async def wake_up(self, run: str) -> None:
+        """Let whoever drives the store go on with a run, which may have been left by a crash."""
+        with contextlib.suppress(Refused):  # it has ended
+            if self.row(run).status < COMPLETED:
+                await self.command(run, C.nudge())
+
     # -- commands ------------------------------------------------------------------------------------------------------
 
     async def signal(self, run: str, name: str, payload: Any = None, *, id: str = "") -> None:
+        """News for a run. One that nobody waits for yet is kept until a node does."""
+        row = self.row(run)
+        if row.status >= COMPLETED:
+            why = f"Run {row.id} has ended ({STATUS[row.status]}), so no signal can reach it"
+            raise NotWaiting(why=why, hint="`penstock show RUN` shows how it ended.")
         await self.command(run, C.signal(id, name, payload))
 
     async def respond(self, run: str, node: str, value: Any, *, by: str | None = None) -> None:
         """Answer a waiting user_response, or give a firing that waits for an operator its result."""
         row = self.row(run)
         watcher = self.watcher(row)
-        st, net = watcher.reader.st, watcher.reader.net
+        command, net = answer_to(watcher, node, value, by), watcher.reader.net
         assert net is not None
-        found = net.by_id.get(node)
-        if found is None:
-            raise NodeNotFound(node=node, what="")
-        for no, firing in st.firings.items():
-            if firing.node == found.no and no in st.items:
-                return await self.command(run, C.work(no, "submit", by, value))
-            if firing.node == found.no and firing.blocked:
-                return await self.command(run, C.resolve(no, value))
-        seen = any(one.node == node for one in watcher.firings)
-        raise StatusConflict(
-            what=f"node «{node}»",
-            status="answered" if seen else "not waiting",
-            verb="respond",
-            allowed="a node that waits for an answer",
-        )
+        if command is None:
+            raise not_waiting(self.look(row.id), net, node)
+        try:
+            await self.command(run, command)
+        except StatusConflict as refused:  # somebody else was faster: said in the words of whoever answers
+            raise not_waiting(self.look(row.id), net, node) from refused
 
     async def cancel(self, run: str, *, mode: str = "now") -> None:
         """End a run. `now` takes what it has called with it, also when nobody drives it at the moment."""
@@ -301,34 +393,42 @@ class Penstock(Queries):
         """Send any command of the kernel and wait until it is committed. Raises when it is refused."""
         row = self.row(run)
         if self._host is not None:
-            await self._or_engine_error(self._host.ask(row.no, command))
+            told = Told(1)
+            self._host.send(row.no, command, told)
+            await self._heard(told)
             return
-        body = msgspec.msgpack.encode(command)
-        number = self.store.put_inbox(row.no, body, SystemClock().now())
+        await self._leave(row.no, msgspec.msgpack.encode(command), row.id)
+
+    async def _leave(self, run: int, command: bytes, id: str) -> None:
+        """Through the inbox of whoever drives the store, until it is committed there."""
+        number = self.store.put_inbox(run, command, SystemClock().now())
         if not await self.answered(number):
-            raise StoreBusy(inbox=number)
+            pid = driver_of(self.path)
+            raise NotTaken(pid=pid or "", seconds=f"{PATIENCE_S:g}", inbox=number, run=id)
 
-    async def _or_engine_error(self, work: Coroutine[Any, Any, None]) -> None:
-        """Await something of the engine; if the engine stops before, its error."""
-        asked = asyncio.ensure_future(work)
-        await asyncio.wait(
-            {asked, self._task} if self._task is not None else {asked}, return_when=asyncio.FIRST_COMPLETED
-        )
-        if not asked.done() and self._task is not None:
-            asked.cancel()
-            self._task.result()
+    async def _heard(self, told: Told) -> None:
+        """Until the engine has said what became of it; if it stops before, its error."""
+        if self._task is not None and self._task.done():
+            self.raise_if_stopped()
             raise Refused(why="the engine is closed")
-        asked.result()
+        self._asking.add(told)
+        try:
+            await told.all()
+        finally:
+            self._asking.discard(told)
 
-    async def answered(self, number: int, patience_s: float = 10) -> bool:
-        """Has whoever drives the store done what was left in its inbox? Raises when it was refused."""
-        for _ in range(int(patience_s / 0.05)):
+    async def answered(self, number: int, patience_s: float = PATIENCE_S) -> bool:
+        """Has whoever drives the store done what was left in its inbox? Raises when it was refused. False when it
+        takes too long, and at once when nobody drives the store any more."""
+        for waited in range(int(patience_s / 0.05)):
             answer = self.store.inbox_answer(number)
             if answer is not None:
                 said = msgspec.msgpack.decode(answer)
                 if "code" in said:
-                    raise Refused(why=said["message"].rstrip("."))
+                    raise as_said(said)
                 return True
+            if self._host is None and waited % 4 == 1 and driver_of(self.path) is None:
+                return self.store.inbox_answer(number) is not None
             await asyncio.sleep(0.05)
         return False
 
@@ -394,6 +494,15 @@ class Penstock(Queries):
         """Be told what happens in the runs that `watch_live` was asked for, turn by turn."""
         self._listeners.append(tell)
 
+    def catch_up(self, run: str) -> None:
+        """Tell those who listen what another process has done with a run that `watch_live` was asked for."""
+        row = self.row(run)
+        watcher = self.watch_live(row.id)
+        for turn in list(self.store.journal(row.no, watcher.reader.st.n)):
+            lines = watcher.turn(turn.at, F.decode_facts(turn.body))
+            for listen in self._listeners:
+                listen(row.id, lines)
+
     def _on_facts(self, live: Live, facts: list[F.Fact], _n: int, now: int) -> None:
         watcher = self._watchers.get(live.no)
         if watcher is not None:
@@ -434,11 +543,8 @@ class Penstock(Queries):
 
         The facts of one turn belong together, so the fork stands at the end of the turn that holds the fact."""
         row = self.row(run)
-        past = list(self.store.journal(row.no))
-        total = past[-1].seq_to if past else 0
-        if not 1 <= fact <= total:
-            raise BadInput(what="the fact number", why=f"the run has facts 1 to {total}")
-        turns = [turn for turn in past if turn.seq_from <= fact]
+        _, _, last = self.end_of_turn(row.id, fact)
+        turns = [turn for turn in self.store.journal(row.no) if turn.seq_to <= last]
         return self.host.fork(row, turns, fact)
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from penstock.app.events import Event, Teller
+from penstock.app.home import DEFAULT_TENANT
 from penstock.app.look import Look, Watcher, watch
-from penstock.app.tokens import Token, tokens_of
 from penstock.errors import BadInput, Refused, RunAmbiguous, RunNotFound
 from penstock.host.blobs import Blobs
-from penstock.host.children import child_id
 from penstock.host.nets import Nets
 from penstock.kernel import fact as F
 from penstock.kernel.reading import Line
@@ -21,6 +20,10 @@ from penstock.net.compiled import Compiled
 from penstock.store.contract import Batch, RunRow, Store
 from penstock.store.projection import rows_of
 from penstock.store.sqlite import Sqlite
+
+if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
+    from penstock.app.events import Event
+    from penstock.app.tokens import Token
 
 
 class Queries:
@@ -57,12 +60,18 @@ class Queries:
 
     def look(self, run: str) -> Look:
         """The run as people see it. One that only calls runs that wait is waiting too, for what they wait for."""
-        watcher = self.watcher(self.row(run))
+        row = self.row(run)
+        watcher = self.watcher(row)
         look = watcher.look()
+        look.key = row.key
         calls, only = watcher.calls()
+        if not calls:
+            return look
+        from penstock.host.children import child_id
+
         called = [self.look(id) for id in (child_id(key) for key in calls) if self._known(id)]
         look.waiting += [replace(w, run=w.run or one.run_id) for one in called for w in one.waiting]
-        if calls and only and len(called) == len(calls) and all(waits_for_outside(one) for one in called):
+        if only and len(called) == len(calls) and all(waits_for_outside(one) for one in called):
             look.status, look.internal_status = watcher.word("WAITING"), "WAITING"
         return look
 
@@ -90,20 +99,34 @@ class Queries:
 
     def lines(self, run: str) -> list[Line]:
         """Every fact of a run, as people read it."""
-        row = self.row(run)
+        return [line for turn in self.turns(run) for line in turn]
+
+    def turns(self, run: str) -> list[list[Line]]:
+        """The same, turn by turn: what was committed at once."""
         watcher = Watcher(self.net_of)
-        return [
-            line for turn in self.store.journal(row.no) for line in watcher.turn(turn.at, F.decode_facts(turn.body))
-        ]
+        journal = self.store.journal(self.row(run).no)
+        return [watcher.turn(turn.at, F.decode_facts(turn.body)) for turn in journal]
+
+    def end_of_turn(self, run: str, fact: int) -> tuple[int, int, int]:
+        """The turn that holds a fact: its number, its first fact and its last."""
+        past = list(self.store.journal(self.row(run).no))
+        for number, turn in enumerate(past, 1):
+            if turn.seq_from <= fact <= turn.seq_to:
+                return number, turn.seq_from, turn.seq_to
+        raise BadInput(what="the fact number", why=f"the run has facts 1 to {past[-1].seq_to if past else 0}")
 
     def events(self, run: str, *, after: int = 0) -> list[Event]:
         """What subscribers are told (D-X.22), in order."""
+        from penstock.app.events import Teller
+
         row = self.row(run)
         teller = Teller(self.net_of, row.id)
         return [e for turn in self.store.journal(row.no) for e in teller.turn(turn) if e.seq > after]
 
     def tokens(self, run: str, *, edge: str | None = None, epoch: int | None = None) -> list[Token]:
         """Every token that was ever put, with its envelope; of one edge or one epoch if asked for."""
+        from penstock.app.tokens import tokens_of
+
         journal = self.store.journal(self.row(run).no)
         found = tokens_of(self.net_of, journal, Blobs(self.store).resolve)
         return [t for t in found if edge in (None, t.edge) and epoch in (None, t.epoch)]
@@ -131,6 +154,20 @@ class Queries:
             rows_of(row, journal, batch)
 
         return self.store.rebuild(project)
+
+
+class Reading(Queries):
+    """A store that is only looked at: no lock is taken, and none is made where there is none."""
+
+    def __init__(self, store: Path, tenant: str = DEFAULT_TENANT) -> None:
+        super().__init__(tenant)
+        self._store = Sqlite(store, engine=False, create=False)
+        self._nets = Nets(self._store)
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
 
 
 def waits_for_outside(look: Look) -> bool:

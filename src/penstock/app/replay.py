@@ -7,7 +7,7 @@ import hashlib
 import msgspec
 
 from penstock.app.look import Look, Watcher
-from penstock.app.penstock import Penstock
+from penstock.app.queries import Queries
 from penstock.errors import BadInput
 from penstock.host.blobs import Blobs
 from penstock.kernel import fact as F
@@ -30,7 +30,7 @@ class Replay(msgspec.Struct):
     equal: bool | None
 
 
-def replay(penstock: Penstock, run: str, to: int | None = None) -> Replay:
+def replay(penstock: Queries, run: str, to: int | None = None) -> Replay:
     """Fold the first `to` facts, all of them by default."""
     row = penstock.row(run)
     turns = [(t.at, F.decode_facts(t.body)) for t in penstock.store.journal(row.no)]
@@ -59,4 +59,6 @@ def replay(penstock: Penstock, run: str, to: int | None = None) -> Replay:
             seen += len(facts)
         equal = equal and encode_state(st) == encode_state(fold_to(turns, total))  # type: ignore[arg-type]
     digest = hashlib.sha256(state).hexdigest()
-    return Replay(last, total, watcher.look(), watcher.marks(), net.net, digest, checkpoint, equal)
+    look = watcher.look()
+    look.key = row.key
+    return Replay(last, total, look, watcher.marks(), net.net, digest, checkpoint, equal)

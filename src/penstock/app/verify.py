@@ -17,7 +17,7 @@ from penstock.host.nets import Nets
 from penstock.kernel import fact as F
 from penstock.kernel.evolve import EVOLVE
 from penstock.kernel.replay import fold
-from penstock.kernel.state import CLOSED_DONE, COMPLETED, STATUS, State, decode_state, encode_state, new_state
+from penstock.kernel.state import CLOSED_DONE, COMPLETED, STATUS, State, decode_state, encode_state, key, new_state
 from penstock.lifecycle import MACHINES
 from penstock.net import codec
 from penstock.net.compiled import EPOCH, MOST, Compiled
@@ -148,14 +148,16 @@ def _before(case: _Case, f: list[Any], status: str) -> str:
 
 
 def _check_firing(case: _Case, f: list[Any]) -> None:
-    node_no, scope, visit = f[2], f[3], f[5]
+    node_no, scope, epoch, visit = f[2], f[3], f[4], f[5]
     if case.net is None:
         return
+    if scope in case.st.scopes:
+        visit -= case.st.scopes[scope].since.get(key(node_no, epoch), 0)  # a restart counts anew
     node = case.net.nodes[node_no]
     comp = f[9] if f[0] == F.FIRED else -1
     if node.max_iter is not None and visit > node.max_iter and comp < 0:
         case.say("K15", f"«{node.id}» fired {visit} times, its limit is {node.max_iter}")
-    if node.spec.kind == "start" and scope == 0 and visit > 1 + case.st.reopened:
+    if node.spec.kind == "start" and scope == 0 and visit > 1:
         case.say("K14", f"START «{node.id}» fired {visit} times")
 
 
@@ -166,7 +168,7 @@ def _check_firing(case: _Case, f: list[Any]) -> None:
 def check_checkpoint(case: _Case) -> None:
     """K1: the checkpoint is the fold of the facts before it, byte for byte, and its tail leads to the same state."""
     assert case.row.checkpoint is not None
-    if encode_state(case.st) != case.row.checkpoint:
+    if encode_state(case.st) != encode_state(decode_state(case.row.checkpoint)):
         case.say("K1", f"the checkpoint at fact {case.st.n} is not the fold of the journal")
 
 

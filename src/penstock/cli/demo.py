@@ -17,8 +17,8 @@ import typer
 
 from penstock.app.look import Look
 from penstock.app.verify import verify
-from penstock.cli.drive import reading
 from penstock.cli.options import STORE, Json
+from penstock.cli.reading import reading
 from penstock.cli.speak import DONE, FAILED, TONES, console, say, store_option, tell_json
 from penstock.errors import BadInput, PenstockError
 from penstock.kernel.reading import Line
@@ -34,7 +34,7 @@ def demo(
     ] = HOME / "penstock.db",
     json: Json = False,
 ) -> int:
-    """See it: a loop runs, is killed with kill -9 in the middle, and goes on from there to its end."""
+    """See it work: a loop runs, is killed with kill -9 in the middle, and goes on from there to its end."""
     show = _Demo(store, json)
     show.introduce()
     killed_at = show.run_and_kill()

@@ -7,9 +7,11 @@ from typing import Annotated, Literal
 
 import typer
 
+from penstock.app.authored import authored
 from penstock.app.documents import check_source, compile_source
-from penstock.cli.drive import reading
-from penstock.cli.options import STORE, Document, Json, Store
+from penstock.cli.options import STORE, Document, Json, NoStore, Store
+from penstock.cli.picture import drawing
+from penstock.cli.reading import reading
 from penstock.cli.speak import (
     DONE,
     TONES,
@@ -21,15 +23,14 @@ from penstock.cli.speak import (
     tell_finding,
     tell_json,
 )
-from penstock.cli.view import drawing
 from penstock.errors import BadInput, Finding, PenstockError, Place
 from penstock.lang.contract import Compiled
 from penstock.net.draw import Marks, mermaid, svg, terminal
 from penstock.net.model import Net
 
 
-def check(file: Document, json: Json = False, store: Store = STORE) -> int:
-    """Say whether a document is well drawn: every error and warning, with its place and what to do."""
+def check(file: Document, json: Json = False, store: NoStore = STORE) -> int:
+    """Say whether a document can be run: every error and warning, with its place and what to do about it."""
     try:
         language, findings = check_source(file)
     except PenstockError as error:
@@ -81,6 +82,7 @@ def draw(
     if as_svg and as_mermaid:
         raise BadInput(what="the form", why="--svg and --mermaid exclude each other")
     net, marks, title = _subject(what, store)
+    net = authored(net)
     form = "svg" if as_svg else "mermaid" if as_mermaid else "text"
     if form == "text" and out is None and not json:
         console().print(drawing(net, marks))

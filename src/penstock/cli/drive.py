@@ -1,4 +1,4 @@
-"""Opening a store to look or to drive, and driving a run until it ends or waits."""
+"""Driving a run until it ends or waits: here, or in the process that has the store, and then by following it."""
 
 from __future__ import annotations
 
@@ -7,42 +7,63 @@ import contextlib
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from penstock.app.home import driver_of
 from penstock.app.look import Look
 from penstock.app.penstock import Penstock
+from penstock.app.queries import waits_for_outside
+from penstock.cli.reading import there
 from penstock.cli.settings import read_settings
 from penstock.cli.view import view_of
-from penstock.errors import StoreBusy, StoreMissing
-from penstock.kernel.state import COMPLETED
+from penstock.errors import NotTaken, StoreBusy
+from penstock.kernel.state import COMPLETED, STATUS
+from penstock.lang.contract import Compiled as Document
 
 T = TypeVar("T")
+
+
+class Asked(NamedTuple):
+    """A run to be started."""
+
+    document: Document
+    source: bytes
+    input: Any
+    key: str | None
+    max_concurrent: int | None
+
+
+class Started:
+    """The run under way, for the message of an interruption, and what is told about it beside how it stands."""
+
+    def __init__(self, run: str = "") -> None:
+        self.run = run
+        self.notes: list[str] = []
+        self.more: dict[str, Any] = {}
+
+
 Command = Callable[[Penstock, str], Awaitable[None]]
-
-
-@contextlib.contextmanager
-def reading(store: Path) -> Iterator[Penstock]:
-    """For looking only: takes no lock, and makes no store where there is none."""
-    _there(store)
-    door = Penstock(store, drive=False, create=False).open()
-    try:
-        yield door
-    finally:
-        door.close()
+_LOOK_S = 0.1  # how often a run that another process drives is looked at
 
 
 @contextlib.asynccontextmanager
 async def driving(store: Path, *, create: bool = False, everything: bool = False) -> AsyncIterator[Penstock]:
     """For driving: the runs that are asked for, or everything that can go on."""
     if not create:
-        _there(store)
+        there(store)
     async with Penstock(store, alone=not everything, settings=read_settings(store), create=create) as door:
         yield door
 
 
-def _there(store: Path) -> None:
-    if not store.exists():
-        raise StoreMissing(path=store)
+@contextlib.contextmanager
+def leaving(store: Path) -> Iterator[Penstock]:
+    """For looking, and for leaving commands to the process that drives the store."""
+    there(store)
+    door = Penstock(store, drive=False, create=False).open()
+    try:
+        yield door
+    finally:
+        door.close()
 
 
 def until_done(work: Coroutine[None, None, T]) -> T:
@@ -61,43 +82,127 @@ def until_done(work: Coroutine[None, None, T]) -> T:
         raise KeyboardInterrupt from None
 
 
-async def drive(door: Penstock, run: str, *, quiet: bool, first: Awaitable[None] | None = None) -> Look:
+async def drive(
+    door: Penstock, run: str, *, quiet: bool, first: Awaitable[None] | None = None, begin: str = "", whole: bool = False
+) -> Look:
     """Until the run has ended, or only somebody outside can move it on; `first` is done when one can see it."""
-    async with view_of(door, run, quiet=quiet):
+    async with view_of(door, run, quiet=quiet, begin=begin, whole=whole):
         if first is not None:
             await first
         return await door.wait(run, until_waiting=True)
 
 
-async def steer(store: Path, run: str, command: Command, *, on: bool, quiet: bool) -> Look:
+async def start(store: Path, asked: Asked, started: Started, *, quiet: bool) -> Look:
+    """Start a run, or find the one with its key, and drive it.
+
+    When another process drives the store, the run is left for it to start and followed from here; when that process
+    goes away meanwhile, the run is driven here."""
+    async with contextlib.AsyncExitStack() as stack:
+        door = await _taken(stack, store, create=True)
+        if door is not None:
+            release, new = door.keep(asked.document, asked.source), _is_new(door, asked.key)
+            started.run = await door.start(release, asked.input, key=asked.key, max_concurrent=asked.max_concurrent)
+            door.go_on(started.run)
+            return await drive(door, started.run, quiet=quiet, whole=new)
+    with leaving(store) as door:
+        release, new = door.keep(asked.document, asked.source), _is_new(door, asked.key)
+        try:
+            started.run = await door.hand_in(
+                release, asked.input, key=asked.key, max_concurrent=asked.max_concurrent
+            )  # fmt: skip
+        except NotTaken as late:
+            await _do_inbox(store, late)
+            started.run = door.row(asked.key or late.facts["run"]).id
+        return await _follow(store, door, started.run, quiet=quiet, whole=new)
+
+
+def _is_new(door: Penstock, key: str | None) -> bool:
+    return key is None or door.store.run_by_key(door.tenant, key) is None
+
+
+async def go_on(store: Path, run: str, started: Started, *, quiet: bool) -> Look:
+    """Drive a run of the store, or let the process that drives the store do it."""
+    async with contextlib.AsyncExitStack() as stack:
+        door = await _taken(stack, store)
+        if door is not None:
+            started.run = door.go_on(run)
+            return await drive(door, started.run, quiet=quiet)
+    with leaving(store) as door:
+        started.run = door.top(run)
+        with contextlib.suppress(NotTaken):
+            await door.wake_up(started.run)
+        return await _follow(store, door, started.run, quiet=quiet)
+
+
+async def steer(store: Path, run: str, command: Command, *, on: bool, quiet: bool, begin: str = "") -> Look:
     """Give a run a command. With `on` it is then driven like `run` does; the run that was driven.
 
     When another process drives the store, the command goes through its inbox, and that process drives on."""
     async with contextlib.AsyncExitStack() as stack:
-        try:
-            door = await stack.enter_async_context(driving(store))
-        except StoreBusy:
-            return await _through_inbox(store, run, command)
-        target = door.row(run).id
-        if on:
-            top = door.go_on(target)
-            seen = top if door.row(top).status < COMPLETED else target
-            return await drive(door, seen, quiet=quiet, first=command(door, target))
-        await command(door, target)
-        return door.look(target)
-
-
-async def _through_inbox(store: Path, run: str, command: Command) -> Look:
-    with reading(store) as door:
+        door = await _taken(stack, store)
+        if door is not None:
+            target = door.row(run).id
+            if on:
+                seen = _seen(door, door.go_on(target), target)
+                return await drive(door, seen, quiet=quiet, first=command(door, target), begin=begin)
+            await command(door, target)
+            return door.look(target)
+    with leaving(store) as door:
         target = door.row(run).id
         try:
             await command(door, target)
-        except StoreBusy as busy:
-            number = busy.facts.get("inbox")
-            if number is None:
-                raise
-            # whoever drove it has gone meanwhile: what it left is ours to do
-            async with driving(store) as mine:
-                if not await mine.answered(number):
-                    raise
+        except NotTaken as late:
+            await _do_inbox(store, late)
+        if on:
+            return await _follow(store, door, _seen(door, door.top(target), target), quiet=quiet)
         return door.look(target)
+
+
+def _seen(door: Penstock, top: str, target: str) -> str:
+    """The run at the top is looked at while it goes on; else the one that was named."""
+    return top if door.row(top).status < COMPLETED else target
+
+
+async def _taken(stack: contextlib.AsyncExitStack, store: Path, *, create: bool = False) -> Penstock | None:
+    """The store, to drive runs in it; None when another process does."""
+    try:
+        return await stack.enter_async_context(driving(store, create=create))
+    except StoreBusy:
+        return None
+
+
+async def _do_inbox(store: Path, late: NotTaken) -> None:
+    """What was left in the inbox is ours to do when whoever drove the store has gone; else it is a matter of theirs."""
+    if driver_of(store) is not None:
+        raise late
+    async with driving(store) as mine:
+        if not await mine.answered(late.facts["inbox"]):
+            raise late
+
+
+async def _follow(store: Path, door: Penstock, run: str, *, quiet: bool, whole: bool = False) -> Look:
+    """Look at a run that another process drives, until it ends or waits, or is to be driven here."""
+    look = await _followed(store, door, run, quiet=quiet, whole=whole)
+    while look is None:
+        async with contextlib.AsyncExitStack() as stack:
+            mine = await _taken(stack, store)
+            if mine is not None:
+                return await drive(mine, mine.go_on(run), quiet=quiet)
+        look = await _followed(store, door, run, quiet=quiet, whole=False)
+    return look
+
+
+async def _followed(store: Path, door: Penstock, run: str, *, quiet: bool, whole: bool) -> Look | None:
+    pid = driver_of(store)
+    if pid is None and door.row(run).status < COMPLETED:
+        return None
+    begin = f"following it in process {pid}" if pid else ""
+    async with view_of(door, run, quiet=quiet, begin=begin, whole=whole):
+        while True:
+            door.catch_up(run)
+            look = door.look(run)
+            if look.internal_status in STATUS[COMPLETED:] or waits_for_outside(look):
+                return look
+            if driver_of(store) is None:
+                return None
+            await asyncio.sleep(_LOOK_S)

@@ -1,21 +1,19 @@
-"""Commands that look after a store: verify it, rebuild its projections, measure the engine, say the version."""
+"""Commands that look after a store: verify it, rebuild its projections, measure the engine."""
 
 from __future__ import annotations
 
 import inspect
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 import typer
 
-import penstock
 from penstock.app import bench as benches
 from penstock.app.penstock import Penstock
 from penstock.app.verify import verify as verified
-from penstock.cli.drive import reading
 from penstock.cli.options import STORE, Json, Store
+from penstock.cli.reading import reading
 from penstock.cli.speak import DONE, FAILED, TONES, say, tell_json
 from penstock.errors import BadInput
 
@@ -23,7 +21,8 @@ Workload = Literal["chain", "latency", "fan", "loop", "waiting"]
 
 
 def verify(json: Json = False, store: Store = STORE) -> int:
-    """Check every invariant that a store can show: no hole, no lost token, checkpoints equal to their fold."""
+    """Check that a store is whole: nothing missing in any journal, no token lost or doubled, every saved state equal
+    to what its facts lead to. It only reads, and exits with 3 if something is wrong."""
     with reading(store) as door:
         report = verified(door.store)
     if json:
@@ -39,7 +38,7 @@ def verify(json: Json = False, store: Store = STORE) -> int:
 
 
 def rebuild(json: Json = False, store: Store = STORE) -> int:
-    """Drop every projection and fold it again from the journal; nothing that drives a run is touched."""
+    """Make the tables that people query anew from the journal. Nothing that drives a run is touched."""
     with reading(store):
         door = Penstock(store, create=False).open()
     try:
@@ -54,13 +53,22 @@ def rebuild(json: Json = False, store: Store = STORE) -> int:
 
 
 def bench(
-    workload: Annotated[Workload, typer.Argument(help="What is measured.")],
-    runs: Annotated[int | None, typer.Option("--runs", min=1, help="chain, latency, waiting: how many runs.")] = None,
-    concurrent: Annotated[int | None, typer.Option("--concurrent", min=1, help="chain: runs at once.")] = None,
-    length: Annotated[int | None, typer.Option("--length", min=1, help="chain, latency: steps of a run.")] = None,
+    workload: Annotated[Workload, typer.Argument(metavar="WORKLOAD", help="chain, latency, fan, loop or waiting.")],
+    runs: Annotated[
+        int | None, typer.Option("--runs", metavar="N", min=1, help="chain, latency, waiting: how many runs.")
+    ] = None,
+    concurrent: Annotated[
+        int | None, typer.Option("--concurrent", metavar="N", min=1, help="chain: runs at once.")
+    ] = None,
+    length: Annotated[
+        int | None, typer.Option("--length", metavar="N", min=1, help="chain, latency: steps of a run.")
+    ] = None,
     rich: Annotated[bool | None, typer.Option("--rich", help="chain: with choices and variables.")] = None,
-    width: Annotated[int | None, typer.Option("--width", min=1, help="fan: branches.")] = None,
-    rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="loop: rounds.")] = None,
+    width: Annotated[int | None, typer.Option("--width", metavar="N", min=1, help="fan: branches.")] = None,
+    rounds: Annotated[int | None, typer.Option("--rounds", metavar="N", min=1, help="loop: rounds.")] = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Do it again and name the functions that take most of the time.")
+    ] = False,
     json: Json = False,
     store: Annotated[
         Path | None, typer.Option("--store", metavar="FILE", help="Keep the store there; else it is thrown away.")
@@ -77,29 +85,29 @@ def bench(
             raise BadInput(what=f"--{name}", why=f"the workload {workload} does not have it")
     if not json:
         say((f"measuring {workload} …", "bright_black"), err=True)
-    found = benches.run(workload, store=store, **options)
+    found = benches.run(workload, store=store, profile=profile, **options)
     if json:
         tell_json(found)
     else:
-        _table("", found)
+        calls = found.pop("profile", [])
+        before, after = found["fdatasync_ms"]
+        _table("", found, f"  fdatasync {before} … {after} ms")
+        for one in calls:
+            say(
+                (f"{one['total_ms']:>10,} {one['own_ms']:>10,} ", "bright_black"),
+                f"{one['calls']:>9,}  {one['function']}",
+            )
     return DONE
 
 
-def _table(indent: str, found: dict[str, Any]) -> None:
+def _table(indent: str, found: dict[str, Any], beside: str) -> None:
+    """Every figure beside what the disk took meanwhile: without it a figure says nothing."""
     for name, value in found.items():
         if isinstance(value, dict):
             say(f"{indent}{name}")
-            _table(f"{indent}  ", value)
+            _table(f"{indent}  ", value, "")
+        elif isinstance(value, int | float):
+            speaks = beside if name.endswith(("_per_s", "_ms")) else ""
+            say((f"{indent}{name:<20} ", "bright_black"), f"{value:,}", (speaks, "bright_black"))
         else:
-            shown = f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
-            say((f"{indent}{name:<20} ", "bright_black"), shown)
-
-
-def version(json: Json = False, store: Store = STORE) -> int:
-    """Say which Penstock this is."""
-    python = ".".join(map(str, sys.version_info[:3]))
-    if json:
-        tell_json({"penstock": penstock.__version__, "python": python})
-    else:
-        say(f"penstock {penstock.__version__}", (f"  Python {python}", "bright_black"))
-    return DONE
+            say((f"{indent}{name:<20} ", "bright_black"), str(value))

@@ -7,34 +7,112 @@ import os
 import sqlite3
 import sys
 import traceback
-from typing import Annotated
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from penstock.cli import demo, documents, keeping, looking, running, steering
+import penstock
 from penstock.cli.speak import DONE, INTERRUPTED, WRONG, tell_error, tell_interrupted, tell_plainly
 from penstock.errors import PenstockError
 
+ABOUT = """Runs diagrams durably: what happened is written down before it goes on, in one SQLite file.
+
+Start with `penstock demo`, or with `penstock run FILE`. Exit codes: 0 done, 2 the document or the call is wrong,
+3 the run failed, 4 it waits for somebody."""
+
+#: name → the module it is in, and what the list of commands says about it
+COMMANDS = {
+    "demo": ("demo", "See it work: a run is killed half-way, and goes on."),
+    "check": ("documents", "Check a document: errors and warnings with their places."),
+    "run": ("running", "Run a document until it ends or waits."),
+    "work": ("running", "Drive all open runs, after a crash too."),
+    "ps": ("looking", "List the open runs, newest first."),
+    "show": ("looking", "Show how a run stands and what it waits for."),
+    "trace": ("looking", "List everything that happened in a run."),
+    "replay": ("looking", "Show a run as it was after any of its facts."),
+    "fork": ("running", "Start a new run from a moment of another one."),
+    "signal": ("steering", "Send a run a signal."),
+    "respond": ("steering", "Answer a node that waits for a person."),
+    "inbox": ("deciding", "List what waits for people."),
+    "approve": ("deciding", "Approve what waits, or give a review its verdict."),
+    "reject": ("deciding", "Reject what waits."),
+    "outbox": ("deciding", "List messages that were kept instead of sent."),
+    "cancel": ("steering", "End a run."),
+    "pause": ("steering", "Let a run start nothing new for now."),
+    "resume": ("steering", "Let a paused run go on."),
+    "retry": ("steering", "Try a failed run again where it failed."),
+    "draw": ("documents", "Draw a document or a run: text, SVG or Mermaid."),
+    "verify": ("keeping", "Check that a store is whole."),
+    "rebuild": ("keeping", "Make the tables for queries anew from the journal."),
+    "bench": ("keeping", "Measure the engine on this machine."),
+    "version": ("version", "Say which Penstock this is."),
+}
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+
+class Commands(dict[str, Any]):
+    """Their names are known at once; a command is imported when it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(dict.fromkeys(COMMANDS))
+
+    def __getitem__(self, name: str) -> Any:
+        found = super().__getitem__(name)
+        if found is None:
+            module, short = COMMANDS[name]
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+            function = getattr(import_module(f"penstock.cli.{module}"), name)
+            alone.command(name, short_help=short, context_settings=_HELP)(function)
+            found = self[name] = typer.main.get_command(alone)
+        return found
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.__getitem__(name) if name in self else default
+
+    def items(self) -> Any:
+        return self._pairs()
+
+    def _pairs(self) -> Iterator[tuple[str, Any]]:
+        return ((name, self[name]) for name in self)
+
+
+class Group(TyperGroup):
+    """The list of commands is shown without importing them."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "commands": Commands()})
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, short) for name, (_, short) in COMMANDS.items()])
+
+
 app = typer.Typer(
-    name="penstock", add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Runs diagrams durably: what happened is written down before it goes on, in one SQLite file.",
+    name="penstock", cls=Group, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
+    rich_markup_mode=None, context_settings=_HELP, help=ABOUT,
 )  # fmt: skip
 
-COMMANDS = (
-    demo.demo, documents.check, running.run, running.work, looking.ps, looking.show, looking.trace, looking.replay,
-    running.fork, steering.signal, steering.respond, steering.cancel, steering.pause, steering.resume, steering.retry,
-    documents.draw, keeping.verify, keeping.rebuild, keeping.bench, keeping.version,
-)  # fmt: skip
-for command in COMMANDS:
-    app.command()(command)
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        print(f"penstock {penstock.__version__}")
+        raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=ABOUT)
 def every_command(
     debug: Annotated[bool, typer.Option("--debug", help="Show where an unexpected error came from.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_say_version, help="Say which Penstock this is.")
+    ] = False,
 ) -> None:
-    """Runs diagrams durably: what happened is written down before it goes on, in one SQLite file."""
+    """Everything that is common to all commands; `main` looks for --debug itself, so that it may stand anywhere."""
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from penstock.app.penstock import DEFAULT_STORE
+from penstock.app.home import DEFAULT_STORE
 from penstock.errors import BadInput
 
 STORE = Path(DEFAULT_STORE)
@@ -19,8 +19,10 @@ INPUT_LIMIT = 64 * 1024 * 1024
 Store = Annotated[
     Path, typer.Option("--store", metavar="FILE", envvar="PENSTOCK_STORE", help="The SQLite file that holds the runs.")
 ]
+#: For commands that need none: every command takes the option, so that scripts can give it to all of them.
+NoStore = Annotated[Path, typer.Option("--store", hidden=True)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value for programs instead of text for people.")]
-Run = Annotated[str, typer.Argument(metavar="RUN", help="The run: its id, a beginning of it, or its key.")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="The run: its key, its id, or a unique beginning of it.")]
 Document = Annotated[Path, typer.Argument(metavar="FILE", help="The document: a diagram in YAML or JSON.")]
 
 
@@ -39,6 +41,9 @@ def read_value(text: str | None, what: str) -> Any:
 
 def read_text_or_value(text: str, what: str) -> Any:
     """The same, but a plain word needs no quotes: what is no JSON and no file is taken as text."""
+    if not text.strip():
+        hint = """An empty text is written as '""'."""
+        raise BadInput(what=what, why="it is not JSON: it is empty", hint=hint)
     if text.startswith(("@", "-", "{", "[", '"')):
         return read_value(text, what)
     try:

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from penstock.app.look import Look
-from penstock.app.penstock import Penstock, Release
+from penstock.app.penstock import Penstock
 from penstock.cli.documents import compile_named
-from penstock.cli.drive import drive, driving, until_done
+from penstock.cli.drive import Asked, Started, drive, driving, go_on, start, until_done
 from penstock.cli.options import STORE, Document, Json, Run, Store, read_value
 from penstock.cli.speak import (
     DONE,
@@ -22,14 +22,15 @@ from penstock.cli.speak import (
     say,
     status_text,
     store_option,
+    tell_error,
     tell_finding,
     tell_interrupted,
     tell_json,
     tell_run,
 )
-from penstock.errors import RunNotFound
+from penstock.errors import RunNotFound, StoreError
 from penstock.host.embedded import Host
-from penstock.host.turn import Live
+from penstock.host.live import Live
 from penstock.kernel.run import Run as Folded
 from penstock.kernel.state import BACKOFF, EFFECT, STATUS
 
@@ -42,41 +43,28 @@ def run(
         str | None, typer.Option("--input", metavar="JSON", help="What it starts with: JSON, @FILE, or - for stdin.")
     ] = None,
     key: Annotated[
-        str | None, typer.Option("--key", help="Names the run: the same key again goes on with the same run.")
+        str | None, typer.Option("--key", metavar="KEY", help="Names the run: the same key again is the same run.")
     ] = None,
     max_concurrent: Annotated[
-        int | None, typer.Option("--max-concurrent", min=1, help="How many nodes may work at once (default 20).")
+        int | None,
+        typer.Option("--max-concurrent", metavar="N", min=1, help="How many nodes may work at once (default 20)."),
     ] = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
-    """Run a document until it ends or waits. It survives a kill -9: the same command with the same key goes on."""
+    """Run a document until it ends or waits.
+
+    With --key it survives a kill -9: the same command again goes on with the same run. While another process drives
+    the store, that process runs it, and it is followed from here."""
     compiled, source = compile_named(file)
     given = read_value(input, "the input")
     if not json:
         for finding in compiled.findings:
             tell_finding(finding, file, err=True)
     again = f"penstock run {file} --key {key}" if key else None
-
-    async def work() -> Look:
-        async with driving(store, create=True) as door:
-            started.run = _begin(door, door.keep(compiled, source), given, key, max_concurrent)
-            return await drive(door, started.run, quiet=json)
-
     started = Started()
-    return finish(work(), started, store, json, again)
-
-
-class Started:
-    """The run under way, for the message of an interruption."""
-
-    run = ""
-
-
-def _begin(door: Penstock, release: Release, given: Any, key: str | None, max_concurrent: int | None) -> str:
-    run = door.start(release, given, key=key, max_concurrent=max_concurrent)
-    door.go_on(run)
-    return run
+    asked = Asked(compiled, source, given, key, max_concurrent)
+    return finish(start(store, asked, started, quiet=json), started, store, json, again)
 
 
 def finish(work: Any, started: Started, store: Path, json: bool, again: str | None = None) -> int:
@@ -90,23 +78,31 @@ def finish(work: Any, started: Started, store: Path, json: bool, again: str | No
         tell_interrupted(f"Interrupted. Run {started.run} is kept in {store}.", go_on, json=json)
         return INTERRUPTED
     if json:
-        tell_json(run_json(look))
+        tell_json({**run_json(look), **started.more})
     else:
+        for note in started.notes:
+            say(note)
         tell_run(look, store)
     return exit_code(look)
 
 
 def fork(
     run: Run,
-    at: Annotated[int, typer.Option("--at", metavar="N", help="The number of a fact: the fork has this past.")],
+    at: Annotated[int, typer.Option("--at", metavar="N", help="The fork has the past up to fact N of the trace.")],
     json: Json = False,
     store: Store = STORE,
 ) -> int:
-    """Start a new run with the past of another one up to a fact, and drive it. The other run stays as it is."""
+    """Start a new run with the past of another one up to a fact, and drive it. The other run stays as it is.
+
+    Facts that were committed in one turn belong together: within one, the fork begins at its end."""
     started = Started()
 
     async def work() -> Look:
         async with driving(store) as door:
+            turn, first, last = door.end_of_turn(run, at)
+            started.more = {"fork": {"of": door.row(run).id, "asked": at, "at": last}}
+            if last != at and not json:
+                say(f"fact {at} lies within turn {turn} (facts {first} to {last}): the fork begins after fact {last}")
             started.run = door.fork(run, at)
             return await drive(door, started.run, quiet=json)
 
@@ -115,7 +111,7 @@ def fork(
 
 def work(
     run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="Drive this one only, until it ends or waits.")
+        str | None, typer.Argument(metavar="RUN", help="Drive this one only, until it ends or waits.")
     ] = None,
     until_idle: Annotated[
         bool, typer.Option("--until-idle", help="Stop when every run has ended or waits for somebody or some moment.")
@@ -123,16 +119,12 @@ def work(
     json: Json = False,
     store: Store = STORE,
 ) -> int:
-    """Drive every run in the store that can go on, after a crash too, and do what others leave in its inbox."""
-    started = Started()
+    """Drive every run in the store that can go on, after a crash too, until you stop it with Ctrl-C.
 
-    async def one() -> Look:
-        async with driving(store) as door:
-            started.run = door.go_on(str(run))
-            return await drive(door, started.run, quiet=json)
-
+    Meanwhile it takes what other commands leave for it: new runs, answers, signals."""
     if run is not None:
-        return finish(one(), started, store, json)
+        started = Started()
+        return finish(go_on(store, run, started, quiet=json), started, store, json)
     worker = _Worker(store, json, until_idle)
     try:
         until_done(worker.work())
@@ -140,6 +132,9 @@ def work(
         if until_idle:
             raise
     worker.tell()
+    if worker.trouble is not None:  # stopped while it waited: whoever reads only the end must hear of it
+        tell_error(worker.trouble, json=json)
+        return worker.trouble.exit_code
     return DONE
 
 
@@ -150,6 +145,7 @@ class _Worker:
         self.store, self.json, self.until_idle = store, json, until_idle
         self.ended: list[dict[str, Any]] = []
         self.left: list[dict[str, Any]] = []
+        self.trouble: StoreError | None = None
 
     async def work(self) -> None:
         async with driving(self.store, create=not self.until_idle, everything=True) as door:
@@ -157,6 +153,7 @@ class _Worker:
                 going = len(door.store.unfinished())
                 say(("working ", "bright_black"), str(self.store), (f"  {going} runs can go on", "bright_black"))
             door.host.turns.on_end.append(lambda live: self._tell_end(door, live))
+            door.host.on_trouble.append(self._tell_trouble)
             try:
                 await self._until_idle(door)
             finally:
@@ -172,6 +169,15 @@ class _Worker:
                 quiet_since = time.monotonic()
             elif time.monotonic() - quiet_since >= _QUIET_S:
                 return
+
+    def _tell_trouble(self, error: StoreError | None) -> None:
+        """On stderr, whatever is asked for: nothing goes on meanwhile, and somebody should know."""
+        self.trouble = error
+        if error is not None:
+            tell_error(error, json=False)
+            say(("waiting until the store takes turns again", "bright_black"), err=True)
+        else:
+            say(("the store takes turns again", "bright_black"), err=True)
 
     def _tell_end(self, door: Penstock, live: Live) -> None:
         try:

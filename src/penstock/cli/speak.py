@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from rich.console import Console
-from rich.text import Text
 
-from penstock.app.look import Look
-from penstock.app.queries import waits_for_outside
 from penstock.errors import DocumentInvalid, ExprSyntaxError, Finding, PenstockError
-from penstock.net.draw.marks import Tone
-from penstock.net.draw.marks import look as shown_as
+
+if TYPE_CHECKING:  # imported where they are used: a command that prints JSON needs none of them
+    from rich.console import Console
+    from rich.text import Text
+
+    from penstock.app.look import Look
+    from penstock.net.draw.marks import Tone
 
 DONE, WRONG, FAILED, WAITS = 0, 2, 3, 4
 INTERRUPTED = 130
@@ -32,6 +33,8 @@ _PLAIN_WIDTH = 200
 
 def console(*, err: bool = False) -> Console:
     """Wide when nobody looks: a program or a file gets whole lines."""
+    from rich.console import Console
+
     stream = sys.stderr if err else sys.stdout
     seen = Console(stderr=err, highlight=False, markup=False, emoji=False)
     if seen.is_terminal:
@@ -41,14 +44,15 @@ def console(*, err: bool = False) -> Console:
 
 def say(*parts: str | tuple[str, str] | Text, err: bool = False) -> None:
     """One line; a part is a text, or a text with its style."""
+    from rich.text import Text
+
     console(err=err).print(Text.assemble(*(_part(part) for part in parts)))
 
 
 def _part(part: str | tuple[str, str] | Text) -> tuple[str, str] | Text:
-    if isinstance(part, Text):
-        return part
-    text, style = part if isinstance(part, tuple) else (part, "")
-    return safe(text), style
+    if isinstance(part, tuple):
+        return safe(part[0]), part[1]
+    return (safe(part), "") if isinstance(part, str) else part
 
 
 def safe(text: str) -> str:
@@ -68,7 +72,12 @@ def short(value: Any, most: int = 100) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def status_text(status: str) -> tuple[str, str]:
+def status_text(status: str, paused: bool = False) -> tuple[str, str]:
+    """The same word as in JSON; that a run is paused stands beside it, as it does there."""
+    from penstock.net.draw.marks import look as shown_as
+
+    if paused:
+        return f"{status}, paused", TONES["held"]
     return status, TONES[shown_as(status).tone]
 
 
@@ -76,6 +85,8 @@ def status_text(status: str) -> tuple[str, str]:
 
 
 def exit_code(look: Look) -> int:
+    from penstock.app.queries import waits_for_outside
+
     if look.internal_status == "COMPLETED":
         return DONE
     if look.internal_status in ("FAILED", "CANCELLED", "COMPENSATED"):
@@ -112,6 +123,8 @@ def run_json(look: Look) -> dict[str, Any]:
         "variables": look.variables,
         "facts": look.facts,
         "paused": look.paused,
+        "key": look.key,
+        "kept_signals": look.kept,
         "parent": look.parent or None,
         "created_at": look.created_at,
         "updated_at": look.updated_at,
@@ -125,7 +138,7 @@ def waiting_json(one: Any) -> dict[str, Any]:
 
 def tell_run(look: Look, store: Path) -> None:
     """How a run stands, for people: its status, its result or what is missing, and what can be done now."""
-    say(("run ", "bright_black"), look.run_id, "  ", status_text("PAUSED" if look.paused else look.status))
+    say(("run ", "bright_black"), look.run_id, "  ", status_text(look.status, look.paused))
     if look.failure is not None:
         node = look.failure.get("node")
         at = f" at «{node}»" if node else ""
@@ -137,8 +150,17 @@ def tell_run(look: Look, store: Path) -> None:
         _tell_waiting(look, one, store)
     if look.paused:
         say(("  go on with ", "bright_black"), f"penstock resume {look.run_id}{store_option(store)}")
+    for name in dict.fromkeys(look.kept):
+        say(("  keeps ", "bright_black"), f"the signal «{name}» until a node waits for it")
     for warning in look.warnings:
         say(("  warning ", "bright_black"), (str(warning["code"]), TONES["held"]), f"  {warning['node'] or ''}")
+
+
+def tell_undriven(look: Look, store: Path) -> None:
+    """For a run that could go on by itself, in a store that no process drives."""
+    goes_on = look.internal_status in ("CREATED", "PENDING", "RUNNING", "COMPENSATING") and not look.paused
+    if goes_on or any(one.for_ == "time" for one in look.waiting):
+        say(("  nobody drives it: ", TONES["held"]), f"go on with penstock work{store_option(store)}")
 
 
 def _tell_output(output: Any) -> None:
@@ -197,8 +219,13 @@ def _where(error: PenstockError) -> str:
     return error.where if file in error.where else f"{file} {error.where}".strip()
 
 
+def _hint(error: PenstockError) -> str:
+    """What can be done in this very case, or else what can be done in general."""
+    return str(error.facts.get("hint") or error.hint)
+
+
 def error_json(error: PenstockError) -> dict[str, Any]:
-    told: dict[str, Any] = {"code": error.code, "message": str(error), "where": _where(error), "hint": error.hint}
+    told: dict[str, Any] = {"code": error.code, "message": str(error), "where": _where(error), "hint": _hint(error)}
     if isinstance(error, DocumentInvalid):
         told["findings"] = [finding_json(one) for one in error.findings]
     return {"error": told}
@@ -210,17 +237,26 @@ def tell_error(error: PenstockError, *, json: bool) -> None:
         tell_json(error_json(error))
         return
     if isinstance(error, DocumentInvalid):
-        file = Path(str(error.facts.get("file", "document")))
-        for one in error.findings:
-            tell_finding(one, file, err=True)
+        _tell_findings(error)
+        return
     say(("error ", TONES["failed"]), (error.code, "cyan"), f"  {error}", err=True)
-    where = "" if isinstance(error, DocumentInvalid) else _where(error)
+    where = _where(error)
     if where and where not in str(error):
         say(("  at: ", "bright_black"), where, err=True)
     if isinstance(error, ExprSyntaxError) and error.pointer():
         say(error.pointer(), err=True)
-    if error.hint:
-        say(("  hint: ", "bright_black"), error.hint, err=True)
+    if hint := _hint(error):
+        say(("  hint: ", "bright_black"), hint, err=True)
+
+
+def _tell_findings(error: DocumentInvalid) -> None:
+    """Each one once, with its place and its hint; then only how many there are."""
+    file = Path(str(error.facts.get("file", "document")))
+    for one in error.findings:
+        tell_finding(one, file, err=True)
+    count = error.facts["count"]
+    text = f"  {file} has {count} error{'' if count == 1 else 's'}."
+    say(("error ", TONES["failed"]), (error.code, "cyan"), text, err=True)
 
 
 def tell_interrupted(message: str, hint: str = "", *, json: bool) -> None:

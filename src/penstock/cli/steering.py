@@ -9,30 +9,40 @@ from typing import Annotated
 import typer
 
 from penstock.app.penstock import Penstock
-from penstock.cli.drive import steer, until_done
+from penstock.cli.drive import Started, steer, until_done
 from penstock.cli.options import STORE, Json, Run, Store, read_text_or_value
-from penstock.cli.running import Started, finish
+from penstock.cli.running import finish
 from penstock.cli.speak import DONE, run_json, tell_json, tell_run
 
-Value = Annotated[str, typer.Argument(metavar="JSON", help="JSON, @FILE, - for stdin; a plain word is taken as text.")]
+Value = Annotated[
+    str, typer.Argument(metavar="ANSWER", help="JSON, @FILE, or - for stdin; a plain word is taken as text.")
+]
 
 
 def signal(
     run: Run,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the signal.")],
-    payload: Annotated[str | None, typer.Argument(metavar="[JSON]", help="What it carries: JSON, @FILE or -.")] = None,
-    id: Annotated[str, typer.Option("--id", help="Accepted once: a signal with the same id changes nothing.")] = "",
+    payload: Annotated[str | None, typer.Argument(metavar="JSON", help="What it carries: JSON, @FILE or -.")] = None,
+    id: Annotated[str, typer.Option("--id", metavar="ID", help="Taken once: the same id again changes nothing.")] = "",
     json: Json = False,
     store: Store = STORE,
 ) -> int:
-    """Send a run a signal, and drive it on until it ends or waits."""
+    """Send a run a signal, and drive it on until it ends or waits. One that nobody waits for yet is kept."""
     value = None if payload is None else read_text_or_value(payload, "the payload")
-    return _drive_on(run, store, json, lambda door, target: door.signal(target, name, value, id=id))
+    started = Started(run)
+
+    async def give(door: Penstock, target: str) -> None:
+        if id and id in door.watcher(door.row(target)).reader.st.seen:
+            started.notes.append(f"a signal with the id «{id}» has come before: this one changes nothing")
+            started.more["duplicate"] = True
+        await door.signal(target, name, value, id=id)
+
+    return finish(steer(store, run, give, on=True, quiet=json), started, store, json)
 
 
 def respond(
     run: Run,
-    node: Annotated[str, typer.Argument(metavar="NODE", help="The node that waits.")],
+    node: Annotated[str, typer.Argument(metavar="NODE", help="The node that waits, as the document names it.")],
     value: Value,
     by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answers.")] = None,
     json: Json = False,
@@ -59,9 +69,10 @@ def retry(
     json: Json = False,
     store: Store = STORE,
 ) -> int:
-    """Try a failed run again where it failed, under the same idempotency key, and drive it until it ends or waits."""
+    """Try a failed run again where it failed, and drive it until it ends or waits. What was done before is not done
+    again, and the effect that failed has the same idempotency key."""
     how = "restart" if restart else "here"
-    return _drive_on(run, store, json, lambda door, target: door.retry(target, how=how))
+    return _drive_on(run, store, json, lambda door, target: door.retry(target, how=how), begin="trying again")
 
 
 def cancel(
@@ -82,10 +93,11 @@ def pause(run: Run, json: Json = False, store: Store = STORE) -> int:
     return _only(run, store, json, lambda door, target: door.pause(target))
 
 
-def _drive_on(run: str, store: Path, json: bool, command: Callable[[Penstock, str], Awaitable[None]]) -> int:
-    started = Started()
-    started.run = run
-    return finish(steer(store, run, command, on=True, quiet=json), started, store, json)
+def _drive_on(
+    run: str, store: Path, json: bool, command: Callable[[Penstock, str], Awaitable[None]], begin: str = ""
+) -> int:
+    work = steer(store, run, command, on=True, quiet=json, begin=begin)
+    return finish(work, Started(run), store, json)
 
 
 def _only(run: str, store: Path, json: bool, command: Callable[[Penstock, str], Awaitable[None]]) -> int:

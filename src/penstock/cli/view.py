@@ -17,8 +17,10 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from penstock.app.look import Watcher
+from penstock.app.authored import authored
+from penstock.app.look import Watcher, author
 from penstock.app.penstock import Penstock
+from penstock.cli.picture import coloured
 from penstock.cli.speak import TONES, console, safe, say, short
 from penstock.errors import PenstockError
 from penstock.kernel.reading import Line
@@ -33,80 +35,104 @@ from penstock.net.model import Net
 FRAME_S = 0.09
 _MOST_FRAMES = 30  # more than these lie too far behind
 _AFTER_S = 1.5  # how long the view may play on when the run has ended
-_STYLES: dict[str, str] = {
-    **{str(tone): style for tone, style in TONES.items()},
-    "token": "bold bright_yellow", "label": "cyan", "lane": "bright_black", "title": "bold", "dim": "bright_black",
-}  # fmt: skip
-
-
-def drawing(net: Net, marks: Marks | None = None, *, indent: int = 0) -> Text:
-    """The net as coloured text."""
-    return Text("\n").join(_coloured(line, indent) for line in terminal(net, marks))
-
-
-def _coloured(line: Drawn, indent: int) -> Text:
-    text = Text(" " * indent + line.text, no_wrap=True, overflow="ellipsis")
-    for span in line.spans:
-        text.stylize(_STYLES.get(span.style, ""), indent + span.start, indent + span.end)
-    return text
 
 
 @contextlib.asynccontextmanager
-async def view_of(door: Penstock, run: str, *, quiet: bool) -> AsyncIterator[None]:
-    """Shows a run that is driven here for as long as the block lasts."""
+async def view_of(
+    door: Penstock, run: str, *, quiet: bool, begin: str = "", whole: bool = False
+) -> AsyncIterator[None]:
+    """Shows a run for as long as the block lasts: with `whole` from its first fact on, else what happens from now on.
+    `begin` says what is done with a run that has a past; nothing is shown before something has happened, or the block
+    has ended well."""
     if quiet:
         yield
         return
     watcher = door.watch_live(run)
+    past = [line for line in door.lines(run) if line.seq <= watcher.reader.st.n] if whole else []
     screen = console()
-    view = _Moving(screen, run, watcher) if screen.is_terminal and not screen.is_dumb_terminal else _Plain(watcher)
+    moving = screen.is_terminal and not screen.is_dumb_terminal
+    first = begin if whole else _begun(watcher, begin)
+    view = _Moving(screen, run, watcher, first, past) if moving else _Plain(watcher, first, past)
     door.listen(lambda whose, lines: view.tell(lines) if whose == run else None)
     async with view:
         yield
 
 
+def _begun(watcher: Watcher, begin: str) -> str:
+    """What is said first about a run that has a past."""
+    st = watcher.reader.st
+    if not st.n:
+        return ""
+    if begin:
+        return f"{begin} after fact {st.n}"
+    if st.status >= COMPLETED:
+        return "this run has ended already; nothing is done again"
+    return f"going on after fact {st.n}"
+
+
 class _Plain:
     """One line for every effect that is asked and every node that settles."""
 
-    def __init__(self, watcher: Watcher) -> None:
-        self.watcher = watcher
+    def __init__(self, watcher: Watcher, first: str, past: list[Line]) -> None:
+        self.watcher, self.first, self.past = watcher, first, past
         self.began = time.monotonic()
 
     async def __aenter__(self) -> None:
-        st = self.watcher.reader.st
-        if st.n:
-            say("the run has ended before" if st.status >= COMPLETED else f"going on after fact {st.n}")
+        if self.past:
+            self.tell(self.past)
 
-    async def __aexit__(self, *_: object) -> None:
-        return
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._begin()
+
+    def _begin(self) -> None:
+        if self.first:
+            say(self.first)
+        self.first = ""
 
     def tell(self, lines: Iterable[Line]) -> None:
+        self._begin()
         for line in lines:
             if told := _told(line, self.watcher.reader.net):
                 say((f"{time.monotonic() - self.began:7.2f} s  ", "bright_black"), *told)
 
 
 def _told(line: Line, net: Compiled | None) -> list[str | tuple[str, str]]:
+    """In the author's words: what the net has beside a node of the document is told as that node."""
+    node = net.by_id.get(line.node) if net is not None else None
+    drawn = author(node) if node is not None else line.node
+    part = drawn != line.node
+    who = (f"{drawn}{_item(line)}" if part and node is not None and node.scope else drawn, "bold")
     if line.fact == "effect.asked":
         attempt = line.data["attempt"]
-        return [(line.node, "bold"), " is asked", f", attempt {attempt}" if attempt > 1 else ""]
+        return [who, " is asked", f", attempt {attempt}" if attempt > 1 else ""]
     if line.fact == "settled":
-        node = net.by_id.get(line.node) if net is not None else None
         times = _times(line.data["visit"], node.max_iter if node is not None else None)
-        ended = line.data["status"]
-        what = f" {ended}" if ended != "done" else f" decided {line.data['port']}" if "port" in line.data else " done"
-        failure = line.data.get("failure")
-        output = f": {failure['code']} {failure.get('message', '')}" if failure else ""
-        if not failure and "meta" in line.data and line.data.get("output") is not None:
-            output = f": {short(line.data['output'], 80)}"
-        style = TONES["failed"] if ended == "failed" else ""
-        return [(line.node, "bold"), times, (what, style), output]
+        return [who, times, *_ended(line, part and node is not None and not node.scope)]
     if line.fact == "attempt.failed":
         failure = line.data.get("failure") or {}
-        return [(line.node, "bold"), (f" failed, will be tried again: {failure.get('code', '')}", TONES["held"])]
+        return [who, (f" failed, will be tried again: {failure.get('code', '')}", TONES["held"])]
     if line.fact == "work.opened":
-        return [(line.node, "bold"), " waits for an answer"]
+        return [who, " waits for an answer"]
     return []
+
+
+def _ended(line: Line, asked: bool) -> list[str | tuple[str, str]]:
+    """How a firing ended; the part of a node that only asks has its answer then."""
+    ended, failure = line.data["status"], line.data.get("failure")
+    what = f" {ended}" if ended != "done" else f" decided {line.data['port']}" if "port" in line.data else " done"
+    if asked and ended == "done":
+        what = " has its answer"
+    output = f": {failure['code']} {failure.get('message', '')}" if failure else ""
+    if not failure and "meta" in line.data and line.data.get("output") is not None:
+        output = f": {short(line.data['output'], 80)}"
+    return [(what, TONES["failed"] if ended == "failed" else ""), output]
+
+
+def _item(line: Line) -> str:
+    """Which item of a batch it is: the last part of its scope, which an asked effect has in its key."""
+    asked = line.data.get("key", "").partition(f"/{line.node}@")[2].rpartition("~")[0]
+    return f"[{(line.scope or asked).rpartition('/')[2]}]"
 
 
 def _times(visit: int, limit: int | None) -> str:
@@ -116,8 +142,9 @@ def _times(visit: int, limit: int | None) -> str:
 class _Moving:
     """The drawing, redrawn in place. Marks are kept line by line: a long run costs no more at its end than at first."""
 
-    def __init__(self, screen: Console, run: str, watcher: Watcher) -> None:
-        self.screen, self.run, self.watcher = screen, run, watcher
+    def __init__(self, screen: Console, run: str, watcher: Watcher, first: str, past: list[Line]) -> None:
+        self.screen, self.run, self.watcher, self.first, self.past = screen, run, watcher, first, past
+        self.drawn: dict[int, Net] = {}  # the net as its author drew it
         self.tokens: dict[str, int] = {}
         self.nodes: dict[str, NodeMark] = {}
         self.frames: deque[tuple[Marks, str]] = deque()
@@ -130,10 +157,11 @@ class _Moving:
         self.task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> None:
-        if self.watcher.reader.net is not None:
+        if self.past:
+            self.tell(self.past)
+        elif self.watcher.reader.net is not None:
             self._take(self.watcher.marks())
-            if self.watcher.reader.st.status < COMPLETED:
-                self.last = f"going on after fact {self.watcher.reader.st.n}"
+            self.last = self.first
         self.live.start()
         self.task = asyncio.ensure_future(self._play())
 
@@ -157,8 +185,9 @@ class _Moving:
 
     def tell(self, lines: Iterable[Line]) -> None:
         """A frame whenever tokens have come to lie somewhere, and one when they are taken."""
-        if not self.nodes and self.watcher.reader.net is not None:
-            self.nodes = {n.id: NodeMark(status="PENDING", limit=n.max_iter) for n in self.watcher.reader.net.nodes}
+        net = self.watcher.reader.net
+        if not self.nodes and net is not None:
+            self.nodes = {n.id: NodeMark(status="PENDING", limit=n.max_iter) for n in net.nodes if n.id == author(n)}
         put = False
         for line in lines:
             if line.fact == "fired" and put:
@@ -174,24 +203,24 @@ class _Moving:
 
     def _apply(self, line: Line) -> bool:
         """What a line changes in the picture; True when a token was put."""
-        data = line.data
+        data, node = line.data, self._drawn(line.node)
         if line.fact == "put":
             self.tokens[line.edge] = self.tokens.get(line.edge, 0) + 1
             return True
         if line.fact == "fired":
             for edge, _ in data["takes"]:
                 self._less(edge)
-            self._mark(line.node, status="RUNNING", count=self._count(line.node) + 1)
+            self._fired(line, node)
         elif line.fact == "settled":
             self._settled(line)
         elif line.fact == "absorbed":
             self._less(line.edge)
         elif line.fact == "work.opened":
-            self._mark(line.node, status="WAITING")
+            self._mark(node, status="WAITING")
         elif line.fact == "attempt.failed" and line.data.get("next_at"):
-            self._mark(line.node, status="RETRYING")
+            self._mark(node, status="RETRYING")
         elif line.fact == "effect.asked":
-            self._mark(line.node, status="RUNNING")
+            self._mark(node, status="RUNNING")
         elif line.fact == "swept":
             for edge, _, _ in data.get("tokens", ()):
                 self._less(edge)
@@ -201,18 +230,32 @@ class _Moving:
                     self.nodes[id] = replace(mark, status="SKIPPED")
         return False
 
+    def _drawn(self, node: str) -> str:
+        net = self.watcher.reader.net
+        found = net.by_id.get(node) if net is not None else None
+        return author(found) if found is not None else node
+
+    def _fired(self, line: Line, node: str) -> None:
+        """A node that begins with another part of it has been counted when that part fired."""
+        net = self.watcher.reader.net
+        parted = net is not None and any(n.id != author(n) == line.node and not n.scope for n in net.nodes)
+        inside = node != line.node and line.scope != ""
+        self._mark(node, status="RUNNING", count=self._count(node) + (not parted and not inside))
+
     def _settled(self, line: Line) -> None:
         net = self.watcher.reader.net
         node = net.by_id.get(line.node) if net is not None else None
+        if node is not None and author(node) != node.id and line.data["status"] == "done":
+            return  # the author's node goes on
         unit = {"done": "SUCCEEDED", "failed": "FAILED"}.get(line.data["status"], "SKIPPED")
         status = unit
         if node is not None:
             status = node_state(unit, runs=line.data["visit"], max_iter=node.max_iter, cyclic=node.cyclic)
-        self._mark(line.node, status=status)
+        self._mark(self._drawn(line.node), status=status)
         if line.data.get("meta") and line.data.get("output") is not None:
-            self.last = f"{line.node}: {short(line.data['output'], 200)}"
+            self.last = f"{self._drawn(line.node)}: {short(line.data['output'], 200)}"
         if "failure" in line.data:
-            self.last = f"{line.node}: {line.data['failure'].get('message', '')}"
+            self.last = f"{self._drawn(line.node)}: {line.data['failure'].get('message', '')}"
 
     def _count(self, node: str) -> int:
         return self.nodes[node].count if node in self.nodes else 0
@@ -231,6 +274,8 @@ class _Moving:
 
     async def _play(self) -> None:
         """Frame after frame; when there is nothing new, only the clock moves."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.news.wait(), 0.25)  # what is refused at once leaves nothing on the screen
         shown = Marks(tokens=dict(self.tokens), nodes=dict(self.nodes)), self.last
         while True:
             if self.frames:
@@ -250,21 +295,24 @@ class _Moving:
 
     def _picture(self, net: Net, marks: Marks, last: str) -> Iterable[RenderableType]:
         st = self.watcher.reader.st
-        status = "PAUSED" if st.paused else self.watcher.word(STATUS[st.status])
+        status = self.watcher.word(STATUS[st.status])
+        shown = f"{status}, paused" if st.paused else status
         head = Text.assemble(
             ("● ", TONES[look(status).tone]), (safe(net.name), "bold"), ("  run ", "bright_black"), self.run, "  ",
-            (status, TONES[look(status).tone]),
+            (shown, TONES[look("paused" if st.paused else status).tone]),
             (f"  {time.monotonic() - self.began:.1f} s  {st.n} facts", "bright_black"),
             no_wrap=True, overflow="ellipsis",
         )  # fmt: skip
         yield head
         yield ""
-        lines = terminal(net, marks)
+        if id(net) not in self.drawn:
+            self.drawn = {id(net): authored(net)}
+        lines = terminal(self.drawn[id(net)], marks)
         room = max(self.screen.height - 5, 4)
         if len(lines) > room:
             lines = _busiest(lines, room)
         for line in lines:
-            yield _coloured(line, 2)
+            yield coloured(line, 2)
         yield ""
         yield Text(f"  {safe(last)}", style="italic", no_wrap=True, overflow="ellipsis")
 

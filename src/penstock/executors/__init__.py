@@ -17,12 +17,20 @@ def _lazy(module: str, cls: str) -> Callable[[], Executor]:
 
 
 BUILTIN: dict[str, Callable[[], Executor]] = {
+    "api": _lazy("api", "ApiExecutor"),
     "code": _lazy("code", "CodeExecutor"),
+    "context": _lazy("context", "ContextExecutor"),
+    "dataset": _lazy("dataset", "DatasetExecutor"),
     "expression": _lazy("expression", "ExpressionExecutor"),
     "file": _lazy("file", "FileExecutor"),
     "handler": _lazy("handler", "HandlerExecutor"),
     "http": _lazy("http", "HttpExecutor"),
+    "judgment": _lazy("judgment", "JudgmentExecutor"),
     "llm": _lazy("llm", "LlmExecutor"),
+    "mcp": _lazy("mcp", "McpExecutor"),
+    "notify": _lazy("notify", "NotifyExecutor"),
     "person": _lazy("person", "PersonExecutor"),
+    "sql": _lazy("sql", "SqlExecutor"),
+    "stream": _lazy("stream", "StreamExecutor"),
     "template": _lazy("template", "TemplateExecutor"),
 }

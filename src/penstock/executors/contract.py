@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -46,6 +46,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     timeout_ms: int | None = None
     trace_id: str = ""
     result: Any = None  # undo: what the node that is undone had answered
+    names: Mapping[str, Any] = {}  # what expressions of this node may read; only for effects that say `sees_run`
+    mark: str = ""  # how this run writes a reference to a secret; nobody outside can guess it
 
     def named(self) -> dict[str, Any]:
         """The newest body per variable name; `default` is the first input's."""
@@ -77,12 +79,40 @@ class Skipped(msgspec.Struct, frozen=True):
 Outcome = Done | Failed | Skipped
 
 
+class Tenant(Protocol):
+    """What one tenant has: the only way for an executor to reach anything that belongs to somebody."""
+
+    id: str
+
+    def find(self, type: str, id: str, version: str | None = None) -> Mapping[str, Any] | None:
+        """What is registered under a type (connection, rule_pack, template, channel, mcp_server, robot, model, prompt,
+        config, aas …) and an id: the version asked for, else the one in force."""
+        ...
+
+    def each(self, type: str) -> Mapping[str, Mapping[str, Any]]: ...
+
+    def secret(self, name: str) -> str | None: ...
+
+    def keep(self, key: str, channel: str, target: str, message: Any, run: str) -> None:
+        """Put a message into the local outbox instead of sending it; the same key again changes nothing."""
+        ...
+
+    async def search(self, collection: str, query: Any, top_k: int) -> list[Any]:
+        """The most similar things of a collection: stored judgments, documents."""
+        ...
+
+    async def take(self, source: str, most: int, wait_ms: int) -> list[Any]:
+        """Events of a source that arrived since the last take, oldest first."""
+        ...
+
+
 class Services(msgspec.Struct, frozen=True, kw_only=True):
     """What the host lends to executors. No executor reads the environment by itself."""
 
     output_dir: Path
     input_dir: Path
     settings: Mapping[str, Any] = {}
+    tenant: Callable[[str], Tenant] | None = None
 
 
 class Executor(Protocol):

@@ -14,6 +14,7 @@ from penstock.executors.parts.values import NotPlain, plain
 Parameter = inspect.Parameter
 #: Parameters that are filled by what the engine lends, not by an input.
 _LENT = ("request", "services")
+_DATA = (bytes, str, dict, list, int, float, bool, type(None))
 
 
 class FunctionExecutor:
@@ -32,10 +33,13 @@ class FunctionExecutor:
         self._parameters = tuple(inspect.signature(fn).parameters.values())
 
     async def run(self, request: Request, services: Services) -> Outcome:
-        try:
-            args, kwargs = bind(self._parameters, request, services)
-        except LookupError as error:
-            return failed("INPUT_INVALID", "validation", f"«{self.name}» needs an input «{error.args[0]}».")
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        if self._parameters:
+            try:
+                args, kwargs = bind(self._parameters, request, services)
+            except LookupError as error:
+                return failed("INPUT_INVALID", "validation", f"«{self.name}» needs an input «{error.args[0]}».")
         try:
             if self._awaits:
                 result = await self._fn(*args, **kwargs)
@@ -43,7 +47,7 @@ class FunctionExecutor:
                 result = self._fn(*args, **kwargs)
             else:
                 result = await in_thread(_call, self._fn, args, kwargs)
-            if inspect.isawaitable(result):
+            if type(result) not in _DATA and inspect.isawaitable(result):
                 result = await result
         except Exception as error:
             return raised(error, secrets_of(services))
@@ -80,6 +84,8 @@ def bind(parameters: tuple[Parameter, ...], request: Request, services: Services
 
 def outcome_of(result: Any, name: str) -> Outcome:
     """What a function returned, as an outcome that the journal can hold."""
+    if type(result) is bytes:
+        return Done(result)
     if isinstance(result, Failed | Skipped):
         return result
     try:

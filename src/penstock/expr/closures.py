@@ -27,11 +27,21 @@ from penstock.expr.nodes import (
     Snippet,
     Template,
 )
-from penstock.expr.operators import COMPARE, OPERATORS, Operator, negate, truth
-from penstock.expr.values import member, text_in
+from penstock.expr.operator_closures import (
+    all_of,
+    any_of,
+    binary,
+    condition,
+    equals_constant,
+    fold_chain,
+    minus,
+    negation,
+    order_constant,
+)
+from penstock.expr.operators import COMPARE, OPERATORS
+from penstock.expr.values import equal, member, text_in
 
 _SHOWN = 60  # characters of an operation in the sentence of an error
-_SMALL = 1 << 63  # an integer below needs no check of its size
 
 
 class Compiler:
@@ -57,9 +67,9 @@ class Compiler:
             case Call():
                 return self.call(node)
             case Not():
-                return _not(self.closure(node.children[0]), self.shown(node))
+                return negation(self.closure(node.children[0]), self.shown(node))
             case Negate():
-                return _minus(self.closure(node.children[0]), self.shown(node))
+                return minus(self.closure(node.children[0]), self.shown(node))
             case Array():
                 return _array(self.closures(node))
             case Object():
@@ -98,19 +108,19 @@ class Compiler:
         operands, where = self.closures(node), self.shown(node)
         match node.operators, node.children:
             case ("==" | "!=" as symbol,), (_, Literal(value=constant)):
-                return _equals_constant(symbol, operands[0], constant)
+                return equals_constant(symbol, operands[0], constant)
             case (symbol,), (_, Literal(value=int() | float() as constant)) if symbol in COMPARE:
-                return _order_constant(symbol, operands[0], constant, where)
+                return order_constant(symbol, operands[0], constant, where)
             case (symbol,), _:
-                return _BINARY.get(symbol, _binary)(symbol, operands[0], operands[1], where)
-        return _fold(operands, [OPERATORS[symbol] for symbol in node.operators], where)
+                return binary(symbol, operands[0], operands[1], where)
+        return fold_chain(operands, [OPERATORS[symbol] for symbol in node.operators], where)
 
     def logic(self, node: Logic) -> Closure:
         operands = [
-            self.closure(child) if _is_boolean(child) else _condition(self.closure(child), self.shown(child))
+            self.closure(child) if _is_boolean(child) else condition(self.closure(child), self.shown(child))
             for child in node.children
         ]
-        return (_all if node.operator == "&&" else _any)(operands)
+        return (all_of if node.operator == "&&" else any_of)(operands)
 
     def call(self, node: Call) -> Closure:
         function = FUNCTIONS[node.function]
@@ -219,142 +229,6 @@ def _text(parts: list[str | Closure]) -> Closure:
     return text
 
 
-# ---- operators -------------------------------------------------------------------------------------------------------
-
-
-def _equals_constant(symbol: str, left: Closure, constant: Any) -> Closure:
-    """`x == 'text'`, `x == 5`, `x == null`: the constant's kind says what can be equal to it at all."""
-    wanted = symbol == "=="
-    if constant is None or isinstance(constant, bool):
-        return lambda view: (left(view) is constant) is wanted
-    if isinstance(constant, str):
-        return (lambda view: left(view) == constant) if wanted else (lambda view: left(view) != constant)
-
-    def same_number(view: View) -> bool:
-        value = left(view)
-        return (value == constant and value is not True and value is not False) is wanted
-
-    return same_number
-
-
-def _order_constant(symbol: str, left: Closure, constant: float, where: str) -> Closure:
-    compare, otherwise = COMPARE[symbol], OPERATORS[symbol]
-
-    def order(view: View) -> Any:
-        value = left(view)
-        kind = type(value)
-        if kind is float or kind is int:
-            return compare(value, constant)
-        return otherwise(view, value, constant, where)
-
-    return order
-
-
-def _order(symbol: str, left: Closure, right: Closure, where: str) -> Closure:
-    compare, otherwise = COMPARE[symbol], OPERATORS[symbol]
-
-    def order(view: View) -> Any:
-        one, two = left(view), right(view)
-        kind, other = type(one), type(two)
-        if (kind is float or kind is int) and (other is float or other is int):
-            return compare(one, two)
-        return otherwise(view, one, two, where)
-
-    return order
-
-
-def _equals(symbol: str, left: Closure, right: Closure, where: str) -> Closure:
-    wanted, otherwise = symbol == "==", OPERATORS[symbol]
-
-    def same(view: View) -> Any:
-        one, two = left(view), right(view)
-        if type(one) is str and type(two) is str:
-            return (one == two) is wanted
-        return otherwise(view, one, two, where)
-
-    return same
-
-
-def _plus(symbol: str, left: Closure, right: Closure, where: str) -> Closure:
-    otherwise = OPERATORS[symbol]
-
-    def plus(view: View) -> Any:
-        one, two = left(view), right(view)
-        if type(one) is int and type(two) is int:
-            total = one + two
-            if -_SMALL < total < _SMALL:
-                return total
-        return otherwise(view, one, two, where)
-
-    return plus
-
-
-def _binary(symbol: str, left: Closure, right: Closure, where: str) -> Closure:
-    apply = OPERATORS[symbol]
-    return lambda view: apply(view, left(view), right(view), where)
-
-
-_BINARY: dict[str, Callable[[str, Closure, Closure, str], Closure]] = {
-    "==": _equals,
-    "!=": _equals,
-    "+": _plus,
-    **dict.fromkeys(COMPARE, _order),
-}
-
-
-def _fold(operands: list[Closure], operators: list[Operator], where: str) -> Closure:
-    first = operands[0]
-    rest = list(zip(operators, operands[1:], strict=True))
-
-    def fold(view: View) -> Any:
-        value = first(view)
-        for apply, operand in rest:
-            value = apply(view, value, operand(view), where)
-        return value
-
-    return fold
-
-
-def _condition(operand: Closure, where: str) -> Closure:
-    return lambda view: truth(operand(view), where)
-
-
-def _all(operands: list[Closure]) -> Closure:
-    if len(operands) == 2:
-        left, right = operands
-        return lambda view: left(view) and right(view)
-
-    def every_one(view: View) -> bool:
-        for operand in operands:  # noqa: SIM110  a generator would cost a call per operand
-            if not operand(view):
-                return False
-        return True
-
-    return every_one
-
-
-def _any(operands: list[Closure]) -> Closure:
-    if len(operands) == 2:
-        left, right = operands
-        return lambda view: left(view) or right(view)
-
-    def some(view: View) -> bool:
-        for operand in operands:  # noqa: SIM110  a generator would cost a call per operand
-            if operand(view):
-                return True
-        return False
-
-    return some
-
-
-def _not(operand: Closure, where: str) -> Closure:
-    return lambda view: not truth(operand(view), where)
-
-
-def _minus(operand: Closure, where: str) -> Closure:
-    return lambda view: negate(operand(view), where)
-
-
 # ---- calls -----------------------------------------------------------------------------------------------------------
 
 
@@ -379,12 +253,17 @@ def _call_with_view(function: Callable[..., Any], arguments: list[Closure]) -> C
 def _host_call(root: str, name: str, arguments: list[Closure]) -> Closure:
     def call(view: View) -> Any:
         try:
-            found = member(host_value(view, root), name)
+            held = host_value(view, root)
         except KeyError:
             raise ExprUnknownRoot(name=root) from None
-        if not callable(found):
-            raise ExprTypeError(why=f"{root}.{name} cannot be called here")
-        return found(*[argument(view) for argument in arguments])
+        given = [argument(view) for argument in arguments]
+        found = member(held, name)
+        if callable(found):
+            return found(*given)
+        for asked, answer in member(held, f"{name}()") or ():  # what the host has fetched before
+            if equal(asked, given):
+                return answer
+        raise ExprTypeError(why=f"{root}.{name} cannot be called here")
 
     return call
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
-from penstock.errors import ExprLimit, ExprSyntaxError
+from penstock.errors import ExprLimit
+from penstock.expr.cursor import Cursor
 from penstock.expr.functions import FUNCTIONS
 from penstock.expr.functions.contract import Function, LambdaShape
 from penstock.expr.limits import MAX_DEPTH, MAX_SOURCE
@@ -26,7 +25,7 @@ from penstock.expr.nodes import (
     Snippet,
 )
 from penstock.expr.roots import DATA_ROOTS, RESERVED_ROOTS
-from penstock.expr.tokens import END, NAME, NUMBER, STRING, Token, broken, nearest, tokenize
+from penstock.expr.tokens import END, NAME, NUMBER, STRING, Token, nearest, tokenize
 
 _PRECEDENCE = {
     "||": 1,
@@ -46,14 +45,6 @@ _PRECEDENCE = {
 _NOT_WORD = 3  # `not a == b` is read as in Python: looser than a comparison, tighter than `and`
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _HOST_ROOT = "rag"
-_FOREIGN_WORDS = {
-    "and": "write && for «and»",
-    "or": "write || for «or»",
-    "not": "write ! for «not»",
-    "in": "write fn.contains(array, value)",
-    "is": "write == null",
-    "if": "write fn.if(condition, then, else)",
-}
 
 
 def parse(source: str, start: int = 0, end: int | None = None, *, words: bool = False) -> Node:
@@ -64,18 +55,15 @@ def parse(source: str, start: int = 0, end: int | None = None, *, words: bool = 
     return _Parser(source, start, stop, words, 0).whole()
 
 
-class _Parser:
+class _Parser(Cursor):
     """One reading of one source; `depth` counts what is open around the present token."""
 
-    __slots__ = ("at", "depth", "source", "token", "tokens", "words")
+    __slots__ = ("depth", "words")
 
     def __init__(self, source: str, start: int, end: int, words: bool, depth: int) -> None:
-        self.source = source
+        super().__init__(source, tokenize(source, start, end, words=words))
         self.words = words
         self.depth = depth
-        self.tokens = tokenize(source, start, end, words=words)
-        self.at = 0
-        self.token = self.tokens[0]
 
     def whole(self) -> Node:
         if self.token.kind == END:
@@ -149,7 +137,7 @@ class _Parser:
             case "(":
                 self.advance()
                 node = self.expression()
-                self.expect(")", token)
+                node.start, node.end = token.start, self.expect(")", token)  # its text is whole only with them
                 return node
             case "${":
                 return self.reference()
@@ -187,7 +175,7 @@ class _Parser:
         if self.token.kind == "}":
             self.fail("There is nothing between ${ and }", opening)
         node = self.expression()
-        self.expect("}", opening)
+        node.start, node.end = opening.start, self.expect("}", opening)
         return node
 
     def array(self) -> Node:
@@ -382,38 +370,6 @@ class _Parser:
         if shape.field and (keys := _field_keys(body)) and keys[0] not in (*shape.locals, *DATA_ROOTS):
             return FieldPath(literal.start, literal.end, keys)
         return Snippet(literal.start, literal.end, shape.locals, body)
-
-    # ---- tokens ------------------------------------------------------------------------------------------------------
-
-    def advance(self) -> None:
-        if self.token.kind != END:
-            self.at += 1
-            self.token = self.tokens[self.at]
-
-    def expect(self, kind: str, opening: Token | None = None) -> int:
-        """Passes the token and returns where it ends."""
-        if self.token.kind != kind:
-            since = f" for the «{opening.text}» at character {opening.start + 1}" if opening else ""
-            self.unexpected(f"'{kind}'{since}")
-        end = self.token.end
-        self.advance()
-        return end
-
-    def unexpected(self, wanted: str, hint: str = "") -> NoReturn:
-        token = self.token
-        found = "the expression ends" if token.kind == END else f"found «{token.text[:40]}»"
-        for word in (token.text, self.tokens[self.at - 1].text):  # `not b`: it is the word before that is foreign
-            if not hint and word in _FOREIGN_WORDS:
-                hint = f" ({_FOREIGN_WORDS[word]})"
-        if not hint and token.kind == "=>":
-            hint = " (a lambda can only be an argument of a function that takes one)"
-        self.fail(f"Expected {wanted}, but {found}{hint}")
-
-    def fail(self, why: str, place: Token | Node | None = None) -> NoReturn:
-        raise self.error(why, place)
-
-    def error(self, why: str, place: Token | Node | None) -> ExprSyntaxError:
-        return broken(self.source, (place or self.token).start, why)
 
 
 def _path(node: Node, steps: list[Node]) -> Node:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from penstock.expr.compile import Expression
-from penstock.expr.roots import DATA_ROOTS, RESERVED_ROOTS
+from penstock.expr.roots import DATA_ROOTS, HOST_ROOTS, RESERVED_ROOTS
 
 NODE_MEMBERS = ("output", "status", "error", "retry_count", "started_at", "completed_at", "duration_ms")
 SYSTEM_MEMBERS = (
@@ -120,7 +120,9 @@ def check_roots(
     expression: Expression, known: Collection[str], *, reserved: Collection[str] = RESERVED_ROOTS
 ) -> list[str]:
     """The names that the expression reads and nobody knows, sorted."""
-    return sorted(name for name in expression.roots if name not in known and name not in reserved)
+    return sorted(
+        name for name in expression.roots if name not in known and name not in reserved and name not in HOST_ROOTS
+    )
 
 
 def evaluate_all(assignments: Mapping[str, Expression], view: Mapping[str, Any]) -> dict[str, Any]:

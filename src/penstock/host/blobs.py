@@ -47,6 +47,11 @@ class Blobs:
             if len(self.fresh) > 64:
                 self.fresh.clear()
 
+    def give_back(self, batch: Batch) -> None:
+        """The commit of what `write` has added has failed, and commands that wait for their turn may speak of it."""
+        self.pending[:0] = batch.blobs
+        self.fresh.update({digest: msgspec.msgpack.decode(packed) for digest, _, packed in batch.blobs})
+
     def resolve(self, body: Any) -> Any:
         if type(body) is dict and REF in body and len(body) == 2:
             digest = body[REF]

@@ -13,8 +13,9 @@ from typing import Any
 from penstock.errors import PenstockError, RunNotFound
 from penstock.executors.contract import Done, Failed, Outcome, failed
 from penstock.host.blobs import Blobs
+from penstock.host.live import Ask, Live, Own
 from penstock.host.nets import Nets
-from penstock.host.turn import Ask, Live, Turns
+from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel import state as S
 from penstock.kernel.failure import Failure
@@ -54,6 +55,7 @@ class Children:
         run = ask.live.run
         assert run is not None
         child = child_id(run.effect_key(ask.firing))
+        row = self.row(child)  # first: when it cannot be read, nothing has happened
         known = child in self.parents  # called here already; it may not be in the store yet
         self.parents.setdefault(child, []).append(ask)
         self.called.setdefault(ask.live.no, {})[ask.firing.no] = child
@@ -61,16 +63,24 @@ class Children:
         if node.spec.timeout_ms is not None:
             due = self.now() + node.spec.timeout_ms
             heapq.heappush(self.deadlines, (due, ask.live.no, ask.firing.no, ask.attempt))
-        row = self.row(child)
         if row is not None:
             self._again(ask, child, row)
         elif not known:
             self._start(ask, child, node)
 
+    def has(self, live: Live, firing: S.Firing) -> bool:
+        """Does this call wait for the end of its child already? Then that belongs to this fold of the run."""
+        child = self.called.get(live.no, {}).get(firing.no)
+        for ask in self.parents.get(child or "", ()):
+            if (ask.live.no, ask.firing.no, ask.attempt) == (live.no, firing.no, firing.attempt):
+                ask.live, ask.firing = live, firing
+                return True
+        return False
+
     def _again(self, ask: Ask, child: str, row: RunRow) -> None:
         """Asked again: after a crash the child goes on; when the caller is retried, what failed in the child is."""
         if row.status == S.FAILED and ask.attempt > 1:
-            self.turns.send(row.no, C.retry(), lambda error: None if error is None else self._tell(child, row.no))
+            self.turns.send(row.no, C.retry(), Own(lambda error: None if error is None else self._tell(child, row.no)))
         elif row.status >= S.COMPLETED:
             self._tell(child, row.no)
         else:
@@ -153,7 +163,7 @@ class Children:
             row = self.row(child) if number is None else None
             self._forget(child)
             if row is not None or number is not None:
-                self.turns.send(row.no if row is not None else number or 0, C.cancel("now"), _whatever)
+                self.turns.send(row.no if row is not None else number or 0, C.cancel("now"), Own(_whatever))
 
     def overdue(self) -> None:
         """Calls that have taken longer than their node allows."""

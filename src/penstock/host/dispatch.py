@@ -6,27 +6,30 @@ Long-lived tasks drain one queue per executor: no task, future or timer is made 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from types import CoroutineType, coroutine
 from typing import Any
 
 import msgspec
 
-from penstock.errors import ExprError, PenstockError
+from penstock.errors import ExprError, PenstockError, StoreError
 from penstock.executors.contract import Done, Executor, Failed, Input, Outcome, Request, Services, Skipped, failed
 from penstock.host.blobs import Blobs
-from penstock.host.gate import Gate, Parked, Verdict, Wait
-from penstock.host.turn import Ask, Live
+from penstock.host.gate import COUNTED, Gate, Once, Parked, Verdict, Wait
+from penstock.host.live import Ask, Live
 from penstock.kernel.state import Firing
 from penstock.kernel.token import Taken, content_type_of
-from penstock.kernel.view import View
-from penstock.net.compiled import CNode
+from penstock.kernel.view import View, secret_mark
+from penstock.net.compiled import CNode, expression, value
 from penstock.net.model import Effect
 from penstock.store.contract import Batch
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
+_canonical = msgspec.msgpack.Encoder(order="deterministic").encode
 WIDTH = 256
 SWEEP_S = 0.02
 
@@ -34,54 +37,98 @@ Answer = Callable[[Ask, Outcome, int], None]
 ONCE = "at_most_once"
 #: what the gate has made of an effect: it may go, it waits for a place, it needs none (any more)
 GO, PARKED, ANSWERED = range(3)
+HOLDS = (dict, list, tuple)  # what an executor could change
 DROPPED = failed("DROPPED", "system", "nobody waits for it")
+
+
+class Way:
+    """What is asked of a node each time one of its effects goes out, worked out once."""
+
+    __slots__ = ("args", "call", "effect", "falls_back", "gated", "lane", "node", "told")
+
+    def __init__(self, node: CNode, effect: Effect) -> None:
+        self.node, self.effect = node, effect
+        self.call = node.spec.kind == "call"
+        #: the gate hears of its end
+        rolling = effect.rate is not None and effect.rate.rolling
+        self.told = bool(
+            effect.breaker or effect.concurrency or effect.cache or effect.dedupe or effect.once or rolling
+        )
+        self.gated = self.told or bool(effect.rate) or effect.safe == ONCE
+        #: literal arguments, packed: every attempt gets a copy of its own
+        self.args = _pack(effect.args) if node.args_static and type(effect.args) in HOLDS else None
+        self.lane: Lane | None = None
+        rows = node.spec.on_error if effect.breaker is not None else ()
+        self.falls_back = any(row.match == "CIRCUIT_OPEN" and row.action.startswith("port:") for row in rows)
 
 
 class Going:
     """An effect on its way: what it is, what the gate must hear when it ends, and who performs it."""
 
-    __slots__ = ("ask", "cache", "deadline", "dedupe", "drawn", "dropped", "effect", "key", "node", "started", "task")
+    __slots__ = (
+        "ask", "cache", "deadline", "dedupe", "drawn", "dropped", "effect", "key", "node", "started", "task", "way",
+    )  # fmt: skip
 
-    def __init__(self, ask: Ask, node: CNode, effect: Effect) -> None:
-        self.ask, self.node, self.effect = ask, node, effect
+    def __init__(self, ask: Ask, way: Way) -> None:
+        self.ask, self.way, self.node, self.effect = ask, way, way.node, way.effect
         self.key = ""  # only where the gate or an intent needs it before the call
         self.cache: Any = None
-        self.dedupe: Any = None
-        self.drawn = False  # it has its place in the queue of its rate
+        self.dedupe: tuple[Once, ...] = ()
+        self.drawn = self.dropped = False  # drawn: it has its place in the queue of its rate
         self.deadline: float | None = None
         self.started = 0
         self.task: asyncio.Task[None] | None = None
-        self.dropped = False
 
 
 class Lane:
-    """One executor and the tasks that drain its queue; they are made as they are needed, and stay."""
+    """One executor and the tasks that drain its queue; they are made as they are needed, and stay.
+
+    An executor that never waits needs one task: it takes one effect after the other. Once it has been seen to wait,
+    every effect has a task of its own, up to the width.
+    """
 
     def __init__(self, dispatch: Dispatch, executor: Executor, width: int) -> None:
         self.dispatch, self.executor, self.width = dispatch, executor, width
         self.queue: deque[Going] = deque()
         self.idle: list[asyncio.Future[None]] = []
         self.tasks: list[asyncio.Task[None]] = []
+        self.coming = 0  # tasks that were woken and have not looked at the queue yet
+        self.waits = False  # the executor has been seen to wait
 
     def put(self, going: Going) -> None:
         self.queue.append(going)
+        if self.waits or not self.coming:
+            self._wake()
+
+    def _wake(self) -> None:
         if self.idle:
             self.idle.pop().set_result(None)
         elif len(self.tasks) < self.width:
             task = asyncio.ensure_future(self._work())
             task.add_done_callback(self.dispatch.task_ended)
             self.tasks.append(task)
+        else:
+            return  # all are at work, and look at the queue when they are done
+        self.coming += 1
+
+    def _waits(self) -> None:
+        """The first effect that waits must not hold up those behind it."""
+        self.waits = True
+        for _ in range(len(self.queue) - self.coming):
+            self._wake()
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
         queue, dispatch = self.queue, self.dispatch
         me = asyncio.current_task()
         assert me is not None
+        self.coming -= 1
         while not dispatch.closing:
             while not queue:
                 future = loop.create_future()
                 self.idle.append(future)
                 await future
+                self.coming -= 1
             going = queue.popleft()
             if going.ask.live.run is None:
                 going.dropped = True  # its turn was lost with the commit; whoever folds the run again asks again
@@ -95,7 +142,19 @@ class Lane:
         if going.node.spec.timeout_ms is not None:
             dispatch.watch(going, going.node.spec.timeout_ms)
         try:
-            outcome: Any = await self.executor.run(dispatch.request(going), dispatch.services)
+            outcome: Any = self.executor.run(dispatch.request(going), dispatch.services)
+            if type(outcome) is not CoroutineType and not self.waits:
+                self._waits()  # nobody can tell whether it will
+            if self.waits:
+                outcome = await outcome
+            else:
+                try:
+                    waits_for = outcome.send(None)
+                except StopIteration as ended:
+                    outcome = ended.value
+                else:
+                    self._waits()
+                    outcome = await _go_on(outcome, waits_for)
             if type(outcome) is Done or isinstance(outcome, Failed | Skipped):
                 return outcome
             return failed("EXECUTOR_ERROR", "permanent", f"it returned {type(outcome).__name__}, which is no outcome")
@@ -114,6 +173,22 @@ class Lane:
                 me.uncancel()
 
 
+@coroutine
+def _go_on(running: Coroutine[Any, Any, Any], waits_for: Any) -> Generator[Any, Any, Any]:
+    """As `await`, for a coroutine that has begun."""
+    while True:
+        step: Callable[[Any], Any] = running.send
+        given: Any = None
+        try:
+            given = yield waits_for
+        except BaseException as error:  # a cancel is for the executor
+            step, given = running.throw, error
+        try:
+            waits_for = step(given)
+        except StopIteration as ended:
+            return ended.value
+
+
 class Dispatch:
     """`answer` is told every outcome; `calls` starts and stops child runs."""
 
@@ -125,7 +200,9 @@ class Dispatch:
         self.answer, self.call, self.now, self.commit = answer, call, now, commit
         self.width = width
         self.lanes: dict[str, Lane] = {}
+        self.ways: dict[CNode, Way] = {}
         self.parked = Parked()
+        self.unmarked: list[Going] = []  # whose mark could not be committed: they have not left
         self.going: dict[tuple[int, int], Going] = {}
         self.timed: dict[tuple[int, int], Going] = {}
         self.closing = False
@@ -136,25 +213,33 @@ class Dispatch:
 
     def out(self, asks: list[Ask]) -> None:
         ready = []
+        ways, go = self.ways, self._go
         for ask in asks:
             run = ask.live.run
             if run is None:
                 continue
             node = run.net.nodes[ask.firing.node]
-            effect = node.effect
-            if effect is None:
-                continue
-            if node.spec.kind == "call":
+            way = ways.get(node)
+            if way is None:
+                if node.effect is None:
+                    continue
+                way = self._way(node, node.effect)
+            if way.call:
                 self.call(ask)
                 continue
-            going = Going(ask, node, effect)
-            gated = effect.breaker or effect.rate or effect.cache or effect.dedupe or effect.concurrency
-            if not gated and effect.safe != ONCE:
-                self._go(going)
+            going = Going(ask, way)
+            if not way.gated:
+                go(going)
             elif self._through_gate(going) == GO:
                 ready.append(going)
         if ready:
             self._go_all(ready)
+
+    def _way(self, node: CNode, effect: Effect) -> Way:
+        way = self.ways.get(node)
+        if way is None:
+            way = self.ways[node] = Way(node, effect)
+        return way
 
     def _go_all(self, ready: list[Going]) -> None:
         """At-most-once effects are marked in a commit before the call: a crash leaves a doubt and not a repetition."""
@@ -165,7 +250,13 @@ class Dispatch:
                 ask = going.ask
                 batch.intent.append((going.key, ask.live.no, ask.firing.no, ask.attempt, "started", now))
         if batch.intent:
-            self.commit(batch)
+            try:
+                self.commit(batch)
+            except StoreError as error:
+                self.unmarked += ready
+                if error.passing:
+                    return
+                raise
         for going in ready:
             self._go(going)
 
@@ -178,50 +269,64 @@ class Dispatch:
         try:
             if not again:
                 going.key = run.effect_key(ask.firing)
-                going.cache = (effect.cache, self._gate_key(going, effect.cache.key)) if effect.cache else None
-                going.dedupe = (effect.dedupe, self._gate_key(going, effect.dedupe.key)) if effect.dedupe else None
+                shared = effect.cache is not None and effect.cache.shared
+                going.cache = (effect.cache, self._gate_key(going, effect.cache.key, shared)) if effect.cache else None
+                known = (one for one in (effect.once, effect.dedupe) if one is not None)
+                going.dedupe = tuple((one, self._gate_key(going, one.key)) for one in known)
                 self.going[at] = going
             verdict: Verdict = self.gate.admit(
-                self.now(), going.key, concurrency=effect.concurrency, rate=None if going.drawn else effect.rate,
-                breaker=effect.breaker, cache=going.cache, dedupe=going.dedupe,
+                self.now(), going.key, tenant=run.st.tenant, concurrency=effect.concurrency,
+                rate=None if going.drawn else effect.rate, breaker=effect.breaker, cache=going.cache,
+                dedupe=going.dedupe,
             )  # fmt: skip
         except ExprError as error:
             verdict = failed(error.code, "validation", str(error))
         if verdict == "go":
             return GO
         if isinstance(verdict, Wait):
-            going.drawn = going.drawn or verdict.until is not None
-            name = effect.concurrency.name if effect.concurrency is not None else ""
-            self.parked.add(name, going, verdict.until, first=again)
-            return PARKED if verdict.until is None else ANSWERED
+            going.drawn = going.drawn or verdict.drawn
+            place = effect.concurrency is not None and verdict.on == effect.concurrency.name
+            self.parked.add(verdict.on, going, verdict.until, first=again and place)
+            return PARKED if place else ANSWERED
         self.going.pop(at, None)
         self.answer(ask, verdict, 0)
         return ANSWERED
 
-    def _gate_key(self, going: Going, text: str) -> str:
-        from penstock.net.compiled import expression
-
+    def _gate_key(self, going: Going, key: Any, shared: bool = False) -> str:
+        """The value of an expression, or of a tree: long ones by their hash."""
         run = going.ask.live.run
         assert run is not None
         firing = going.ask.firing
-        compiled = expression(text)
-        assert compiled is not None
         view = View(run, run.st.scopes[firing.scope], firing.epoch, going.node, firing)
-        return f"{run.st.tenant}/{run.net.net.name}/{going.node.id}/{compiled(view)}"
+        stem = f"{run.st.tenant}/" if shared else f"{run.st.tenant}/{run.net.net.name}/{going.node.id}/"
+        if isinstance(key, str):
+            compiled = expression(key)
+            assert compiled is not None
+            return f"{stem}{compiled(view)}"
+        return stem + hashlib.sha256(_canonical(value(key)[1](view))).hexdigest()
 
     def _go(self, going: Going) -> None:
-        lane = self.lanes.get(going.effect.executor)
+        lane = going.way.lane or self._lane(going)
+        if lane is not None:
+            ask = going.ask
+            self.going[ask.live.no, ask.firing.no] = going
+            lane.put(going)
+
+    def _lane(self, going: Going) -> Lane | None:
+        name = going.effect.executor
+        lane = self.lanes.get(name)
         if lane is None:
             try:
-                executor = self.executors.get(going.effect.executor)
+                executor = self.executors.get(name)
             except PenstockError as error:
-                return self._refuse(going, error.code, str(error))
+                self._refuse(going, error.code, str(error))
+                return None
             if executor is None:
-                return self._refuse(going, "EXECUTOR_UNKNOWN", f"no executor is called «{going.effect.executor}»")
-            lane = self.lanes[going.effect.executor] = Lane(self, executor, self.width)
-        self.going[going.ask.live.no, going.ask.firing.no] = going
-        lane.put(going)
-        return None
+                self._refuse(going, "EXECUTOR_UNKNOWN", f"no executor is called «{name}»")
+                return None
+            lane = self.lanes[name] = Lane(self, executor, self.width)
+        going.way.lane = lane
+        return lane
 
     def _refuse(self, going: Going, code: str, message: str) -> None:
         going.started = time.perf_counter_ns()
@@ -237,28 +342,36 @@ class Dispatch:
     def named(self, ask: Ask, node: CNode) -> dict[str, Any]:
         """What a call has taken, by name."""
         assert node.effect is not None
-        return self.request(Going(ask, node, node.effect)).named()
+        return self.request(Going(ask, self._way(node, node.effect))).named()
 
     def request(self, going: Going) -> Request:
-        ask = going.ask
+        ask, way = going.ask, going.way
         run, firing = ask.live.run, ask.firing
         assert run is not None
-        node = going.node
+        st, node, effect = run.st, way.node, way.effect
+        if way.args is not None:
+            args = _unpack(way.args)
+        else:
+            args = effect.args if node.args_static else _own(firing.args)
         return Request(
-            key=run.effect_key(firing), tenant=run.st.tenant, run=run.st.run, node=node.id,
-            executor=going.effect.executor, args=_own(going.effect.args if node.args_static else firing.args),
-            inputs=self._inputs(run.net.edges, firing), epoch=firing.epoch, visit=firing.visit, attempt=ask.attempt,
-            probe=ask.probe, timeout_ms=node.spec.timeout_ms, trace_id=run.st.trace,
-            result=_own(self.blobs.resolve(run.st.ledger[firing.comp].output)) if firing.comp >= 0 else None,
+            key=run.effect_key(firing), tenant=st.tenant, run=st.run, node=node.id, executor=effect.executor,
+            args=args, inputs=self._inputs(run.net.edges, firing), epoch=firing.epoch, visit=firing.visit,
+            attempt=ask.attempt, probe=ask.probe, timeout_ms=node.spec.timeout_ms, trace_id=st.trace,
+            result=_own(self.blobs.resolve(st.ledger[firing.comp].output)) if firing.comp >= 0 else None,
+            names=View(run, st.scopes[firing.scope], firing.epoch, node, firing) if effect.sees_run else {},
+            mark=secret_mark(run) if node.secretive or effect.sees_run else "",
         )  # fmt: skip
 
     def _inputs(self, edges: tuple[Any, ...], firing: Firing) -> tuple[Input, ...]:
         takes = firing.takes
         if len(takes) == 1:
-            edge, envelope = edges[takes[0].edge], takes[0].envelope
-            body = _own(self.blobs.resolve(envelope.body))
+            taken = takes[0]
+            edge, envelope = edges[taken.edge], taken.envelope
+            body = envelope.body
+            if type(body) in HOLDS:
+                body = _own(self.blobs.resolve(body))
             kind = envelope.content_type or content_type_of(body)
-            more = ((envelope.meta,), (takes[0].seq,), (envelope.at,), (envelope.visit,))
+            more = ((envelope.meta,), (taken.seq,), (envelope.at,), (envelope.visit,))
             return (Input(edge.id, edge.src.id, edge.var, (body,), (kind,), *more),)
         found: dict[int, list[Taken]] = {}
         for taken in takes:
@@ -277,24 +390,28 @@ class Dispatch:
     # -- back ----------------------------------------------------------------------------------------------------------
 
     def ended(self, going: Going, outcome: Outcome) -> None:
-        at = (going.ask.live.no, going.ask.firing.no)
+        ask = going.ask
+        at = (ask.live.no, ask.firing.no)
         if self.going.get(at) is going:
             del self.going[at]
         if going.deadline is not None and self.timed.get(at) is going:
             del self.timed[at]
         took_ns = time.perf_counter_ns() - going.started
-        effect = going.effect
-        if effect.breaker or effect.concurrency or effect.cache or effect.dedupe:
-            done = outcome if isinstance(outcome, Done) else None
+        if going.way.told:
+            effect = going.effect
             self.gate.ended(
-                self.now(), going.key, None if going.dropped else not isinstance(outcome, Failed), took_ns // 1_000_000,
-                concurrency=effect.concurrency, breaker=effect.breaker, cache=going.cache, dedupe=going.dedupe,
-                body=done.body if done else None, content_type=done.content_type if done else None,
+                self.now(), going.key, None if going.dropped else outcome, took_ns // 1_000_000,
+                tenant=ask.live.tenant, concurrency=effect.concurrency, rate=effect.rate, breaker=effect.breaker,
+                cache=going.cache, dedupe=going.dedupe,
             )  # fmt: skip
             if effect.concurrency is not None:
                 self._release(effect.concurrency.name)
+            for _, key in going.dedupe:
+                self._release_all(f"dedupe:{key}")
+            if going.way.falls_back and isinstance(outcome, Failed):
+                outcome = self._by_fallback(going, outcome)
         if not going.dropped:
-            self.answer(going.ask, outcome, took_ns)
+            self.answer(ask, outcome, took_ns)
 
     def _release(self, name: str) -> None:
         """A place is free: it goes to the oldest that can use it."""
@@ -307,10 +424,33 @@ class Dispatch:
             if verdict != ANSWERED:
                 return
 
+    def _release_all(self, name: str) -> None:
+        """Who has waited for what is done now asks again: for its answer, or to do it instead."""
+        for going in self.parked.all_of(name):
+            if not going.dropped and self._through_gate(going, again=True) == GO:
+                self._go_all([going])
+
+    def _by_fallback(self, going: Going, outcome: Failed) -> Failed:
+        """W-7.4.1: the last try has failed and its breaker is open by now, so the fallback takes over."""
+        firing, retry, failure = going.ask.firing, going.node.spec.retry, outcome.failure
+        again = firing.attempt - firing.base <= retry.max and failure.category in retry.on
+        breaker = going.effect.breaker
+        if again or failure.category not in COUNTED or breaker is None:
+            return outcome
+        if not self.gate.is_open(breaker, going.ask.live.tenant):
+            return outcome
+        return failed("CIRCUIT_OPEN", "external", failure.message, {"code": failure.code, "category": failure.category})
+
     def wake(self) -> None:
         """Effects whose rate lets them go by now."""
         if self._broken is not None:
             raise self._broken
+        if self.unmarked:
+            ready, self.unmarked = self.unmarked, []
+            for going in ready:
+                if going.dropped:
+                    self.ended(going, DROPPED)
+            self._go_all([going for going in ready if not going.dropped])
         if self.parked.timed:
             due = [going for going in self.parked.due(self.now()) if not going.dropped]
             ready = [going for going in due if self._through_gate(going, again=True) == GO]
@@ -362,4 +502,4 @@ class Dispatch:
 
 def _own(value: Any) -> Any:
     """A copy for the executor: what it does to its inputs must not reach the run, the net or another branch."""
-    return _unpack(_pack(value)) if type(value) in (dict, list, tuple) else value
+    return _unpack(_pack(value)) if type(value) in HOLDS else value

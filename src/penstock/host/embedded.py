@@ -4,310 +4,61 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import heapq
-import random
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+import logging
+from collections.abc import Callable
 
 import msgspec
 
-from penstock.errors import PenstockError, StoreError
-from penstock.executors.contract import Done, Executor, Failed, Outcome, Services
-from penstock.host.blobs import Blobs
-from penstock.host.children import CALLED, Children
-from penstock.host.clock import Clock, SystemClock
-from penstock.host.dispatch import Dispatch
-from penstock.host.gate import Gate
-from penstock.host.nets import Nets
-from penstock.host.outbox import Outbox
-from penstock.host.turn import Ask, Live, Receipt, Turns
+from penstock.errors import PenstockError, Refused, StoreError
+from penstock.host.laps import Laps
+from penstock.host.live import Receipt
 from penstock.kernel import command as C
-from penstock.kernel import fact as F
-from penstock.kernel.replay import fold
-from penstock.kernel.state import EFFECT, encode_state, new_state
-from penstock.net.model import Net
-from penstock.store.contract import Batch, JournalRow, RunRow, Store
-from penstock.store.projection import rows_of
+from penstock.store.contract import Batch
 
-HORIZON_MS = 60_000
 POLL_S = 0.1
-FAR_POLL_MS = 15_000
-TIDY_MS = 3_600_000
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+PAUSE_S = 0.05  # before a store that failed is tried again; twice as long each time
+LONGEST_PAUSE_S = 5.0
 _unpack = msgspec.msgpack.decode
-_pack = msgspec.msgpack.Encoder().encode
+log = logging.getLogger("penstock")
+NO_COMMAND = Refused(why="it is no command that this version knows")
 
 
-class Host:
-    """`serve=True` also takes commands that other processes leave in the store's inbox; `alone=True` leaves runs be
-    that nobody has started here, asked to go on or sent a command."""
+class Told:
+    """Hears what became of so many commands."""
 
-    def __init__(
-        self,
-        store: Store,
-        executors: Mapping[str, Executor],
-        *,
-        clock: Clock | None = None,
-        output_dir: Path = Path("penstock-output"),
-        input_dir: Path = Path(),
-        settings: Mapping[str, Any] | None = None,
-        serve: bool = True,
-        seed: int | None = None,
-        width: int = 256,
-        batch: int = 512,
-        alone: bool = False,
-        publish: bool = False,
-    ) -> None:
-        self.store = store
-        self.clock: Clock = clock or SystemClock()
-        self.nets = Nets(store)
-        self.turns = Turns(store, self.nets, self.clock, batch=batch)
-        self.gate = Gate(store)
-        self.blobs = Blobs(store)
-        services = Services(output_dir=output_dir, input_dir=input_dir, settings=settings or {})
-        self.dispatch = Dispatch(
-            executors,
-            services,
-            self.gate,
-            self.blobs,
-            self.answer,
-            self._call,
-            self.clock.now,
-            store.commit,
-            width=width,
-        )
-        self.children = Children(
-            store, self.nets, self.turns, self.blobs, self.answer, self.go_on, self.dispatch.named, self.clock.now
-        )
-        self.outbox = Outbox(store, self.clock, publish=publish)
-        self.turns.publish = self.outbox.write
-        self.turns.extra = self._extra
-        self.turns.whole = self.blobs.resolve
-        self.serve, self.alone = serve, alone
-        self.near: list[tuple[int, int]] = []
-        self.noted: dict[int, int] = {}  # run → the one time in `near` that counts
-        self.far_at = self.tidy_at = 0
-        self.wakeup: asyncio.Future[None] | None = None
-        self.closing = False
-        self._random = random.Random(seed)  # noqa: S311 (ids, not secrets)
-        self._answered: list[tuple[Ask, str]] = []  # at-most-once effects whose intent goes with their answer
-        self._doubts: list[tuple[str, str]] = []
-        self._taken: set[int] = set()  # commands of the inbox that wait for their turn
+    def __init__(self, count: int) -> None:
+        self.left = count
+        self.error: PenstockError | None = None
+        self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if not count:
+            self._done.set_result(None)
 
-    # -- doors ---------------------------------------------------------------------------------------------------------
+    def __call__(self, error: PenstockError | None) -> None:
+        self.left -= 1
+        self.error = self.error or error
+        if not self.left and not self._done.done():
+            self._done.set_result(None)
 
-    def release(self, net: Net, source: bytes | None = None) -> int:
-        return self.nets.release(net, source, self.clock.now())
+    def never(self, why: BaseException) -> None:
+        """There is nobody any more who could say."""
+        if not self._done.done():
+            self._done.set_exception(why)
 
-    def new_id(self) -> str:
-        """Sorts by time; random enough that two laptops can put their runs together."""
-        number = self.clock.now() << 30 | self._random.getrandbits(30)
-        out = []
-        for _ in range(15):
-            out.append(_ALPHABET[number & 31])
-            number >>= 5
-        return "r" + "".join(reversed(out))
+    async def all(self) -> None:
+        """Until each of them is committed or refused; raises the first refusal."""
+        await self._done
+        if self.error is not None:
+            raise self.error
 
-    def start(self, net_no: int, given: Any = None, *, id: str | None = None, **options: Any) -> str:
-        run_id = id or self.new_id()
-        self.turns.start(run_id, net_no, given, **options)
-        self.poke()
-        return run_id
 
-    def send(self, no: int, command: C.Command, reply: Callable[[PenstockError | None], None] | None = None) -> None:
-        self.turns.send(no, command, reply)
-        self.poke()
+class Host(Laps):
+    """`serve=True` also takes commands that other processes leave in the store's inbox. The rest is for `Laps`."""
 
     async def ask(self, no: int, command: C.Command) -> None:
         """Send a command and wait until it is committed; raises when it is refused."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        def reply(error: PenstockError | None) -> None:
-            if not future.done():
-                future.set_result(None) if error is None else future.set_exception(error)
-
-        self.send(no, command, reply)
-        await future
-
-    def poke(self) -> None:
-        if self.wakeup is not None and not self.wakeup.done():
-            self.wakeup.set_result(None)
-
-    # -- outcomes ------------------------------------------------------------------------------------------------------
-
-    def answer(self, ask: Ask, outcome: Outcome, took_ns: int) -> None:
-        live, firing = ask.live, ask.firing
-        if type(outcome) is Done:
-            meta = (
-                {"ms": took_ns // 1_000_000, **outcome.meta}
-                if outcome.meta
-                else None
-                if took_ns < 1_000_000
-                else {"ms": took_ns // 1_000_000}
-            )
-            command = (
-                C.OUTCOME,
-                firing.no,
-                ask.attempt,
-                ask.probe,
-                C.OK,
-                self.blobs.shelve(outcome.body),
-                outcome.content_type,
-                meta,
-            )
-        elif type(outcome) is Failed:
-            command = C.failed(firing.no, ask.attempt, outcome.failure, ask.probe)
-        else:
-            command = C.skipped(firing.no, ask.attempt, outcome.reason, ask.probe)  # type: ignore[union-attr]
-        run = live.run
-        if run is not None:
-            effect = run.net.nodes[firing.node].effect
-            if effect is not None and effect.safe == "at_most_once":
-                self._answered.append((ask, run.effect_key(firing)))
-        self.turns.command(self.turns.runs.setdefault(live.no, live), command)
-        self.poke()
-
-    def _extra(self, batch: Batch) -> None:
-        if self.gate.dirty or self.gate.memos:
-            self.gate.write(batch, self.clock.now())
-        self.blobs.write(batch)
-        if self._answered:
-            self._answered = [one for one in self._answered if not _settled(batch, *one)]
-        if self._doubts:
-            batch.intent_moved += self._doubts
-            self._doubts = []
-
-    def _call(self, ask: Ask) -> None:
-        self.children.call(ask)
-
-    def row(self, run_id: str) -> RunRow | None:
-        return self.children.row(run_id)
-
-    # -- forks ---------------------------------------------------------------------------------------------------------
-
-    def fork(self, row: RunRow, turns: list[JournalRow], fact: int) -> str:
-        """A new run with the same past: its journal is copied up to there, in one commit, and then goes its own way."""
-        now = self.clock.now()
-        new_id, no = self.new_id(), self.turns.next_no
-        self.turns.next_no += 1
-        st = new_state()
-        for turn in turns:
-            fold(st, F.decode_facts(turn.body), turn.at)  # type: ignore[arg-type]
-        last = st.n
-        forked = (F.FORKED, new_id, row.id, last, new_id)
-        copied = [*turns, JournalRow(last + 1, last + 1, now, F.encode_facts([forked]))]
-        fold(st, [forked], now)
-        batch = Batch()
-        net_no = row.net if self.nets.get(row.net).hash == st.net else (self.nets.by_hash(st.net) or (row.net,))[0]
-        wake = None if st.paused else min((t.due for t in st.timers.values()), default=None)
-        batch.new.append((
-            no, new_id, row.tenant, net_no, None, st.status, row.priority, now, now, wake, row.id, st.n,
-            bytearray(encode_state(st)),
-        ))  # fmt: skip
-        batch.journal += [(no, t.seq_from, t.seq_to, t.at, bytearray(t.body)) for t in copied]
-        rows_of(msgspec.structs.replace(row, no=no, id=new_id), iter(copied), batch)
-        self.store.commit(batch)
-        for live in self.turns.load([no]):
-            self._resume(live, {})
-        self.poke()
-        return new_id
-
-    # -- the loop ------------------------------------------------------------------------------------------------------
-
-    def lap(self) -> bool:
-        """One turn and what it lets out; False when there was nothing to do."""
-        self._ring()
-        if not self.turns.ready:
-            return False
-        turns = self.turns
-        asks = turns.turn()
-        if self.outbox.wrote:
-            self.outbox.kick()
-        if turns.stopped:
-            for live, firings in turns.stopped:
-                self.dispatch.stop(live, firings)
-                self.children.stop(live, firings)
-            turns.stopped.clear()
-        if turns.wakes:
-            for wake in turns.wakes:
-                self._note(*wake)
-            turns.wakes.clear()
-        if asks:
-            self.dispatch.out(asks)
-        return True
-
-    def _note(self, wake: int | None, no: int) -> None:
-        """Remember a near timer; far ones are found again in the store, unless it holds other runs' as well."""
-        if wake is None:
-            self.noted.pop(no, None)
-        elif self.noted.get(no) != wake and (self.alone or wake - self.clock.now() < HORIZON_MS):
-            self.noted[no] = wake
-            heapq.heappush(self.near, (wake, no))
-
-    def _ring(self) -> None:
-        now = self.clock.now()
-        if now >= self.far_at:
-            self.far_at = now + FAR_POLL_MS
-            if now >= self.tidy_at:
-                self.tidy_at = now + TIDY_MS
-                self.store.tidy(now)
-            for no, wake in () if self.alone else self.store.due(now + HORIZON_MS, 10_000):
-                self._note(wake, no)
-        while self.near and self.near[0][0] <= now:
-            wake, no = heapq.heappop(self.near)
-            if self.noted.get(no) == wake:
-                del self.noted[no]
-                self.turns.send(no, C.tick())
-        self.dispatch.wake()
-        if self.children.deadlines:
-            self.children.overdue()
-
-    def recover(self) -> int:
-        """After a crash, or a commit that failed: every run that can go on is folded from the store, and its open
-        effects are asked again with the same key."""
-        self.turns.forget()
-        self.children.parents.clear()
-        numbers = self.store.unfinished()
-        started = self._started()
-        for i in range(0, len(numbers), 500):
-            # what a run calls goes on with it, and may be in memory by now
-            for live in self.turns.load([no for no in numbers[i : i + 500] if not self.turns.holds(no)]):
-                self._resume(live, started)
-        for no, called in self.store.open_below(CALLED):
-            if called not in self.children.parents:  # its caller was stopped, and the crash came before it heard of it
-                self.turns.send(no, C.cancel("now"), lambda error: None)
-        return len(numbers)
-
-    def go_on(self, no: int) -> None:
-        """The same for one run and what it calls; nothing when it is in memory already."""
-        if not self.turns.holds(no):
-            started = self._started()
-            for live in self.turns.load([no]):
-                self._resume(live, started)
-            self.poke()
-
-    def _started(self) -> dict[tuple[int, int], tuple[int, str]]:
-        return {(run, firing): (attempt, key) for key, run, firing, attempt, _ in self.store.intents()}
-
-    def _resume(self, live: Live, started: dict[tuple[int, int], tuple[int, str]]) -> None:
-        """Ask open effects again; one that may have happened and may not happen twice is in doubt."""
-        run = live.run
-        assert run is not None
-        if live.wake is not None:
-            self._note(live.wake, live.no)
-        again: list[Ask] = []
-        for firing in run.st.firings.values():
-            if firing.phase != EFFECT or self.dispatch.has(live, firing):
-                continue
-            doubt = started.get((live.no, firing.no))
-            if doubt is not None and doubt[0] == firing.attempt:
-                self._doubts.append(("in_doubt", doubt[1]))
-                self.turns.command(live, C.doubt(firing.no, firing.attempt, firing.probe))
-            else:
-                again.append(Ask(live, firing))
-        self.dispatch.out(again)
-        self.turns.rest(live)
+        told = Told(1)
+        self.send(no, command, told)
+        await told.all()
 
     async def run(self, until: Callable[[], bool] | None = None) -> None:
         """Drive until closed, or until the condition holds (asked when nothing is to be done at once)."""
@@ -315,10 +66,16 @@ class Host:
         last_poll = 0.0
         self.outbox.kick()
         while not self.closing:
-            busy = self.lap()
-            if self.serve and loop.time() - last_poll >= POLL_S:
-                last_poll = loop.time()
-                busy = self._poll_inbox() or busy
+            try:
+                busy = self._lap_well()
+                if self.serve and loop.time() - last_poll >= POLL_S:
+                    last_poll = loop.time()
+                    busy = self._poll_inbox() or busy
+            except StoreError as error:
+                if not error.passing or not self.patient:
+                    raise
+                await self._wait_for_store(error)
+                continue
             if busy:
                 await asyncio.sleep(0)
                 continue
@@ -329,8 +86,58 @@ class Host:
             await self.wakeup
             self.wakeup = None
             handle.cancel()
+        if self.turns.lost:
+            self._fold_lost()
         while self.turns.ready:  # what was started or answered is kept; what it asks for is let out by the next host
             self.turns.turn()
+
+    async def _wait_for_store(self, error: StoreError) -> None:
+        """H13: the store takes nothing now. Nothing is lost by it but time: commands that wait, effects on their way
+        and answers are kept, and every few seconds it is tried again."""
+        self._tell_trouble(error)
+        pause = PAUSE_S
+        loop = asyncio.get_running_loop()
+        while not self.closing:
+            until = loop.time() + pause
+            while loop.time() < until and not self.closing:
+                await asyncio.sleep(min(pause, 0.05))
+            if self.closing:
+                return
+            pause = min(pause * 2, LONGEST_PAUSE_S)
+            try:
+                self._probe()
+                self._lap_well()
+            except StoreError as again:
+                if not again.passing:
+                    raise
+                self._tell_trouble(again)
+                self.turns.refuse_waiting(again)
+            else:
+                self._tell_trouble(None)
+                return
+
+    def _lap_well(self) -> bool:
+        busy = self.lap()
+        if self.dispatch.unmarked:
+            raise self._unmarked_why
+        return busy
+
+    def _probe(self) -> None:
+        """A small commit: is there room again?"""
+        batch = Batch()
+        batch.memo.append(("probe", b"", self.clock.now()))
+        self.store.commit(batch)
+
+    def _tell_trouble(self, error: StoreError | None) -> None:
+        was, self.trouble = self.trouble, error
+        if (was and was.code) == (error and error.code):
+            return
+        if error is None:
+            log.warning("the store takes turns again")
+        else:
+            log.warning("%s %s The engine waits and tries again.", error.code, error)
+        for tell in self.on_trouble:
+            tell(error)
 
     def _sleep_s(self) -> float:
         now = self.clock.now()
@@ -344,18 +151,17 @@ class Host:
     def _poll_inbox(self) -> bool:
         rows = [row for row in self.store.inbox() if row[0] not in self._taken]
         for no, run, body in rows:
-            self._taken.add(no)
+            command = _command(body)
+            if command is None:
+                batch = Batch()
+                batch.inbox_answered.append(Receipt(no, self._taken.discard).answer(NO_COMMAND))
+                self.store.commit(batch)
+                continue
             if self.alone:
                 self.go_on(run)
-            self.turns.send(run, tuple(_unpack(body)), Receipt(no, self._inbox_refused))
+            self._taken.add(no)
+            self.turns.send(run, command, Receipt(no, self._taken.discard))
         return bool(rows)
-
-    def _inbox_refused(self, no: int, error: PenstockError | None) -> None:
-        self._taken.discard(no)
-        if error is not None and not isinstance(error, StoreError):  # a lost commit leaves the command where it was
-            batch = Batch()
-            batch.inbox_answered.append((_pack({"code": error.code, "message": str(error), "hint": error.hint}), no))
-            self.store.commit(batch)
 
     async def close(self) -> None:
         self.closing = True
@@ -369,13 +175,11 @@ class Host:
                 self.store.commit(batch)
 
 
-def _settled(batch: Batch, ask: Ask, key: str) -> bool:
-    """Is the answer in this batch, or in one before? Then the intent goes in the same commit, and not earlier."""
-    run = ask.live.run
-    if run is None:
-        return True  # the commit that had it was lost: the intent stays, and says so to whoever folds the run again
-    firing = run.st.firings.get(ask.firing.no)
-    if firing is not None and firing.phase == EFFECT and firing.attempt == ask.attempt:
-        return False
-    batch.intent_gone.append((key,))
-    return True
+def _command(body: bytes) -> C.Command | None:
+    """A command that somebody left; None when it is none that this version knows: it must not reach a run."""
+    try:
+        said = _unpack(body)
+    except msgspec.MsgspecError:
+        return None
+    known = type(said) is list and said and type(said[0]) is int and 0 <= said[0] < len(C.NAMES)
+    return tuple(said) if known else None

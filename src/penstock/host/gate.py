@@ -1,8 +1,8 @@
 """The gate: may this effect go out now? Concurrency, rate, dedupe, cache and breaker, all durable.
 
-The kernel only sees the gate's answer: an outcome (`failed CIRCUIT_OPEN`, `skipped deduplicated`, `done` from the
-cache), or nothing while an effect waits for room. What must survive a crash is written with the next batch, in its
-transaction.
+The kernel only sees the gate's answer: an outcome (`failed CIRCUIT_OPEN`, `skipped duplicate`, `done` from the cache),
+or nothing while an effect waits for room. What must survive a crash is written with the next batch, in its transaction.
+Breakers and rates belong to a tenant; places belong to the host.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from penstock.executors.contract import Done, Outcome, Skipped, failed
+from penstock.executors.contract import Done, Failed, Outcome, Skipped, failed
 from penstock.net.model import Breaker, Cache, Concurrency, Dedupe, Rate
 from penstock.store.contract import Batch, Store
 
+#: W-7.1, C-19: failures that say something about the one who was called
+COUNTED = frozenset({"transient", "timeout", "external", "resource"})
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
 
@@ -37,16 +40,22 @@ class RateState(msgspec.Struct, array_like=True):
 
     left: float = 0.0
     at: int = 0
+    times: list[int] = []  # of a rolling one: when calls have succeeded, oldest first
 
 
 class Wait(msgspec.Struct):
-    """The effect may not go out yet. With a time, it has its place in the rate's queue and need not draw again; without
-    one, it waits until another effect of its group has ended."""
+    """The effect may not go out yet. With a time, it asks again then; `drawn` says that it has its place in the rate's
+    queue and need not draw again. Without one, it waits until another effect of the queue `on` has ended."""
 
     until: int | None
+    drawn: bool = False
+    on: str = ""
 
 
 Verdict = Literal["go"] | Outcome | Wait
+#: what a dedupe asks for, and the key it is about
+Once = tuple[Dedupe, str]
+_POLL_MS = 50  # how soon a call asks again when all that holds it up are calls in flight
 
 
 class Gate:
@@ -58,7 +67,10 @@ class Gate:
         self.breakers: dict[str, BreakerState] = {}
         self.rates: dict[str, RateState] = {}
         self.trials: set[tuple[str, str]] = set()  # breaker, owner: calls that decide about a half-open breaker
+        self.reserved: dict[str, set[str]] = {}  # rolling rate → owners of calls in flight, which may succeed
+        self.doing: dict[str, str] = {}  # key of a dedupe → the owner who is at it
         self.dirty: set[str] = set()
+        self.written: set[str] = set()  # with the last batch
         self.memos: list[tuple[str, bytes, int]] = []
         self.fresh: dict[str, tuple[bytes, int]] = {}  # memos not yet committed
         for name, body in store.gates():
@@ -74,91 +86,152 @@ class Gate:
     # -- asked before an effect goes out -------------------------------------------------------------------------------
 
     def admit(
-        self, now: int, owner: str, *, concurrency: Concurrency | None = None, rate: Rate | None = None,
-        breaker: Breaker | None = None, cache: tuple[Cache, str] | None = None,
-        dedupe: tuple[Dedupe, str] | None = None,
+        self, now: int, owner: str, *, tenant: str = "", concurrency: Concurrency | None = None,
+        rate: Rate | None = None, breaker: Breaker | None = None, cache: tuple[Cache, str] | None = None,
+        dedupe: Sequence[Once] = (),
     ) -> Verdict:  # fmt: skip
         if cache is not None:
             kept = self._memo(f"cache:{cache[1]}", now)
             if kept is not None:
-                return Done(kept[0], {"cached": True}, kept[1])
-        if dedupe is not None and self._memo(f"dedupe:{dedupe[1]}", now) not in (None, owner):
-            return Skipped("deduplicated")
-        if breaker is not None and not self._closed(breaker, now):
-            return failed("CIRCUIT_OPEN", "refused", f"the breaker «{breaker.name}» is open")
+                return Done(kept[0], {"cache_hit": True}, kept[1])
+        for once in dedupe:
+            known = self._known(once, owner, now)
+            if known is not None:
+                return known
+        if breaker is not None and not self._closed(breaker, _of(tenant, breaker.name), now):
+            return failed("CIRCUIT_OPEN", "external", f"the breaker «{breaker.name}» is open")
         if concurrency is not None and self.running.get(concurrency.name, 0) >= concurrency.limit:
-            return Wait(None)
+            return Wait(None, on=concurrency.name)
         if rate is not None:
-            until = self._draw(rate, now)
-            if until is not None:
-                return Skipped("rate_limited") if rate.over == "skip" else Wait(until)
-        if concurrency is not None:
-            self.running[concurrency.name] = self.running.get(concurrency.name, 0) + 1
-        if breaker is not None and self.breakers[breaker.name].status == "half_open":
-            self.breakers[breaker.name].trying += 1
-            self.trials.add((breaker.name, owner))
-            self.dirty.add(f"breaker:{breaker.name}")
-        if dedupe is not None:
-            self._remember(f"dedupe:{dedupe[1]}", _pack(owner), now + dedupe[0].ttl_ms)
+            held = self._roll(rate, tenant, owner, now) if rate.rolling else self._draw(rate, tenant, now)
+            if held is not None:
+                return held
+        self._take(owner, now, tenant, concurrency, breaker, dedupe)
         return "go"
 
-    def _closed(self, spec: Breaker, now: int) -> bool:
-        state = self.breakers.setdefault(spec.name, BreakerState())
+    def _take(
+        self, owner: str, now: int, tenant: str, concurrency: Concurrency | None, breaker: Breaker | None,
+        dedupe: Sequence[Once],
+    ) -> None:  # fmt: skip
+        """The effect goes: what it holds until it has ended."""
+        if concurrency is not None:
+            self.running[concurrency.name] = self.running.get(concurrency.name, 0) + 1
+        if breaker is not None:
+            name = _of(tenant, breaker.name)
+            if self.breakers[name].status == "half_open":
+                self.breakers[name].trying += 1
+                self.trials.add((name, owner))
+                self.dirty.add(f"breaker:{name}")
+        for spec, key in dedupe:
+            self.doing[key] = owner
+            self._remember(f"dedupe:{key}", _pack([owner]), now + spec.ttl_ms)
+
+    def _known(self, once: Once, owner: str, now: int) -> Verdict | None:
+        """What becomes of an effect whose key is known; None when it is new, or nobody else's (C-49)."""
+        spec, key = once
+        at = self.doing.get(key)
+        kept = self._memo(f"dedupe:{key}", now)
+        if kept is None or owner in (kept[0], at):
+            return None
+        if spec.known == "answer":
+            if at is not None:
+                return Wait(None, on=f"dedupe:{key}")
+            # whoever was at it is not there any more: this one is the first
+            return Done(kept[1], {"deduplicated": True}, kept[2]) if len(kept) > 1 else None
+        if spec.known == "skip":
+            return Skipped("duplicate")
+        return failed("DUPLICATE_EXECUTION", "permanent", "the same has been done, or is being done", {"by": kept[0]})
+
+    def _closed(self, spec: Breaker, name: str, now: int) -> bool:
+        state = self.breakers.setdefault(name, BreakerState())
         if state.status == "open" and now >= state.opened_at + spec.cooldown_ms:
             state.status, state.trying, state.in_a_row = "half_open", 0, 0
-            self.dirty.add(f"breaker:{spec.name}")
+            self.dirty.add(f"breaker:{name}")
         if state.status == "half_open":
             return state.trying < spec.half_open_requests
         return state.status == "closed"
 
-    def _draw(self, spec: Rate, now: int) -> int | None:
-        """None when a call may go; else when it may: its place is kept, so that nobody has to ask twice."""
-        state = self.rates.get(spec.name)
+    def _draw(self, spec: Rate, tenant: str, now: int) -> Verdict | None:
+        """None when a call may go; else its place is kept, so that nobody has to ask twice."""
+        name = _of(tenant, spec.name)
+        state = self.rates.get(name)
         if state is None:
-            state = self.rates[spec.name] = RateState(float(spec.limit), now)
+            state = self.rates[name] = RateState(float(spec.limit), now)
         refill = (now - state.at) * spec.limit / spec.per_ms
         state.left, state.at = min(float(spec.limit), state.left + max(refill, 0.0)), max(now, state.at)
-        self.dirty.add(f"rate:{spec.name}")
+        self.dirty.add(f"rate:{name}")
         if state.left >= 1.0:
             state.left -= 1.0
             return None
+        if spec.over == "skip":
+            return Skipped("rate_limited")
         until = now + max(1, int((1.0 - state.left) * spec.per_ms / spec.limit) + 1)
-        if spec.over == "wait":
-            state.left -= 1.0
-        return until
+        state.left -= 1.0
+        return Wait(until, drawn=True)
+
+    def _roll(self, spec: Rate, tenant: str, owner: str, now: int) -> Verdict | None:
+        """W-4.5.2: calls that have succeeded in the last while count, and those in flight, which may."""
+        name = _of(tenant, spec.name)
+        state = self.rates.setdefault(name, RateState())
+        state.times = [at for at in state.times if at > now - spec.per_ms]
+        flying = self.reserved.setdefault(name, set())
+        if len(state.times) + len(flying - {owner}) < spec.limit:
+            flying.add(owner)
+            return None
+        if spec.over == "skip":
+            return Skipped("rate_limited")
+        return Wait(state.times[0] + spec.per_ms if len(state.times) >= spec.limit else now + _POLL_MS)
 
     # -- told after an effect has ended --------------------------------------------------------------------------------
 
     def ended(
-        self, now: int, owner: str, ok: bool | None, took_ms: int, *, concurrency: Concurrency | None = None,
-        breaker: Breaker | None = None, cache: tuple[Cache, str] | None = None,
-        dedupe: tuple[Dedupe, str] | None = None, body: Any = None, content_type: str | None = None,
+        self, now: int, owner: str, outcome: Outcome | None, took_ms: int, *, tenant: str = "",
+        concurrency: Concurrency | None = None, rate: Rate | None = None, breaker: Breaker | None = None,
+        cache: tuple[Cache, str] | None = None, dedupe: Sequence[Once] = (),
     ) -> None:  # fmt: skip
-        """`ok` None: the run has dropped the effect, which says nothing about the one who was called."""
+        """`outcome` None: the run has dropped the effect, which says nothing about the one who was called."""
         if concurrency is not None:
             self.running[concurrency.name] -= 1
         if breaker is not None:
-            slow = breaker.latency_ms is not None and took_ms > breaker.latency_ms
-            self._count(breaker, owner, ok and not slow if ok is not None else None, now)
-        if cache is not None and ok:
-            try:
-                packed = _pack([body, content_type])
-            except (TypeError, OverflowError, ValueError, RecursionError):
-                pass  # it will be refused as an answer, too
-            else:
+            slow = outcome is not None and breaker.latency_ms is not None and took_ms > breaker.latency_ms
+            self._count(breaker, _of(tenant, breaker.name), owner, False if slow else _says(outcome), now)
+        done = outcome if isinstance(outcome, Done) else None
+        if rate is not None and rate.rolling:
+            self._rolled(rate, _of(tenant, rate.name), owner, done is not None, now)
+        if cache is not None and done is not None:
+            packed = _packed([done.body, done.content_type])
+            if packed is not None:
                 self._remember(f"cache:{cache[1]}", packed, now + cache[0].ttl_ms)
-        if dedupe is not None and not ok:
-            self._remember(f"dedupe:{dedupe[1]}", _pack(None), now)
+        for once in dedupe:
+            self._did(once, owner, done, now)
 
-    def _count(self, spec: Breaker, owner: str, ok: bool | None, now: int) -> None:
-        state = self.breakers.setdefault(spec.name, BreakerState())
-        trial = (spec.name, owner) in self.trials
-        self.trials.discard((spec.name, owner))
+    def _did(self, once: Once, owner: str, done: Done | None, now: int) -> None:
+        """Only what has succeeded is known; what has failed may be done by the next."""
+        spec, key = once
+        if self.doing.get(key) == owner:
+            del self.doing[key]
+        if done is None:
+            self._remember(f"dedupe:{key}", _pack(None), now)
+            return
+        answer = [done.body, done.content_type] if spec.known == "answer" else []
+        self._remember(f"dedupe:{key}", _packed([owner, *answer]) or _pack(None), now + spec.ttl_ms)
+
+    def _rolled(self, spec: Rate, name: str, owner: str, ok: bool, now: int) -> None:
+        self.reserved.get(name, set()).discard(owner)
+        if ok:
+            state = self.rates.setdefault(name, RateState())
+            state.times = [*state.times, now][-spec.limit :]
+            self.dirty.add(f"rate:{name}")
+
+    def _count(self, spec: Breaker, name: str, owner: str, ok: bool | None, now: int) -> None:
+        state = self.breakers.setdefault(name, BreakerState())
+        trial = (name, owner) in self.trials
+        self.trials.discard((name, owner))
         if state.status == "closed" and ok is not None:
             state.window = [*state.window, 0 if ok else 1][-spec.window :]
             state.in_a_row = 0 if ok else state.in_a_row + 1
             full = len(state.window) >= spec.window
-            if state.in_a_row >= spec.failures or full and sum(state.window) / spec.window >= spec.failure_rate:
+            if 0 < spec.failures <= state.in_a_row or full and sum(state.window) / spec.window >= spec.failure_rate:
                 _open(state, now)
         elif state.status == "half_open" and trial:
             if ok is None:
@@ -171,7 +244,23 @@ class Gate:
                     state.status, state.in_a_row, state.window = "closed", 0, []
         else:
             return  # it went out before the breaker opened: old news
-        self.dirty.add(f"breaker:{spec.name}")
+        self.dirty.add(f"breaker:{name}")
+
+    # -- breakers, looked at and reset ---------------------------------------------------------------------------------
+
+    def is_open(self, breaker: Breaker, tenant: str) -> bool:
+        state = self.breakers.get(_of(tenant, breaker.name))
+        return state is not None and state.status == "open"
+
+    def reset(self, tenant: str, name: str) -> bool:
+        """By hand: closed, and nothing counted. False when there is no such breaker."""
+        at = _of(tenant, name)
+        if at not in self.breakers:
+            return False
+        self.breakers[at] = BreakerState()
+        self.trials = {one for one in self.trials if one[0] != at}
+        self.dirty.add(f"breaker:{at}")
+        return True
 
     # -- what survives -------------------------------------------------------------------------------------------------
 
@@ -194,11 +283,44 @@ class Gate:
             kind, _, rest = name.partition(":")
             state: Any = self.breakers[rest] if kind == "breaker" else self.rates[rest]
             batch.gate.append((name, _pack(state), now))
-        self.dirty.clear()
+        self.written, self.dirty = self.dirty, set()
         batch.memo += self.memos
         self.memos.clear()
         if len(self.fresh) > 10_000:
             self.fresh.clear()
+
+    def went_back(self, by: int) -> None:
+        """The clock went back by so much."""
+        for rate in self.rates.values():
+            rate.at -= by
+            rate.times = [at - by for at in rate.times]
+        for breaker in self.breakers.values():
+            breaker.opened_at -= by
+
+    def give_back(self, batch: Batch) -> None:
+        """The commit of what `write` has added has failed."""
+        self.dirty |= self.written
+        self.memos[:0] = batch.memo
+        self.fresh.update({key: (value, until) for key, value, until in self.memos})
+
+
+def _of(tenant: str, name: str) -> str:
+    return f"{tenant}/{name}" if tenant else name
+
+
+def _says(outcome: Outcome | None) -> bool | None:
+    """Does it speak for the one who was called, against them, or neither (C-19)?"""
+    if isinstance(outcome, Done):
+        return True
+    return False if isinstance(outcome, Failed) and outcome.failure.category in COUNTED else None
+
+
+def _packed(value: Any) -> bytes | None:
+    """None for what cannot be stored: it will be refused as an answer, too."""
+    try:
+        return _pack(value)
+    except (TypeError, OverflowError, ValueError, RecursionError):
+        return None
 
 
 def _open(state: BreakerState, now: int) -> None:
@@ -235,6 +357,10 @@ class Parked:
         if not queue:
             del self.queues[name]
         return what
+
+    def all_of(self, name: str) -> list[Any]:
+        """Everybody who waits for it, oldest first; they wait no more."""
+        return list(self.queues.pop(name, ()))
 
     def due(self, now: int) -> list[Any]:
         out = []

@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
+from penstock.errors import StoreError
 from penstock.host.clock import Clock
-from penstock.host.turn import Live
+from penstock.host.live import Live
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.store.contract import Batch, Store
@@ -65,10 +66,17 @@ class Outbox:
     async def _run(self) -> None:
         while True:
             self._more.clear()
-            if await self.deliver():
+            try:
+                if await self.deliver():
+                    continue
+                left = self.store.outbox_left()
+            except StoreError as error:
+                if not error.passing:
+                    raise
+                await asyncio.sleep(RETRY_MS[1] / 1000)  # what was delivered and could not be noted comes twice
                 continue
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._more.wait(), RETRY_MS[0] / 1000 if self.store.outbox_left() else None)
+                await asyncio.wait_for(self._more.wait(), RETRY_MS[0] / 1000 if left else None)
 
     async def deliver(self, most: int = 256) -> int:
         """One round. A row that fails holds back the later rows of its own run only."""

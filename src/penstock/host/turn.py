@@ -2,7 +2,8 @@
 
 This is the only file passed on every lap. It knows no executor, no event loop and no wall clock, so the simulation
 drives the same code. All commands of a run that lie here at once are one turn and one journal row. If a commit fails,
-the batch's runs are dropped from memory and folded again: nothing of it has happened.
+nothing of it has happened: the batch's runs are dropped from memory, to be folded again from the store, and the
+commands that nobody would send again wait for another turn.
 """
 
 from __future__ import annotations
@@ -14,51 +15,45 @@ from typing import Any
 
 import msgspec
 
-from penstock.errors import PenstockError, Refused, RunNotFound, RunParked, StoreError
+from penstock.errors import Fenced, PenstockError, Refused, RunNotFound, RunParked, StoreError
 from penstock.host.clock import Clock
+from penstock.host.live import TAKEN, Ask, Live, Own, Receipt, Reply
 from penstock.host.nets import Nets
+from penstock.host.rows import CHECKPOINT_EVERY, Rows
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.replay import fold
 from penstock.kernel.run import Run
-from penstock.kernel.state import (
-    COMPLETED,
-    PENDING,
-    STATUS,
-    WAITING,
-    Firing,
-    State,
-    decode_state,
-    encode_state,
-    new_state,
-)
+from penstock.kernel.state import COMPLETED, PENDING, WAITING, decode_state, new_state
 from penstock.kernel.step import advance
 from penstock.store.contract import Batch, JournalRow, RunRow, Store
-from penstock.store.projection import WATCHED, firing_row, project, sweep_waits
 
-CHECKPOINT_EVERY = 50
 BATCH = 512
-TAKEN = msgspec.msgpack.encode({"ok": True})  # the answer to a command of the inbox
 
-#: told the outcome of a command: None when it was committed, else why it was refused
-Reply = Callable[[PenstockError | None], None]
-
-
-class Receipt:
-    """Tells a command out of the store's inbox: the answer is committed with the turn that took the command (H9)."""
-
-    __slots__ = ("no", "refused")
-
-    def __init__(self, no: int, refused: Callable[[int, PenstockError | None], None]) -> None:
-        self.no, self.refused = no, refused
-
-    def __call__(self, error: PenstockError | None) -> None:
-        self.refused(self.no, error)
+#: a run of the batch: its status before, the facts, who is told, the commands it took, and why they were refused
+Stepped = tuple[Live, int, list[F.Fact], dict[int, Reply], list[C.Command], PenstockError | None]
 
 
 class Unstorable(Exception):
     """The facts of a turn hold a value that the journal cannot."""
+
+
+def _kept(
+    commands: list[C.Command], replies: dict[int, Reply], told: list[tuple[Reply, PenstockError]], why: PenstockError
+) -> tuple[list[C.Command], dict[int, Reply]]:
+    """The commands that nobody would send again, and who hears of them; the others are to be told why."""
+    kept: list[C.Command] = []
+    tell: dict[int, Reply] = {}
+    for i, command in enumerate(commands):
+        reply = replies.get(i)
+        if reply is None or type(reply) is Own:
+            if reply is not None:
+                tell[len(kept)] = reply
+            kept.append(command)
+        else:
+            told.append((reply, why))
+    return kept, tell
 
 
 def _encoded(facts: list[F.Fact]) -> bytes:
@@ -68,56 +63,13 @@ def _encoded(facts: list[F.Fact]) -> bytes:
         raise Unstorable(str(error)) from error
 
 
-class Ask:
-    """An effect that may go out now: everything an executor needs can be read from the firing and its net."""
-
-    __slots__ = ("attempt", "firing", "live", "probe")
-
-    def __init__(self, live: Live, firing: Firing) -> None:
-        self.live, self.firing, self.attempt, self.probe = live, firing, firing.attempt, firing.probe
-
-
-class Live:
-    """A run in memory, and the commands that wait for its next turn."""
-
-    __slots__ = (
-        "checkpoint_seq",
-        "checkpoint_size",
-        "commands",
-        "id",
-        "key",
-        "names",
-        "net_no",
-        "no",
-        "parent",
-        "priority",
-        "replies",
-        "row",
-        "run",
-        "tenant",
-        "unsaved",
-        "wake",
-    )
-
-    def __init__(self, no: int) -> None:
-        self.no = no
-        self.run: Run | None = None  # None until it is loaded with its batch
-        self.commands: list[C.Command] = []
-        self.replies: dict[int, Reply] = {}
-        self.row = False  # is there a row in the store?
-        self.id, self.tenant, self.key, self.parent = "", "", None, None  # type: tuple[str, str, str | None, str | None]
-        self.net_no, self.priority, self.checkpoint_seq = 0, 1000, 0
-        self.checkpoint_size = self.unsaved = 0
-        self.wake: int | None = None
-        self.names: dict[int, str] = {}  # open waits
-
-
 class Turns:
     def __init__(
         self, store: Store, nets: Nets, clock: Clock, *, batch: int = BATCH, checkpoint_every: int = CHECKPOINT_EVERY
     ) -> None:
         self.store, self.nets, self.clock = store, nets, clock
-        self.batch_size, self.checkpoint_every = batch, checkpoint_every
+        self.batch_size = batch
+        self.rows = Rows(nets, self._made, checkpoint_every=checkpoint_every)
         self.runs: dict[int, Live] = {}
         self.ready: deque[Live] = deque()
         self.starting: dict[tuple[str, str], Live] = {}  # tenant, key → runs that wait for their first turn
@@ -125,11 +77,12 @@ class Turns:
         self.on_end: list[Callable[[Live], None]] = []
         self.on_facts: list[Callable[[Live, list[F.Fact], int, int], None]] = []
         self.extra: Callable[[Batch], None] | None = None  # the gate's and the dispatcher's rows of this batch
+        self.give_back: Callable[[Batch], None] | None = None  # the same, when its commit has failed
         self.whole: Callable[[Any], Any] | None = None  # the value of a body that is stored by reference
-        self.publish: Callable[[Live, list[F.Fact], int, int, Batch], None] | None = None  # rows for the outbox
         self.wakes: list[tuple[int | None, int]] = []  # when the runs of this batch wake next, if they have timers
         self.stopped: list[tuple[Live, list[int]]] = []  # effects that this batch has dropped
         self.parked: dict[int, str] = {}  # runs that tripped over a bug of the engine, and why
+        self.lost: dict[int, Live] = {}  # dropped with a commit that failed, and to be folded again
         self.turns_by_tenant: dict[str, int] = {}
         # permanent counters: nanoseconds and numbers
         self.step_ns = self.commit_ns = self.out_ns = self.turns = self.batches = self.asks = 0
@@ -161,11 +114,6 @@ class Turns:
         self.command(live, command, reply)
 
     def command(self, live: Live, command: C.Command, reply: Reply | None = None) -> None:
-        if live.no in self.parked:
-            self.runs.pop(live.no, None)
-            if reply is not None:
-                reply(RunParked(run=live.id or live.no, why=self.parked[live.no]))
-            return
         if not live.commands:
             self.ready.append(live)
         if reply is not None:
@@ -175,13 +123,21 @@ class Turns:
     # -- loading -------------------------------------------------------------------------------------------------------
 
     def load(self, numbers: list[int]) -> list[Live]:
+        """Those of them that the store has and that can be folded."""
         out = []
         for row, journal in self.store.load(numbers):
             live = self.runs.get(row.no)
             if live is None:
                 self.runs[row.no] = live = Live(row.no)
             if live.run is None:
-                self._fill(live, row, journal)
+                try:
+                    self._fill(live, row, journal)
+                except Exception as bug:
+                    if isinstance(bug, StoreError) and bug.passing:
+                        raise
+                    live.id = row.id
+                    self._park(live, bug)
+                    continue
             out.append(live)
         return out
 
@@ -206,7 +162,8 @@ class Turns:
             row.parent,
             row.priority,
         )
-        live.checkpoint_seq = row.checkpoint_seq
+        live.checkpoint_seq, live.checkpoint_size = row.checkpoint_seq, len(row.checkpoint or b"")
+        live.unsaved = sum(len(turn.body) for turn in journal)
         live.wake = row.wake_at
         live.names = {no: wait.name for no, wait in st.waits.items()}
 
@@ -219,14 +176,6 @@ class Turns:
         if self.whole is not None:
             run.whole = self.whole
         return run
-
-    def forget(self) -> None:
-        """Drop every run that the store has; commands that wait for their turn keep waiting."""
-        for live in list(self.runs.values()):
-            if live.row:
-                self.drop(live)
-                if not live.commands:
-                    del self.runs[live.no]
 
     def drop(self, live: Live) -> None:
         """Forget what is in memory; the store has the truth."""
@@ -259,17 +208,24 @@ class Turns:
         now = self.clock.now()
         batch = Batch()
         asks: list[Ask] = []
-        stepped: list[tuple[Live, int, list[F.Fact], dict[int, Reply]]] = []
-        cold = [live.no for live in taken if live.run is None]
-        if cold:
-            self.load(cold)
-        for live in taken:
-            self._step(live, now, batch, asks, stepped)
-        if self.extra is not None:
-            self.extra(batch)
-        t1 = time.perf_counter_ns()
-        if batch.journal or batch.gate or batch.memo or batch.inbox_answered or batch.intent_gone or batch.intent_moved:
-            self._commit(batch, stepped)
+        stepped: list[Stepped] = []
+        try:
+            cold = [live.no for live in taken if live.run is None and live.no not in self.parked]
+            if cold:
+                self.load(cold)
+            for live in taken:
+                self._step(live, now, batch, asks, stepped)
+            if self.extra is not None:
+                self.extra(batch)
+            t1 = time.perf_counter_ns()
+            if (
+                batch.journal or batch.gate or batch.memo or batch.inbox_answered or batch.intent_gone
+                or batch.intent_moved or batch.blobs
+            ):  # fmt: skip
+                self._commit(batch, stepped)
+        except BaseException as error:
+            self._roll_back(taken, stepped, batch, error)
+            raise
         t2 = time.perf_counter_ns()
         self._after(stepped, now)
         self.step_ns += t1 - t0
@@ -279,29 +235,84 @@ class Turns:
         self.asks += len(asks)
         return asks
 
-    def _commit(self, batch: Batch, stepped: list[tuple[Live, int, list[F.Fact], dict[int, Reply]]]) -> None:
+    def _commit(self, batch: Batch, stepped: list[Stepped]) -> None:
         try:
             self.store.commit(batch)
-        except BaseException as error:
-            why = error if isinstance(error, PenstockError) else StoreError(why=str(error))
-            for live, _, _, replies in stepped:
-                self.drop(live)
-                if not live.row or not live.commands:
-                    self.runs.pop(live.no, None)
-                for reply in replies.values():
-                    reply(why)
+        except Fenced:
             raise
-        for live, _, _, _ in stepped:
-            live.row = True
+        except StoreError:
+            if not self._is_there(batch):
+                raise
+        for live, _, _, _, _, refused in stepped:
+            if refused is None:
+                live.row = True
 
-    def _step(
-        self,
-        live: Live,
-        now: int,
-        batch: Batch,
-        asks: list[Ask],
-        stepped: list[tuple[Live, int, list[F.Fact], dict[int, Reply]]],
-    ) -> None:
+    def _is_there(self, batch: Batch) -> bool:
+        """H5: was it only the answer to a commit that was lost? The first turn of the batch tells."""
+        if not batch.journal:
+            return False
+        run, first, last, at, body = batch.journal[0]
+        row = next(iter(self.store.journal(run, first - 1)), None)
+        return row is not None and (row.seq_from, row.seq_to, row.at, row.body) == (first, last, at, bytes(body))
+
+    def _roll_back(self, taken: list[Live], stepped: list[Stepped], batch: Batch, error: BaseException) -> None:
+        """H13: nothing of the batch has happened. Those who wait for it are told; the engine's own commands (answers,
+        timers, calls) have no other keeper and stay."""
+        why = error if isinstance(error, PenstockError) else StoreError(why=str(error))
+        told: list[tuple[Reply, PenstockError]] = []
+        for live, _, _, replies, commands, refused in stepped:
+            if live.no in self.parked:
+                told += [(reply, refused or why) for reply in replies.values()]
+                continue
+            kept, tell = _kept(commands, replies, told, why)
+            live.replies = tell | {i + len(kept): reply for i, reply in live.replies.items()}
+            live.commands = kept + live.commands
+            self.drop(live)
+            self.lost[live.no] = live
+        queued = set(map(id, self.ready))
+        again = [live for live in taken if live.commands and id(live) not in queued]
+        self.ready.extendleft(reversed(again))
+        if self.give_back is not None:
+            self.give_back(batch)
+        for reply, because in told:
+            reply(because)
+
+    def refuse_waiting(self, why: PenstockError) -> None:
+        """No turn can be taken for a while: who waits for one is told, and the engine's own commands stay."""
+        told: list[tuple[Reply, PenstockError]] = []
+        for live in self.ready:
+            if live.replies:
+                live.commands, live.replies = _kept(live.commands, live.replies, told, why)
+                if not live.commands and not live.row:
+                    self.runs.pop(live.no, None)
+                    if live.key is not None:
+                        self.starting.pop((live.tenant, live.key), None)
+        self.ready = deque(live for live in self.ready if live.commands)
+        for reply, because in told:
+            reply(because)
+
+    def fold_lost(self) -> list[Live]:
+        """After a commit that failed: its runs, folded again from what the store has. Raises as long as it cannot be
+        read, and loses nothing by it."""
+        for live in self.lost.values():
+            self.runs[live.no] = live
+        self.load([no for no in self.lost if no not in self.parked])
+        found = []
+        for live in self.lost.values():
+            if live.run is None and not live.row and live.commands and live.commands[0][0] == C.START:
+                live.run = self._made(Run.fresh(self.nets.get(live.net_no)))
+                live.names, live.wake = {}, None
+                live.checkpoint_seq = live.checkpoint_size = live.unsaved = 0
+                if live.key is not None:
+                    self.starting[live.tenant, live.key] = live
+            elif live.run is not None:
+                found.append(live)
+            elif not live.commands:
+                self.runs.pop(live.no, None)
+        self.lost = {}
+        return found
+
+    def _step(self, live: Live, now: int, batch: Batch, asks: list[Ask], stepped: list[Stepped]) -> None:
         commands, live.commands = live.commands, []
         if live.key is not None:
             self.starting.pop((live.tenant, live.key), None)
@@ -310,38 +321,52 @@ class Turns:
             live.replies = {}
         run = live.run
         if run is None:
-            for reply in replies.values():
-                reply(RunNotFound(run=live.no))
-            self.runs.pop(live.no, None)
+            why = self.parked.get(live.no)
+            error = RunNotFound(run=live.no) if why is None else RunParked(run=live.id or live.no, why=why)
+            self._refuse(live, replies, commands, error, batch, stepped)
             return
         was, before = run.st.status, run.st.n
         try:
             run, facts = advance(run, commands, now, lambda: self._again(live))
             body = _encoded(facts)
         except (PenstockError, Unstorable) as error:
-            self._one_by_one(live, commands, replies, now, batch, asks, stepped, error)
+            try:
+                if isinstance(error, StoreError) and error.passing:
+                    raise
+                self._one_by_one(live, commands, replies, now, batch, asks, stepped, error)
+            except BaseException:
+                live.commands, live.replies = commands, replies
+                raise
             return
         except Exception as bug:
-            self._park(live, bug, replies)
+            self._refuse(live, replies, commands, self._park(live, bug), batch, stepped)
             return
         live.run = run
-        self._rows(live, run, facts, body, was, before, now, batch)
+        self.rows.write(live, run, facts, body, was, before, now, batch)
         for no in run.asks:
             firing = run.st.firings.get(no)
             if firing is not None and firing.phase == 1:
                 asks.append(Ask(live, firing))
         if replies:
             batch.inbox_answered += [(TAKEN, reply.no) for reply in replies.values() if type(reply) is Receipt]
-        stepped.append((live, was, facts, replies))
+        stepped.append((live, was, facts, replies, commands, None))
 
-    def _park(self, live: Live, bug: Exception, replies: dict[int, Reply]) -> None:
+    def _refuse(
+        self, live: Live, replies: dict[int, Reply], commands: list[C.Command], error: PenstockError, batch: Batch,
+        stepped: list[Stepped],
+    ) -> None:  # fmt: skip
+        """Who sent it hears of it when the batch is committed: what refuses it may lie in the same batch."""
+        batch.inbox_answered += [reply.answer(error) for reply in replies.values() if type(reply) is Receipt]
+        stepped.append((live, 0, [], replies, commands, error))
+
+    def _park(self, live: Live, bug: Exception) -> RunParked:
         """A run that trips an assert is left as it was committed, and the others go on. It is tried again when the
         store is opened anew: then by an engine that knows better, it is hoped."""
         self.parked[live.no] = f"{type(bug).__name__}: {bug}"
         live.run = None
-        self.runs.pop(live.no, None)
-        for reply in replies.values():
-            reply(RunParked(run=live.id or live.no, why=self.parked[live.no]))
+        if not live.commands:
+            self.runs.pop(live.no, None)
+        return RunParked(run=live.id or live.no, why=self.parked[live.no])
 
     def _again(self, live: Live) -> Run:
         """A fresh fold of what is committed, for a turn that has to be done again."""
@@ -350,16 +375,21 @@ class Turns:
             return self._made(Run.fresh(live.run.net))
         live.run = None
         self.load([live.no])
-        assert live.run is not None
+        if live.run is None:
+            raise RunParked(run=live.id, why=self.parked.get(live.no, "its row is gone"))
         return live.run
 
     def _one_by_one(
         self, live: Live, commands: list[C.Command], replies: dict[int, Reply], now: int, batch: Batch, asks: list[Ask],
-        stepped: list[tuple[Live, int, list[F.Fact], dict[int, Reply]]], error: Exception,
+        stepped: list[Stepped], error: Exception,
     ) -> None:  # fmt: skip
         """One command of the turn was refused or cannot be stored: find it, answer it, and do the others again."""
-        if len(commands) == 1:
+        try:
             live.run = self._again(live)
+        except RunParked as parked:
+            self._refuse(live, replies, commands, parked, batch, stepped)
+            return
+        if len(commands) == 1:
             command = commands[0]
             if command[0] == C.OUTCOME and not isinstance(error, PenstockError):
                 message = f"the answer cannot be stored: {error}"
@@ -369,89 +399,32 @@ class Turns:
                 self._step(live, now, batch, asks, stepped)
                 return
             refusal = error if isinstance(error, PenstockError) else Refused(why=f"it cannot be stored: {error}")
-            if live.row:
-                self.rest(live)
-            else:
-                self.runs.pop(live.no, None)
-            for reply in replies.values():
-                reply(refusal)
-            if not replies and not isinstance(refusal, Refused) and command[0] != C.OUTCOME:
-                raise error
+            if not replies and not isinstance(refusal, Refused):  # nobody would hear that it was lost
+                refusal = self._park(live, error)
+            self._refuse(live, replies, commands, refusal, batch, stepped)
             return
         # each command takes a turn of its own; the first goes now, the others keep their order
-        live.run = self._again(live)
-        live.commands = commands[1:]
-        live.replies = {i - 1: reply for i, reply in replies.items() if i}
-        rest_commands, rest_replies = live.commands, live.replies
+        rest_commands = commands[1:]
+        rest_replies = {i - 1: reply for i, reply in replies.items() if i}
         live.commands, live.replies = commands[:1], {0: replies[0]} if 0 in replies else {}
         self._step(live, now, batch, asks, stepped)
-        if rest_commands:
-            live.commands = rest_commands + live.commands
-            live.replies = rest_replies
-            self.runs.setdefault(live.no, live)
-            self.ready.append(live)
+        live.commands = rest_commands + live.commands
+        live.replies = rest_replies
+        self.runs.setdefault(live.no, live)
+        self.ready.append(live)
 
-    def _rows(
-        self, live: Live, run: Run, facts: list[F.Fact], body: bytes, was: int, before: int, now: int, batch: Batch
-    ) -> None:
-        if not facts:  # nothing happened, so there is nothing to save
-            return
-        st = run.st
-        no, seq, status = live.no, st.n, st.status
-        batch.journal.append((no, before + 1, seq, now, bytearray(body)))
-        if self.publish is not None:
-            self.publish(live, facts, before + 1, now, batch)
-        for firing, ending in run.ended:
-            batch.firing.append(firing_row(no, firing, ending, now))
-        if run.net.hash != st.net and st.net:
-            self._migrated(live, run)
-        for f in facts:
-            if f[0] in WATCHED:
-                project(batch, no, facts, before + 1, now, live.names)
-                if live.names:
-                    sweep_waits(batch, no, st.waits, live.names)
-                break
-        wake = run.wake_at() if run.due and not st.paused else None
-        live.unsaved += len(body)
-        if not live.row:
-            kept = status in (WAITING, PENDING)
-            checkpoint = self._checkpoint(live, st) if kept else None
-            live.wake = wake
-            batch.new.append((
-                no, live.id, live.tenant, live.net_no, live.key, status, live.priority, now, now, wake, live.parent,
-                live.checkpoint_seq, checkpoint,
-            ))  # fmt: skip
-        elif status != was or wake != live.wake or self._is_due(live, seq):
-            live.wake = wake
-            if status >= COMPLETED:
-                batch.ended.append((status, now, live.net_no, no))
-            else:
-                checkpoint = self._checkpoint(live, st)
-                batch.moved.append((status, now, wake, seq, checkpoint, live.net_no, no))
-
-    def _is_due(self, live: Live, seq: int) -> bool:
-        """A checkpoint is due after enough turns, and never costs more than the journal it saves from folding."""
-        return seq - live.checkpoint_seq >= self.checkpoint_every * 4 and live.unsaved >= live.checkpoint_size
-
-    def _checkpoint(self, live: Live, st: State) -> bytearray:
-        body = bytearray(encode_state(st))
-        live.checkpoint_seq, live.checkpoint_size, live.unsaved = st.n, len(body), 0
-        return body
-
-    def _migrated(self, live: Live, run: Run) -> None:
-        found = self.nets.by_hash(run.st.net)
-        assert found is not None, "a run moves only to a released net"
-        live.net_no, net = found
-        moved = self._made(Run.load(net, run.st))
-        moved.facts, moved.asks, moved.stops, moved.ended = run.facts, run.asks, run.stops, run.ended
-        live.run = moved
-
-    def _after(self, stepped: list[tuple[Live, int, list[F.Fact], dict[int, Reply]]], now: int) -> None:
+    def _after(self, stepped: list[Stepped], now: int) -> None:
         """Committed: answer those who wait for it, tell who listens, forget what ended or waits."""
-        for live, was, facts, replies in stepped:
+        for live, was, facts, replies, _, refused in stepped:
             for reply in replies.values():
-                reply(None)
+                reply(refused)
             run = live.run
+            if refused is not None:
+                if live.row:
+                    self.rest(live)
+                if (run is None or not live.row) and not live.commands:
+                    self.runs.pop(live.no, None)
+                continue
             if run is None:
                 continue
             if live.wake is not None or run.st.next_timer > 1:
@@ -474,6 +447,3 @@ class Turns:
         if run.st.status in (WAITING, PENDING) or run.st.status >= COMPLETED:
             self.runs.pop(live.no, None)
             self.drop(live)
-
-    def state_of(self, live: Live) -> str:
-        return STATUS[live.run.st.status] if live.run is not None else "?"

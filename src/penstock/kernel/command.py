@@ -58,10 +58,10 @@ def signal(id: str, name: str, payload: Any = None, *, broadcast: bool = False) 
     return (SIGNAL, id, name, payload, broadcast)
 
 
-def work(firing: int, verb: str, by: str | None = None, data: Any = None) -> Command:
+def work(firing: int, verb: str, by: str | None = None, data: Any = None, comment: str | None = None) -> Command:
     """A person or an agent moves a work item: start submit approve reject vote take_over reassign rework. What a vote
-    says is `approved`, `rejected`, or {"vote": …, "comment": …, "target": …}."""
-    return (WORK, firing, verb, by, data)
+    says is `approved`, `rejected`, or {"vote": …, "comment": …, "target": …}; any other move may have a `comment`."""
+    return (WORK, firing, verb, by, data, comment)
 
 
 def cancel(mode: str = "now") -> Command:

@@ -10,7 +10,7 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire_by_hand, fire_entry
-from penstock.kernel.flow import REVIVE, Broken, ask, book_draft, close, expr_failure, lineage_of, set_timer
+from penstock.kernel.flow import REVIVE, Broken, ask, book_draft, close, expr_failure, lineage_of, set_timer, settle
 from penstock.kernel.item import move, needs_approval, open_item
 from penstock.kernel.kinds import scope as scope_kind
 from penstock.kernel.migrate import plan as plan_migration
@@ -69,7 +69,10 @@ def outcome(r: Run, c: C.Command) -> None:
         return
     node = r.net.nodes[firing.node]
     if ending == C.OK and node.spec.poll is None and node.spec.work is None:
-        close(r, firing, DONE, body, content_type=content_type, meta=meta, fuse=True)
+        if firing.kids or r.st.undo is not None or r.st.items:
+            close(r, firing, DONE, body, content_type=content_type, meta=meta, fuse=True)
+        else:  # it holds nothing that would have to be closed with it
+            settle(r, firing, node, DONE, body, content_type=content_type, meta=meta, fuse=True)
     elif ending == C.OK:
         r.say((F.ANSWERED, no, attempt, probe, "done", None, None))
         _answered(r, firing, node, body, content_type, meta)

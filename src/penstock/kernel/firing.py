@@ -7,23 +7,34 @@ from typing import Any
 from penstock.errors import ExprError
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
-from penstock.kernel.flow import BEGIN, Broken, ask, consequences, expr_failure, put_all, taken, ways
+from penstock.kernel.flow import (
+    BEGIN,
+    Broken,
+    ask,
+    close,
+    consequences,
+    expr_failure,
+    leave_by,
+    put_all,
+    taken,
+    truth,
+    ways,
+)
 from penstock.kernel.kinds import FIRE
 from penstock.kernel.ready import debts
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
-from penstock.kernel.state import DONE, Firing, Scope, key
+from penstock.kernel.state import DONE, SKIPPED, Firing, Scope, key
 from penstock.kernel.token import Taken, common, merged
 from penstock.kernel.trigger import arm
 from penstock.kernel.view import View
-from penstock.net.compiled import START, TASK, CEdge, CNode
+from penstock.net.compiled import EPOCH, START, TASK, CEdge, CNode
 
 
 def fire(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int], *, relaxed: bool = False) -> None:
     """Take these tokens and begin."""
-    at_key = key(node.no, epoch)
-    visit = scope.visits.get(at_key, 0) + 1
-    if node.pass_on and max(visit, epoch) <= r.net.net.max_visits:
+    visit = scope.visits.get(node.no + (epoch << EPOCH), 0) + 1
+    if node.pass_on and visit <= (most := r.net.net.max_visits) and epoch <= most:
         _pass(r, node, scope, epoch, visit, takes, -1, 0, relaxed)
         return
     begin(r, node, _take(r, node, scope, epoch, visit, takes, F.RELAXED if relaxed else 0))
@@ -33,7 +44,8 @@ def _take(r: Run, node: CNode, scope: Scope, epoch: int, visit: int, takes: list
     flags, owed = _flags(r, node, scope, epoch, takes, visit)
     no = r.st.next_firing
     r.say((F.FIRED, no, node.no, scope.no, epoch, visit, takes, owed, flags | how, -1, None))
-    _clear_dead(r, node, scope, epoch)
+    if scope.dead and node.cond_mask:
+        _clear_dead(r, node, scope, epoch)
     if takes:
         taken(r, node, scope, epoch, takes)
     return r.st.firings[no]
@@ -54,7 +66,7 @@ def _flags(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int], visi
             flags |= F.USED_START
     if node.head:
         flags |= F.ENTERED
-    if flags & ~scope.used.get(node.no, 0):
+    if flags and flags & ~scope.used.get(node.no, 0):
         for _, _, other in [at for at in r.marks if at[0] == scope.no and at[1] == node.no and at[2] != epoch]:
             r.ask(node, scope, other)
     if node.absorb:
@@ -73,14 +85,22 @@ def _clear_dead(r: Run, node: CNode, scope: Scope, epoch: int) -> None:
 
 def fire_via(r: Run, edge: CEdge, scope: Scope, epoch: int) -> None:
     """A token is put on this edge and taken at once: one fact for both."""
-    node = edge.dst
-    visit = scope.visits.get(key(node.no, epoch), 0) + 1
-    seq = scope.seqs.get(key(edge.no, epoch), 0)
-    if node.pass_on and max(visit, epoch) <= r.net.net.max_visits:
-        _pass(r, node, scope, epoch, visit, [], edge.no, seq, False)
-        return
+    node, high = edge.dst, epoch << EPOCH
+    visit = scope.visits.get(node.no + high, 0) + 1
+    seq = scope.seqs.get(edge.no + high, 0)
     no = r.st.next_firing
     flags = F.USED_START if edge.role == "start" else 0
+    if node.pass_on and visit <= (most := r.net.net.max_visits) and epoch <= most:
+        if node.plain_out is None or node.spec.value is not None or node.conditional:
+            _pass(r, node, scope, epoch, visit, [], edge.no, seq, False)
+            return
+        if node.keep:
+            flags |= F.KEEP
+        r.say((F.PASSED, no, node.no, scope.no, epoch, visit, [], edge.no, seq, None, None, flags))
+        if scope.dead and node.cond_mask:
+            _clear_dead(r, node, scope, epoch)
+        leave_by(r, node.plain_out, scope, epoch, True)
+        return
     r.say((F.FIRED_VIA, no, node.no, scope.no, epoch, visit, edge.no, seq, flags))
     if scope.dead and node.cond_mask:
         _clear_dead(r, node, scope, epoch)
@@ -90,9 +110,13 @@ def fire_via(r: Run, edge: CEdge, scope: Scope, epoch: int) -> None:
 def begin(r: Run, node: CNode, firing: Firing) -> None:
     """Index, guard and start the work of a firing that has just come into being."""
     r.opened(firing, node.group)
-    if max(firing.visit if node.max_iter is None else 0, firing.epoch) > r.net.net.max_visits and firing.comp < 0:
-        message = f"«{node.label}» fired more than {r.net.net.max_visits} times"
+    most = r.net.net.max_visits
+    if (firing.epoch > most or firing.visit > most and _too_often(r, node, firing)) and firing.comp < 0:
+        message = f"«{node.label}» fired more than {most} times"
         fail(r, firing, Failure("ITERATION_LIMIT", "permanent", message, node.id))
+        return
+    if node.only_if is not None and not _wanted(r, node, firing):
+        close(r, firing, SKIPPED, None, meta={"skip_reason": "condition_false"})
         return
     if node.spec.triggers:
         arm(r, firing, node)
@@ -101,6 +125,20 @@ def begin(r: Run, node: CNode, firing: Firing) -> None:
         ask(r, firing, firing.attempt)
     else:
         work(r, node, firing)
+
+
+def _too_often(r: Run, node: CNode, firing: Firing) -> bool:
+    """Has a node without a limit of its own gone round and round? What was before a restart does not count."""
+    rounds = r.st.scopes[firing.scope].rounds(key(node.no, firing.epoch))
+    return node.max_iter is None and rounds > r.net.net.max_visits
+
+
+def _wanted(r: Run, node: CNode, firing: Firing) -> bool:
+    assert node.only_if is not None
+    try:
+        return truth(node.only_if(View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)))
+    except ExprError as error:
+        raise Broken(firing, expr_failure(error, node)) from error
 
 
 def work(r: Run, node: CNode, firing: Firing) -> None:
@@ -144,8 +182,10 @@ def _pass(
     owed: list[int] = []
     if via >= 0:
         flags = F.USED_START if r.net.edges[via].role == "start" else 0
-    else:
+    elif node.start_mask or node.head or node.absorb:
         flags, owed = _flags(r, node, scope, epoch, takes, visit)
+    else:
+        flags = 0
     if relaxed:
         flags |= F.RELAXED
     if node.keep:
@@ -154,10 +194,13 @@ def _pass(
     body: Any = None
     sets, port, outs = None, None, []
     current: Any = None
-    plain = node.plain_out is not None and node.spec.value is None and not owed
-    if plain and not (node.kind == START and via < 0 and not takes):
-        assert node.plain_out is not None
-        outs = [node.plain_out]
+    shadow: Firing | None = None
+    lasts = not node.outs and not node.sets and node.port is None
+    if (lasts or node.plain_out is not None) and node.spec.value is None and not owed:
+        if node.plain_out is not None:
+            outs = [node.plain_out]
+        if node.kind == START and via < 0 and not takes:
+            flags |= F.FROM_INPUT
     else:
         shadow = Firing(no, node.no, scope.no, epoch, visit, r.now, _looked_at(r, scope, epoch, takes, via, seq))
         current = shadow.takes[-1].envelope.body if shadow.takes else None
@@ -176,11 +219,12 @@ def _pass(
         _say_both(r, node, scope, epoch, visit, takes, owed, flags, current, port)
     else:
         r.say((F.PASSED, no, node.no, scope.no, epoch, visit, takes, via, seq, body, port, flags))
-    _clear_dead(r, node, scope, epoch)
+    if scope.dead and node.cond_mask:
+        _clear_dead(r, node, scope, epoch)
     if takes:
         taken(r, node, scope, epoch, takes)
-    firing = Firing(no, node.no, scope.no, epoch, visit, r.now, [])
     if sets or node.spec.out or node.result is not None:
+        firing = shadow or Firing(no, node.no, scope.no, epoch, visit, r.now, [])
         consequences(r, firing, node, DONE, sets)
     if scope.no and not scope.busy and not outs:
         r.idle.add(scope.no)
@@ -190,8 +234,9 @@ def _pass(
 def _looked_at(r: Run, scope: Scope, epoch: int, takes: list[int], via: int, seq: int) -> list[Taken]:
     """The tokens a control node would take, before the fact is said."""
     if via >= 0:
-        assert r.st.hand is not None
-        return [Taken(via, seq, r.st.hand.envelope)]
+        hand = r.st.hand
+        assert hand is not None
+        return [Taken(via, seq, hand.envelope)]
     out: list[Taken] = []
     counted: dict[int, int] = {}
     for edge in takes:

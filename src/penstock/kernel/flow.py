@@ -12,8 +12,8 @@ from penstock.kernel.run import Run
 from penstock.kernel.state import DONE, EFFECT, FAILURE, SKIPPED, Firing, Scope, key
 from penstock.kernel.sweep import abandon_undo, disarm, lose_item, open_entry, stop_effect, sweep_children
 from penstock.kernel.token import Envelope
-from penstock.kernel.view import View, settling
-from penstock.net.compiled import LAST_EPOCH, SPLIT_ALL, SPLIT_FIRST, CEdge, CNode
+from penstock.kernel.view import View
+from penstock.net.compiled import EPOCH, LAST_EPOCH, SPLIT_ALL, SPLIT_FIRST, CEdge, CNode
 
 # what `run.later` may hold, in the order in which the loop treats them: first in, first out
 JUDGE, ROOT_FAILED, UNDO_NEXT, UNDO_ANSWERED, BEGIN, FIRE_ENTRY, PLAN_UNDO, ESCALATE, REVIVE, CANCEL_RUN = range(10)
@@ -69,7 +69,7 @@ def put(
         hand = st.hand
         if hand is not None:
             path, passed = path if path is not None else hand.path, passed if passed is not None else hand.passed
-    place = key(edge.no, epoch)
+    place = edge.no + (epoch << EPOCH)
     seq = scope.seqs.get(place, 0)
     fresh = place not in scope.tokens
     r.say((F.PUT, edge.no, scope.no, epoch, seq, envelope, path, passed))
@@ -144,7 +144,7 @@ def taken(r: Run, node: CNode, scope: Scope, epoch: int, edges: list[int]) -> No
     """After a fact took tokens from these edges: places that are empty now are no longer marked."""
     if r.ttl:
         _stop_ttl(r, scope, epoch, edges)
-    high = key(0, epoch)
+    high = epoch << EPOCH
     all_edges = r.net.edges
     for no in edges:
         if no + high not in scope.tokens:
@@ -178,12 +178,12 @@ def _stop_ttl(r: Run, scope: Scope, epoch: int, edges: list[int]) -> None:
 def choose(r: Run, node: CNode, outs: tuple[CEdge, ...], view: View) -> list[CEdge]:
     """The edges a settling firing leaves by. Raises NoMatch when there had to be one."""
     if node.split == SPLIT_ALL:
-        return [e for e in outs if e.guard is None or e.default or truth(e.guard(view))]
+        return [e for e in outs if e.guard is None or e.default or e.guard.run(view) is True]
     chosen = []
     for edge in outs:
         if edge.default:
             continue
-        if edge.guard is None or truth(edge.guard(view)):
+        if edge.guard is None or edge.guard.run(view) is True:
             chosen.append(edge)
             if node.split == SPLIT_FIRST:
                 return chosen
@@ -249,15 +249,15 @@ def settle(
 def ways(
     r: Run, firing: Firing, node: CNode, status: int, body: Any, failure: Failure | None, port: str | None
 ) -> tuple[dict[str, Any] | None, str | None, list[CEdge]]:
-    view = settling(r, firing, node, status, body, failure)
+    view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing, (status, body, failure))
     sets = None
     if node.sets and status == DONE:
         sets = {}
-        for name, expr in node.sets:
-            sets[name] = expr(view)
+        for name, run in node.sets:
+            sets[name] = run(view)
         view.update(sets)
     if port is None and node.port is not None:
-        port = node.port(view)
+        port = node.port.run(view)
     outs = node.ports.get("done" if port is None else port, ())
     chosen = choose(r, node, outs, view) if outs else []
     if node.transforms:
@@ -273,11 +273,16 @@ def consequences(r: Run, firing: Firing, node: CNode, status: int, sets: dict[st
     if node.spec.out and status in (DONE, SKIPPED):
         _name(r, firing.scope, node.spec.out)
     if sets:
-        write(r, firing.scope, sets)
+        if firing.scope:
+            write(r, firing.scope, sets)
+        else:
+            r.say((F.SETS, sets))
     if node.result is not None and status in (DONE, SKIPPED):
         r.say((F.RESULT, node.result))
     if status == DONE and (node.undo or node.spec.work is not None):
         _book(r, firing, node, _hand(r).body)
+    elif status == FAILURE and node.spec.undo_failed and node.undo:
+        add_to_ledger(r, firing, node, None)
 
 
 def _name(r: Run, scope_no: int, names: tuple[str, ...]) -> None:
@@ -406,17 +411,17 @@ def _decided_against(r: Run, node: CNode, scope: Scope, epoch: int, outs: list[C
 
 def leave_by(r: Run, edge: CEdge, scope: Scope, epoch: int, fuse: bool) -> None:
     """One way out: if nobody else is to be asked first, the token is born and eaten in one fact."""
-    dst = edge.dst
+    dst, st = edge.dst, r.st
     if (
         fuse
         and dst.fused
-        and not r.st.live  # only what the state says: a reload must not show in the facts
+        and not st.live  # only what the state says: a reload must not show in the facts
         and not r.later
-        and not r.st.paused
-        and not r.st.draining
-        and key(edge.no, epoch) not in scope.tokens
+        and not st.paused
+        and not st.draining
+        and edge.no + (epoch << EPOCH) not in scope.tokens
         and (not dst.group or r.room(dst.group))
-        and (dst.max_iter is None or scope.visits.get(key(dst.no, epoch), 0) < dst.max_iter)
+        and (dst.max_iter is None or scope.rounds(key(dst.no, epoch)) < dst.max_iter)
         and not scope.owed
     ):
         r.via = (edge, scope, epoch)

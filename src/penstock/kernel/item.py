@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.errors import ExprError, NodeNotFound, Refused, StatusConflict
+from penstock.expr.calendar import moment_at, text_of_moment
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.flow import Broken, ask, close, expr_failure, truth
 from penstock.kernel.run import Run
-from penstock.kernel.state import DONE, EFFECT, SUSPENDED, Firing, Item
+from penstock.kernel.state import BACKOFF, DONE, EFFECT, SUSPENDED, Firing, Item
 from penstock.kernel.sweep import stop_effect
 from penstock.kernel.view import View
 from penstock.lifecycle import MACHINES
@@ -64,7 +65,8 @@ def needs_approval(r: Run, node: CNode, firing: Firing, draft: Any) -> bool:
 
 def move(r: Run, c: C.Command) -> None:
     """Somebody does something with an item: start submit approve reject vote take_over reassign rework."""
-    _, no, verb, by, data = c
+    _, no, verb, by, data, *said = c
+    comment = said[0] if said else None  # a command that was kept by an older version has none
     item, firing = r.st.items.get(no), r.st.firings.get(no)
     if item is None or firing is None:
         raise _not_open(r, no, verb)
@@ -77,22 +79,30 @@ def move(r: Run, c: C.Command) -> None:
         raise Refused(why=f"the item is {'decided by votes' if votes else 'not put to the vote'}")
     r.strict = True
     if verb in ("start", "reassign", "take_over"):
-        if verb in ("take_over", "reassign") and firing.phase == EFFECT:
-            stop_effect(r, firing, "taken_over")
-            r.say((F.PHASE, no, "suspended"))
-        r.say((F.WORK_MOVED, no, to, verb, by, None, None))
+        if verb in ("take_over", "reassign") and firing.phase in (EFFECT, BACKOFF):
+            _call_off(r, firing)
+        _say_moved(r, no, to, verb, by, comment)
     elif verb == "vote":
         _vote(r, firing, item, spec, by, data)
     elif verb in ("reject", "rework"):
         if item.entry >= 0:
             r.say((F.LEDGER_MOVED, item.entry, "withdrawn", None, 0, None))
-        r.say((F.WORK_MOVED, no, "REWORK", verb, by, None, None))
+        _say_moved(r, no, "REWORK", verb, by, comment)
         r.say((F.WORK_MOVED, no, "TODO", "redo", by, None, None))
         if spec.agent:
             r.say((F.WORK_MOVED, no, "IN_PROGRESS", "start", "agent", None, None))
             ask(r, firing, firing.attempt + 1)
     else:
-        _finish(r, firing, item, verb, by, data)
+        _finish(r, firing, item, verb, by, data, comment)
+
+
+def _call_off(r: Run, firing: Firing) -> None:
+    """The agent is not to do it any more: not what it does now, and not what it would try again."""
+    if firing.phase == EFFECT:
+        stop_effect(r, firing, "taken_over")
+    for timer in [t for t in firing.timers or () if r.st.timers[t].why == "retry"]:
+        r.say((F.TIMER_GONE, timer, "disarmed"))
+    r.say((F.PHASE, firing.no, "suspended"))
 
 
 def _not_open(r: Run, no: Any, verb: str) -> Exception:
@@ -104,13 +114,26 @@ def _not_open(r: Run, no: Any, verb: str) -> Exception:
     return StatusConflict(what="work item", status=status, verb=verb, allowed=allowed)
 
 
-def _finish(r: Run, firing: Firing, item: Item, verb: str, by: str | None, data: Any) -> None:
+def _say_moved(r: Run, no: int, to: str, verb: str, by: str | None, comment: str | None) -> None:
+    """P-A.9: who did it, and why, stays readable in the history; when is the fact's own time."""
+    said: F.Fact = (F.WORK_MOVED, no, to, verb, by, None, None)
+    r.say(said if comment is None else (*said, comment))
+
+
+def _decided(r: Run, by: str | None, comment: str | None) -> dict[str, Any] | None:
+    """What the outcome tells of the one who decided."""
+    if by is None and comment is None:
+        return None
+    return {"by": by, "comment": comment, "decided_at": r.now}
+
+
+def _finish(r: Run, firing: Firing, item: Item, verb: str, by: str | None, data: Any, comment: str | None) -> None:
     """submit or approve: the item is done and the firing settles."""
     if firing.phase == EFFECT:
         stop_effect(r, firing, "taken_over")
     output = item.draft if verb == "approve" and data is None else data
-    r.say((F.WORK_MOVED, firing.no, "DONE", verb, by, None, None))
-    close(r, firing, DONE, output, meta={"by": by} if by else None)
+    _say_moved(r, firing.no, "DONE", verb, by, comment)
+    close(r, firing, DONE, output, meta=_decided(r, by, comment))
 
 
 # ---- votes -----------------------------------------------------------------------------------------------------------
@@ -126,12 +149,13 @@ def _vote(r: Run, firing: Firing, item: Item, spec: Work, by: str | None, data: 
     votes = {**item.votes, by: vote}
     r.say((F.WORK_MOVED, firing.no, "IN_PROGRESS", "vote", by, None, votes))
     rejected = vote["vote"] == "rejected"
-    if rejected or _approvals_for(votes, spec) >= _needed(spec, item.candidates):
+    if rejected or _enough(votes, spec, item.candidates):
         if firing.phase == EFFECT:
             stop_effect(r, firing, "decided")
-        r.say((F.WORK_MOVED, firing.no, "DONE", "decide", by, None, None))
+        _say_moved(r, firing.no, "DONE", "decide", by, vote["comment"])
         output = decision(r, firing, item, "rejected" if rejected else "approved", by)
-        close(r, firing, DONE, output, port="rejected" if rejected else None)
+        meta = _decided(r, by, vote["comment"])
+        close(r, firing, DONE, output, port="rejected" if rejected else None, meta=meta)
 
 
 def _read(data: Any, now: int) -> dict[str, Any]:
@@ -142,22 +166,23 @@ def _read(data: Any, now: int) -> dict[str, Any]:
     return vote if said.get("target") is None else {**vote, "target": said["target"]}
 
 
-def _approvals_for(votes: dict[str, dict[str, Any]], spec: Work) -> int:
-    """Distinct people; where everybody has to approve, each target counts once."""
-    return len({spec.all_of and v.get("target") or by for by, v in votes.items() if v["vote"] == "approved"})
-
-
-def _needed(spec: Work, candidates: Any) -> int:
-    if not spec.all_of:
-        return max(spec.quorum, 1)
+def _enough(votes: dict[str, dict[str, Any]], spec: Work, candidates: Any) -> bool:
+    """C-32: so many distinct people; where everybody has to approve, each target by another one."""
+    approved = {by: v.get("target") or by for by, v in votes.items() if v["vote"] == "approved"}
+    if len(approved) < max(spec.quorum, 1):
+        return False
     who = candidates.get("targets") if type(candidates) is dict else candidates
-    return max(spec.quorum, len(who) if isinstance(who, list | tuple) else 1, 1)
+    return not spec.all_of or len(set(approved.values())) >= (len(who) if isinstance(who, list | tuple) else 1)
+
+
+def moment(millis: int) -> str:
+    return text_of_moment(moment_at(millis))
 
 
 def approvals(item: Item) -> list[dict[str, Any]]:
     """W-4.6.7: who decided what, in the order in which they did."""
     return [
-        {"user": by, "target": v.get("target"), "decision": v["vote"], "comment": v["comment"], "at": v["at"]}
+        {"user": by, "target": v.get("target"), "decision": v["vote"], "comment": v["comment"], "at": moment(v["at"])}
         for by, v in item.votes.items()
     ]
 
@@ -168,7 +193,7 @@ def decision(r: Run, firing: Firing, item: Item, status: str, by: str | None = N
         "status": status,
         "approver": by,
         "comment": item.votes[by]["comment"] if by is not None else None,
-        "approved_at": r.now if status == "approved" else None,
+        "approved_at": moment(r.now) if status == "approved" else None,
         "approvals": approvals(item),
         "timed_out": by is None,
         "escalation_level": item.level,

@@ -26,7 +26,7 @@ from penstock.kernel.region import judge
 from penstock.kernel.run import Run
 from penstock.kernel.saga import answered, finish_cancel, finish_failed, next_step, plan
 from penstock.kernel.state import DONE, OPEN, RUNNING, WAITING
-from penstock.kernel.trigger import arm, pull, use_kept
+from penstock.kernel.trigger import arm, pull, pull_opened, use_kept
 
 
 def _judge(r: Run, scope_no: int) -> None:
@@ -78,6 +78,8 @@ def _begin(r: Run, no: int) -> None:
         use_kept(r, firing, node)
     if no in r.st.firings:
         work(r, node, firing)
+    if no in r.st.firings:
+        pull_opened(r, firing, node)
 
 
 def _fire_entry(r: Run, what: Any) -> None:

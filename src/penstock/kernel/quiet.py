@@ -15,6 +15,9 @@ from penstock.kernel.saga import finish_failed
 from penstock.kernel.state import CLOSED_DONE, OPEN, RUNNING, STATUS, WAITING, Scope, key
 from penstock.net.compiled import DIAGRAM, EPOCH, INCLUSIVE, MOST, UNDO, CNode
 
+#: Expired tokens that a deadlock's message names.
+TOLD = 3
+
 
 def arm_joins(r: Run) -> None:
     """The first token that rests before a node with a join timeout sets its timer."""
@@ -83,7 +86,7 @@ def absorb_optional(r: Run, scope: Scope) -> bool:
         edge, epoch = r.net.edges[place & (MOST - 1)], place >> EPOCH
         node = edge.dst
         marks = r.marks.get((scope.no, node.no, epoch), edge.bit)
-        if node.join == DIAGRAM and not marks & ~node.skip_mask and scope.visits.get(key(node.no, epoch)):
+        if node.join == DIAGRAM and not marks & ~node.skip_mask and scope.rounds(key(node.no, epoch)):
             seqs = [t.seq for t in scope.tokens[place]]
             r.say((F.ABSORBED, scope.no, edge.no, epoch, seqs, "late", 0, -1))
             r.unmark(edge, scope, epoch)
@@ -124,7 +127,8 @@ def relax(r: Run, only: Scope | None = None) -> bool:
 
 
 def deadlock(r: Run, scope: Scope) -> Failure:
-    """Name every node that holds tokens, what it holds, what it misses, and which full edge holds it back."""
+    """Name every node that holds tokens, what it holds, what it misses, which full edge holds it back, and what has
+    expired: that is often why it is missed."""
     held: dict[int, set[int]] = {}
     epochs: dict[int, int] = {}
     for place in scope.tokens:
@@ -133,11 +137,22 @@ def deadlock(r: Run, scope: Scope) -> Failure:
         epochs[edge.dst.no] = place >> EPOCH
     detail = [_stuck(r, r.net.nodes[no], scope, epochs[no], held[no]) for no in sorted(held)]
     first = next((d for d in detail if d["missing"] and "full" not in d), detail[0])
+    who = f"«{first['node']}» holds {', '.join(first['held'])}"
     missing = ", ".join(first["missing"]) or "nothing that can come"
-    message = f"«{first['node']}» waits for {missing}, which nothing can reach any more"
+    message = f"{who} and waits for {missing}, which nothing can reach any more"
     if "full" in first:
-        message = f"«{first['node']}» is held back by {', '.join(first['full'])}, which nothing empties any more"
+        message = f"{who} and is held back by {', '.join(first['full'])}, which nothing empties any more"
+    message += _expired(r, scope)
     return Failure("DEADLOCK", "permanent", message, str(first["node"]), detail)
+
+
+def _expired(r: Run, scope: Scope) -> str:
+    """The last tokens of the scope that outlived their time, in words."""
+    told = ""
+    for place, at in sorted(scope.expired.items(), key=lambda one: (-one[1], one[0]))[:TOLD]:
+        when = f"{(r.now - at) / 1000:g} s earlier" if r.now > at else "just now"
+        told += f"; the token on {r.net.edges[place & (MOST - 1)].id} expired {when}"
+    return told
 
 
 def _stuck(r: Run, node: CNode, scope: Scope, epoch: int, held: set[int]) -> dict[str, Any]:
@@ -151,17 +166,20 @@ def _stuck(r: Run, node: CNode, scope: Scope, epoch: int, held: set[int]) -> dic
     place = full_edge(node, scope, epoch) if node.capped else None
     if place is not None:
         found["full"] = [r.net.edges[place & (MOST - 1)].id]
-    return found
+    expired = {e.id: scope.expired[key(e.no, epoch)] for e in waited if key(e.no, epoch) in scope.expired}
+    return {**found, "expired": expired} if expired else found
 
 
 def conclude(r: Run) -> None:
     """Nothing moves any more: what is the run now?"""
     st = r.st
+    if st.active and st.status == RUNNING and not st.paused and r.net.net.active_timeout_ms is None:
+        return None  # it works, as before
     if st.paused and st.status == WAITING and st.active:  # what was asked must be asked again after a crash
         r.say((F.MOVED, "RUNNING", "resumed", None))
     if st.status not in (RUNNING, WAITING) or st.paused:
         return _active_timer(r)
-    if st.firings or timed(r, st.scopes[0]):
+    if st.firings or st.timers and timed(r, st.scopes[0]):
         to = RUNNING if st.active else WAITING
         if to != st.status:
             r.say((F.MOVED, STATUS[to], "wait_started" if to == WAITING else "resumed", None))
@@ -188,8 +206,8 @@ def conclude(r: Run) -> None:
 
 def _ended(r: Run) -> bool:
     """Did an end node run in the root?"""
-    nodes = r.net.nodes
-    return any(nodes[k & (MOST - 1)].spec.kind == "end" for k in r.st.scopes[0].visits)
+    nodes, root = r.net.nodes, r.st.scopes[0]
+    return any(nodes[k & (MOST - 1)].spec.kind == "end" for k in root.visits if root.rounds(k))
 
 
 def _active_timer(r: Run) -> None:
@@ -211,7 +229,7 @@ def _active_timer(r: Run) -> None:
 
 
 def at_max(node: CNode, scope: Scope, epoch: int) -> bool:
-    return node.max_iter is not None and scope.visits.get(key(node.no, epoch), 0) >= node.max_iter
+    return node.max_iter is not None and scope.rounds(key(node.no, epoch)) >= node.max_iter
 
 
 def has_token(r: Run, node: CNode, scope: Scope, epoch: int) -> bool:

@@ -15,7 +15,8 @@ from penstock.kernel.sweep import sweep_children
 from penstock.kernel.view import View, failure_view
 from penstock.net.compiled import CNode
 
-_WORD = {"done": "succeeded", "open": "cancelled"}
+#: C-23: how a branch ended; one that was cut off, because the others were enough, was skipped.
+_WORD = {"done": "succeeded", "open": "skipped", "cancelled": "skipped"}
 
 
 def view_of(r: Run, firing: Firing, node: CNode) -> View:
@@ -159,7 +160,8 @@ def collect(r: Run, firing: Firing, node: CNode) -> Any:
     if how == "last":
         return kids[-1].last if kids else None
     if how == "first":
-        return next((k.last for k in kids if k.status == CLOSED_DONE), None)
+        done = [k for k in kids if k.status == CLOSED_DONE]
+        return min(done, key=lambda k: (k.ended, k.index)).last if done else None
     if how == "outputs":
         return [k.last if k.status == CLOSED_DONE else None for k in kids]
     records = [_record(k, r.now) for k in kids]

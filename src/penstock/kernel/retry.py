@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
+from penstock.errors import ExprError
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
-from penstock.kernel.flow import JUDGE, ROOT_FAILED, close, set_timer
+from penstock.kernel.flow import JUDGE, ROOT_FAILED, Broken, close, expr_failure, set_timer
 from penstock.kernel.run import Run
-from penstock.kernel.state import CLOSED_FAILED, EFFECT, FAILURE, OPEN, RUN, SKIPPED, Firing, Scope
+from penstock.kernel.state import CLOSED_FAILED, DONE, EFFECT, FAILURE, OPEN, RUN, SKIPPED, Firing, Scope
 from penstock.kernel.sweep import sweep
-from penstock.kernel.view import failure_view
-from penstock.net.compiled import CALL, TASK, WORK, CNode
+from penstock.kernel.view import View, failure_view
+from penstock.net.compiled import CALL, TASK, WAIT, WORK, CNode
 from penstock.net.model import Retry
+
+#: C-19: asking again at once would find the breaker as open as it was
+NEVER_AGAIN = frozenset({"CIRCUIT_OPEN"})
 
 
 def fail(r: Run, firing: Firing, failure: Failure, *, again: bool = True) -> None:
@@ -46,9 +51,10 @@ def _may_retry(firing: Firing, node: CNode, failure: Failure) -> bool:
     return (
         policy.max > 0
         and firing.phase in (RUN, EFFECT)
-        and node.kind in (TASK, CALL, WORK)
+        and node.kind in (TASK, CALL, WORK, WAIT)
         and firing.attempt - firing.base <= policy.max
         and failure.category in policy.on
+        and failure.code not in NEVER_AGAIN
     )
 
 
@@ -92,6 +98,8 @@ def _by_table(r: Run, firing: Firing, node: CNode, failure: Failure) -> bool:
             close(r, firing, FAILURE, before, failure=failure)
         elif action == "error_env":
             close(r, firing, FAILURE, {"error": failure_view(failure)}, failure=failure, content_type="error")
+        elif action == "value":
+            close(r, firing, DONE, _instead(r, firing, node), failure=failure, meta={"fallback": True})
         elif action.startswith(("port:", "park:")):
             flags = F.PARKED if action.startswith("park:") else 0
             close(r, firing, FAILURE, None, failure=failure, port=action[5:], flags=flags)
@@ -99,6 +107,13 @@ def _by_table(r: Run, firing: Firing, node: CNode, failure: Failure) -> bool:
             return False
         return True
     return False
+
+
+def _instead(r: Run, firing: Firing, node: CNode) -> Any:
+    try:
+        return node.value(View(r, r.st.scopes[firing.scope], firing.epoch, node, firing))
+    except ExprError as error:
+        raise Broken(firing, expr_failure(error, node)) from error
 
 
 def scope_failed(r: Run, scope: Scope, failure: Failure) -> None:

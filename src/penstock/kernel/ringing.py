@@ -12,7 +12,7 @@ from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
 from penstock.kernel.state import Reopen, Timer, key
 from penstock.kernel.sweep import sweep_children
-from penstock.kernel.trigger import pull
+from penstock.kernel.trigger import pull, rearm
 
 
 def next_due(r: Run) -> int | None:
@@ -48,7 +48,11 @@ def ring(r: Run, no: int) -> None:
         return r.later.append((ROOT_FAILED, failure))
     assert firing is not None, "a timer of a firing goes with it"
     if why == "retry":
-        ask(r, firing, timer.data)
+        node = r.net.nodes[firing.node]
+        if any(t.again for t in node.spec.triggers) and not firing.timers:
+            rearm(r, firing, node, timer.data)
+        if node.effect is not None and timer.firing in r.st.firings:
+            ask(r, firing, timer.data)
     elif why == "poll":
         ask(r, firing, firing.attempt, timer.data)
     elif why == "join":

@@ -45,12 +45,12 @@ class Run:
         self.strict = False  # a person waits: no branch means refused
         # worked out
         self.heap: list[Candidate] = []  # nodes to be asked whether they are ready
-        self.queued: set[Candidate] = set()
+        self.queued: dict[Candidate, None] = {}  # a set; but an empty dict is smaller, and the collector skips it
         self.marks: dict[tuple[int, int, int], int] = {}  # scope, node, epoch → bitset of marked in-edges
         self.by_scope: dict[int, dict[int, Firing]] = {}
         self.groups: dict[str, int] = {}  # firings in flight per group
         self.held: dict[str, list[Candidate]] = {}  # candidates that wait for room in their group
-        self.holding: set[Candidate] = set()
+        self.holding: dict[Candidate, None] = {}
         self.loaded = False
         self.blockers: dict[tuple[int, int, int], Any] = {}  # scope, node, epoch → what an inclusive join waits for
         self.full: dict[
@@ -133,11 +133,15 @@ class Run:
 
     def queue(self, candidate: Candidate) -> None:
         if candidate not in self.queued:
-            self.queued.add(candidate)
+            self.queued[candidate] = None
             heappush(self.heap, candidate)
 
     def ask(self, node: CNode, scope: Scope, epoch: int) -> None:
-        self.queue((node.priority, self.edge_priority(node, scope, epoch), node.no, scope.no, epoch))
+        first = self.edge_priority(node, scope, epoch) if node.ranked else 1000
+        candidate = (node.priority, first, node.no, scope.no, epoch)
+        if candidate not in self.queued:
+            self.queued[candidate] = None
+            heappush(self.heap, candidate)
 
     def edge_priority(self, node: CNode, scope: Scope, epoch: int) -> int:
         if not node.ranked:
@@ -148,7 +152,7 @@ class Run:
         if not self.heap:
             return None
         candidate = heappop(self.heap)
-        self.queued.discard(candidate)
+        self.queued.pop(candidate, None)
         return candidate
 
     def ask_everything(self) -> None:
@@ -200,7 +204,7 @@ class Run:
         waiting = self.held.get(group)
         if waiting and self.room(group):
             candidate = heappop(waiting)
-            self.holding.discard(candidate)
+            self.holding.pop(candidate, None)
             self.queue(candidate)
             if not waiting:
                 del self.held[group]
@@ -208,7 +212,7 @@ class Run:
     def hold_back(self, group: str, candidate: Candidate) -> None:
         """Until there is room in the group, in the order of candidates."""
         if candidate not in self.holding:
-            self.holding.add(candidate)
+            self.holding[candidate] = None
             heappush(self.held.setdefault(group, []), candidate)
 
     def rests(self, scope_no: int) -> None:
@@ -220,7 +224,7 @@ class Run:
     def undone(self) -> None:
         """A plan has ended: undo nodes that waited for it are asked again."""
         for candidate in self.held.pop(UNDOING, ()):
-            self.holding.discard(candidate)
+            self.holding.pop(candidate, None)
             self.queue(candidate)
 
     def room(self, group: str) -> bool:
@@ -262,6 +266,9 @@ class Run:
         return f"{stem}!{firing.comp}" if firing.comp >= 0 else stem
 
     def effect_key(self, firing: Firing) -> str:
+        if not firing.scope and not firing.name and firing.comp < 0:  # as below, and it is asked for every effect
+            st, node = self.st, self.net.nodes[firing.node]
+            return f"{st.tenant}/{st.run}/{node.id}@~{firing.epoch}#{firing.visit}"
         return f"{self.st.tenant}/{self.st.run}/{self.firing_id(firing)}"
 
 

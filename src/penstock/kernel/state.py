@@ -88,6 +88,12 @@ class Scope(msgspec.Struct, array_like=True, gc=False):
     ended: int = 0
     base: int = 0  # attempts that its earlier openings may have used: its firings go on counting from there
     top: int = 0  # the highest attempt asked for in it or below, when it is not the first
+    expired: dict[int, int] = {}  # places and when a token last outlived its time there
+    since: dict[int, int] = {}  # visits before the last restart: they have names of their own, but limits count anew
+
+    def rounds(self, at_key: int) -> int:
+        """How often a node has fired since the run was started or restarted."""
+        return self.visits.get(at_key, 0) - self.since.get(at_key, 0)
 
 
 class Timer(msgspec.Struct, array_like=True, gc=False):

@@ -39,13 +39,19 @@ def step(r: Run, commands: list[C.Command], now: int, blocked: frozenset[int] = 
     """One turn. It evolves the state it is given; when it raises, the caller drops that state and folds again."""
     st = r.st
     r.now = st.at = now
-    r.facts, r.asks, r.stops, r.ended = [], [], [], []
+    r.facts = []
+    if r.asks:  # whoever has taken them may keep them; what is empty serves again
+        r.asks = []
+    if r.ended:
+        r.ended = []
+    if r.stops:
+        r.stops = []
     if r.loaded:
         _prime(r)
     for index, command in enumerate(commands):
         r.strict = False
         try:
-            if index in blocked:
+            if blocked and index in blocked:
                 _blocked(r, command)
             else:
                 _one(r, command)
@@ -162,7 +168,9 @@ def to_quiet(r: Run) -> None:
                 candidate = r.next()
                 if candidate is not None:
                     consider(r, candidate)
-            elif not (close_scopes(r) if not r.unsure else release_debts(r) or close_scopes(r)) and not relax(r):
+            elif r.unsure and release_debts(r) or r.idle and close_scopes(r):
+                continue
+            elif st.firings or not relax(r):
                 break
         except Broken as broken:
             _break(r, broken)
@@ -180,7 +188,7 @@ def consider(r: Run, candidate: Candidate) -> bool:
     takes = _may_fire(r, candidate)
     if takes is not None:
         scope = r.st.scopes[scope_no]
-        if at_max(node, scope, epoch):
+        if node.max_iter is not None and at_max(node, scope, epoch):
             forward(r, node, scope, epoch)
         else:
             fire(r, node, scope, epoch, takes)
@@ -198,7 +206,7 @@ def _may_fire(r: Run, candidate: Candidate) -> list[int] | None:
     scope = r.st.scopes.get(scope_no)
     if scope is None or scope.status != OPEN or not has_token(r, node, scope, epoch):
         return None
-    if at_max(node, scope, epoch):
+    if node.max_iter is not None and at_max(node, scope, epoch):
         return [] if _may_forward(r, node, scope, epoch, candidate) else None
     if node.kind == UNDO and r.st.undo is not None:
         r.hold_back(UNDOING, candidate)  # one plan at a time

@@ -9,10 +9,12 @@ from penstock.net.compiled import EPOCH, MOST
 
 
 def disarm(r: Run, firing: Firing) -> None:
-    for timer in list(firing.timers or ()):
-        r.say((F.TIMER_GONE, timer, "disarmed"))
-    for wait in list(firing.waits or ()):
-        r.say((F.WAIT_GONE, wait, "closed"))
+    if firing.timers is not None:
+        for timer in list(firing.timers):
+            r.say((F.TIMER_GONE, timer, "disarmed"))
+    if firing.waits is not None:
+        for wait in list(firing.waits):
+            r.say((F.WAIT_GONE, wait, "closed"))
 
 
 def stop_effect(r: Run, firing: Firing, why: str) -> None:

@@ -58,6 +58,13 @@ def _as_failure(error: Exception, node: CNode) -> Failure:
     return Failure("EXPR_TYPE", "validation", f"a trigger's time is not a number: {error}", node.id)
 
 
+def pull_opened(r: Run, firing: Firing, node: CNode) -> None:
+    """Triggers that say: it waits now, or it waits for others now. They never interrupt."""
+    for i, trigger in enumerate(node.spec.triggers):
+        if trigger.kind == "opened":
+            _beside(r, firing, node, i, _value(r, firing, node, i))
+
+
 def use_kept(r: Run, firing: Firing, node: CNode) -> None:
     """Signals that came early, in the order in which they came."""
     for wait_no in list(firing.waits or ()):
@@ -102,8 +109,14 @@ def pull(r: Run, firing: Firing, i: int, payload: Any) -> None:
     item = r.st.items.get(firing.no)
     if trigger.action == "reopen" and item is not None and item.level < trigger.times:
         _reopen(r, firing, node, i)
+    elif trigger.action == "reopen" and item is not None and trigger.port in node.ports and trigger.port != "done":
+        close(r, firing, DONE, decision(r, firing, item, "timeout"), port=trigger.port)
     elif trigger.action in ("fail", "reopen"):
-        fail(r, firing, _too_late(r, firing, node, trigger.code), again=False)
+        failure = _too_late(r, firing, node, trigger.code)
+        if trigger.again:
+            disarm(r, firing)
+            r.say((F.PHASE, firing.no, "run"))
+        fail(r, firing, failure, again=trigger.again)
     elif trigger.action == "skip":
         close(r, firing, SKIPPED, None)
     elif trigger.action == "value":
@@ -119,6 +132,7 @@ def _value(r: Run, firing: Firing, node: CNode, i: int) -> Any:
     item = r.st.items.get(firing.no)
     if item is not None:
         view["approvals"], view["escalation_level"] = approvals(item), item.level
+        view["request_id"] = f"{r.st.run}/{r.firing_id(firing)}"
     try:
         return node.trigger_value[i](view)
     except ExprError as error:
@@ -134,6 +148,15 @@ def _beside(r: Run, firing: Firing, node: CNode, i: int, value: Any) -> None:
         put(r, edge, scope, firing.epoch, envelope=envelope, path=path, passed=firing.passed)
 
 
+def rearm(r: Run, firing: Firing, node: CNode, attempt: int) -> None:
+    """C-75: a firing whose time was over waits anew, as long as it has retries left."""
+    if node.kind == WAIT:
+        r.say((F.PHASE, firing.no, "suspended", attempt))
+    arm(r, firing, node)
+    if r.st.signals and firing.waits:
+        use_kept(r, firing, node)
+
+
 def _reopen(r: Run, firing: Firing, node: CNode, i: int) -> None:
     """Others have the full time: every trigger begins anew."""
     disarm(r, firing)
@@ -141,6 +164,8 @@ def _reopen(r: Run, firing: Firing, node: CNode, i: int) -> None:
     arm(r, firing, node)
     if r.st.signals and firing.waits:
         use_kept(r, firing, node)
+    if firing.no in r.st.firings:
+        pull_opened(r, firing, node)
 
 
 def _too_late(r: Run, firing: Firing, node: CNode, code: str) -> Failure:

@@ -16,6 +16,8 @@ from penstock.net.compiled import EPOCH, CNode
 if TYPE_CHECKING:
     from penstock.kernel.run import Run
 
+#: names that mean the settling firing itself
+_OF_ITS_OWN = ("output", "visit", "failure")
 _UNIT = ("succeeded", "failed", "skipped", "cancelled")
 
 
@@ -33,14 +35,13 @@ class View(dict[str, Any]):
         firing: Firing | None = None,
         result: Any = None,
     ) -> None:
-        super().__init__()
         self.run, self.scope, self.epoch, self.node, self.firing = run, scope, epoch, node, firing
         self.result: tuple[int, Any, Any] | None = result  # status, output, failure of a firing that is about to settle
-        if firing is not None and firing.takes:
+        if firing is not None and (takes := firing.takes):
             edges = run.net.edges
             whole = run.whole
-            self["default"] = whole(firing.takes[0].envelope.body)
-            for taken in firing.takes:
+            self["default"] = whole(takes[0].envelope.body)
+            for taken in takes:
                 var = edges[taken.edge].var
                 if var:
                     self[var] = whole(taken.envelope.body)
@@ -53,7 +54,8 @@ class View(dict[str, Any]):
     def _find(self, name: str) -> Any:
         run = self.run
         st, net = run.st, run.net
-        if self.result is not None:
+        own = self.node
+        if self.result is not None and (name in _OF_ITS_OWN or own is not None and (name == own.id or own.spec.out)):
             settles, found = self._own(name, self.result)
             if settles:
                 return found
@@ -66,7 +68,10 @@ class View(dict[str, Any]):
             return st.names[name]
         node = net.by_id.get(name)
         if node is not None:
-            return node_view(st.records.get(node.no), run.whole)
+            record = st.records.get(node.no)
+            if record is None and name in net.cores:
+                record = st.records.get(net.cores[name].no)
+            return node_view(record, run.whole)
         root = _ROOTS.get(name)
         if root is not None:
             return root(self)
@@ -145,6 +150,25 @@ def _counters(view: View) -> dict[str, int]:
     return _Zero(out)
 
 
+class _SecretNames(dict[str, str]):
+    """Every secret as a reference in the run's own mark: the kernel never sees a value, and no text from outside can
+    pass for a reference."""
+
+    def __init__(self, mark: str, places: dict[str, str]) -> None:
+        super().__init__()
+        self.mark, self.places = mark, places
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name]
+
+    def __missing__(self, name: str) -> str:
+        return f"{self.mark}{self.places.get(name, name)}{self.mark}"
+
+
+def secret_mark(run: Run) -> str:
+    return "§" + hashlib.sha256(f"{run.st.seed}/{run.st.run}/secrets".encode()).hexdigest()[:16] + "§"
+
+
 class _Zero(dict[str, int]):
     """A node that has not fired counts 0, not null."""
 
@@ -174,15 +198,29 @@ def _sys(view: View) -> dict[str, Any]:
     st, firing = view.run.st, view.firing
     return {
         "workflow_id": view.run.net.net.name,
-        "workflow_version": st.net,
+        "workflow_version": view.run.net.net.declares.version or st.net,
         "instance_id": st.run,
         "tenant_id": st.tenant,
         "execution_start": st.options.get("at"),
-        "current_node": view.node.id if view.node is not None else None,
+        "current_node": (view.node.spec.origin or view.node.id) if view.node is not None else None,
         "retry_count": firing.attempt - 1 if firing is not None else 0,
         "parent_instance_id": st.parent or None,
         "now": view.run.now,
+        "node_started": firing.at if firing is not None else None,
+        "trigger": st.options.get("trigger"),
     }
+
+
+def _outside(view: View, root: str) -> dict[str, Any]:
+    """What was fetched from outside the run: for all of it at the start, and for this node before it began."""
+    names, node = view.run.st.names, view.node
+    found: dict[str, Any] = {}
+    for name in ("context.prefetch", f"{node.spec.origin or node.id}.context" if node is not None else ""):
+        fetched = view.run.whole(names.get(name))
+        for key, value in (fetched.get(root) or {}).items() if type(fetched) is dict else ():
+            before = found.get(key)
+            found[key] = {**before, **value} if type(before) is dict and type(value) is dict else value
+    return found
 
 
 def _random(view: View) -> Callable[[], float]:
@@ -209,13 +247,13 @@ _ROOTS: dict[str, Callable[[View], Any]] = {
     "sys": _sys,
     "config": lambda v: v.run.net.net.declares.config,
     "now": lambda v: v.run.now,
+    "$now": lambda v: v.run.now,
     "$random": _random,
-    "secrets": lambda v: {},
-    "aas": lambda v: {},
-    "rag": lambda v: {},
+    "$calendar": lambda v: v.run.st.options.get("calendar"),
+    "$config": lambda v: v.run.st.options.get("config"),
+    "$tenant_config": lambda v: v.run.st.options.get("tenant_config"),
+    "secrets": lambda v: _SecretNames(secret_mark(v.run), v.run.net.net.declares.secrets),
+    "aas": lambda v: _outside(v, "aas"),
+    "rag": lambda v: _outside(v, "rag"),
+    "undoing": lambda v: v.run.st.undo.why if v.run.st.undo is not None else None,
 }
-
-
-def settling(run: Run, firing: Firing, node: CNode, status: int, output: Any, failure: Any) -> View:
-    """The view in which a settling firing evaluates its sets, its port and its guards."""
-    return View(run, run.st.scopes[firing.scope], firing.epoch, node, firing, (status, output, failure))

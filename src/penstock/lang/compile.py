@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.errors import DocumentInvalid, Finding, LanguageUnknown, PenstockError, Place
 from penstock.lang.contract import Compiled, Language, Lowered, Resolve, Setting
+from penstock.lang.decision import LANGUAGE as DECISION
 from penstock.lang.diagram import LANGUAGE as DIAGRAM
 from penstock.lang.document import Document
-from penstock.lang.read import read_document
+from penstock.lang.read import read_document, why_not_found
 from penstock.lang.report import TOO_MANY, Report
 
-LANGUAGES: tuple[Language, ...] = (DIAGRAM,)
+LANGUAGES: tuple[Language, ...] = (DECISION, DIAGRAM)
 #: How deep documents may call documents.
 DEEPEST = 20
+_TOP = Place("", 1, 1)
 
 
 def compile_document(
@@ -43,14 +45,16 @@ def check_document(
     language: str | None = None,
     resolve: Resolve | None = None,
     extra: Mapping[str, Any] | None = None,
+    secret: Callable[[str], bool] | None = None,
 ) -> tuple[str | None, list[Finding]]:
-    """The language of a document, if it has one, and everything there is to say about it."""
+    """The language of a document, if it has one, and everything there is to say about it. `secret` tells whether a
+    secret is set on this machine; one that is not is a warning."""
     chosen: Language | None = None
     findings: list[Finding] = []
     try:
         document = read_document(data, name=name)
         chosen = language_of(document, language)
-        _Compilation(resolve, extra or {}).lower(document, chosen, findings)
+        _Compilation(resolve, extra or {}, secret).lower(document, chosen, findings)
     except PenstockError as wrong:
         findings.append(_as_finding(wrong))
     return (chosen.name if chosen else None), _in_order(findings)
@@ -70,28 +74,33 @@ def _in_order(findings: list[Finding]) -> list[Finding]:
 
 def _as_finding(wrong: PenstockError) -> Finding:
     where = wrong.facts.get("where")
-    return Finding(wrong.code, "error", str(wrong), where if isinstance(where, Place) else Place(), wrong.hint)
+    return Finding(wrong.code, "error", str(wrong), where if isinstance(where, Place) else _TOP, wrong.hint)
 
 
 class _Compilation:
     """One document and all that it calls. Every called file is compiled once; a file that calls itself is refused."""
 
-    def __init__(self, resolve: Resolve | None, extra: Mapping[str, Any]) -> None:
-        self.resolve, self.extra = resolve, extra
+    def __init__(
+        self, resolve: Resolve | None, extra: Mapping[str, Any], secret: Callable[[str], bool] | None = None
+    ) -> None:
+        self.resolve, self.extra, self.secret = resolve, extra, secret
         self.done: dict[str, tuple[Lowered | None, list[Finding]]] = {}
         self.chain: list[str] = []
 
     def lower(self, document: Document, language: Language, findings: list[Finding]) -> Lowered | None:
         report = Report(document, findings)
-        setting = Setting(self.resolve, self.extra, self.call)
+        setting = Setting(self.resolve, self.extra, self.call, self.secret)
         self.chain.append(document.digest + document.base)
         lowered = language.lower(language.read(document, report, setting), report, setting)
         self.chain.pop()
         return lowered
 
     def call(self, what: str | Document) -> tuple[Lowered | None, list[Finding]]:
+        source = self.fetch(what) if isinstance(what, str) else what
+        if isinstance(source, Finding):
+            return None, [source]
         try:
-            document = what if isinstance(what, Document) else self.fetch(what)
+            document = source if isinstance(source, Document) else read_document(source, name=str(what))
             key = document.digest + document.base
             if key in self.chain or len(self.chain) > DEEPEST:
                 why = "it calls itself" if key in self.chain else f"calls go deeper than {DEEPEST}"
@@ -104,11 +113,14 @@ class _Compilation:
             return self.done[key]
         except PenstockError as wrong:
             return None, [_as_finding(wrong)]
-        except OSError as wrong:
-            why = wrong.strerror or str(wrong)
-            return None, [Finding("file_not_found", "error", f"It cannot be read: {why}.", Place())]
 
-    def fetch(self, name: str) -> Document:
+    def fetch(self, name: str) -> bytes | Finding:
         if self.resolve is None:
-            raise FileNotFoundError(2, "files cannot be read here")
-        return read_document(self.resolve(name), name=name)
+            hint = "Write the called diagram inline, under `diagram:`."
+            message = f"«{name}» cannot be read here: there is no folder to look in."
+            return Finding("file_not_found", "error", message, Place(), hint)
+        try:
+            return self.resolve(name)
+        except (OSError, PenstockError) as wrong:
+            why, looked = why_not_found(wrong)
+            return Finding("file_not_found", "error", f"«{name}» cannot be read: {why}.", Place(), looked)

@@ -33,11 +33,14 @@ _BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"
 
 class Fields(msgspec.Struct, rename={"from_": "from"}):
     """`ALIASES` are other names under which a field is read, `REQUIRED` those that must be there, and `IDLE` those that
-    are read because the public form has them but change nothing here; a value in one of them is worth a warning."""
+    are read because the public form has them but change nothing here; a value in one of them is worth a warning.
+    An `OPEN` map may hold fields that nobody reads; in a `TEMPLATED` one a text with ${…} may stand for any choice."""
 
     ALIASES: ClassVar[dict[str, str]] = {}
     REQUIRED: ClassVar[tuple[str, ...]] = ()
     IDLE: ClassVar[tuple[str, ...]] = ()
+    OPEN: ClassVar[bool] = False
+    TEMPLATED: ClassVar[bool] = False
 
 
 def read_fields(
@@ -64,7 +67,10 @@ def read_fields(
             continue
         if name in kind.IDLE and value not in ("", [], {}, False):
             message = f"«{written}» is read but has no effect here."
-            report.warning("idle_field", message, spot, node=node, key=True)
+            report.warning("idle_field", message, spot, node=node, hint="Remove it.", key=True)
+        if kind.TEMPLATED and isinstance(value, str) and "${" in value and _choices(hints[field.name]):
+            found[name] = value
+            continue
         found[name] = _read(hints[field.name], field.default, value, spot, written, report, node)
     for name in kind.REQUIRED:
         if name not in told or data[told[name]] in (None, ""):
@@ -77,12 +83,13 @@ def unknown_fields(
     rest: dict[str, Any], kind: type[Fields], at: str, report: Report, *, where: dict[str, str] | None = None,
     node: str = "", also: tuple[str, ...] = (),
 ) -> None:  # fmt: skip
-    """An error for every field that nobody reads."""
+    """An error for every field that nobody reads; in an open map it is only told."""
     for written in rest:
         names = [*_shape(kind)[0], *kind.ALIASES, *also]
         spot = (where or {}).get(written, step(at, written))
-        hint = did_you_mean(written, names)
-        report.error("unknown_field", f"Nobody reads the field «{written}».", spot, node=node, hint=hint, key=True)
+        hint = did_you_mean(written, names, "Correct its name, or remove it.")
+        tell = report.info if kind.OPEN else report.error
+        tell("unknown_field", f"Nobody reads the field «{written}».", spot, node=node, hint=hint, key=True)
 
 
 @lru_cache(100)
@@ -93,11 +100,14 @@ def _shape(kind: type[Fields]) -> tuple[dict[str, msgspec.structs.FieldInfo], di
 
 
 def _read(wanted: Any, default: Any, value: Any, at: str, name: str, report: Report, node: str) -> Any:
-    part = _struct_in(wanted)
-    if part is not None and isinstance(value, dict):
+    part, listed = _struct_in(wanted), _takes_list(wanted)
+    if part is not None and isinstance(value, dict) and not listed:
         inner, rest = read_fields(part, value, at, report, node=node)
         unknown_fields(rest, part, at, report, node=node)
         return inner
+    if part is not None and isinstance(value, list) and listed:
+        read = [_read(part, None, item, step(at, i), f"{name}[{i}]", report, node) for i, item in enumerate(value)]
+        return [one for one in read if one is not None]  # what is left out has been told
     try:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as wrong:
@@ -114,10 +124,14 @@ def _struct_in(wanted: Any) -> type[Fields] | None:
     return next((found for part in get_args(wanted) if (found := _struct_in(part)) is not None), None)
 
 
+def _takes_list(wanted: Any) -> bool:
+    return get_origin(wanted) is list or any(_takes_list(part) for part in get_args(wanted))
+
+
 def _explain(wanted: Any, value: Any, why: str, name: str) -> tuple[str, str]:
     choices = _choices(wanted)
     if choices and isinstance(value, str):
-        return f"«{name}» is «{value}»; it can be {', '.join(choices)}.", did_you_mean(value, choices)
+        return f"«{name}» is «{value}»; it can be {', '.join(choices)}.", did_you_mean(value, choices, "Choose one.")
     bound = re.match(r"Expected `(\w+)` (of length )?(>=|<=|>|<) ([\d.]+)", why)
     if bound:
         what = (
@@ -125,16 +139,18 @@ def _explain(wanted: Any, value: Any, why: str, name: str) -> tuple[str, str]:
             if bound[2]
             else f"{_KINDS.get(bound[1], bound[1])}, {_BOUNDS[bound[3]]} {{}}"
         )
-        return f"«{name}» must be {what.format(bound[4].removesuffix('.0'))}.", ""
+        limit = bound[4].removesuffix(".0")
+        hint = "Shorten it." if bound[2] else f"Write a number that is {_BOUNDS[bound[3]]} {limit}."
+        return f"«{name}» must be {what.format(limit)}.", hint
     expected = re.match(r"Expected `([^`]*)`, got `([^`]*)`", why)
     if expected:
         want = " or ".join(_KINDS.get(k.strip(), k.strip()) for k in expected[1].split("|") if k.strip() != "null")
         got = f"«{value}»" if isinstance(value, str) else _KINDS.get(expected[2], expected[2])
-        hint = "Write true or false." if "true or false" in want and isinstance(value, str) else ""
+        hint = f"Write {want} here."
         if want == "a text" and not isinstance(value, dict | list):
             hint = "Put it in quotes to make it a text."
         return f"«{name}» must be {want}; here is {got}.", hint
-    return f"«{name}» cannot be read: {_SPOT.sub('', why)}.", ""
+    return f"«{name}» cannot be read: {_SPOT.sub('', why)}.", "The reference says what each field may hold."
 
 
 def _choices(wanted: Any) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from typing import NoReturn
 
-from penstock.errors import DocumentTooLarge, DocumentUnreadable, Place
+from penstock.errors import DocumentTooLarge, DocumentUnreadable, PenstockError, Place
 from penstock.lang.document import Document
 from penstock.lang.read_json import parse_json
 from penstock.lang.read_yaml import parse_yaml
@@ -21,7 +21,7 @@ LIMIT = 4 * 1024 * 1024
 def read_document(data: bytes, *, name: str) -> Document:
     """JSON if the name ends in .json, YAML if in .yaml or .yml, else JSON if the text opens with { or [."""
     if len(data) > LIMIT:
-        raise DocumentTooLarge(size=len(data), limit=LIMIT)
+        raise DocumentTooLarge(size=len(data), limit=LIMIT, where=Place("", 1, 1))
     text = _decode(data)
     ending = name.rsplit(".", 1)[-1].lower() if "." in name else ""
     opens = text.lstrip(" \t\r\n")[:1]
@@ -30,6 +30,16 @@ def read_document(data: bytes, *, name: str) -> Document:
     json = ending == "json" or (ending not in ("yaml", "yml") and opens in ("{", "["))
     value, mark = parse_json(text) if json else parse_yaml(text)
     return Document(name, value, mark, hashlib.sha256(data).hexdigest())
+
+
+def why_not_found(wrong: OSError | PenstockError) -> tuple[str, str]:
+    """Why a file that a document names cannot be read, and as a hint where it was looked for."""
+    if isinstance(wrong, OSError):
+        why, spot = wrong.strerror or str(wrong), wrong.filename
+    else:
+        why, spot = str(wrong.facts.get("why") or wrong).rstrip("."), wrong.facts.get("where")
+    looked = f"It was looked for at {spot}. " if spot else ""
+    return why[:1].lower() + why[1:], f"{looked}A path is read from the folder of the document that is released."
 
 
 def _decode(data: bytes) -> str:

@@ -63,14 +63,14 @@ class _Builder:
             yield from yaml.parse(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as wrong:
             at = wrong.problem_mark or wrong.context_mark
-            spot = (at.line + 1, at.column + 1) if at else (0, 0)
+            spot = (at.line + 1, at.column + 1) if at else (1, 1)
             why = " ".join(part for part in (wrong.context, wrong.problem) if part)
             why += next((f" ({hint})" for part, hint in _HINTS.items() if part in why), "")
             raise DocumentUnreadable(why=why or "it is not YAML", where=Place("", *spot)) from None
         except yaml.YAMLError as wrong:
             position = getattr(wrong, "position", None)
             before = text[:position] if isinstance(position, int) else ""
-            spot = (before.count("\n") + 1, len(before) - before.rfind("\n")) if before else (0, 0)
+            spot = (before.count("\n") + 1, len(before) - before.rfind("\n")) if before else (1, 1)
             why = "it holds a character that YAML does not allow"
             raise DocumentUnreadable(why=why, where=Place("", *spot)) from None
 

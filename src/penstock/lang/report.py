@@ -22,19 +22,27 @@ class Report:
         self.findings: list[Finding] = [] if findings is None else findings
 
     def error(
-        self, rule: str, message: str, at: str | Place = "", *, hint: str = "", node: str = "", key: bool = False
+        self, rule: str, message: str, at: str | Place = "", *, hint: str, node: str = "", key: bool = False
     ) -> None:
-        """`at` is a JSON pointer into the document, or a place; `key` means the field's name rather than its value."""
+        """`at` is a JSON pointer into the document, or a place; `key` means the field's name rather than its value.
+        What is wrong is never told without a hint what to do about it."""
         self._add("error", rule, message, at, hint, node, key)
 
     def warning(
-        self, rule: str, message: str, at: str | Place = "", *, hint: str = "", node: str = "", key: bool = False
+        self, rule: str, message: str, at: str | Place = "", *, hint: str, node: str = "", key: bool = False
     ) -> None:
         self._add("warning", rule, message, at, hint, node, key)
 
+    def info(
+        self, rule: str, message: str, at: str | Place = "", *, hint: str, node: str = "", key: bool = False
+    ) -> None:
+        self._add("info", rule, message, at, hint, node, key)
+
     def _add(self, severity: str, rule: str, message: str, at: str | Place, hint: str, node: str, key: bool) -> None:
         if len(self.findings) == MOST:
-            self.findings.append(Finding(TOO_MANY, "error", f"More than {MOST} findings; these are the first."))
+            message = f"More than {MOST} findings; these are the first."
+            hint = "Mend these and check again: many are often one mistake, repeated."
+            self.findings.append(Finding(TOO_MANY, "error", message, self.document.place(), hint))
         if len(self.findings) > MOST:
             return
         where = at if isinstance(at, Place) else self.document.place(at, key=key)
@@ -43,13 +51,13 @@ class Report:
         self.findings.append(Finding(rule, severity, message, where, hint, node))
 
 
-def did_you_mean(word: str, known: Collection[str]) -> str:
-    """A hint with the nearest known word, or with all of them when they are few."""
+def did_you_mean(word: str, known: Collection[str], otherwise: str) -> str:
+    """A hint with the nearest known word, or with all of them when they are few, or else what is said then."""
     if len(known) > _NAMES or len(word) > 100:
-        return ""
+        return otherwise
     names = sorted(set(known))
     folded = {name.lower(): name for name in names}
     near = get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
     if near:
         return f"Did you mean «{folded[near[0]]}»?"
-    return f"Known are: {', '.join(names)}." if 0 < len(names) <= 20 else ""
+    return f"Known are: {', '.join(names)}." if 0 < len(names) <= 20 else otherwise

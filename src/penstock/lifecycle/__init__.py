@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from penstock.lifecycle.approval import APPROVAL
 from penstock.lifecycle.breaker import BREAKER
 from penstock.lifecycle.contract import Machine, T
+from penstock.lifecycle.decision_node import DECISION_NODE
+from penstock.lifecycle.decision_run import DECISION_RUN
 from penstock.lifecycle.diagram_node import DIAGRAM_NODE
 from penstock.lifecycle.diagram_run import DIAGRAM_RUN
 from penstock.lifecycle.effect import EFFECT
 from penstock.lifecycle.firing import FIRING
+from penstock.lifecycle.release import RELEASE
 from penstock.lifecycle.run import RUN
 from penstock.lifecycle.timer import TIMER
 from penstock.lifecycle.work_item import WORK_ITEM
@@ -21,6 +25,10 @@ MACHINES: dict[str, Machine] = {
     "diagram_run": DIAGRAM_RUN,
     "diagram_node": DIAGRAM_NODE,
     "breaker": BREAKER,
+    "decision_run": DECISION_RUN,
+    "decision_node": DECISION_NODE,
+    "approval": APPROVAL,
+    "release": RELEASE,
 }
 
 __all__ = ["MACHINES", "Machine", "T"]

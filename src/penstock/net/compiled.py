@@ -56,10 +56,10 @@ class CNode:
         "conditional", "cyclic", "depth",
         "effect", "entry", "fail_if", "full", "fused", "group", "head", "id", "ins", "items", "join", "k", "keep",
         "kind", "label",
-        "lone", "match", "max_iter", "merge", "named_ins", "net", "no", "order", "outs", "pass_on", "plain_mask",
-        "plain_out",
-        "port", "ports", "priority", "prompt", "ranked", "result", "scope", "sets", "skip_mask", "spec", "split",
-        "start_mask", "take_all",
+        "lone", "match", "max_iter", "merge", "named_ins", "net", "no", "only_if", "order", "outs", "pass_on",
+        "plain_mask", "plain_out",
+        "port", "ports", "priority", "prompt", "ranked", "result", "scope", "secretive", "sets", "skip_mask",
+        "spec", "split", "start_mask", "take_all",
         "transforms", "trigger_at", "trigger_filter", "trigger_name", "trigger_value", "undo", "undo_if", "until",
         "value", "value_static", "watching",
     )  # fmt: skip
@@ -76,12 +76,16 @@ class CNode:
         if self.kind == END and join.mode != "diagram" and join.take == "one":
             self.join, self.k, self.absorb, self.merge = K, 1, False, True
         self.split = _SPLIT[spec.split]
-        self.sets = tuple((s.name, _must(s.expr)) for s in spec.sets)
+        self.sets = tuple((s.name, _must(s.expr).run if s.expr else value(s.value)[1]) for s in spec.sets)
+        self.only_if = expression(spec.only_if)
         self.port = expression(spec.port)
         self.value_static, self.value = value(spec.value)
         effect = spec.effect
         self.effect = effect
         self.args_static, self.args = value(effect.args) if effect is not None else (True, _const(None))
+        #: Its arguments hold references to secrets, in the run's own mark.
+        args = effect.args if effect is not None else None
+        self.secretive = any("secrets" in x.roots for x in expressions_of(args))
         work = spec.work
         _, self.prompt = value(work.prompt if work is not None else None)
         _, self.candidates = value(work.candidates if work is not None else None)
@@ -120,7 +124,10 @@ class CNode:
         self.lone = len(ins) == 1 and not self.absorb and (self.join != K or self.k == 1)
         #: A control node that can fire and settle in one fact.
         self.pass_on = (
-            self.kind in (START, ROUTE, END) and not self.spec.triggers and (self.kind != END or not self.spec.ends)
+            self.kind in (START, ROUTE, END)
+            and not self.spec.triggers
+            and (self.kind != END or not self.spec.ends)
+            and self.only_if is None
         )
         done = self.ports.get("done", ())
         self.plain_out = (
@@ -195,7 +202,8 @@ class Compiled:
     """The net as the kernel sees it."""
 
     __slots__ = (
-        "aliases", "by_id", "edge_by_id", "edges", "hash", "known", "limits", "net", "nodes", "on_fail", "on_stuck",
+        "aliases", "by_id", "cores", "edge_by_id", "edges", "hash", "known", "limits", "net", "nodes", "on_fail",
+        "on_stuck",
         "starts",
         "undo_policy", "undoes",
     )  # fmt: skip
@@ -209,6 +217,8 @@ class Compiled:
         self.limits = dict(net.limits)
         self.on_fail, self.on_stuck, self.undo_policy = net.on_fail, net.on_stuck, net.undo_policy
         self.undoes = any(n.undo for n in net.nodes)
+        #: the inner node of one that was lowered to two: it speaks for it as long as the other has not fired
+        self.cores = {n.spec.origin: n for n in self.nodes if n.spec.origin and n.id == f"{n.spec.origin}.do"}
         self.aliases = {alias: self.by_id[node] for alias, node in net.declares.aliases.items() if node in self.by_id}
         self.known = (
             {name for n in net.nodes for name in n.out}
@@ -256,6 +266,7 @@ class Compiled:
         asked = {self.aliases[r].id for r in roots if r in self.aliases}
         for node in self.nodes:
             named = node.id in roots or node.id in asked
+            named = named or node.spec.origin in roots and self.cores.get(node.spec.origin) is node
             node.keep = dynamic or named or node.max_iter is not None or node.port is not None
 
     def _expressions(self) -> list[Expression]:
@@ -263,9 +274,12 @@ class Compiled:
         for edge in self.edges:
             found += [x for x in (edge.guard, edge.transform) if x is not None]
         for node in self.nodes:
-            single = (node.port, node.until, node.fail_if, node.items, node.again, node.undo_if, node.approve_if)
+            single = (
+                node.port, node.until, node.fail_if, node.items, node.again, node.undo_if, node.approve_if,
+                node.only_if,
+            )  # fmt: skip
             found += [x for x in (*single, *node.match, *node.trigger_at, *node.trigger_name) if x is not None]
-            found += [x for _, x in node.sets]
+            found += [x for s in node.spec.sets for x in ([_must(s.expr)] if s.expr else expressions_of(s.value))]
             found += [g for _, _, g, _ in node.branches if g is not None]
             spec = node.spec
             trees = [spec.value, *(tree for t in spec.triggers for tree in (t.value, t.filter))]
@@ -274,9 +288,9 @@ class Compiled:
             for tree in trees:
                 found += expressions_of(tree)
             if spec.effect is not None:
-                for gated in (spec.effect.cache, spec.effect.dedupe):
+                for gated in (spec.effect.cache, spec.effect.dedupe, spec.effect.once):
                     if gated is not None:
-                        found.append(_must(gated.key))
+                        found += [_must(gated.key)] if isinstance(gated.key, str) else expressions_of(gated.key)
         return found
 
 

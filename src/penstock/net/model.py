@@ -57,7 +57,7 @@ class Retry(_Part):
 
 class OnError(_Part):
     """A row of the failure table: a code, a category or `*`, and what to do: skip, continue, error_env, fail, port:X;
-    park:X is port:X, and the firing can be revived by hand."""
+    park:X is port:X, and the firing can be revived by hand; value: the node yields its `value` instead."""
 
     match: str
     action: str
@@ -67,7 +67,7 @@ class Breaker(_Part):
     """The host's circuit breaker that guards this effect."""
 
     name: str
-    failures: int = 5  # in a row
+    failures: int = 5  # in a row; 0 = any number
     failure_rate: float = 0.5  # of the last `window` calls
     window: int = 10
     half_open_requests: int = 3
@@ -82,20 +82,23 @@ class Rate(_Part):
     limit: int = 10
     per_ms: int = 1000
     over: Literal["wait", "skip"] = "wait"
+    rolling: bool = False  # what counts are calls that succeeded in the last `per_ms`
 
 
 class Cache(_Part):
-    """Answers kept under the value of `key`."""
+    """Answers kept under the value of `key`: an expression, or a value tree."""
 
-    key: str
+    key: Value
     ttl_ms: int = 60_000
+    shared: bool = False  # by all nodes of the tenant whose key has this value
 
 
 class Dedupe(_Part):
-    """An effect with a known key inside the window is skipped."""
+    """An effect whose key (an expression, or a value tree) has succeeded inside the window is not done again."""
 
-    key: str
+    key: Value
     ttl_ms: int = 60_000
+    known: Literal["skip", "answer", "fail"] = "skip"  # what becomes of it: skipped, the kept answer, a failure
 
 
 class Concurrency(_Part):
@@ -115,7 +118,9 @@ class Effect(_Part):
     rate: Rate | None = None
     cache: Cache | None = None
     dedupe: Dedupe | None = None
+    once: Dedupe | None = None  # a second one, with a key and a time of its own
     concurrency: Concurrency | None = None
+    sees_run: bool = False  # the executor may read what the node's expressions may read: templates from a registry
 
 
 class Poll(_Part):
@@ -131,7 +136,7 @@ class Trigger(_Part):
     """A moment or news that a firing waits for. A wait node has nothing else; elsewhere it is a boundary event."""
 
     port: str = "done"
-    kind: Literal["timer", "signal", "escalation"] = "timer"
+    kind: Literal["timer", "signal", "escalation", "opened"] = "timer"  # opened: as soon as the firing waits
     after_ms: int = 0
     at: str | None = None  # expression: milliseconds since the epoch
     name: str = ""
@@ -141,8 +146,9 @@ class Trigger(_Part):
     repeat_ms: int = 0
     times: int = 0  # how often a repeating trigger fires, 0 = while the firing is open; reopen: levels before it fails
     action: Literal["port", "fail", "skip", "value", "reopen"] = "port"
-    value: Value = None  # may read `approvals` and `escalation_level` of a work item; reopen: the new candidates
+    value: Value = None  # may read `approvals`, `escalation_level`, `request_id` of a work item; reopen: new candidates
     code: str = "WAIT_TIMEOUT"
+    again: bool = False  # fail: the node's retries count, and the firing is armed anew
 
 
 class Work(_Part):
@@ -182,7 +188,8 @@ class Body(_Part):
 
 class Set(_Part):
     name: str
-    expr: str
+    expr: str = ""
+    value: Value = None  # a value tree instead of an expression
 
 
 class Node(_Part):
@@ -198,8 +205,9 @@ class Node(_Part):
     join: Join = ALL
     split: Literal["all", "first", "every"] = "all"
     no_match: Literal["end", "incident"] = "incident"
+    only_if: str | None = None  # expression: where it does not hold, the node is skipped
     port: str | None = None  # expression: the port a route leaves by
-    value: Value = None  # what a route, start or end yields instead of what it took
+    value: Value = None  # what a route, start or end yields instead of what it took; a task: see `on_error`
     sets: tuple[Set, ...] = ()
     out: tuple[str, ...] = ()
     result: str | None = None  # the name of this node's output in the run's result
@@ -216,12 +224,13 @@ class Node(_Part):
     undo: tuple[str, ...] = ()
     undo_on: tuple[str, ...] = ("failure", "cancel", "manual")
     undo_if: str | None = None
+    undo_failed: bool = False  # a failure is booked, too: `undo_if` says whether it is undone
     on_final: Literal["here", "restart", "member"] = "here"  # member: a scope whose failed members say it
     late_success: Literal["ignore", "undo"] = "ignore"
     work: Work | None = None
     triggers: tuple[Trigger, ...] = ()
     body: Body | None = None
-    ends: str = ""  # end: "", terminate, error:CODE, cancel:CODE, escalate:CODE
+    ends: str = ""  # end: "", terminate, error:CODE, cancel:CODE, escalate:CODE, warn:CODE
     only: tuple[str, ...] = ()  # undo: these nodes only
 
 
@@ -256,6 +265,10 @@ class Declares(_Part):
     aliases: dict[str, str] = {}  # alias → node id, lowest priority
     config: dict[str, Any] = {}  # values that came in at release: calendars, configuration
     input_schema: Any = None
+    carries: tuple[str, ...] = ()  # what of the tenant's settings a run takes along from its start: calendar, config
+    version: int = 0  # the document's own
+    secrets: dict[str, str] = {}  # name → where the author says that the value lies
+    policies: dict[str, Any] = {}  # what the host does for a run: checkpoints, dead letters, audit; data for it alone
 
 
 class Net(_Part):

@@ -70,6 +70,82 @@ class JournalRow(msgspec.Struct, frozen=True):
     body: bytes
 
 
+class ArtifactRow(msgspec.Struct, frozen=True):
+    tenant: str
+    type: str
+    id: str
+    version: str
+    status: str
+    body: bytes
+    at: int
+
+
+class MessageRow(msgspec.Struct, frozen=True):
+    key: str
+    tenant: str
+    run: str
+    channel: str
+    target: str
+    body: bytes
+    at: int
+    no: int = 0
+
+
+class JudgmentRow(msgspec.Struct, frozen=True):
+    run: str
+    firing: int
+    tenant: str
+    name: str
+    node: str
+    decision: str
+    needs_review: int
+    body: bytes
+    at: int
+
+
+class EventRow(msgspec.Struct, frozen=True):
+    tenant: str
+    id: str
+    source: str
+    body: bytes
+    at: int
+    no: int = 0
+    answer: bytes | None = None
+
+
+class ReleaseRow(msgspec.Struct, frozen=True):
+    tenant: str
+    name: str
+    version: int
+    id: str
+    status: str
+    hash: str
+    net: int
+    document: bytes
+    listens: str | None
+    created_by: str | None
+    created_at: int
+    approved_by: str | None = None
+    approved_at: int | None = None
+    deprecated_at: int | None = None
+    change_summary: str | None = None
+    feedback: str | None = None
+
+
+class ScheduleRow(msgspec.Struct, frozen=True):
+    tenant: str
+    name: str
+    version: int
+    cron: str
+    zone: str
+    inputs: bytes
+    overlap: str
+    catch_up: str
+    paused: int
+    last_at: int | None
+    next_at: int | None
+
+
 class Store(Protocol):
     """`commit` is atomic and durable: when it returns, the batch survives kill -9 of everything; when it raises,
     nothing of it was written. It raises Fenced when another host has the store, StoreFull when there is no room."""
@@ -146,6 +222,94 @@ class Store(Protocol):
         ...
 
     def items(self, *, open_only: bool = True, run: int | None = None) -> list[tuple[Any, ...]]: ...
+
+    def put_artifacts(self, rows: Iterable[ArtifactRow]) -> None: ...
+
+    def artifacts(self, tenant: str, type: str | None = None) -> list[ArtifactRow]: ...
+
+    def drop_artifact(self, tenant: str, type: str, id: str, version: str = "") -> bool: ...
+
+    def put_message(self, message: MessageRow) -> None:
+        """Keep a message; one with the same key, channel and target is kept once."""
+        ...
+
+    def messages(self, tenant: str, run: str | None = None, limit: int = 100) -> list[MessageRow]: ...
+
+    def judgments(self, tenant: str, *, since: int = 0, reviews: bool = False, limit: int = 100) -> list[JudgmentRow]:
+        """Newest first."""
+        ...
+
+    def put_event(self, event: EventRow) -> int | None:
+        """The event's number; None when an event with this id is known already."""
+        ...
+
+    def events(
+        self, tenant: str, source: str | None = None, *, since: int = 0, after: int = 0, limit: int = 1000
+    ) -> list[EventRow]: ...
+
+    def event(self, tenant: str, id: str) -> EventRow | None: ...
+
+    def open_events(self, limit: int = 512) -> list[EventRow]:
+        """Events of all tenants that are not delivered yet, oldest first."""
+        ...
+
+    def events_delivered(self, rows: Iterable[tuple[bytes, int]]) -> None:
+        """In one transaction: answer, no."""
+        ...
+
+    def forget_events(self, before: int) -> int:
+        """Delivered ones that are older; the newest of all stays, for a number is given once."""
+        ...
+
+    def early(self) -> list[tuple[int, str]]:
+        """Runs that wait for news of which an event has come since they began: number, name."""
+        ...
+
+    def waiting_for(self, name: str) -> list[tuple[int, str]]:
+        """Runs that wait for news of this name: number, tenant."""
+        ...
+
+    def open_keyed(self, tenant: str, prefix: str) -> list[tuple[int, str]]:
+        """Runs that have not ended and whose key begins so: number, id."""
+        ...
+
+    def put_release(self, row: ReleaseRow) -> bool:
+        """False, and nothing changes, when there is this version already."""
+        ...
+
+    def releases(
+        self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None
+    ) -> list[ReleaseRow]:
+        """By name, then by version, the oldest first."""
+        ...
+
+    def release(self, tenant: str, name: str, version: int) -> ReleaseRow | None: ...
+
+    def move_releases(
+        self, moves: Iterable[tuple[ReleaseRow, str]], schedules: Iterable[ScheduleRow] = (),
+        unscheduled: Iterable[tuple[str, str]] = (),
+    ) -> bool:  # fmt: skip
+        """In one transaction: versions that become this row from that status, schedules as they are now, and tenant and
+        name of those that are gone. False, and nothing changes, when one had another status."""
+        ...
+
+    def schedules(self, tenant: str) -> list[ScheduleRow]: ...
+
+    def schedules_due(self, now: int, limit: int = 512) -> list[ScheduleRow]:
+        """Of all tenants, not paused, the longest due first."""
+        ...
+
+    def next_schedule(self, after: int = 0) -> int | None:
+        """The first time after this one at which a schedule is due."""
+        ...
+
+    def schedule_fired(self, row: ScheduleRow, last_at: int | None, next_at: int | None) -> bool:
+        """False, and nothing changes, when its version or next time is not what the row says any more."""
+        ...
+
+    def pause_schedule(self, tenant: str, name: str, paused: bool, next_at: int | None) -> bool:
+        """False when there is none. While it is paused its next time stays as it was."""
+        ...
 
     def rebuild(self, project: Any) -> int:
         """Drop every projection and fold it again; the number of runs folded."""

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from penstock.store.tables import TABLES, Table
+from penstock.store.tables import (
+    ARTIFACT,
+    CHECKPOINT,
+    EVENT,
+    JUDGMENT,
+    LETTER,
+    MESSAGE,
+    RELEASE,
+    SCHEDULE,
+    TABLES,
+    Table,
+)
 
 #: raised by one with every change of `tables.py` that a store on disk must follow
-VERSION = 1
+VERSION = 2
 #: marks a file as ours in its header: "PNST"
 APPLICATION_ID = 0x504E5354
 
@@ -32,9 +43,36 @@ def create(table: Table) -> list[str]:
     return statements
 
 
+def _moment(column: str) -> str:
+    return f"strftime('%Y-%m-%dT%H:%M:%fZ', {column}/1000.0, 'unixepoch') AS {column}"
+
+
+#: what people read under the names that their documents give it
+VIEWS: dict[str, str] = {
+    "workflow_versions": (
+        "SELECT id, name AS workflow_id, version, tenant AS tenant_id, CAST(document AS TEXT) AS dsl, hash AS dsl_hash,"
+        f" status, created_by, {_moment('created_at')}, approved_by, {_moment('approved_at')},"
+        f" {_moment('deprecated_at')}, change_summary FROM release"
+    ),
+}
+
+
+def _view(name: str) -> str:
+    return f'CREATE VIEW "{name}" AS {VIEWS[name]}'
+
+
 def create_all() -> list[str]:
-    return [statement for table in TABLES for statement in create(table)]
+    return [*(statement for table in TABLES for statement in create(table)), *map(_view, VIEWS)]
 
 
-#: version → statements that lead from the version before to it; empty while there is only one version
-MIGRATIONS: dict[int, tuple[str, ...]] = {}
+def _new(*tables: Table) -> tuple[str, ...]:
+    return tuple(statement for table in tables for statement in create(table))
+
+
+#: version → statements that lead from the version before to it
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    2: (
+        *_new(ARTIFACT, RELEASE, MESSAGE, EVENT, SCHEDULE, LETTER, JUDGMENT, CHECKPOINT),
+        _view("workflow_versions"),
+    ),
+}

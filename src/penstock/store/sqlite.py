@@ -11,14 +11,14 @@ import errno
 import fcntl
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from penstock.errors import (
     Fenced,
-    RunAmbiguous,
-    RunNotFound,
+    StoreAway,
     StoreBusy,
     StoreError,
     StoreFull,
@@ -27,11 +27,11 @@ from penstock.errors import (
 )
 from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
+from penstock.store.sqlite_reads import RUN, raise_for
+from penstock.store.sqlite_registry import Registry
 from penstock.store.tables import PROJECTIONS
 
-_RUN = "no,id,tenant,net,key,status,priority,created_at,updated_at,wake_at,parent,checkpoint_seq,checkpoint"
 FENCE = "SELECT value FROM mark WHERE name='fence'"
-UNFINISHED = "SELECT no FROM run WHERE status IN (0,2,4) AND status < 5"  # «< 5» lets SQLite use the partial index
 INSERT_RUN = "INSERT INTO run VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
 INSERT_JOURNAL = "INSERT INTO journal(run,seq_from,seq_to,at,body) VALUES(?,?,?,?,?)"
 MOVE_RUN = "UPDATE run SET status=?,updated_at=?,wake_at=?,checkpoint_seq=?,checkpoint=?,net=? WHERE no=?"
@@ -50,10 +50,11 @@ ANSWER_INBOX = "UPDATE inbox SET answer=? WHERE no=?"
 INSERT_GATE = "INSERT OR REPLACE INTO gate VALUES(?,?,?)"
 INSERT_MEMO = "INSERT OR REPLACE INTO memo VALUES(?,?,?)"
 INSERT_BLOB = "INSERT OR IGNORE INTO blob VALUES(?,?,?)"
+LOOKS = 5
 INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 
 
-class Sqlite:
+class Sqlite(Registry):
     """`engine=True` takes the store for driving: one process at a time, held by a lock file and a fence. Readers need
     neither."""
 
@@ -62,6 +63,7 @@ class Sqlite:
         self.commits = 0
         self.fence = -1
         self._lock: int | None = None
+        self._sick = False
         self.c: sqlite3.Connection = None  # type: ignore[assignment]  # until it is open
         if not create and not self.path.exists():
             raise StoreError(why=f"there is no store at {self.path}")
@@ -81,7 +83,7 @@ class Sqlite:
             self.close()
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise StoreFull from error
-            raise StoreError(why=f"{self.path}: {error.strerror or error}") from error
+            raise StoreAway(why=f"{self.path}: {error.strerror or error}") from error
         except sqlite3.Error as error:
             self.close()
             raise_for(error, self.path)
@@ -101,9 +103,12 @@ class Sqlite:
             if tables:
                 _refuse_newer(c)
 
-    def _open(self) -> None:
-        fresh = not self.path.exists()
-        self.c = c = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, cached_statements=256)
+    def _open(self, mode: str = "rwc") -> None:
+        fresh = mode == "rwc" and not self.path.exists()
+        where = f"{self.path.absolute().as_uri()}?mode={mode}"
+        self.c = c = sqlite3.connect(
+            where, uri=True, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
         if fresh:
             self.path.chmod(0o600)
         for pragma in (
@@ -146,7 +151,13 @@ class Sqlite:
     def _take_lock(self) -> None:
         self._lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for _ in range(LOOKS):  # somebody may just be looking whether it is taken
+                with contextlib.suppress(BlockingIOError):
+                    fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                time.sleep(0.01)
+            else:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StoreBusy(pid=os.pread(self._lock, 20, 0).decode("ascii", "replace").strip()) from None
         os.ftruncate(self._lock, 0)
@@ -181,6 +192,8 @@ class Sqlite:
     # -- writing -------------------------------------------------------------------------------------------------------
 
     def commit(self, batch: Batch) -> None:
+        if self._sick:
+            self._reopen()
         x, many = self.c.execute, self.c.executemany
         try:
             x("BEGIN IMMEDIATE")
@@ -207,18 +220,22 @@ class Sqlite:
             x("COMMIT")
         except sqlite3.Error as error:
             self._rollback()
+            self._sick = getattr(error, "sqlite_errorname", "").startswith("SQLITE_IOERR")
             raise_for(error, self.path)
         except BaseException:
             self._rollback()
             raise
         self.commits += 1
 
-    def _rollback(self) -> None:
-        # after SQLITE_FULL the transaction is gone already, and a blind ROLLBACK would raise; after an I/O error it may
-        # fail as well, and the first error is the one that matters
-        if self.c.in_transaction:
-            with contextlib.suppress(sqlite3.Error):
-                self.c.execute("ROLLBACK")
+    def _reopen(self) -> None:
+        """After an I/O error nobody knows what the handle still holds: a new one reads what is on disk. It makes no
+        file where there is none any more."""
+        try:
+            self.c.close()
+            self._open("rw")
+        except sqlite3.Error as error:
+            raise_for(error, self.path)
+        self._sick = False
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
         try:
@@ -226,190 +243,42 @@ class Sqlite:
         except sqlite3.Error as error:
             raise_for(error, self.path)
 
-    @contextlib.contextmanager
-    def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-        try:
-            self.c.execute(begin)
-            yield
-            self.c.execute("COMMIT")
-        except sqlite3.Error as error:
-            self._rollback()
-            raise_for(error, self.path)
-        except BaseException:
-            self._rollback()
-            raise
-
-    # -- runs ----------------------------------------------------------------------------------------------------------
-
-    def load(self, numbers: Iterable[int]) -> list[tuple[RunRow, list[JournalRow]]]:
-        found: dict[int, tuple[RunRow, list[JournalRow]]] = {}
-        asked = list(numbers)
-        for i in range(0, len(asked), 500):
-            part = asked[i : i + 500]
-            marks = ",".join("?" * len(part))
-            tail = (
-                "SELECT j.run,j.seq_from,j.seq_to,j.at,j.body FROM run r JOIN journal j ON j.run=r.no"
-                f" AND j.seq_from>r.checkpoint_seq WHERE r.no IN ({marks}) ORDER BY j.run,j.seq_from"
-            )
-            with self._transaction("BEGIN"):  # rows and tail as of one moment, while another process commits
-                for row in self.c.execute(f"SELECT {_RUN} FROM run WHERE no IN ({marks})", part):
-                    found[row[0]] = (RunRow(*row), [])
-                for row in self.c.execute(tail, part):
-                    found[row[0]][1].append(JournalRow(*row[1:]))
-        return list(found.values())
-
-    def run_by_id(self, prefix: str) -> RunRow:
-        if not prefix.isalnum():
-            raise RunNotFound(run=prefix)
-        low = prefix.lower()
-        sql = f"SELECT {_RUN} FROM run WHERE id >= ? AND id < ? ORDER BY id LIMIT 3"
-        rows = self.c.execute(sql, (low, low + "\x7f")).fetchall()
-        exact = [r for r in rows if r[1] == low]
-        if exact:
-            return RunRow(*exact[0])
-        if not rows:
-            raise RunNotFound(run=prefix)
-        if len(rows) > 1:
-            raise RunAmbiguous(run=prefix, count="several")
-        return RunRow(*rows[0])
-
-    def run_by_key(self, tenant: str, key: str) -> RunRow | None:
-        row = self.c.execute(f"SELECT {_RUN} FROM run WHERE tenant=? AND key=?", (tenant, key)).fetchone()
-        return None if row is None else RunRow(*row)
-
-    def runs(self, *, status: Iterable[int] | None = None, limit: int = 50) -> list[RunRow]:
-        if status is None:
-            rows = self.c.execute(f"SELECT {_RUN} FROM run ORDER BY no DESC LIMIT ?", (limit,))
-        else:
-            wanted = list(status)
-            marks = ",".join("?" * len(wanted))
-            rows = self.c.execute(
-                f"SELECT {_RUN} FROM run WHERE status IN ({marks}) ORDER BY no DESC LIMIT ?", (*wanted, limit)
-            )
-        return [RunRow(*r) for r in rows]
-
-    def unfinished(self) -> list[int]:
-        return [r[0] for r in self.c.execute(f"{UNFINISHED} ORDER BY no")]
-
-    def open_below(self, prefix: str) -> list[tuple[int, str]]:
-        sql = "SELECT no,id FROM run WHERE id >= ? AND id < ? AND status < 5"
-        return self.c.execute(sql, (prefix, prefix + "\x7f")).fetchall()
-
-    def due(self, before: int, limit: int) -> list[tuple[int, int]]:
-        sql = "SELECT no, wake_at FROM run WHERE wake_at IS NOT NULL AND wake_at<=? ORDER BY wake_at LIMIT ?"
-        return self.c.execute(sql, (before, limit)).fetchall()
-
-    def next_wake(self) -> int | None:
-        found: int | None = self.c.execute("SELECT min(wake_at) FROM run WHERE wake_at IS NOT NULL").fetchone()[0]
-        return found
-
-    def last_run(self) -> int:
-        found: int = self.c.execute("SELECT coalesce(max(no),0) FROM run").fetchone()[0]
-        return found
-
-    def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]:
-        sql = "SELECT seq_from,seq_to,at,body FROM journal WHERE run=? AND seq_from>? ORDER BY seq_from"
-        for row in self.c.execute(sql, (run, after)):
-            yield JournalRow(*row)
-
-    # -- nets ----------------------------------------------------------------------------------------------------------
-
     def add_net(self, row: NetRow) -> int:
-        found = self.c.execute("SELECT no FROM net WHERE hash=?", (row.hash,)).fetchone()
+        found = self._read("SELECT no FROM net WHERE hash=?", (row.hash,)).fetchone()
         if found is not None:
             return int(found[0])
         self._write(
             "INSERT OR IGNORE INTO net(hash,name,language,body,source,released_at) VALUES(?,?,?,?,?,?)",
             (row.hash, row.name, row.language, row.body, row.source, row.released_at),
         )
-        return int(self.c.execute("SELECT no FROM net WHERE hash=?", (row.hash,)).fetchone()[0])
-
-    def net(self, no: int) -> NetRow:
-        sql = "SELECT no,hash,name,language,body,source,released_at FROM net WHERE no=?"
-        row = self.c.execute(sql, (no,)).fetchone()
-        if row is None:
-            raise StoreError(why=f"net {no} is missing")
-        return NetRow(*row)
-
-    def net_by_hash(self, hash: str) -> NetRow | None:
-        sql = "SELECT no,hash,name,language,body,source,released_at FROM net WHERE hash=?"
-        row = self.c.execute(sql, (hash,)).fetchone()
-        return None if row is None else NetRow(*row)
-
-    # -- what waits beside the runs ------------------------------------------------------------------------------------
+        return int(self._read("SELECT no FROM net WHERE hash=?", (row.hash,)).fetchone()[0])
 
     def put_inbox(self, run: int, command: bytes, at: int) -> int:
         cursor = self._write("INSERT INTO inbox(run,command,at) VALUES(?,?,?)", (run, command, at))
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def inbox(self, limit: int = 512) -> list[tuple[int, int, bytes]]:
-        return self.c.execute(
-            "SELECT no,run,command FROM inbox WHERE answer IS NULL ORDER BY no LIMIT ?", (limit,)
-        ).fetchall()
-
-    def inbox_answer(self, no: int) -> bytes | None:
-        row = self.c.execute("SELECT answer FROM inbox WHERE no=?", (no,)).fetchone()
-        return None if row is None else row[0]
-
-    def blob(self, hash: str) -> bytes | None:
-        row = self.c.execute("SELECT body FROM blob WHERE hash=?", (hash,)).fetchone()
-        return None if row is None else row[0]
-
-    def memo(self, key: str, now: int) -> tuple[bytes | None] | None:
-        row: tuple[bytes | None] | None = self.c.execute(
-            "SELECT body FROM memo WHERE key=? AND until>?", (key, now)
-        ).fetchone()
-        return row
-
-    def gates(self) -> list[tuple[str, bytes]]:
-        return self.c.execute("SELECT name,body FROM gate").fetchall()
-
-    def intents(self) -> list[tuple[str, int, int, int, str]]:
-        return self.c.execute("SELECT key,run,firing,attempt,state FROM intent").fetchall()
-
-    def outbox(self, now: int, limit: int) -> list[tuple[int, int, int, str, bytes, int]]:
-        sql = (
-            "SELECT no,run,seq,topic,body,tries FROM outbox WHERE due_at<=?1"
-            " AND run NOT IN (SELECT run FROM outbox WHERE due_at>?1 AND tries>0) ORDER BY no LIMIT ?2"
-        )
-        return self.c.execute(sql, (now, limit)).fetchall()
-
-    def outbox_left(self) -> bool:
-        return self.c.execute("SELECT 1 FROM outbox LIMIT 1").fetchone() is not None
-
     def outbox_moved(self, done: Iterable[int], later: Iterable[tuple[int, int]]) -> None:
-        with self._transaction():
+        with self.transaction():
             self.c.executemany("DELETE FROM outbox WHERE no=?", [(no,) for no in done])
             self.c.executemany("UPDATE outbox SET tries=tries+1, due_at=? WHERE no=?", [(at, no) for no, at in later])
 
     def tidy(self, now: int) -> None:
-        with self._transaction():
+        with self.transaction():
             self.c.execute("DELETE FROM memo WHERE until<=?", (now,))
             self.c.execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<?", (now - INBOX_KEPT_MS,))
             ended = "SELECT 1 FROM run WHERE no=intent.run AND status>=5"
             self.c.execute(f"DELETE FROM intent WHERE EXISTS ({ended})")
-
-    def items(self, *, open_only: bool = True, run: int | None = None) -> list[tuple[Any, ...]]:
-        where = ["status IN ('TODO','IN_PROGRESS','SUBMITTED','REWORK')"] if open_only else []
-        values: list[Any] = []
-        if run is not None:
-            where.append("run=?")
-            values.append(run)
-        sql = "SELECT run,firing,node,status,prompt,candidates,by,opened_at,moved_at FROM item"
-        return self.c.execute(
-            f"{sql}{' WHERE ' + ' AND '.join(where) if where else ''} ORDER BY opened_at", values
-        ).fetchall()
 
     # -- projections ---------------------------------------------------------------------------------------------------
 
     def rebuild(self, project: Callable[[RunRow, Iterator[JournalRow], Batch], None]) -> int:
         c = self.c
         count = 0
-        with self._transaction():
+        with self.transaction():
             for table in PROJECTIONS:
                 c.execute(f'DELETE FROM "{table.name}"')
-            for row in c.execute(f"SELECT {_RUN} FROM run ORDER BY no").fetchall():
+            for row in c.execute(f"SELECT {RUN} FROM run ORDER BY no").fetchall():
                 batch = Batch()
                 project(RunRow(*row), self.journal(row[0]), batch)
                 for statement, rows in (
@@ -424,20 +293,6 @@ class Sqlite:
         if self.c is not None:
             self.c.close()
         self._unlock()
-
-
-def raise_for(error: sqlite3.Error, path: Path) -> NoReturn:
-    """SQLite's many words, in ours."""
-    code = getattr(error, "sqlite_errorname", "")
-    if code.startswith("SQLITE_FULL"):
-        raise StoreFull from error
-    if code in ("SQLITE_NOTADB", "SQLITE_FORMAT"):
-        raise StoreNotOurs(path=path) from error
-    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        raise StoreBusy from error
-    if code in ("SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_ROWID"):
-        raise Fenced from error  # somebody else has written this turn, or this run
-    raise StoreError(why=f"{path}: {error} ({code or 'sqlite'})") from error
 
 
 def _refuse_newer(c: sqlite3.Connection) -> int:

@@ -247,6 +247,161 @@ BLOB = Table(
     clustered=True,
 )
 
+ARTIFACT = Table(
+    "artifact",
+    "What tenants have registered: connections, rule packs, templates, users, secrets and more, by type.",
+    (
+        _c("tenant", "text", "whose it is", key=True),
+        _c("type", "text", "connection, channel, template, rule_pack, user, secret, calendar, config …", key=True),
+        _c("id", "text", "its name", key=True),
+        _c("version", "text", "its version; empty where there is only one", key=True),
+        _c("status", "text", "draft, approved, deprecated"),
+        _c("body", "blob", "msgpack"),
+        _c("at", "int", "milliseconds since 1970"),
+    ),
+    clustered=True,
+)
+
+RELEASE = Table(
+    "release",
+    "Versions of documents: which one is in force, who approved it. Read as workflow_versions.",
+    (
+        _c("tenant", "text", "whose it is", key=True),
+        _c("name", "text", "the document's id", key=True),
+        _c("version", "int", "grows with every change", key=True),
+        _c("id", "text", "a UUID, made of the three"),
+        _c("status", "text", "lifecycle: release"),
+        _c("hash", "text", "sha256 of the document in canonical JSON"),
+        _c("net", "int", "net.no"),
+        _c("document", "blob", "canonical JSON"),
+        _c("listens", "text", "source of the events that start it", null=True),
+        _c("created_by", "text", "who submitted it", null=True),
+        _c("created_at", "int", "milliseconds since 1970"),
+        _c("approved_by", "text", "who approved it", null=True),
+        _c("approved_at", "int", "milliseconds since 1970", null=True),
+        _c("deprecated_at", "int", "milliseconds since 1970", null=True),
+        _c("change_summary", "text", "what is new, in the author's words or ours", null=True),
+        _c("feedback", "text", "why it was rejected", null=True),
+    ),
+    (
+        Index("release_active", ("tenant", "name"), unique=True, where="status = 'active'"),
+        Index("release_listens", ("tenant", "listens"), where="status = 'active' AND listens IS NOT NULL"),
+    ),
+    clustered=True,
+)
+
+MESSAGE = Table(
+    "message",
+    "The local outbox: messages that a channel would have sent, kept for people to look at.",
+    (
+        _c("no", "int", "order of arrival", key=True),
+        _c("key", "text", "the effect's key: a repetition changes nothing"),
+        _c("tenant", "text", "whose it is"),
+        _c("run", "text", "the run that sent it"),
+        _c("channel", "text", "slack, email, sms, webhook, robot, database, pagerduty"),
+        _c("target", "text", "where it would have gone"),
+        _c("body", "blob", "what it says, msgpack"),
+        _c("at", "int", "milliseconds since 1970"),
+    ),
+    (Index("message_key", ("key", "channel", "target"), unique=True), Index("message_tenant", ("tenant", "no"))),
+)
+
+EVENT = Table(
+    "event",
+    "News from outside, kept for waits that begin later.",
+    (
+        _c("no", "int", "order of arrival", key=True),
+        _c("tenant", "text", "whose it is"),
+        _c("id", "text", "the sender's id: the same again is the same event"),
+        _c("source", "text", "what happened, such as lab.result.completed"),
+        _c("body", "blob", "payload, msgpack"),
+        _c("at", "int", "milliseconds since 1970"),
+        _c("answer", "blob", "whom it has reached, msgpack; none until it is delivered", null=True),
+    ),
+    (
+        Index("event_id", ("tenant", "id"), unique=True),
+        Index("event_source", ("tenant", "source", "at")),
+        Index("event_open", ("no",), where="answer IS NULL"),
+        Index("event_at", ("at",)),
+    ),
+)
+
+SCHEDULE = Table(
+    "schedule",
+    "What starts runs by the clock.",
+    (
+        _c("tenant", "text", "whose it is", key=True),
+        _c("name", "text", "the document's id", key=True),
+        _c("version", "int", "release.version it starts"),
+        _c("cron", "text", "five fields"),
+        _c("zone", "text", "IANA name"),
+        _c("inputs", "blob", "one run each, msgpack"),
+        _c("overlap", "text", "allow, skip, queue"),
+        _c("catch_up", "text", "one, all, none: what becomes of missed times"),
+        _c("paused", "int", "1: it does not fire"),
+        _c("last_at", "int", "the last time that was fired", null=True),
+        _c("next_at", "int", "when it fires next", null=True),
+    ),
+    (Index("schedule_next", ("next_at",), where="paused = 0 AND next_at IS NOT NULL"),),
+    clustered=True,
+)
+
+LETTER = Table(
+    "letter",
+    "Dead letters: runs that ended badly, with what is needed to understand and replay them.",
+    (
+        _c("no", "int", "order of arrival", key=True),
+        _c("tenant", "text", "whose it is"),
+        _c("run", "text", "the run"),
+        _c("name", "text", "the document's id"),
+        _c("version", "int", "release.version"),
+        _c("status", "text", "the status the run ended with"),
+        _c("code", "text", "the failure's code"),
+        _c("category", "text", "the failure's category"),
+        _c("body", "blob", "error, input, context_snapshot, execution_history as the document includes them, msgpack"),
+        _c("replays", "int", "how often it was replayed"),
+        _c("at", "int", "milliseconds since 1970"),
+        _c("until", "int", "when it is purged"),
+    ),
+    (Index("letter_run", ("run",), unique=True), Index("letter_at", ("tenant", "at"))),
+)
+
+JUDGMENT = Table(
+    "judgment",
+    "Every verdict with what it was made from, so that it can be looked up and simulated.",
+    (
+        _c("run", "text", "the run", key=True),
+        _c("firing", "int", "number of the firing", key=True),
+        _c("tenant", "text", "whose it is"),
+        _c("name", "text", "the document's id"),
+        _c("node", "text", "node id"),
+        _c("decision", "text", "normal, warning, critical, unknown"),
+        _c("needs_review", "int", "1: a person should look"),
+        _c("body", "blob", "input and output, msgpack"),
+        _c("at", "int", "milliseconds since 1970"),
+    ),
+    (Index("judgment_at", ("tenant", "at")), Index("judgment_review", ("tenant", "at"), where="needs_review = 1")),
+    clustered=True,
+)
+
+CHECKPOINT = Table(
+    "checkpoint",
+    "Checkpoints that documents ask for (policies.checkpoint). Read as workflow_checkpoints.",
+    (
+        _c("run", "text", "the run", key=True),
+        _c("number", "int", "from 1, rising by 1", key=True),
+        _c("node", "text", "node id"),
+        _c("status", "text", "status of the run"),
+        _c("context", "blob", "context_snapshot: JSON, or an envelope {enc, z, kid, data}, or {ref, sha256}"),
+        _c("outputs", "blob", "node_outputs, likewise", null=True),
+        _c("pending", "blob", "pending_events, likewise", null=True),
+        _c("size", "int", "bytes after compression"),
+        _c("at", "int", "milliseconds since 1970"),
+        _c("until", "int", "when it may be purged", null=True),
+    ),
+    clustered=True,
+)
+
 TABLES: tuple[Table, ...] = (
     MARK,
     NET,
@@ -262,5 +417,13 @@ TABLES: tuple[Table, ...] = (
     GATE,
     MEMO,
     BLOB,
+    ARTIFACT,
+    RELEASE,
+    MESSAGE,
+    EVENT,
+    SCHEDULE,
+    LETTER,
+    JUDGMENT,
+    CHECKPOINT,
 )
 PROJECTIONS: tuple[Table, ...] = tuple(t for t in TABLES if t.projection)

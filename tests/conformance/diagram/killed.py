@@ -43,7 +43,7 @@ def source() -> bytes:
 async def drive(folder: Path, patience_s: float | None = None) -> str:
     """Begin the run, or go on with it: the same key is the same run."""
     async with door(folder, settings={"services": {"executed": str(folder / "executed")}}) as p:
-        run = p.start(p.release(source(), name="killed.json"), key="the one")
+        run = await p.start(p.release(source(), name="killed.json"), key="the one")
         await p.wait(run, timeout=patience_s)
         return run
 

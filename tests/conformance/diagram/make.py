@@ -51,7 +51,13 @@ def net_of(nodes: list[dict[str, Any]], ways: list[Any], **top: Any) -> Net:
 def found(nodes: list[dict[str, Any]], ways: list[Any], **top: Any) -> list[Finding]:
     language, findings = check_document(document(nodes, ways, **top), name="test.json")
     assert language == "diagram"
+    told_well(findings)
     return findings
+
+
+def told_well(findings: list[Finding]) -> None:
+    """Whatever is wrong with whatever document: it is told with its place and with what to do."""
+    assert [str(one) for one in findings if not one.hint or not one.where.line] == []
 
 
 def rules(nodes: list[dict[str, Any]], ways: list[Any], **top: Any) -> list[tuple[str, str, str]]:

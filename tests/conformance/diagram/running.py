@@ -106,7 +106,7 @@ def door(folder: Path, **options: Any) -> Penstock:
 
 async def until_settled(p: Penstock, source: bytes | Path, input: Any = None, **start: Any) -> Ran:
     """Release, start, and wait until the run has ended or only somebody outside can move it on."""
-    run = p.start(p.release(source, name="test.json" if isinstance(source, bytes) else None), input, **start)
+    run = await p.start(p.release(source, name="test.json" if isinstance(source, bytes) else None), input, **start)
     await p.wait(run, until_waiting=True, timeout=PATIENCE_S)
     return Ran(p, run)
 

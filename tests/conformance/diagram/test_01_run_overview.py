@@ -49,7 +49,7 @@ async def test_without_a_token_nothing_moves(tmp_path: Path) -> None:
     """D-1.1, D-8.1.7: asking every node again changes nothing where no token has come."""
     ask = {"label": "Ask", "type": "user_response", "prompt": "?"}
     async with door(tmp_path) as p:
-        run = p.start(p.release(drawn([START, ask, job("A"), END], ["Start>Ask", "Ask>A", "A>End"])))
+        run = await p.start(p.release(drawn([START, ask, job("A"), END], ["Start>Ask", "Ask>A", "A>End"])))
         await p.wait(run, until_waiting=True, timeout=PATIENCE_S)
         before = _state(p, run)
         for _ in range(3):

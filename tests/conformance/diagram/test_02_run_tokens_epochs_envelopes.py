@@ -189,7 +189,7 @@ async def test_counters_of_two_living_epochs_are_apart(tmp_path: Path) -> None:
     ways = ["Start>Hold", "Hold>Held", "Start>Work", "Work>In", "In[condfalse]>Work", "In[condtrue]>Turn"]
     ways += ["Turn[condfalse]>Work", "Turn[condtrue]>End"]
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ways)))
+        run = await p.start(p.release(drawn(nodes, ways)))
         ran = await reached(p, run, lambda ran: ran.times("End") == 1)
         assert [(x.epoch, x.data["visit"]) for x in ran.of("fired", "Work")] == [(0, 1), (1, 1), (1, 2)]
         gates.let("Hold")

@@ -33,7 +33,7 @@ async def meeting(folder: Path, sources: str, **join: Any) -> AsyncIterator[tupl
     nodes = [START, *(gate(n) for n in sources), saw("N", **join), END]
     ways = [*(f"Start>{n}" for n in sources), *((f"{n}>N", {"label": n.lower()}) for n in sources), "N>End"]
     async with door(folder, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ways)))
+        run = await p.start(p.release(drawn(nodes, ways)))
         yield p, run, gates
 
 
@@ -90,7 +90,7 @@ async def test_a_decision_for_the_other_branch_is_known_at_once(tmp_path: Path, 
     ways = ["Start>A", "Start>Before", "Before>C", "Start>Other", "A>N", "C[condtrue]>N", "N>End", "Other>Out"]
     first, then = ("Before", "A") if late == "A" else ("A", "Before")
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ways)))
+        run = await p.start(p.release(drawn(nodes, ways)))
         ran = await arrived(p, run, gates, first)
         assert ran.times("N") == 0
         gates.let(then)
@@ -122,7 +122,7 @@ async def test_all_takes_everything_that_lies_there(tmp_path: Path, rounds: int)
     ways += [("Work>N", {"label": "work"}), ("Late>N", {"label": "late"})]
     nodes.append({"label": "Out", "type": "endpoint"})
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ways, persons={"Count": script(*range(1, 9))})))
+        run = await p.start(p.release(drawn(nodes, ways, persons={"Count": script(*range(1, 9))})))
         await reached(p, run, lambda ran: ran.times("Out") == 1)
         await arrived(p, run, gates, "Late")
         ran = await at_end(p, run)
@@ -159,7 +159,7 @@ async def test_a_condition_joins_with_any(tmp_path: Path) -> None:
         nodes = [START, gate("A"), gate("B"), cond("C", expression="true", **policy), END]
         source = drawn(nodes, ["Start>A", "Start>B", "A>C", "B>C", "C[condtrue]>End"])
         async with door(tmp_path / str(times), settings={"services": {"gates": gates}}) as p:
-            run = p.start(p.release(source))
+            run = await p.start(p.release(source))
             await arrived(p, run, gates, "A")
             await arrived(p, run, gates, "B")
             ran = await at_end(p, run)
@@ -194,7 +194,7 @@ async def test_k_of_n_that_can_not_be_reached_is_a_deadlock(tmp_path: Path) -> N
     nodes = [START, gate("A"), cond("C", expression="false"), gate("B"), saw("N", join_policy="k_of_n", join_k=2), END]
     ways = ["Start>A", "Start>C", "C[condtrue]>B", "A>N", "B>N", "N>End"]
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ways)))
+        run = await p.start(p.release(drawn(nodes, ways)))
         gates.let("A")
         ran = await at_end(p, run)
     assert ran.status == "FAILED"
@@ -221,7 +221,7 @@ async def test_each_round_of_a_loop_counts_anew(tmp_path: Path) -> None:
     ways = ["Start>Head", "Head>A", "Head>B", "Head>C", "A>N", "B>N", "C>N", "N>Done"]
     ways += ["Done[condfalse]>Head", "Done[condtrue]>End"]
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ways)))
+        run = await p.start(p.release(drawn(nodes, ways)))
         ran = await reached(p, run, lambda ran: ran.times("End") == 1)
         assert ran.took("N") == [["A>N", "B>N"]] * 3
         gates.let("C")

@@ -160,13 +160,32 @@ def test_exactly_the_edges_of_the_chosen_handle_get_one_token_each(tmp_path: Pat
     assert ran.status == "COMPLETED"
 
 
+@pytest.mark.parametrize("yes", [True, False])
+def test_a_decision_is_published_on_its_handle_and_nowhere_else(tmp_path: Path, yes: bool) -> None:
+    """D-X.3, D-12.2: what a subscriber sees after `branch.decided`: one token on each edge of that handle, also where
+    two lead to one target and where the target waits for something else; none on the other handle."""
+    nodes = [START, cond("C"), saw("Ready"), saw("Waits"), job("Never"), saw("Other"), END]
+    ways = [
+        "Start>C", "C[condtrue]>Ready", ("C[condtrue]>Ready", {"label": "again"}), "C[condtrue]>Waits", "Never>Waits",
+        "C[condfalse]>Other", "Ready>End", "Waits>End", "Other>End", "C[condfalse]>Waits", "Other>Never",
+    ]  # fmt: skip
+    ran = go(tmp_path, drawn(nodes, ways), {"yes": yes})
+    (decided,) = ran.told("branch.decided")
+    assert decided.data == {"branch": "condtrue" if yes else "condfalse"}
+    told = [(e.edge, e.sequence_number) for e in ran.told("token.published") if e.node == "C"]
+    if yes:
+        assert told == [("C:condtrue>Ready", 0), ("C:condtrue>Ready#2", 0), ("C:condtrue>Waits", 0)]
+    else:
+        assert told == [("C:condfalse>Other", 0), ("C:condfalse>Waits", 0)]
+
+
 @awaited
 async def test_emission_does_not_ask_the_target(tmp_path: Path) -> None:
     """D-X.3: the token is put although its target is not ready, and lies there until it is."""
     gates = Gates()
     nodes = [START, gate("A"), cond("C", expression="true"), saw("N"), END]
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ["Start>A", "Start>C", "A>N", "C[condtrue]>N", "N>End"])))
+        run = await p.start(p.release(drawn(nodes, ["Start>A", "Start>C", "A>N", "C[condtrue]>N", "N>End"])))
         ran = await reached(p, run, lambda ran: bool(ran.puts("C:condtrue>N")))
         assert ran.look.tokens == {"C:condtrue>N": 1}
         gates.let("A")
@@ -189,7 +208,7 @@ async def test_a_skippable_condition_does_not_block(tmp_path: Path, strict: bool
     """D-A.5, D-4.2.1, D-4.2.2, D-4.2.3: N executes with A's token; what the condition gave is taken along."""
     gates = Gates()
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(optional(True)), {"strict": strict})
+        run = await p.start(p.release(optional(True)), {"strict": strict})
         ran = await reached(p, run, lambda ran: bool(ran.of("settled", "Check")))
         assert ran.times("N") == 0
         gates.let("A")
@@ -206,7 +225,7 @@ async def slow_check(folder: Path, *, skippable: bool, decides: bool) -> tuple[i
     nodes = [START, gate("A"), gate("Before"), check, saw("N"), END]
     ways = ["Start>A", "Start>Before", "Before>Check", "A>N", "Check[condtrue]>N", "N>End"]
     async with door(folder, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ways)), {"strict": decides})
+        run = await p.start(p.release(drawn(nodes, ways)), {"strict": decides})
         gates.let("A")
         before = await reached(p, run, lambda ran: bool(ran.of("settled", "A")))
         gates.let("Before")
@@ -238,13 +257,13 @@ async def test_the_only_remaining_dependency_is_required(tmp_path: Path) -> None
     nodes = [START, gate("A"), cond("Check", expression="input.strict", skippable=True), saw("N"), END]
     source = drawn(nodes, ["Start>A", "A>Check", "Check[condtrue]>N", "N>End"])
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(source), {"strict": True})
+        run = await p.start(p.release(source), {"strict": True})
         ran = await reached(p, run, lambda ran: "A" in gates.waiting)
         assert ran.times("N") == 0
         gates.let("A")
         await p.wait(run, timeout=PATIENCE_S)
         assert Ran(p, run).took("N") == [["Check:condtrue>N"]]
-        other = p.start(p.release(source), {"strict": False})
+        other = await p.start(p.release(source), {"strict": False})
         assert (await p.wait(other, timeout=PATIENCE_S)).nodes["N"] == "SKIPPED"
 
 
@@ -289,7 +308,7 @@ async def test_a_decision_does_not_count_itself(tmp_path: Path, policy: str) -> 
     nodes.append({"label": "No", "type": "endpoint"})
     source = drawn(nodes, ["Start>A", "Start>B", "A>C", "B>C", "C[condtrue]>End", "C[condfalse]>No"])
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(source))
+        run = await p.start(p.release(source))
         gates.let("A")
         await reached(p, run, lambda ran: bool(ran.of("settled", "A")))
         gates.let("B")
@@ -323,7 +342,7 @@ async def test_a_person_who_judges_is_seen_at_work(tmp_path: Path) -> None:
 
     judge = cond("Good", condition_type="llm_decision", person="Bot", judge_by="Good?")
     async with p:
-        run = p.start(p.release(drawn([START, judge, END], ["Start>Good", "Good[condtrue]>End"])))
+        run = await p.start(p.release(drawn([START, judge, END], ["Start>Good", "Good[condtrue]>End"])))
         ran = await reached(p, run, lambda ran: bool(gates.waiting))
         assert ran.look.nodes["Good"] == "RUNNING"
         gates.let("think")

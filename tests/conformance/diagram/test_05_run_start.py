@@ -76,7 +76,7 @@ async def test_a_start_edge_counts_until_the_node_has_executed(tmp_path: Path, s
     nodes = [START, gate("A"), job("N", max_iteration=2), cond("C", expression="counters.N >= 2", skippable=skippable)]
     ways = ["Start>A", "Start>N", "A>N", "N>C", "C[condfalse]>A", "C[condtrue]>End"]
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn([*nodes, END], ways)))
+        run = await p.start(p.release(drawn([*nodes, END], ways)))
         ran = await reached(p, run, lambda ran: bool(gates.waiting))
         assert ran.times("N") == 0, "the START token alone is not enough while A is to come"
         assert ran.look.tokens == {"Start>N": 1}

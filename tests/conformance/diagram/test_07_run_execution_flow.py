@@ -59,7 +59,7 @@ async def test_the_engine_publishes_after_the_work(tmp_path: Path) -> None:
     """D-7.3.3, D-7.1.6: while a handler works nothing is on its edges; what it returns is published by the engine."""
     gates = Gates()
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(
+        run = await p.start(
             p.release(drawn([START, gate("A"), saw("B"), END], ["Start>A", ("A>B", {"label": "a"}), "B>End"]))
         )
         ran = await reached(p, run, lambda ran: bool(gates.waiting))
@@ -89,7 +89,7 @@ async def test_so_many_nodes_at_once(tmp_path: Path, limit: int | None, most: in
     """D-A.9, D-7.2.1, D-7.2.2, D-7.2.3, D-X.29: at most 20 at once, or as many as the run was told; all of them run."""
     gates = Gates()
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(many()), max_concurrent=limit)
+        run = await p.start(p.release(many()), max_concurrent=limit)
         await reached(p, run, lambda ran: len(gates.waiting) == most)
         for _ in range(20):
             await asyncio.sleep(0)
@@ -114,9 +114,9 @@ async def test_limits_of_two_runs_are_separate(tmp_path: Path) -> None:
     gates = Gates()
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
         release = p.release(many())
-        first = p.start(release, max_concurrent=3)
+        first = await p.start(release, max_concurrent=3)
         await reached(p, first, lambda ran: len(gates.waiting) == 3)
-        second = p.start(release, max_concurrent=4)
+        second = await p.start(release, max_concurrent=4)
         await reached(p, second, lambda ran: len(gates.waiting) == 7)
         quick = await until_settled(p, drawn([START, job("A"), END], ["Start>A", "A>End"]))
         assert quick.status == "COMPLETED", "a third run passes both by"
@@ -140,7 +140,7 @@ async def test_a_node_that_waits_for_a_person_is_not_at_work(tmp_path: Path) -> 
         "All>End",
     ]
     async with door(tmp_path) as p:
-        run = p.start(p.release(drawn(nodes, ways)), max_concurrent=1)
+        run = await p.start(p.release(drawn(nodes, ways)), max_concurrent=1)
         look = await p.wait(run, until_waiting=True, timeout=PATIENCE_S)
         assert look.nodes["Done"] == "COMPLETED"
         assert {w.node for w in look.waiting} == {"Ask0", "Ask1", "Ask2"}
@@ -152,7 +152,7 @@ async def test_executions_are_independent(tmp_path: Path) -> None:
     gates = Gates()
     nodes = [START, gate("Slow"), job("Quick"), {"label": "Out", "type": "endpoint"}, END]
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ["Start>Slow", "Start>Quick", "Quick>Out", "Slow>End"])))
+        run = await p.start(p.release(drawn(nodes, ["Start>Slow", "Start>Quick", "Quick>Out", "Slow>End"])))
         ran = await reached(p, run, lambda ran: ran.times("Out") == 1 and bool(gates.waiting))
         assert ran.look.nodes["Slow"] == "RUNNING"
         gates.let("Slow")

@@ -34,7 +34,7 @@ async def test_every_state_is_shown(tmp_path: Path) -> None:
     nodes = [START, gate("Work"), cond("C", expression="true"), END, {"label": "Other", "type": "endpoint"}]
     ways = ["Start>Work", "Work>C", "C[condtrue]>End", "C[condfalse]>Other"]
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ways)))
+        run = await p.start(p.release(drawn(nodes, ways)))
         ran = await reached(p, run, lambda ran: bool(gates.waiting))
         assert ran.look.nodes == {
             "Start": "COMPLETED", "Work": "RUNNING", "C": "PENDING", "End": "PENDING", "Other": "PENDING",
@@ -67,7 +67,7 @@ async def test_a_node_in_a_loop_is_running_again(tmp_path: Path) -> None:
     nodes = [START, gate("Work", max_iteration=2), cond("C", expression="counters.Work >= 2"), END]
     ways = ["Start>Work", "Work>C", "C[condfalse]>Work", "C[condtrue]>End"]
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ways)))
+        run = await p.start(p.release(drawn(nodes, ways)))
         await reached(p, run, lambda ran: bool(gates.waiting))
         gates.gate("Work").set()
         gates.open.clear()
@@ -106,7 +106,7 @@ def waiting_loop() -> bytes:
 
 
 async def to_the_question(p: Penstock) -> str:
-    run = p.start(p.release(waiting_loop()))
+    run = await p.start(p.release(waiting_loop()))
     look = await p.wait(run, until_waiting=True, timeout=PATIENCE_S)
     assert (look.status, look.counters["Work"]) == ("WAITING", 2)
     return run
@@ -166,7 +166,7 @@ def test_counters_and_start_flags_live_in_the_run(tmp_path: Path) -> None:
             return ran, p.state_at(ran.id)
 
     async def story_of_loop(p: Penstock) -> Ran:
-        run = p.start(p.release(loop(3)))
+        run = await p.start(p.release(loop(3)))
         await p.wait(run, timeout=PATIENCE_S)
         return Ran(p, run)
 

@@ -39,7 +39,7 @@ async def listen(p: Penstock, run: str, heard: list[Event]) -> None:
 async def test_a_subscriber_hears_the_nine_steps(tmp_path: Path) -> None:
     """D-A.18, D-8.2.3, D-X.22: events in `seq` order; published and consumed counts are equal at the end."""
     async with door(tmp_path) as p:
-        run = p.start(p.release(loop()))
+        run = await p.start(p.release(loop()))
         heard: list[Event] = []
         await asyncio.wait_for(listen(p, run, heard), PATIENCE_S)
         assert [e.seq for e in heard] == list(range(1, len(heard) + 1))
@@ -54,7 +54,7 @@ async def test_events_come_while_the_run_goes_on(tmp_path: Path) -> None:
     """D-8.2.3: a subscriber is told of progress when it happens, and one that comes late hears all of it."""
     gates = Gates()
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn([START, gate("A"), END], ["Start>A", "A>End"])))
+        run = await p.start(p.release(drawn([START, gate("A"), END], ["Start>A", "A>End"])))
         heard: list[Event] = []
         listening = asyncio.ensure_future(listen(p, run, heard))
         await reached(p, run, lambda ran: bool(gates.waiting) and bool(heard))
@@ -151,7 +151,7 @@ async def test_waiting_failed_and_cancelled_are_told(tmp_path: Path) -> None:
         assert failed.events[-1].name == "run.failed"
         assert failed.events[-1].data["failure"]["message"] == "broken"
         assert [e.data["failure"]["message"] for e in failed.told("node.failed")] == ["broken"]
-        run = p.start(p.release(drawn([START, gate("A"), gate("B"), END], ["Start>A", "A>B", "B>End"])))
+        run = await p.start(p.release(drawn([START, gate("A"), gate("B"), END], ["Start>A", "A>B", "B>End"])))
         await reached(p, run, lambda ran: bool(gates.waiting))
         await p.cancel(run)
         assert (await p.wait(run, timeout=PATIENCE_S)).status == "CANCELLED"
@@ -179,7 +179,7 @@ async def test_the_context_tracks_tokens(tmp_path: Path) -> None:
     gates = Gates()
     nodes = [START, job("A"), gate("B"), saw("N"), END]
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ["Start>A", "Start>B", "A>N", "B>N", "N>End"])))
+        run = await p.start(p.release(drawn(nodes, ["Start>A", "Start>B", "A>N", "B>N", "N>End"])))
         ran = await reached(p, run, lambda ran: bool(ran.puts("A>N")))
         assert ran.look.tokens == {"A>N": 1}
         assert [t.edge for t in p.tokens(run) if not t.fate] == ["A>N"]

@@ -31,7 +31,9 @@ async def test_every_status_of_a_run(tmp_path: Path) -> None:
     gates = Gates()
     nodes = [START, gate("A"), ASK, END, job("Never")]
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ["Start>A", "A>Ask", "Ask>End"])))
+        found = p.host.nets.by_hash(p.release(drawn(nodes, ["Start>A", "A>Ask", "Ask>End"])).hash)
+        assert found is not None
+        run = p.host.start(found[0], tenant=p.tenant)  # as `start` does, but its first turn is still to come
         assert p.look(run).status == "PENDING"
         assert set(p.look(run).nodes.values()) == {"PENDING"}
         ran = await reached(p, run, lambda ran: bool(gates.waiting)) if await _started(p, run) else None
@@ -59,7 +61,7 @@ async def test_a_run_can_be_cancelled(tmp_path: Path) -> None:
     gates = Gates()
     nodes = [START, gate("A"), job("B"), saw("N"), END]
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ["Start>A", "Start>B", "A>N", "B>N", "N>End"])))
+        run = await p.start(p.release(drawn(nodes, ["Start>A", "Start>B", "A>N", "B>N", "N>End"])))
         await reached(p, run, lambda ran: bool(ran.puts("B>N")))
         await p.cancel(run)
         ran = Ran(p, run)
@@ -91,9 +93,17 @@ def test_a_diamond_with_all_is_a_deadlock(tmp_path: Path, yes: bool, held: str, 
     assert failure is not None
     assert (failure["code"], failure["node"]) == ("DEADLOCK", "Merge")
     assert failure["detail"] == [{"node": "Merge", "held": [held], "missing": [missing]}]
-    assert missing in failure["message"]
+    assert f"holds {held} and waits for {missing}" in failure["message"]
     assert ran.look.nodes["Merge"] == "SKIPPED"
     assert ran.balance() == 0
+
+
+def test_a_node_that_holds_tokens_is_not_said_to_have_none(tmp_path: Path) -> None:
+    """D-X.25: its join policy was not met; `no_token` is for those that no token has come to."""
+    ran = go(tmp_path, drawn(**diamond(None)), {"yes": True})
+    assert {e.node: e.data["skip_reason"] for e in ran.told("node.skipped")} == {
+        "B": "no_token", "Merge": "policy", "End": "no_token",
+    }  # fmt: skip
 
 
 def test_a_diamond_is_warned_about_and_any_completes(tmp_path: Path) -> None:
@@ -130,7 +140,7 @@ async def test_what_is_not_waited_for_is_not_called_missing(tmp_path: Path) -> N
     nodes = [START, gate("A", max_iteration=2), cond("C", expression="counters.A >= 2"), job("B"), saw("N"), END]
     ways = ["Start>A", "Start>B", "Start>N", "A>C", "C[condfalse]>A", "A>N", "B>N", "N>End"]
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn(nodes, ways)))
+        run = await p.start(p.release(drawn(nodes, ways)))
         await reached(p, run, lambda ran: bool(ran.puts("B>N")))
         gates.let("A")
         await p.wait(run, timeout=PATIENCE_S)

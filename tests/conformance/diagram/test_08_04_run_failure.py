@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.diagram import NodeHandler, context, register_handler
+from penstock.lang.compile import check_document
 from tests.conformance.diagram.make import END, START, job, text
 from tests.conformance.diagram.running import (
     EXAMPLES,
@@ -89,7 +90,7 @@ async def test_running_nodes_finish_and_no_new_ones_start(tmp_path: Path) -> Non
     nodes = [START, gate("Long"), job("After"), gate("Before"), bad(), END]
     ways = ["Start>Long", "Long>After", "Start>Before", "Before>Bad", "Bad>End"]
     async with door(tmp_path, settings={"services": {"gates": gates, "tries": []}}) as p:
-        run = p.start(p.release(drawn(nodes, ways)))
+        run = await p.start(p.release(drawn(nodes, ways)))
         await reached(p, run, lambda ran: len(gates.waiting) == 2)
         gates.let("Before")
         ran = await reached(p, run, lambda ran: bool(ran.of("settled", "Bad")))
@@ -124,6 +125,21 @@ def test_no_retry_where_it_cannot_help(tmp_path: Path) -> None:
     assert [x.data["attempt"] for x in ran.of("effect.asked", "Load")] == [1], "a file that is missing stays missing"
     assert ran.look.nodes["Load"] == "FAILED"
     assert ran.look.outputs["Endpoint"].startswith("Got: ")
+
+
+def test_a_script_that_raises_is_not_tried_again(tmp_path: Path) -> None:
+    """D-X.10: as in 000 (C-15) what is permanent is not repeated; a script raises again with the same inputs, and the
+    check says so before anybody waits for it."""
+    node = {"label": "Bad", "type": "code_job", "code": "1 / 0", "retry": {"max": 3, "backoff_ms": 5}}
+    document = drawn([START, node, END], ["Start>Bad", "Bad>End"])
+    _, (told,) = check_document(document, name="d.json")
+    assert (told.severity, told.rule, told.node, told.where.pointer) == (
+        "warning", "retry_cannot_help", "Bad", "/nodes/1/retry",
+    )  # fmt: skip
+    assert "on_error: continue" in told.hint
+    ran = go(tmp_path, document)
+    assert ran.status == "FAILED"
+    assert [x.data["attempt"] for x in ran.of("effect.asked", "Bad")] == [1]
 
 
 @awaited

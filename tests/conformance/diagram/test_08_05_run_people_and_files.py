@@ -98,7 +98,7 @@ def test_nobody_answers(tmp_path: Path, fields: dict[str, Any], status: str) -> 
 
     async def story() -> Ran:
         async with door(tmp_path) as p:
-            run = p.start(p.release(source))
+            run = await p.start(p.release(source))
             await p.wait(run, timeout=PATIENCE_S)
             return Ran(p, run)
 

@@ -74,7 +74,7 @@ async def test_join_policies_are_data(tmp_path: Path, join: Join, times: list[in
         return str(request.node)
 
     async with p:
-        run = p.start(p.release(net))
+        run = await p.start(p.release(net))
         for node in "ABC":
             gates.let(node)
             await reached(p, run, lambda ran, node=node: bool(ran.of("settled", node)))
@@ -116,7 +116,7 @@ def _facts_and_counters(folder: Path, source: bytes) -> tuple[int, int]:
 
     async def story() -> tuple[int, int]:
         async with door(folder) as p:
-            run = p.start(p.release(source))
+            run = await p.start(p.release(source))
             look = await p.wait(run, timeout=PATIENCE_S)
             scope = p.state_at(run).scopes[0]
             return look.facts, len(scope.visits) + len(scope.seqs)

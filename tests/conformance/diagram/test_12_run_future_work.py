@@ -46,7 +46,7 @@ async def test_a_token_expires(tmp_path: Path) -> None:
     nodes.append({"label": "Gone", "type": "endpoint"})
     ways = ["Start>A", "Start>B", "Start>C", ("A>N", {"ttl_s": 0.05}), "B>N", "A[dead]>Gone", "C>End"]
     async with door(tmp_path, settings={"services": {"gates": gates}}) as p:
-        run = p.start(p.release(drawn([*nodes], [*ways, "N>End"])))
+        run = await p.start(p.release(drawn([*nodes], [*ways, "N>End"])))
         ran = await reached(p, run, lambda ran: bool(ran.told("token.expired")) and bool(gates.waiting))
         (expired,) = ran.told("token.expired")
         assert (expired.edge, expired.sequence_number) == ("A>N", 0)
@@ -252,7 +252,7 @@ async def test_an_execution_that_was_cut_off_counts_once(tmp_path: Path) -> None
         return p
 
     async with driven(False) as p:
-        run = p.start(p.release(drawn([START, job("A"), END], ["Start>A", "A>End"])))
+        run = await p.start(p.release(drawn([START, job("A"), END], ["Start>A", "A>End"])))
         await reached(p, run, lambda ran: bool(keys))
     async with driven(True) as p:
         look = await p.wait(run, timeout=PATIENCE_S)

@@ -81,7 +81,7 @@ def test_it_runs_and_ends_as_expected(tmp_path: Path, case: Case) -> None:
 
 
 async def _to_the_end(p: Penstock, case: Case) -> Ran:
-    run = p.start(p.release(EXAMPLES / case.file), case.input)
+    run = await p.start(p.release(EXAMPLES / case.file), case.input)
     if case.answer is not None:
         look = await p.wait(run, until_waiting=True, timeout=PATIENCE_S)
         assert look.status == "WAITING"

@@ -100,6 +100,27 @@ def test_persons_that_cannot_answer(person: dict[str, Any], rule: str) -> None:
     assert rule in [f.rule for f in found(nodes, ways, persons={"P": person})]
 
 
+@pytest.mark.parametrize(
+    ("person", "known", "told"),
+    [
+        ({}, None, ("no_key", "/persons/P", "PENSTOCK_SECRET_OPENAI_API_KEY")),
+        ({"base_url": "http://localhost:11434/v1"}, None, None),
+        ({"api_key": "${secrets.KEY}"}, None, None),
+        ({"api_key": "${secrets.KEY}"}, {"KEY"}, None),
+        ({"api_key": "${secrets.KEY}"}, {"OTHER"}, ("secret_not_set", "/persons/P/api_key", "PENSTOCK_SECRET_KEY")),
+        ({"api_key_id": "ID"}, set(), ("secret_not_set", "/persons/P/api_key_id", "PENSTOCK_SECRET_ID")),
+    ],
+)
+def test_a_model_without_its_key_is_a_warning(person: dict[str, Any], known: Any, told: Any) -> None:
+    """D-X.17: the key may be set where the diagram runs, so a missing one is no error; the hint names the variable."""
+    nodes, ways = plain(job("J", person="P"))
+    data = document(nodes, ways, persons={"P": {"service": "openai", **person}})
+    secret = None if known is None else known.__contains__
+    _, findings = check_document(data, name="d.json", secret=secret)
+    assert [(f.severity, f.rule, f.where.pointer) for f in findings] == ([("warning", *told[:2])] if told else [])
+    assert all(told[2] in f.hint for f in findings)
+
+
 def test_an_unknown_person_is_told() -> None:
     """D-X.15: the person of a job stands under `persons`."""
     nodes, ways = plain(job("J", person="Bto"))

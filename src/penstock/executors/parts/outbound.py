@@ -220,7 +220,10 @@ async def resolve(host: str, port: int, reach: Reach) -> list[str]:
     for address in addresses:
         if not reach.allows(host, port, ipaddress.ip_address(address)):
             # The address itself is not told: that would make this a resolver of internal names.
-            why = f"{host}:{port} is not a public address and not in «http.allow»"
+            named = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            wrong = f"{host} is no public address" if port in reach.ports else f"port {port} is not in «http.ports»"
+            wrong = f"{wrong}, and {named} is not in «http.allow»"
+            why = f'{wrong}; to allow it, write allow = ["{named}"] under [http] in settings.toml'
             raise Refused("HTTP_BLOCKED", "authorization", why)
     return addresses
 

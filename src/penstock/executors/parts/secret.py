@@ -1,6 +1,7 @@
 """Secrets: references become values at the last moment, and values never get out again.
 
-A reference is `${secrets.NAME}` in the author's text. It is filled here, just before the call; only the reference is
+A reference is `${secrets.NAME}` in the author's text; where the kernel has evaluated that text, it is the name inside
+the run's own mark, which nobody outside can write. It is filled here, just before the call; only the reference is
 ever stored. What comes back (answers, errors) is scrubbed of every value that was filled, in the spellings in which a
 receiver might echo it.
 """
@@ -50,6 +51,20 @@ class Secrets:
 
     def fill(self, text: str) -> str:
         return REFERENCE.sub(lambda match: self.get(match[1]), text) if "${secrets." in text else text
+
+    def fill_marked(self, value: Any, mark: str) -> Any:
+        """A value that the kernel has made: every marked name in every text of it becomes its secret."""
+        if not mark:
+            return value
+        if isinstance(value, str):
+            if mark not in value:
+                return value
+            return re.sub(f"{re.escape(mark)}([A-Za-z0-9_.:/#-]+){re.escape(mark)}", lambda m: self.get(m[1]), value)
+        if isinstance(value, Mapping):
+            return {key: self.fill_marked(item, mark) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.fill_marked(item, mark) for item in value]
+        return value
 
     def scrub(self, value: Any) -> Any:
         """The same value without any secret in any text of it."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from penstock.expr.functions.address import ADDRESS
 from penstock.expr.functions.array import ARRAY
 from penstock.expr.functions.context import CONTEXT
 from penstock.expr.functions.contract import Function
+from penstock.expr.functions.date import DATE
+from penstock.expr.functions.event import EVENT
 from penstock.expr.functions.logic import LOGIC
 from penstock.expr.functions.number import NUMBER
 from penstock.expr.functions.string import STRING
@@ -16,7 +19,10 @@ FUNCTIONS: dict[str, Function] = {
         NUMBER,
         STRING,
         ARRAY,
+        DATE,
         CONTEXT,
+        EVENT,
+        ADDRESS,
     )
     for function in functions
 }

@@ -86,7 +86,7 @@ def _regex_extract(view: View, text: Any, pattern: Any) -> str | None:
 
 
 def _search(view: View, function: str, text: Any, pattern: Any) -> Any:
-    compiled = _pattern(function, text_from(function, pattern))
+    compiled = compiled_pattern(function, text_from(function, pattern))
     if text is None:
         return None
     source = text_from(function, text)
@@ -98,7 +98,7 @@ def _search(view: View, function: str, text: Any, pattern: Any) -> Any:
 
 
 @lru_cache(_PATTERNS_KEPT)
-def _pattern(function: str, pattern: str) -> Any:
+def compiled_pattern(function: str, pattern: str) -> Any:
     if re2 is None:
         raise ExtraMissing(extra="regex")
     if len(pattern) > MAX_SOURCE:

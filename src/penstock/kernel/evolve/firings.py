@@ -59,8 +59,9 @@ def fired_via(st: State, f: F.Fact) -> None:
     sc = st.scopes[scope]
     hand = st.hand
     assert hand is not None, "fired via an edge takes what is in hand"
-    sc.seqs[edge + (epoch << EPOCH)] = seq + 1
-    sc.visits[node + (epoch << EPOCH)] = visit
+    high = epoch << EPOCH
+    sc.seqs[edge + high] = seq + 1
+    sc.visits[node + high] = visit
     if flags:
         sc.used[node] = sc.used.get(node, 0) | flags
     base = sc.base
@@ -124,7 +125,11 @@ def asked(st: State, f: F.Fact) -> None:
     firing.attempt, firing.probe, firing.args, firing.blocked = attempt, probe, args, False
     if attempt > 1:
         _reached(st, firing.scope, attempt)
-    set_phase(st, firing, EFFECT)
+    if firing.phase == RUN:
+        st.asked += 1
+        firing.phase = EFFECT
+    else:
+        set_phase(st, firing, EFFECT)
 
 
 def _reached(st: State, scope: int, attempt: int) -> None:
@@ -206,6 +211,8 @@ def phase(st: State, f: F.Fact) -> None:
         set_phase(st, firing, 3)
     else:
         set_phase(st, firing, _PHASE_NO[to])
+    if len(f) > 3:  # a wait is armed anew: nobody is asked, so nothing else says which attempt it is
+        firing.attempt = f[3]
 
 
 def revived(st: State, f: F.Fact) -> None:

@@ -28,7 +28,9 @@ def reopened(st: State, f: F.Fact) -> None:
     st.reopened += 1
     if how == "restart":
         st.reopen, st.parked = None, {}
-        st.scopes = {0: st.scopes[0]}
+        root = st.scopes[0]
+        root.dead, root.used, root.owed, root.spent, root.expired, root.since = {}, {}, {}, {}, {}, dict(root.visits)
+        st.scopes = {0: root}
 
 
 def paused(st: State, f: F.Fact) -> None:
@@ -86,8 +88,9 @@ def migrated(st: State, f: F.Fact) -> None:
     for sc in st.scopes.values():
         sc.tokens, sc.seqs = moved_key(sc.tokens, edge_of), moved_key(sc.seqs, edge_of)
         sc.visits, sc.spent = moved_key(sc.visits, node_of), moved_key(sc.spent, node_of)
-        sc.dead = moved_key(sc.dead, edge_of)
+        sc.dead, sc.expired = moved_key(sc.dead, edge_of), moved_key(sc.expired, edge_of)
         sc.used = {node_of.get(n, n): v for n, v in sc.used.items() if node_of.get(n, n) >= 0}
+        sc.since = moved_key(sc.since, node_of)
         sc.owed = {}
     for no, name in names.items():
         st.firings[no].name = name

@@ -68,7 +68,7 @@ def _pay(sc: Scope, at_key: int, visit: int, edges: list[int]) -> None:
 
 
 def absorbed(st: State, f: F.Fact) -> None:
-    _, scope, edge, epoch, seqs, _why, owed_key, owed_visit = f
+    _, scope, edge, epoch, seqs, why, owed_key, owed_visit = f
     sc = st.scopes[scope]
     place = edge + (epoch << EPOCH)
     left = [t for t in sc.tokens[place] if t.seq not in seqs]
@@ -78,6 +78,8 @@ def absorbed(st: State, f: F.Fact) -> None:
         del sc.tokens[place]
     sc.live -= len(seqs)
     st.live -= len(seqs)
+    if why == "expired":
+        sc.expired[place] = st.at
     if owed_visit >= 0:
         _pay(sc, owed_key, owed_visit, [edge])
 
@@ -106,7 +108,7 @@ def forgot(st: State, f: F.Fact) -> None:
     _, scope, below = f
     sc = st.scopes[scope]
     limit = below << EPOCH
-    for table in (sc.visits, sc.seqs, sc.dead, sc.spent):
+    for table in (sc.visits, sc.since, sc.seqs, sc.dead, sc.spent, sc.expired):
         for at_key in [k for k in table if k < limit]:
             del table[at_key]
     for queue in sc.tokens.values():

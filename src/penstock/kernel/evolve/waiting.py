@@ -76,7 +76,7 @@ def work_opened(st: State, f: F.Fact) -> None:
 
 
 def work_moved(st: State, f: F.Fact) -> None:
-    _, no, to, _event, by, draft, votes = f
+    _, no, to, _event, by, draft, votes = f[:7]  # a comment may follow, for those who read
     item = st.items.get(no)
     if item is None:
         if no in st.closed_items:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.flow import CANCEL_RUN, ESCALATE, settle
 from penstock.kernel.kinds import route
@@ -24,6 +25,9 @@ def fire(r: Run, node: CNode, firing: Firing) -> None:
     elif how == "cancel":
         settle(r, firing, node, DONE, body)
         r.later.append((CANCEL_RUN, Failure(code, "business", f"the run reached «{node.label}»", node.id, body)))
+    elif how == "warn":
+        settle(r, firing, node, DONE, body)
+        r.say((F.INCIDENT, code, node.spec.origin or node.id, body))
     elif how == "escalate":
         settle(r, firing, node, DONE, body)
         r.later.append((ESCALATE, (firing.scope, code, node.id, body)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
@@ -10,7 +11,9 @@ from msgspec import Meta
 from penstock.lang.fields import Fields
 from penstock.lang.report import Report
 
-_SECRET = re.compile(r"\$\{secrets\.[A-Za-z_][A-Za-z0-9_]*\}")
+#: With this before a secret's name, the command line finds it in the environment.
+ENVIRONMENT = "PENSTOCK_SECRET_"
+_SECRET = re.compile(r"\$\{secrets\.([A-Za-z_][A-Za-z0-9_]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -44,8 +47,10 @@ class Person(Fields):
     REQUIRED: ClassVar[tuple[str, ...]] = ("service",)
 
 
-def check_person(name: str, person: Person, at: str, report: Report, where: dict[str, str]) -> None:
-    """What the types of the fields cannot say."""
+def check_person(
+    name: str, person: Person, at: str, report: Report, where: dict[str, str], secret: Callable[[str], bool] | None
+) -> None:
+    """What the types of the fields cannot say. `secret` tells whether a secret is set here; None: nobody knows."""
     if person.service == "script" and not person.answers:
         report.error(
             "missing_field", f"The person «{name}» is a script without answers.", at, hint="Write `answers: [yes, no]`."
@@ -59,7 +64,30 @@ def check_person(name: str, person: Person, at: str, report: Report, where: dict
         )
     if person.api_key_id and not _NAME.fullmatch(person.api_key_id):
         message = f"«api_key_id» of «{name}» is the name of a secret: letters, digits and underscores."
-        report.error("wrong_type", message, where.get("api_key_id", f"{at}/api_key_id"))
+        hint = "Write the name only, such as OPENAI_API_KEY; the key itself stays with the host."
+        report.error("wrong_type", message, where.get("api_key_id", f"{at}/api_key_id"), hint=hint)
+    if person.service == "openai":
+        _check_key(name, person, at, report, where, secret)
+
+
+def _check_key(
+    name: str, person: Person, at: str, report: Report, where: dict[str, str], secret: Callable[[str], bool] | None
+) -> None:
+    """A key that is not there is only a warning: the diagram may run where it is set."""
+    field = "api_key" if person.api_key else "api_key_id"
+    reference = _SECRET.fullmatch(person.api_key)
+    key = reference[1] if reference else person.api_key_id
+    if key and _NAME.fullmatch(key) and secret is not None and not secret(key):
+        message = f"The person «{name}» needs the secret «{key}», which is not set here."
+        hint = f"Where it runs, set {ENVIRONMENT}{key}, or `{key}` under [secrets] in settings.toml."
+        report.warning("secret_not_set", message, where.get(field, f"{at}/{field}"), hint=hint)
+    if not person.api_key and not person.api_key_id and not person.base_url:
+        message = f"The person «{name}» names no key, and most services answer nobody without one."
+        hint = (
+            f"Write `api_key: ${{secrets.OPENAI_API_KEY}}` and set {ENVIRONMENT}OPENAI_API_KEY where it runs, "
+            "or set `api_key` under [llm] in settings.toml there."
+        )
+        report.warning("no_key", message, at, hint=hint)
 
 
 def person_args(name: str, person: Person) -> dict[str, Any]:

@@ -8,6 +8,15 @@ from typing import Any
 from penstock.lang.document import Document, step
 from penstock.lang.report import Report
 
+#: How the parts of a diagram are written.
+_SHAPES = {
+    "nodes": "Write `nodes:` and below it one `- {label: Start, type: start}` per node.",
+    "connections": "Write `connections:` and below it one `- {from: Start, to: Next}` per connection.",
+    "arrows": "Write `arrows` as a list of maps, or as a map by id: `{source: …, target: …}`.",
+    "handles": "Write `handles` as a list of maps, or as a map by id: `{node_id: …, label: …}`.",
+    "persons": "Write `persons:` and below it `Name: {service: mock}`.",
+}
+
 
 @dataclass
 class RawPart:
@@ -52,7 +61,8 @@ def read_light(document: Document, report: Report) -> RawDiagram:
                 message = f"«{twice}» stands beside the label and under «props»."
                 report.error("duplicate_field", message, spot, hint="Keep one of them.", key=True)
         elif props is not None:
-            report.error("wrong_type", "«props» must be a map.", step(at, "props"))
+            hint = "Write the node's fields under it, one per line: `name: value`."
+            report.error("wrong_type", "«props» must be a map.", step(at, "props"), hint=hint)
         raw.nodes.append(part)
     for at, one in parts_of(data, "connections", report):
         raw.connections.append(RawPart(at))
@@ -75,11 +85,11 @@ def parts_of(data: dict[str, Any], name: str, report: Report, keyed: bool | None
         pairs = [(step(at, key), one) for key, one in whole.items()]
     else:
         shape = "a map from name to fields" if keyed else "a list" if keyed is False else "a list or a map"
-        report.error("wrong_type", f"«{name}» must be {shape}.", at)
+        report.error("wrong_type", f"«{name}» must be {shape}.", at, hint=_SHAPES[name])
         return []
     for spot, one in pairs:
         if not isinstance(one, dict):
-            report.error("wrong_type", f"An entry of «{name}» must be a map.", spot)
+            report.error("wrong_type", f"An entry of «{name}» must be a map.", spot, hint=_SHAPES[name])
     return [(spot, one) for spot, one in pairs if isinstance(one, dict)]
 
 

@@ -97,14 +97,15 @@ def recognise(data: Any) -> bool:
 def read(document: Document, report: Report, setting: Setting) -> Diagram:
     """Never raises for what a user wrote: what cannot be read is told and left out."""
     if not isinstance(document.data, dict):
-        report.error("wrong_type", "A diagram is a map with `nodes` and `connections`.")
+        hint = "Begin with `version: light` and `nodes:`."
+        report.error("wrong_type", "A diagram is a map with `nodes` and `connections`.", hint=hint)
         return Diagram(TopFields(), whole=False)
     raw = read_native(document, report) if is_native(document.data) else read_light(document, report)
     top, rest = read_fields(TopFields, raw.top, "", report)
     rest.pop("$schema", None)
     unknown_fields(rest, TopFields, "", report, also=("persons", "nodes", "connections"))
     diagram = Diagram(top)
-    _read_persons(raw, diagram, report)
+    _read_persons(raw, diagram, report, setting)
     known = {**NODE_TYPES, **setting.extra}
     unread: set[str] = set()
     for part in raw.nodes:
@@ -117,13 +118,14 @@ def read(document: Document, report: Report, setting: Setting) -> Diagram:
     return diagram
 
 
-def _read_persons(raw: RawDiagram, diagram: Diagram, report: Report) -> None:
+def _read_persons(raw: RawDiagram, diagram: Diagram, report: Report, setting: Setting) -> None:
     for part in raw.persons:
         if part.name in diagram.persons:
-            report.error("duplicate_label", f"There are two persons «{part.name}».", part.pointer)
+            hint = "Give one of them another name."
+            report.error("duplicate_label", f"There are two persons «{part.name}».", part.pointer, hint=hint)
         person, rest = read_fields(Person, part.fields, part.pointer, report, where=part.where)
         unknown_fields(rest, Person, part.pointer, report, where=part.where)
-        check_person(part.name, person, part.pointer, report, part.where)
+        check_person(part.name, person, part.pointer, report, part.where, setting.secret)
         diagram.persons[part.name] = person
 
 
@@ -146,7 +148,7 @@ def _read_node(part: RawPart, diagram: Diagram, known: dict[str, NodeType], unre
         if word is None:
             report.error("missing_field", "«type» is missing.", at, node=named, hint="Write `type: person_job`.")
         else:
-            hint = did_you_mean(str(word), known)
+            hint = did_you_mean(str(word), known, "The reference of diagrams lists the node types.")
             report.error("unknown_type", f"There is no node type «{word}».", at, node=named, hint=hint)
         return
     fields, rest = read_fields(kind.fields, part.fields, part.pointer, report, where=part.where, node=named)
@@ -164,9 +166,10 @@ def _good_label(label: Any, part: RawPart, report: Report) -> bool:
         report.error("wrong_type", f"«label» must be a text; here is {label}.", at, hint=hint)
     elif label != label.strip() or any(ord(c) < 32 for c in label) or ("'" in label and '"' in label):
         message = "A label has no spaces around it, no control characters, and not both kinds of quotes."
-        report.error("bad_label", message, at)
+        report.error("bad_label", message, at, hint="Write plain words, such as `label: Load data`.")
     elif _BRACKETS.match(label):
-        report.error("bad_label", f"«{label}» ends like a handle; a label does not end in [brackets].", at)
+        message = f"«{label}» ends like a handle; a label does not end in [brackets]."
+        report.error("bad_label", message, at, hint="Use other brackets, or put something after them.")
     else:
         return True
     return False
@@ -183,7 +186,7 @@ def _read_connection(part: RawPart, diagram: Diagram, unread: set[str], report: 
         if label not in diagram.nodes and label not in unread:
             verb = "comes from" if name == "from" else "leads to"
             message = f"The connection {verb} «{label}», which does not exist."
-            hint = did_you_mean(label, diagram.nodes)
+            hint = did_you_mean(label, diagram.nodes, "Write the label of a node of this diagram.")
             report.error("dangling_edge", message, part.where[name], hint=hint)
     if source not in diagram.nodes or target not in diagram.nodes:
         return
@@ -215,7 +218,8 @@ def _checked_handle(handle: str, source: DrawnNode, part: RawPart, report: Repor
         return "condtrue"
     if handle and handle not in known:
         message = f"«{source.label}» has no output handle «{handle}»."
-        hint = did_you_mean(handle, known) if condition else "Only conditions have condtrue and condfalse."
+        usual = "Only conditions have condtrue and condfalse."
+        hint = did_you_mean(handle, known, usual) if condition else usual
         report.error("unknown_handle", message, part.where["from"], hint=hint, node=source.label)
         return ""
     return handle

@@ -10,10 +10,11 @@ from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.expr import compile_expression
+from penstock.expr.roots import HOST_ROOTS
 from penstock.lang.contract import Setting
 from penstock.lang.diagram.persons import Person, person_args
 from penstock.lang.document import step
-from penstock.lang.read import LIMIT
+from penstock.lang.read import LIMIT, why_not_found
 from penstock.lang.report import Report, did_you_mean
 
 #: Names every expression of a diagram may use, beside those its inputs bring (D-X.16).
@@ -54,10 +55,10 @@ class Site:
     def at(self, field: str) -> str:
         return self.where.get(field, step(self.pointer, field)) if field else self.pointer
 
-    def error(self, rule: str, message: str, field: str = "", *, hint: str = "") -> None:
+    def error(self, rule: str, message: str, field: str = "", *, hint: str) -> None:
         self.report.error(rule, message, self.at(field), hint=hint, node=self.label)
 
-    def warning(self, rule: str, message: str, field: str = "", *, hint: str = "") -> None:
+    def warning(self, rule: str, message: str, field: str = "", *, hint: str) -> None:
         self.report.warning(rule, message, self.at(field), hint=hint, node=self.label)
 
     # -- looking around ----------------------------------------------------------------------------------------------
@@ -71,7 +72,7 @@ class Site:
         known = self.persons.get(name)
         if known is None:
             if name:
-                hint = did_you_mean(name, self.persons) or "Persons stand under `persons:`."
+                hint = did_you_mean(name, self.persons, "Persons stand under `persons:`.")
                 self.error("unknown_person", f"There is no person «{name}».", field, hint=hint)
             return {"name": name}
         args: dict[str, Any] = self.literal(person_args(name, known))
@@ -86,14 +87,15 @@ class Site:
         try:
             data = self.setting.resolve(path)
             if len(data) > LIMIT:
-                self.error("file_too_large", f"«{path}» has {len(data)} bytes; at most {LIMIT} are read.", field)
+                message = f"«{path}» has {len(data)} bytes; at most {LIMIT} are read."
+                self.error("file_too_large", message, field, hint="Shorten it, or read it in a db node while running.")
                 return ""
             return data.decode("utf-8")
         except UnicodeDecodeError:
-            self.error("file_unreadable", f"«{path}» is not UTF-8.", field)
+            self.error("file_unreadable", f"«{path}» is not UTF-8.", field, hint="Save the file as UTF-8.")
         except (OSError, PenstockError) as wrong:
-            why = getattr(wrong, "strerror", None) or str(wrong)
-            self.error("file_not_found", f"«{path}» cannot be read: {why}.", field)
+            why, looked = why_not_found(wrong)
+            self.error("file_not_found", f"«{path}» cannot be read: {why}.", field, hint=looked)
         return ""
 
     # -- checking ----------------------------------------------------------------------------------------------------
@@ -114,7 +116,8 @@ class Site:
         """The author's data, which must not look like an expression of the net."""
         if isinstance(value, dict):
             if len(value) == 1 and next(iter(value)) in _KEYS:
-                self.error("reserved_key", f"A map cannot have {next(iter(value))} as its only key.")
+                hint = "Give the map a second key, or the key another name."
+                self.error("reserved_key", f"A map cannot have {next(iter(value))} as its only key.", hint=hint)
             for one in value.values():
                 self.literal(one)
         elif isinstance(value, list):
@@ -143,9 +146,9 @@ def check_expression(text: str, names: set[str], report: Report, at: str, node: 
     except PenstockError as wrong:
         report.error("expression_syntax", f"The expression cannot be read: {wrong}", at, hint=wrong.hint, node=node)
         return None
-    unknown = sorted(compiled.roots - names - set(ROOTS))
+    unknown = sorted(compiled.roots - names - set(ROOTS) - HOST_ROOTS)
     for name in unknown:
-        hint = did_you_mean(name, names | set(ROOTS))
+        hint = did_you_mean(name, names | set(ROOTS), "A connection brings a name: its label, or where it comes from.")
         message = f"The expression uses «{name}», which nothing brings here."
         report.error("unresolved_reference", message, at, hint=hint, node=node)
     return None if unknown else set(compiled.roots)

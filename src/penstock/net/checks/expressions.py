@@ -39,14 +39,16 @@ def _of_edge(edge: Edge) -> Iterator[Text]:
 
 
 def _of_node(node: Node) -> Iterator[Text]:
-    yield from _given(port=node.port, undo_if=node.undo_if)
+    yield from _given(port=node.port, undo_if=node.undo_if, only_if=node.only_if)
     for one in node.sets:
-        yield f"assignment to «{one.name}»", one.expr, False
+        what = f"assignment to «{one.name}»"
+        yield from [(what, one.expr, False)] if one.expr else _in_value(what, one.value)
     yield from _in_value("value", node.value)
     if node.effect is not None:
         yield from _in_value("arguments", node.effect.args)
-        yield from _given(cache=node.effect.cache.key if node.effect.cache else None)
-        yield from _given(dedupe=node.effect.dedupe.key if node.effect.dedupe else None)
+        for gate in (node.effect.cache, node.effect.dedupe, node.effect.once):
+            if gate is not None:
+                yield from [("key", gate.key, False)] if isinstance(gate.key, str) else _in_value("key", gate.key)
     if node.work is not None:
         yield from _in_value("candidates", node.work.candidates)
         yield from _in_value("prompt", node.work.prompt)

@@ -28,7 +28,8 @@ class ApiJobFields(WorkFields):
 
 def lower(f: ApiJobFields, site: Site) -> Fragment:
     if f.url and not f.url.lower().startswith(("http://", "https://", "{{")):
-        site.error("wrong_url", f"«{f.url}» is not an http or https address.", "url")
+        hint = "Write it out, with http:// or https:// before the host."
+        site.error("wrong_url", f"«{f.url}» is not an http or https address.", "url", hint=hint)
     site.literal([f.headers, f.params, f.body, f.auth_config])
     for field, value in (
         ("headers", f.headers), ("params", f.params), ("body", f.body), ("auth_config", f.auth_config),

@@ -29,6 +29,13 @@ def lower(f: CodeJobFields, site: Site) -> Fragment:
     code = site.file(path, "file_path" if f.file_path else "code") if path else f.code
     if not path and not code.strip():
         site.error("missing_field", "«code» is missing.", hint="Write `code: result = default`.")
+    if f.retry is not None and f.retry.max:
+        message = "«retry» tries a script again that ran out of time or memory, but not one that raises an exception."
+        hint = (
+            "The sandbox has no clock, no chance and no network, so the same inputs raise again. "
+            "Go on with `on_error: continue`, or do what may fail in an api_job or a handler."
+        )
+        site.warning("retry_cannot_help", message, "retry", hint=hint)
     args: dict[str, Any] = {"language": f.language, "code": code}
     if f.function_name:
         args["function"] = f.function_name

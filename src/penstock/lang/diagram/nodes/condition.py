@@ -67,7 +67,8 @@ def lower(f: ConditionFields, site: Site) -> Fragment:
     kind = f.condition_type or ("custom" if f.expression else None)
     for idle, owner in _OWNED.items():
         if getattr(f, idle) and kind is not None and kind.removeprefix("check_") != owner:
-            site.warning("idle_field", f"«{idle}» is used only by `condition_type: {owner}`.", idle)
+            hint = f"Remove it, or write `condition_type: {owner}`."
+            site.warning("idle_field", f"«{idle}» is used only by `condition_type: {owner}`.", idle, hint=hint)
     if kind == "llm_decision":
         return _asked(f, site)
     if kind == "detect_max_iterations":
@@ -114,7 +115,7 @@ def _executed(f: ConditionFields, site: Site) -> str:
         elif isinstance(one, str) and one in site.labels:
             wanted.append(one)
         else:
-            hint = did_you_mean(str(one), site.labels)
+            hint = did_you_mean(str(one), site.labels, "Name nodes by their label, or by their number from 0.")
             site.error("unknown_node", f"There is no node «{one}».", "node_indices", hint=hint)
     if not f.node_indices:
         site.error("missing_field", "`nodes_executed` needs «node_indices».", hint="Write `node_indices: [Label]`.")

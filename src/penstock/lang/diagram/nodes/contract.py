@@ -22,7 +22,8 @@ GROUP = "diagram"
 
 
 class RetryFields(Fields):
-    """How often and when a failed attempt is repeated (D-X.10)."""
+    """How often and when a failed attempt is repeated (D-X.10), if its failure may pass: C-15's categories transient,
+    timeout, external and resource. What is permanent, invalid or forbidden would only fail again."""
 
     max: Annotated[int, Meta(ge=0, le=1000, description="Retries after the first attempt.")] = 0
     backoff_ms: Annotated[int, Meta(ge=0, le=86_400_000, description="Wait before a retry.")] = 1000
@@ -59,7 +60,10 @@ class WorkFields(NodeFields):
         Literal["fail", "continue"],
         Meta(description="fail: the run fails. continue: an error envelope goes on instead of a result."),
     ] = "fail"
-    retry: Annotated[RetryFields | None, Meta(description="Repeat a failed attempt.")] = None
+    retry: Annotated[
+        RetryFields | None,
+        Meta(description="Repeat an attempt whose failure may pass: transient, timeout, external or resource."),
+    ] = None
     timeout: Annotated[Seconds | None, Meta(description="Seconds one attempt may take.")] = None
 
 
@@ -144,7 +148,8 @@ ANY = Join(mode="k", k=1, take="all", late="fire")
 def join_of(f: NodeFields, site: Site, default: Join = DIAGRAM) -> Join:
     """D-X.12. START edges count among the inputs."""
     if f.join_policy != "k_of_n" and f.join_k is not None:
-        site.warning("join_k_unused", "«join_k» is used only with `join_policy: k_of_n`.", "join_k")
+        hint = "Add `join_policy: k_of_n`, or remove it."
+        site.warning("join_k_unused", "«join_k» is used only with `join_policy: k_of_n`.", "join_k", hint=hint)
     if f.join_policy == "any":
         return ANY
     if f.join_policy == "all":

@@ -32,7 +32,8 @@ def lower(f: DbFields, site: Site) -> Fragment:
         if path:
             site.inside(path, "file")
     if f.operation != "read" and (isinstance(f.file, list) or f.glob):
-        site.error("wrong_type", f"To {f.operation}, «file» must be one path.", "file")
+        hint = "Write one path, without `glob`."
+        site.error("wrong_type", f"To {f.operation}, «file» must be one path.", "file", hint=hint)
     args: dict[str, Any] = {"operation": f.operation, "file": f.file}
     if f.serialize_json or f.format is not None:
         args["format"] = "json" if f.serialize_json else f.format

@@ -11,8 +11,10 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 from msgspec import Meta
 
+from penstock.errors import Place
 from penstock.lang.diagram.nodes.contract import GROUP, Fragment, NodeType, WorkFields, node_of, work_parts
 from penstock.lang.diagram.site import Site, quoted
+from penstock.lang.report import did_you_mean
 from penstock.net.codec import content_hash
 from penstock.net.model import Body, Effect, Net, Node
 
@@ -44,7 +46,8 @@ def lower(f: SubDiagramFields, site: Site) -> Fragment:
         args["outputs"] = site.literal(f.output_mapping)
         for name in f.output_mapping:
             if ends and name not in ends:
-                site.error("unknown_node", f"The called diagram has no endpoint «{name}».", "output_mapping")
+                hint = did_you_mean(name, ends, "Name an endpoint of the called diagram.")
+                site.error("unknown_node", f"The called diagram has no endpoint «{name}».", "output_mapping", hint=hint)
     elif len(ends) == 1:
         args["output"] = ends[0]
     if f.batch:
@@ -68,7 +71,8 @@ def _child(f: SubDiagramFields, site: Site) -> tuple[Net | None, dict[str, Net]]
     else:
         lowered, found = call(f.diagram_name)
         for one in found:
-            message = f"In «{f.diagram_name}» at {one.where}: {one.message}"
+            inside = one.where != Place()  # a file that is not there has no place inside
+            message = f"In «{f.diagram_name}» at {one.where}: {one.message}" if inside else one.message
             place = site.report.document.place(site.at("diagram_name"))
             site.report.findings.append(msgspec.structs.replace(one, message=message, where=place, node=site.label))
     if lowered is None:

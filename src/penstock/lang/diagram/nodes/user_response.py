@@ -41,7 +41,8 @@ def lower(f: UserResponseFields, site: Site) -> Fragment:
     elif f.default is not None:
         site.warning("idle_field", "«default» is taken only after a «timeout».", "default", hint="Add `timeout: 60`.")
     if f.retry is not None:
-        site.warning("idle_field", "«retry» has no effect: a person is asked once.", "retry")
+        hint = "Remove it; with `timeout` and `default` the run goes on without an answer."
+        site.warning("idle_field", "«retry» has no effect: a person is asked once.", "retry", hint=hint)
     parts = work_parts(f)
     parts.pop("timeout_ms", None)
     parts.pop("retry", None)

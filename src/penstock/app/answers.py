@@ -1,0 +1,56 @@
+"""Answers: the command that gives a waiting node its answer, and what is said when nothing waits for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.app.look import Look, Watcher, author
+from penstock.errors import KeyConflict, NodeNotFound, NotWaiting, PenstockError, Refused, RunNotFound, StatusConflict
+from penstock.kernel import command as C
+from penstock.kernel.state import COMPLETED, STATUS
+from penstock.net.compiled import Compiled
+
+_KINDS: dict[str, type[PenstockError]] = {
+    kind.code: kind for kind in (StatusConflict, NodeNotFound, RunNotFound, KeyConflict)
+}
+
+
+def answer_to(watcher: Watcher, node: str, value: Any, by: str | None) -> C.Command | None:
+    """For a node by its name in the document; None when it does not wait for an answer."""
+    st, net = watcher.reader.st, watcher.reader.net
+    assert net is not None
+    for no, firing in st.firings.items():
+        if node not in (net.nodes[firing.node].id, author(net.nodes[firing.node])):
+            continue
+        if no in st.items:
+            return C.work(no, "submit", by, value)
+        if firing.blocked:
+            return C.resolve(no, value)
+    return None
+
+
+def not_waiting(look: Look, net: Compiled, node: str) -> PenstockError:
+    """Why a node cannot be answered, and which ones can."""
+    names = dict.fromkeys(one.node for one in look.waiting if one.for_ in ("person", "operator"))
+    waiting = ", ".join(f"«{name}»" for name in names)
+    hint = f"An answer is awaited by {waiting}." if names else "Nothing in this run waits for an answer now."
+    if node not in look.nodes:
+        return NodeNotFound(node=node, hint=hint)
+    if look.internal_status in STATUS[COMPLETED:]:
+        why = f"Run {look.run_id} has ended ({look.status}), so nothing in it waits for an answer"
+        if look.nodes[node] == "COMPLETED" and net.by_id[node].spec.work:
+            why = f"«{node}» has been answered already, and run {look.run_id} has ended ({look.status})"
+        return NotWaiting(why=why, hint="`penstock show RUN` shows how it ended.")
+    why = f"«{node}» does not wait for an answer"
+    if look.nodes[node] in ("COMPLETED", "SUCCEEDED", "MAXITER_REACHED"):
+        why = f"«{node}» has been answered already" if net.by_id[node].spec.work else f"«{node}» is done already"
+    return NotWaiting(why=why, hint=hint)
+
+
+def as_said(said: dict[str, Any]) -> PenstockError:
+    """The refusal of another process, as it would have been raised here."""
+    kind = _KINDS.get(said["code"], Refused)
+    error = kind.__new__(kind)
+    Exception.__init__(error, said["message"])
+    error.facts = {"hint": said.get("hint", "")}
+    return error

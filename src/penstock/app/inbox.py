@@ -1,0 +1,131 @@
+"""The inbox: what waits for people, and their decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from penstock.app.look import Watcher, author
+from penstock.app.people import may_act, target_for
+from penstock.app.queries import Queries
+from penstock.errors import ApproverDenied, BadInput, ItemAmbiguous, ItemNotFound
+from penstock.kernel import command as C
+
+_unpack = msgspec.msgpack.decode
+DECISIONS = ("normal", "warning", "critical", "unknown")
+
+
+class Waiting(msgspec.Struct, kw_only=True):
+    """One thing that waits for somebody. `id` is RUN/NODE; a beginning of the run that is enough will do."""
+
+    id: str
+    run: str
+    node: str
+    kind: str  # approval, review, work
+    title: str
+    firing: int
+    document: str
+    status: str
+    opened_at: int
+    description: str = ""
+    priority: str = "normal"
+    data: Any = None
+    candidates: Any = None
+    escalation_level: int = 0
+    due_at: int | None = None
+    votes: dict[str, dict[str, Any]] = {}
+
+
+def waiting(door: Queries, user: str | None = None) -> list[Waiting]:
+    """Everything open of the tenant, oldest first; of one user if asked for."""
+    found = list(_open(door))
+    if user is None:
+        return found
+    body = user_of(door, user)
+    return [one for one in found if may_act(one.candidates, user, body)]
+
+
+def _open(door: Queries) -> Iterator[Waiting]:
+    rows = door.store.items()
+    runs = {row.no: row for row, _ in door.store.load({item[0] for item in rows})}
+    for run, firing, _, status, prompt, candidates, _, opened_at, _ in rows:
+        row = runs.get(run)
+        if row is None or row.tenant != door.tenant:
+            continue
+        watcher = door.watcher(row)
+        held = watcher.reader.st.firings.get(firing)
+        if held is None or watcher.reader.net is None:
+            continue
+        node = watcher.reader.net.nodes[held.node]
+        asked = _unpack(prompt)
+        said = asked if isinstance(asked, dict) else {"title": asked}
+        item = watcher.reader.st.items[firing]
+        yield Waiting(
+            id=f"{row.id}/{author(node)}", run=row.id, node=author(node), kind=str(said.get("kind", "work")),
+            title=str(said.get("title") or node.label), firing=firing, document=watcher.reader.net.net.name,
+            status=status, opened_at=opened_at, description=str(said.get("description") or ""),
+            priority=str(said.get("priority") or "normal"), data=said.get("data"),
+            candidates=None if candidates is None else _unpack(candidates), escalation_level=item.level,
+            due_at=_due(watcher, firing), votes=item.votes,
+        )  # fmt: skip
+
+
+def _due(watcher: Watcher, firing: int) -> int | None:
+    """When its time is over: the last timer that it has set."""
+    timers = [t.due for t in watcher.reader.st.timers.values() if t.firing == firing]
+    return max(timers, default=None)
+
+
+def find(door: Queries, id: str) -> Waiting:
+    """By RUN/NODE, by a beginning of RUN, or by RUN alone where only one thing waits."""
+    run, _, node = id.partition("/")
+    found = [one for one in _open(door) if one.run.startswith(run) and node in ("", one.node)]
+    exact = [one for one in found if one.run == run]
+    found = exact or found
+    if not found:
+        raise ItemNotFound(item=id)
+    if len(found) > 1:
+        raise ItemAmbiguous(item=id, known=", ".join(one.id for one in found[:5]))
+    return found[0]
+
+
+def user_of(door: Queries, user: str) -> Mapping[str, Any] | None:
+    for row in door.store.artifacts(door.tenant, "user"):
+        if row.id == user:
+            body: Mapping[str, Any] = _unpack(row.body)
+            return body
+    return None
+
+
+def anybody(door: Queries, item: Waiting) -> str | None:
+    """The first registered user who may act: what a laptop uses when nobody says who decides."""
+    for row in door.store.artifacts(door.tenant, "user"):
+        if may_act(item.candidates, row.id, _unpack(row.body)):
+            return row.id
+    return None
+
+
+def decision(door: Queries, item: Waiting, verdict: str, by: str, comment: str | None) -> C.Command:
+    """The command of an approval or a rejection. Raises ApproverDenied where somebody else must decide."""
+    body = user_of(door, by)
+    if not may_act(item.candidates, by, body):
+        raise ApproverDenied(user=by, item=item.id)
+    if item.kind == "review":
+        if verdict not in DECISIONS:
+            raise BadInput(what="the decision", why=f"a review gives one of {', '.join(DECISIONS)}")
+        return C.work(item.firing, "submit", by, _judged(verdict, by, comment))
+    data: dict[str, Any] = {"vote": verdict, "comment": comment}
+    target = target_for(item.candidates, by, body, item.votes)
+    if target is not None:
+        data["target"] = target
+    return C.work(item.firing, "vote", by, data)
+
+
+def _judged(decision: str, by: str, comment: str | None) -> dict[str, Any]:
+    """C-52: a person's verdict has the form of every other."""
+    return {
+        "decision": decision, "confidence": 1.0, "reasoning": comment or "", "matched_rules": [],
+        "recommendations": [], "decided_by": "human", "reviewer": by, "needs_review": False,
+    }  # fmt: skip

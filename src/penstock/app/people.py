@@ -1,0 +1,39 @@
+"""Who may decide: users, roles and groups against the targets of a work item (C-32)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def is_target(target: str, user: str, body: Mapping[str, Any]) -> bool:
+    """Does a target (`user:…`, `role:…`, `group:…`) mean this user?"""
+    kind, _, name = target.partition(":")
+    if kind == "user":
+        return name in (user, body.get("email"))
+    held = body.get({"role": "roles", "group": "groups"}.get(kind, ""))
+    return isinstance(held, list | tuple) and name in held
+
+
+def targets_of(candidates: Any) -> list[str]:
+    """Every target of a work item; none means that anybody may act."""
+    found = candidates.get("targets") if isinstance(candidates, Mapping) else candidates
+    if isinstance(found, str):
+        return [found]
+    return [str(one) for one in found] if isinstance(found, list | tuple) else []
+
+
+def held_by(candidates: Any, user: str, body: Mapping[str, Any] | None) -> list[str]:
+    """The targets that this user can act for."""
+    return [one for one in targets_of(candidates) if is_target(one, user, body or {})]
+
+
+def may_act(candidates: Any, user: str, body: Mapping[str, Any] | None) -> bool:
+    return not targets_of(candidates) or bool(held_by(candidates, user, body))
+
+
+def target_for(candidates: Any, user: str, body: Mapping[str, Any] | None, voted: Mapping[str, Any]) -> str | None:
+    """The target that a vote counts for: the first of the user's that nobody has approved for yet."""
+    mine = held_by(candidates, user, body)
+    taken = {vote.get("target") for vote in voted.values() if vote.get("vote") == "approved"}
+    return next((one for one in mine if one not in taken), mine[0] if mine else None)

@@ -1,0 +1,126 @@
+"""Commands for people: what waits for somebody, and their decisions; what was sent instead of being delivered."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from penstock.app import inbox as desk
+from penstock.app.penstock import Penstock
+from penstock.app.people import targets_of
+from penstock.cli.drive import Started, steer
+from penstock.cli.options import STORE, Json, Store
+from penstock.cli.reading import reading
+from penstock.cli.running import finish
+from penstock.cli.speak import DONE, say, tell_json
+from penstock.errors import BadInput
+
+Item = Annotated[str, typer.Argument(metavar="ID", help="What waits: RUN/NODE, or the run if only one thing waits.")]
+By = Annotated[str | None, typer.Option("--by", metavar="USER", help="Who decides; else the first who may.")]
+Comment = Annotated[str | None, typer.Option("--comment", "-m", metavar="TEXT", help="Why.")]
+
+
+def inbox(
+    by: Annotated[str | None, typer.Option("--by", metavar="USER", help="Only what this user may decide.")] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """List what waits for people, oldest first: approvals, reviews, answers."""
+    with reading(store) as door:
+        found = desk.waiting(door, by)
+    if json:
+        tell_json([msgspec.to_builtins(one) for one in found])
+        return DONE
+    if not found:
+        say("Nothing waits for anybody." if by is None else f"Nothing waits for {by}.")
+    for one in found:
+        _tell_item(one)
+    return DONE
+
+
+def _tell_item(one: desk.Waiting) -> None:
+    who = ", ".join(targets_of(one.candidates)) or "anybody"
+    say((one.id, "bold"), f"  {one.kind} of {one.document}: {one.title}")
+    due = f", until {_moment(one.due_at)}" if one.due_at is not None else ""
+    level = f", escalated {one.escalation_level}x" if one.escalation_level else ""
+    say(f"  for {who}; since {_moment(one.opened_at)}{due}{level}; priority {one.priority}")
+    if one.description:
+        say(f"  {one.description}")
+    for user, vote in one.votes.items():
+        say(f"  {user}: {vote['vote']}" + (f" ({vote['comment']})" if vote.get("comment") else ""))
+
+
+def _moment(ms: int) -> str:
+    return datetime.datetime.fromtimestamp(ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def approve(
+    id: Item,
+    by: By = None,
+    comment: Comment = None,
+    decision: Annotated[
+        str | None, typer.Option("--decision", metavar="VERDICT", help="For a review: normal, warning, critical …")
+    ] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Approve what waits, or give a review its verdict, and drive the run on until it ends or waits."""
+    return _decide(id, decision or "approved", by, comment, json, store)
+
+
+def reject(id: Item, by: By = None, comment: Comment = None, json: Json = False, store: Store = STORE) -> int:
+    """Reject what waits, and drive the run on until it ends or waits."""
+    return _decide(id, "rejected", by, comment, json, store)
+
+
+def _decide(id: str, verdict: str, by: str | None, comment: str | None, json: bool, store: Path) -> int:
+    with reading(store) as door:
+        item = desk.find(door, id)
+        who = by or desk.anybody(door, item)
+        if who is None:
+            hint = "Say who decides: --by USER. `penstock inbox` shows who may."
+            raise BadInput(what="--by", why="nobody who is registered may decide this", hint=hint)
+        command = desk.decision(door, item, verdict, who, comment)
+    started = Started(item.run)
+    started.notes.append(f"{verdict} by {who}")
+
+    async def give(door: Penstock, target: str) -> None:
+        await door.command(target, command)
+
+    return finish(steer(store, item.run, give, on=True, quiet=json), started, store, json)
+
+
+def outbox(
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Only what this run has sent.")] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """List the messages that were kept here instead of being sent: those to targets named outbox:…"""
+    with reading(store) as door:
+        wanted = door.row(run).id if run is not None else None
+        found = [(row, msgspec.msgpack.decode(row.body)) for row in door.store.messages(door.tenant, wanted)]
+    if json:
+        tell_json(
+            [{"run": r.run, "channel": r.channel, "target": r.target, "at": r.at, "message": m} for r, m in found]
+        )
+        return DONE
+    if not found:
+        say("The outbox is empty.")
+    for row, message in found:
+        say((f"{row.channel:9}", "bold"), f" {row.target:18} {_moment(row.at)}  {row.run}")
+        say(f"  {_shown(message)}")
+    return DONE
+
+
+def _shown(message: Any) -> str:
+    for name in ("text", "message", "body", "subject"):
+        if isinstance(message, dict) and isinstance(message.get(name), str) and message[name]:
+            return str(message[name])
+    return msgspec.json.encode(message).decode()
+
+
+

@@ -1,0 +1,31 @@
+"""Opening a store for looking only."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.errors import StoreMissing
+
+if TYPE_CHECKING:
+    from penstock.app.queries import Reading
+
+
+@contextlib.contextmanager
+def reading(store: Path) -> Iterator[Reading]:
+    """Takes no lock, and makes no store where there is none."""
+    there(store)
+    from penstock.app.queries import Reading
+
+    door = Reading(store)
+    try:
+        yield door
+    finally:
+        door.close()
+
+
+def there(store: Path) -> None:
+    if not store.exists():
+        raise StoreMissing(path=store)

@@ -1,0 +1,201 @@
+"""api: one request to a named connection (DATA with source.type api, and what polls or undoes over HTTP)."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import httpx2
+import msgspec
+
+from penstock.executors.contract import Outcome, Request, Services, failed
+from penstock.executors.parts.addresses import Reach, reach_of
+from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
+from penstock.executors.parts.finish import finish
+from penstock.executors.parts.outbound import MAX_BYTES, Call, Refused, Reply, failure_of, send
+from penstock.executors.parts.raised import scrubbed
+from penstock.executors.parts.secret import SecretMissing, Secrets
+from penstock.executors.parts.values import NotPlain, plain
+
+METHODS = frozenset("GET HEAD POST PUT PATCH DELETE OPTIONS".split())
+TIMEOUT_MS = 30_000
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+class ApiExecutor:
+    """args: connection, method (GET), path, params (the query string), headers, body. The answer is the response's
+    JSON, else its text, else its bytes as base64.
+
+    A connection is {type: http, base_url, secret} with options auth (bearer, basic: the secret is user:password,
+    api_key, none), header (of an api_key) and headers. A path is joined to the base URL; a whole URL is reached only
+    if its host stands in `http.allow` or is the base URL's own, and only there the connection's secret goes along.
+    """
+
+    name = "api"
+
+    async def run(self, request: Request, services: Services) -> Outcome:
+        secrets = Secrets(None)
+        try:
+            tenant = tenant_of(request, services)
+            secrets = Secrets(tenant.secret)
+            args = secrets.fill_marked(request.args if isinstance(request.args, Mapping) else {}, request.mark)
+            connection = connection_of(args, tenant, "default_api", ("http",))
+            reach = reach_of(services.settings, request.tenant)
+            reply = await send(_call(args, connection, request, services, secrets, reach), reach)
+        except SecretMissing as error:
+            return failed("SECRET_NOT_FOUND", "authorization", str(error))
+        except Refused as error:
+            return failed(error.code, error.category, secrets.scrub_message(str(error)))
+        except NotPlain as error:
+            return failed("INPUT_INVALID", "validation", secrets.scrub_message(str(error)))
+        except TimeoutError as error:
+            return failed("NODE_TIMEOUT", "timeout", secrets.scrub_message(str(error)))
+        except ConnectionError as error:
+            return failed("CONNECTION_LOST", "transient", secrets.scrub_message(str(error)))
+        wrong = failure_of(reply)
+        return scrubbed(wrong, secrets) if wrong else await _done(request, reply, secrets)
+
+
+def _call(
+    args: Mapping[str, Any],
+    connection: Connection,
+    request: Request,
+    services: Services,
+    secrets: Secrets,
+    reach: Reach,
+) -> Call:
+    method = str(args.get("method") or "GET").upper()
+    if method not in METHODS:
+        raise Refused("INPUT_INVALID", "validation", f"the method «{method[:20]}» is not known")
+    url, own = address(connection, args.get("path"), reach)
+    headers = _headers(connection.options.get("headers")) if own else {}
+    headers |= _headers(args.get("headers"))
+    if own:
+        headers |= _auth(connection, secrets)
+    content, media = _content(args.get("body"))
+    if media and "content-type" not in headers:
+        headers["content-type"] = media
+    headers.setdefault("idempotency-key", request.key)
+    return Call(
+        method=method,
+        url=url,
+        headers=tuple(headers.items()),
+        params=_mapping(args.get("params"), "params"),
+        content=content,
+        timeout_s=(request.timeout_ms or TIMEOUT_MS) / 1000,
+        max_bytes=connection.limit("max_bytes", services, "http", MAX_BYTES),
+        ca_file=services.settings.get("http.ca_file"),
+    )
+
+
+def address(connection: Connection, path: Any, reach: Reach) -> tuple[str, bool]:
+    """The URL of a path at a connection, and whether it is the connection's own server (C-28). Raises Refused."""
+    base = str(connection.body.get("base_url") or connection.body.get("url") or "").rstrip("/")
+    if not isinstance(path, str) or not path.strip():
+        raise Refused("INPUT_INVALID", "validation", "the path is empty")
+    if _ABSOLUTE.match(path):
+        own = bool(base) and _origin(path) == _origin(base)
+        if not own and not _listed(path, reach):
+            message = "a whole URL is reached only if its host stands in «http.allow»; write a path such as /api/items"
+            raise Refused("HTTP_BLOCKED", "authorization", message)
+        return path, own
+    if not base:
+        raise Refused("CONNECTION_NOT_FOUND", "validation", f"The connection «{connection.id}» has no base_url.")
+    before = re.split(r"[?#]", path, maxsplit=1)[0]
+    if "\\" in before or any(unquote(part) in (".", "..") for part in before.split("/")):
+        raise Refused("INPUT_INVALID", "validation", "the path holds «..» or a backslash")
+    return f"{base}/{path.lstrip('/')}", True
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return "", None, None
+
+
+def _listed(url: str, reach: Reach) -> bool:
+    """The host as the sender will read it, not as another parser would."""
+    try:
+        parts = httpx2.URL(url)
+    except (httpx2.InvalidURL, TypeError, ValueError):
+        raise Refused("HTTP_URL", "validation", "the URL cannot be read") from None
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    if reach.listed(parts.host, port):
+        return True
+    text = parts.host.lower()
+    return any(
+        rule.network is not None and str(rule.network.network_address) == text and rule.port in (None, port)
+        for rule in reach.rules
+    )
+
+
+def _headers(given: Any) -> dict[str, str]:
+    found = _mapping(given, "headers")
+    return {
+        str(name).lower(): value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        for name, value in found.items()
+        if value is not None
+    }
+
+
+def _mapping(value: Any, name: str) -> Mapping[str, Any]:
+    if value is None or value == "":
+        return {}
+    if not isinstance(value, Mapping):
+        raise Refused("INPUT_INVALID", "validation", f"«{name}» must be an object")
+    return value
+
+
+def _auth(connection: Connection, secrets: Secrets) -> dict[str, str]:
+    secret = password_of(connection, secrets)
+    kind = str(connection.options.get("auth") or "bearer")
+    if secret is None or kind == "none":
+        return {}
+    if kind == "bearer":
+        return {"authorization": f"Bearer {secret}"}
+    if kind == "basic":
+        return {"authorization": "Basic " + base64.b64encode(secret.encode()).decode()}
+    if kind == "api_key":
+        return {str(connection.options.get("header") or "X-API-Key").lower(): secret}
+    why = f"the connection «{connection.id}» has the auth «{kind[:20]}»; known are bearer, basic, api_key and none"
+    raise Refused("INPUT_INVALID", "validation", why)
+
+
+def _content(body: Any) -> tuple[bytes, str]:
+    if body is None:
+        return b"", ""
+    if isinstance(body, str):
+        return body.encode("utf-8", "replace"), "text/plain; charset=utf-8"
+    if isinstance(body, bytes):
+        return body, "application/octet-stream"
+    return msgspec.json.encode(plain(body)), "application/json"
+
+
+async def _done(request: Request, reply: Reply, secrets: Secrets) -> Outcome:
+    media = reply.headers.get("content-type", "").split(";")[0].strip().lower()
+    meta: dict[str, Any] = {"status": reply.status, "media_type": media, "bytes": len(reply.body)}
+    if not reply.body:
+        return await finish(request, None, meta)
+    says_json = media == "application/json" or media.endswith("+json")
+    try:
+        body: Any = plain(msgspec.json.decode(reply.body))
+    except (msgspec.DecodeError, RecursionError, NotPlain):
+        if says_json:
+            return failed("HTTP_BODY", "external", f"{reply.host} says it answers JSON, but it does not", meta)
+        body = None
+    if says_json or isinstance(body, dict | list):
+        return await finish(request, secrets.scrub(body), meta)
+    return await finish(request, _text(secrets.scrub(reply.body), meta), meta, "raw_text")
+
+
+def _text(raw: bytes, meta: dict[str, Any]) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        meta["encoding"] = "base64"
+        return base64.b64encode(raw).decode()

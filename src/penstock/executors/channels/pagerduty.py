@@ -1,0 +1,78 @@
+"""pagerduty: an event for the Events API v2 (C-68); the same key makes the same incident."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from penstock.executors.channels.contract import OUTBOX, House, Letter, Sent, json_of, one_line
+from penstock.executors.parts.message import Message, Unsendable
+
+URL = "https://events.pagerduty.com/v2/enqueue"
+ACTIONS = ("trigger", "acknowledge", "resolve")
+SEVERITIES = ("critical", "error", "warning", "info")
+_SUMMARY = 1024
+
+
+class PagerDutyChannel:
+    """Settings: routing_key, and url, event_action, severity, source, component, group, class, dedup_key, summary.
+
+    Without `dedup_key` the incident is this firing's own; to acknowledge or resolve it later, name the key.
+    """
+
+    name = "pagerduty"
+    required = ("routing_key",)
+
+    def complete(self, config: dict[str, Any], message: Message) -> None:
+        config.setdefault("url", URL)
+        config.setdefault("message", message.text)
+        config.setdefault("summary", message.subject or str(config["message"]).strip().split("\n")[0])
+
+    def target(self, letter: Letter, house: House) -> str:
+        key = str(letter.config["routing_key"])
+        return key if key.startswith(OUTBOX) else str(letter.config["url"])
+
+    def content(self, letter: Letter, house: House) -> dict[str, Any]:
+        config = letter.config
+        action = str(config.get("event_action") or "trigger")
+        if action not in ACTIONS:
+            raise Unsendable("INPUT_INVALID", "validation", f"«event_action» must be one of {', '.join(ACTIONS)}.")
+        out: dict[str, Any] = {
+            "event_action": action,
+            "dedup_key": one_line(config.get("dedup_key") or letter.id, "dedup_key", 255),
+            "client": "Penstock",
+        }
+        if action == "trigger":
+            out["payload"] = self._payload(letter)
+        return out
+
+    def _payload(self, letter: Letter) -> dict[str, Any]:
+        config = letter.config
+        summary = " ".join(str(config.get("summary") or "").split())[:_SUMMARY]
+        if not summary:
+            detail = {"channel": self.name, "missing": ["summary"]}
+            raise Unsendable("CHANNEL_CONFIG_MISSING", "validation", "A PagerDuty event needs a summary.", detail)
+        said = config.get("severity") or letter.params.get("severity")
+        if config.get("severity") and said not in SEVERITIES:
+            raise Unsendable("INPUT_INVALID", "validation", f"«severity» must be one of {', '.join(SEVERITIES)}.")
+        out: dict[str, Any] = {
+            "summary": summary,
+            "source": str(config.get("source") or f"{letter.tenant}/{letter.node}"),
+            "severity": said if said in SEVERITIES else "error",
+            "timestamp": letter.at,
+            "custom_details": {"message": config.get("message"), "params": letter.params, "run": letter.run},
+        }
+        return out | {name: str(config[name]) for name in ("component", "group", "class") if config.get(name)}
+
+    async def send(self, letter: Letter, content: Any, house: House) -> Sent:
+        body = msgspec.json.encode({"routing_key": str(letter.config["routing_key"]), **content})
+        headers = [("Content-Type", "application/json")]
+        reply = await house.http(letter, "POST", str(letter.config["url"]), body, headers)
+        said = json_of(reply)
+        response = said if isinstance(said, dict) else {}
+        return Sent(
+            status_code=reply.status,
+            message_id=str(response.get("dedup_key") or content["dedup_key"]),
+            response={"dedup_key": content["dedup_key"], **response},
+        )

@@ -1,0 +1,125 @@
+"""webhook: an HTTP request to whatever the author names; the answer's JSON is the node's output (W-4.5.6)."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+
+from penstock.executors.channels.contract import OUTBOX, House, Letter, Sent, json_of, one_line
+from penstock.executors.channels.signature import BadSignature, sign
+from penstock.executors.parts.message import Message, Unsendable
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+DEFAULT_API = "default_api"
+
+
+class WebhookChannel:
+    """Settings: url, method (POST), headers, body (object, list or text), auth.
+
+    An object or a list goes out as JSON. A text set as `body` goes out as it is; a text that comes from a template goes
+    as {"text", "subject"}: a template that wants JSON has an object as its body, so data cannot break out of a quote.
+    A url that begins with / belongs to the connection `default_api` (C-28).
+
+    auth: {type: bearer, secret} | {type: basic, username, secret} | {type: hmac, secret, key_id}, see signature.py.
+    """
+
+    name = "webhook"
+    required = ("url", "method")
+
+    def complete(self, config: dict[str, Any], message: Message) -> None:
+        config.setdefault("method", "POST")
+        if "body" not in config and message.body is not None:
+            about = {"subject": message.subject} if message.subject else {}
+            said = message.body
+            config["body"] = {"text": said, **about} if isinstance(said, str) else said
+
+    def target(self, letter: Letter, house: House) -> str:
+        url = str(letter.config["url"])
+        if not url.startswith("/"):
+            return url
+        path = url.split("?")[0].split("#")[0]
+        if "\\" in path or any(unquote(part) in (".", "..") for part in path.split("/")):
+            raise Unsendable("INPUT_INVALID", "validation", "«url» holds «..» or a backslash.")
+        api = house.connection(DEFAULT_API, "http")
+        base = str(api.get("base_url") or api.get("url") or "").rstrip("/")
+        return base if base.startswith(OUTBOX) else f"{base}/{url.lstrip('/')}"
+
+    def content(self, letter: Letter, house: House) -> dict[str, Any]:
+        method = str(letter.config["method"]).upper()
+        if method not in METHODS:
+            raise Unsendable("INPUT_INVALID", "validation", f"«method» must be one of {', '.join(METHODS)}.")
+        _headers(letter)
+        _auth(letter, b"", "")
+        return {"method": method, "body": None if method == "GET" else letter.config.get("body")}
+
+    async def send(self, letter: Letter, content: Any, house: House) -> Sent:
+        body, media = _bytes(content["body"])
+        headers = _headers(letter)
+        if media:
+            headers = {"Content-Type": media} | headers
+        ours = self._token(letter, house) | _auth(letter, body, letter.id)
+        taken = {name.lower() for name in ours}
+        headers = {name: value for name, value in headers.items() if name.lower() not in taken} | ours
+        reply = await house.http(letter, content["method"], self.target(letter, house), body, headers.items())
+        said = json_of(reply)
+        named = said.get("id") if isinstance(said, dict) else None
+        message_id = str(named) if isinstance(named, str | int) else letter.id
+        return Sent(status_code=reply.status, message_id=message_id, response=said)
+
+    def _token(self, letter: Letter, house: House) -> dict[str, str]:
+        """The service's own token goes to the own API only."""
+        if not str(letter.config["url"]).startswith("/") or letter.config.get("auth"):
+            return {}
+        password = house.connection(DEFAULT_API, "http").get("password")
+        return {"Authorization": f"Bearer {password}"} if password else {}
+
+
+def _headers(letter: Letter) -> dict[str, str]:
+    given = letter.config.get("headers") or {}
+    if not isinstance(given, Mapping):
+        raise Unsendable("INPUT_INVALID", "validation", "«headers» must be an object.")
+    out = {}
+    for name, value in given.items():
+        if value is not None:
+            text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+            name = str(name).title() if str(name).lower() in ("authorization", "content-type") else str(name)
+            out[name] = one_line(text, f"headers.{name[:40]}", 8192)
+    return out
+
+
+def _auth(letter: Letter, body: bytes, id: str) -> dict[str, str]:
+    auth = letter.config.get("auth")
+    if not auth:
+        return {}
+    if not isinstance(auth, Mapping):
+        raise Unsendable("INPUT_INVALID", "validation", "«auth» must be an object with «type» and «secret».")
+    kind, secret = auth.get("type"), auth.get("secret")
+    if not isinstance(secret, str) or not secret:
+        detail = {"channel": "webhook", "missing": ["auth.secret"]}
+        raise Unsendable("CHANNEL_CONFIG_MISSING", "validation", "«auth.secret» is missing.", detail)
+    if kind == "bearer":
+        return {"Authorization": "Bearer " + one_line(secret, "auth.secret", 8192)}
+    if kind == "basic":
+        pair = secret if auth.get("username") is None else f"{auth['username']}:{secret}"
+        return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+    if kind == "hmac":
+        try:
+            return sign(id, int(time.time()), body, secret, one_line(auth.get("key_id") or "", "auth.key_id", 200))
+        except BadSignature as error:
+            raise Unsendable("INPUT_INVALID", "validation", f"«auth.secret» cannot be used: {error}.") from None
+    raise Unsendable("INPUT_INVALID", "validation", "«auth.type» must be bearer, basic or hmac.")
+
+
+def _bytes(body: Any) -> tuple[bytes, str]:
+    if body is None:
+        return b"", ""
+    if isinstance(body, str):
+        return body.encode("utf-8", "replace"), "text/plain; charset=utf-8"
+    if isinstance(body, bytes):
+        return body, "application/octet-stream"
+    return msgspec.json.encode(body), "application/json"

@@ -1,0 +1,283 @@
+"""judgment: a decision about data by rules, by a model, by both, or left to a person (W-4.3, C-51)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from penstock.errors import DocumentInvalid, ExprError, ExprSyntaxError
+from penstock.executors.contract import Done, Failed, Outcome, Request, Services, failed
+from penstock.executors.parts.chat import NoAnswer
+from penstock.executors.parts.finish import finish
+from penstock.executors.parts.judge_llm import Judged, judge_by_llm
+from penstock.executors.parts.rules.evaluate import Judge, RuleFailed, Verdict, compile_pack
+from penstock.executors.parts.rules.pack import RANK
+from penstock.executors.parts.threads import in_thread
+from penstock.expr import Expression, compile_expression
+from penstock.kernel.failure import Failure
+
+THRESHOLD = 0.85
+_MANY = 2_000  # conditions over rows; more are asked in a thread, so that the engine's loop goes on
+
+
+class Routing(msgspec.Struct):
+    """When a person decides. Without it nobody is asked; the result only says that it needs a review."""
+
+    confidence_threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = THRESHOLD
+    conflict_resolution: Literal["rule_priority", "llm_priority", "human_escalate"] = "rule_priority"
+    fallback: Literal["ESCALATE"] = "ESCALATE"
+
+
+class Policy(msgspec.Struct):
+    type: Literal["RULE_ONLY", "LLM_ONLY", "HYBRID", "ESCALATE"]
+    rule_pack_id: str | None = None
+    rule_pack_version: str | None = None
+    llm_config: dict[str, Any] | None = None
+    prompt_id: str | None = None
+    routing: Routing | None = None
+
+
+class Audit(msgspec.Struct):
+    log_input: bool = True
+    log_reasoning: bool = True
+    human_review_if: str | bool | None = None
+
+
+class Args(msgspec.Struct):
+    policy: Policy
+    data: Any = None
+    context: Any = None
+    audit: Audit | None = None
+
+
+class Result(msgspec.Struct):
+    """A verdict on its way out: who gave it, and why a person must decide instead, if so."""
+
+    verdict: Verdict
+    decided_by: str
+    escalate: str = ""
+    llm_error: Failure | None = None
+    rule_error: Failure | None = None
+
+
+class JudgmentExecutor:
+    """args: policy, data, context, audit, output. The rules and the model of HYBRID work at the same time."""
+
+    name = "judgment"
+
+    async def run(self, request: Request, services: Services) -> Outcome:
+        try:
+            args = msgspec.convert(request.args, Args)
+            review = _review(args.audit)
+        except msgspec.ValidationError as wrong:
+            return failed("INPUT_INVALID", "validation", f"The judgment cannot be read: {wrong}.")
+        except (ExprSyntaxError, ExprError) as wrong:
+            return failed(wrong.code, "validation", f"human_review_if cannot be read: {wrong}")
+        judge: Judge | None = None
+        if args.policy.type in ("RULE_ONLY", "HYBRID"):
+            found = _judge(args.policy, request, services)
+            if isinstance(found, Failed):
+                return found
+            judge = found
+        meta: dict[str, Any] = {}
+        result = await _routed(args, judge, request, services, meta)
+        if isinstance(result, Failed):
+            return result
+        body = _body(args, judge, result, review, meta)
+        if result.escalate:
+            return Done(body, meta)  # shape and transform are for what the person decides
+        return await finish(request, body, meta)
+
+
+def _review(audit: Audit | None) -> Expression | None:
+    wanted = audit.human_review_if if audit is not None else None
+    text = wanted if isinstance(wanted, str) else "true" if wanted else ""
+    return compile_expression(text) if text.strip() else None
+
+
+def _judge(policy: Policy, request: Request, services: Services) -> Judge | Failed:
+    if not policy.rule_pack_id:
+        return failed("INPUT_INVALID", "validation", f"A policy of type {policy.type} needs a rule_pack_id.")
+    tenant = services.tenant(request.tenant) if services.tenant is not None else None
+    body = tenant.find("rule_pack", policy.rule_pack_id, policy.rule_pack_version) if tenant is not None else None
+    if body is None:
+        return failed("RULE_PACK_NOT_FOUND", "validation", f"There is no rule pack «{policy.rule_pack_id}».")
+    try:
+        return compile_pack(body)
+    except DocumentInvalid as wrong:
+        said = [str(finding) for finding in wrong.findings if finding.severity == "error"][:20]
+        message = f"The rule pack «{policy.rule_pack_id}» has errors: {wrong}"
+        return failed("SCHEMA_INVALID", "validation", message, {"findings": said})
+
+
+# ---- judging ---------------------------------------------------------------------------------------------------------
+
+
+async def _routed(
+    args: Args, judge: Judge | None, request: Request, services: Services, meta: dict[str, Any]
+) -> Result | Failed:
+    """The judgment; a node with `routing` asks a person where it is not sure enough."""
+    routing = args.policy.routing
+    if args.policy.type == "ESCALATE":
+        return Result(Verdict("unknown", 0.0), "human", "The policy leaves the decision to a person.")
+    result = await _judged(args, judge, request, services, meta)
+    if routing is None or isinstance(result, Failed) or result.escalate:
+        return result
+    if result.verdict.confidence < routing.confidence_threshold:
+        result.escalate = f"The confidence {result.verdict.confidence:.2f} is below {routing.confidence_threshold:g}."
+    return result
+
+
+async def _judged(
+    args: Args, judge: Judge | None, request: Request, services: Services, meta: dict[str, Any]
+) -> Result | Failed:
+    routing = args.policy.routing
+    if judge is None:
+        model = await _model(args, request, services, meta)
+        if isinstance(model, Failure):
+            return _no_decision(routing, None, model)
+        return Result(model, "llm")
+    if args.policy.type == "RULE_ONLY":
+        rules = await _rules(args, judge, request, meta)
+        return Failed(rules) if isinstance(rules, Failure) else Result(rules, "rule")
+    asking = asyncio.ensure_future(_model(args, request, services, meta))
+    try:
+        await asyncio.sleep(0)  # the question leaves before the rules begin
+        rules = await _rules(args, judge, request, meta)
+        model = await asking
+    finally:
+        asking.cancel()
+    if isinstance(rules, Failure):
+        return _no_decision(routing, rules, model) if isinstance(model, Failure) else _alone(model, "llm", rules)
+    return _alone(rules, "rule", model) if isinstance(model, Failure) else merge(rules, model, routing)
+
+
+async def _rules(args: Args, judge: Judge, request: Request, meta: dict[str, Any]) -> Verdict | Failure:
+    began = time.perf_counter()
+    work = partial(judge.judge, args.data, args.context, request.names)
+    rows = len(args.data) if isinstance(args.data, list) else 1
+    try:
+        return await in_thread(work) if rows * judge.size > _MANY else work()
+    except RuleFailed as wrong:
+        detail = {"rule_pack": {"id": judge.id, "version": judge.version}, "rule": wrong.rule}
+        return Failure(wrong.code, wrong.category, str(wrong), "", detail)
+    finally:
+        meta["rule_ms"] = round((time.perf_counter() - began) * 1000, 3)
+
+
+async def _model(args: Args, request: Request, services: Services, meta: dict[str, Any]) -> Verdict | Failure:
+    began = time.perf_counter()
+    policy = {"llm_config": args.policy.llm_config, "prompt_id": args.policy.prompt_id}
+    try:
+        found: Judged = await judge_by_llm(policy, args.data, args.context, request, services)
+    except NoAnswer as none:
+        failure = none.outcome.failure
+        if isinstance(failure.detail, Mapping) and "tokens_used" in failure.detail:
+            meta["tokens_used"] = failure.detail["tokens_used"]
+        return failure
+    finally:
+        meta["llm_ms"] = round((time.perf_counter() - began) * 1000, 3)
+    meta["model"], meta["tokens_used"] = found.model, found.tokens
+    return found.verdict
+
+
+def _alone(verdict: Verdict, by: str, other: Failure) -> Result:
+    """One of the two failed: the other's verdict, with what went wrong."""
+    return Result(verdict, by, llm_error=other if by == "rule" else None, rule_error=other if by == "llm" else None)
+
+
+def _no_decision(routing: Routing | None, rules: Failure | None, model: Failure) -> Result | Failed:
+    """Nobody could decide: the fallback where there is one. Without rules the model's own failure says more."""
+    if routing is not None and (rules is not None or model.category not in ("validation", "authorization")):
+        reason = "No automatic decision was possible."
+        return Result(Verdict("unknown", 0.0), "human", reason, llm_error=model, rule_error=rules)
+    if rules is None:
+        return Failed(model)
+    message = f"Neither rules nor model could decide. {rules.message} {model.message}"
+    detail = {"rule_error": _told(rules), "llm_error": _told(model), "tokens_used": _tokens(model)}
+    return failed("LLM_ERROR", "external", message, detail)
+
+
+def _tokens(failure: Failure) -> int:
+    return int(failure.detail.get("tokens_used", 0)) if isinstance(failure.detail, Mapping) else 0
+
+
+def merge(rules: Verdict, model: Verdict, routing: Routing | None) -> Result:
+    """Two verdicts become one (C-51)."""
+    if rules.decision == model.decision:
+        return Result(_joined(rules, model, rules.decision, max(rules.confidence, model.confidence)), "hybrid")
+    if rules.decision == "unknown":
+        return Result(_joined(rules, model, model.decision, model.confidence), "llm")
+    if model.decision == "unknown":
+        return Result(_joined(rules, model, rules.decision, rules.confidence), "rule")
+    resolution = routing.conflict_resolution if routing is not None else "rule_priority"
+    if resolution == "human_escalate":
+        by_rules, why = RANK[rules.decision] > RANK[model.decision], "Rules and model disagree."
+    else:
+        by_rules, why = resolution == "rule_priority", ""
+    winner, loser = (rules, model) if by_rules else (model, rules)
+    confidence = winner.confidence * (1 - loser.confidence / 2)
+    by = "hybrid" if why else "rule" if by_rules else "llm"
+    return Result(_joined(rules, model, winner.decision, confidence), by, why)
+
+
+def _joined(rules: Verdict, model: Verdict, decision: str, confidence: float) -> Verdict:
+    reasons = [text for text in (rules.reasoning, model.reasoning) if text]
+    wanted = dict.fromkeys((*rules.recommendations, *model.recommendations))
+    sure = round(confidence, 9)  # 0.9 * 0.6 is 0.54, and a threshold of 0.54 takes it
+    return Verdict(decision, sure, "\n".join(reasons), rules.matched_rules, list(wanted), rules.outputs)
+
+
+# ---- what goes out ---------------------------------------------------------------------------------------------------
+
+
+def _body(
+    args: Args, judge: Judge | None, result: Result, review: Expression | None, meta: dict[str, Any]
+) -> dict[str, Any]:
+    verdict, routing = result.verdict, args.policy.routing
+    threshold = routing.confidence_threshold if routing is not None else THRESHOLD
+    body: dict[str, Any] = {
+        "decision": verdict.decision if verdict.decision in RANK else "unknown",
+        "confidence": verdict.confidence,
+        "reasoning": verdict.reasoning,
+        "matched_rules": list(verdict.matched_rules),
+        "recommendations": list(verdict.recommendations),
+        "decided_by": result.decided_by,
+        "needs_review": bool(result.escalate) or result.rule_error is not None or verdict.confidence < threshold,
+    }
+    if verdict.outputs is not None:
+        body["outputs"] = verdict.outputs
+    if judge is not None:
+        body["rule_pack"] = meta["rule_pack"] = {"id": judge.id, "version": judge.version}
+    if result.escalate:
+        body["escalate"] = {"reason": result.escalate}
+    if result.llm_error is not None:
+        body["llm_error"] = _told(result.llm_error)
+    if result.rule_error is not None:
+        body["rule_error"] = _told(result.rule_error)
+    if review is not None:
+        body["needs_review"] = _wanted(review, body, meta) or body["needs_review"]
+    audit = args.audit or Audit()
+    meta |= {"log_input": audit.log_input, "log_reasoning": audit.log_reasoning}
+    if not audit.log_reasoning:
+        body["reasoning"] = ""  # what goes out is what is stored
+    return body
+
+
+def _told(failure: Failure) -> dict[str, str]:
+    return {"code": failure.code, "category": failure.category, "message": failure.message}
+
+
+def _wanted(review: Expression, body: Mapping[str, Any], meta: dict[str, Any]) -> bool:
+    """Whether somebody should look at it. Where the condition cannot be asked, somebody should."""
+    try:
+        found = review(body)
+    except ExprError as wrong:
+        meta["review_error"] = str(wrong)
+        return True
+    return found is True

@@ -1,0 +1,201 @@
+"""DMN 1.3 files (1.1 to 1.5 are read alike) as rule packs: decision tables and literal expressions, in one DRG.
+
+A file is a stranger's: its size is capped before anything reads it, DOCTYPE and entities are refused before the parser
+sees them, and the parser itself reaches no file and no network.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import Any
+
+from penstock.errors import (
+    DocumentInvalid,
+    DocumentTooLarge,
+    DocumentUnreadable,
+    ExprSyntaxError,
+    ExtraMissing,
+    Finding,
+    Place,
+)
+from penstock.executors.parts.rules.evaluate import check_pack
+from penstock.executors.parts.rules.feel import compile_value
+from penstock.executors.parts.rules.feel_values import plain
+
+_Element = Any  # of lxml, which is an extra and has no types
+
+MAX_BYTES = 2 * 1024 * 1024
+_NAMESPACE = re.compile(r"https?://www\.omg\.org/spec/DMN/\d{8}/(MODEL/|dmn\.xsd)$")
+_FORBIDDEN = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.I)
+_ENCODING = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([^\"']*)[\"']")
+_AGGREGATES = {"SUM": "C+", "MIN": "C<", "MAX": "C>", "COUNT": "C#"}
+_LEFT_OUT = ("businessKnowledgeModel", "decisionService")
+
+
+def import_dmn(
+    content: bytes, *, id: str = "", version: str = "1", result: str = ""
+) -> tuple[dict[str, Any], list[Finding]]:
+    """The file as the body of a rule pack, and what is worth knowing about it. Raises DocumentInvalid and its like."""
+    root = _root(content)
+    reader = _Reader(root)
+    body: dict[str, Any] = {
+        "id": id or root.get("id") or root.get("name") or "dmn",
+        "name": root.get("name") or "",
+        "version": version,
+        "names": reader.names(),
+        "decisions": [reader.decision(one) for one in reader.decisions],
+    }
+    if result:
+        body["result"] = result
+    findings = reader.findings
+    if not reader.decisions:
+        findings.append(
+            Finding("no_rules", "error", "The file has no decision.", _place(root), "Export the decisions.")
+        )
+    if not any(finding.severity == "error" for finding in findings):
+        findings += [reader.placed(finding) for finding in check_pack(body)]
+    if any(finding.severity == "error" for finding in findings):
+        raise DocumentInvalid(findings)
+    return body, findings
+
+
+def _root(content: bytes) -> _Element:
+    if len(content) > MAX_BYTES:
+        raise DocumentTooLarge(size=len(content), limit=MAX_BYTES)
+    declared = _ENCODING.search(content[:200])
+    if b"\0" in content or (declared and declared[1].lower() not in (b"utf-8", b"utf8", b"us-ascii", b"ascii")):
+        raise DocumentUnreadable(why="it is not in UTF-8")
+    if _FORBIDDEN.search(content):
+        raise DocumentUnreadable(why="a DOCTYPE or an entity is not allowed")
+    try:
+        etree = import_module("lxml.etree")
+    except ImportError:
+        raise ExtraMissing(extra="dmn") from None
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
+    )
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        raise DocumentUnreadable(why=f"line {error.lineno}: it is not XML") from None
+    namespace, _, name = str(root.tag).lstrip("{").rpartition("}")
+    if name != "definitions" or not _NAMESPACE.match(namespace):
+        raise DocumentUnreadable(why="it is no DMN file (its root is not «definitions» of DMN)")
+    return root
+
+
+class _Reader:
+    """Turns elements into the pack's maps; remembers where every decision stands."""
+
+    def __init__(self, root: _Element) -> None:
+        self.root = root
+        self.findings: list[Finding] = []
+        self.decisions = _children(root, "decision")
+        self.lines: dict[str, int] = {}
+        for name in _LEFT_OUT:
+            for one in _children(root, name):
+                message = f"«{one.get('name') or name}» is a {name}, which is not read."
+                hint = "Write it as a decision of its own."
+                self.findings.append(Finding("dmn_part", "warning", message, _place(one), hint))
+
+    def names(self) -> list[str]:
+        """What FEEL texts may read: the inputs and the decisions, by the names of their variables."""
+        return list(dict.fromkeys(_variable(one) for one in (*_children(self.root, "inputData"), *self.decisions)))
+
+    def decision(self, element: _Element) -> dict[str, Any]:
+        id = element.get("id") or element.get("name") or ""
+        self.lines[f"/decisions/{len(self.lines)}"] = int(element.sourceline or 0)
+        found: dict[str, Any] = {"id": id, "name": element.get("name") or id, "variable": _variable(element)}
+        found["requires"] = [
+            target.get("href", "").rpartition("#")[2]
+            for need in _children(element, "informationRequirement")
+            for target in _children(need, "requiredDecision")
+        ]
+        tables, texts = _children(element, "decisionTable"), _children(element, "literalExpression")
+        if tables:
+            found["table"] = self._table(tables[0])
+        elif texts:
+            found |= {"expression": _text(texts[0]), "language": "feel"}
+        else:
+            message = f"The decision «{found['name']}» is neither a table nor a literal expression."
+            hint = "Boxed contexts, invocations and functions are not read; make it a table."
+            self.findings.append(Finding("dmn_part", "error", message, _place(element), hint, id))
+        return found
+
+    def placed(self, finding: Finding) -> Finding:
+        """The finding with the line of the decision it is about."""
+        pointer = "/".join(finding.where.pointer.split("/")[:3])
+        where = Place(finding.where.pointer, self.lines.get(pointer, 0))
+        return Finding(finding.rule, finding.severity, finding.message, where, finding.hint, finding.node)
+
+    def _table(self, table: _Element) -> dict[str, Any]:
+        policy = (table.get("hitPolicy") or "UNIQUE").upper()
+        if policy == "COLLECT" and table.get("aggregation"):
+            policy = _AGGREGATES.get(str(table.get("aggregation")).upper(), policy)
+        return {
+            "language": "feel",
+            "hit_policy": policy,
+            "inputs": [self._input(one) for one in _children(table, "input")],
+            "outputs": [self._output(one, table) for one in _children(table, "output")],
+            "rules": [self._line(one, index) for index, one in enumerate(_children(table, "rule"))],
+        }
+
+    def _input(self, element: _Element) -> dict[str, Any]:
+        expression = _children(element, "inputExpression")
+        text = _text(expression[0]) if expression else ""
+        values = _children(element, "inputValues")
+        return {
+            "name": element.get("label") or text,
+            "expression": text or element.get("label") or "",
+            "type": (expression[0].get("typeRef") or "") if expression else "",
+            "values": _text(values[0]) if values else "",
+        }
+
+    def _output(self, element: _Element, table: _Element) -> dict[str, Any]:
+        values, default = _children(element, "outputValues"), _children(element, "defaultOutputEntry")
+        own = "result" if len(_children(table, "output")) == 1 else ""
+        name = element.get("name") or element.get("label") or table.get("outputLabel") or own
+        found: dict[str, Any] = {"name": name, "type": element.get("typeRef") or ""}
+        if values:
+            found["values"] = self._listed(_text(values[0]), values[0])
+        if default and _text(default[0]):
+            found["default"] = _text(default[0])
+        return found
+
+    def _listed(self, text: str, element: _Element) -> list[Any]:
+        try:
+            listed: list[Any] = plain(compile_value(f"[{text}]")({}))
+        except ExprSyntaxError as wrong:
+            hint = 'List the values: "a","b","c".'
+            self.findings.append(Finding("expression", "error", str(wrong), _place(element), hint))
+            return []
+        return listed
+
+    def _line(self, rule: _Element, index: int) -> dict[str, Any]:
+        notes = _children(rule, "description") or _children(rule, "annotationEntry")
+        name = (_text(notes[0]) or (notes[0].text or "").strip()) if notes else ""
+        return {
+            "id": rule.get("id") or str(index + 1),
+            "name": name,
+            "when": [_text(one) or "-" for one in _children(rule, "inputEntry")],
+            "then": [_text(one) for one in _children(rule, "outputEntry")],
+        }
+
+
+def _children(element: _Element, name: str) -> list[_Element]:
+    return [one for one in element if isinstance(one.tag, str) and one.tag.rpartition("}")[2] == name]
+
+
+def _text(element: _Element) -> str:
+    """The text of its `text` child, as DMN writes expressions."""
+    return " ".join("".join(map(str, one.itertext())).strip() for one in _children(element, "text"))
+
+
+def _variable(element: _Element) -> str:
+    named = [one.get("name") for one in _children(element, "variable") if one.get("name")]
+    return str(named[0] if named else element.get("name") or element.get("id") or "")
+
+
+def _place(element: _Element) -> Place:
+    return Place("", int(element.sourceline or 0))

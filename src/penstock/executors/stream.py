@@ -1,0 +1,368 @@
+"""stream: the messages that wait at a named source (DATA with source.type stream).
+
+What is acknowledged when: sqs and mqtt messages are acknowledged when the whole answer stands, transformed and held
+against its schema, and before it is in the journal. A read that fails, times out or is cancelled acknowledges nothing:
+its messages come again (sqs: after the queue's visibility timeout; mqtt: to a connection with a client_id). So a
+message may be read twice, and a process that dies between the acknowledgement and the commit loses what it had read.
+Messages beyond max_messages stay where they are. A NOTIFY is kept by nobody: only who listens hears it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from penstock.executors.contract import Done, Outcome, Request, Services, Tenant, failed
+from penstock.executors.parts.addresses import Reach, reach_of
+from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
+from penstock.executors.parts.finish import finish
+from penstock.executors.parts.outbound import Refused, resolve
+from penstock.executors.parts.rows import Rows, TooMuch
+from penstock.executors.parts.secret import SecretMissing, Secrets
+from penstock.executors.parts.threads import in_thread
+from penstock.executors.parts.values import NotPlain, plain
+
+MAX_MESSAGES, MAX_WAIT_MS = 100, 1000
+MOST_MESSAGES, MOST_WAIT_MS = 10_000, 60_000
+TIMEOUT_MS = 30_000
+_MQTT_PORTS = (1883, 8883)
+
+#: what was read, and how its source hears that it has arrived
+Batch = tuple[list[Any], Callable[[], Awaitable[None]]]
+
+
+class StreamExecutor:
+    """args: connection, name, max_messages (100), max_wait_ms (1000). The answer is a list of messages, oldest first.
+
+    The connection's type says what the name is: an `events` source of the engine's own inbox (also without any
+    connection), an `mqtt` topic {url: mqtt://host, secret: password, options: username, client_id, qos}, an `sqs` queue
+    {secret: KEY:SECRET, options: region, endpoint_url}, or a `postgresql` NOTIFY channel {url, secret: password}.
+    Messages from outside are {"body": JSON or text, …} with what their source tells about them.
+    """
+
+    name = "stream"
+
+    async def run(self, request: Request, services: Services) -> Outcome:
+        secrets = Secrets(None)
+        try:
+            tenant = tenant_of(request, services)
+            secrets = Secrets(tenant.secret)
+            reading = _reading(request, services, tenant, secrets)
+            async with asyncio.timeout((request.timeout_ms or TIMEOUT_MS) / 1000):
+                async with _SOURCES[reading.connection.type](reading) as (messages, acknowledge):
+                    about = {"connection": reading.connection.id, "source": reading.source, "messages": len(messages)}
+                    outcome = await finish(request, secrets.scrub(messages), about, "object")
+                    if isinstance(outcome, Done):
+                        await acknowledge()
+                    return outcome
+        except Refused as error:
+            return failed(error.code, error.category, secrets.scrub_message(str(error)))
+        except SecretMissing as error:
+            return failed("SECRET_NOT_FOUND", "authorization", str(error))
+        except NotPlain as error:
+            return failed("STREAM_MESSAGE", "validation", f"A message is no value that JSON can hold: {error}.")
+        except TooMuch as error:
+            return failed("STREAM_TOO_LARGE", "permanent", f"The messages are too large: {error}.")
+        except TimeoutError:
+            return failed("NODE_TIMEOUT", "timeout", "The source did not answer in time.")
+        except OSError as error:
+            return failed("CONNECTION_LOST", "transient", secrets.scrub_message(str(error)[:300]))
+
+
+class _Reading(msgspec.Struct, frozen=True, kw_only=True):
+    connection: Connection
+    tenant: Tenant
+    secrets: Secrets
+    source: str
+    most: int
+    wait_ms: int
+    reach: Reach
+    ca_file: str | None
+    tenant_id: str
+
+    def extra(self, name: str) -> Refused:
+        message = f"This source needs the extra «{name}»: pip install 'penstock[{name}]'."
+        return Refused("EXTRA_MISSING", "permanent", message)
+
+
+def _reading(request: Request, services: Services, tenant: Tenant, secrets: Secrets) -> _Reading:
+    args: Mapping[str, Any] = request.args if isinstance(request.args, Mapping) else {}
+    source = args.get("name")
+    if not isinstance(source, str) or not source.strip() or len(source) > 500 or not source.isprintable():
+        raise Refused("INPUT_INVALID", "validation", "«name» must name the source: a topic, a queue or a channel.")
+    if not args.get("connection") and tenant.find("connection", "default_stream") is None:
+        connection = Connection("default_stream", "events", {})
+    else:
+        connection = connection_of(args, tenant, "default_stream", tuple(_SOURCES))
+    return _Reading(
+        connection=connection,
+        tenant=tenant,
+        secrets=secrets,
+        source=source,
+        most=_whole(args, "max_messages", MAX_MESSAGES, 1, MOST_MESSAGES),
+        wait_ms=_whole(args, "max_wait_ms", MAX_WAIT_MS, 0, MOST_WAIT_MS),
+        reach=reach_of(services.settings, request.tenant),
+        ca_file=services.settings.get("http.ca_file"),
+        tenant_id=request.tenant,
+    )
+
+
+def _whole(args: Mapping[str, Any], name: str, otherwise: int, least: int, most: int) -> int:
+    value = args.get(name)
+    if value is None:
+        return otherwise
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise Refused("INPUT_INVALID", "validation", f"«{name}» must be a whole number from {least} to {most}.")
+    return value
+
+
+def _body(raw: bytes | str) -> Any:
+    """JSON if it is JSON, else text."""
+    try:
+        return plain(msgspec.json.decode(raw))
+    except (msgspec.DecodeError, UnicodeDecodeError, NotPlain, RecursionError):
+        return raw if isinstance(raw, str) else raw.decode(errors="replace")
+
+
+async def _nothing() -> None:
+    """There is nobody to acknowledge to."""
+
+
+@contextlib.asynccontextmanager
+async def _events(reading: _Reading) -> AsyncIterator[Batch]:
+    taken = await reading.tenant.take(reading.source, reading.most, reading.wait_ms)
+    rows = Rows([], reading.most)
+    for event in taken:
+        rows.put(plain(event))
+    yield rows.found, _nothing
+
+
+# ---- MQTT ------------------------------------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def _mqtt(reading: _Reading) -> AsyncIterator[Batch]:
+    try:
+        import aiomqtt
+    except ImportError:
+        raise reading.extra("mqtt") from None
+    client = await _mqtt_client(reading)
+    wire = client._client  # the only way to acknowledge what is kept, and nothing else
+    wire.manual_ack_set(True)
+    qos = 0 if reading.connection.options.get("qos") == 0 else 1
+    try:
+        async with client:
+            await client.subscribe(reading.source, qos=qos)
+            rows, taken = await _mqtt_taken(client, reading)
+
+            async def acknowledge() -> None:
+                for message in taken:
+                    wire.ack(message.mid, message.qos)
+
+            yield rows.found, acknowledge
+    except aiomqtt.MqttCodeError as error:
+        if getattr(error.rc, "value", error.rc) in (4, 5, 134, 135):
+            why = f"The broker of «{reading.connection.id}» does not let us in."
+            raise Refused("MQTT_DENIED", "authorization", why) from None
+        raise ConnectionError("the broker refused the connection") from None
+    except aiomqtt.MqttError as error:
+        raise ConnectionError(f"the connection to the broker failed ({type(error).__name__})") from None
+
+
+async def _mqtt_taken(client: Any, reading: _Reading) -> tuple[Rows, list[Any]]:
+    rows = Rows([], reading.most)
+    taken: list[Any] = []
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(reading.wait_ms / 1000):
+            while len(taken) < reading.most:
+                message = await anext(client.messages)
+                raw = message.payload if isinstance(message.payload, bytes | str) else str(message.payload)
+                rows.put({"topic": str(message.topic), "body": _body(raw), "retained": bool(message.retain)})
+                taken.append(message)
+    return rows, taken
+
+
+async def _mqtt_client(reading: _Reading) -> Any:
+    import aiomqtt
+
+    connection = reading.connection
+    place = urlsplit(str(connection.body.get("url") or ""))
+    if place.scheme not in ("mqtt", "mqtts") or not place.hostname:
+        why = f"The connection «{connection.id}» must have mqtt://host as its url."
+        raise Refused("HTTP_URL", "validation", why)
+    tls = place.scheme == "mqtts"
+    port = place.port or (8883 if tls else 1883)
+    addresses = await resolve(place.hostname, port, Reach(reading.reach.rules, reading.reach.ports + _MQTT_PORTS))
+    password, client_id = password_of(connection, reading.secrets), connection.options.get("client_id")
+    return aiomqtt.Client(
+        # With TLS the certificate vouches for the name, without it the checked address is what is reached.
+        place.hostname if tls else addresses[0],
+        port,
+        identifier=str(client_id) if client_id else None,
+        clean_session=not client_id,
+        username=str(connection.options.get("username") or "") if password is not None else None,
+        password=password,
+        tls_context=ssl.create_default_context(cafile=reading.ca_file) if tls else None,
+        timeout=10,
+    )
+
+
+# ---- SQS -------------------------------------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def _sqs(reading: _Reading) -> AsyncIterator[Batch]:
+    try:
+        import boto3  # type: ignore[import-untyped, unused-ignore]  # noqa: F401
+    except ImportError:
+        raise reading.extra("sqs") from None
+    secret = password_of(reading.connection, reading.secrets)
+    key, colon, word = (secret or "").partition(":")
+    if not colon:
+        why = f"The connection «{reading.connection.id}» needs a secret of the form KEY:SECRET."
+        raise Refused("SECRET_NOT_FOUND", "authorization", why)
+    if "://" in reading.source:
+        raise Refused("INPUT_INVALID", "validation", "«name» is the queue's name, not its URL.")
+    endpoint = reading.connection.options.get("endpoint_url")
+    if endpoint:
+        place = urlsplit(str(endpoint))
+        port = place.port or (443 if place.scheme == "https" else 80)
+        await resolve(place.hostname or "", port, reading.reach)
+    queue = _Queue(reading, key, word)
+    try:
+        yield await in_thread(queue.read), lambda: in_thread(queue.delete)
+    finally:
+        queue.stopped.set()
+
+
+class _Queue:
+    """An SQS queue, spoken to from threads."""
+
+    def __init__(self, reading: _Reading, key: str, word: str) -> None:
+        self.reading, self._key, self._word = reading, key, word
+        self.stopped = threading.Event()
+        self.taken: list[Any] = []
+        self.client: Any = None
+        self.url = ""
+
+    def read(self) -> list[Any]:
+        with self._told():
+            self.client = _sqs_client(self.reading, self._key, self._word)
+            self.url = self.client.get_queue_url(QueueName=self.reading.source)["QueueUrl"]
+            rows = self._received()
+        return rows.found
+
+    def delete(self) -> None:
+        with self._told():
+            for start in range(0, len(self.taken), 10):
+                some = self.taken[start : start + 10]
+                entries = [{"Id": str(n), "ReceiptHandle": one["ReceiptHandle"]} for n, one in enumerate(some)]
+                self.client.delete_message_batch(QueueUrl=self.url, Entries=entries)
+
+    def _received(self) -> Rows:
+        rows, ends = Rows([], self.reading.most), time.monotonic() + self.reading.wait_ms / 1000
+        while len(self.taken) < self.reading.most and not self.stopped.is_set():
+            left = max(0.0, ends - time.monotonic())
+            answer = self.client.receive_message(
+                QueueUrl=self.url,
+                MaxNumberOfMessages=min(10, self.reading.most - len(self.taken)),
+                WaitTimeSeconds=0 if self.taken else min(20, round(left)),
+                MessageSystemAttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
+            )
+            found = answer.get("Messages") or []
+            for message in found:
+                about = message.get("Attributes") or {}
+                row = {"id": message["MessageId"], "body": _body(message["Body"])}
+                rows.put(row | {"sent_at": int(about.get("SentTimestamp") or 0), "received": _count(about)})
+                self.taken.append(message)
+            if not found and (self.taken or time.monotonic() >= ends):
+                break
+        return rows
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped, unused-ignore]
+
+        try:
+            yield
+        except ClientError as error:
+            raise _sqs_wrong(error, self.reading) from None
+        except BotoCoreError as error:
+            raise ConnectionError(f"the queue cannot be reached ({type(error).__name__})") from None
+
+
+def _count(about: Mapping[str, Any]) -> int:
+    return int(about.get("ApproximateReceiveCount") or 1)
+
+
+def _sqs_client(reading: _Reading, key: str, word: str) -> Any:
+    import boto3
+    from botocore.config import Config  # type: ignore[import-untyped, unused-ignore]
+
+    options = reading.connection.options
+    return boto3.client(
+        "sqs",
+        region_name=str(options.get("region") or "us-east-1"),
+        endpoint_url=options.get("endpoint_url") or None,
+        aws_access_key_id=key,
+        aws_secret_access_key=word,
+        config=Config(connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 1}, proxies={}),
+    )
+
+
+def _sqs_wrong(error: Any, reading: _Reading) -> Exception:
+    said = error.response.get("Error", {})
+    code, status = str(said.get("Code", "")), error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
+    if "NonExistent" in code or "QueueDoesNotExist" in code:
+        return Refused("STREAM_NOT_FOUND", "permanent", f"There is no queue «{reading.source}».")
+    if status in (401, 403):
+        return Refused("HTTP_401_403", "authorization", f"«{reading.connection.id}» denies it: {code}.")
+    if status < 500 and "Throttl" not in code:
+        return Refused("HTTP_4XX", "permanent", f"«{reading.connection.id}» refuses it: {code}.")
+    return ConnectionError(f"the queue answered {code}")
+
+
+# ---- PostgreSQL ------------------------------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def _notify(reading: _Reading) -> AsyncIterator[Batch]:
+    try:
+        import psycopg
+        from psycopg import sql
+    except ImportError:
+        raise reading.extra("postgresql") from None
+    password, rows = password_of(reading.connection, reading.secrets), Rows([], reading.most)
+    given: dict[str, Any] = {"password": password} if password is not None else {}
+    url = str(reading.connection.body.get("url") or "")
+    try:
+        base = await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=10, **given)
+        try:
+            await base.execute(sql.SQL("LISTEN {}").format(sql.Identifier(reading.source)))
+            heard = base.notifies(timeout=reading.wait_ms / 1000, stop_after=reading.most)
+            async for note in heard:
+                if len(rows.found) < reading.most:
+                    rows.put({"channel": note.channel, "body": _body(note.payload)})
+        finally:
+            await base.close()
+    except psycopg.Error as error:
+        raise ConnectionError(
+            f"«{reading.connection.id}» cannot be used: {' '.join(str(error).split())[:200]}"
+        ) from None
+    yield rows.found, _nothing
+
+
+_SOURCES: dict[str, Callable[[_Reading], contextlib.AbstractAsyncContextManager[Batch]]] = {
+    "events": _events,
+    "mqtt": _mqtt,
+    "sqs": _sqs,
+    "postgresql": _notify,
+}

@@ -1,0 +1,79 @@
+"""Rows: what a step of a run adds to its batch, and when a checkpoint is due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.host.live import Live
+from penstock.host.nets import Nets
+from penstock.kernel import fact as F
+from penstock.kernel.run import Run
+from penstock.kernel.state import COMPLETED, PENDING, WAITING, State, encode_state
+from penstock.store.contract import Batch
+from penstock.store.projection import WATCHED, firing_row, project, sweep_waits
+
+CHECKPOINT_EVERY = 50
+
+#: rows for the outbox
+Publish = Callable[[Live, list[F.Fact], int, int, Batch], None]
+
+
+class Rows:
+    def __init__(self, nets: Nets, made: Callable[[Run], Run], *, checkpoint_every: int = CHECKPOINT_EVERY) -> None:
+        self.nets, self.made, self.checkpoint_every = nets, made, checkpoint_every
+        self.publish: Publish | None = None
+
+    def write(
+        self, live: Live, run: Run, facts: list[F.Fact], body: bytes, was: int, before: int, now: int, batch: Batch
+    ) -> None:
+        if not facts:  # nothing happened, so there is nothing to save
+            return
+        st = run.st
+        no, seq, status = live.no, st.n, st.status
+        batch.journal.append((no, before + 1, seq, now, bytearray(body)))
+        if self.publish is not None:
+            self.publish(live, facts, before + 1, now, batch)
+        for firing, ending in run.ended:
+            batch.firing.append(firing_row(no, firing, ending, now))
+        if run.net.hash != st.net and st.net:
+            self._migrated(live, run)
+        for f in facts:
+            if f[0] in WATCHED:
+                project(batch, no, facts, before + 1, now, live.names)
+                if live.names:
+                    sweep_waits(batch, no, st.waits, live.names)
+                break
+        wake = run.wake_at() if run.due and not st.paused else None
+        live.unsaved += len(body)
+        if not live.row:
+            kept = status in (WAITING, PENDING)
+            checkpoint = self._checkpoint(live, st) if kept else None
+            live.wake = wake
+            batch.new.append((
+                no, live.id, live.tenant, live.net_no, live.key, status, live.priority, now, now, wake, live.parent,
+                live.checkpoint_seq, checkpoint,
+            ))  # fmt: skip
+        elif status != was or wake != live.wake or self._is_due(live, seq):
+            live.wake = wake
+            if status >= COMPLETED:
+                batch.ended.append((status, now, live.net_no, no))
+            else:
+                checkpoint = self._checkpoint(live, st)
+                batch.moved.append((status, now, wake, seq, checkpoint, live.net_no, no))
+
+    def _is_due(self, live: Live, seq: int) -> bool:
+        """A checkpoint is due after enough turns, and never costs more than the journal it saves from folding."""
+        return seq - live.checkpoint_seq >= self.checkpoint_every * 4 and live.unsaved >= live.checkpoint_size
+
+    def _checkpoint(self, live: Live, st: State) -> bytearray:
+        body = bytearray(encode_state(st))
+        live.checkpoint_seq, live.checkpoint_size, live.unsaved = st.n, len(body), 0
+        return body
+
+    def _migrated(self, live: Live, run: Run) -> None:
+        found = self.nets.by_hash(run.st.net)
+        assert found is not None, "a run moves only to a released net"
+        live.net_no, net = found
+        moved = self.made(Run.load(net, run.st))
+        moved.facts, moved.asks, moved.stops, moved.ended = run.facts, run.asks, run.stops, run.ended
+        live.run = moved

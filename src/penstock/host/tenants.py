@@ -1,0 +1,107 @@
+"""Tenants: the one way from an executor to what belongs to somebody."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from penstock.executors.contract import Tenant
+from penstock.executors.parts.similar import Similar
+from penstock.host.secrets import SecretPlaces
+from penstock.store.contract import EventRow, MessageRow, Store
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.decode
+_POLL_S = 0.05
+_SIMILAR = 2000  # so many judgments are looked through
+
+
+class Kept:
+    """One tenant, as the store has it. What is registered is read again when the store's registry has changed."""
+
+    def __init__(self, id: str, store: Store, places: SecretPlaces, now: Callable[[], int]) -> None:
+        self.id = id
+        self.store, self.places, self.now = store, places, now
+        self.held: dict[str, dict[str, list[tuple[str, str, Mapping[str, Any]]]]] = {}
+        self.taken: dict[str, int] = {}
+
+    def refresh(self) -> None:
+        self.held.clear()
+
+    def _of(self, type: str) -> dict[str, list[tuple[str, str, Mapping[str, Any]]]]:
+        found = self.held.get(type)
+        if found is None:
+            found = {}
+            for row in self.store.artifacts(self.id, type):
+                found.setdefault(row.id, []).append((row.version, row.status, _unpack(row.body)))
+            self.held[type] = found
+        return found
+
+    def find(self, type: str, id: str, version: str | None = None) -> Mapping[str, Any] | None:
+        """The version asked for; else the newest one that is approved."""
+        versions = self._of(type).get(id, [])
+        if version is not None:
+            return next((body for known, _, body in versions if known == version), None)
+        approved = [one for one in versions if one[1] != "draft" and one[1] != "deprecated"]
+        return max(approved, key=lambda one: version_key(one[0]))[2] if approved else None
+
+    def each(self, type: str) -> Mapping[str, Mapping[str, Any]]:
+        found = {id: self.find(type, id) for id in self._of(type)}
+        return {id: body for id, body in found.items() if body is not None}
+
+    def secret(self, name: str) -> str | None:
+        return self.places.find(name, self.find("secret", name) if ":" not in name else None)
+
+    def keep(self, key: str, channel: str, target: str, message: Any, run: str) -> None:
+        self.store.put_message(MessageRow(key, self.id, run, channel, target, _pack(message), self.now()))
+
+    async def search(self, collection: str, query: Any, top_k: int) -> list[Any]:
+        body = self.find("collection", collection) or {"source": "judgments"}
+        similar = Similar()
+        for i, one in enumerate(body.get("documents") or []):
+            similar.add(str(one.get("id", i)) if isinstance(one, dict) else str(i), one, {"document": one})
+        if body.get("source") == "judgments":
+            for row in self.store.judgments(self.id, limit=_SIMILAR):
+                held = _unpack(row.body)
+                similar.add(f"{row.run}/{row.firing}", held.get("input"), {"decision": row.decision, **held})
+        return similar.search(query, top_k)
+
+    async def take(self, source: str, most: int, wait_ms: int) -> list[Any]:
+        """Each event once per process and source; an event is news for whoever asks first."""
+        waited = 0.0
+        while True:
+            rows: list[EventRow] = self.store.events(self.id, source, after=self.taken.get(source, 0), limit=most)
+            if rows or waited * 1000 >= wait_ms:
+                break
+            await asyncio.sleep(_POLL_S)
+            waited += _POLL_S
+        if rows:
+            self.taken[source] = rows[-1].no
+        return [_unpack(row.body) for row in rows]
+
+
+def version_key(version: str) -> tuple[tuple[int, int | str], ...]:
+    """C-53: as a semantic version; numbers before words."""
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in version.split("."))
+
+
+class Tenants:
+    """Every tenant that has been asked for, made once."""
+
+    def __init__(self, store: Store, places: SecretPlaces, now: Callable[[], int]) -> None:
+        self.store, self.places, self.now = store, places, now
+        self.known: dict[str, Kept] = {}
+
+    def __call__(self, id: str) -> Tenant:
+        found = self.known.get(id)
+        if found is None:
+            found = self.known[id] = Kept(id, self.store, self.places, self.now)
+        return found
+
+    def refresh(self) -> None:
+        """Something was registered: read it again when it is next asked for."""
+        for one in self.known.values():
+            one.refresh()

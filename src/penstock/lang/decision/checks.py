@@ -1,0 +1,308 @@
+"""What can be said about a workflow as a whole (W-9.2): its graph, its triggers, its secrets."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from penstock.expr.cron import cron_problem, zone_of
+from penstock.lang.decision.graph import Graph, alternatives, gotos
+from penstock.lang.decision.nodes.approval import ApprovalFields
+from penstock.lang.decision.nodes.compensation import CompensationFields
+from penstock.lang.decision.nodes.parallel import ParallelFields
+from penstock.lang.decision.nodes.switch import SwitchFields
+from penstock.lang.decision.schema import Step, Way, Workflow
+from penstock.lang.decision.site import Shared
+from penstock.lang.document import step
+from penstock.lang.report import Report, did_you_mean
+from penstock.net.checks import check
+from penstock.net.model import Net
+
+#: C-29: the seed's two patterns, and the names of fields that hold secrets.
+_WRITTEN = (
+    re.compile(r"password\s*[:=]\s*[\"'][^\"']+[\"']", re.I),
+    re.compile(r"api[_-]?key\s*[:=]\s*[\"'][^\"']+[\"']", re.I),
+)
+_SECRET_KEY = re.compile(r"(^|_)(password|passwd|secret|token|api[_-]?key|private[_-]?key|webhook_url)$", re.I)
+_REFERENCE = re.compile(r"\$\{\s*(secrets\.[\w.-]+|fn\.get_secret\(.*\))\s*\}\Z", re.S)
+_SECRET_PLACE = re.compile(r"(env|file|vault):\S+\Z")
+
+
+def check_workflow(workflow: Workflow, graph: Graph, shared: Shared, net: Net) -> None:
+    report = shared.report
+    _secrets(report.document.data, "", report)
+    _secret_places(workflow, report)
+    _trigger(workflow, shared)
+    _targets(workflow, graph, report)
+    _branches(workflow, graph, report)
+    for node in workflow.nodes.values():
+        if isinstance(node.fields, SwitchFields):
+            _mismatches(node, node.fields, graph, report)
+    _timeouts(workflow, report)
+    if not workflow.nodes:
+        if workflow.whole:
+            report.error("empty_workflow", "The workflow has no nodes.", "/nodes", hint="Write at least one node.")
+        return
+    if workflow.whole:
+        _graph(workflow, graph, report)
+        _net(net, report)
+
+
+# ---- the graph -------------------------------------------------------------------------------------------------------
+
+
+def _graph(workflow: Workflow, graph: Graph, report: Report) -> None:
+    cycle = graph.cycle()
+    if cycle:
+        way = " → ".join([*cycle, cycle[0]])
+        hint = "A workflow has no loops: retries, polls and escalations repeat inside a node."
+        place = workflow.nodes[cycle[0]].pointer
+        report.error("no_cycles", f"Workflow contains cycle: {way}", place, hint=hint, node=cycle[0])
+        return
+    starts = graph.starts()
+    if not starts:
+        hint = "One node must have no edge that leads to it."
+        report.error("no_start_node", "Nothing can begin: no node is without a way that leads to it.", hint=hint)
+    orphans = [id for id in workflow.nodes if not _connected(id, workflow, graph)]
+    if orphans:
+        message = f"Orphan nodes: {', '.join(orphans)}"
+        place = workflow.nodes[orphans[0]].pointer
+        report.error("no_orphan_nodes", message, place, hint="Lead an edge to it, or remove it.", node=orphans[0])
+    _unreachable(workflow, graph, starts, set(orphans), report)
+
+
+def _connected(id: str, workflow: Workflow, graph: Graph) -> bool:
+    """C-20."""
+    if isinstance(workflow.nodes[id].fields, CompensationFields):
+        return True
+    others = [one for one in workflow.nodes.values() if not isinstance(one.fields, CompensationFields)]
+    on_edge = bool(graph.out[id]) or bool(graph.ins(id))
+    return on_edge or id in graph.members or id in graph.fallbacks.values() or len(others) == 1
+
+
+def _unreachable(workflow: Workflow, graph: Graph, starts: list[str], told: set[str], report: Report) -> None:
+    seen, todo = set(starts), list(starts)
+    while todo:
+        id = todo.pop()
+        more = {*graph.out[id], *([graph.fallbacks[id]] if id in graph.fallbacks else [])}
+        todo += [one for one in more if one not in seen]
+        seen |= more
+    for id, node in workflow.nodes.items():
+        if id not in seen and id not in told and not isinstance(node.fields, CompensationFields):
+            hint = "Lead an edge to it, or remove it."
+            report.error("unreachable_node", f"Nothing can reach «{id}».", node.pointer, hint=hint, node=id)
+
+
+def _targets(workflow: Workflow, graph: Graph, report: Report) -> None:
+    known = {*workflow.nodes, *workflow.unread}
+    for id, node in workflow.nodes.items():
+        for target in (*gotos(node), *alternatives(node)):
+            if target not in known and not graph.is_end(target):
+                _no_such("goto_targets_exist", target, node, known, report, "goto")
+        if isinstance(node.fields, CompensationFields):
+            target = node.fields.for_node
+            if target and target not in known:
+                _no_such("compensation_target_exists", target, node, known, report, "for_node")
+            elif target == id or isinstance(getattr(workflow.nodes.get(target), "fields", None), CompensationFields):
+                hint = "Name a node that does something."
+                message = "A compensation cannot undo a compensation."
+                report.error("compensation_target_exists", message, step(node.pointer, "for_node"), hint=hint, node=id)
+        own = node.fields.circuit_breaker
+        if own is not None and own.on_open is not None and own.on_open.action == "fallback":
+            target = own.on_open.fallback_node
+            if target not in known or target == id:
+                at = f"{node.pointer}/circuit_breaker/on_open/fallback_node"
+                hint = did_you_mean(target, known - {id}, "Write the id of another node.")
+                message = f"The fallback «{target}» does not exist."
+                report.error("fallback_node_exists", message, at, hint=hint, node=id)
+
+
+def _no_such(rule: str, target: str, node: Step, known: set[str], report: Report, field: str) -> None:
+    hint = did_you_mean(target, known, "Write the id of a node of this workflow.")
+    report.error(rule, f"«{target}» does not exist.", _spot(node, field, target), hint=hint, node=node.id)
+
+
+def _spot(node: Step, field: str, target: str) -> str:
+    """Where in a node a target is written."""
+    raw = node.raw
+    for i, case in enumerate(raw.get("cases") or []):
+        if isinstance(case, dict) and case.get("goto") == target:
+            return f"{node.pointer}/cases/{i}/goto"
+    for part in ("default", "timeout"):
+        inner = raw.get(part)
+        if isinstance(inner, dict) and target in inner.values():
+            return f"{node.pointer}/{part}"
+    return step(node.pointer, field)
+
+
+# ---- branches --------------------------------------------------------------------------------------------------------
+
+
+def _branches(workflow: Workflow, graph: Graph, report: Report) -> None:
+    seen: dict[str, str] = {}
+    for id, node in workflow.nodes.items():
+        if not isinstance(node.fields, ParallelFields):
+            continue
+        for i, branch in enumerate(node.fields.branches):
+            for j, member in enumerate(branch.nodes if branch is not None else []):
+                at = f"{node.pointer}/branches/{i}/nodes/{j}"
+                if member not in workflow.nodes and member not in workflow.unread:
+                    hint = did_you_mean(member, workflow.nodes, "Write the id of a node of this workflow.")
+                    message = f"The member «{member}» does not exist."
+                    report.error("branch_members_exist", message, at, hint=hint, node=id)
+                elif member in seen:
+                    message = f"«{member}» is a member of {seen[member]} already."
+                    hint = "A node belongs to one branch."
+                    report.error("node_in_multiple_branches", message, at, hint=hint, node=member)
+                else:
+                    seen[member] = f"the branch «{branch.id}» of «{id}»"
+    for way in workflow.edges:
+        _crossing(way, graph, report)
+    for id, node in workflow.nodes.items():
+        for target in gotos(node):
+            if target in workflow.nodes and _branch(graph, id) != _branch(graph, target):
+                message = f"«{id}» leads to «{target}», which is in another branch."
+                hint = "A switch in a branch leads to members of its own branch, or to `end`."
+                report.error("branch_escape", message, _spot(node, "goto", target), hint=hint, node=id)
+
+
+def _branch(graph: Graph, id: str) -> tuple[str, str]:
+    member = graph.members.get(id)
+    return (member.parallel, member.branch) if member is not None else ("", "")
+
+
+def _crossing(way: Way, graph: Graph, report: Report) -> None:
+    before, after = graph.members.get(way.src), graph.members.get(way.dst)
+    if after is not None and before is None and way.src == after.parallel:
+        return  # the parallel itself leads to its members
+    if before is not None and after is None and way.dst == before.parallel:
+        return
+    if _branch(graph, way.src) != _branch(graph, way.dst):
+        message = f"The edge from «{way.src}» to «{way.dst}» leaves a branch."
+        hint = "What comes after a branch is led to from its PARALLEL."
+        report.error("branch_escape", message, way.pointer, hint=hint, node=way.src)
+    elif before is not None and after is not None and after.position <= before.position:
+        message = f"The edge from «{way.src}» to «{way.dst}» goes against the order of the branch."
+        report.error("branch_order_conflict", message, way.pointer, hint="The list says the order.", node=way.src)
+
+
+# ---- switches, times, triggers ---------------------------------------------------------------------------------------
+
+
+def _mismatches(node: Step, f: SwitchFields, graph: Graph, report: Report) -> None:
+    """C-39: an edge that says otherwise than the goto."""
+    by_text = {}
+    for case in f.cases:
+        if case is not None:
+            by_text[_canonical(case.value)] = case.goto
+            if case.label:
+                by_text[case.label] = case.goto
+    if f.default is not None:
+        by_text["default"] = f.default.goto
+    for way in graph.workflow.edges:
+        when = way.fields.when
+        if way.src != node.id or when is None:
+            continue
+        goto = by_text.get(when)
+        if goto is None or goto != way.dst:
+            said = f"the case leads to «{goto}»" if goto is not None else "no case says so"
+            message = f"The edge to «{way.dst}» is taken when «{when}», but {said}."
+            hint = "The goto counts; make the edge agree, or remove it."
+            report.warning("switch_edge_mismatch", message, way.pointer, hint=hint, node=node.id)
+
+
+def _canonical(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+
+
+def _timeouts(workflow: Workflow, report: Report) -> None:
+    whole = workflow.policies.timeout_ms
+    for id, node in workflow.nodes.items():
+        own = node.fields.timeout_ms
+        if whole is not None and own is not None and own > whole and not isinstance(node.fields, ApprovalFields):
+            message = f"The node may take {own} ms, the whole run only {whole} ms."
+            hint = "Make the run's timeout longer, or the node's shorter."
+            report.warning("timeout_inconsistent", message, step(node.pointer, "timeout_ms"), hint=hint, node=id)
+
+
+def _trigger(workflow: Workflow, shared: Shared) -> None:
+    trigger, report = workflow.top.trigger, shared.report
+    if trigger is None:
+        return
+    config, at = trigger.config, "/trigger/config"
+    if trigger.type == "schedule":
+        check_schedule(config, at, report)
+    elif trigger.type == "event" and not isinstance(config.get("source"), str):
+        hint = 'Write `"source": "mes.defect.detected"`.'
+        report.error("missing_field", "«source» is missing.", at, hint=hint)
+    elif trigger.type == "webhook" and config.get("auth") not in (None, "bearer_token", "hmac"):
+        message = f"«{config.get('auth')}» is no way to log in here."
+        report.error("webhook_auth", message, f"{at}/auth", hint="Write bearer_token or hmac.")
+
+
+def check_schedule(config: dict[str, Any], at: str, report: Report) -> None:
+    cron, zone = config.get("cron"), config.get("timezone")
+    wrong = cron_problem(str(cron))
+    if wrong is not None:
+        hint = "Five fields: minute, hour, day, month, weekday, such as `0 8,14,20 * * *`."
+        report.error("cron_syntax", f"«{cron}» is no schedule: {wrong}.", step(at, "cron"), hint=hint)
+    if zone is not None and zone_of(str(zone)) is None:
+        hint = "Write a name of the IANA table, such as Asia/Seoul."
+        report.error("timezone_known", f"There is no time zone «{zone}».", step(at, "timezone"), hint=hint)
+
+
+# ---- secrets ---------------------------------------------------------------------------------------------------------
+
+
+def _secrets(value: Any, at: str, report: Report, schema: bool = False) -> None:
+    """C-29: a value under a telling name that is not a reference. Names of a JSON Schema's properties are no values."""
+    if isinstance(value, list):
+        for i, one in enumerate(value):
+            _secrets(one, f"{at}/{i}", report)
+        return
+    if isinstance(value, str):
+        if any(pattern.search(value) for pattern in _WRITTEN):
+            _tell_secret(at, report)
+        return
+    if not isinstance(value, dict):
+        return
+    for name, one in value.items():
+        where = step(at, str(name))
+        told = False
+        if not schema and isinstance(one, str) and one and _SECRET_KEY.search(str(name)):
+            told = not _REFERENCE.match(one) and not (at == "/context/secrets" and _SECRET_PLACE.match(one))
+            if told:
+                _tell_secret(where, report)
+        if not told:
+            _secrets(one, where, report, schema=name == "properties" and "schema" in at)
+
+
+def _tell_secret(at: str, report: Report) -> None:
+    hint = "Write ${secrets.NAME}, and give the secret to the tenant."
+    report.error("no_hardcoded_secrets", "Hardcoded secrets detected", at, hint=hint)
+
+
+def _secret_places(workflow: Workflow, report: Report) -> None:
+    """C-63: the context names where a secret lies, never the secret."""
+    for name, place in workflow.context.secrets.items():
+        if not isinstance(place, str) or not _SECRET_PLACE.match(place):
+            message = f"«{name}» must say where the secret lies."
+            hint = "Write env:NAME, file:path or vault:path#key."
+            report.error("secret_reference", message, step("/context/secrets", name), hint=hint)
+
+
+# ---- the net ---------------------------------------------------------------------------------------------------------
+
+
+def _net(net: Net, report: Report) -> None:
+    """What the net's own checks still find, told of the author's nodes."""
+    if any(one.severity == "error" for one in report.findings):
+        return
+    origin = {node.id: node.origin or node.id for node in net.nodes}
+    told = {(f.rule, f.node) for f in report.findings}
+    for finding in check(net):
+        node = origin.get(finding.node, finding.node)
+        if (finding.rule, node) in told or finding.severity != "error":
+            continue
+        told.add((finding.rule, node))
+        report.error(finding.rule, finding.message, finding.where, hint=finding.hint, node=node)

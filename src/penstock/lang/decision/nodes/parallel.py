@@ -1,0 +1,83 @@
+"""PARALLEL (4.9): branches that run at once and are joined."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from penstock.lang.decision.nodes.contract import Fragment, GuardedFields, NodeType, OutputFields, Part
+from penstock.lang.decision.nodes.parts import completed, idle, node_of, plain
+from penstock.lang.decision.site import Site
+from penstock.net.model import Body, Branch
+
+_MOST = 10
+
+
+class BranchFields(Part):
+    id: str = ""
+    nodes: list[str] = []
+    required: bool | None = None
+    condition: str | None = None
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ("id", "nodes")
+
+
+class JoinFields(Part):
+    strategy: Literal["all", "any", "n_of"] | None = None
+    n: Annotated[int, Meta(ge=0)] | None = None
+    timeout_ms: Annotated[int, Meta(ge=1)] | None = None
+    on_partial_failure: Literal["continue", "fail", "compensate"] = "fail"
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ("strategy",)
+
+
+class ParallelOutput(OutputFields):
+    merge_strategy: Literal["array", "object", "first_success"] = "object"
+
+
+class ParallelFields(GuardedFields):
+    branches: list[BranchFields] = []
+    join: JoinFields | None = None
+    output: ParallelOutput | None = None
+
+    REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "branches", "join")
+
+
+def lower(f: ParallelFields, site: Site) -> Fragment:
+    join = f.join or JoinFields(strategy="all")
+    members = [one for one in f.branches if one is not None and one.nodes]
+    count = len(f.branches)
+    need = 0 if join.strategy == "all" else 1 if join.strategy == "any" else join.n or 1
+    if join.strategy == "n_of" and not 1 <= (join.n or 0) <= count:
+        message = f"«n» is {join.n}, but there are {count} branches."
+        site.error("n_of_range", message, "join/n", hint=f"Write a number from 1 to {count}.")
+    if count > _MOST:
+        message = f"Too many parallel branches: {count}"
+        site.warning("max_parallel_branches", message, "branches", hint=f"More than {_MOST} strain what they call.")
+    branches = tuple(
+        Branch(
+            key=one.id,
+            entry=one.nodes[0],
+            guard=site.expression(one.condition, f"branches/{i}/condition"),
+            required=one.required,
+        )
+        for i, one in enumerate(members)
+    )
+    merge = f.output.merge_strategy if f.output is not None else "object"
+    body = Body(
+        mode="branches",
+        branches=branches,
+        need=need,
+        timeout_ms=join.timeout_ms,
+        on_fail=join.on_partial_failure,
+        collect="first" if merge == "first_success" else merge,
+    )
+    idle(f, site, "retry", "timeout_ms", "circuit_breaker", "idempotency")
+    return completed(plain(node_of(f, site, kind="scope", body=body)), f, site)
+
+
+PARALLEL = NodeType(
+    "PARALLEL", ParallelFields, lower, "Runs branches at once and joins them.", lambda node: "parallel_results",
+    effect=False,
+)  # fmt: skip

@@ -1,0 +1,42 @@
+"""The category of every rule of the checker (W-9.2.1); what is not listed is about the form of the document."""
+
+from __future__ import annotations
+
+from penstock.errors import Finding
+
+CATEGORY: dict[str, str] = {
+    "no_orphan_nodes": "semantic",
+    "no_cycles": "semantic",
+    "goto_targets_exist": "semantic",
+    "branch_members_exist": "semantic",
+    "node_in_multiple_branches": "semantic",
+    "branch_escape": "semantic",
+    "branch_order_conflict": "semantic",
+    "compensation_target_exists": "semantic",
+    "fallback_node_exists": "semantic",
+    "empty_workflow": "semantic",
+    "no_start_node": "semantic",
+    "unreachable_node": "semantic",
+    "unresolved_reference": "semantic",
+    "n_of_range": "semantic",
+    "judgment_settings": "semantic",
+    "switch_edge_mismatch": "semantic",
+    "ambiguous_default_output": "semantic",
+    "missing_dependency": "semantic",
+    "timeout_inconsistent": "semantic",
+    "wait_is_durable": "semantic",
+    "wait_output_from": "semantic",
+    "webhook_auth": "security",
+    "no_hardcoded_secrets": "security",
+    "secret_not_allowed": "security",
+    "secret_reference": "security",
+    "sql_interpolation": "security",
+    "sql_not_readonly": "security",
+    "path_outside": "security",
+    "max_parallel_branches": "performance",
+}
+
+
+def categorised(finding: Finding) -> Finding:
+    category = CATEGORY.get(finding.rule, "syntax")
+    return Finding(finding.rule, finding.severity, finding.message, finding.where, finding.hint, finding.node, category)

@@ -1,0 +1,203 @@
+"""Reading SQL text: where its parameters stand, and whether it is one statement that only reads (C-25).
+
+It is not a parser of SQL; it is a reader of its tokens, exact where the two dialects differ in what is a text and what
+is a comment, for there writes hide. The database refuses writes once more by itself: this reader exists so that an
+author hears of it before a run, and in words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+DIALECTS = ("sqlite", "postgresql")
+LONGEST = 100_000
+NOT_READONLY, SYNTAX, INTERPOLATION = "SQL_NOT_READONLY", "SQL_SYNTAX", "sql_interpolation"
+
+_SPACE = re.compile(r"[ \t\n\r\f]+")
+_WORD = re.compile(r"[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*")
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\d+(?:_\d+)*(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
+_PARAM = re.compile(r":([A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*)")
+_DOLLAR = re.compile(r"\$(?:[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*)?\$")
+_LINE, _LINE_SQLITE, _BLOCK = re.compile(r"[^\n\r]*"), re.compile(r"[^\n]*"), re.compile(r"/\*|\*/")
+_PLAIN, _ESCAPED = re.compile(r"'(?:[^']|'')*+'"), re.compile(r"'(?:[^'\\]|''|\\.)*+'", re.DOTALL)
+_QUOTED = {'"': re.compile(r'"(?:[^"]|"")*"'), "`": re.compile(r"`(?:[^`]|``)*`"), "[": re.compile(r"\[[^\]]*\]")}
+#: words that make a statement write, or lock, wherever they stand; a column of that name must be quoted
+_WRITES = frozenset("INTO UPDATE DELETE".split())
+_LOCKS = frozenset("UPDATE SHARE KEY NO".split())
+#: functions that reach beyond the rows: files, sessions, other servers
+_REACHES = re.compile(
+    r"(?:set_config|load_extension|readfile|writefile|edit|fts3_tokenizer|lo_\w+|lowrite|loread|dblink\w*|nextval|setval"
+    r"|pg_(?:read|ls|stat|write|file|logical|replication|create|drop|terminate|cancel|reload|rotate|switch|promote"
+    r"|notify|advisory|try_advisory|sleep|import|export|backup|start|stop|current_logfile|log)\w*"
+    r"|query_to_xml\w*|cursor_to_xml\w*|table_to_xml\w*|schema_to_xml\w*|database_to_xml\w*)\Z",
+    re.IGNORECASE,
+)
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What is wrong with a statement, and at which character."""
+
+    code: str
+    message: str
+    at: int = 0
+
+
+class Token(msgspec.Struct, frozen=True):
+    """`kind` is word, number, text, name (quoted), param or sign. Space and comments are none."""
+
+    kind: str
+    text: str
+    at: int
+
+
+class Unreadable(ValueError):
+    """Text that cannot be taken apart."""
+
+    def __init__(self, message: str, at: int) -> None:
+        self.problem = Problem(SYNTAX, message, at)
+        super().__init__(message)
+
+
+def check_statement(sql: str, dialect: str | None = None) -> list[Problem]:
+    """Everything that speaks against running it; nothing if it is one statement that only reads.
+
+    Without a dialect (a document does not say which database it will meet) only what is wrong in both is told.
+    """
+    if dialect is not None:
+        return _check(sql, dialect)
+    found = [_check(sql, one) for one in DIALECTS]
+    return found[0] if all(found) else []
+
+
+def parameters(sql: str, dialect: str | None = None) -> list[str]:
+    """The names after a colon, each once, in the order of the text; none of what cannot be read."""
+    try:
+        tokens = read_tokens(sql, dialect or DIALECTS[1])
+    except Unreadable:
+        return []
+    return list(dict.fromkeys(token.text for token in tokens if token.kind == "param"))
+
+
+def read_tokens(sql: str, dialect: str) -> list[Token]:
+    """The tokens of a text as the dialect sees them. Raises Unreadable."""
+    assert dialect in DIALECTS, f"{dialect} is no dialect"
+    if len(sql) > LONGEST:
+        raise Unreadable(f"the statement is longer than {LONGEST} characters", LONGEST)
+    return list(_tokens(sql, dialect == "postgresql"))
+
+
+def _tokens(sql: str, postgres: bool) -> Iterator[Token]:
+    at, before = 0, Token("sign", "", 0)
+    escaping = False  # the last text was E'…': PostgreSQL goes on with escapes in a text that continues it
+    while at < len(sql):
+        skipped = _skip(sql, at, postgres)
+        if skipped > at:
+            at = skipped
+            continue
+        token, end = _one(sql, at, postgres, before, escaping)
+        if token.kind == "text":
+            escaping = (escaping and before.kind == "text") or _is_escape(before, at, postgres)
+        yield token
+        at, before = end, token
+
+
+def _skip(sql: str, at: int, postgres: bool) -> int:
+    """Where the space or the comment that begins here ends."""
+    if found := _SPACE.match(sql, at):
+        return found.end()
+    if sql.startswith("--", at):
+        return (_LINE if postgres else _LINE_SQLITE).match(sql, at).end()  # type: ignore[union-attr]
+    if not sql.startswith("/*", at):
+        return at
+    depth, here = 1, at + 2
+    for mark in _BLOCK.finditer(sql, here):
+        if mark[0] == "*/":
+            depth -= 1
+        elif postgres:  # which nests comments
+            depth += 1
+        if depth == 0:
+            return mark.end()
+    raise Unreadable("a comment does not end", at)
+
+
+def _is_escape(before: Token, at: int, postgres: bool) -> bool:
+    return postgres and before.kind == "word" and before.text in ("e", "E") and before.at + 1 == at
+
+
+def _one(sql: str, at: int, postgres: bool, before: Token, escaping: bool) -> tuple[Token, int]:
+    sign = sql[at]
+    if sign == "'":
+        escaped = _is_escape(before, at, postgres)
+        found = (_ESCAPED if escaped else _PLAIN).match(sql, at)
+        if found is None:
+            raise Unreadable("a text does not end", at)
+        if escaping and before.kind == "text" and "\\" in found[0]:
+            raise Unreadable("a text with backslashes continues another one", at)
+        return Token("text", found[0], at), found.end()
+    if sign == '"' or (sign in "`[" and not postgres):
+        found = _QUOTED[sign].match(sql, at)
+        if found is None:
+            raise Unreadable("a quoted name does not end", at)
+        if postgres and before.kind == "sign" and before.text == "&":
+            raise Unreadable("names with escapes (U&) are not read", at)
+        return Token("name", found[0], at), found.end()
+    for kind, pattern in (("word", _WORD), ("number", _NUMBER)):
+        if found := pattern.match(sql, at):
+            return Token(kind, found[0], at), found.end()
+    if sign == "$" and postgres and (found := _DOLLAR.match(sql, at)):
+        end = sql.find(found[0], found.end())
+        if end < 0:
+            raise Unreadable("a text does not end", at)
+        return Token("text", sql[at : end + len(found[0])], at), end + len(found[0])
+    return _sign(sql, at, postgres)
+
+
+def _sign(sql: str, at: int, postgres: bool) -> tuple[Token, int]:
+    if sql.startswith("::", at):
+        return Token("sign", "::", at), at + 2
+    if found := _PARAM.match(sql, at):
+        return Token("param", found[1], at), found.end()
+    if sql[at] == "$" or (sql[at] in "?@#" and not postgres):
+        raise Unreadable(f"«{sql[at]}» cannot stand here; a parameter is written :name", at)
+    if not sql[at].isprintable():
+        raise Unreadable("a control character cannot stand here", at)
+    return Token("sign", sql[at], at), at + 1
+
+
+def _check(sql: str, dialect: str) -> list[Problem]:
+    if (at := sql.find("${")) >= 0:
+        message = "${…} does not stand in SQL; write :name and give its value in params."
+        return [Problem(INTERPOLATION, message, at)]
+    try:
+        tokens = read_tokens(sql, dialect)
+    except Unreadable as error:
+        return [error.problem]
+    if tokens and tokens[-1].text == ";":
+        tokens.pop()
+    first = next((token for token in tokens if token.text != "("), None)
+    if first is None:
+        return [Problem(SYNTAX, "There is no statement.", 0)]
+    found = []
+    if first.kind != "word" or first.text.upper() not in ("SELECT", "WITH"):
+        message = f"A statement begins with SELECT or WITH, not with «{first.text[:40]}»."
+        found.append(Problem(NOT_READONLY, message, first.at))
+    found += [problem for place in range(len(tokens)) if (problem := _writes(tokens, place))]
+    return found
+
+
+def _writes(tokens: list[Token], place: int) -> Problem | None:
+    token = tokens[place]
+    before, after = tokens[place - 1].text if place else "", tokens[place + 1].text if place + 1 < len(tokens) else ""
+    word = token.text.upper()
+    if token.kind == "sign" and word == ";":
+        return Problem(NOT_READONLY, "There is more than one statement.", token.at)
+    if token.kind == "word" and word in _WRITES and before != ".":
+        return Problem(NOT_READONLY, f"A statement may only read: «{token.text}» writes.", token.at)
+    if token.kind == "word" and word == "FOR" and after.upper() in _LOCKS - _WRITES:
+        return Problem(NOT_READONLY, f"A statement may only read: «FOR {after}» locks rows.", token.at)
+    if token.kind in ("word", "name") and after == "(" and _REACHES.match(token.text.strip('"`[]')):
+        return Problem(NOT_READONLY, f"The function «{token.text[:60]}» reaches beyond the rows.", token.at)
+    return None

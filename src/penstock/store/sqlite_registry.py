@@ -1,0 +1,198 @@
+"""What tenants have registered and released, kept messages and events, in SQLite. Each write is its own commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import astuple
+
+from penstock.errors import Fenced
+from penstock.store.contract import ArtifactRow, EventRow, JudgmentRow, MessageRow, ReleaseRow, ScheduleRow
+from penstock.store.sqlite_reads import Reads
+
+_EVENT = "tenant,id,source,body,at,no,answer"
+_RELEASE = (
+    "tenant,name,version,id,status,hash,net,document,listens,created_by,created_at,approved_by,approved_at,"
+    "deprecated_at,change_summary,feedback"
+)
+_SCHEDULE = "tenant,name,version,cron,zone,inputs,overlap,catch_up,paused,last_at,next_at"
+
+
+class Registry(Reads):
+    # -- artifacts -----------------------------------------------------------------------------------------------------
+
+    def put_artifacts(self, rows: Iterable[ArtifactRow]) -> None:
+        with self.transaction():
+            self.c.executemany(
+                "INSERT OR REPLACE INTO artifact VALUES(?,?,?,?,?,?,?)",
+                [(a.tenant, a.type, a.id, a.version, a.status, a.body, a.at) for a in rows],
+            )
+
+    def artifacts(self, tenant: str, type: str | None = None) -> list[ArtifactRow]:
+        sql = "SELECT tenant,type,id,version,status,body,at FROM artifact WHERE tenant=?"
+        if type is None:
+            return [ArtifactRow(*row) for row in self._read(sql + " ORDER BY type,id,version", (tenant,))]
+        return [ArtifactRow(*row) for row in self._read(sql + " AND type=? ORDER BY id,version", (tenant, type))]
+
+    def drop_artifact(self, tenant: str, type: str, id: str, version: str = "") -> bool:
+        with self.transaction():
+            where = "tenant=? AND type=? AND id=? AND version=?"
+            return self.c.execute(f"DELETE FROM artifact WHERE {where}", (tenant, type, id, version)).rowcount > 0
+
+    # -- messages ------------------------------------------------------------------------------------------------------
+
+    def put_message(self, message: MessageRow) -> None:
+        with self.transaction():
+            self.c.execute(
+                "INSERT OR IGNORE INTO message(key,tenant,run,channel,target,body,at) VALUES(?,?,?,?,?,?,?)",
+                (message.key, message.tenant, message.run, message.channel, message.target, message.body, message.at),
+            )
+
+    def messages(self, tenant: str, run: str | None = None, limit: int = 100) -> list[MessageRow]:
+        sql = "SELECT key,tenant,run,channel,target,body,at,no FROM message WHERE tenant=?"
+        values: list[Any] = [tenant]
+        if run is not None:
+            sql, values = sql + " AND run=?", [*values, run]
+        rows = self._read(sql + " ORDER BY no DESC LIMIT ?", (*values, limit)).fetchall()
+        return [MessageRow(*row) for row in reversed(rows)]
+
+    # -- judgments -----------------------------------------------------------------------------------------------------
+
+    def judgments(self, tenant: str, *, since: int = 0, reviews: bool = False, limit: int = 100) -> list[JudgmentRow]:
+        """Newest first."""
+        sql = "SELECT run,firing,tenant,name,node,decision,needs_review,body,at FROM judgment WHERE tenant=? AND at>=?"
+        sql += " AND needs_review=1" if reviews else ""
+        return [JudgmentRow(*row) for row in self._read(sql + " ORDER BY at DESC LIMIT ?", (tenant, since, limit))]
+
+    # -- events --------------------------------------------------------------------------------------------------------
+
+    def put_event(self, event: EventRow) -> int | None:
+        """The event's number; None when an event with this id is known already."""
+        with self.transaction():
+            put = self.c.execute(
+                "INSERT OR IGNORE INTO event(tenant,id,source,body,at) VALUES(?,?,?,?,?)",
+                (event.tenant, event.id, event.source, event.body, event.at),
+            )
+            return put.lastrowid if put.rowcount else None
+
+    def events(
+        self, tenant: str, source: str | None = None, *, since: int = 0, after: int = 0, limit: int = 1000
+    ) -> list[EventRow]:
+        """Oldest first: not older than a time, and after a number."""
+        sql = f"SELECT {_EVENT} FROM event WHERE tenant=? AND at>=? AND no>?"
+        values: list[Any] = [tenant, since, after]
+        if source is not None:
+            sql, values = sql + " AND source=?", [*values, source]
+        return [EventRow(*row) for row in self._read(sql + " ORDER BY no LIMIT ?", (*values, limit))]
+
+    def event(self, tenant: str, id: str) -> EventRow | None:
+        row = self._read(f"SELECT {_EVENT} FROM event WHERE tenant=? AND id=?", (tenant, id)).fetchone()
+        return None if row is None else EventRow(*row)
+
+    def open_events(self, limit: int = 512) -> list[EventRow]:
+        sql = f"SELECT {_EVENT} FROM event WHERE answer IS NULL ORDER BY no LIMIT ?"
+        return [EventRow(*row) for row in self._read(sql, (limit,))]
+
+    def events_delivered(self, rows: Iterable[tuple[bytes, int]]) -> None:
+        with self.transaction():
+            self.c.executemany("UPDATE event SET answer=? WHERE no=?", rows)
+
+    def forget_events(self, before: int) -> int:
+        with self.transaction():
+            served = "at<? AND answer IS NOT NULL AND no<(SELECT max(no) FROM event)"
+            return self.c.execute(f"DELETE FROM event WHERE {served}", (before,)).rowcount
+
+    def early(self) -> list[tuple[int, str]]:
+        since = "SELECT 1 FROM event e WHERE e.tenant=r.tenant AND e.source=w.name AND e.at>=r.created_at"
+        sql = f"SELECT DISTINCT w.run,w.name FROM waiting w JOIN run r ON r.no=w.run WHERE EXISTS ({since})"
+        return self._read(f"{sql} ORDER BY w.run").fetchall()
+
+    def waiting_for(self, name: str) -> list[tuple[int, str]]:
+        """Runs that wait for news of this name: number, tenant."""
+        sql = "SELECT DISTINCT w.run, r.tenant FROM waiting w JOIN run r ON r.no=w.run WHERE w.name=? ORDER BY w.run"
+        return [(run, tenant) for run, tenant in self._read(sql, (name,))]
+
+    def open_keyed(self, tenant: str, prefix: str) -> list[tuple[int, str]]:
+        sql = "SELECT no,id FROM run WHERE tenant=? AND key>=? AND key<? AND status<5 ORDER BY no"
+        return self._read(sql, (tenant, prefix, prefix + "\x7f")).fetchall()
+
+    # -- releases ------------------------------------------------------------------------------------------------------
+
+    def put_release(self, row: ReleaseRow) -> bool:
+        with self.transaction():
+            marks = ",".join("?" * len(astuple(row)))
+            sql = f"INSERT OR IGNORE INTO release({_RELEASE}) VALUES({marks})"
+            return self.c.execute(sql, astuple(row)).rowcount > 0
+
+    def releases(
+        self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None
+    ) -> list[ReleaseRow]:
+        sql, values = f"SELECT {_RELEASE} FROM release WHERE tenant=?", [tenant]
+        for column, value in (("name", name), ("listens", listens)):
+            if value is not None:
+                sql, values = f"{sql} AND {column}=?", [*values, value]
+        if status == "active":
+            sql += " AND status='active'"  # as text, or the partial indexes cannot be used
+        elif status is not None:
+            sql, values = f"{sql} AND status=?", [*values, status]
+        return [ReleaseRow(*row) for row in self._read(f"{sql} ORDER BY name,version", values)]
+
+    def release(self, tenant: str, name: str, version: int) -> ReleaseRow | None:
+        sql = f"SELECT {_RELEASE} FROM release WHERE tenant=? AND name=? AND version=?"
+        row = self._read(sql, (tenant, name, version)).fetchone()
+        return None if row is None else ReleaseRow(*row)
+
+    def move_releases(
+        self, moves: Iterable[tuple[ReleaseRow, str]], schedules: Iterable[ScheduleRow] = (),
+        unscheduled: Iterable[tuple[str, str]] = (),
+    ) -> bool:  # fmt: skip
+        move = (
+            "UPDATE release SET status=?,approved_by=?,approved_at=?,deprecated_at=?,feedback=?"
+            " WHERE tenant=? AND name=? AND version=? AND status=?"
+        )
+        try:
+            with self.transaction():
+                for row, was in moves:
+                    to = (row.status, row.approved_by, row.approved_at, row.deprecated_at, row.feedback)
+                    if not self.c.execute(move, (*to, row.tenant, row.name, row.version, was)).rowcount:
+                        raise _Moved
+                self.c.executemany("DELETE FROM schedule WHERE tenant=? AND name=?", unscheduled)
+                marks = ",".join("?" * len(_SCHEDULE.split(",")))
+                sql = f"INSERT OR REPLACE INTO schedule({_SCHEDULE}) VALUES({marks})"
+                self.c.executemany(sql, [astuple(one) for one in schedules])
+        except (_Moved, Fenced):  # Fenced: somebody else has made another version the active one
+            return False
+        return True
+
+    # -- schedules -----------------------------------------------------------------------------------------------------
+
+    def schedules(self, tenant: str) -> list[ScheduleRow]:
+        sql = f"SELECT {_SCHEDULE} FROM schedule WHERE tenant=? ORDER BY name"
+        return [ScheduleRow(*row) for row in self._read(sql, (tenant,))]
+
+    def schedules_due(self, now: int, limit: int = 512) -> list[ScheduleRow]:
+        where = "paused = 0 AND next_at IS NOT NULL AND next_at<=?"
+        sql = f"SELECT {_SCHEDULE} FROM schedule WHERE {where} ORDER BY next_at LIMIT ?"
+        return [ScheduleRow(*row) for row in self._read(sql, (now, limit))]
+
+    def next_schedule(self, after: int = 0) -> int | None:
+        sql = "SELECT min(next_at) FROM schedule WHERE paused = 0 AND next_at IS NOT NULL AND next_at>?"
+        found: int | None = self._read(sql, (after,)).fetchone()[0]
+        return found
+
+    def schedule_fired(self, row: ScheduleRow, last_at: int | None, next_at: int | None) -> bool:
+        where = "tenant=? AND name=? AND version=? AND next_at IS ?"
+        sql = f"UPDATE schedule SET last_at=coalesce(?,last_at),next_at=? WHERE {where}"
+        with self.transaction():
+            values = (last_at, next_at, row.tenant, row.name, row.version, row.next_at)
+            return self.c.execute(sql, values).rowcount > 0
+
+    def pause_schedule(self, tenant: str, name: str, paused: bool, next_at: int | None) -> bool:
+        sql = "UPDATE schedule SET paused=?,next_at=coalesce(?,next_at) WHERE tenant=? AND name=?"
+        with self.transaction():
+            return self.c.execute(sql, (int(paused), next_at, tenant, name)).rowcount > 0
+
+
+class _Moved(Exception):
+    """A version had another status than whoever moves it thought."""

@@ -1,0 +1,209 @@
+"""DMN files: decision tables and small DRGs become rule packs; a hostile file becomes nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from penstock.errors import DocumentInvalid, DocumentTooLarge, DocumentUnreadable
+from penstock.executors.parts.rules.dmn import MAX_BYTES, import_dmn
+from penstock.executors.parts.rules.evaluate import RuleFailed, check_pack, compile_pack
+
+pytest.importorskip("lxml")
+
+MODEL = "https://www.omg.org/spec/DMN/20191111/MODEL/"
+
+
+def definitions(*parts, model=MODEL):
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<definitions xmlns="{model}" id="quality" name="Quality">\n'
+        + "\n".join(parts)
+        + "\n</definitions>"
+    ).encode()
+
+
+def decision(id, *parts, name=None, requires=(), variable=None):
+    needs = "".join(
+        f'<informationRequirement><requiredDecision href="#{one}"/></informationRequirement>' for one in requires
+    )
+    named = f'<variable name="{variable}"/>' if variable else ""
+    return f'<decision id="{id}" name="{name or id}">{named}{needs}{"".join(parts)}</decision>'
+
+
+def table(policy, inputs, outputs, *rules, **attributes):
+    more = "".join(f' {key}="{value}"' for key, value in attributes.items())
+    cells = {"<": "&lt;", ">": "&gt;"}
+
+    def text(value):
+        return "<text>" + "".join(cells.get(c, c) for c in value) + "</text>"
+
+    lines = "".join(
+        f'<rule id="r{n + 1}">'
+        + "".join(f"<inputEntry>{text(one)}</inputEntry>" for one in when)
+        + "".join(f"<outputEntry>{text(one)}</outputEntry>" for one in then)
+        + "</rule>"
+        for n, (when, then) in enumerate(rules)
+    )
+    columns = "".join(f"<input><inputExpression>{text(one)}</inputExpression></input>" for one in inputs)
+    return f'<decisionTable hitPolicy="{policy}"{more}>{columns}{"".join(outputs)}{lines}</decisionTable>'
+
+
+def output(name, values="", default=""):
+    listed = f"<outputValues><text>{values}</text></outputValues>" if values else ""
+    otherwise = f"<defaultOutputEntry><text>{default}</text></defaultOutputEntry>" if default else ""
+    return f'<output name="{name}">{listed}{otherwise}</output>'
+
+
+def judged(content, data, **options):
+    body, _ = import_dmn(content, **options)
+    return compile_pack(body).judge(data)
+
+
+QUALITY = table(
+    "FIRST",
+    ["defect_rate", "shift", "measured"],
+    [output("decision"), output("confidence"), output("reasoning")],
+    (['[0.02..0.05)', '"day","night"', "-"], ['"warning"', "0.8", '"rate " + string(defect_rate)']),
+    ([">= 0.05", 'not("test")', '>= date("2024-01-01")'], ['"critical"', "0.9", '"too many"']),
+    (["-", "", "-"], ['"normal"', "1", '""']),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("row", "decision_", "confidence"),
+    [
+        ({"defect_rate": 0.02, "shift": "day"}, "warning", 0.8),
+        ({"defect_rate": 0.05, "shift": "day", "measured": "2024-03-01"}, "critical", 0.9),
+        ({"defect_rate": 0.05, "shift": "day", "measured": "2023-03-01"}, "normal", 1.0),
+        ({"defect_rate": 0.05, "shift": "test", "measured": "2024-03-01"}, "normal", 1.0),
+        ({"defect_rate": 0.019, "shift": "day"}, "normal", 1.0),
+    ],
+)
+def test_a_table_of_a_file_judges(row, decision_, confidence):
+    """C-53: DMN 1.3 import: ranges, lists, not(), -, texts, numbers, dates, comparisons."""
+    found = judged(definitions(decision("q", QUALITY)), row)
+    assert (found.decision, found.confidence) == (decision_, confidence)
+
+
+def test_the_import_is_a_rule_pack_like_any_other():
+    """C-53: the same model: plain JSON that the registry can keep, checked by the same check."""
+    body, findings = import_dmn(definitions(decision("q", QUALITY)), id="dmn_pack", version="3.1")
+    assert json.loads(json.dumps(body)) == body
+    assert (body["id"], body["version"], findings, check_pack(body)) == ("dmn_pack", "3.1", [], [])
+    assert judged(definitions(decision("q", QUALITY)), {"defect_rate": 0.03, "shift": "day"}).reasoning == "rate 0.03"
+
+
+@pytest.mark.parametrize(
+    ("policy", "attributes", "then", "outputs"),
+    [
+        ("UNIQUE", {}, ['"a"', '"b"', '"c"'], RuleFailed),
+        ("ANY", {}, ['"a"', '"b"', '"c"'], RuleFailed),
+        ("ANY", {}, ['"a"', '"a"', '"c"'], "a"),
+        ("FIRST", {}, ['"a"', '"b"', '"c"'], "a"),
+        ("PRIORITY", {}, ['"a"', '"b"', '"c"'], "b"),
+        ("OUTPUT ORDER", {}, ['"a"', '"b"', '"c"'], ["b", "a"]),
+        ("RULE ORDER", {}, ['"a"', '"b"', '"c"'], ["a", "b"]),
+        ("COLLECT", {}, ['"a"', '"b"', '"c"'], ["a", "b"]),
+        ("COLLECT", {"aggregation": "SUM"}, ["1", "2", "4"], 3),
+        ("COLLECT", {"aggregation": "MIN"}, ["1", "2", "4"], 1),
+        ("COLLECT", {"aggregation": "MAX"}, ["1", "2", "4"], 2),
+        ("COLLECT", {"aggregation": "COUNT"}, ["1", "2", "4"], 2),
+    ],
+)
+def test_every_hit_policy_of_a_file(policy, attributes, then, outputs):
+    """C-53: hit policies U, A, P, F, R, O, C and aggregations, as DMN spells them."""
+    lines = zip((["> 1"], ["5"], ["> 100"]), ([one] for one in then), strict=True)
+    values = '"c","b","a"' if '"' in then[0] else ""
+    content = definitions(decision("q", table(policy, ["x"], [output("o", values)], *lines, **attributes)))
+    if outputs is RuleFailed:
+        with pytest.raises(RuleFailed):
+            judged(content, {"x": 5})
+    else:
+        assert judged(content, {"x": 5}).outputs == outputs
+
+
+def test_decisions_that_require_each_other():
+    """C-53: a small DRG with names that have spaces, an inputData, a literal expression and a default output."""
+    points = table("COLLECT", ["Defect Rate"], [output("points")], (["> 0.02"], ["1"]), (["> 0.05"], ["2"]),
+                   aggregation="SUM")  # fmt: skip
+    verdict = table("UNIQUE", ["risk points", "at night"], [output("decision", default='"normal"')],
+                    ([">= 3", "true"], ['"critical"']), ([">= 3", "false"], ['"warning"']))  # fmt: skip
+    content = definitions(
+        '<inputData id="i" name="Defect Rate"><variable name="Defect Rate" typeRef="number"/></inputData>',
+        decision("verdict", verdict, requires=["risk", "night"]),
+        decision("risk", points, variable="risk points"),
+        decision("night", "<literalExpression><text>Hour &gt; 22 or Hour &lt; 6</text></literalExpression>",
+                 variable="at night"),
+    )  # fmt: skip
+    assert judged(content, {"Defect Rate": 0.06, "Hour": 23}).decision == "critical"
+    assert judged(content, {"Defect Rate": 0.06, "Hour": 12}).decision == "warning"
+    assert judged(content, {"Defect Rate": 0.03, "Hour": 23}).decision == "normal"
+    assert judged(content, {"Defect Rate": 0.06, "Hour": 3}, result="risk").outputs == 3
+
+
+def test_a_ring_of_decisions_is_refused_with_its_line():
+    """C-53: a cycle of requirements is refused."""
+    one = table("FIRST", ["b"], [output("o")], (["-"], ["1"]))
+    with pytest.raises(DocumentInvalid, match="require each other"):
+        import_dmn(definitions(decision("a", one, requires=["b"]), decision("b", one, requires=["a"])))
+    with pytest.raises(DocumentInvalid) as caught:
+        import_dmn(
+            definitions(decision("a", one), decision("b", table("FIRST", ["x"], [output("o")], (["[1.."], ["1"]))))
+        )
+    broken = next(f for f in caught.value.findings if f.rule == "expression")
+    assert (broken.where.line, broken.where.pointer) == (4, "/decisions/1/table/rules/0/when/0")
+
+
+def test_what_is_not_read_is_said():
+    """C-53: boxed contexts and business knowledge models are named, not skipped in silence."""
+    boxed = decision("c", "<context><contextEntry/></context>")
+    with pytest.raises(DocumentInvalid, match="neither a table"):
+        import_dmn(definitions(boxed))
+    model = '<businessKnowledgeModel id="m" name="Sums"/>'
+    _, findings = import_dmn(definitions(model, decision("q", QUALITY)))
+    assert [(f.rule, f.severity, f.where.line) for f in findings] == [("dmn_part", "warning", 3)]
+    with pytest.raises(DocumentInvalid, match="no decision"):
+        import_dmn(definitions())
+
+
+BOMB = b"""<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>
+<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/">&b;</definitions>"""
+FILE = b"""<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/hostname">]>
+<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" name="&x;"/>"""
+
+
+@pytest.mark.parametrize(
+    "content",
+    [BOMB, FILE, BOMB.decode().encode("utf-16"), b"\xef\xbb\xbf" + FILE, b"<?xml version='1.0' encoding='utf-7'?><a/>",
+     b"", b"\0", b"not xml", b"<definitions/>", b"<a><b></a>", b"<definitions xmlns='urn:x'/>", b"<a>" * 100_000],
+)  # fmt: skip
+def test_a_hostile_file_is_refused(content):
+    """C-53: DOCTYPE and entities never reach the parser; what is no DMN is said to be none."""
+    with pytest.raises(DocumentUnreadable):
+        import_dmn(content)
+
+
+def test_the_size_is_capped_before_anything_reads_it():
+    """C-53: the cap comes before parsing, and before lxml is even imported."""
+    with pytest.raises(DocumentTooLarge):
+        import_dmn(b"<" * (MAX_BYTES + 1))
+    code = (
+        "import sys; from penstock.executors.parts.rules.dmn import *\n"
+        "try: import_dmn(b'<!DOCTYPE x>')\n"
+        "except DocumentUnreadable: sys.exit('lxml' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_other_versions_of_dmn_are_read_alike():
+    """C-53: the namespaces of DMN 1.1 to 1.5."""
+    for model in (
+        "http://www.omg.org/spec/DMN/20151101/dmn.xsd",
+        "http://www.omg.org/spec/DMN/20180521/MODEL/",
+        "https://www.omg.org/spec/DMN/20230324/MODEL/",
+    ):
+        content = definitions(decision("q", QUALITY), model=model)
+        assert judged(content, {"defect_rate": 0.03, "shift": "day"}).decision == "warning"
