@@ -1,7 +1,8 @@
-"""Makes the pictures of the README from real runs: the net with its tokens, and the demo as a terminal recording.
+"""Makes the pictures of the README and the pages from real runs: nets with their tokens, and the demo as a recording.
 
-python -m tools.record           writes docs/assets/net.svg and docs/assets/run.svg
-python -m tools.record net       only the net: it is the same every time, and a test compares it
+python -m tools.record           writes docs/assets/net.svg, decision.svg and run.svg
+python -m tools.record net       only the loop: it is the same every time, and a test compares it
+python -m tools.record decision  only the defect alarm while it waits for its approval; compared likewise
 python -m tools.record run       only the recording
 """
 
@@ -25,6 +26,7 @@ ASSETS = ROOT / "docs/assets"
 sys.path.insert(0, str(ROOT / "src"))  # this tree's package, not one that happens to be installed
 
 from penstock import Penstock  # noqa: E402
+from penstock.app.authored import authored  # noqa: E402
 from penstock.app.replay import replay  # noqa: E402
 from penstock.net.draw import recording, svg  # noqa: E402
 from penstock.net.draw.measure import cells  # noqa: E402
@@ -46,6 +48,21 @@ def net_picture() -> str:
 
     with tempfile.TemporaryDirectory() as folder:
         return asyncio.run(ran(Path(folder) / "net.db"))
+
+
+def decision_picture() -> str:
+    """The seed's defect alarm for a line with a bad day, when all that is left to do is the quality manager's."""
+
+    async def ran(store: Path) -> str:
+        async with Penstock(store) as door:
+            release = door.release(ROOT / "examples/decision/defect_alert.json")
+            run = await door.start(release, {"line_id": "L01"})
+            await door.wait(run, until_waiting=True)
+            found = replay(door, run)
+            return svg(authored(found.net), found.marks, title="The defect alarm waits for the quality manager")
+
+    with tempfile.TemporaryDirectory() as folder:
+        return asyncio.run(ran(Path(folder) / "decision.db"))
 
 
 def run_recording() -> str:
@@ -195,7 +212,7 @@ def _line(line: list[tuple[str, str]]) -> str:
     return out + ("\x1b[0m" if style else "")
 
 
-PICTURES = {"net": net_picture, "run": run_recording}
+PICTURES = {"net": net_picture, "decision": decision_picture, "run": run_recording}
 
 
 def main(arguments: list[str]) -> int:

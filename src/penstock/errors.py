@@ -100,7 +100,7 @@ class LanguageUnknown(PenstockError):
     """No language reads this document; known are {known}."""
 
     code, http = "PS-422-LANGUAGE", 422
-    hint = "A diagram starts with `version: light` or has `nodes` and `connections`."
+    hint = "A diagram has `nodes` and `connections`; a decision workflow has `id`, `version`, `nodes` and `edges`."
 
 
 # ---- expressions -----------------------------------------------------------------------------------------------------
@@ -260,6 +260,72 @@ class KeyConflict(PenstockError):
 
     code, http = "PS-409-KEY", 409
     hint = "Use another key, or start with the same document and input."
+
+
+class ReleaseNotFound(PenstockError):
+    """There is no version{which} of «{name}»."""
+
+    code, http = "PS-404-RELEASE", 404
+    hint = "`penstock releases ls` lists what was submitted."
+
+    def __init__(self, version: int | None = None, **facts: Any) -> None:
+        super().__init__(which=f" {version}" if version is not None else "", **facts)
+
+
+class VersionConflict(PenstockError):
+    """Version {version} of «{name}» cannot be submitted: {why}."""
+
+    code, http = "PS-409-VERSION", 409
+    hint = "Raise the version in the document, or leave it out: then it gets the next one."
+
+
+class PathTaken(PenstockError):
+    """{method} {path} belongs to «{name}» already."""
+
+    code, http = "PS-409-PATH", 409
+    hint = "Write another `path` in the trigger, or deprecate the other workflow first."
+
+
+class ScheduleNotFound(PenstockError):
+    """There is no schedule «{name}»."""
+
+    code, http = "PS-404-SCHEDULE", 404
+    hint = "`penstock schedules ls` lists them; activating a release with a schedule trigger makes one."
+
+
+class LetterNotFound(PenstockError):
+    """There is no dead letter of run «{run}»."""
+
+    code, http = "PS-404-LETTER", 404
+    hint = "`penstock dlq ls` lists the dead letters."
+
+
+class ReplayRefused(Refused):
+    """Run {run} is not replayed: {why}."""
+
+    code, http = "PS-409-REPLAY", 409
+    hint = "policies.dlq.replay of the document says how often a dead letter may be replayed."
+
+
+class BreakerNotFound(PenstockError):
+    """There is no breaker «{name}»."""
+
+    code, http = "PS-404-BREAKER", 404
+    hint = "A breaker is called WORKFLOW/NODE, and is there from the first call on."
+
+
+class CheckpointKeyMissing(PenstockError):
+    """«{name}» wants its checkpoints encrypted, and there is no secret «checkpoint_key»."""
+
+    code, http = "PS-422-CHECKPOINT-KEY", 422
+    hint = "Set it (PENSTOCK_SECRET_checkpoint_key), or write `\"encryption\": false` in policies.checkpoint.storage."
+
+
+class CheckpointPlaceMissing(PenstockError):
+    """«{name}» wants its checkpoints in {place}, and nobody has said where that is."""
+
+    code, http = "PS-422-CHECKPOINT-PLACE", 422
+    hint = "Give the setting checkpoint.s3 or checkpoint.redis a URL, or choose the storage `database`."
 
 
 class MigrationBlocked(Refused):

@@ -68,7 +68,7 @@ def test_a_node_that_the_net_has_as_two_is_drawn_as_one(penstock: Shell) -> None
 
 def test_a_run_in_another_process_is_seen_moving_too(penstock: Shell) -> None:
     """D-X.27, D-11.4: who attaches to it sees the same picture."""
-    penstock.write("slower.yaml", SLOW_LOOP.replace("400", "1500"))
+    penstock.write("slower.yaml", SLOW_LOOP.replace("400", "3000"))
     process = penstock.start("run", "slower.yaml", "--key", "k")
     penstock.until("k", working(1), process)
     screens, code = seen(penstock, "run", "slower.yaml", "--key", "k")

@@ -100,7 +100,7 @@ def test_rebuilt_projections_are_the_live_ones(kit: Kit, batch: int) -> None:
 
     before = asyncio.run(scene())
     assert {name: bool(rows) for name, rows in before.items()} == {
-        "firing": True, "waiting": True, "item": True, "incident": True,
+        "firing": True, "waiting": True, "item": True, "incident": True, "judgment": False,
     }  # fmt: skip
     statuses = {row[3] for row in before["item"]}
     assert {"TODO", "IN_PROGRESS", "DONE", "CANCELLED"} <= statuses

@@ -118,6 +118,14 @@ ASKED: dict[str, tuple[Callable[[Sqlite], Any], str]] = {
     "memo": (lambda s: s.memo("k", 5), "PRIMARY KEY"),
     "blob": (lambda s: s.blob("h"), "PRIMARY KEY"),
     "open items": (lambda s: s.items(), "item_open"),
+    "open events": (lambda s: s.open_events(), "event_open"),
+    "event by id": (lambda s: s.event("t", "e"), "event_id"),
+    "events since": (lambda s: s.events("t", "a", since=5), "event_source"),
+    "waiting for": (lambda s: s.waiting_for("a"), "PRIMARY KEY"),
+    "open by key": (lambda s: s.open_keyed("default", "schedule:"), "run_key"),
+    "listens": (lambda s: s.releases("t", status="active", listens="a"), "release_listens"),
+    "due schedules": (lambda s: s.schedules_due(5), "schedule_next"),
+    "next schedule": (lambda s: s.next_schedule(5), "schedule_next"),
     "items of a run": (lambda s: s.items(open_only=False, run=1), "PRIMARY KEY"),
 }
 

@@ -13,6 +13,7 @@ VIEW = {
     "a": {"b": {"c": 7}, "list": [1, 2, 3], "k-1": "dash", "true": "member"},
     "rows": [{"rate": 0.5, "tags": ["x", "y"]}, {"rate": 1.5, "tags": []}],
     "n": 4,
+    "_x9_": {"y2": "underscore"},
     "t": True,
     "f": False,
     "s": "text",
@@ -96,7 +97,9 @@ REFERENCES = [
     ('${a["b"].c}', 7),
     ("${rows[1].rate}", 1.5),
     ("${a.true}", "member"),
+    ("${_x9_.y2}", "underscore"),
     ("fn.length(${rows})", 2),
+    ("fn.if(${t}, ${n}, ${a.b.c})", 4),
     ("${n} + ${a.b.c}", 11),
 ]
 
@@ -105,6 +108,13 @@ REFERENCES = [
 def test_references_and_calls(source: str, expected: object) -> None:
     """W-5.1.4: ${path} with .name, [integer], ['string']; fn.name(args)."""
     assert exact(value(source, VIEW), expected)
+
+
+@pytest.mark.parametrize("source", ["${9x}", "${a.9x}", "${a.né}", "${é}", "${a[]}", "${a[1.5]}", "${a", "fn.if(1"])
+def test_what_is_no_reference_and_no_call(source: str) -> None:
+    """W-5.1.4: an identifier is ASCII and begins with no digit, an index is an integer or a string."""
+    with pytest.raises(ExprSyntaxError):
+        compile_expression(source)
 
 
 MORE_THAN_THE_EBNF = [

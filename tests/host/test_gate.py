@@ -417,3 +417,190 @@ def test_parked_effects_come_out_in_order() -> None:
     assert parked.next_due() == 10 and parked.due(9) == []
     assert parked.due(10) == ["early", "early too"] and parked.due(99) == ["late"] and parked.next_due() is None
     assert [parked.released("c") for _ in range(4)] == ["zero", "one", "two", None]
+
+
+# ---- rolling rates ---------------------------------------------------------------------------------------------------
+
+HOURLY = Rate(name="r", limit=2, per_ms=1000, over="skip", rolling=True)
+
+
+def deliver(gate: Gate, now: int, owner: str, outcome: Any = OK) -> Any:
+    verdict = gate.admit(now, owner, rate=HOURLY)
+    if verdict == "go":
+        gate.ended(now, owner, outcome, 1, rate=HOURLY)
+    return verdict
+
+
+@pytest.mark.parametrize("crash", [False, True], ids=["", "after a restart"])
+def test_w_4_5_2_so_many_successes_in_a_rolling_hour(gate: Gate, crash: bool) -> None:
+    """W-4.5.2: the third in the window is skipped; a place is free when the first is old enough, not when a bucket has
+    filled; it is remembered over a restart."""
+    assert [deliver(gate, at, f"k{at}") for at in (0, 900)] == ["go", "go"]
+    gate = reopened(gate) if crash else gate
+    assert deliver(gate, 999, "k2") == Skipped("rate_limited")
+    assert deliver(gate, 1000, "k3") == "go"
+    assert deliver(gate, 1500, "k4") == Skipped("rate_limited")
+    assert deliver(gate, 1900, "k5") == "go"
+
+
+def test_w_4_5_2_only_what_was_delivered_counts(gate: Gate) -> None:
+    """W-4.5.2: what failed, was skipped or dropped leaves its place; what is in flight holds one."""
+    for n, outcome in enumerate((DOWN, Skipped("policy"), None, failed("X", "validation", "x"))):
+        assert deliver(gate, n, f"k{n}", outcome) == "go"
+    assert [gate.admit(5, owner, rate=HOURLY) for owner in ("a", "b")] == ["go", "go"]
+    assert gate.admit(5, "c", rate=HOURLY) == Skipped("rate_limited")
+    assert gate.admit(5, "a", rate=HOURLY) == "go"  # the same effect, asked again, has its place
+    gate.ended(6, "a", DOWN, 1, rate=HOURLY)
+    assert gate.admit(6, "c", rate=HOURLY) == "go"
+
+
+def test_a_rolling_rate_may_wait_instead(gate: Gate) -> None:
+    rate = Rate(name="r", limit=1, per_ms=1000, rolling=True)
+    assert gate.admit(0, "a", rate=rate) == "go"
+    verdict = gate.admit(0, "b", rate=rate)
+    assert isinstance(verdict, Wait) and not verdict.drawn and verdict.until is not None and verdict.until < 1000
+    gate.ended(10, "a", OK, 1, rate=rate)
+    assert gate.admit(20, "b", rate=rate) == Wait(1010)
+    assert gate.admit(1010, "b", rate=rate) == "go"
+
+
+def test_r_those_who_wait_for_a_rolling_rate_all_go(rig: Rig) -> None:
+    x = Fn()
+    net = fan(*(task(f"t{i}", rate=Rate(name="r", limit=2, per_ms=100, rolling=True)) for i in range(6)))
+
+    async def scene() -> None:
+        async with rig.driving(x, serve=False) as host:
+            await ended(host, host.start(host.release(net)))
+
+    go(scene())
+    assert len(x.seen) == 6
+
+
+def test_c_19_breakers_and_rates_of_tenants_are_apart(gate: Gate) -> None:
+    """C-19, W-4.5.2: one tenant's failures and messages are nobody else's."""
+    for n in range(3):
+        assert gate.admit(0, f"k{n}", tenant="a", breaker=BREAKER) == "go"
+        gate.ended(0, f"k{n}", DOWN, 1, tenant="a", breaker=BREAKER)
+    assert is_open(gate.admit(0, "k", tenant="a", breaker=BREAKER))
+    assert gate.admit(0, "k", tenant="b", breaker=BREAKER) == "go"
+    assert [gate.admit(0, t, tenant=t, rate=Rate(name="r", limit=1, over="skip")) for t in "ab"] == ["go", "go"]
+    assert gate.reset("a", "b") and not gate.reset("c", "b")
+    assert gate.admit(0, "k", tenant="a", breaker=BREAKER) == "go"
+
+
+def test_c_19_failures_of_the_caller_say_nothing(gate: Gate) -> None:
+    """C-19: counted are transient, timeout, external, resource; a trial that says nothing may be tried again."""
+    for n, category in enumerate(("validation", "permanent", "authorization", "business", "system") * 3):
+        assert gate.admit(0, f"k{n}", breaker=BREAKER) == "go"
+        gate.ended(0, f"k{n}", failed("X", category, "x"), 1, breaker=BREAKER)
+    assert gate.breakers["b"].status == "closed" and gate.breakers["b"].window == []
+    for n, category in enumerate(("transient", "timeout", "resource")):
+        assert gate.admit(0, f"m{n}", breaker=BREAKER) == "go"
+        gate.ended(0, f"m{n}", failed("X", category, "x"), 1, breaker=BREAKER)
+    assert is_open(gate.admit(999, "k", breaker=BREAKER))
+    assert gate.admit(1000, "t", breaker=BREAKER) == "go"
+    gate.ended(1000, "t", failed("X", "validation", "x"), 1, breaker=BREAKER)
+    assert [gate.admit(1000, n, breaker=BREAKER) for n in ("t1", "t2")] == ["go", "go"]
+
+
+# ---- what becomes of a duplicate -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("crash", [False, True], ids=["", "after a restart"])
+def test_w_8_4_3_skip_fail_or_the_kept_answer(gate: Gate, crash: bool) -> None:
+    """W-8.4.3, C-49: SKIPPED, FAILED with DUPLICATE_EXECUTION (permanent), or the stored answer with its kind."""
+    for known in ("skip", "answer", "fail"):
+        dedupe = [(Dedupe(key="k", ttl_ms=1000, known=known), f"t/{known}")]
+        assert gate.admit(0, "first", dedupe=dedupe) == "go"
+        gate.ended(100, "first", Done({"n": 1}, None, "object"), 1, dedupe=dedupe)
+    gate = reopened(gate) if crash else gate
+    verdicts: dict[str, Any] = {}
+    for known in ("skip", "answer", "fail"):
+        dedupe = [(Dedupe(key="k", ttl_ms=1000, known=known), f"t/{known}")]
+        verdicts[known] = gate.admit(1099, "second", dedupe=dedupe)
+        assert gate.admit(1099, "first", dedupe=dedupe) == "go"
+        assert Gate(gate.store).admit(1100, "third", dedupe=dedupe) == "go"  # its time began when it was done
+    assert verdicts["skip"] == Skipped("duplicate")
+    assert verdicts["answer"] == Done({"n": 1}, {"deduplicated": True}, "object")
+    assert verdicts["fail"].failure.code == "DUPLICATE_EXECUTION" and verdicts["fail"].failure.category == "permanent"
+
+
+@pytest.mark.parametrize("known", ["skip", "answer", "fail"])
+def test_c_49_only_successes_are_kept(gate: Gate, known: Any) -> None:
+    """C-49: after a failure, a skip or a drop the next one does it."""
+    dedupe = [(Dedupe(key="k", known=known), "t/k")]
+    for n, outcome in enumerate((DOWN, Skipped("policy"), None)):
+        assert gate.admit(n, f"k{n}", dedupe=dedupe) == "go"
+        gate.ended(n, f"k{n}", outcome, 1, dedupe=dedupe)
+    assert reopened(gate).admit(9, "last", dedupe=dedupe) == "go"
+
+
+def test_two_keys_are_two_reasons(gate: Gate) -> None:
+    """W-4.5.2, C-49: a node with both an idempotency and a dedupe key heeds both."""
+    one, two = (Dedupe(key="a", known="fail"), "t/a"), (Dedupe(key="b"), "t/b")
+    assert gate.admit(0, "first", dedupe=[one, two]) == "go"
+    gate.ended(0, "first", OK, 1, dedupe=[one, two])
+    assert gate.admit(1, "x", dedupe=[(one[0], "t/other"), two]) == Skipped("duplicate")
+    verdict = gate.admit(1, "x", dedupe=[one, (two[0], "t/other")])
+    assert isinstance(verdict, Failed) and verdict.failure.code == "DUPLICATE_EXECUTION"
+
+
+@pytest.mark.parametrize("first_fails", [False, True])
+def test_c_49_one_concurrent_duplicate_waits_for_the_first(rig: Rig, first_fails: bool) -> None:
+    """C-49: with the kept answer the second waits; when the first fails, the second does it and the third waits on."""
+
+    async def slow(request: Any) -> Any:
+        n = len(x.seen)
+        await asyncio.sleep(0.02)
+        return failed("DOWN", "permanent", "down") if first_fails and n == 1 else Done({"n": n}, None, "object")
+
+    x = Fn(slow)
+    net = chain(task("a", result="r", dedupe=Dedupe(key="input.k", known="answer")))
+
+    async def scene() -> list[str]:
+        async with rig.driving(x) as host:
+            number = host.release(net)
+            runs = [host.start(number, {"k": 1}) for _ in range(4)]
+            await ended(host, *runs)
+            assert not host.dispatch.parked.queues and not host.gate.doing
+            return runs
+
+    runs = go(scene())
+    assert len(x.seen) == 1 + first_fails
+    bodies = [f["body"] for run in runs for f in rig.facts(run, "settled") if f["node"] == 1]
+    assert bodies == [None if first_fails else {"n": 1}, *[{"n": 1 + first_fails}] * 3]
+    rig.sound()
+
+
+def test_c_49_one_concurrent_duplicate_is_one_at_once(rig: Rig) -> None:
+    """C-49: skip and fail take the first for done while it is at it."""
+    x = Fn(lambda request: asyncio.sleep(0.05))
+
+    async def scene(known: Any) -> list[str]:
+        async with rig.driving(x) as host:
+            number = host.release(chain(task("a", dedupe=Dedupe(key=f"'{known}'", known=known)), name=known))
+            runs = [host.start(number) for _ in range(3)]
+            await ended(host, *runs)
+            return runs
+
+    assert [rig.failure(run) for run in go(scene("skip"))] == [None] * 3 and len(x.seen) == 1
+    assert [rig.failure(run) for run in go(scene("fail"))] == [None] + ["DUPLICATE_EXECUTION"] * 2
+    assert len(x.seen) == 2
+
+
+def test_a_place_is_not_lost_to_one_who_waits_for_another(rig: Rig) -> None:
+    """Who gets a place and then must wait for a duplicate gives the place on."""
+    x = Fn(lambda request: asyncio.sleep(0.02))
+    both: dict[str, Any] = {
+        "concurrency": Concurrency(name="c", limit=2),
+        "dedupe": Dedupe(key="input", known="answer"),
+    }
+
+    async def scene() -> None:
+        async with rig.driving(x) as host:
+            number = host.release(chain(task("a", **both)))
+            await ended(host, *[host.start(number, n // 3) for n in range(12)])
+            assert host.gate.running == {"c": 0}
+
+    go(scene())
+    assert len(x.seen) == 4

@@ -92,7 +92,7 @@ def test_h13_the_engine_waits_for_room_and_goes_on(
         async def x(request: Request) -> Any:
             seen.append(request.key)
             await asyncio.sleep(0.01)
-            return Done(request.node + "y" * 5_000)
+            return Done(request.node + "y" * 20_000)
 
         async with penstock:
             host, told = penstock.host, list[str | None]()

@@ -36,6 +36,9 @@ class SimRegistry:
         found = [ArtifactRow(*row) for row in self._rows("artifact")]
         return [one for one in found if one.tenant == tenant and type in (None, one.type)]
 
+    def registry_number(self) -> int:
+        return len(self.disk.tables["artifact"])
+
     def drop_artifact(self, tenant: str, type: str, id: str, version: str = "") -> bool:
         return self.disk.tables["artifact"].pop((tenant, type, id, version), None) is not None
 
@@ -90,17 +93,17 @@ class SimRegistry:
             del there[no]
         return len(gone)
 
-    def _waiting(self) -> list[tuple[int, str, str, int]]:
-        """Run, name, and the run's tenant and birth."""
+    def _waiting(self) -> list[tuple[int, str, str]]:
+        """Run, name, and the run's tenant."""
         runs = self.disk.tables["run"]
         rows = {(run, name) for name, run, _ in self.disk.tables["waiting"].values() if run in runs}
-        return [(run, name, runs[run][2], runs[run][7]) for run, name in sorted(rows)]
+        return [(run, name, runs[run][2]) for run, name in sorted(rows)]
 
     def early(self) -> list[tuple[int, str]]:
-        return [(run, name) for run, name, tenant, born in self._waiting() if self.events(tenant, name, since=born)]
+        return [(run, name) for run, name, tenant in self._waiting() if self.events(tenant, name)]
 
     def waiting_for(self, name: str) -> list[tuple[int, str]]:
-        return [(run, tenant) for run, waits, tenant, _ in self._waiting() if waits == name]
+        return [(run, tenant) for run, waits, tenant in self._waiting() if waits == name]
 
     def open_keyed(self, tenant: str, prefix: str) -> list[tuple[int, str]]:
         rows = self._rows("run")

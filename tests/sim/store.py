@@ -26,7 +26,8 @@ COLUMNS = {t.name: [(*_TYPES[c.type], *((type(None),) if c.null else ())) for c 
 INSERTS: tuple[tuple[str, str, str], ...] = (
     ("firing", "firing", "replace"), ("wait", "waiting", "replace"), ("item_new", "item", "replace"),
     ("incident", "incident", "replace"), ("intent", "intent", "replace"), ("gate", "gate", "replace"),
-    ("memo", "memo", "replace"), ("blobs", "blob", "ignore"),
+    ("memo", "memo", "replace"), ("blobs", "blob", "ignore"), ("judgment", "judgment", "replace"),
+    ("checkpoint", "checkpoint", "fail"),
 )  # fmt: skip
 
 
@@ -282,13 +283,17 @@ class SimStore(SimRegistry):
         return [row[:5] for row in sorted(self.disk.tables["intent"].values())]
 
     def outbox(self, now: int, limit: int) -> list[tuple[int, int, int, str, bytes, int]]:
-        rows = sorted(self.disk.tables["outbox"].values())
+        rows = sorted(row for row in self.disk.tables["outbox"].values() if row[3] != "notice")
         held = {row[1] for row in rows if row[6] > now and row[5] > 0}
         due = [row for row in rows if row[6] <= now and row[1] not in held]
         return [row[:6] for row in due[:limit]]
 
     def outbox_left(self) -> bool:
-        return bool(self.disk.tables["outbox"])
+        return any(row[3] != "notice" for row in self.disk.tables["outbox"].values())
+
+    def notices(self, now: int, limit: int) -> list[tuple[int, bytes, int]]:
+        rows = sorted(r for r in self.disk.tables["outbox"].values() if r[3] == "notice" and r[6] <= now)
+        return [(row[0], row[4], row[5]) for row in rows[:limit]]
 
     def outbox_moved(self, done: Iterable[int], later: Iterable[tuple[int, int]]) -> None:
         rows = self.disk.tables["outbox"]

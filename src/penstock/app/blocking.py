@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from penstock.app.look import Look
 from penstock.app.penstock import DEFAULT_STORE, Fn, Penstock, Release
+from penstock.app.triggers import EventReceipt
 from penstock.net.model import Net
 
 T = TypeVar("T")
@@ -68,6 +69,9 @@ class Blocking:
 
     def signal(self, run: str, name: str, payload: Any = None, *, id: str = "") -> None:
         self._do(self.inner.signal(run, name, payload, id=id))
+
+    def send_event(self, source: str, payload: Any = None, *, id: str | None = None) -> EventReceipt:
+        return self._do(self.inner.send_event(source, payload, id=id))
 
     def respond(self, run: str, node: str, value: Any, *, by: str | None = None) -> None:
         self._do(self.inner.respond(run, node, value, by=by))

@@ -30,13 +30,18 @@ def compile_source(document: str | Path | bytes, *, name: str | None = None) -> 
 
 
 def check_source(
-    document: str | Path, *, secret: Callable[[str], bool] | None = None
+    document: str | Path,
+    *,
+    secret: Callable[[str], bool] | None = None,
+    registered: Callable[[str, str], bool] | None = None,
 ) -> tuple[str | None, list[Finding]]:
     """The language of a file, if it has one, and everything there is to say about it. `secret` tells whether a secret
-    is set on this machine."""
+    is set on this machine, `registered` whether the tenant has a thing (type, id)."""
     path = Path(document)
-    source = read_source(path)
-    return check_document(source, name=path.stem, resolve=_beside(path), extra=node_types(), secret=secret)
+    return check_document(
+        read_source(path), name=path.stem, resolve=_beside(path), extra=node_types(), secret=secret,
+        registered=registered,
+    )  # fmt: skip
 
 
 def read_source(path: Path) -> bytes:

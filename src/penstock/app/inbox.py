@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 from penstock.app.look import Watcher, author
 from penstock.app.people import may_act, target_for
 from penstock.app.queries import Queries
-from penstock.errors import ApproverDenied, BadInput, ItemAmbiguous, ItemNotFound
+from penstock.errors import ApproverDenied, BadInput, ItemAmbiguous, ItemNotFound, RunAmbiguous, RunNotFound
 from penstock.kernel import command as C
 
 _unpack = msgspec.msgpack.decode
@@ -79,8 +80,10 @@ def _due(watcher: Watcher, firing: int) -> int | None:
 
 
 def find(door: Queries, id: str) -> Waiting:
-    """By RUN/NODE, by a beginning of RUN, or by RUN alone where only one thing waits."""
+    """By RUN/NODE, or by RUN alone where only one thing waits; RUN is an id, a beginning of it, or a key."""
     run, _, node = id.partition("/")
+    with contextlib.suppress(RunNotFound, RunAmbiguous):
+        run = door.row(run).id  # a key is as good as an id
     found = [one for one in _open(door) if one.run.startswith(run) and node in ("", one.node)]
     exact = [one for one in found if one.run == run]
     found = exact or found
@@ -114,7 +117,8 @@ def decision(door: Queries, item: Waiting, verdict: str, by: str, comment: str |
         raise ApproverDenied(user=by, item=item.id)
     if item.kind == "review":
         if verdict not in DECISIONS:
-            raise BadInput(what="the decision", why=f"a review gives one of {', '.join(DECISIONS)}")
+            why = f"a review gives one of {', '.join(DECISIONS)}"
+            raise BadInput(what="the decision", why=why, hint=f"Write --decision {'|'.join(DECISIONS)}.")
         return C.work(item.firing, "submit", by, _judged(verdict, by, comment))
     data: dict[str, Any] = {"vote": verdict, "comment": comment}
     target = target_for(item.candidates, by, body, item.votes)

@@ -112,7 +112,7 @@ class Watcher:
                 self.prompts[line.data["firing"]] = line.data["prompt"]
             elif line.fact == "run.reopened" and line.data["how"] == "restart":
                 self.restarted = len(self.firings)
-            elif line.fact == "revived":
+            elif line.fact == "revived" and line.data["firing"] in self.by_id:
                 one = self.by_id[line.data["firing"]]
                 one.status, one.ended_at = "RUNNING", None
         return lines
@@ -122,6 +122,8 @@ class Watcher:
         net = self.reader.net
         assert net is not None
         node, id = net.by_id[line.node], firing_of(line)
+        if beside(node):
+            return
         waiting = self.handed.get((line.node, line.scope, line.epoch))
         if waiting:
             number = waiting.popleft()
@@ -138,7 +140,10 @@ class Watcher:
     def _settle(self, line: Line) -> None:
         net, id = self.reader.net, firing_of(line)
         assert net is not None
-        one, node = self.by_id[id], net.by_id[line.node]
+        node = net.by_id[line.node]
+        if beside(node):
+            return
+        one = self.by_id[id]
         status, attempt = line.data["status"], line.data["attempt"]
         if author(node) != node.id and not node.scope and status == "done":
             one.attempt = attempt
@@ -313,6 +318,21 @@ def run_word(language: str, status: str) -> str:
 def author(node: CNode) -> str:
     """The node as the author drew it: a net may have several for it."""
     return node.spec.origin or node.id
+
+
+#: What a language puts beside an author's node: who is told of it, where its way ends.
+_BESIDE = frozenset({"NOTIFY", "END", "OUTPUT"})
+
+
+def beside(node: CNode) -> bool:
+    """Does it work beside the author's node, and not as a part of it? Then it is no firing of that node."""
+    while node.spec.origin:
+        if node.spec.type in _BESIDE:
+            return True
+        if not node.scope:
+            return False
+        node = node.net.by_id[node.scope]
+    return False
 
 
 def tokens(st: State, net: Compiled) -> dict[str, int]:

@@ -17,12 +17,14 @@ from penstock.app.events import Event, Teller
 from penstock.app.home import DEFAULT_STORE, DEFAULT_TENANT, driver_of
 from penstock.app.look import Look, Watcher, watch
 from penstock.app.queries import Queries, waits_for_outside
-from penstock.app.registry import SAMPLE, install_sample
+from penstock.app.registry import SAMPLE, artifact, checked, install_sample
 from penstock.app.serving import NO_RUN, Serving, Start, new_id
 from penstock.app.shelf import Shelf
 from penstock.app.starting import carried, checked_input
+from penstock.app.triggers import EventReceipt, news, prepare_with, receipt_of
 from penstock.errors import (
     BadInput,
+    BreakerNotFound,
     KeyConflict,
     NotTaken,
     NotWaiting,
@@ -30,15 +32,19 @@ from penstock.errors import (
     RunNotFound,
     StatusConflict,
     StoreBusy,
+    StoreError,
 )
 from penstock.executors.contract import Executor
 from penstock.executors.function import FunctionExecutor
 from penstock.host.blobs import Blobs
+from penstock.host.checkpoints import Checkpoint, Checkpoints
 from penstock.host.children import CALLED, child_id
 from penstock.host.clock import SystemClock
 from penstock.host.embedded import Host, Told
 from penstock.host.live import Live
 from penstock.host.nets import Nets
+from penstock.host.secrets import SecretPlaces
+from penstock.host.tenants import Tenants
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.reading import Line
@@ -46,7 +52,7 @@ from penstock.kernel.state import COMPLETED, RUNNING, STATUS
 from penstock.lang.contract import Compiled as Document
 from penstock.net.compiled import Compiled
 from penstock.net.model import Net
-from penstock.store.contract import RunRow
+from penstock.store.contract import Batch, RunRow
 from penstock.store.sqlite import Sqlite
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
@@ -112,16 +118,31 @@ class Penstock(Queries):
                 Shelf(self._executors),
                 output_dir=self._output_dir,
                 input_dir=self._input_dir,
-                settings={"sql.root": self.path.parent, **self._settings},
+                settings=self._all_settings(),
                 alone=self._alone,
                 patient=not self._alone,
             )
             self._nets = self._host.nets
+            self._host.starter.prepare = prepare_with(self._store, self._nets)
             self._host.turns.on_facts.append(self._on_facts)
             self._host.turns.on_end.append(lambda live: self._wake(live.id))
         else:
             self._nets = Nets(self._store)
         return self
+
+    def _all_settings(self) -> dict[str, Any]:
+        """A dev profile makes a key of its own for checkpoints, beside the store (C-47)."""
+        known: dict[str, Any] = {"sql.root": self.path.parent, **self._settings}
+        if self._profile == "dev":
+            known.setdefault("checkpoint.key_file", self.path.with_name(f"{self.path.name}.checkpoint-key"))
+        return known
+
+    def _checkpoints(self) -> Checkpoints:
+        if self._host is not None:
+            return self._host.checkpoints
+        known, clock = self._all_settings(), SystemClock()
+        places = SecretPlaces(known.get("secrets"), folder=known.get("secrets.folder"))
+        return Checkpoints(self.store, clock, Tenants(self.store, places, clock.now), known)
 
     async def __aenter__(self) -> Penstock:
         self.open()
@@ -175,10 +196,34 @@ class Penstock(Queries):
             self._task.result()
 
     @property
+    def drives(self) -> bool:
+        """Is this the process that drives the store's runs?"""
+        return self._host is not None
+
+    @property
     def host(self) -> Host:
         if self._host is None:
             raise StoreBusy
         return self._host
+
+    # -- breakers, checkpoints -----------------------------------------------------------------------------------------
+
+    def reset_breaker(self, name: str) -> None:
+        """Close a breaker of the tenant by hand; it is written at once."""
+        gate, batch = self.host.gate, Batch()
+        if not gate.reset(self.tenant, name):
+            raise BreakerNotFound(name=name)
+        gate.write(batch, SystemClock().now())
+        try:
+            self.store.commit(batch)
+        except StoreError:
+            gate.give_back(batch)
+            raise
+
+    async def checkpoint(self, run: str, number: int | None = None) -> Checkpoint | None:
+        """The newest checkpoint of a run that can be read, or the newest one up to a number."""
+        row = self.row(run)
+        return await self._checkpoints().read(row.tenant, row.id, number)
 
     # -- executors -----------------------------------------------------------------------------------------------------
 
@@ -208,10 +253,30 @@ class Penstock(Queries):
         """Release a document that is compiled already."""
         if compiled.language == "decision":
             self.furnish()
+            self._checkpoints().check(Compiled(compiled.net), self.tenant)
+        self.keep_net(compiled, source)
+        return Release(compiled.net.name, compiled.language, Compiled(compiled.net).hash, list(compiled.findings))
+
+    def keep_net(self, compiled: Document, source: bytes | None = None) -> int:
+        """Its net and the nets that it calls; the number of its own."""
         for child in compiled.children.values():
             self._release(child, None)
-        self._release(compiled.net, source)
-        return Release(compiled.net.name, compiled.language, Compiled(compiled.net).hash, list(compiled.findings))
+        return self._release(compiled.net, source)
+
+    def register(self, type: str, id: str, body: Mapping[str, Any]) -> None:
+        """Register a connection, a rule pack, a template …, or replace it. Raises DocumentInvalid or BadInput."""
+        checked(type, id, body)
+        self.store.put_artifacts([artifact(self.tenant, type, id, body, SystemClock().now())])
+        if self._host is not None:
+            self._host.tenants.refresh()
+
+    def unregister(self, type: str, id: str) -> int:
+        """Take a thing out of the registry; how many versions of it there were."""
+        mine = [row for row in self.store.artifacts(self.tenant, type) if row.id == id]
+        gone = sum(self.store.drop_artifact(self.tenant, type, id, row.version) for row in mine)
+        if self._host is not None:
+            self._host.tenants.refresh()
+        return gone
 
     def furnish(self) -> None:
         """A store of the dev profile has the sample tenant (C-81), from the first time that one is needed."""
@@ -229,16 +294,21 @@ class Penstock(Queries):
 
     async def start(
         self, release: Release | str, input: Any = None, *, key: str | None = None, max_concurrent: int | None = None,
-        priority: int = 1000
+        priority: int = 1000, trigger: Mapping[str, Any] | None = None, parent: str = ""
     ) -> str:  # fmt: skip
-        """Start a run; its id, when the run is in the store. The same key again is the same run."""
+        """Start a run; its id, when the run is in the store. The same key again is the same run. What has started it is
+        `sys.trigger` to it, and the run that did `sys.parent_instance_id`."""
         keys = None if key is None else [key]
-        many = await self.start_many(release, [input], keys=keys, max_concurrent=max_concurrent, priority=priority)
+        many = await self.start_many(
+            release, [input], keys=keys, max_concurrent=max_concurrent, priority=priority, trigger=trigger,
+            parent=parent
+        )  # fmt: skip
         return many[0]
 
     async def start_many(
         self, release: Release | str, inputs: Iterable[Any], *, keys: Iterable[str] | None = None,
-        max_concurrent: int | None = None, priority: int = 1000
+        max_concurrent: int | None = None, priority: int = 1000, trigger: Mapping[str, Any] | None = None,
+        parent: str = ""
     ) -> list[str]:  # fmt: skip
         """Start a run for each input; their ids, when all of them are in the store. They share commits, so this is
         much faster than one after the other. If one input or key is refused, nothing was started."""
@@ -250,7 +320,7 @@ class Penstock(Queries):
             raise BadInput(what="the keys", why="one of them is there twice")
         host, net, options = self.host, 0, dict[str, Any]()
         for i, key in enumerate(named):
-            net, options, given[i] = self._checked(release, given[i], key, max_concurrent)
+            net, options, given[i] = self._checked(release, given[i], key, max_concurrent, trigger)
             self._same_key(key, net, given[i])
         self.begin()
         told, ids = Told(len(given)), []
@@ -259,9 +329,10 @@ class Penstock(Queries):
             if known is None:
                 ids.append(
                     host.start(
-                        net, input, key=key, tenant=self.tenant, options=options, priority=priority, reply=told
+                        net, input, key=key, tenant=self.tenant, options=options, priority=priority, reply=told,
+                        parent=parent,
                     )
-                )
+                )  # fmt: skip
                 continue
             ids.append(known)
             unborn = host.turns.starting.get((self.tenant, key or ""))
@@ -273,23 +344,25 @@ class Penstock(Queries):
         return ids
 
     async def hand_in(
-        self, release: Release | str, input: Any = None, *, key: str | None = None, max_concurrent: int | None = None
-    ) -> str:
+        self, release: Release | str, input: Any = None, *, key: str | None = None, max_concurrent: int | None = None,
+        trigger: Mapping[str, Any] | None = None, parent: str = ""
+    ) -> str:  # fmt: skip
         """Leave a run to be started by the process that drives the store, and wait until it has; its id."""
-        net, options, input = self._checked(release, input, key, max_concurrent)
+        net, options, input = self._checked(release, input, key, max_concurrent, trigger)
         known = self._same_key(key, net, input)
         if known is not None:
             await self.wake_up(known)
             return known
         id = new_id(SystemClock().now())
         assert self._nets is not None
-        asked = Start(id, self._nets.get(net).hash, input, self.tenant, key, options)
+        asked = Start(id, self._nets.get(net).hash, input, self.tenant, key, options, parent=parent)
         await self._leave(NO_RUN, msgspec.msgpack.encode(asked), id)
         return (self._same_key(key, net, input) or id) if key is not None else id
 
     def _checked(
-        self, release: Release | str, input: Any, key: str | None, max_concurrent: int | None
-    ) -> tuple[int, dict[str, Any], Any]:
+        self, release: Release | str, input: Any, key: str | None, max_concurrent: int | None,
+        trigger: Mapping[str, Any] | None = None,
+    ) -> tuple[int, dict[str, Any], Any]:  # fmt: skip
         """The number of the net, the run's options and its input; whatever is wrong with them is said here."""
         assert self._nets is not None
         hash_ = release.hash if isinstance(release, Release) else release
@@ -301,7 +374,13 @@ class Penstock(Queries):
             if max_concurrent < 1:
                 raise BadInput(what="max_concurrent", why="at least one node must be able to run")
             options["limits"] = dict.fromkeys(found[1].limits or ("diagram",), max_concurrent)
+        if found[1].net.language == "decision":
+            self._checkpoints().check(found[1], self.tenant)
         options |= carried(found[1], self.store, self.tenant)
+        if trigger is not None:
+            options["trigger"] = dict(trigger)
+            if "replay_of" in trigger:
+                options["replay_of"] = trigger["replay_of"]
         try:
             msgspec.msgpack.encode(input)
         except (TypeError, OverflowError, ValueError, RecursionError) as error:
@@ -357,6 +436,27 @@ class Penstock(Queries):
             why = f"Run {row.id} has ended ({STATUS[row.status]}), so no signal can reach it"
             raise NotWaiting(why=why, hint="`penstock show RUN` shows how it ended.")
         await self.command(run, C.signal(id, name, payload))
+
+    async def send_event(self, source: str, payload: Any = None, *, id: str | None = None) -> EventReceipt:
+        """News for whoever it concerns: it is stored, resumes the runs that wait for it, and starts those that it is
+        the trigger of. The same id again changes nothing. Without a driver here it waits a while for the one that
+        there is; the receipt says whether it was delivered."""
+        now = self._host.clock.now() if self._host is not None else SystemClock().now()
+        event = news(self.tenant, source, payload, id, now)
+        new = self.store.put_event(event) is not None
+        if self._host is not None:
+            self.begin()
+            told, intake = Told(1), self._host.intake
+            intake.poll()
+            intake.tell(receipt_of(self.store, event, new).number, told)
+            self._host.poke()
+            await self._heard(told)
+        else:
+            for _ in range(int(PATIENCE_S / 0.05)):
+                if receipt_of(self.store, event, new).delivered or driver_of(self.path) is None:
+                    break
+                await asyncio.sleep(0.05)
+        return receipt_of(self.store, event, new)
 
     async def respond(self, run: str, node: str, value: Any, *, by: str | None = None) -> None:
         """Answer a waiting user_response, or give a firing that waits for an operator its result."""

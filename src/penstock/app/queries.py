@@ -23,6 +23,8 @@ from penstock.store.sqlite import Sqlite
 
 if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
     from penstock.app.events import Event
+    from penstock.app.judgments import Breaker, Judgment
+    from penstock.app.letters import Letter
     from penstock.app.tokens import Token
 
 
@@ -91,6 +93,11 @@ class Queries:
             found.reader.net, found.reader.st.run = self._nets.get(row.net), row.id
         return found
 
+    def hash_of(self, net: int) -> str:
+        """The content hash of a net by its number."""
+        assert self._nets is not None
+        return self._nets.get(net).hash
+
     def net_of(self, hash_: str) -> Compiled:
         assert self._nets is not None
         found = self._nets.by_hash(hash_)
@@ -147,11 +154,32 @@ class Queries:
     def runs(self, *, limit: int = 50, open_only: bool = False) -> list[RunRow]:
         return self.store.runs(status=range(COMPLETED) if open_only else None, limit=limit)
 
+    def judgments(
+        self, *, since: int = 0, reviews: bool = False, name: str | None = None, limit: int = 100
+    ) -> list[Judgment]:
+        """Verdicts, newest first; `reviews`: those that a person should look at."""
+        from penstock.app.judgments import judgments
+
+        return judgments(self.store, self.tenant, since=since, reviews=reviews, name=name, limit=limit)
+
+    def letters(self, *, name: str | None = None, since: int = 0, limit: int = 100) -> list[Letter]:
+        """Runs that ended badly, newest first; of one document if asked for."""
+        from penstock.app.letters import letters
+
+        return letters(self, name=name, since=since, limit=limit)
+
+    def breakers(self) -> list[Breaker]:
+        """The circuit breakers of the tenant, as the store has them."""
+        from penstock.app.judgments import breakers
+
+        return breakers(self.store, self.tenant)
+
     def rebuild(self) -> int:
         """Drop every projection and fold it again from the journal."""
+        resolve = Blobs(self.store).resolve
 
         def project(row: RunRow, journal: Any, batch: Batch) -> None:
-            rows_of(row, journal, batch)
+            rows_of(row, journal, batch, self.net_of, resolve)
 
         return self.store.rebuild(project)
 

@@ -27,6 +27,7 @@ class Start(msgspec.Struct, array_like=True):
     key: str | None = None
     options: dict[str, Any] = {}
     priority: int = 1000
+    parent: str = ""
 
 
 def new_id(now: int) -> str:
@@ -56,7 +57,7 @@ class Serving(Host):
             return
         self.start(
             found[0], asked.input, id=asked.id, tenant=asked.tenant, key=asked.key, options=asked.options,
-            priority=asked.priority, reply=Receipt(no, self._taken.discard),
+            priority=asked.priority, parent=asked.parent, reply=Receipt(no, self._taken.discard),
         )  # fmt: skip
 
     def _reply(self, no: int, error: PenstockError | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,9 +10,11 @@ import typer
 
 from penstock.app.authored import authored
 from penstock.app.documents import check_source, compile_source
-from penstock.cli.options import STORE, Document, Json, NoStore, Store
+from penstock.app.registry import known_to
+from penstock.cli.options import STORE, Document, Json, Store
 from penstock.cli.picture import drawing
 from penstock.cli.reading import reading
+from penstock.cli.settings import read_settings
 from penstock.cli.speak import (
     DONE,
     TONES,
@@ -24,15 +27,16 @@ from penstock.cli.speak import (
     tell_json,
 )
 from penstock.errors import BadInput, Finding, PenstockError, Place
+from penstock.host.secrets import SecretPlaces
 from penstock.lang.contract import Compiled
 from penstock.net.draw import Marks, mermaid, svg, terminal
 from penstock.net.model import Net
 
 
-def check(file: Document, json: Json = False, store: NoStore = STORE) -> int:
+def check(file: Document, json: Json = False, store: Store = STORE) -> int:
     """Say whether a document can be run: every error and warning, with its place and what to do about it."""
     try:
-        language, findings = check_source(file)
+        language, findings = check_source(file, registered=_registered(store))
     except PenstockError as error:
         if not json:
             raise
@@ -49,9 +53,29 @@ def check(file: Document, json: Json = False, store: NoStore = STORE) -> int:
     if errors:
         say((f"{file}: ", "bold"), (_count(len(errors), "error"), TONES["failed"]), err=True)
         return WRONG
-    warnings = f", {_count(len(findings), 'warning')}" if findings else ""
-    say((f"{file}: ", "bold"), ("ok", TONES["done"]), f" ({language}{warnings})")
+    counted = [(sum(one.severity == severity for one in findings), word) for severity, word in _SEVERITIES]
+    more = "".join(f", {_count(number, word)}" for number, word in counted if number)
+    say((f"{file}: ", "bold"), ("ok", TONES["done"]), f" ({language}{more})")
     return DONE
+
+
+_SEVERITIES = (("warning", "warning"), ("info", "remark"))
+
+
+def _registered(store: Path) -> Callable[[str, str], bool]:
+    """What the store's tenant has; where there is no store yet, what a new one is born with. A secret may also lie in
+    the environment or in the settings."""
+    places = SecretPlaces(read_settings(store)["secrets"])
+    if store.exists():
+        with reading(store) as door:
+            held = known_to(door.store)
+    else:
+        held = known_to(None)
+
+    def registered(kind: str, name: str) -> bool:
+        return held(kind, name) or kind == "secret" and places.find(name, None) is not None
+
+    return registered
 
 
 def _count(number: int, what: str) -> str:

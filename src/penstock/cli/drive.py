@@ -66,6 +66,12 @@ def leaving(store: Path) -> Iterator[Penstock]:
         door.close()
 
 
+async def reaching(stack: contextlib.AsyncExitStack, store: Path) -> Penstock:
+    """For driving what is asked for; while another process drives the store, for leaving it to that one."""
+    found = await _taken(stack, store)
+    return found if found is not None else stack.enter_context(leaving(store))
+
+
 def until_done(work: Coroutine[None, None, T]) -> T:
     """Run it; a polite end of the process (SIGTERM) is the same as Ctrl-C."""
 

@@ -40,6 +40,12 @@ COMMANDS = {
     "approve": ("deciding", "Approve what waits, or give a review its verdict."),
     "reject": ("deciding", "Reject what waits."),
     "outbox": ("deciding", "List messages that were kept instead of sent."),
+    "events": ("events", "Send an event, and list those that came."),
+    "releases": ("releases", "Submit, approve and activate versions of workflows."),
+    "schedules": ("schedules", "List, pause and fire what starts by the clock."),
+    "dlq": ("letters", "Runs that ended badly: list, show, replay."),
+    "rules": ("rules", "Rule packs: list them, check one and run its tests."),
+    "registry": ("registry", "Look at and change what the tenant has registered."),
     "cancel": ("steering", "End a run."),
     "pause": ("steering", "Let a run start nothing new for now."),
     "resume": ("steering", "Let a paused run go on."),
@@ -51,6 +57,7 @@ COMMANDS = {
     "version": ("version", "Say which Penstock this is."),
 }
 _HELP = {"help_option_names": ["-h", "--help"]}
+_PLAIN: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
 
 
 class Commands(dict[str, Any]):
@@ -63,9 +70,14 @@ class Commands(dict[str, Any]):
         found = super().__getitem__(name)
         if found is None:
             module, short = COMMANDS[name]
-            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
             function = getattr(import_module(f"penstock.cli.{module}"), name)
-            alone.command(name, short_help=short, context_settings=_HELP)(function)
+            if isinstance(function, dict):  # several commands under one name
+                alone = typer.Typer(name=name, no_args_is_help=True, help=short, context_settings=_HELP, **_PLAIN)
+                for verb, one in function.items():
+                    alone.command(verb, context_settings=_HELP)(one)
+            else:
+                alone = typer.Typer(**_PLAIN)
+                alone.command(name, short_help=short, context_settings=_HELP)(function)
             found = self[name] = typer.main.get_command(alone)
         return found
 

@@ -23,7 +23,9 @@ Store = Annotated[
 NoStore = Annotated[Path, typer.Option("--store", hidden=True)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value for programs instead of text for people.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="The run: its key, its id, or a unique beginning of it.")]
-Document = Annotated[Path, typer.Argument(metavar="FILE", help="The document: a diagram in YAML or JSON.")]
+Document = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The document: a diagram or a decision workflow, in YAML or JSON.")
+]
 
 
 def read_value(text: str | None, what: str) -> Any:

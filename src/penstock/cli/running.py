@@ -199,7 +199,7 @@ class _Worker:
 def idle(host: Host) -> bool:
     """Nothing to do now, no effect in flight, and no firing between two tries."""
     runs = (live.run for live in host.turns.runs.values() if live.run is not None)
-    return not host.turns.ready and not any(_busy(run) for run in runs)
+    return not host.turns.ready and not host.intake.busy and not any(_busy(run) for run in runs)
 
 
 def _busy(run: Folded) -> bool:

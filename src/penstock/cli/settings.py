@@ -10,6 +10,8 @@
     [secrets]
     API_KEY = "…"
 
+`secrets_folder = "keys"`, before any table, names a folder whose files a document may refer to as `file:NAME`.
+
 `${secrets.API_KEY}` in a document is looked for in the variable PENSTOCK_SECRET_API_KEY first.
 """
 
@@ -41,9 +43,11 @@ def read_settings(store: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(what=f"«{path}»", why=str(error), where=path) from error
     kept = found.pop("secrets", {})
+    folder = found.pop("secrets_folder", None)
     if not isinstance(kept, dict):
         raise BadInput(what=f"«{path}»", why="[secrets] is a table of names and texts", where=path)
-    return {**_dotted("", found), "secrets": _Secrets(kept)}
+    more = {"secrets.folder": path.parent / str(folder)} if folder is not None else {}
+    return {**_dotted("", found), **more, "secrets": _Secrets(kept)}
 
 
 def _dotted(before: str, table: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,6 +65,13 @@ def tell_json(value: Any) -> None:
     sys.stdout.buffer.flush()
 
 
+def moment(at: int) -> str:
+    """A time, in the zone of whoever reads it."""
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(at / 1000, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
 def short(value: Any, most: int = 100) -> str:
     """A value on one line."""
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
@@ -166,7 +173,7 @@ def tell_undriven(look: Look, store: Path) -> None:
 def _tell_output(output: Any) -> None:
     if isinstance(output, dict):
         for name, value in output.items():
-            say(("  output ", "bright_black"), (f"{name} ", "bold"), short(value, 400))
+            say(("  output ", "bright_black"), (f"{name} ", "bold"), short(value, 200))
     elif output is not None:
         say(("  output ", "bright_black"), short(output, 400))
 
@@ -174,12 +181,23 @@ def _tell_output(output: Any) -> None:
 def _tell_waiting(look: Look, one: Any, store: Path) -> None:
     run, name = one.run or look.run_id, _quoted(one.node)
     what = {"person": "a person's answer", "operator": "an operator", "time": "a moment"}.get(one.for_, f"«{one.name}»")
-    prompt = f": {short(one.prompt)}" if one.prompt else ""
-    say(("  waits ", "bright_black"), (one.node, "bold"), f" for {what}{prompt}")
-    if one.for_ in ("person", "operator"):
+    asked = one.prompt if isinstance(one.prompt, dict) and one.prompt.get("kind") in _DECIDED else None
+    if asked is not None:
+        what, shown = _DECIDED[asked["kind"]], str(asked.get("title") or "")
+    else:
+        shown = short(one.prompt) if one.prompt else ""
+    say(("  waits ", "bright_black"), (one.node, "bold"), f" for {what}" + (f": {shown}" if shown else ""))
+    if asked is not None:
+        given = "" if asked["kind"] == "approval" else " --decision VERDICT"
+        say(("  decide with ", "bright_black"), f"penstock approve {run}/{name}{given}{store_option(store)}")
+    elif one.for_ in ("person", "operator"):
         say(("  answer with ", "bright_black"), f"penstock respond {run} {name} ANSWER{store_option(store)}")
     elif one.for_ == "signal":
         say(("  send it with ", "bright_black"), f"penstock signal {run} {_quoted(one.name)} JSON{store_option(store)}")
+
+
+#: Work that people decide in the inbox, and what it is called.
+_DECIDED = {"approval": "an approval", "review": "a person's verdict"}
 
 
 def store_option(store: Path) -> str:

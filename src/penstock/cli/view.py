@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.text import Text
 
 from penstock.app.authored import authored
-from penstock.app.look import Watcher, author
+from penstock.app.look import Watcher, author, beside
 from penstock.app.penstock import Penstock
 from penstock.cli.picture import coloured
 from penstock.cli.speak import TONES, console, safe, say, short
@@ -102,6 +102,9 @@ def _told(line: Line, net: Compiled | None) -> list[str | tuple[str, str]]:
     node = net.by_id.get(line.node) if net is not None else None
     drawn = author(node) if node is not None else line.node
     part = drawn != line.node
+    if node is not None and beside(node):
+        failed = line.fact == "settled" and "failure" in line.data
+        return [(drawn, "bold"), (" could not tell everybody", TONES["held"])] if failed else []
     who = (f"{drawn}{_item(line)}" if part and node is not None and node.scope else drawn, "bold")
     if line.fact == "effect.asked":
         attempt = line.data["attempt"]
@@ -238,6 +241,8 @@ class _Moving:
     def _fired(self, line: Line, node: str) -> None:
         """A node that begins with another part of it has been counted when that part fired."""
         net = self.watcher.reader.net
+        if net is not None and line.node in net.by_id and beside(net.by_id[line.node]):
+            return
         parted = net is not None and any(n.id != author(n) == line.node and not n.scope for n in net.nodes)
         inside = node != line.node and line.scope != ""
         self._mark(node, status="RUNNING", count=self._count(node) + (not parted and not inside))
@@ -245,7 +250,7 @@ class _Moving:
     def _settled(self, line: Line) -> None:
         net = self.watcher.reader.net
         node = net.by_id.get(line.node) if net is not None else None
-        if node is not None and author(node) != node.id and line.data["status"] == "done":
+        if node is not None and (beside(node) or author(node) != node.id and line.data["status"] == "done"):
             return  # the author's node goes on
         unit = {"done": "SUCCEEDED", "failed": "FAILED"}.get(line.data["status"], "SKIPPED")
         status = unit

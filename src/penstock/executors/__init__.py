@@ -30,6 +30,7 @@ BUILTIN: dict[str, Callable[[], Executor]] = {
     "mcp": _lazy("mcp", "McpExecutor"),
     "notify": _lazy("notify", "NotifyExecutor"),
     "person": _lazy("person", "PersonExecutor"),
+    "shape": _lazy("shape", "ShapeExecutor"),
     "sql": _lazy("sql", "SqlExecutor"),
     "stream": _lazy("stream", "StreamExecutor"),
     "template": _lazy("template", "TemplateExecutor"),

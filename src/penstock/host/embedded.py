@@ -65,12 +65,17 @@ class Host(Laps):
         loop = asyncio.get_running_loop()
         last_poll = 0.0
         self.outbox.kick()
+        if self.store.notices_left():
+            self.notices.kick()
+        self.checkpoints.kick()
         while not self.closing:
             try:
                 busy = self._lap_well()
                 if self.serve and loop.time() - last_poll >= POLL_S:
                     last_poll = loop.time()
                     busy = self._poll_inbox() or busy
+                    busy = self.intake.poll() or busy
+                    self.schedules.look(self.clock.now())
             except StoreError as error:
                 if not error.passing or not self.patient:
                     raise
@@ -144,7 +149,8 @@ class Host(Laps):
         moments = [self.far_at]
         if self.near:
             moments.append(self.near[0][0])
-        moments += [due for due in (self.dispatch.parked.next_due(), self.children.next_due()) if due is not None]
+        beside = (self.dispatch.parked.next_due(), self.children.next_due(), self.schedules.at)
+        moments += [due for due in beside if due is not None]
         wait = max(0, min(moments) - now) / 1000
         return min(wait, POLL_S) if self.serve else wait
 
@@ -168,6 +174,8 @@ class Host(Laps):
         self.poke()
         await self.dispatch.close()
         await self.outbox.close()
+        await self.notices.close()
+        await self.checkpoints.close()
         if self.gate.dirty or self.gate.memos:
             batch = Batch()
             self.gate.write(batch, self.clock.now())

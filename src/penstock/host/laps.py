@@ -15,14 +15,20 @@ import msgspec
 from penstock.errors import PenstockError, StoreError
 from penstock.executors.contract import Done, Executor, Failed, Outcome, Services
 from penstock.host.blobs import Blobs
+from penstock.host.checkpoints import Checkpoints
 from penstock.host.children import CALLED, Children
 from penstock.host.clock import Clock, SystemClock
 from penstock.host.dispatch import Dispatch
 from penstock.host.gate import Gate
+from penstock.host.intake import KEEP_HOURS, Intake
+from penstock.host.letters import Letters
 from penstock.host.live import Ask, Live, Own
 from penstock.host.nets import Nets
+from penstock.host.notices import Notices
 from penstock.host.outbox import Outbox
+from penstock.host.schedules import Schedules
 from penstock.host.secrets import SecretPlaces
+from penstock.host.starter import Starter
 from penstock.host.tenants import Tenants
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
@@ -37,6 +43,10 @@ HORIZON_MS = 60_000
 FAR_POLL_MS = 15_000
 TIDY_MS = 3_600_000
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # of ids
+
+
+def _let_be(no: int) -> None:
+    """A host that drives everything has a run that can go on in hand already."""
 
 
 class Laps:
@@ -86,7 +96,17 @@ class Laps:
             store, self.nets, self.turns, self.blobs, self.answer, self.go_on, self.dispatch.named, self.clock.now
         )
         self.outbox = Outbox(store, self.clock, publish=publish)
+        self.starter = Starter(store, self.turns, self.new_id, self.go_on)
+        self.intake = Intake(
+            store, self.turns, self.starter, self.tenants, self.clock.now, self.go_on if alone else _let_be,
+            self.blobs.shelve, float(known.get("events.keep_hours") or KEEP_HOURS),
+        )  # fmt: skip
+        self.schedules = Schedules(store, self.starter, self.intake.warn, on=not alone)
         self.turns.rows.publish = self.outbox.write
+        self.notices = Notices(store, self.clock, executors, services)
+        self.letters = Letters(store, self.tenants, self.notices)
+        self.checkpoints = Checkpoints(store, self.clock, self.tenants, known)
+        self.turns.rows.also = [self.letters.write, self.checkpoints.write]
         self.turns.extra, self.turns.give_back = self._extra, self._give_back
         self.turns.whole = self.blobs.resolve
         self.serve, self.alone, self.patient = serve, alone, patient
@@ -198,6 +218,7 @@ class Laps:
         """A commit has failed: what was to go with it goes with the next."""
         self.gate.give_back(batch)
         self.blobs.give_back(batch)
+        self.checkpoints.give_back(batch)
         self._answered += self._settling
         self._doubts += batch.intent_moved
         self._settling = []
@@ -239,7 +260,8 @@ class Laps:
             bytearray(encode_state(st)),
         ))  # fmt: skip
         batch.journal += [(no, t.seq_from, t.seq_to, t.at, bytearray(t.body)) for t in copied]
-        rows_of(msgspec.structs.replace(row, no=no, id=new_id), iter(copied), batch)
+        mine = msgspec.structs.replace(row, no=no, id=new_id)
+        rows_of(mine, iter(copied), batch, self.nets.of, self.blobs.resolve)
         self.store.commit(batch)
         for live in self.turns.load([no]):
             self._resume(live, {})
@@ -253,8 +275,11 @@ class Laps:
         if self.turns.lost:
             self._fold_lost()
         self._ring()
+        if self.checkpoints.wrote:
+            self.checkpoints.kick()
+        took = self.intake.lap()
         if not self.turns.ready:
-            return False
+            return took
         turns = self.turns
         try:
             asks = turns.turn()
@@ -279,6 +304,8 @@ class Laps:
             raise
         if self.outbox.wrote:
             self.outbox.kick()
+        if self.notices.wrote:
+            self.notices.kick()
         return True
 
     def _fold_lost(self) -> None:
@@ -312,6 +339,8 @@ class Laps:
             self.far_at = now + FAR_POLL_MS
             if now >= self.tidy_at:
                 self.store.tidy(now)
+                self.checkpoints.wrote = self.checkpoints.wrote or self.checkpoints.elsewhere
+                self.intake.tidy(now)
                 self.tidy_at = now + TIDY_MS
         while self.near and self.near[0][0] <= now:
             wake, no = heapq.heappop(self.near)
@@ -321,6 +350,7 @@ class Laps:
         self.dispatch.wake()
         if self.children.deadlines:
             self.children.overdue()
+        self.schedules.lap(now)
 
     def _went_back(self, by: int) -> None:
         """The clock went back. What is due at a time of the world is due then; what waits for a span of time does not
@@ -342,6 +372,8 @@ class Laps:
         for no, called in self.store.open_below(CALLED):
             if called not in self.children.parents:  # its caller was stopped, and the crash came before it heard of it
                 self.turns.send(no, C.cancel("now"), Own(lambda error: None))
+        self.intake.recover()
+        self.intake.poll()
         return len(numbers)
 
     def go_on(self, no: int) -> None:
@@ -361,6 +393,7 @@ class Laps:
         assert run is not None
         if live.wake is not None:
             self._note(live.wake, live.no)
+        self.intake.look_for(live)
         again: list[Ask] = []
         for firing in run.st.firings.values():
             if firing.phase != EFFECT or self.dispatch.has(live, firing) or self.children.has(live, firing):

@@ -75,6 +75,7 @@ class Live:
         "replies",
         "row",
         "run",
+        "since",
         "tenant",
         "unsaved",
         "wake",
@@ -89,6 +90,7 @@ class Live:
         self.id, self.tenant, self.key, self.parent = "", "", None, None  # type: tuple[str, str, str | None, str | None]
         self.net_no, self.priority, self.checkpoint_seq = 0, 1000, 0
         self.checkpoint_size = self.unsaved = 0
+        self.since = 0  # when its first turn was
         self.wake: int | None = None
         self.names: dict[int, str] = {}  # open waits
 

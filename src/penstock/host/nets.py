@@ -42,3 +42,9 @@ class Nets:
                 return None
             number = row.no
         return number, self.get(number)
+
+    def of(self, hash: str) -> Compiled:
+        """The net of a run of this store."""
+        found = self.by_hash(hash)
+        assert found is not None, "a run's net is in its store"
+        return found[1]

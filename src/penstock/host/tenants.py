@@ -11,12 +11,14 @@ import msgspec
 from penstock.executors.contract import Tenant
 from penstock.executors.parts.similar import Similar
 from penstock.host.secrets import SecretPlaces
-from penstock.store.contract import EventRow, MessageRow, Store
+from penstock.store.contract import EventRow, JudgmentRow, MessageRow, Store
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
 _POLL_S = 0.05
+_FRESH_MS = 500  # what another process registers is seen after so long
 _SIMILAR = 2000  # so many judgments are looked through
+_JUDGED: Mapping[str, Any] = {"source": "judgments"}  # a collection that nobody has registered
 
 
 class Kept:
@@ -27,11 +29,19 @@ class Kept:
         self.store, self.places, self.now = store, places, now
         self.held: dict[str, dict[str, list[tuple[str, str, Mapping[str, Any]]]]] = {}
         self.taken: dict[str, int] = {}
+        self.number, self.looked = -1, -_FRESH_MS  # of the registry as it is held, and when that was asked
+        self.indexes: dict[str, _Index] = {}
 
     def refresh(self) -> None:
         self.held.clear()
 
     def _of(self, type: str) -> dict[str, list[tuple[str, str, Mapping[str, Any]]]]:
+        now = self.now()
+        if not 0 <= now - self.looked < _FRESH_MS:
+            number, self.looked = self.store.registry_number(), now
+            if number != self.number:
+                self.held.clear()
+                self.number = number
         found = self.held.get(type)
         if found is None:
             found = {}
@@ -59,15 +69,13 @@ class Kept:
         self.store.put_message(MessageRow(key, self.id, run, channel, target, _pack(message), self.now()))
 
     async def search(self, collection: str, query: Any, top_k: int) -> list[Any]:
-        body = self.find("collection", collection) or {"source": "judgments"}
-        similar = Similar()
-        for i, one in enumerate(body.get("documents") or []):
-            similar.add(str(one.get("id", i)) if isinstance(one, dict) else str(i), one, {"document": one})
+        body = self.find("collection", collection) or _JUDGED
+        index = self.indexes.get(collection)
+        if index is None or index.body is not body:  # registered anew
+            index = self.indexes[collection] = _Index(body)
         if body.get("source") == "judgments":
-            for row in self.store.judgments(self.id, limit=_SIMILAR):
-                held = _unpack(row.body)
-                similar.add(f"{row.run}/{row.firing}", held.get("input"), {"decision": row.decision, **held})
-        return similar.search(query, top_k)
+            index.take(self.store.judgments(self.id, since=index.at, limit=_SIMILAR))
+        return index.similar.search(query, top_k)
 
     async def take(self, source: str, most: int, wait_ms: int) -> list[Any]:
         """Each event once per process and source; an event is news for whoever asks first."""
@@ -81,6 +89,32 @@ class Kept:
         if rows:
             self.taken[source] = rows[-1].no
         return [_unpack(row.body) for row in rows]
+
+
+class _Index:
+    """A collection made searchable once; judgments are added as they come, and the oldest go."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self.body, self.similar, self.at = body, Similar(), 0
+        self.known: dict[str, int] = {}  # judgment → its time, in the order they came
+        for i, one in enumerate(body.get("documents") or []):
+            self.similar.add(str(one.get("id", i)) if isinstance(one, dict) else str(i), one, {"document": one})
+
+    def take(self, rows: list[JudgmentRow]) -> None:
+        """Newest first; those of the last moment may be known already."""
+        for row in reversed(rows):
+            id = f"{row.run}/{row.firing}"
+            if self.known.get(id) == row.at:
+                continue
+            self.known.pop(id, None)
+            self.known[id] = self.at = row.at
+            held = _unpack(row.body)
+            if held.get("input") is not None:
+                self.similar.add(id, held["input"], {"decision": row.decision, **held})
+        while len(self.known) > _SIMILAR:
+            oldest = next(iter(self.known))
+            del self.known[oldest]
+            self.similar.remove(oldest)
 
 
 def version_key(version: str) -> tuple[tuple[int, int | str], ...]:

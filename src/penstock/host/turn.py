@@ -69,7 +69,7 @@ class Turns:
     ) -> None:
         self.store, self.nets, self.clock = store, nets, clock
         self.batch_size = batch
-        self.rows = Rows(nets, self._made, checkpoint_every=checkpoint_every)
+        self.rows = Rows(store, nets, self._made, checkpoint_every=checkpoint_every)
         self.runs: dict[int, Live] = {}
         self.ready: deque[Live] = deque()
         self.starting: dict[tuple[str, str], Live] = {}  # tenant, key → runs that wait for their first turn
@@ -154,7 +154,7 @@ class Turns:
         else:
             live.net_no = row.net
         live.run = self._made(Run.load(net, st))
-        live.row = True
+        live.row, live.since = True, row.created_at
         live.id, live.tenant, live.key, live.parent, live.priority = (
             row.id,
             row.tenant,
@@ -166,6 +166,24 @@ class Turns:
         live.unsaved = sum(len(turn.body) for turn in journal)
         live.wake = row.wake_at
         live.names = {no: wait.name for no, wait in st.waits.items()}
+
+    def peek(self, no: int) -> Live | None:
+        """The run as it is committed, to look at: it is neither kept in memory nor goes on by it."""
+        held = self.runs.get(no)
+        if held is not None and held.run is not None:
+            return held
+        for row, journal in self.store.load([no]) if no not in self.parked else ():
+            seen = Live(no)
+            try:
+                self._fill(seen, row, journal)
+            except Exception as bug:
+                if isinstance(bug, StoreError) and bug.passing:
+                    raise
+                seen.id = row.id
+                self._park(seen, bug)
+                return None
+            return seen
+        return None
 
     def holds(self, no: int) -> bool:
         """Is the run folded and in memory?"""

@@ -76,7 +76,9 @@ def move(r: Run, c: C.Command) -> None:
     to = ITEM.next(item.status, verb)
     votes = bool(spec.quorum or spec.all_of)
     if verb == "submit" and votes or verb == "vote" and not votes:
-        raise Refused(why=f"the item is {'decided by votes' if votes else 'not put to the vote'}")
+        why = "it is decided by votes" if votes else "it is not put to the vote"
+        hint = "Use `penstock approve` or `penstock reject`." if votes else "Answer it with `penstock respond`."
+        raise Refused(why=why, hint=hint)
     r.strict = True
     if verb in ("start", "reassign", "take_over"):
         if verb in ("take_over", "reassign") and firing.phase in (EFFECT, BACKOFF):

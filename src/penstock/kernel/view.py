@@ -196,6 +196,7 @@ def _context(view: View) -> dict[str, Any]:
 
 def _sys(view: View) -> dict[str, Any]:
     st, firing = view.run.st, view.firing
+    attempt = view.get("attempt", firing.attempt if firing is not None else 1)
     return {
         "workflow_id": view.run.net.net.name,
         "workflow_version": view.run.net.net.declares.version or st.net,
@@ -203,7 +204,7 @@ def _sys(view: View) -> dict[str, Any]:
         "tenant_id": st.tenant,
         "execution_start": st.options.get("at"),
         "current_node": (view.node.spec.origin or view.node.id) if view.node is not None else None,
-        "retry_count": firing.attempt - 1 if firing is not None else 0,
+        "retry_count": attempt - 1,
         "parent_instance_id": st.parent or None,
         "now": view.run.now,
         "node_started": firing.at if firing is not None else None,

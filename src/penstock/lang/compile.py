@@ -46,15 +46,17 @@ def check_document(
     resolve: Resolve | None = None,
     extra: Mapping[str, Any] | None = None,
     secret: Callable[[str], bool] | None = None,
+    registered: Callable[[str, str], bool] | None = None,
 ) -> tuple[str | None, list[Finding]]:
     """The language of a document, if it has one, and everything there is to say about it. `secret` tells whether a
-    secret is set on this machine; one that is not is a warning."""
+    secret is set on this machine, `registered` whether the tenant has what is asked for (type, id); what is not there
+    is a warning."""
     chosen: Language | None = None
     findings: list[Finding] = []
     try:
         document = read_document(data, name=name)
         chosen = language_of(document, language)
-        _Compilation(resolve, extra or {}, secret).lower(document, chosen, findings)
+        _Compilation(resolve, extra or {}, secret, registered).lower(document, chosen, findings)
     except PenstockError as wrong:
         findings.append(_as_finding(wrong))
     return (chosen.name if chosen else None), _in_order(findings)
@@ -81,15 +83,16 @@ class _Compilation:
     """One document and all that it calls. Every called file is compiled once; a file that calls itself is refused."""
 
     def __init__(
-        self, resolve: Resolve | None, extra: Mapping[str, Any], secret: Callable[[str], bool] | None = None
-    ) -> None:
-        self.resolve, self.extra, self.secret = resolve, extra, secret
+        self, resolve: Resolve | None, extra: Mapping[str, Any], secret: Callable[[str], bool] | None = None,
+        registered: Callable[[str, str], bool] | None = None,
+    ) -> None:  # fmt: skip
+        self.resolve, self.extra, self.secret, self.registered = resolve, extra, secret, registered
         self.done: dict[str, tuple[Lowered | None, list[Finding]]] = {}
         self.chain: list[str] = []
 
     def lower(self, document: Document, language: Language, findings: list[Finding]) -> Lowered | None:
         report = Report(document, findings)
-        setting = Setting(self.resolve, self.extra, self.call, self.secret)
+        setting = Setting(self.resolve, self.extra, self.call, self.secret, self.registered)
         self.chain.append(document.digest + document.base)
         lowered = language.lower(language.read(document, report, setting), report, setting)
         self.chain.pop()

@@ -44,6 +44,7 @@ class Setting:
     extra: Mapping[str, Any] = field(default_factory=dict)  # the language's own node types that others have brought
     call: Call | None = None
     secret: Callable[[str], bool] | None = None  # is a secret of this name set here? None: nobody can say
+    registered: Callable[[str, str], bool] | None = None  # has the tenant this type and id? None: nobody can say
 
 
 @dataclass(frozen=True)

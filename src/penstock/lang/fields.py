@@ -100,7 +100,7 @@ def _shape(kind: type[Fields]) -> tuple[dict[str, msgspec.structs.FieldInfo], di
 
 
 def _read(wanted: Any, default: Any, value: Any, at: str, name: str, report: Report, node: str) -> Any:
-    part, listed = _struct_in(wanted), _takes_list(wanted)
+    part, listed = _inside(wanted)
     if part is not None and isinstance(value, dict) and not listed:
         inner, rest = read_fields(part, value, at, report, node=node)
         unknown_fields(rest, part, at, report, node=node)
@@ -116,6 +116,12 @@ def _read(wanted: Any, default: Any, value: Any, at: str, name: str, report: Rep
         message, hint = _explain(wanted, value, str(wrong), name)
         report.error("wrong_type", message, spot, node=node, hint=hint)
         return default if not isinstance(default, msgspec.UnsetType | type(msgspec.NODEFAULT)) else None
+
+
+@lru_cache(2000)
+def _inside(wanted: Any) -> tuple[type[Fields] | None, bool]:
+    """The struct that a type holds, if any, and whether it holds a list of them."""
+    return _struct_in(wanted), _takes_list(wanted)
 
 
 def _struct_in(wanted: Any) -> type[Fields] | None:
@@ -153,6 +159,7 @@ def _explain(wanted: Any, value: Any, why: str, name: str) -> tuple[str, str]:
     return f"«{name}» cannot be read: {_SPOT.sub('', why)}.", "The reference says what each field may hold."
 
 
+@lru_cache(2000)
 def _choices(wanted: Any) -> tuple[str, ...]:
     """The texts a field may hold, when they are listed."""
     origin = get_origin(wanted)

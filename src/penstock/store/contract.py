@@ -12,8 +12,9 @@ class Batch:
     """Everything that one commit writes. Rows are tuples in the order of `tables.py`."""
 
     __slots__ = (
-        "blobs", "ended", "firing", "gate", "inbox_answered", "incident", "intent", "intent_gone", "intent_moved",
-        "item_moved", "item_new", "journal", "memo", "moved", "new", "outbox", "unwait", "wait",
+        "blobs", "checkpoint", "checkpoint_until", "ended", "firing", "gate", "inbox_answered", "incident", "intent",
+        "intent_gone", "intent_moved", "item_moved", "item_new", "journal", "judgment", "letter", "letter_gone", "memo",
+        "moved", "new", "outbox", "unwait", "wait",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -35,6 +36,11 @@ class Batch:
         self.gate: list[tuple[Any, ...]] = []
         self.memo: list[tuple[Any, ...]] = []
         self.blobs: list[tuple[Any, ...]] = []
+        self.judgment: list[tuple[Any, ...]] = []
+        self.letter: list[tuple[Any, ...]] = []  # all but its number
+        self.letter_gone: list[tuple[Any, ...]] = []  # run
+        self.checkpoint: list[tuple[Any, ...]] = []
+        self.checkpoint_until: list[tuple[Any, ...]] = []  # until, run
 
 
 class RunRow(msgspec.Struct, frozen=True):
@@ -101,6 +107,38 @@ class JudgmentRow(msgspec.Struct, frozen=True):
     needs_review: int
     body: bytes
     at: int
+
+
+class LetterRow(msgspec.Struct, frozen=True):
+    tenant: str
+    run: str
+    name: str
+    version: int
+    queue: str
+    status: str
+    code: str
+    category: str
+    body: bytes
+    replays: int
+    at: int
+    until: int
+    no: int = 0
+
+
+class CheckpointRow(msgspec.Struct, frozen=True):
+    run: str
+    number: int
+    id: str
+    node: str
+    status: str
+    context: bytes
+    outputs: bytes | None
+    pending: bytes | None
+    size: int
+    storage: str
+    moved: int
+    at: int
+    until: int
 
 
 class EventRow(msgspec.Struct, frozen=True):
@@ -218,7 +256,8 @@ class Store(Protocol):
         ...
 
     def tidy(self, now: int) -> None:
-        """Forget what has served: memos out of time, answers that nobody fetched, intents of ended runs."""
+        """Forget what has served: memos, letters and checkpoints out of time, answers that nobody fetched, intents of
+        ended runs."""
         ...
 
     def items(self, *, open_only: bool = True, run: int | None = None) -> list[tuple[Any, ...]]: ...
@@ -229,6 +268,10 @@ class Store(Protocol):
 
     def drop_artifact(self, tenant: str, type: str, id: str, version: str = "") -> bool: ...
 
+    def registry_number(self) -> int:
+        """Rises with every change of what is registered."""
+        ...
+
     def put_message(self, message: MessageRow) -> None:
         """Keep a message; one with the same key, channel and target is kept once."""
         ...
@@ -237,6 +280,50 @@ class Store(Protocol):
 
     def judgments(self, tenant: str, *, since: int = 0, reviews: bool = False, limit: int = 100) -> list[JudgmentRow]:
         """Newest first."""
+        ...
+
+    def judgment(self, run: str, firing: int) -> JudgmentRow | None: ...
+
+    def notices(self, now: int, limit: int) -> list[tuple[int, bytes, int]]:
+        """Messages to people that may be delivered now: no, body, tries. Each is for itself."""
+        ...
+
+    def notices_left(self) -> bool: ...
+
+    def letters(self, tenant: str, *, name: str | None = None, since: int = 0, limit: int = 100) -> list[LetterRow]:
+        """Newest first."""
+        ...
+
+    def letter(self, tenant: str, run: str) -> LetterRow | None: ...
+
+    def letters_since(self, tenant: str, queue: str, since: int) -> int:
+        """How many letters of a queue have come after a time."""
+        ...
+
+    def letter_replayed(self, run: str, replays: int) -> None: ...
+
+    def last_checkpoint(self, run: str) -> tuple[int, int] | None:
+        """The number and the time of the newest checkpoint that a document has asked for."""
+        ...
+
+    def checkpoints(self, run: str) -> list[CheckpointRow]:
+        """Newest first."""
+        ...
+
+    def checkpoints_to_move(self, limit: int) -> list[CheckpointRow]: ...
+
+    def checkpoint_moved(self, row: CheckpointRow) -> None:
+        """Its contents have been put where they belong; the row has references now."""
+        ...
+
+    def checkpoints_over(self, now: int, limit: int) -> list[CheckpointRow]:
+        """Those that may be purged and whose contents lie elsewhere; the others are purged by `tidy`."""
+        ...
+
+    def drop_checkpoint(self, run: str, number: int) -> None: ...
+
+    def checkpoint_sizes(self) -> tuple[int, int, int]:
+        """How many there are, their bytes, and the bytes of the largest."""
         ...
 
     def put_event(self, event: EventRow) -> int | None:
@@ -262,7 +349,7 @@ class Store(Protocol):
         ...
 
     def early(self) -> list[tuple[int, str]]:
-        """Runs that wait for news of which an event has come since they began: number, name."""
+        """Runs that wait for news of which an event is kept: number, name."""
         ...
 
     def waiting_for(self, name: str) -> list[tuple[int, str]]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from penstock.kernel import fact as F
 from penstock.kernel.evolve import EVOLVE
-from penstock.kernel.state import Firing, State, new_state
+from penstock.kernel.state import DONE, Firing, State, new_state
+from penstock.net.compiled import Compiled
 from penstock.store.contract import Batch, JournalRow, RunRow
 
 _pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.decode
 WATCHED = frozenset({F.WORK_OPENED, F.WORK_MOVED, F.WAIT_OPENED, F.WAIT_GONE, F.INCIDENT, F.SWEPT})
 
 
@@ -60,17 +63,96 @@ def sweep_waits(batch: Batch, run: int, open_waits: Iterable[int], names: dict[i
         _unwait(batch, run, wait, names)
 
 
-def rows_of(row: RunRow, journal: Iterator[JournalRow], batch: Batch) -> State:
-    """Every projected row of a run, folded from its journal."""
+# ---- judgments -------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(1024)
+def judges(net: Compiled) -> Mapping[int, bool]:
+    """The nodes whose answers are verdicts, by number; True: those of people who are asked instead."""
+    found = {n.no: False for n in net.nodes if n.effect is not None and n.effect.executor == "judgment"}
+    return found | {n.no: True for n in net.nodes if n.spec.type == "REVIEW" and n.spec.work is not None}
+
+
+class Bench:
+    """Whose judgments they are. `whole` gives the value of a body that is stored by reference; `kept` gives what is
+    kept of a judgment that a person decides."""
+
+    __slots__ = ("kept", "net", "run", "tenant", "whole")
+
+    def __init__(
+        self, run: str, tenant: str, net: Compiled, whole: Callable[[Any], Any], kept: Callable[[int], bytes | None]
+    ) -> None:
+        self.run, self.tenant, self.net, self.whole, self.kept = run, tenant, net, whole, kept
+
+
+def judge(batch: Batch, bench: Bench, f: Any, firing: Firing, at: int) -> None:
+    """The row of a verdict (C-52), from the fact that settles its firing. A person's verdict takes the place of the one
+    that was left to them, and names it as what was proposed."""
+    by_person = judges(bench.net).get(firing.node)
+    if by_person is None or f[2] != DONE:
+        return
+    node = bench.net.nodes[firing.node]
+    output = bench.whole(f[7])
+    number, body = firing.no, {"input": None, "output": output}
+    if by_person:
+        output = {**output, "decided_by": "human"} if isinstance(output, dict) else output
+        asked = firing.takes[0].envelope if firing.takes else None
+        number = asked.firing if asked is not None else number
+        kept = bench.kept(number)
+        body = {**(_unpack(kept) if kept is not None else {}), "output": output}
+        body["proposed"] = bench.whole(asked.body) if asked is not None else None
+    else:
+        args = firing.args if firing.args is not None or node.effect is None else node.effect.args
+        body["input"] = _given(args if isinstance(args, dict) else {})
+    said = output if isinstance(output, dict) else {}
+    batch.judgment.append((
+        bench.run, number, bench.tenant, bench.net.net.name, node.spec.origin or node.id,
+        str(said.get("decision") or "unknown"), int(said.get("needs_review") is True), _pack(body), at,
+    ))  # fmt: skip
+
+
+def _given(args: Mapping[str, Any]) -> Any:
+    """What it was made from; nothing where the document does not want it written down."""
+    audit = args.get("audit")
+    if isinstance(audit, dict) and audit.get("log_input") is False:
+        return None
+    policy = args.get("policy")
+    found = {"data": args.get("data"), "context": args.get("context")}
+    return {**found, "policy": policy} if policy is not None else found
+
+
+# ---- all of it -------------------------------------------------------------------------------------------------------
+
+
+def _same(body: Any) -> Any:
+    return body
+
+
+def rows_of(
+    row: RunRow, journal: Iterator[JournalRow], batch: Batch, net_of: Callable[[str], Compiled] | None = None,
+    whole: Callable[[Any], Any] = _same,
+) -> State:  # fmt: skip
+    """Every projected row of a run, folded from its journal. Without `net_of` nobody knows which firings judge."""
     st = new_state()
     names: dict[int, str] = {}
     decode = F.decode_facts
+    judged: list[tuple[Any, ...]] = batch.judgment
+    bench: Bench | None = None
+
+    def kept(firing: int) -> bytes | None:
+        return next((r[7] for r in reversed(judged) if r[:2] == (row.id, firing)), None)
+
     for turn in journal:
         st.at = turn.at
         facts: list[Any] = decode(turn.body)
         for f in facts:
             if f[0] == F.SETTLED:
-                batch.firing.append(firing_row(row.no, st.firings[f[1]], f[2], turn.at))
+                firing = st.firings[f[1]]
+                batch.firing.append(firing_row(row.no, firing, f[2], turn.at))
+                if net_of is not None:
+                    if bench is None or bench.net.hash != st.net:
+                        bench = Bench(row.id, row.tenant, net_of(st.net), whole, kept)
+                    judge(batch, bench, f, firing, turn.at)
             EVOLVE[f[0]](st, f)
             st.n += 1
         st.hand = None

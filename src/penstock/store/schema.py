@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.kernel.state import STATUS
 from penstock.store.tables import (
     ARTIFACT,
     CHECKPOINT,
@@ -47,12 +48,25 @@ def _moment(column: str) -> str:
     return f"strftime('%Y-%m-%dT%H:%M:%fZ', {column}/1000.0, 'unixepoch') AS {column}"
 
 
+_STATUSES = " ".join(f"WHEN {number} THEN '{name.lower()}'" for number, name in enumerate(STATUS))
+
 #: what people read under the names that their documents give it
 VIEWS: dict[str, str] = {
     "workflow_versions": (
         "SELECT id, name AS workflow_id, version, tenant AS tenant_id, CAST(document AS TEXT) AS dsl, hash AS dsl_hash,"
         f" status, created_by, {_moment('created_at')}, approved_by, {_moment('approved_at')},"
         f" {_moment('deprecated_at')}, change_summary FROM release"
+    ),
+    # the engine's own checkpoint stands in where a document has asked for none (C-84)
+    "workflow_checkpoints": (
+        "SELECT id, run AS instance_id, number AS checkpoint_number, node AS node_id, status,"
+        " CAST(context AS TEXT) AS context_snapshot, CAST(outputs AS TEXT) AS node_outputs,"
+        " CAST(pending AS TEXT) AS pending_events, strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch')"
+        " AS created_at FROM checkpoint UNION ALL"
+        f" SELECT id || '/0', id, 0, '', CASE status {_STATUSES} END,"
+        """ '{"facts": ' || checkpoint_seq || ', "bytes": ' || length(checkpoint) || '}', NULL, NULL,"""
+        " strftime('%Y-%m-%dT%H:%M:%fZ', updated_at / 1000.0, 'unixepoch') FROM run"
+        " WHERE checkpoint IS NOT NULL AND NOT EXISTS (SELECT 1 FROM checkpoint c WHERE c.run = run.id)"
     ),
 }
 
@@ -74,5 +88,6 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     2: (
         *_new(ARTIFACT, RELEASE, MESSAGE, EVENT, SCHEDULE, LETTER, JUDGMENT, CHECKPOINT),
         _view("workflow_versions"),
+        _view("workflow_checkpoints"),
     ),
 }

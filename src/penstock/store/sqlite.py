@@ -27,6 +27,15 @@ from penstock.errors import (
 )
 from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
+from penstock.store.sqlite_letters import (
+    DELETE_LETTER,
+    INSERT_CHECKPOINT,
+    INSERT_JUDGMENT,
+    INSERT_LETTER,
+    KEEP_CHECKPOINTS,
+    TIDY,
+    Letters,
+)
 from penstock.store.sqlite_reads import RUN, raise_for
 from penstock.store.sqlite_registry import Registry
 from penstock.store.tables import PROJECTIONS
@@ -54,7 +63,7 @@ LOOKS = 5
 INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 
 
-class Sqlite(Registry):
+class Sqlite(Registry, Letters):
     """`engine=True` takes the store for driving: one process at a time, held by a lock file and a fence. Readers need
     neither."""
 
@@ -213,7 +222,9 @@ class Sqlite(Registry):
                 (MOVE_ITEM, batch.item_moved), (INSERT_INCIDENT, batch.incident), (INSERT_OUTBOX, batch.outbox),
                 (INSERT_INTENT, batch.intent), (MOVE_INTENT, batch.intent_moved), (DELETE_INTENT, batch.intent_gone),
                 (ANSWER_INBOX, batch.inbox_answered), (INSERT_GATE, batch.gate), (INSERT_MEMO, batch.memo),
-                (INSERT_BLOB, batch.blobs),
+                (INSERT_BLOB, batch.blobs), (INSERT_JUDGMENT, batch.judgment), (INSERT_LETTER, batch.letter),
+                (DELETE_LETTER, batch.letter_gone), (INSERT_CHECKPOINT, batch.checkpoint),
+                (KEEP_CHECKPOINTS, batch.checkpoint_until),
             ):  # fmt: skip
                 if rows:
                     many(statement, rows)
@@ -266,6 +277,8 @@ class Sqlite(Registry):
     def tidy(self, now: int) -> None:
         with self.transaction():
             self.c.execute("DELETE FROM memo WHERE until<=?", (now,))
+            for statement in TIDY:
+                self.c.execute(statement, (now,))
             self.c.execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<?", (now - INBOX_KEPT_MS,))
             ended = "SELECT 1 FROM run WHERE no=intent.run AND status>=5"
             self.c.execute(f"DELETE FROM intent WHERE EXISTS ({ended})")
@@ -284,6 +297,7 @@ class Sqlite(Registry):
                 for statement, rows in (
                     (INSERT_FIRING, batch.firing), (INSERT_WAIT, batch.wait), (DELETE_WAIT, batch.unwait),
                     (INSERT_ITEM, batch.item_new), (MOVE_ITEM, batch.item_moved), (INSERT_INCIDENT, batch.incident),
+                    (INSERT_JUDGMENT, batch.judgment),
                 ):  # fmt: skip
                     c.executemany(statement, rows)
                 count += 1

@@ -170,13 +170,13 @@ class Reads:
 
     def outbox(self, now: int, limit: int) -> list[tuple[int, int, int, str, bytes, int]]:
         sql = (
-            "SELECT no,run,seq,topic,body,tries FROM outbox WHERE due_at<=?1"
-            " AND run NOT IN (SELECT run FROM outbox WHERE due_at>?1 AND tries>0) ORDER BY no LIMIT ?2"
+            "SELECT no,run,seq,topic,body,tries FROM outbox WHERE due_at<=?1 AND topic<>'notice' AND run NOT IN"
+            " (SELECT run FROM outbox WHERE due_at>?1 AND tries>0 AND topic<>'notice') ORDER BY no LIMIT ?2"
         )
         return self._read(sql, (now, limit)).fetchall()
 
     def outbox_left(self) -> bool:
-        return self._read("SELECT 1 FROM outbox LIMIT 1").fetchone() is not None
+        return self._read("SELECT 1 FROM outbox WHERE topic<>'notice' LIMIT 1").fetchone() is not None
 
     def items(self, *, open_only: bool = True, run: int | None = None) -> list[tuple[Any, ...]]:
         where = ["status IN ('TODO','IN_PROGRESS','SUBMITTED','REWORK')"] if open_only else []

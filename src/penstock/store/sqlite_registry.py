@@ -18,6 +18,8 @@ _RELEASE = (
 )
 _SCHEDULE = "tenant,name,version,cron,zone,inputs,overlap,catch_up,paused,last_at,next_at"
 
+_CHANGED = "INSERT INTO mark VALUES('registry', 1) ON CONFLICT(name) DO UPDATE SET value = value + 1"
+
 
 class Registry(Reads):
     # -- artifacts -----------------------------------------------------------------------------------------------------
@@ -28,6 +30,7 @@ class Registry(Reads):
                 "INSERT OR REPLACE INTO artifact VALUES(?,?,?,?,?,?,?)",
                 [(a.tenant, a.type, a.id, a.version, a.status, a.body, a.at) for a in rows],
             )
+            self.c.execute(_CHANGED)
 
     def artifacts(self, tenant: str, type: str | None = None) -> list[ArtifactRow]:
         sql = "SELECT tenant,type,id,version,status,body,at FROM artifact WHERE tenant=?"
@@ -38,7 +41,13 @@ class Registry(Reads):
     def drop_artifact(self, tenant: str, type: str, id: str, version: str = "") -> bool:
         with self.transaction():
             where = "tenant=? AND type=? AND id=? AND version=?"
+            self.c.execute(_CHANGED)
             return self.c.execute(f"DELETE FROM artifact WHERE {where}", (tenant, type, id, version)).rowcount > 0
+
+    def registry_number(self) -> int:
+        """Rises with every change of what is registered."""
+        found = self._read("SELECT value FROM mark WHERE name='registry'").fetchone()
+        return int(found[0]) if found is not None else 0
 
     # -- messages ------------------------------------------------------------------------------------------------------
 
@@ -64,6 +73,11 @@ class Registry(Reads):
         sql = "SELECT run,firing,tenant,name,node,decision,needs_review,body,at FROM judgment WHERE tenant=? AND at>=?"
         sql += " AND needs_review=1" if reviews else ""
         return [JudgmentRow(*row) for row in self._read(sql + " ORDER BY at DESC LIMIT ?", (tenant, since, limit))]
+
+    def judgment(self, run: str, firing: int) -> JudgmentRow | None:
+        sql = "SELECT run,firing,tenant,name,node,decision,needs_review,body,at FROM judgment WHERE run=? AND firing=?"
+        row = self._read(sql, (run, firing)).fetchone()
+        return None if row is None else JudgmentRow(*row)
 
     # -- events --------------------------------------------------------------------------------------------------------
 
@@ -104,8 +118,8 @@ class Registry(Reads):
             return self.c.execute(f"DELETE FROM event WHERE {served}", (before,)).rowcount
 
     def early(self) -> list[tuple[int, str]]:
-        since = "SELECT 1 FROM event e WHERE e.tenant=r.tenant AND e.source=w.name AND e.at>=r.created_at"
-        sql = f"SELECT DISTINCT w.run,w.name FROM waiting w JOIN run r ON r.no=w.run WHERE EXISTS ({since})"
+        kept = "SELECT 1 FROM event e WHERE e.tenant=r.tenant AND e.source=w.name"
+        sql = f"SELECT DISTINCT w.run,w.name FROM waiting w JOIN run r ON r.no=w.run WHERE EXISTS ({kept})"
         return self._read(f"{sql} ORDER BY w.run").fetchall()
 
     def waiting_for(self, name: str) -> list[tuple[int, str]]:
@@ -128,7 +142,9 @@ class Registry(Reads):
     def releases(
         self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None
     ) -> list[ReleaseRow]:
-        sql, values = f"SELECT {_RELEASE} FROM release WHERE tenant=?", [tenant]
+        # asked for every event; without being told, SQLite would look through all versions of the tenant
+        by = " INDEXED BY release_listens" if listens is not None and status == "active" else ""
+        sql, values = f"SELECT {_RELEASE} FROM release{by} WHERE tenant=?", [tenant]
         for column, value in (("name", name), ("listens", listens)):
             if value is not None:
                 sql, values = f"{sql} AND {column}=?", [*values, value]

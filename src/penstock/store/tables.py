@@ -178,7 +178,7 @@ OUTBOX = Table(
         _c("no", "int", "order of delivery", key=True),
         _c("run", "int", "run.no"),
         _c("seq", "int", "number of the fact that asks for it"),
-        _c("topic", "text", "event name"),
+        _c("topic", "text", "event name; notice: a message to people, which no sink sees"),
         _c("body", "blob", "msgpack"),
         _c("tries", "int", "deliveries tried so far"),
         _c("due_at", "int", "not before this time"),
@@ -355,6 +355,7 @@ LETTER = Table(
         _c("run", "text", "the run"),
         _c("name", "text", "the document's id"),
         _c("version", "int", "release.version"),
+        _c("queue", "text", "the queue that the document names; alerts count the letters of one queue"),
         _c("status", "text", "the status the run ended with"),
         _c("code", "text", "the failure's code"),
         _c("category", "text", "the failure's category"),
@@ -363,7 +364,11 @@ LETTER = Table(
         _c("at", "int", "milliseconds since 1970"),
         _c("until", "int", "when it is purged"),
     ),
-    (Index("letter_run", ("run",), unique=True), Index("letter_at", ("tenant", "at"))),
+    (
+        Index("letter_run", ("run",), unique=True),
+        Index("letter_at", ("tenant", "queue", "at")),
+        Index("letter_until", ("until",)),
+    ),
 )
 
 JUDGMENT = Table(
@@ -381,6 +386,7 @@ JUDGMENT = Table(
         _c("at", "int", "milliseconds since 1970"),
     ),
     (Index("judgment_at", ("tenant", "at")), Index("judgment_review", ("tenant", "at"), where="needs_review = 1")),
+    projection=True,
     clustered=True,
 )
 
@@ -390,14 +396,22 @@ CHECKPOINT = Table(
     (
         _c("run", "text", "the run", key=True),
         _c("number", "int", "from 1, rising by 1", key=True),
+        _c("id", "text", "UUID, made of both"),
         _c("node", "text", "node id"),
         _c("status", "text", "status of the run"),
         _c("context", "blob", "context_snapshot: JSON, or an envelope {enc, z, kid, data}, or {ref, sha256}"),
         _c("outputs", "blob", "node_outputs, likewise", null=True),
         _c("pending", "blob", "pending_events, likewise", null=True),
         _c("size", "int", "bytes after compression"),
+        _c("storage", "text", "database, s3, redis: where its contents belong"),
+        _c("moved", "int", "1: they are there; 0: they are still in this row"),
         _c("at", "int", "milliseconds since 1970"),
-        _c("until", "int", "when it may be purged", null=True),
+        _c("until", "int", "when it may be purged; the newest of a run that has not ended never is"),
+    ),
+    (
+        Index("idx_checkpoint_status", ("status",)),
+        Index("checkpoint_until", ("until",)),
+        Index("checkpoint_moved", ("at",), where="moved = 0"),
     ),
     clustered=True,
 )

@@ -298,6 +298,27 @@ def test_a_custom_condition_sees_inputs_epoch_and_counters(tmp_path: Path) -> No
     assert ran.look.branches == {"C": "condtrue"}
 
 
+@pytest.mark.parametrize("yes", [True, False])
+def test_a_custom_condition_sees_what_others_decided(tmp_path: Path, yes: bool) -> None:
+    """D-X.16: `branches.<label>` is the way another condition has taken."""
+    nodes = [START, cond("First", expression="input.yes"), cond("C", expression="branches.First == 'condtrue'"), END]
+    nodes.append({"label": "No", "type": "endpoint"})
+    ways = ["Start>First", "First[condtrue]>C", "First[condfalse]>C", "C[condtrue]>End", "C[condfalse]>No"]
+    ran = go(tmp_path, drawn(nodes, ways), {"yes": yes})
+    assert ran.order() == ["Start", "First", "C", "End" if yes else "No"]
+
+
+def test_a_custom_condition_sees_the_epoch_it_is_in(tmp_path: Path) -> None:
+    """D-X.16, D-X.1: `epoch` is 0 first and grows with each way back of a loop controller."""
+    nodes = [START, job("J"), cond("C", expression="epoch >= 2", loop_controller=True), END]
+    ways = ["Start>J", "J>C", "C[condfalse]>J", "C[condtrue]>End"]
+    ran = go(tmp_path, drawn(nodes, ways, max_node_executions=9))
+    assert [(x.epoch, x.data["port"]) for x in ran.of("settled", "C")] == [
+        (0, "condfalse"), (1, "condfalse"), (2, "condtrue"),
+    ]  # fmt: skip
+    assert ran.status == "COMPLETED"
+
+
 @pytest.mark.parametrize("policy", ["any", "all", "k_of_n"])
 @awaited
 async def test_a_decision_does_not_count_itself(tmp_path: Path, policy: str) -> None:

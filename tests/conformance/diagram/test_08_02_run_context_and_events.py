@@ -129,8 +129,19 @@ def test_what_every_event_says(tmp_path: Path) -> None:
             assert event.node == (source if event.name == "token.published" else target)
         if event.name.startswith("node."):
             assert event.iteration in (1, 2)
-    assert {e.epoch for e in ran.told("node.started") if e.node == "PJ"} == {0, 1, 2}
+    rounds = [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2)]
+    for name in ("node.started", "node.completed"):
+        assert [(e.epoch, e.iteration) for e in ran.told(name) if e.node == "PJ"] == rounds
     assert [e.at for e in ran.events] == sorted(e.at for e in ran.events)
+
+
+def test_events_say_when(tmp_path: Path) -> None:
+    """D-X.22: `at` is the time of what is told, as in the stored trace, not that of the run's beginning."""
+    slow = {"Slow": {"service": "mock", "delay_ms": 30}}
+    ran = go(tmp_path, drawn([START, job("A", person="Slow"), END], ["Start>A", "A>End"], persons=slow))
+    for name, fact in (("node.started", "fired"), ("node.completed", "settled")):
+        assert [(e.node, e.at) for e in ran.told(name)] == [(x.node, x.at) for x in ran.of(fact)]
+    assert ran.events[-1].at > ran.events[0].at
 
 
 @awaited

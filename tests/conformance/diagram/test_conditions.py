@@ -89,7 +89,7 @@ LOOP = ["Start>J", "J>C", "C[condfalse]>J", "C[condtrue]>End"]
 
 
 def test_detect_max_iterations_in_a_loop() -> None:
-    """D-6.1.4, D-6.2.2, D-X.6: the person_jobs with a limit on the same cycle count, and no others."""
+    """D-6.1.4, D-6.2.2, D-X.6, D-X.16: the person_jobs with a limit on the same cycle count, and no others."""
     nodes = [
         START, job("Before", max_iteration=9), job("J", max_iteration=3), job("Free"), job("K", max_iteration=2),
         cond("C", condition_type="detect_max_iterations"), END,

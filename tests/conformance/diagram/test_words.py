@@ -55,6 +55,7 @@ def test_events() -> None:
     assert told == {"run.waiting", "run.completed", "run.failed", "run.cancelled"}
     assert words.settled_event("done") == "node.completed"
     assert words.settled_event("failed") == "node.failed"
+    assert words.settled_event("skipped") == words.settled_event("interrupted") == "node.skipped"
     assert words.absorbed_event("late") == words.absorbed_event("max_iteration") == "token.absorbed"
     assert words.absorbed_event("expired") == "token.expired"
     assert words.absorbed_event("cancelled") == "token.discarded"

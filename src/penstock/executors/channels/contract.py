@@ -107,7 +107,7 @@ class House:
             ca_file=self.settings.get("http.ca_file"),
         )
         reply = await send(call, reach_of(self.settings, letter.tenant))
-        wrong = _failure_of(reply)
+        wrong = failure_of(reply)
         if wrong is not None:
             failure = wrong.failure
             raise Unsendable(failure.code, failure.category, failure.message, failure.detail)
@@ -185,9 +185,3 @@ def json_of(reply: Reply) -> Any:
         return msgspec.json.decode(reply.body)
     except (msgspec.DecodeError, RecursionError):
         return reply.body.decode(errors="replace")
-
-
-def _failure_of(reply: Reply) -> Failed | None:
-    if reply.status == 408:  # the receiver was too slow, not the request wrong
-        return failed("HTTP_408", "transient", f"{reply.host} answered 408", {"status": 408})
-    return failure_of(reply)

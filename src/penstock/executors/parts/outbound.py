@@ -105,6 +105,8 @@ def failure_of(reply: Reply) -> Failed | None:
         if after.isascii() and after.isdigit():
             detail["retry_after_s"] = int(after[:9])
         return failed("HTTP_429", "transient", said, detail)
+    if status == 408:  # the receiver was too slow, not the request wrong (W-4.5.8)
+        return failed("HTTP_408", "transient", said, detail)
     if status < 500:
         return failed("HTTP_4XX", "permanent", said, detail)
     return failed("HTTP_5XX", "external", said, detail)

@@ -6,9 +6,11 @@ import re
 from typing import Any
 
 from penstock.expr.cron import cron_problem, zone_of
+from penstock.expr.filters import problems
 from penstock.lang.decision.graph import Graph, alternatives, gotos
 from penstock.lang.decision.nodes.approval import ApprovalFields
 from penstock.lang.decision.nodes.compensation import CompensationFields
+from penstock.lang.decision.nodes.contract import BreakerFields
 from penstock.lang.decision.nodes.parallel import ParallelFields
 from penstock.lang.decision.nodes.switch import SwitchFields
 from penstock.lang.decision.schema import Step, Way, Workflow
@@ -28,6 +30,10 @@ _REFERENCE = re.compile(r"\$\{\s*(secrets\.[\w.-]+|fn\.get_secret\(.*\))\s*\}\Z"
 _SECRET_PLACE = re.compile(r"(env|file|vault):\S+\Z")
 
 
+#: W-9.1.1: where the form is broken, nothing is said about the graph.
+FORM = ("missing_field", "wrong_type", "duplicate_field", "bad_id", "unknown_type", "type_not_yet")
+
+
 def check_workflow(workflow: Workflow, graph: Graph, shared: Shared, net: Net) -> None:
     report = shared.report
     _secrets(report.document.data, "", report)
@@ -35,6 +41,8 @@ def check_workflow(workflow: Workflow, graph: Graph, shared: Shared, net: Net) -
     _trigger(workflow, shared)
     _targets(workflow, graph, report)
     _branches(workflow, graph, report)
+    _compensations(workflow, graph, report)
+    _dependencies(shared)
     for node in workflow.nodes.values():
         if isinstance(node.fields, SwitchFields):
             _mismatches(node, node.fields, graph, report)
@@ -43,7 +51,7 @@ def check_workflow(workflow: Workflow, graph: Graph, shared: Shared, net: Net) -
         if workflow.whole:
             report.error("empty_workflow", "The workflow has no nodes.", "/nodes", hint="Write at least one node.")
         return
-    if workflow.whole:
+    if workflow.whole and not any(f.severity == "error" and f.rule in FORM for f in report.findings):
         _graph(workflow, graph, report)
         _net(net, report)
 
@@ -63,7 +71,7 @@ def _graph(workflow: Workflow, graph: Graph, report: Report) -> None:
     if not starts:
         hint = "One node must have no edge that leads to it."
         report.error("no_start_node", "Nothing can begin: no node is without a way that leads to it.", hint=hint)
-    orphans = [id for id in workflow.nodes if not _connected(id, workflow, graph)]
+    orphans = _orphans(workflow, graph)
     if orphans:
         message = f"Orphan nodes: {', '.join(orphans)}"
         place = workflow.nodes[orphans[0]].pointer
@@ -71,13 +79,15 @@ def _graph(workflow: Workflow, graph: Graph, report: Report) -> None:
     _unreachable(workflow, graph, starts, set(orphans), report)
 
 
-def _connected(id: str, workflow: Workflow, graph: Graph) -> bool:
-    """C-20."""
-    if isinstance(workflow.nodes[id].fields, CompensationFields):
-        return True
-    others = [one for one in workflow.nodes.values() if not isinstance(one.fields, CompensationFields)]
-    on_edge = bool(graph.out[id]) or bool(graph.ins(id))
-    return on_edge or id in graph.members or id in graph.fallbacks.values() or len(others) == 1
+def _orphans(workflow: Workflow, graph: Graph) -> list[str]:
+    """C-20: nodes that nothing leads to or from, and that nothing else runs."""
+    beside = set(graph.fallbacks.values())
+    nodes = workflow.nodes.values()
+    others = [n.id for n in nodes if not isinstance(n.fields, CompensationFields) and n.id not in beside]
+    if len(others) == 1:
+        return []
+    led = {target for targets in graph.out.values() for target in targets}
+    return [id for id in others if not graph.out[id] and id not in led and id not in graph.members]
 
 
 def _unreachable(workflow: Workflow, graph: Graph, starts: list[str], told: set[str], report: Report) -> None:
@@ -107,14 +117,25 @@ def _targets(workflow: Workflow, graph: Graph, report: Report) -> None:
                 hint = "Name a node that does something."
                 message = "A compensation cannot undo a compensation."
                 report.error("compensation_target_exists", message, step(node.pointer, "for_node"), hint=hint, node=id)
-        own = node.fields.circuit_breaker
-        if own is not None and own.on_open is not None and own.on_open.action == "fallback":
-            target = own.on_open.fallback_node
-            if target not in known or target == id:
-                at = f"{node.pointer}/circuit_breaker/on_open/fallback_node"
-                hint = did_you_mean(target, known - {id}, "Write the id of another node.")
-                message = f"The fallback «{target}» does not exist."
-                report.error("fallback_node_exists", message, at, hint=hint, node=id)
+        _fallback(node.fields.circuit_breaker, f"{node.pointer}/circuit_breaker", id, workflow, report)
+    _fallback(workflow.policies.circuit_breaker, "/policies/circuit_breaker", "", workflow, report)
+
+
+def _fallback(breaker: BreakerFields | None, at: str, id: str, workflow: Workflow, report: Report) -> None:
+    """C-76: it must exist, be another node, and be one that does something at once."""
+    if breaker is None or breaker.on_open is None or breaker.on_open.action != "fallback":
+        return
+    target, spot = breaker.on_open.fallback_node, f"{at}/on_open/fallback_node"
+    known = {*workflow.nodes, *workflow.unread}
+    if target not in known or target == id:
+        hint = did_you_mean(target, known - {id}, "Write the id of another node.")
+        itself = bool(target) and target == id
+        why = "A node cannot stand in for itself." if itself else f"The fallback «{target}» does not exist."
+        report.error("fallback_node_exists", why, spot, hint=hint, node=id)
+    elif target in workflow.nodes and not workflow.nodes[target].type.effect:
+        message = f"A {workflow.nodes[target].type.name} cannot stand in for another node."
+        hint = "Name a DATA, MCP, JUDGMENT or ACTION node."
+        report.error("fallback_node_exists", message, spot, hint=hint, node=id)
 
 
 def _no_such(rule: str, target: str, node: Step, known: set[str], report: Report, field: str) -> None:
@@ -186,6 +207,43 @@ def _crossing(way: Way, graph: Graph, report: Report) -> None:
         report.error("branch_order_conflict", message, way.pointer, hint="The list says the order.", node=way.src)
 
 
+def _compensations(workflow: Workflow, graph: Graph, report: Report) -> None:
+    """W-4.10.6: a compensation is on no path."""
+
+    def undoes(id: str) -> bool:
+        return id in workflow.nodes and isinstance(workflow.nodes[id].fields, CompensationFields)
+
+    for way in workflow.edges:
+        if undoes(way.src) or undoes(way.dst):
+            message = "A COMPENSATION is on no path; this edge changes nothing."
+            hint = "Remove the edge: `for_node` and `trigger` say when it runs."
+            report.warning("compensation_edge", message, way.pointer, hint=hint, node=way.dst)
+    for id, node in workflow.nodes.items():
+        for target in (*gotos(node), *alternatives(node)):
+            if undoes(target):
+                hint = "Lead to a node that is on a path."
+                message = f"«{target}» is a COMPENSATION, which is on no path."
+                report.error("goto_targets_exist", message, _spot(node, "goto", target), hint=hint, node=id)
+    for id, member in graph.members.items():
+        if undoes(id):
+            message = f"«{id}» is a COMPENSATION, which is in no branch."
+            hint = "Take it out of the branch: `for_node` says what it undoes."
+            at = workflow.nodes[member.parallel].pointer
+            report.error("branch_members_exist", message, step(at, "branches"), hint=hint, node=member.parallel)
+
+
+def _dependencies(shared: Shared) -> None:
+    """W-9.2.2: what the tenant does not have yet; a run would fail there."""
+    registered, report = shared.setting.registered, shared.report
+    if registered is None:
+        return
+    for type, id, at in dict.fromkeys(shared.depends):
+        if not registered(type, id):
+            word = type.replace("_", " ")
+            hint = f"Register the {word}, or correct its name."
+            report.warning("missing_dependency", f"There is no {word} «{id}» here.", at, hint=hint)
+
+
 # ---- switches, times, triggers ---------------------------------------------------------------------------------------
 
 
@@ -204,6 +262,8 @@ def _mismatches(node: Step, f: SwitchFields, graph: Graph, report: Report) -> No
         if way.src != node.id or when is None:
             continue
         goto = by_text.get(when)
+        if when == "default" and f.default is None and way.dst not in gotos(node):
+            continue  # where a switch goes that found nothing
         if goto is None or goto != way.dst:
             said = f"the case leads to «{goto}»" if goto is not None else "no case says so"
             message = f"The edge to «{way.dst}» is taken when «{when}», but {said}."
@@ -232,12 +292,20 @@ def _trigger(workflow: Workflow, shared: Shared) -> None:
     config, at = trigger.config, "/trigger/config"
     if trigger.type == "schedule":
         check_schedule(config, at, report)
-    elif trigger.type == "event" and not isinstance(config.get("source"), str):
+    elif trigger.type == "event":
+        _event_trigger(config, at, report)
+    elif trigger.type == "webhook" and config.get("auth") not in (None, "bearer_token"):
+        message = f"«{config.get('auth')}» is no way to log in here."
+        report.error("webhook_auth", message, f"{at}/auth", hint="Write bearer_token.")
+
+
+def _event_trigger(config: dict[str, Any], at: str, report: Report) -> None:
+    if not isinstance(config.get("source"), str) or not config["source"]:
         hint = 'Write `"source": "mes.defect.detected"`.'
         report.error("missing_field", "«source» is missing.", at, hint=hint)
-    elif trigger.type == "webhook" and config.get("auth") not in (None, "bearer_token", "hmac"):
-        message = f"«{config.get('auth')}» is no way to log in here."
-        report.error("webhook_auth", message, f"{at}/auth", hint="Write bearer_token or hmac.")
+    for where, why in problems(config.get("filter") or {}):
+        hint = "The operators of filters are $eq $ne $gt $gte $lt $lte $in $nin $exists $regex $and $or $not."
+        report.error("filter_operator", f"The filter cannot be meant so: {why}.", f"{at}/filter{where}", hint=hint)
 
 
 def check_schedule(config: dict[str, Any], at: str, report: Report) -> None:

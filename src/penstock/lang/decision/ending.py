@@ -1,4 +1,4 @@
-"""What surrounds a run: what is fetched before it starts, what is checked when it ends, what the host does for it."""
+"""What surrounds a run: what is fetched before it starts, checked when it ends, and done for it by the host."""
 
 from __future__ import annotations
 

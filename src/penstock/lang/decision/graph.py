@@ -36,8 +36,11 @@ class Graph:
         for node in workflow.nodes.values():
             self._read(node)
         self.out = {id: set() for id in workflow.nodes}
+        undoing = {id for id, node in workflow.nodes.items() if isinstance(node.fields, CompensationFields)}
         for way in workflow.edges:
-            self._way(way.src, way.dst)
+            back = way.src in self.members and self.members[way.src].parallel == way.dst  # that is what the join does
+            if not back and not {way.src, way.dst} & undoing:
+                self._way(way.src, way.dst)
         for id, node in workflow.nodes.items():
             for target in (*gotos(node), *alternatives(node)):
                 self._way(id, target)
@@ -68,9 +71,6 @@ class Graph:
     def leads_to(self, id: str) -> bool:
         """Does a way of the author lead there, or a branch?"""
         return id in self.members or any(id in targets for targets in self.out.values())
-
-    def ins(self, id: str) -> list[str]:
-        return [one for one, targets in self.out.items() if id in targets]
 
     def is_end(self, goto: str) -> bool:
         """C-12: `end` ends the path, unless a node has that name."""

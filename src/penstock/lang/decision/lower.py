@@ -31,12 +31,18 @@ _STATES = ("succeeded", "skipped", "failed", "always")
 
 
 def lower(workflow: Workflow, report: Report, setting: Setting) -> Lowered | None:
-    names = Names(workflow)
-    names.check(report)
-    lowering = _Lowering(workflow, Graph(workflow), Shared(workflow, names, report, setting))
+    lowering = _Lowering(workflow, Graph(workflow), Shared(workflow, Names(workflow), report, setting))
+    lowering.shared.names.check(report)
     net = lowering.lowered()
     check_workflow(workflow, lowering.graph, lowering.shared, net)
     return Lowered(net)
+
+
+def shared_of(workflow: Workflow, report: Report, setting: Setting) -> Shared:
+    """What lowering a workflow gathers beside its net."""
+    lowering = _Lowering(workflow, Graph(workflow), Shared(workflow, Names(workflow), report, setting))
+    lowering.lowered()
+    return lowering.shared
 
 
 class _Lowering:
@@ -74,6 +80,8 @@ class _Lowering:
                 continue  # it runs only where it stands in for another
             self._fragment(Site(step, self.shared, self._scope(id), framed=self._framed(id), fallback=self._stands(id)))
         for id, other in self.graph.fallbacks.items():
+            if id not in self.fragments:
+                continue
             mine = uses[other] == 1 and not self.graph.leads_to(other)
             as_id = "" if mine else f"{id}.fallback"
             step = self.workflow.nodes[other]
@@ -114,11 +122,9 @@ class _Lowering:
     def _read_when(self, site: Site, way: Way) -> None:
         """What an edge asks is asked when its source has settled, so what it reads from outside is fetched before."""
         when = way.fields.when
-        if (
-            when is None
-            or isinstance(site.step.fields, SwitchFields | CompensationFields)
-            or self._word(site.step, when)
-        ):
+        if when is None or isinstance(site.step.fields, SwitchFields | CompensationFields):
+            return
+        if self._word(site.step, when):
             return
         self.whens[way.pointer] = site.expression_at(when, f"{way.pointer}/when", "output")
 
@@ -156,10 +162,14 @@ class _Lowering:
     # -- edges ---------------------------------------------------------------------------------------------------------
 
     def ways(self) -> None:
+        leaving: dict[str, list[Way]] = {}
+        for way in self.workflow.edges:
+            if self._belongs(way):
+                leaving.setdefault(way.src, []).append(way)
         for id, step in self.workflow.nodes.items():
             if id not in self.fragments or isinstance(step.fields, CompensationFields):
                 continue
-            mine = [way for way in self.workflow.edges if way.src == id and self._belongs(way)]
+            mine = leaving.get(id, [])
             if isinstance(step.fields, SwitchFields):
                 self._switch(step, step.fields, mine)
             else:
@@ -319,6 +329,8 @@ class _Lowering:
             found.append((fragment.exit, "done"))
             if isinstance(step.fields, ApprovalFields) and step.fields.on_reject == "continue":
                 found += fragment.ports["rejected"]
+            if alternatives(step):
+                found.append((fragment.core, "alternative"))
         return found
 
     # -- undoing -------------------------------------------------------------------------------------------------------
@@ -400,8 +412,8 @@ def _shown(workflow: Workflow) -> frozenset[str] | None:
 def _label(f: SwitchFields, goto: str) -> str:
     for one in f.cases:
         if one.goto == goto:
-            return one.label or ("" if one.value is None else str(one.value).lower())
-    return f.default.label if f.default is not None else ""
+            return one.label or (one.condition or "" if one.value is None else str(one.value).lower())
+    return f.default.label or "default" if f.default is not None else ""
 
 
 def _otherwise(f: SwitchFields, way: Way) -> bool:

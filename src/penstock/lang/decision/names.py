@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from penstock.lang.report import Report
 if TYPE_CHECKING:
     from penstock.lang.decision.schema import Workflow
 
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 #: Roots that every expression knows beside those of the language.
 ROOTS = frozenset(RESERVED_ROOTS)
 
@@ -39,14 +41,21 @@ class Names:
         for id, node in self.workflow.nodes.items():
             variable = self.explicit[id]
             for name, at in ((id, "id"), (variable, "output/variable")):
-                if name in ROOTS:
-                    message = f"«{name}» already means something in every expression."
-                    report.error("reserved_name", message, f"{node.pointer}/{at}", node=id, hint="Choose another name.")
+                self._check(name, f"{node.pointer}/{at}", report, id)
+            for name in _set_by(node.fields):
+                self._check(name, step(f"{node.pointer}/side_effects/set_variables", name), report, id, key=True)
         for name in self.workflow.context.variables:
-            if name in ROOTS:
-                at = step("/context/variables", name)
-                message = f"«{name}» already means something in every expression."
-                report.error("reserved_name", message, at, hint="Choose another name.", key=True)
+            self._check(name, step("/context/variables", name), report, key=True)
+
+    @staticmethod
+    def _check(name: str, at: str, report: Report, node: str = "", *, key: bool = False) -> None:
+        if name in ROOTS:
+            message = f"«{name}» already means something in every expression."
+            report.error("reserved_name", message, at, node=node, hint="Choose another name.", key=key)
+        elif name and not _NAME.match(name):
+            message = f"No expression can read «{name}»."
+            hint = "Use letters, digits and _, not beginning with a digit."
+            report.warning("unreadable_name", message, at, node=node, hint=hint, key=key)
 
 
 def variable_of(workflow: Workflow, id: str) -> str:

@@ -17,6 +17,7 @@ from penstock.lang.report import Report, did_you_mean
 
 ID = re.compile(r"[a-z][a-z0-9_]*\Z")
 UUID = re.compile(r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+TENANT = re.compile(r"[A-Za-z0-9_-]{1,50}\Z")
 SCHEMA = "https://factory.ai/schemas/workflow-dsl-v2.json"
 #: C-17: what is written in `metadata.approval_status`, by either spelling.
 APPROVAL_STATUS = ("draft", "pending", "pending_approval", "approved", "active", "deprecated")
@@ -223,6 +224,7 @@ def read(document: Document, report: Report, setting: Setting) -> Workflow:
         _read_node(raw, step("/nodes", i), workflow, report)
     for i, raw in enumerate(_list(data, "edges", report, workflow)):
         _read_edge(raw, step("/edges", i), workflow, report)
+    _check_parts(workflow, report)
     return workflow
 
 
@@ -230,6 +232,23 @@ def _check_id(top: TopFields, report: Report) -> None:
     if top.id and not ID.match(top.id) and not UUID.match(top.id):
         message = f"«{top.id}» cannot be the id of a workflow."
         report.error("bad_id", message, "/id", hint="Use lower case letters, digits and _, beginning with a letter.")
+
+
+def _check_parts(workflow: Workflow, report: Report) -> None:
+    """C-04: a UUID or a slug. W-12.1.5: a JSON Schema is a map, or true or false."""
+    tenant = workflow.top.tenant_id
+    if tenant and not TENANT.match(tenant):
+        hint = "Use letters, digits, _ and -, at most 50."
+        report.error("wrong_type", f"«{tenant}» cannot be a tenant.", "/tenant_id", hint=hint)
+    given = [(name, getattr(workflow.top, name), f"/{name}") for name in ("input_schema", "output_schema")]
+    nodes = [node for node in workflow.nodes.values() if node.fields.output is not None]
+    given += [
+        ("schema", getattr(node.fields.output, "schema", None), f"{node.pointer}/output/schema") for node in nodes
+    ]
+    for name, schema, at in given:
+        if schema is not None and not isinstance(schema, dict | bool):
+            hint = 'Write `{"type": "object", "properties": {…}}`.'
+            report.error("wrong_type", f"«{name}» must be a JSON Schema.", at, hint=hint)
 
 
 def _list(data: dict[str, Any], name: str, report: Report, workflow: Workflow) -> list[Any]:

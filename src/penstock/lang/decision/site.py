@@ -274,10 +274,13 @@ class Site:
 
 def _asset(node: Path, text: str) -> Any:
     """«line.L01», or a template that gives it."""
-    whole = ".".join(
-        str(one.value) if isinstance(one, Literal) else "${" + text[one.start : one.end] + "}" for one in node.steps[:2]
-    )
+    whole = ".".join(str(one.value) if isinstance(one, Literal) else _written(one, text) for one in node.steps[:2])
     return {"$template": whole} if "${" in whole else whole
+
+
+def _written(node: Node, text: str) -> str:
+    said = text[node.start : node.end]
+    return said if said.startswith("${") else "${" + said + "}"
 
 
 def _distinct(values: list[Any]) -> list[Any]:

@@ -48,6 +48,10 @@ class Timeout(Part):
     duration_days: Any = None
 
 
+#: Where the form is broken, which has been told.
+_NOBODY = Approvers(targets=["role:nobody"])
+
+
 class ApprovalFields(GuardedFields):
     request: Ask | None = None
     timeout: Timeout | None = None
@@ -57,15 +61,15 @@ class ApprovalFields(GuardedFields):
 
 
 def lower(f: ApprovalFields, site: Site) -> Fragment:
-    asked, timeout = f.request or Ask(), f.timeout or Timeout()
-    who = asked.approvers or Approvers()
+    asked, timeout = f.request or Ask(approvers=_NOBODY), f.timeout or Timeout()
+    who = asked.approvers or _NOBODY
     candidates = {
         "type": who.type,
         "targets": [_target(one, str(who.type), site, f"request/approvers/targets/{i}")
                     for i, one in enumerate(who.targets)],
         "allow_self_approval": who.allow_self_approval,
     }  # fmt: skip
-    if not who.targets:
+    if not who.targets and site.step.raw["request"]["approvers"].get("targets") == []:
         hint = 'Write `"targets": ["role:quality_manager"]`.'
         site.error("missing_field", "Nobody may decide: «targets» is empty.", "request/approvers", hint=hint)
     prompt = {
@@ -118,8 +122,8 @@ def _reminders(timeout: Timeout, after: int) -> list[Trigger]:
     """W-4.6.3, C-33: hours since the request, each once; what is not before the end is left out."""
     found = []
     for hours in timeout.reminder_intervals:
-        at = round(hours * HOUR)
-        if 0 < at < after:
+        if 0 < hours * HOUR < after:
+            at = round(hours * HOUR)
             value = {"event": "reminder", "after_hours": hours, "escalation_level": {"$expr": "escalation_level"}}
             found.append(Trigger(after_ms=at, interrupting=False, port="remind", action="value", value=value))
     return found

@@ -91,9 +91,9 @@ class IdempotencyFields(Part):
     """W-8.4.1."""
 
     enabled: bool = True
-    key_generation: Literal["node_id + input_hash", "custom_expression"] = "node_id + input_hash"
+    key_generation: Literal["node_id + input_hash", "custom_expression"] | None = None
     custom_expression: str | None = None
-    ttl_hours: Annotated[float, Meta(gt=0)] = 24
+    ttl_hours: Annotated[float, Meta(gt=0, le=100_000)] = 24
     on_duplicate: Literal["skip", "return_cached", "fail"] = "skip"
 
 

@@ -79,7 +79,7 @@ def _sql(source: Source, params: dict[str, Any], given: dict[str, Any], site: Si
         message = "SQL text holds ${…}: values are never written into a statement."
         site.error("sql_interpolation", message, "source/query", hint="Write :name, and the value under `params`.")
     else:
-        for problem in check_statement(source.query):
+        for problem in {one.code: one for one in reversed(list(check_statement(source.query)))}.values():
             hint = "Write one statement that only reads: SELECT … or WITH … SELECT …."
             site.error(problem.code.lower(), problem.message, "source/query", hint=hint)
         for name in parameters(source.query):

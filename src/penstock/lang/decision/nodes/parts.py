@@ -20,6 +20,8 @@ _UNITS = {
 }  # fmt: skip
 #: What a run fetches, tells or checks by itself has this long, unless it is retried.
 USUAL_MS = 30_000
+#: Telling people counts as activity of the run (W-2.2.4), so a mail server that hangs must not eat its active time.
+TOLD_MS = 8000
 
 
 # ---- the author's node -----------------------------------------------------------------------------------------------
@@ -114,7 +116,8 @@ def idempotency(f: NodeFields, site: Site, args: dict[str, Any]) -> dict[str, An
         return {}
     at = site.at("idempotency") if own else "/policies/idempotency"
     key: Any = {"input": args}
-    if wanted.key_generation == "custom_expression" or wanted.custom_expression is not None:
+    unsaid = wanted.key_generation is None and wanted.custom_expression is not None
+    if unsaid or wanted.key_generation == "custom_expression":
         if wanted.custom_expression is None:
             hint = "Write `custom_expression: …` beside it."
             site.tell_at("missing_field", "«custom_expression» is missing.", at, hint=hint)
@@ -221,14 +224,13 @@ def _told(fragment: Fragment, f: NodeFields, site: Site) -> Fragment:
         done = '{"event": "completed", "output": body}'
         edges += [
             Edge(id=f"{fragment.exit}>{one.id}", src=fragment.exit, dst=one.id, guard=status, transform=done)
-            for one in tellers if not one.scope or one.scope == site.scope
+            for one in tellers if one.scope == site.scope
         ]  # fmt: skip
     if said.get("on_start") is True:
         value = {"event": "started", "output": None}
         start = Trigger(after_ms=0, interrupting=False, port="notify", action="value", value=value)
-        nodes = [
-            msgspec.structs.replace(n, triggers=(*n.triggers, start)) if n.id == fragment.core else n for n in nodes
-        ]
+        at = next(i for i, node in enumerate(nodes) if node.id == fragment.core)
+        nodes[at] = msgspec.structs.replace(nodes[at], triggers=(*nodes[at].triggers, start))
         edges += told_by(fragment.core, "notify", tellers, site)
     return dataclasses.replace(fragment, nodes=(*nodes, *tellers), edges=tuple(edges))
 
@@ -274,8 +276,8 @@ def _message(channel: Any, template: Any, about: dict[str, Any], token: str) -> 
 def _teller(id: str, args: dict[str, Any], site: Site, **parts: Any) -> Node:
     base: dict[str, Any] = {
         "id": id, "kind": "task", "type": "NOTIFY", "origin": site.step.id, "scope": site.scope, "join": MERGE,
-        "effect": Effect(executor="notify", args=args, sees_run=True), "timeout_ms": USUAL_MS,
-        "retry": Retry(max=3, base_ms=5000), "on_error": (OnError(match="*", action="skip"),),
+        "effect": Effect(executor="notify", args=args, sees_run=True), "timeout_ms": TOLD_MS,
+        "retry": Retry(max=2, base_ms=5000), "on_error": (OnError(match="*", action="skip"),),
     }  # fmt: skip
     return Node(**{**base, **parts})
 
@@ -309,7 +311,7 @@ def duration_of(block: dict[str, Any], site: Site, path: str) -> int | None:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value * factor < _LONGEST:
             hint = "Write a number that is at least 0."
             site.error("wrong_type", f"«{unit}» must be a number.", f"{path}/{unit}", hint=hint)
-            continue
+            value = 0
         found = (found or 0) + value * factor
     return None if found is None else round(found)
 

@@ -31,7 +31,7 @@ class Polling(Part):
     endpoint: str = ""
     connection: str = "default_api"
     method: str = "GET"
-    interval_sec: Annotated[float, Meta(gt=0)] = 60
+    interval_sec: Annotated[float, Meta(gt=0, le=31_536_000)] = 60
     success_condition: str = ""
     failure_condition: str | None = None
 
@@ -151,9 +151,8 @@ def _event(condition: Condition, site: Site) -> Trigger:
     wanted = site.tree(event.filter, "condition/event/filter") if event.filter else None
     for at, why in problems(event.filter):
         hint = "The operators of filters are $eq $ne $gt $gte $lt $lte $in $nin $exists $regex $and $or $not."
-        site.error(
-            "filter_operator", f"The filter cannot be meant so: {why}.", f"condition/event/filter{at}", hint=hint
-        )
+        message = f"The filter cannot be meant so: {why}."
+        site.error("filter_operator", message, f"condition/event/filter{at}", hint=hint)
     site.shared.carried.add("tenant_config")
     match = "fn.matches_filter(event, filter)" if wanted is not None else None
     name = site.tree(event.source, "condition/event/source")

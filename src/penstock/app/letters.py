@@ -1,0 +1,107 @@
+"""Dead letters: runs that ended badly, looked at and replayed (W-7.5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from penstock.errors import LetterNotFound, PenstockError, ReplayRefused
+from penstock.host.letters import Replay, dlq_of
+from penstock.store.contract import LetterRow
+
+if TYPE_CHECKING:
+    from penstock.app.penstock import Penstock, Release
+    from penstock.app.queries import Queries
+
+_unpack = msgspec.msgpack.decode
+_MANY = 10_000
+
+
+class Letter(msgspec.Struct, kw_only=True):
+    """`error`, `input`, `context_snapshot` and `execution_history` are there as the document includes them."""
+
+    run: str
+    document: str
+    version: int
+    queue: str
+    status: str
+    code: str
+    category: str
+    at: int
+    until: int
+    replays: int
+    max_replays: int
+    error: Any = None
+    input: Any = None
+    context_snapshot: Any = None
+    execution_history: list[Any] | None = None
+
+
+def letters(door: Queries, *, name: str | None = None, since: int = 0, limit: int = 100) -> list[Letter]:
+    """Newest first."""
+    return [_letter(door, row) for row in door.store.letters(door.tenant, name=name, since=since, limit=limit)]
+
+
+def letter(door: Queries, run: str) -> Letter:
+    """Of a run: by its id, its key, or a beginning that is enough."""
+    return _letter(door, _row(door, run))
+
+
+def _row(door: Queries, run: str) -> LetterRow:
+    found = door.store.letter(door.tenant, door.row(run).id)
+    if found is None:
+        raise LetterNotFound(run=run)
+    return found
+
+
+def _replay_policy(door: Queries, run: str) -> Replay:
+    assert door._nets is not None
+    policy = dlq_of(door._nets.get(door.row(run).net)).replay or Replay()
+    return policy if policy.enabled else Replay(enabled=False, max_replay_attempts=0)
+
+
+def _letter(door: Queries, row: LetterRow) -> Letter:
+    body = _unpack(row.body)
+    return Letter(
+        run=row.run, document=row.name, version=row.version, queue=row.queue, status=row.status, code=row.code,
+        category=row.category, at=row.at, until=row.until, replays=row.replays,
+        max_replays=_replay_policy(door, row.run).max_replay_attempts, error=body.get("error"),
+        input=body.get("input"), context_snapshot=body.get("context_snapshot"),
+        execution_history=body.get("execution_history"),
+    )  # fmt: skip
+
+
+async def replay(door: Penstock, run: str, release: Release | str | None = None) -> str:
+    """A new run with the same input, of the same net or of a release that mends it; its id.
+
+    The new run has a key made of the letter and the number of the replay: asked for twice, after a crash too, it is
+    one run. What is replayed is the input as it came in, not as the letter shows it."""
+    row = _row(door, run)
+    policy = _replay_policy(door, row.run)
+    if not policy.enabled:
+        raise ReplayRefused(run=row.run, why="its document switches replays off")
+    number = row.replays + 1
+    if number > policy.max_replay_attempts:
+        raise ReplayRefused(run=row.run, why=f"it was replayed {row.replays} times already")
+    failed = door.row(row.run)
+    assert door._nets is not None
+    what = release if release is not None else door._nets.get(failed.net).hash
+    begin = door.start if door.drives else door.hand_in
+    trigger = {"type": "replay", "replay_of": row.run, "attempt": number}
+    new = await begin(what, door.input_of(failed), key=f"replay:{row.run}:{number}", trigger=trigger)
+    door.store.letter_replayed(row.run, number)
+    return new
+
+
+async def replay_fixed(door: Penstock, name: str, release: Release | str) -> list[str]:
+    """W-7.5.4: a newer version of a document is in force: what its letters ask for themselves is replayed with it. The
+    ids of the new runs; a letter that cannot be replayed is left as it is."""
+    started = []
+    for row in door.store.letters(door.tenant, name=name, limit=_MANY):
+        if row.replays == 0 and _replay_policy(door, row.run).auto_replay_on_fix:
+            try:
+                started.append(await replay(door, row.run, release))
+            except PenstockError:
+                continue  # an input that the new version refuses, for example
+    return started

@@ -1,0 +1,209 @@
+"""Releases: versions of documents on their way from submission to force (W-9.3). Runs stay on the one they began."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from penstock.app.changes import Change, changes, summary
+from penstock.app.documents import compile_source, read_source
+from penstock.app.penstock import Penstock
+from penstock.app.triggers import in_force, listens_to, schedule_of, trigger_findings, webhook_of, webhooks
+from penstock.errors import BadInput, DocumentInvalid, Finding, PathTaken, Place, ReleaseNotFound, VersionConflict
+from penstock.host.clock import Clock, SystemClock
+from penstock.lang.compile import language_of
+from penstock.lang.read import read_document
+from penstock.lifecycle import MACHINES
+from penstock.store.contract import ReleaseRow, ScheduleRow
+
+STATUS = MACHINES["release"]
+#: C-17: how the status of a version is written in its document's metadata.
+APPROVAL_STATUS = {
+    "draft": "draft", "pending_approval": "pending", "approved": "approved", "active": "approved",
+    "deprecated": "deprecated",
+}  # fmt: skip
+_TRIES = 5  # a move that somebody else's came before is looked at again
+
+
+class Submitted(msgspec.Struct, frozen=True):
+    """A version in the store. `new` is false when the same document was there already."""
+
+    release: ReleaseRow
+    new: bool
+    findings: list[Finding] = []
+
+
+def canonical(document: Any) -> bytes:
+    """W-9.3.2: sorted keys, compact, UTF-8."""
+    try:
+        return json.dumps(
+            document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+        ).encode()  # fmt: skip
+    except (TypeError, ValueError, UnicodeEncodeError) as error:
+        raise BadInput(what="the document", why=str(error)) from error
+
+
+def dsl_hash(document: Any) -> str:
+    return hashlib.sha256(canonical(document)).hexdigest()
+
+
+def document_of(row: ReleaseRow) -> dict[str, Any]:
+    """The document as people read it: what it says about its approval is how it stands (C-17)."""
+    found: dict[str, Any] = msgspec.json.decode(row.document)
+    held = found.get("metadata")
+    if isinstance(held, dict):
+        found["metadata"] = {**held, "approval_status": APPROVAL_STATUS[row.status]}
+    return found
+
+
+class Releases:
+    """The versions of one tenant. It needs no engine: a door that only looks (`drive=False`) will do."""
+
+    def __init__(self, door: Penstock, clock: Clock | None = None) -> None:
+        self.door, self.clock = door, clock or SystemClock()
+
+    # -- looking -------------------------------------------------------------------------------------------------------
+
+    def each(self, name: str | None = None) -> list[ReleaseRow]:
+        return self.door.store.releases(self.door.tenant, name)
+
+    def get(self, name: str, version: int | None = None) -> ReleaseRow:
+        """The version asked for; else the active one, else the newest."""
+        if version is not None:
+            row = self.door.store.release(self.door.tenant, name, version)
+        else:
+            row = in_force(self.door.store, self.door.tenant, name) or next(reversed(self.each(name)), None)
+        if row is None:
+            raise ReleaseNotFound(name=name, version=version)
+        return row
+
+    def diff(self, name: str, old: int, new: int) -> list[Change]:
+        older, newer = self.get(name, old), self.get(name, new)
+        return changes(msgspec.json.decode(older.document), msgspec.json.decode(newer.document))
+
+    # -- submitting ----------------------------------------------------------------------------------------------------
+
+    def submit(
+        self, document: str | Path | bytes | Mapping[str, Any], *, by: str | None = None,
+        change_summary: str | None = None,
+    ) -> Submitted:  # fmt: skip
+        """Check a document, give it its version, and ask for its approval. The same again changes nothing, but for a
+        version that was rejected: it is asked for anew."""
+        source, name = _source(document)
+        data = read_document(source, name=name).data
+        id = data.get("id") if isinstance(data, dict) else None
+        if not isinstance(id, str) or not id:
+            language_of(read_document(source, name=name))  # says which documents there are, if it is none
+            raise BadInput(what="the document", why="it has no «id», so it has no versions", hint="Give it an id.")
+        data, given = dict(data), data.get("version") is not None
+        known = self.each(id)
+        if not given:
+            data["version"] = max((row.version for row in known), default=0) + 1
+        row, findings = self._compiled(data, source if given else None, name, by)
+        same = next((one for one in known if one.version == row.version), None)
+        if same is None and known and row.version < known[-1].version:
+            why = f"version {known[-1].version} is newer"
+            raise VersionConflict(name=id, version=row.version, why=why)
+        if same is None:
+            before = msgspec.json.decode(known[-1].document) if known else None
+            row = replace(row, change_summary=change_summary or summary(before, data))
+            if self.door.store.put_release(row):
+                return Submitted(self._move(row, "submit"), True, findings)
+            same = self.get(id, row.version)
+        if same.hash != row.hash:
+            why = "another document has this version"
+            raise VersionConflict(name=id, version=row.version, why=why)
+        return Submitted(self._move(same, "submit") if same.status == "draft" else same, False, findings)
+
+    def _compiled(
+        self, data: dict[str, Any], source: bytes | None, name: str, by: str | None
+    ) -> tuple[ReleaseRow, list[Finding]]:
+        """A draft, and what there is to say about it. `source` is the author's own text, where it is the document."""
+        body = canonical(data)
+        try:
+            compiled, _ = compile_source(body if source is None else source, name=name)
+        except DocumentInvalid as wrong:
+            raise DocumentInvalid(wrong.findings if source is not None else _unplaced(wrong.findings)) from None
+        wrong_trigger = trigger_findings(data)
+        if wrong_trigger:
+            raise DocumentInvalid(wrong_trigger)
+        if compiled.language == "decision":
+            self.door.furnish()
+        net = self.door.keep_net(compiled, body if source is None else source)
+        tenant, id, version = self.door.tenant, str(data["id"]), int(data["version"])
+        row = ReleaseRow(
+            tenant, id, version, str(uuid.uuid5(uuid.NAMESPACE_URL, f"penstock:{tenant}/{id}/{version}")),
+            STATUS.initial, hashlib.sha256(body).hexdigest(), net, body, listens_to(data), by, self.clock.now(),
+        )  # fmt: skip
+        return row, compiled.findings if source is not None else _unplaced(compiled.findings)
+
+    # -- moving --------------------------------------------------------------------------------------------------------
+
+    def approve(self, name: str, version: int, *, by: str | None = None) -> ReleaseRow:
+        return self._moved(name, version, "approve", approved_by=by, approved_at=self.clock.now(), feedback=None)
+
+    def reject(self, name: str, version: int, *, by: str | None = None, feedback: str) -> ReleaseRow:
+        """Back to its author, with what is to be changed."""
+        told = f"{by}: {feedback}" if by else feedback
+        return self._moved(name, version, "reject", feedback=told)
+
+    def deprecate(self, name: str, version: int) -> ReleaseRow:
+        return self._moved(name, version, "deprecate", deprecated_at=self.clock.now())
+
+    def activate(self, name: str, version: int) -> ReleaseRow:
+        """Put it in force: what was before is deprecated, and its trigger goes with it. An older version may come back
+        (a rollback); runs that go on keep theirs."""
+        return self._moved(name, version, "activate", deprecated_at=None)
+
+    def _moved(self, name: str, version: int, event: str, **fields: Any) -> ReleaseRow:
+        return self._move(self.get(name, version), event, **fields)
+
+    def _move(self, row: ReleaseRow, event: str, **fields: Any) -> ReleaseRow:
+        """Raises StatusConflict where the lifecycle does not name it."""
+        store, now = self.door.store, self.clock.now()
+        for _ in range(_TRIES):
+            new = replace(row, status=STATUS.next(row.status, event), **fields)
+            moves, schedules, gone = [(new, row.status)], list[ScheduleRow](), list[tuple[str, str]]()
+            if "active" in (row.status, new.status):
+                gone.append((row.tenant, row.name))
+            if event == "activate":
+                former = in_force(store, row.tenant, row.name)
+                if former is not None:
+                    over = replace(former, status=STATUS.next(former.status, "deprecate"), deprecated_at=now)
+                    moves.insert(0, (over, former.status))
+                schedules += self._registered(new, now)
+            if store.move_releases(moves, schedules, gone):
+                return new
+            row = self.get(row.name, row.version)
+        raise VersionConflict(name=row.name, version=row.version, why="others move it all the time")
+
+    def _registered(self, row: ReleaseRow, now: int) -> list[ScheduleRow]:
+        """What its trigger registers. Raises PathTaken where another workflow has its webhook."""
+        store, hook = self.door.store, webhook_of(row)
+        for other in webhooks(store, row.tenant) if hook is not None else ():
+            if hook is not None and other.name != row.name and (other.method, other.path) == (hook.method, hook.path):
+                raise PathTaken(method=hook.method, path=hook.path, name=other.name)
+        former = next((one for one in store.schedules(row.tenant) if one.name == row.name), None)
+        found = schedule_of(store, row, now, former)
+        return [] if found is None else [found]
+
+
+def _source(document: str | Path | bytes | Mapping[str, Any]) -> tuple[bytes, str]:
+    """The document's text, and the name that says how it is read."""
+    if isinstance(document, Mapping):
+        return canonical(document), "document.json"
+    if isinstance(document, bytes):
+        return document, "document"
+    return read_source(Path(document)), Path(document).name
+
+
+def _unplaced(findings: list[Finding]) -> list[Finding]:
+    """The version was filled in, so the lines are not the author's; the pointers are."""
+    return [replace(one, where=Place(one.where.pointer)) for one in findings]

@@ -1,0 +1,106 @@
+"""Commands for events: send one, list those that came."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from penstock.app.look import Look
+from penstock.app.penstock import Penstock
+from penstock.app.triggers import EventReceipt
+from penstock.cli.drive import reaching, until_done
+from penstock.cli.options import STORE, Json, Store, read_value
+from penstock.cli.reading import reading
+from penstock.cli.speak import DONE, TONES, moment, run_json, say, short, status_text, tell_json
+from penstock.kernel.state import COMPLETED, STATUS
+
+_AT_REST = (*STATUS[COMPLETED:], "WAITING")
+
+
+def send(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="What happened, such as lab.result.completed.")],
+    payload: Annotated[str | None, typer.Argument(metavar="JSON", help="What it carries: JSON, @FILE or -.")] = None,
+    id: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="The sender's id: the same again is the same event.")
+    ] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Send an event. It resumes the runs that wait for it, starts the workflows that it triggers, and drives them until
+    they end or wait. It is kept for runs that wait for it later."""
+    receipt, looks = until_done(_send(store, source, read_value(payload, "the payload"), id))
+    if json:
+        tell_json({**msgspec.to_builtins(receipt), "runs": [run_json(look) for look in looks]})
+    else:
+        _tell(receipt, looks)
+    return DONE
+
+
+async def _send(store: Path, source: str, payload: Any, id: str | None) -> tuple[EventReceipt, list[Look]]:
+    async with contextlib.AsyncExitStack() as stack:
+        door = await reaching(stack, store)
+        receipt = await door.send_event(source, payload, id=id)
+        runs = [*receipt.resumed, *receipt.started]
+        return receipt, await at_rest(door, runs) if door.drives else [door.look(run) for run in runs]
+
+
+async def at_rest(door: Penstock, runs: list[str]) -> list[Look]:
+    """Until each of them has ended or waits."""
+    looks = []
+    for run in dict.fromkeys(runs):
+        while (look := door.look(run)).internal_status not in _AT_REST:
+            door.raise_if_stopped()
+            await asyncio.sleep(0.02)
+        looks.append(look)
+    return looks
+
+
+def _tell(receipt: EventReceipt, looks: list[Look]) -> None:
+    again = "" if receipt.new else ", which had come before"
+    say(("event ", "bright_black"), (receipt.id, "bold"), f"  number {receipt.number}{again}")
+    if not receipt.delivered:
+        say("  it is kept, and delivered by whoever drives the store next: penstock work")
+    elif not receipt.resumed and not receipt.started:
+        say("  nobody waits for it now, and it starts nothing")
+    for look in looks:
+        what = "started" if look.run_id in receipt.started else "resumed"
+        say((f"  {what} ", "bright_black"), look.run_id, "  ", status_text(look.status), f"  {look.name}")
+    for text in receipt.warnings:
+        say(("  warning ", TONES["held"]), text)
+
+
+def ls(
+    source: Annotated[str | None, typer.Option("--source", metavar="SOURCE", help="Only these.")] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many, the newest.")] = 50,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """List the events that are kept, oldest first, and whom they have reached."""
+    with reading(store) as door:
+        rows = door.store.events(door.tenant, source, limit=10**9)[-limit:]
+    told = [
+        {
+            "number": row.no, "id": row.id, "source": row.source, "at": row.at,
+            "payload": msgspec.msgpack.decode(row.body), "delivered": row.answer is not None,
+            **(msgspec.msgpack.decode(row.answer) if row.answer is not None else {}),
+        }
+        for row in rows
+    ]  # fmt: skip
+    if json:
+        tell_json(told)
+        return DONE
+    if not told:
+        say("No event is kept.")
+    for one in told:
+        reached = len(one.get("resumed", ())) + len(one.get("started", ()))
+        to = f"{reached} runs" if one["delivered"] else "to be delivered"
+        say((f"{one['id']} ", "bold"), f" {one['source']}  {moment(one['at'])}  {to}  {short(one['payload'])}")
+    return DONE
+
+
+events = {"send": send, "ls": ls}

@@ -1,0 +1,196 @@
+"""Commands for releases: versions of workflows from submission to force."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from penstock.app.letters import replay_fixed
+from penstock.app.penstock import Penstock
+from penstock.app.releases import Releases, document_of
+from penstock.cli.drive import leaving, reaching, until_done
+from penstock.cli.options import STORE, Document, Json, Store
+from penstock.cli.speak import DONE, TONES, finding_json, moment, say, short, tell_finding, tell_json
+from penstock.errors import DocumentInvalid
+from penstock.store.contract import ReleaseRow
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The id of the workflow.")]
+Version = Annotated[int, typer.Argument(metavar="VERSION", help="Which version.")]
+By = Annotated[str | None, typer.Option("--by", metavar="USER", help="Who does it.")]
+_STYLES = {"active": TONES["done"], "pending_approval": TONES["held"], "draft": TONES["held"]}
+_CHANGES = {"added": TONES["done"], "removed": TONES["failed"], "changed": TONES["held"]}
+
+
+@contextlib.contextmanager
+def _opened(store: Path) -> Iterator[Releases]:
+    """A store that is made where there is none; nothing is driven."""
+    door = Penstock(store, drive=False).open()
+    try:
+        yield Releases(door)
+    finally:
+        door.close()
+
+
+def submit(
+    file: Document,
+    by: By = None,
+    summary: Annotated[str | None, typer.Option("--summary", "-m", metavar="TEXT", help="What is new in it.")] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Check a workflow, give it its version, and ask for its approval. The same document again changes nothing."""
+    with _opened(store) as versions:
+        try:
+            done = versions.submit(file, by=by, change_summary=summary)
+        except DocumentInvalid as wrong:
+            wrong.facts["file"] = str(file)
+            raise
+    if json:
+        findings = [finding_json(one) for one in done.findings]
+        tell_json({**_json(done.release), "new": done.new, "findings": findings})
+        return DONE
+    for finding in done.findings:
+        tell_finding(finding, file, err=True)
+    _tell(done.release)
+    if not done.new:
+        say("  it was submitted before")
+    return DONE
+
+
+def _json(row: ReleaseRow) -> dict[str, Any]:
+    return {
+        "id": row.id, "workflow_id": row.name, "version": row.version, "tenant_id": row.tenant, "dsl_hash": row.hash,
+        "status": row.status, "created_by": row.created_by, "created_at": row.created_at,
+        "approved_by": row.approved_by, "approved_at": row.approved_at, "deprecated_at": row.deprecated_at,
+        "change_summary": row.change_summary, "feedback": row.feedback,
+    }  # fmt: skip
+
+
+def _tell(row: ReleaseRow) -> None:
+    style = _STYLES.get(row.status, "")
+    by = f" by {row.created_by}" if row.created_by else ""
+    say((f"{row.name} v{row.version} ", "bold"), (row.status, style), f"  {moment(row.created_at)}{by}")
+    say(f"  {row.change_summary}")
+    if row.feedback:
+        say(("  feedback ", "bright_black"), row.feedback)
+
+
+def ls(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Only versions of this workflow.")] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """List the versions, by workflow, the oldest first."""
+    with leaving(store) as door:
+        rows = Releases(door).each(name)
+    if json:
+        tell_json([_json(row) for row in rows])
+        return DONE
+    if not rows:
+        say("Nothing was submitted.")
+    for row in rows:
+        _tell(row)
+    return DONE
+
+
+def show(
+    name: Name,
+    version: Annotated[int | None, typer.Argument(metavar="VERSION", help="Else the active one.")] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Print the document of a version."""
+    with leaving(store) as door:
+        row = Releases(door).get(name, version)
+    if json:
+        tell_json({**_json(row), "dsl": document_of(row)})
+    else:
+        say(msgspec.json.format(msgspec.json.encode(document_of(row)), indent=2).decode())
+    return DONE
+
+
+def approve(name: Name, version: Version, by: By = None, json: Json = False, store: Store = STORE) -> int:
+    """Approve a version that waits for it. It is in force when it is activated."""
+    return _moved(store, json, lambda versions: versions.approve(name, version, by=by))
+
+
+def reject(
+    name: Name,
+    version: Version,
+    feedback: Annotated[str, typer.Option("--feedback", "-m", metavar="TEXT", help="What must be changed.")],
+    by: By = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Give a version back to its author, with what must be changed."""
+    return _moved(store, json, lambda versions: versions.reject(name, version, by=by, feedback=feedback))
+
+
+def activate(name: Name, version: Version, json: Json = False, store: Store = STORE) -> int:
+    """Put a version in force: the one before is deprecated, and its trigger goes with it. Runs keep their version; dead
+    letters whose document asks for it are replayed with the new one."""
+    with leaving(store) as door:
+        row = Releases(door).activate(name, version)
+        asked = bool(door.store.letters(door.tenant, name=name, limit=1))
+    replayed = until_done(_replayed(store, row)) if asked else []
+    if json:
+        tell_json({**_json(row), "replayed": replayed})
+        return DONE
+    _tell(row)
+    for run in replayed:
+        say(("  replays ", "bright_black"), f"{run}; penstock work drives it")
+    return DONE
+
+
+async def _replayed(store: Path, row: ReleaseRow) -> list[str]:
+    async with contextlib.AsyncExitStack() as stack:
+        door = await reaching(stack, store)
+        return await replay_fixed(door, row.name, door.hash_of(row.net))
+
+
+def deprecate(name: Name, version: Version, json: Json = False, store: Store = STORE) -> int:
+    """Take a version out of force: its trigger starts nothing any more."""
+    return _moved(store, json, lambda versions: versions.deprecate(name, version))
+
+
+def _moved(store: Path, json: bool, move: Callable[[Releases], ReleaseRow]) -> int:
+    with leaving(store) as door:
+        row = move(Releases(door))
+    if json:
+        tell_json(_json(row))
+    else:
+        _tell(row)
+    return DONE
+
+
+def diff(
+    name: Name,
+    old: Annotated[int, typer.Argument(metavar="OLD", help="The older version.")],
+    new: Annotated[int, typer.Argument(metavar="NEW", help="The newer version.")],
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Show what differs between two versions: nodes, edges, policies and the rest, by their place."""
+    with leaving(store) as door:
+        found = Releases(door).diff(name, old, new)
+    if json:
+        tell_json([msgspec.to_builtins(one) for one in found])
+        return DONE
+    if not found:
+        say("They are the same but for their version.")
+    for one in found:
+        what = f"  {one.what}" if one.what != one.pointer else ""
+        values = f"  {short(one.before)} → {short(one.after)}" if one.change == "changed" else ""
+        say((f"{one.change:8}", _CHANGES[one.change]), f"{one.pointer}{what}{values}")
+    return DONE
+
+
+releases = {
+    "submit": submit, "ls": ls, "show": show, "approve": approve, "reject": reject, "activate": activate,
+    "deprecate": deprecate, "diff": diff,
+}  # fmt: skip

@@ -1,0 +1,129 @@
+"""Commands for schedules: list, pause, resume, fire by hand, fill in what was not fired."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+import typer
+
+from penstock.app.schedules import Fired, Timetable
+from penstock.cli.drive import leaving, reaching, until_done
+from penstock.cli.events import at_rest
+from penstock.cli.options import STORE, Json, Store
+from penstock.cli.speak import DONE, moment, say, short, tell_json
+from penstock.errors import BadInput
+from penstock.store.contract import ScheduleRow
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The id of the workflow.")]
+
+
+def ls(json: Json = False, store: Store = STORE) -> int:
+    """List the schedules: what starts when, and with what."""
+    with leaving(store) as door:
+        rows = Timetable(door).each()
+    if json:
+        tell_json([_json(row) for row in rows])
+        return DONE
+    if not rows:
+        say("Nothing starts by the clock.")
+    for row in rows:
+        _tell(row)
+    return DONE
+
+
+def _json(row: ScheduleRow) -> dict[str, Any]:
+    told: dict[str, Any] = msgspec.to_builtins(row)
+    return {**told, "inputs": msgspec.msgpack.decode(row.inputs), "paused": bool(row.paused)}
+
+
+def _tell(row: ScheduleRow) -> None:
+    when = "paused" if row.paused else f"next {moment(row.next_at)}" if row.next_at is not None else "never again"
+    before = f", last {moment(row.last_at)}" if row.last_at is not None else ""
+    say((row.name, "bold"), f" v{row.version}  {row.cron}  {row.zone}  {when}{before}")
+    say(f"  with {short(msgspec.msgpack.decode(row.inputs))}; overlap {row.overlap}, missed times: {row.catch_up}")
+
+
+def pause(name: Name, json: Json = False, store: Store = STORE) -> int:
+    """Let a schedule fire no more until it is resumed."""
+    return _changed(store, json, lambda table: table.pause(name))
+
+
+def resume(name: Name, json: Json = False, store: Store = STORE) -> int:
+    """Let a paused schedule fire again, from now on."""
+    return _changed(store, json, lambda table: table.resume(name))
+
+
+def _changed(store: Path, json: bool, change: Callable[[Timetable], ScheduleRow]) -> int:
+    with leaving(store) as door:
+        row = change(Timetable(door))
+    if json:
+        tell_json(_json(row))
+    else:
+        _tell(row)
+    return DONE
+
+
+def fire(name: Name, json: Json = False, store: Store = STORE) -> int:
+    """Fire a schedule now, whatever the clock says, and drive its runs until they end or wait."""
+
+    async def one(table: Timetable) -> list[Fired]:
+        return [await table.fire(name)]
+
+    return _fired(store, json, one)
+
+
+def backfill(
+    name: Name,
+    first: Annotated[str, typer.Option("--from", metavar="TIME", help="The first time: 2025-01-31T08:00.")],
+    last: Annotated[str, typer.Option("--to", metavar="TIME", help="The last time, included.")],
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Fire every time of a schedule between two moments that has not been fired, and drive the runs.
+
+    A time without a zone is one of the schedule's own."""
+
+    async def all_of(table: Timetable) -> list[Fired]:
+        zone = table.get(name).zone
+        return await table.backfill(name, _time(first, "--from", zone), _time(last, "--to", zone))
+
+    return _fired(store, json, all_of)
+
+
+def _time(text: str, what: str, zone: str) -> int:
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise BadInput(what=what, why=f"«{text}» is no time", hint="Write 2025-01-31T08:00.") from None
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=ZoneInfo(zone))
+    return round(found.timestamp() * 1000)
+
+
+def _fired(store: Path, json: bool, work: Callable[[Timetable], Awaitable[list[Fired]]]) -> int:
+    async def go() -> list[Fired]:
+        async with contextlib.AsyncExitStack() as stack:
+            door = await reaching(stack, store)
+            found = await work(Timetable(door))
+            if door.drives:
+                await at_rest(door, [run for one in found for run in one.runs])
+            return found
+
+    found = until_done(go())
+    if json:
+        tell_json([msgspec.to_builtins(one) for one in found])
+        return DONE
+    for one in found:
+        say((moment(one.at), "bold"), "  ", " ".join(one.runs))
+    if not found:
+        say("There is no time of it between them.")
+    return DONE
+
+
+schedules = {"ls": ls, "pause": pause, "resume": resume, "fire": fire, "backfill": backfill}

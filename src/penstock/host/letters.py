@@ -1,0 +1,209 @@
+"""Dead letters (W-7.5): a decision that ends badly leaves one in the commit of its end, and somebody hears of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from penstock.executors.contract import Tenant
+from penstock.host.gate import COUNTED
+from penstock.host.live import Live
+from penstock.host.masking import Mask, mask_of
+from penstock.host.notices import Notice, Notices
+from penstock.kernel import fact as F
+from penstock.kernel.failure import Failure
+from penstock.kernel.run import Run
+from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, SETTLED, STATUS
+from penstock.net.compiled import Compiled
+from penstock.store.contract import Batch, Store
+
+DAY_MS = 86_400_000
+LONGEST_HISTORY = 1000
+_BADLY = (FAILED, COMPENSATED)
+_pack = msgspec.msgpack.Encoder().encode
+
+
+class Include(msgspec.Struct):
+    error: bool = True
+    input: bool = True
+    context_snapshot: bool = True
+    execution_history: bool = True
+
+
+class Alerts(msgspec.Struct):
+    threshold: int = 10
+    window_minutes: int = 60
+    channels: list[str] = []
+
+
+class Replay(msgspec.Struct):
+    enabled: bool = True
+    auto_replay_on_fix: bool = False
+    max_replay_attempts: int = 3
+
+
+class Dlq(msgspec.Struct):
+    """W-7.5.1: a document that says nothing has it, too."""
+
+    enabled: bool = True
+    queue_name: str = "workflow_dlq"
+    retention_days: int = 30
+    include: Include | None = None
+    alerts: Alerts | None = None
+    replay: Replay | None = None
+
+
+@lru_cache(1024)
+def dlq_of(net: Compiled) -> Dlq:
+    return msgspec.convert(net.net.declares.policies.get("dlq") or {}, Dlq)
+
+
+class Letters:
+    def __init__(self, store: Store, tenant: Callable[[str], Tenant], notices: Notices) -> None:
+        self.store, self.tenant, self.notices = store, tenant, notices
+
+    def write(self, live: Live, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
+        """A decision has taken a turn: what it leaves behind when it ends, and what people must hear of."""
+        st = run.st
+        self._handled(live, run, facts, batch)
+        if st.status < COMPLETED or was >= COMPLETED:
+            return
+        if st.status not in _BADLY:
+            if st.reopened:
+                batch.letter_gone.append((live.id,))  # somebody has mended it
+            return
+        mask = mask_of(self.tenant(live.tenant), run)
+        policy = dlq_of(run.net)
+        if policy.enabled:
+            self._letter(live, run, policy, mask, now, batch)
+        self._ended(live, run, mask, batch)
+
+    # -- the letter ----------------------------------------------------------------------------------------------------
+
+    def _letter(self, live: Live, run: Run, policy: Dlq, mask: Mask, now: int, batch: Batch) -> None:
+        st, net = run.st, run.net.net
+        failure = st.failure or Failure("UNKNOWN", "system")
+        wanted = policy.include or Include()
+        history = list(self._history(live, run, batch))[-LONGEST_HISTORY:]
+        body: dict[str, Any] = {}
+        if wanted.error:
+            body["error"] = _error(run, failure, history, now)
+        if wanted.input:
+            body["input"] = st.input
+        if wanted.context_snapshot:
+            body["context_snapshot"] = snapshot(run)
+        if wanted.execution_history:
+            body["execution_history"] = history
+        batch.letter.append((
+            live.tenant, live.id, net.name, net.declares.version, policy.queue_name, STATUS[st.status], failure.code,
+            failure.category, _pack(mask(body)), 0, now, now + policy.retention_days * DAY_MS,
+        ))  # fmt: skip
+        self._alert(live, run, policy, now, batch)
+
+    def _history(self, live: Live, run: Run, batch: Batch) -> Iterator[dict[str, Any]]:
+        """Every firing that has settled, in order; the last ones are in this batch."""
+        for turn in self.store.journal(live.no):
+            yield from _lines(run.net, F.decode_facts(turn.body), turn.at)
+        for no, _, _, at, body in batch.journal:
+            if no == live.no:
+                yield from _lines(run.net, F.decode_facts(bytes(body)), at)
+
+    # -- who hears of it -----------------------------------------------------------------------------------------------
+
+    def _alert(self, live: Live, run: Run, policy: Dlq, now: int, batch: Batch) -> None:
+        """W-7.5.3: more than so many in the window, told once in a window."""
+        alerts = policy.alerts or Alerts()
+        queue, window = policy.queue_name, alerts.window_minutes * 60_000
+        fresh = sum(1 for row in batch.letter if row[0] == live.tenant and row[4] == queue)
+        count = self.store.letters_since(live.tenant, queue, now - window) + fresh
+        key = "alert:" + hashlib.sha256(f"{live.tenant}/{queue}".encode()).hexdigest()
+        if count <= alerts.threshold or any(row[0] == key for row in batch.memo):
+            return
+        if self.store.memo(key, now) is not None:
+            return
+        batch.memo.append((key, _pack(now), now + window))
+        notice = Notice(
+            key=f"{live.tenant}/dlq/{queue}/{now}", tenant=live.tenant, run=live.id,
+            subject=f"{count} dead letters in «{queue}»",
+            text=f"{count} runs have ended badly within {alerts.window_minutes} minutes; more than {alerts.threshold} "
+            f"are told of. The last one is {live.id} of {run.net.net.name}.",
+            channels=list(alerts.channels) or None, escalates=True,
+        )  # fmt: skip
+        self.notices.write(notice, live.no, run.st.n, batch)
+
+    def _ended(self, live: Live, run: Run, mask: Mask, batch: Batch) -> None:
+        st = run.st
+        failure = st.failure or Failure("UNKNOWN", "system")
+        name, ending = run.net.net.name, STATUS[st.status].lower()
+        at = f" at «{_author(run.net, failure.node)}»" if failure.node else ""
+        notice = Notice(
+            # a run that is revived and ends badly again is told of again
+            key=f"{live.tenant}/{live.id}/ended/{st.reopened}", tenant=live.tenant, run=live.id,
+            subject=mask(f"{name} {ending}: {failure.code}"),
+            text=mask(f"Run {live.id} of {name} {ending}{at}: {failure.code} ({failure.category}) {failure.message}"),
+            escalates=failure.category in COUNTED,
+        )  # fmt: skip
+        self.notices.write(notice, live.no, st.n, batch)
+
+    def _handled(self, live: Live, run: Run, facts: list[F.Fact], batch: Batch) -> None:
+        """W-7.4.2: a fallback, and a business failure that a way of the document takes, are told, too."""
+        for f in facts:
+            if f[0] != F.SETTLED or f[10] is None or f[3] not in ("fallback", "failed"):
+                continue
+            failure: Failure = f[10]
+            if f[3] == "failed" and failure.category != "business":
+                continue
+            mask = mask_of(self.tenant(live.tenant), run)
+            name, node = run.net.net.name, _author(run.net, run.net.nodes[f[4]].id)
+            what = "its fallback takes over" if f[3] == "fallback" else "the document handles it"
+            notice = Notice(
+                key=f"{live.tenant}/{live.id}/handled/{f[1]}", tenant=live.tenant, run=live.id,
+                subject=mask(f"{name}: «{node}» failed: {failure.code}"),
+                text=mask(f"Run {live.id} of {name}: «{node}» failed, and {what}: {failure.code} {failure.message}"),
+            )  # fmt: skip
+            self.notices.write(notice, live.no, run.st.n, batch)
+
+
+def _author(net: Compiled, node: str) -> str:
+    """The node as its author has called it."""
+    found = net.by_id.get(node)
+    return (found.spec.origin or found.id) if found is not None else node
+
+
+def _error(run: Run, failure: Failure, history: list[dict[str, Any]], now: int) -> dict[str, Any]:
+    """W-7.1.2."""
+    node = _author(run.net, failure.node)
+    tries = [line["attempt"] for line in history if line["node_id"] == node]
+    return {
+        "code": failure.code, "category": failure.category, "message": failure.message, "node_id": node,
+        "context": failure.detail, "timestamp": now, "retry_count": max(tries, default=1) - 1,
+    }  # fmt: skip
+
+
+def snapshot(run: Run) -> dict[str, Any]:
+    """What the run knows: variables, outputs by name, and how every node that is remembered has ended."""
+    st, net = run.st, run.net
+    nodes = {}
+    for no, record in st.records.items():
+        node = net.nodes[no]
+        nodes[node.spec.origin or node.id] = {"status": SETTLED[record.status], "output": record.output}
+    outputs = {name: value for name, value in st.names.items() if not name.endswith(".context")}
+    return {"variables": {**net.net.declares.variables, **st.vars}, "outputs": outputs, "nodes": nodes}
+
+
+def _lines(net: Compiled, facts: list[Any], at: int) -> Iterator[dict[str, Any]]:
+    for f in facts:
+        if f[0] == F.SETTLED and f[4] < len(net.nodes):
+            node = net.nodes[f[4]]
+            yield {
+                "node_id": node.spec.origin or node.id, "type": node.spec.type, "status": SETTLED[f[2]],
+                "attempt": f[5], "started_at": f[6], "completed_at": at, "error": _short(f[10]),
+            }  # fmt: skip
+
+
+def _short(failure: Any) -> dict[str, Any] | None:
+    return None if failure is None else dict(zip(("code", "category", "message"), failure, strict=False))

@@ -1,0 +1,43 @@
+"""The starter: begins runs for events and schedules, each once by its key, however often it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.errors import PenstockError
+from penstock.host.live import Own
+from penstock.host.turn import Turns
+from penstock.kernel import command as C
+from penstock.kernel.state import COMPLETED
+from penstock.store.contract import Store
+
+#: tenant, number of the net, what is given → the input with its defaults, and the run's options; raises InputInvalid
+Prepare = Callable[[str, int, Any], tuple[Any, dict[str, Any]]]
+#: told the id of the run, or why there is none
+Begun = Callable[[str, PenstockError | None], None]
+
+
+class Starter:
+    def __init__(self, store: Store, turns: Turns, new_id: Callable[[], str], go_on: Callable[[int], None]) -> None:
+        self.store, self.turns, self.new_id, self.go_on = store, turns, new_id, go_on
+        self.prepare: Prepare | None = None
+
+    def begin(self, tenant: str, net: int, given: Any, key: str, trigger: dict[str, Any], told: Begun) -> None:
+        """`told` is called when the run is in the store: at once when it was there. Raises what refuses the input."""
+        unborn = self.turns.starting.get((tenant, key))
+        if unborn is not None:
+            self.turns.send(unborn.no, C.nudge(), Own(lambda error: told(unborn.id, None)))  # after its first turn
+            return
+        row = self.store.run_by_key(tenant, key)
+        if row is not None:
+            if row.status < COMPLETED:
+                self.go_on(row.no)
+            told(row.id, None)
+            return
+        input, options = (given, dict[str, Any]()) if self.prepare is None else self.prepare(tenant, net, given)
+        id = self.new_id()
+        self.turns.start(
+            id, net, input, tenant=tenant, key=key, options={**options, "trigger": trigger},
+            reply=Own(lambda error: told(id, error)),
+        )  # fmt: skip

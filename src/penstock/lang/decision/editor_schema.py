@@ -1,0 +1,195 @@
+"""The JSON Schema of workflows (W-12.1.1), made from the same types that the reader uses.
+
+`python -m penstock.lang.decision.editor_schema` prints it. `workflow-dsl-v2.json` beside this file is a copy, and a
+test keeps the two equal; `workflow-dsl-v2.strict.json` is the seed's own, as printed.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from penstock.lang.decision.nodes import LATER, NODE_TYPES
+from penstock.lang.decision.nodes.contract import (
+    Backoff,
+    BreakerFields,
+    BreakerMetrics,
+    Checkpoint,
+    CheckpointInclude,
+    CheckpointRetention,
+    CheckpointStorage,
+    IdempotencyFields,
+    NodeFields,
+    OnOpen,
+    OutputFields,
+    RetryFields,
+    RetryPolicy,
+    SideEffects,
+    Transform,
+)
+from penstock.lang.decision.schema import SCHEMA, EdgeFields, TopFields
+from penstock.lang.fields import Fields
+
+DRAFT = "http://json-schema.org/draft-07/schema#"
+ID_PATTERN = "^[a-z][a-z0-9_]*$"
+_UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+_PLAIN: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_BOUNDS = {
+    "ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum", "max_length": "maxLength",
+    "description": "description",
+}  # fmt: skip
+#: parts that many nodes have
+_SHARED = (
+    Backoff, RetryPolicy, RetryFields, OnOpen, BreakerMetrics, BreakerFields, IdempotencyFields, CheckpointInclude,
+    CheckpointStorage, CheckpointRetention, Checkpoint, Transform, OutputFields, SideEffects,
+)  # fmt: skip
+#: fields that hold a schema themselves
+_SCHEMAS = ("schema", "input_schema", "output_schema")
+
+
+def editor_schema() -> dict[str, Any]:
+    """C-01 to C-04, C-69: outputs are optional, a WAIT's condition is a map, ids may be UUIDs, tenants slugs."""
+    top = _fields(TopFields)
+    known = top["properties"]
+    known["id"] |= {"anyOf": [{"pattern": ID_PATTERN}, {"pattern": _UUID}]}
+    known["tenant_id"]["pattern"] = "^[A-Za-z0-9_-]{1,50}$"
+    del known["schema"], known["tenant_id"]["maxLength"]
+    for name in ("created_at", "updated_at"):
+        known["metadata"]["properties"][name]["format"] = "date-time"
+    return {
+        "$schema": DRAFT,
+        "$id": SCHEMA,
+        "title": "Workflow DSL Schema",
+        "type": "object",
+        "required": [*TopFields.REQUIRED, "nodes", "edges"],
+        "properties": {
+            "$schema": {"type": "string"},
+            **known,
+            "nodes": {"type": "array", "items": {"$ref": "#/definitions/node"}},
+            "edges": {"type": "array", "items": _fields(EdgeFields)},
+        },
+        "definitions": {
+            "node": _node(),
+            **{name: _fields(kind.fields) for name, kind in NODE_TYPES.items()},
+            **_LATER,
+            **{kind.__name__: _fields(kind) for kind in _SHARED},
+        },
+    }
+
+
+def _node() -> dict[str, Any]:
+    common = _fields(NodeFields)["properties"]
+    return {
+        "type": "object",
+        "required": list(NodeFields.REQUIRED),
+        "properties": {
+            "id": {"type": "string", "pattern": ID_PATTERN, "maxLength": 100},
+            "type": {"enum": [*NODE_TYPES, *LATER]},
+            **{name: common[name] for name in ("name", "description", "retry", "timeout_ms")},
+        },
+        "allOf": [
+            {"if": {"properties": {"type": {"const": name}}, "required": ["type"]},
+             "then": {"$ref": f"#/definitions/{name}"}}
+            for name in (*NODE_TYPES, *LATER)
+        ],
+    }  # fmt: skip
+
+
+def _fields(kind: type[Fields]) -> dict[str, Any]:
+    """An open map: what is not listed is allowed (W-3.1.2); another name of a field has the same shape."""
+    hints = get_type_hints(kind, include_extras=True)
+    properties: dict[str, Any] = {}
+    required = list(kind.REQUIRED)
+    for field in msgspec.structs.fields(kind):
+        shape = _shape(hints[field.name], kind.TEMPLATED)
+        if field.name in _SCHEMAS:
+            shape = {"$ref": DRAFT}
+        if field.encode_name in required and shape.get("type") == "string":
+            shape = {**shape, "minLength": 1}
+        properties[field.encode_name] = shape
+    for other, name in kind.ALIASES.items():
+        if not other.startswith("$"):
+            properties[other] = {**properties[name], "description": f"The same as {name}."}
+    return {"type": "object", **({"required": required} if required else {}), "properties": properties}
+
+
+def _shape(hint: Any, templated: bool) -> dict[str, Any]:
+    origin = get_origin(hint)
+    if origin is Annotated:
+        inner, *notes = get_args(hint)
+        shape = _shape(inner, templated)
+        return shape if "$ref" in shape else {**shape, **_notes(notes)}
+    if origin in (Union, types.UnionType):
+        parts = [_shape(one, templated) for one in get_args(hint) if one is not type(None)]
+        return parts[0] if len(parts) == 1 else {"anyOf": parts}
+    if origin is Literal:
+        choices = {"enum": list(get_args(hint))}
+        return {"anyOf": [choices, {"type": "string", "pattern": r"\$\{"}]} if templated else choices
+    if origin is list:
+        return {"type": "array", "items": _shape(get_args(hint)[0], templated)}
+    if origin is dict:
+        return {"type": "object"}
+    if isinstance(hint, type) and issubclass(hint, Fields):
+        return {"$ref": f"#/definitions/{hint.__name__}"} if hint.__module__ == NodeFields.__module__ else _fields(hint)
+    return {"type": _PLAIN[hint]} if hint in _PLAIN else {}
+
+
+def _notes(notes: list[Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for note in notes:
+        for name, word in _BOUNDS.items():
+            value = getattr(note, name, None)
+            if value is not None:
+                found[word] = value
+    return found
+
+
+def _chosen(*values: str) -> dict[str, Any]:
+    """C-69: a choice, or a template."""
+    return {"anyOf": [{"enum": list(values)}, {"type": "string", "pattern": r"\$\{"}]}
+
+
+def _map(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
+    return {"type": "object", **({"required": list(required)} if required else {}), "properties": properties}
+
+
+_TEXT = {"type": "string", "minLength": 1}
+_ARTIFACT = _map(("type", "id"), type=_chosen("rule_pack", "model", "prompt", "config"), id=_TEXT)
+#: C-69: the least that types need which this version does not run.
+_LATER: dict[str, Any] = {
+    "BI": _map(
+        ("analysis",),
+        analysis=_map(("type",), type=_chosen("trend", "comparison", "distribution", "correlation", "anomaly")),
+        output=_map((), format=_chosen("chart_data", "table", "summary")),
+        visualization=_map((), chart_type=_chosen("line", "bar", "pie", "heatmap", "scatter")),
+    ),
+    "DEPLOY": _map(
+        ("artifact", "target", "strategy"),
+        artifact=_ARTIFACT,
+        target=_map(("environment",), environment=_chosen("staging", "production")),
+        strategy=_map(("type",), type=_chosen("immediate", "canary", "blue_green", "rolling")),
+        rollback=_map((), to_version=_chosen("previous", "specific")),
+    ),
+    "ROLLBACK": _map(
+        ("artifact",),
+        artifact=_ARTIFACT,
+        target_version=_map((), strategy=_chosen("previous", "specific", "last_stable")),
+    ),
+    "SIMULATE": _map(
+        ("mode",),
+        mode=_map(("type",), type=_chosen("dry_run", "replay", "what_if", "monte_carlo")),
+        analysis=_map((), statistical_test=_chosen("chi_square", "t_test", "ks_test")),
+        report=_map((), format=_chosen("html", "pdf", "json")),
+    ),
+}
+
+
+def editor_schema_text() -> str:
+    return json.dumps(editor_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    print(editor_schema_text(), end="")

@@ -1,0 +1,1 @@
+"""Tests of the door and what is behind it."""

@@ -1,0 +1,127 @@
+"""Documents broken in their form, one per field: made from the same declarations that the reader uses."""
+
+from __future__ import annotations
+
+import copy
+import types
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from penstock.lang.decision.nodes import NODE_TYPES
+from penstock.lang.fields import Fields
+from tests.conformance.decision.make import act, approval, data, document, judge, mcp, parallel, switch, undo, wait
+
+POLL = {"type": "polling", "polling": {"endpoint": "/", "success_condition": "true"}}
+#: for every type a node that is right, with everything in it that has fields of its own
+GOOD: dict[str, dict[str, Any]] = {
+    "DATA": data("x", cache={}, output={"transform": {"expression": "."}}),
+    "JUDGMENT": judge("x", llm_config={}, routing={}) | {"audit": {}},
+    "MCP": mcp("x", fallback={}),
+    "ACTION": act("x", template={"id": "t"}, conditions={}, rate_limit={}),
+    "APPROVAL": approval("x", timeout={}),
+    "WAIT": wait("x", {**POLL, "event": {"source": "e"}}, timeout={}),
+    "SWITCH": switch("x", "1", [(1, "end")], default={"goto": "end"}, multi_match={}),
+    "PARALLEL": parallel("x", {"b": ["y"]}, output={}),
+    "COMPENSATION": undo("x", "y", trigger={}, audit={}),
+}
+COMMON: dict[str, Any] = {
+    "retry": {"backoff": {}}, "side_effects": {}, "idempotency": {}, "circuit_breaker": {"on_open": {}, "metrics": {}},
+    "checkpoint": {"include": {}, "storage": {}, "retention": {}},
+}  # fmt: skip
+TOP: dict[str, Any] = {
+    "name": "n", "trigger": {"type": "manual", "config": {}}, "context": {}, "metadata": {}, "tags": [],
+    "policies": {"compensation": {}, "dlq": {"include": {}, "alerts": {}, "replay": {}}, **COMMON},
+}  # fmt: skip
+del TOP["policies"]["side_effects"]
+
+
+def whole(type: str) -> dict[str, Any]:
+    """A document with a node of this type that is right."""
+    node = {**copy.deepcopy(GOOD[type]), **copy.deepcopy(COMMON)}
+    nodes = [node, act("y")] if type in ("PARALLEL", "COMPENSATION") else [node]
+    return document(nodes)
+
+
+def top() -> dict[str, Any]:
+    return {**document([act("x")]), **copy.deepcopy(TOP)}
+
+
+def parts(kind: type[Fields], value: dict[str, Any], at: str) -> Iterator[tuple[type[Fields], str]]:
+    """Every map in a value that has fields, and where it stands."""
+    yield kind, at
+    hints = get_type_hints(kind)
+    for field in msgspec.structs.fields(kind):
+        name = next((n for n in (field.encode_name, *_aliases(kind, field.encode_name)) if n in value), None)
+        inner = _struct(hints[field.name])
+        if name is None or inner is None:
+            continue
+        held = value[name]
+        for one, where in (
+            [(held, f"{at}/{name}")]
+            if isinstance(held, dict)
+            else [(v, f"{at}/{name}/{i}") for i, v in enumerate(held)]
+        ):
+            yield from parts(inner, one, where)
+
+
+def _aliases(kind: type[Fields], name: str) -> list[str]:
+    return [other for other, known in kind.ALIASES.items() if known == name]
+
+
+def _struct(hint: Any) -> type[Fields] | None:
+    if isinstance(hint, type) and issubclass(hint, Fields):
+        return hint
+    return next((found for part in get_args(hint) if (found := _struct(part)) is not None), None)
+
+
+def places() -> Iterator[tuple[str, type[Fields], str, dict[str, Any]]]:
+    """(who, struct, pointer, a right document) for every map of every node type."""
+    for name, kind in NODE_TYPES.items():
+        made = whole(name)
+        for struct, at in parts(kind.fields, made["nodes"][0], "/nodes/0"):
+            yield name, struct, at, made
+
+
+def at(document: Any, pointer: str) -> Any:
+    found = document
+    for step in pointer.split("/")[1:]:
+        found = found[int(step)] if isinstance(found, list) else found[step]
+    return found
+
+
+def hints_of(struct: type[Fields]) -> dict[str, Any]:
+    plain = get_type_hints(struct, include_extras=True)
+    return {field.encode_name: plain[field.name] for field in msgspec.structs.fields(struct)}
+
+
+def choices(hint: Any) -> tuple[Any, ...]:
+    origin = get_origin(hint)
+    if origin is Literal:
+        return get_args(hint)
+    if origin in (Union, types.UnionType, Annotated):
+        return tuple(one for part in get_args(hint)[: 1 if origin is Annotated else None] for one in choices(part))
+    return ()
+
+
+def plain_type(hint: Any) -> Any:
+    """str, int, bool … of a field; None where it is something else, or anything."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return plain_type(get_args(hint)[0])
+    if origin in (Union, types.UnionType):
+        known = [one for one in get_args(hint) if one is not type(None)]
+        return plain_type(known[0]) if len(known) == 1 else None
+    if origin in (list, dict):
+        return origin
+    return (
+        hint
+        if hint in (str, int, float, bool)
+        else dict
+        if isinstance(hint, type) and issubclass(hint, Fields)
+        else None
+    )
+
+
+WRONG: dict[Any, Any] = {str: 5, int: "five", float: "five", bool: "yes", list: "one", dict: "map"}

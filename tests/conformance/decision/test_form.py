@@ -1,0 +1,322 @@
+"""The form of workflows: every field missing, every choice and type wrong; what is kept and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from penstock.errors import DocumentInvalid
+from penstock.lang.compile import check_document, compile_document
+from penstock.lang.decision import editor_schema
+from penstock.lang.decision.schema import TopFields
+from tests.conformance.decision import broken
+from tests.conformance.decision.make import act, compiled, document, found, seeds
+
+FILE = Path(editor_schema.__file__).with_name("workflow-dsl-v2.json")
+STRICT = FILE.with_name("workflow-dsl-v2.strict.json")
+
+
+def refuse(uri: str) -> Any:
+    raise AssertionError(f"{uri} was fetched")
+
+
+def validator(schema: Any) -> Any:
+    uuid = {"uuid": lambda text: re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", text) is not None}
+    return jsonschema_rs.Draft7Validator(schema, validate_formats=True, formats=uuid, retriever=refuse)
+
+
+LOADING, PRINTED = validator(json.loads(FILE.read_text("utf-8"))), validator(json.loads(STRICT.read_text("utf-8")))
+PLACES = list(broken.places())
+EVERY = [*PLACES, *(("TOP", struct, at, broken.top()) for struct, at in broken.parts(TopFields, broken.top(), ""))]
+
+
+def refused(whole: Any, at: str) -> list[str]:
+    """The rules told there; the schema must refuse it, too."""
+    assert not LOADING.is_valid(whole), "the schema takes what the reader refuses"
+    return [f.rule for f in found(whole) if f.where.pointer == at and f.severity == "error"]
+
+
+@pytest.mark.parametrize("type", broken.GOOD)
+def test_the_documents_themselves_are_right(type: str) -> None:
+    """C-69: the least each type needs, and every part that it may have."""
+    whole = broken.whole(type)
+    assert [str(f) for f in found(whole) if f.severity == "error"] == [] and LOADING.is_valid(whole)
+    assert [str(f) for f in found(broken.top()) if f.severity == "error"] == [] and LOADING.is_valid(broken.top())
+
+
+MISSING = [(who, at, name, whole) for who, struct, at, whole in EVERY for name in struct.REQUIRED]
+
+
+@pytest.mark.parametrize(("who", "at", "name", "whole"), MISSING, ids=[f"{w}{a}/{n}" for w, a, n, _ in MISSING])
+def test_a_required_field_is_missing(who: str, at: str, name: str, whole: Any) -> None:
+    """W-3.1.1, W-4.0.1, C-69, W-12.1.2: told at the map that lacks it; the schema refuses the same."""
+    for how in ("gone", "null", "empty"):
+        made = copy.deepcopy(whole)
+        held = broken.at(made, at)
+        written = name if name in held else next(o for o in ("endpoint",) if o in held)
+        if how == "gone":
+            del held[written]
+        elif how == "null":
+            held[written] = None
+        elif isinstance(held[written], str) and (name, at) != ("type", "/nodes/0"):
+            held[written] = ""
+        else:
+            continue
+        assert refused(made, at) == ["missing_field"] or refused(made, f"{at}/{name}") == ["wrong_type"], how
+
+
+CHOICES = [
+    (who, f"{at}/{name}", options, struct, whole)
+    for who, struct, at, whole in EVERY
+    for name, hint in broken.hints_of(struct).items()
+    if (options := broken.choices(hint))
+]
+
+
+@pytest.mark.parametrize(("who", "at", "options", "struct", "whole"), CHOICES, ids=[f"{w}{a}" for w, a, *_ in CHOICES])
+def test_a_choice(who: str, at: str, options: tuple[Any, ...], struct: Any, whole: Any) -> None:
+    """W-4.0.5, C-05, C-69: all alternatives are taken; a wrong word and «a | b» are refused with what may be written;
+    a template only where a run can still choose."""
+    parent, _, name = at.rpartition("/")
+
+    def told(word: Any) -> list[Any]:
+        made = copy.deepcopy(whole)
+        broken.at(made, parent)[name] = word
+        findings = [f for f in found(made) if f.where.pointer == at and f.rule == "wrong_type"]
+        assert LOADING.is_valid(made) is not bool(findings) or at == "/nodes/0/type"
+        return findings
+
+    for one in options:
+        assert told(one) == []
+    for wrong in ("nothing", " | ".join(map(str, [*options, "x"])), 5):
+        (finding,) = told(wrong)
+        assert isinstance(wrong, int) or all(str(one) in finding.message for one in options)
+    assert bool(told("${input.x}")) is not struct.TEMPLATED
+
+
+TYPES = [
+    (who, f"{at}/{name}", kind, whole)
+    for who, struct, at, whole in EVERY
+    for name, hint in broken.hints_of(struct).items()
+    if (kind := broken.plain_type(hint)) is not None
+    and (at, name) != ("/nodes/0", "type")
+    and name not in ("schema", "$schema")
+]
+
+
+@pytest.mark.parametrize(("who", "at", "kind", "whole"), TYPES, ids=[f"{w}{a}" for w, a, *_ in TYPES])
+def test_a_wrong_type(who: str, at: str, kind: Any, whole: Any) -> None:
+    """W-3.1.1, W-12.1.2, W-12.1.3, W-12.1.4: of every field; told at its place."""
+    parent, _, name = at.rpartition("/")
+    made = copy.deepcopy(whole)
+    broken.at(made, parent)[name] = broken.WRONG[kind]
+    told = refused(made, at)
+    assert "wrong_type" in told or "bad_id" in told or (kind is dict and "missing_field" in told)
+
+
+BOUNDS = [
+    ("/nodes/0/retry/max", 11),
+    ("/nodes/0/retry/max", -1),
+    ("/nodes/0/retry/backoff_ms", 99),
+    ("/nodes/0/timeout_ms", 999),
+    ("/version", 0),
+    ("/name", "x" * 201),
+    ("/description", "x" * 2001),
+    ("/nodes/0/circuit_breaker/failure_rate_threshold", 1.5),
+    ("/nodes/0/circuit_breaker/window", 0),
+    ("/policies/timeout_ms", 0),
+    ("/policies/retry/max", -1),
+]
+
+
+@pytest.mark.parametrize(("at", "value"), BOUNDS)
+def test_bounds(at: str, value: Any) -> None:
+    """W-4.0.1, W-3.1.1, W-12.1.2."""
+    made = broken.top() if not at.startswith("/nodes") else broken.whole("ACTION")
+    parent, _, name = at.rpartition("/")
+    broken.at(made, parent)[name] = value
+    assert refused(made, at) == ["wrong_type"]
+
+
+@pytest.mark.parametrize(
+    ("id", "good"),
+    [
+        ("a", True),
+        ("a_1", True),
+        ("A", False),
+        ("1a", False),
+        ("a-b", False),
+        ("a.b", False),
+        ("", False),
+        ("a" * 100, True),
+        ("a" * 101, False),
+        (5, False),
+        ("한", False),
+        ("a\n", False),
+    ],
+)
+def test_ids_of_nodes(id: Any, good: bool) -> None:
+    """W-4.0.1, C-03: pattern only."""
+    made = document([act(id)])
+    assert (not [f for f in found(made) if f.severity == "error"]) is good and LOADING.is_valid(made) is good
+
+
+@pytest.mark.parametrize(
+    ("id", "good"), [("wf_x", True), ("123e4567-e89b-12d3-a456-426614174000", True), ("Wf", False), ("wf-1", False)]
+)
+def test_the_id_of_a_workflow(id: str, good: bool) -> None:
+    """C-03: the pattern, or a UUID."""
+    made = document([act("x")], id=id)
+    assert (found(made) == []) is good and LOADING.is_valid(made) is good
+
+
+@pytest.mark.parametrize(
+    ("tenant", "good"),
+    [("tenant_001", True), ("123e4567-e89b-12d3-a456-426614174000", True), ("a b", False), ("x" * 51, False)],
+)
+def test_tenants(tenant: str, good: bool) -> None:
+    """C-04: a UUID or a slug."""
+    made = document([act("x")], tenant_id=tenant)
+    assert (found(made) == []) is good and LOADING.is_valid(made) is good
+
+
+def test_unknown_keys_are_kept_and_told() -> None:
+    """W-3.1.2: anywhere; severity info; they change nothing that runs."""
+    made = broken.top() | {"extra": 1}
+    made["nodes"][0] |= {"extra": 2, "channel": {"type": "slack", "extra": 3}}
+    made["edges"] = [{"from": "x", "to": "z", "extra": 4}]
+    made["nodes"].append(act("z"))
+    made["policies"]["extra"] = 5
+    made["trigger"]["extra"] = 6
+    told = [(f.severity, f.rule, f.where.pointer) for f in found(made) if f.rule == "unknown_field"]
+    assert {at for _, _, at in told} == {
+        "/extra", "/nodes/0/extra", "/nodes/0/channel/extra", "/edges/0/extra", "/policies/extra", "/trigger/extra",
+    }  # fmt: skip
+    assert {severity for severity, *_ in told} == {"info"} and LOADING.is_valid(made)
+    assert compiled(made).net == compiled({k: v for k, v in made.items() if k != "extra"}).net
+
+
+def test_the_rest_of_the_form() -> None:
+    """W-12.1.1, W-12.1.6: the document, its lists and their members."""
+    for made, at in (
+        ({"id": "a", "version": 1, "nodes": {}, "edges": []}, "/nodes"),
+        ({"id": "a", "version": 1, "nodes": [5], "edges": []}, "/nodes/0"),
+        ({"id": "a", "version": 1, "nodes": [act("x")], "edges": "no"}, "/edges"),
+        ({"id": "a", "version": 1, "nodes": [act("x")], "edges": [5]}, "/edges/0"),
+    ):
+        assert refused(made, at) == ["wrong_type"]
+    for name in ("id", "version", "nodes", "edges"):
+        made = document([act("x")])
+        del made[name]
+        assert "missing_field" in refused(made, "")
+
+
+def test_schemas_inside() -> None:
+    """W-12.1.5: a schema is a map or true/false; draft-07 is known without a network."""
+    for name, value, good in (
+        ("input_schema", {"type": "object"}, True),
+        ("input_schema", 5, False),
+        ("output_schema", "x", False),
+        ("input_schema", {"type": 5}, None),
+        ("input_schema", {"$ref": "#/definitions/x"}, True),
+    ):
+        made = {**document([act("x")]), name: value}
+        if good is not None:
+            assert (not [f for f in found(made) if f.severity == "error"]) is good
+        assert LOADING.is_valid(made) is bool(good)
+    made = document([{**act("x"), "output": {"schema": 5}}])
+    assert refused(made, "/nodes/0/output/schema") == ["wrong_type"]
+
+
+YAML = """
+id: wf_yaml
+version: 1
+nodes:
+  - id: s
+    type: SWITCH
+    expression: ${input.v}
+    cases:
+      - {value: true, goto: a}
+  - id: a
+    type: ACTION
+    channel: {type: slack}
+edges: []
+"""
+
+
+def test_yaml_is_read_too() -> None:
+    """W-1.1.1: the same document, with its own lines."""
+    made = compile_document(YAML.encode(), name="x.yaml")
+    assert made.language == "decision" and [n.id for n in made.net.nodes][:2] == ["s", "a"]
+    language, findings = check_document(YAML.replace("slack", "slak").encode(), name="x.yaml")
+    assert language == "decision" and [(f.where.line, f.where.pointer) for f in findings] == [
+        (12, "/nodes/1/channel/type")
+    ]
+
+
+def test_what_is_no_workflow() -> None:
+    """W-2.1.1: the reader ends on anything."""
+    for body in (b"[]", b"5", b'{"nodes": [{"type": "DATA"}]}', b'{"nodes": [null], "edges": [null]}'):
+        with pytest.raises(DocumentInvalid):
+            compile_document(body, name="x.json", language="decision")
+
+
+# ---- the schema ------------------------------------------------------------------------------------------------------
+
+
+def test_the_schema_beside_the_code_is_the_one_the_code_makes() -> None:
+    """W-12.1.1: python -m penstock.lang.decision.editor_schema > …/workflow-dsl-v2.json"""
+    assert FILE.read_text("utf-8") == editor_schema.editor_schema_text()
+    made = json.loads(FILE.read_text("utf-8"))
+    assert made["$id"] == "https://factory.ai/schemas/workflow-dsl-v2.json" and made["required"] == [
+        "id",
+        "version",
+        "nodes",
+        "edges",
+    ]
+    assert made["$schema"] == "http://json-schema.org/draft-07/schema#" and jsonschema_rs.meta.is_valid(made)
+
+
+def test_the_strict_schema_is_the_seed_s() -> None:
+    """W-12.1.1."""
+    (printed,) = seeds("12")
+    assert json.loads(STRICT.read_text("utf-8")) == printed
+
+
+@pytest.mark.parametrize(("section", "errors"), [("11.1", 0), ("11.2", 3), ("11.3", 3)])
+def test_what_the_printed_schema_says_of_the_seed_s_own_workflows(section: str, errors: int) -> None:
+    """C-01, C-02, W-12.1.2: it refuses two of three; the loading schema takes all."""
+    (whole,) = seeds(section)
+    told = list(PRINTED.iter_errors(whole))
+    assert len(told) == errors and LOADING.is_valid(whole)
+    outputs = [e for e in told if "output" in e.message]
+    conditions = [e for e in told if list(e.instance_path)[-1:] == ["condition"]]
+    assert (len(outputs), len(conditions)) == {"11.1": (0, 0), "11.2": (2, 1), "11.3": (1, 2)}[section]
+
+
+def test_other_differences() -> None:
+    """C-03, C-04, C-69: UUIDs as ids, slugs as tenants; what the printed schema does not check at all."""
+    uuid = document([act("x")], id="123e4567-e89b-12d3-a456-426614174000")
+    assert not PRINTED.is_valid(uuid) and LOADING.is_valid(uuid)
+    slug = document([act("x")], tenant_id="tenant_001")
+    assert not PRINTED.is_valid(slug) and LOADING.is_valid(slug)
+    for type in ("BI", "MCP", "ACTION", "APPROVAL", "COMPENSATION", "DEPLOY", "ROLLBACK", "SIMULATE"):
+        bare = document([{"id": "x", "type": type}])
+        assert PRINTED.is_valid(bare) and not LOADING.is_valid(bare)
+
+
+def test_three_samples_fail_the_printed_enums() -> None:
+    """C-05, W-4.0.5: data_defect, judge_quality and parallel_notify, because of «a | b»."""
+    failed = []
+    for section in ("4.1", "4.2", "4.3", "4.4", "4.5", "4.6", "4.7", "4.8", "4.9", "4.10", "4.11", "4.12", "4.13"):
+        for node in seeds(section):
+            told = list(PRINTED.iter_errors(document([node])))
+            if any(" | " in str(error.instance) for error in told if not isinstance(error.instance, dict)):
+                failed.append(node["id"])
+    assert failed == ["data_defect", "judge_quality", "parallel_notify"]

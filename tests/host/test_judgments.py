@@ -1,0 +1,138 @@
+"""Judgments: every verdict leaves a row with its commit, and the journal can make it again."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.app.inbox import decision, find
+from penstock.app.penstock import Penstock
+from penstock.host.clock import ManualClock
+from tests.host.decisions import TENANT, House, workflow
+from tests.host.rig import eventually, go
+
+PACK = {
+    "id": "p", "version": "1", "status": "approved",
+    "rules": [{"id": "hot", "when": "data.t > 10", "decision": "critical", "reasoning": "it is ${data.t}"}],
+    "default": {"decision": "normal", "confidence": 0.6},
+}  # fmt: skip
+
+
+def judging(audit: dict[str, Any] | None = None, **policy: Any) -> dict[str, Any]:
+    told = {"type": "RULE_ONLY", "rule_pack_id": "p", **policy}
+    node: dict[str, Any] = {
+        "id": "judge", "type": "JUDGMENT", "policy": told,
+        "input": {"data": "${input}", "context": {"line": "${input.line}"}},
+    }  # fmt: skip
+    if audit is not None:
+        node["audit"] = audit
+    return workflow(node)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    one = House(tmp_path, ManualClock())
+    one.register("rule_pack", "p", **PACK)
+    return one
+
+
+def test_w_4_3_4_one_verdict_with_what_it_was_made_from(house: House) -> None:
+    """W-4.3.4: input and output are kept with the node, the document and the decision; newest first."""
+    clock: Any = house.clock
+
+    async def scene() -> list[str]:
+        runs = await house.runs(judging(), {"t": 30, "line": "L01"})
+        clock.at += 1000
+        return runs + await house.runs(judging(), {"t": 1})
+
+    hot, cool = go(scene())
+    with house.reading() as door:
+        second, first = door.judgments()
+        assert (first.run, first.node, first.document, first.decision) == (hot, "judge", "wf_test", "critical")
+        assert first.input["data"] == {"t": 30, "line": "L01"} and first.input["context"] == {"line": "L01"}
+        assert first.output["matched_rules"] == ["hot"] and first.output["reasoning"] == "it is 30"
+        assert (second.run, second.decision) == (cool, "normal")
+        assert [one.run for one in door.judgments(since=clock.at)] == [cool]
+        assert len(door.judgments(name="wf_test")) == 2 and door.judgments(name="wf_else") == []
+
+
+def test_c_52_reviews_and_what_may_not_be_written_down(house: House) -> None:
+    """C-52, W-4.3.4: human_review_if gives a review record and does not hold up the run; without log_input and
+    log_reasoning neither is stored."""
+    secretly = {"log_input": False, "log_reasoning": False, "human_review_if": "decision == 'critical'"}
+    runs = go(house.runs(judging(secretly), {"t": 30}, {"t": 1}))
+    assert [house.status(run) for run in runs] == ["COMPLETED"] * 2
+    with house.reading() as door:
+        reviews = door.judgments(reviews=True)
+        assert runs[0] in [one.run for one in reviews]
+        (one,) = [one for one in reviews if one.run == runs[0]]
+        assert one.needs_review and one.input is None and one.output["reasoning"] == ""
+
+
+def test_c_52_the_persons_verdict_takes_the_place_of_the_one_left_to_them(house: House) -> None:
+    """C-52: escalated: the run waits, a person decides, and the row says what was proposed and what was decided."""
+
+    async def scene() -> str:
+        async with house.driving() as host:
+            run = await house.run(host, judging(routing={"confidence_threshold": 0.9}), {"t": 1})
+            with house.reading() as door:
+                (proposed,) = door.judgments(reviews=True)
+                assert proposed.decision == "normal" and proposed.output["escalate"]
+                item = find(door, run)
+                command = decision(door, item, "warning", "manager@example.com", "I saw it")
+            await host.ask(host.store.run_by_id(run).no, command)
+            await eventually(lambda: host.row(run).status == 5)  # type: ignore[union-attr]
+        return run
+
+    run = go(scene())
+    with house.reading() as door:
+        (one,) = door.judgments()
+        assert (one.run, one.node, one.decision, one.needs_review) == (run, "judge", "warning", False)
+        assert one.output["decided_by"] == "human" and one.proposed["decision"] == "normal"
+        assert one.input["data"] == {"t": 1} and door.judgments(reviews=True) == []
+
+
+def test_judgments_are_made_again_from_the_journal(house: House) -> None:
+    """W-4.3.4: `rebuild` drops the rows and folds the same ones, reviewed ones too."""
+    test_c_52_the_persons_verdict_takes_the_place_of_the_one_left_to_them(house)
+    go(house.runs(judging(), {"t": 30}, {"t": 1}))
+    before = house.rows("SELECT * FROM judgment ORDER BY run, firing")
+    assert len(before) == 3
+    door = Penstock(house.path).open()
+    door._store.c.execute("UPDATE judgment SET decision='nonsense'")  # type: ignore[union-attr]
+    door.rebuild()
+    door.close()
+    assert house.rows("SELECT * FROM judgment ORDER BY run, firing") == before
+
+
+def test_a_failed_or_skipped_judgment_is_no_verdict(house: House) -> None:
+    net = judging(rule_pack_id="nobody")
+    go(house.runs(net, {"t": 1}))
+    with house.reading() as door:
+        assert door.judgments() == []
+
+
+def test_c_64_stored_judgments_are_searched_without_reading_them_again(house: House) -> None:
+    """C-64: the index of a tenant is made once; what comes later is added, what is decided anew replaces the old."""
+
+    async def scene() -> None:
+        clock: Any = house.clock
+        async with house.driving() as host:
+            tenant = host.tenants(TENANT)
+            for n in range(30):
+                await house.run(host, judging(), {"t": n, "note": f"bearing {n} worn"})
+                clock.at += 1
+            found = await tenant.search("similar_judgments", {"note": "bearing 7 worn"}, 3)
+            assert len(found) == 3 and found[0]["input"]["data"]["note"] == "bearing 7 worn"
+            assert found[0]["decision"] == "normal" and found[0]["output"]["confidence"] == 0.6
+            index = tenant.indexes["similar_judgments"]  # type: ignore[attr-defined]
+            await house.run(host, judging(), {"t": 99, "note": "hydraulic leak"})
+            began = time.perf_counter()
+            (leak,) = await tenant.search("similar_judgments", "hydraulic leak", 1)
+            assert leak["decision"] == "critical" and time.perf_counter() - began < 0.1
+            assert tenant.indexes["similar_judgments"] is index and len(index.known) == 31  # type: ignore[attr-defined]
+
+    go(scene())
