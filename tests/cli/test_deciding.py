@@ -27,13 +27,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_w_11_1_9_the_manager_approves_what_the_alarm_asks(here: Path, penstock: Any) -> None:
-    """W-11.1.9, W-4.6.4, C-81: it waits for the role, refuses others, and is decided once; a key names the run."""
+    """W-11.1.9, W-4.6.4, C-34, C-81: it waits for the role, refuses others, is decided once; a key names the run."""
     waits = penstock("run", ALARM, "--input", '{"line_id": "L01"}', "--key", "alarm", code=4)
     assert "penstock approve" in waits.out and "긴급 불량 알람 검토 요청" in waits.out
     (one,) = penstock("inbox", "--json").json()
     assert (one["node"], one["kind"], one["candidates"]["targets"]) == (
         "request_approval", "approval", ["role:quality_manager"],
     )  # fmt: skip
+    assert one["status"] == "pending"
     assert penstock("inbox", "--by", "qa@example.com", "--json").json() == []
     assert "role:quality_manager" in penstock("inbox").out
     refused = penstock("approve", "alarm", "--by", "qa@example.com", "--json", code=2).error()
@@ -106,3 +107,16 @@ def test_w_9_2_2_check_names_what_the_tenant_does_not_have(here: Path, penstock:
     assert "1 warning" in penstock("check", "w.json").out
     penstock("registry", "put", "connection", "mine", '{"type": "sqlite", "path": "x.db"}')
     assert penstock("check", "w.json", "--json").json()["findings"] == []
+
+
+def test_c_81_a_production_store_is_born_empty(here: Path, penstock: Any) -> None:
+    """C-81: without the sample tenant a run fails by name, `check` says what is missing, and the store stays so."""
+    said = penstock("run", ALARM, "--profile", "production", "--json", code=3).json()
+    assert said["failure"]["code"] == "CONNECTION_NOT_FOUND"
+    assert penstock("registry", "ls", "--json").json() == []
+    penstock("run", ALARM, "--json", code=3)
+    assert penstock("registry", "ls", "--json").json() == []
+    missing = {one["rule"] for one in penstock("check", ALARM, "--json").json()["findings"]}
+    assert missing == {"missing_dependency"}
+    assert "production" in penstock("run", ALARM, "--profile", "dev", "--json", code=2).error()["message"]
+    assert penstock("run", ALARM, "--profile", "other", "--json", code=2).error()["code"] == "PS-400-INPUT"

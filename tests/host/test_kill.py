@@ -94,8 +94,8 @@ def effects(ledger: Path) -> list[tuple[str, str, str, int, str]]:
 @pytest.mark.slow
 @pytest.mark.timeout(60 + KILLS * 6)
 def test_kill_9_in_a_loop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """D-12.8, D-X.23, R1, R11: every run complete, every step settled exactly once, numbers dense, one key per effect,
-    and effects repeated only where a process died."""
+    """D-12.8, D-X.23, C-74, R1, R11: every run complete, every step settled exactly once, numbers dense, one key per
+    effect, and effects repeated only where a process died."""
     seed = SEED or str(time.time_ns())
     loop = Loop(tmp_path, KILLS, seed)
     began = time.monotonic()

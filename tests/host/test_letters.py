@@ -97,6 +97,30 @@ def test_tc_wf_013_a_failed_run_is_kept_with_its_four_parts(house: House, clock:
     assert lines[-1] == ("data_x", "failed") and one.execution_history[-1]["error"]["code"] == "HTTP_5XX"
 
 
+def test_w_7_5_2_the_history_and_the_snapshot_are_of_the_authors_nodes(house: House) -> None:
+    """W-7.5.2, W-2.2.6, W-2.3.1: switches too, in the language's words; what the net has besides is nobody's; outputs
+    that no expression reads are there."""
+    judged = {"id": "judge", "type": "JUDGMENT", "policy": {"type": "RULE_ONLY", "rule_pack_id": "defect_rules_v3"},
+              "input": {"data": [{"defect_rate": 0.2}], "context": {"line": "${aas.line.L01}"}}}  # fmt: skip
+    choice = {"id": "choice", "type": "SWITCH", "expression": "${judgment_result.decision}",
+              "cases": [{"value": "critical", "goto": "data_x"}], "default": {"goto": "end"}}  # fmt: skip
+    skipped = say("action_a", condition="${input.line == 'L02'}")
+    (run,) = go(ended(house, workflow(skipped, judged, choice, api("data_x")), {"line": "L01"}))
+    with house.reading() as door:
+        one = desk.letter(door, run)
+    assert one.execution_history is not None and one.context_snapshot is not None
+    assert [(line["node_id"], line["type"], line["status"]) for line in one.execution_history] == [
+        ("action_a", "ACTION", "skipped"), ("judge", "JUDGMENT", "succeeded"), ("choice", "SWITCH", "succeeded"),
+        ("data_x", "DATA", "failed"),
+    ]  # fmt: skip
+    nodes = one.context_snapshot["nodes"]
+    assert {id: body["status"] for id, body in nodes.items()} == {
+        line["node_id"]: line["status"] for line in one.execution_history
+    }
+    assert nodes["judge"]["output"] == one.context_snapshot["outputs"]["judgment_result"] != {}
+    assert nodes["data_x"]["output"] is None and not any("." in name for name in one.context_snapshot["outputs"])
+
+
 @pytest.mark.parametrize("part", ["error", "input", "context_snapshot", "execution_history"])
 def test_w_7_5_2_only_what_the_document_includes(house: House, part: str) -> None:
     """W-7.5.2."""

@@ -36,6 +36,13 @@ class SimRegistry:
         found = [ArtifactRow(*row) for row in self._rows("artifact")]
         return [one for one in found if one.tenant == tenant and type in (None, one.type)]
 
+    def profile(self) -> str | None:
+        found = self.disk.tables.setdefault("mark", {}).get("profile")
+        return None if found is None else str(found[1])
+
+    def born_with(self, profile: str) -> str:
+        return str(self.disk.tables.setdefault("mark", {}).setdefault("profile", ("profile", profile))[1])
+
     def registry_number(self) -> int:
         return len(self.disk.tables["artifact"])
 
@@ -68,6 +75,9 @@ class SimRegistry:
         no = self._take("event")
         self.disk.tables["event"][no] = (no, event.tenant, event.id, event.source, event.body, event.at, None)
         return no
+
+    def has_events(self) -> bool:
+        return bool(self.disk.tables["event"])
 
     def event(self, tenant: str, id: str) -> EventRow | None:
         return next((one for one in self._events() if (one.tenant, one.id) == (tenant, id)), None)

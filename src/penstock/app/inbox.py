@@ -8,11 +8,13 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.look import Watcher, author
+from penstock.app.look import Watcher
 from penstock.app.people import may_act, target_for
 from penstock.app.queries import Queries
 from penstock.errors import ApproverDenied, BadInput, ItemAmbiguous, ItemNotFound, RunAmbiguous, RunNotFound
 from penstock.kernel import command as C
+from penstock.lang.decision.words import APPROVAL
+from penstock.net.author import author
 
 _unpack = msgspec.msgpack.decode
 DECISIONS = ("normal", "warning", "critical", "unknown")
@@ -28,7 +30,7 @@ class Waiting(msgspec.Struct, kw_only=True):
     title: str
     firing: int
     document: str
-    status: str
+    status: str  # of an approval: pending, escalated (W-4.6); else of the work item
     opened_at: int
     description: str = ""
     priority: str = "normal"
@@ -63,8 +65,11 @@ def _open(door: Queries) -> Iterator[Waiting]:
         asked = _unpack(prompt)
         said = asked if isinstance(asked, dict) else {"title": asked}
         item = watcher.reader.st.items[firing]
+        kind = str(said.get("kind", "work"))
+        if kind == "approval":
+            status = "escalated" if item.level else APPROVAL[status]  # C-34: those who may decide now are others
         yield Waiting(
-            id=f"{row.id}/{author(node)}", run=row.id, node=author(node), kind=str(said.get("kind", "work")),
+            id=f"{row.id}/{author(node)}", run=row.id, node=author(node), kind=kind,
             title=str(said.get("title") or node.label), firing=firing, document=watcher.reader.net.net.name,
             status=status, opened_at=opened_at, description=str(said.get("description") or ""),
             priority=str(said.get("priority") or "normal"), data=said.get("data"),

@@ -16,7 +16,8 @@ from penstock.kernel.reading import Line, Reader, failure_dict, firing_of
 from penstock.kernel.state import BACKOFF, COMPLETED, DONE, EFFECT, PHASE, RUN, STATUS, SUSPENDED, Firing, State
 from penstock.lang.contract import Words
 from penstock.lang.diagram.words import node_state
-from penstock.net.compiled import MOST, CNode, Compiled
+from penstock.net.author import author, beside, goes_on, inner_names, nobodys, stem, within
+from penstock.net.compiled import MOST, Compiled
 from penstock.store.contract import JournalRow
 
 if TYPE_CHECKING:  # imported by those who draw: a command that only lists runs is quick
@@ -89,7 +90,8 @@ class Watcher:
         self.ids: list[str] = []  # of the firing that each of them stands for now
         self.numbers: dict[str, int] = {}
         self.items: set[int] = set()  # those that are for an item of the author's node
-        self.handed: dict[tuple[str, str, int], deque[int]] = {}  # a part is done and the author's node is to follow
+        self.handed: dict[tuple[str, str, int], deque[int]] = {}  # a part is done and another one is to follow
+        self.nulls: dict[tuple[str, str], dict[str, Any]] = {}  # parameters of queries that were null
         self.prompts: dict[str, Any] = {}  # what was asked of people, by firing
         self.last_at = 0
         self.first_at = 0
@@ -124,16 +126,16 @@ class Watcher:
         node, id = net.by_id[line.node], firing_of(line)
         if beside(node):
             return
-        waiting = self.handed.get((line.node, line.scope, line.epoch))
+        waiting = self.handed.get((stem(node), line.scope, line.epoch))
         if waiting:
             number = waiting.popleft()
             self.ids[number] = id
         else:
-            number, visit, kind = len(self.firings), line.data["visit"], node.spec.type
+            number, visit, kind = len(self.firings), line.data["visit"], net.by_id.get(author(node), node).spec.type
             one = FiringLook(author(node), "RUNNING", line.epoch, visit, 1, line.at, None, line.scope, kind)
             self.firings.append(one)
             self.ids.append(id)
-            if author(node) != node.id and node.scope:
+            if within(node):
                 self.items.add(number)
         self.numbers[id], self.by_id[id] = number, self.firings[number]
 
@@ -145,12 +147,13 @@ class Watcher:
             return
         one = self.by_id[id]
         status, attempt = line.data["status"], line.data["attempt"]
-        if author(node) != node.id and not node.scope and status == "done":
-            one.attempt = attempt
-            self.handed.setdefault((author(node), line.scope, line.epoch), deque()).append(self.numbers[id])
+        for name in (line.data.get("meta") or {}).get("null_params", ()):
+            self.nulls[one.node, name] = {"code": "NULL_PARAMETER", "node": one.node, "detail": {"parameter": name}}
+        one.attempt = max(one.attempt, attempt)
+        if goes_on(node, status, line.data.get("port", "done"), undoes="undoes" in line.data):
+            self.handed.setdefault((stem(node), line.scope, line.epoch), deque()).append(self.numbers[id])
             return
         one.status, one.ended_at = _UNIT[status], line.at
-        one.attempt = max(one.attempt, attempt)
 
     # -- what people see -----------------------------------------------------------------------------------------------
 
@@ -162,7 +165,12 @@ class Watcher:
         status = STATUS[st.status]
         ended = st.status >= COMPLETED
         now = {self.reader.firing_id(f): f for f in st.firings.values()}
-        firings = [self._shown(one, now.get(id), unit_words) for id, one in zip(self.ids, self.firings, strict=True)]
+        inner, names = {node.id for node in net.nodes if nobodys(node)}, inner_names(net)
+        firings = [
+            self._shown(one, now.get(id), unit_words)
+            for id, one in zip(self.ids, self.firings, strict=True)
+            if one.node not in inner
+        ]
         root = st.scopes.get(0)
         output: Any = None
         if ended:
@@ -182,13 +190,13 @@ class Watcher:
             waiting=self.waiting(),
             failure=self._failure() if st.failure is not None and status != "COMPLETED" else None,
             name=net.net.name,
-            nodes=self.states(ended),
-            counters=self.counters(),
+            nodes={id: state for id, state in self.states(ended).items() if id not in inner},
+            counters={id: count for id, count in self.counters().items() if id not in inner},
             branches=_branches(st, net),
-            warnings=[{"code": c, "node": self._author(n), "detail": d} for c, n, d in st.incidents],
+            warnings=[*self.nulls.values()] + [self._warning(*incident) for incident in st.incidents],
             outputs={k: self.resolve(v) for k, v in st.results.items()},
             tokens=tokens(st, net),
-            variables={**st.vars, **st.names},
+            variables={name: value for name, value in {**st.vars, **st.names}.items() if name not in names},
             facts=st.n,
             paused=st.paused,
             in_flight=st.asked,
@@ -202,6 +210,9 @@ class Watcher:
     def _failure(self) -> dict[str, Any] | None:
         told = failure_dict(self.reader.st.failure)
         return told and {k: self._author(v) if k == "node" else v for k, v in told.items()}
+
+    def _warning(self, code: str, node: str, detail: Any) -> dict[str, Any]:
+        return {"code": code, "node": self._author(node), "detail": detail}
 
     def _author(self, node: Any) -> Any:
         assert self.reader.net is not None
@@ -313,26 +324,6 @@ def words_of(language: str) -> Words:
 def run_word(language: str, status: str) -> str:
     """A status of the house in the words of a language."""
     return words_of(language).run.get(status, status)
-
-
-def author(node: CNode) -> str:
-    """The node as the author drew it: a net may have several for it."""
-    return node.spec.origin or node.id
-
-
-#: What a language puts beside an author's node: who is told of it, where its way ends.
-_BESIDE = frozenset({"NOTIFY", "END", "OUTPUT"})
-
-
-def beside(node: CNode) -> bool:
-    """Does it work beside the author's node, and not as a part of it? Then it is no firing of that node."""
-    while node.spec.origin:
-        if node.spec.type in _BESIDE:
-            return True
-        if not node.scope:
-            return False
-        node = node.net.by_id[node.scope]
-    return False
 
 
 def tokens(st: State, net: Compiled) -> dict[str, int]:

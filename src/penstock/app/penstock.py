@@ -86,7 +86,7 @@ class Penstock(Queries):
         input_dir: str | Path | None = None,
         settings: Mapping[str, Any] | None = None,
         tenant: str = DEFAULT_TENANT,
-        profile: str = "dev",
+        profile: str | None = None,
         recover: bool = True,
         alone: bool = False,
         grow_mb: int = 0,
@@ -94,6 +94,8 @@ class Penstock(Queries):
     ) -> None:
         super().__init__(tenant)
         self.path = Path(store)
+        if profile not in (None, "dev", "production"):
+            raise BadInput(what="the profile", why=f"«{profile}» is neither dev nor production")
         self._profile = profile
         self._drive, self._recover, self._alone = drive, recover and not alone, alone
         self._executors: dict[str, Executor] = {}
@@ -128,12 +130,25 @@ class Penstock(Queries):
             self._host.turns.on_end.append(lambda live: self._wake(live.id))
         else:
             self._nets = Nets(self._store)
+        if self._profile is not None:
+            self._agree(self._store.born_with(self._profile))
         return self
+
+    def _agree(self, born: str) -> None:
+        if self._profile != born:
+            self.close()
+            hint = "Leave the profile out, or use another store."
+            raise BadInput(what="the profile", why=f"this store was made for {born}", hint=hint)
+
+    @property
+    def profile(self) -> str:
+        """What the store was born with, else what it is opened with: dev (with the sample tenant) or production."""
+        return self.store.profile() or self._profile or "dev"
 
     def _all_settings(self) -> dict[str, Any]:
         """A dev profile makes a key of its own for checkpoints, beside the store (C-47)."""
         known: dict[str, Any] = {"sql.root": self.path.parent, **self._settings}
-        if self._profile == "dev":
+        if self.profile == "dev":
             known.setdefault("checkpoint.key_file", self.path.with_name(f"{self.path.name}.checkpoint-key"))
         return known
 
@@ -280,7 +295,7 @@ class Penstock(Queries):
 
     def furnish(self) -> None:
         """A store of the dev profile has the sample tenant (C-81), from the first time that one is needed."""
-        if self._profile == "dev" and self.tenant == SAMPLE:
+        if self.store.born_with(self.profile) == "dev" and self.tenant == SAMPLE:
             install_sample(self.store, self.path.parent, SystemClock().now())
             if self._host is not None:
                 self._host.tenants.refresh()

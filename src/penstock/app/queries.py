@@ -23,6 +23,7 @@ from penstock.store.sqlite import Sqlite
 
 if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
     from penstock.app.events import Event
+    from penstock.app.history_life import Transition
     from penstock.app.judgments import Breaker, Judgment
     from penstock.app.letters import Letter
     from penstock.app.tokens import Token
@@ -129,6 +130,13 @@ class Queries:
         row = self.row(run)
         teller = Teller(self.net_of, row.id)
         return [e for turn in self.store.journal(row.no) for e in teller.turn(turn) if e.seq > after]
+
+    def history(self, run: str) -> list[Transition]:
+        """Every transition of a run, of its nodes and its approvals (W-2.2.5), oldest first."""
+        from penstock.app.history import history
+
+        row = self.row(run)
+        return history(self.net_of, self.store.journal(row.no), row.created_at)
 
     def tokens(self, run: str, *, edge: str | None = None, epoch: int | None = None) -> list[Token]:
         """Every token that was ever put, with its envelope; of one edge or one epoch if asked for."""

@@ -31,6 +31,7 @@ class Asked(NamedTuple):
     input: Any
     key: str | None
     max_concurrent: int | None
+    profile: str | None = None
 
 
 class Started:
@@ -47,11 +48,14 @@ _LOOK_S = 0.1  # how often a run that another process drives is looked at
 
 
 @contextlib.asynccontextmanager
-async def driving(store: Path, *, create: bool = False, everything: bool = False) -> AsyncIterator[Penstock]:
+async def driving(
+    store: Path, *, create: bool = False, everything: bool = False, profile: str | None = None
+) -> AsyncIterator[Penstock]:
     """For driving: the runs that are asked for, or everything that can go on."""
     if not create:
         there(store)
-    async with Penstock(store, alone=not everything, settings=read_settings(store), create=create) as door:
+    settings = read_settings(store)
+    async with Penstock(store, alone=not everything, settings=settings, create=create, profile=profile) as door:
         yield door
 
 
@@ -104,7 +108,7 @@ async def start(store: Path, asked: Asked, started: Started, *, quiet: bool) -> 
     When another process drives the store, the run is left for it to start and followed from here; when that process
     goes away meanwhile, the run is driven here."""
     async with contextlib.AsyncExitStack() as stack:
-        door = await _taken(stack, store, create=True)
+        door = await _taken(stack, store, create=True, profile=asked.profile)
         if door is not None:
             release, new = door.keep(asked.document, asked.source), _is_new(door, asked.key)
             started.run = await door.start(release, asked.input, key=asked.key, max_concurrent=asked.max_concurrent)
@@ -169,10 +173,12 @@ def _seen(door: Penstock, top: str, target: str) -> str:
     return top if door.row(top).status < COMPLETED else target
 
 
-async def _taken(stack: contextlib.AsyncExitStack, store: Path, *, create: bool = False) -> Penstock | None:
+async def _taken(
+    stack: contextlib.AsyncExitStack, store: Path, *, create: bool = False, profile: str | None = None
+) -> Penstock | None:
     """The store, to drive runs in it; None when another process does."""
     try:
-        return await stack.enter_async_context(driving(store, create=create))
+        return await stack.enter_async_context(driving(store, create=create, profile=profile))
     except StoreBusy:
         return None
 

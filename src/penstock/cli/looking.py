@@ -31,6 +31,7 @@ from penstock.cli.speak import (
 if TYPE_CHECKING:  # imported where they are used: these commands are called often and should start quickly
     from rich.text import Text
 
+    from penstock.app.history_life import Transition
     from penstock.app.look import Look
     from penstock.app.queries import Queries
     from penstock.app.replay import Replay
@@ -121,7 +122,9 @@ def show(run: Run, json: Json = False, store: Store = STORE) -> int:
         row = door.row(run)
         look, watcher = door.look(row.id), door.watcher(row)
         if json:
-            tell_json({**run_json(look), "driver": int(driver) if driver and driver.isdecimal() else None})
+            past = [msgspec.to_builtins(one) for one in door.history(row.id)]
+            driven = int(driver) if driver and driver.isdecimal() else None
+            tell_json({**run_json(look), "history": past, "driver": driven})
             return DONE
         from penstock.cli.picture import drawing
 
@@ -164,6 +167,10 @@ def _variables(variables: dict[str, Any]) -> None:
 def trace(
     run: Run,
     events: Annotated[bool, typer.Option("--events", help="What subscribers are told, instead of the facts.")] = False,
+    history: Annotated[
+        bool,
+        typer.Option("--history", help="The transitions of the run, its nodes and approvals, instead of the facts."),
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="Long values whole, not only their beginning.")] = False,
     json: Json = False,
     store: Store = STORE,
@@ -176,6 +183,9 @@ def trace(
     with reading(store) as door:
         if events:
             _trace_events(list(door.events(run)), json)
+            return DONE
+        if history:
+            _trace_history(door.history(run), json)
             return DONE
         turns = door.turns(run)
     lines = [(turn, line) for turn, told in enumerate(turns, 1) for line in told]
@@ -202,6 +212,26 @@ def _trace_events(found: list[Any], json: bool) -> None:
         tell_json([{"name": "", **msgspec.to_builtins(one)} for one in found])
     else:
         _print([(f"{one.seq:>5}  ", "bright_black", _event_text(one)) for one in found], False)
+
+
+def _trace_history(found: list[Transition], json: bool) -> None:
+    if json:
+        tell_json([msgspec.to_builtins(one) for one in found])
+    else:
+        _print([(f"{one.at}  ", "bright_black", _transition_text(one)) for one in found], False)
+
+
+def _transition_text(one: Transition) -> Text:
+    from rich.text import Text
+
+    who = one.of if one.of == "instance" else f"{one.of} {one.node_id}"
+    where = one.node_id if one.of == "instance" else None
+    more = " ".join(part for part in (where, one.reason, f"by {one.by}" if one.by else None) if part)
+    way = one.to if one.from_ is None else f"{one.from_} → {one.to}"
+    tone = TONES["failed"] if one.to in ("failed", "timeout") else "bold" if one.of == "instance" else ""
+    return Text.assemble(
+        f"{safe(who):<28} ", (f"{way:<24} ", tone), (f"{one.event:<20} ", "cyan"), safe(more).replace("\n", " ")
+    )
 
 
 def _print(lines: list[tuple[str, str, str | Text]], full: bool) -> None:

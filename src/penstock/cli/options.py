@@ -21,6 +21,13 @@ Store = Annotated[
 ]
 #: For commands that need none: every command takes the option, so that scripts can give it to all of them.
 NoStore = Annotated[Path, typer.Option("--store", hidden=True)]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile", metavar="NAME", envvar="PENSTOCK_PROFILE",
+        help="What a new store is born with: dev (a sample tenant) or production (nothing).",
+    ),
+]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value for programs instead of text for people.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="The run: its key, its id, or a unique beginning of it.")]
 Document = Annotated[

@@ -13,7 +13,7 @@ from penstock.app.look import Look
 from penstock.app.penstock import Penstock
 from penstock.cli.documents import compile_named
 from penstock.cli.drive import Asked, Started, drive, driving, go_on, start, until_done
-from penstock.cli.options import STORE, Document, Json, Run, Store, read_value
+from penstock.cli.options import STORE, Document, Json, Profile, Run, Store, read_value
 from penstock.cli.speak import (
     DONE,
     INTERRUPTED,
@@ -49,6 +49,7 @@ def run(
         int | None,
         typer.Option("--max-concurrent", metavar="N", min=1, help="How many nodes may work at once (default 20)."),
     ] = None,
+    profile: Profile = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
@@ -63,7 +64,7 @@ def run(
             tell_finding(finding, file, err=True)
     again = f"penstock run {file} --key {key}" if key else None
     started = Started()
-    asked = Asked(compiled, source, given, key, max_concurrent)
+    asked = Asked(compiled, source, given, key, max_concurrent, profile)
     return finish(start(store, asked, started, quiet=json), started, store, json, again)
 
 

@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.text import Text
 
 from penstock.app.authored import authored
-from penstock.app.look import Watcher, author, beside
+from penstock.app.look import Watcher
 from penstock.app.penstock import Penstock
 from penstock.cli.picture import coloured
 from penstock.cli.speak import TONES, console, safe, say, short
@@ -26,7 +26,8 @@ from penstock.errors import PenstockError
 from penstock.kernel.reading import Line
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.lang.diagram.words import node_state
-from penstock.net.compiled import Compiled
+from penstock.net.author import author, beside, goes_on, nobodys, within
+from penstock.net.compiled import CNode, Compiled
 from penstock.net.draw.marks import UNREACHED, Marks, NodeMark, look
 from penstock.net.draw.terminal import Line as Drawn
 from penstock.net.draw.terminal import terminal
@@ -101,17 +102,19 @@ def _told(line: Line, net: Compiled | None) -> list[str | tuple[str, str]]:
     """In the author's words: what the net has beside a node of the document is told as that node."""
     node = net.by_id.get(line.node) if net is not None else None
     drawn = author(node) if node is not None else line.node
-    part = drawn != line.node
+    inside = node is not None and within(node)
+    if node is not None and nobodys(node):
+        return []
     if node is not None and beside(node):
         failed = line.fact == "settled" and "failure" in line.data
         return [(drawn, "bold"), (" could not tell everybody", TONES["held"])] if failed else []
-    who = (f"{drawn}{_item(line)}" if part and node is not None and node.scope else drawn, "bold")
+    who = (f"{drawn}{_item(line)}" if inside else drawn, "bold")
     if line.fact == "effect.asked":
         attempt = line.data["attempt"]
         return [who, " is asked", f", attempt {attempt}" if attempt > 1 else ""]
     if line.fact == "settled":
         times = _times(line.data["visit"], node.max_iter if node is not None else None)
-        return [who, times, *_ended(line, part and node is not None and not node.scope)]
+        return [who, times, *_ended(line, drawn != line.node and not inside)]
     if line.fact == "attempt.failed":
         failure = line.data.get("failure") or {}
         return [who, (f" failed, will be tried again: {failure.get('code', '')}", TONES["held"])]
@@ -241,17 +244,17 @@ class _Moving:
     def _fired(self, line: Line, node: str) -> None:
         """A node that begins with another part of it has been counted when that part fired."""
         net = self.watcher.reader.net
-        if net is not None and line.node in net.by_id and beside(net.by_id[line.node]):
+        fired = net.by_id.get(line.node) if net is not None else None
+        if fired is not None and beside(fired):
             return
-        parted = net is not None and any(n.id != author(n) == line.node and not n.scope for n in net.nodes)
-        inside = node != line.node and line.scope != ""
-        self._mark(node, status="RUNNING", count=self._count(node) + (not parted and not inside))
+        again = fired is not None and (within(fired) or any(_is_part(edge.src, node) for edge in fired.ins))
+        self._mark(node, status="RUNNING", count=self._count(node) + (not again))
 
     def _settled(self, line: Line) -> None:
         net = self.watcher.reader.net
         node = net.by_id.get(line.node) if net is not None else None
-        if node is not None and (beside(node) or author(node) != node.id and line.data["status"] == "done"):
-            return  # the author's node goes on
+        if node is not None and (beside(node) or _more_follows(node, line)):
+            return
         unit = {"done": "SUCCEEDED", "failed": "FAILED"}.get(line.data["status"], "SKIPPED")
         status = unit
         if node is not None:
@@ -320,6 +323,16 @@ class _Moving:
             yield coloured(line, 2)
         yield ""
         yield Text(f"  {safe(last)}", style="italic", no_wrap=True, overflow="ellipsis")
+
+
+def _is_part(node: CNode, drawn: str) -> bool:
+    return author(node) == drawn != node.id and not within(node) and not beside(node)
+
+
+def _more_follows(node: CNode, line: Line) -> bool:
+    """Does the author's node go on?"""
+    status, port = line.data["status"], line.data.get("port", "done")
+    return within(node) and status == "done" or goes_on(node, status, port, undoes="undoes" in line.data)
 
 
 def _busiest(lines: list[Drawn], room: int) -> list[Drawn]:

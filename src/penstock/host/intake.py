@@ -92,6 +92,7 @@ class Intake:
         self.early: deque[tuple[int, str]] = deque()  # runs that have begun to wait, and for what
         self.sent: dict[int, set[int]] = {}  # waits that a signal is on its way to, by run
         self.done: list[Delivery] = []
+        self.came = store.has_events()  # while nothing has ever come, no wait can have been missed by anything
         turns.on_facts.append(self._on_facts)
 
     # -- doors ---------------------------------------------------------------------------------------------------------
@@ -99,6 +100,7 @@ class Intake:
     def poll(self) -> bool:
         """Take up events that are open in the store: sent here, by another process, or before a crash."""
         rows = [row for row in self.store.open_events() if row.no not in self.going]
+        self.came = self.came or bool(rows)
         for row in rows:
             delivery = self.going[row.no] = Delivery(row)
             runs = [no for no, tenant in self.store.waiting_for(row.source) if tenant == row.tenant]
@@ -171,7 +173,7 @@ class Intake:
     # -- runs that wait ------------------------------------------------------------------------------------------------
 
     def _on_facts(self, live: Live, facts: list[F.Fact], _n: int, _now: int) -> None:
-        if live.names:
+        if live.names and self.came:
             names = {str(f[4]) for f in facts if f[0] == F.WAIT_OPENED and f[1] in live.names}
             self.early.extend((live.no, name) for name in names)
 
@@ -187,8 +189,20 @@ class Intake:
         while rows := self.store.events(live.tenant, name, since=since, after=after):
             for event in rows:
                 if event.id != own.get("id"):
-                    self._signal(live, event, _unpack(event.body), None)
+                    self._give(live, event)
             after = rows[-1].no
+
+    def _give(self, live: Live, event: EventRow) -> None:
+        """What is on its way to others, too, says in its receipt that it has reached this run."""
+        if event.answer is None and event.no not in self.going:
+            self.poll()
+        delivery = self.going.get(event.no)
+        if delivery is None or not delivery.left:
+            self._signal(live, event, _unpack(event.body), None)
+            return
+        delivery.left += 1
+        if not self._signal(live, event, delivery.payload, delivery):
+            self._heard(delivery)
 
     def _offer(self, no: int, delivery: Delivery) -> None:
         live = self.turns.peek(no)
@@ -211,7 +225,7 @@ class Intake:
         def told(error: PenstockError | None) -> None:
             self.sent.pop(no, None)
             if delivery is not None:
-                if error is None:
+                if error is None and run_id not in delivery.reached.resumed:
                     delivery.reached.resumed.append(run_id)
                 self._heard(delivery)
 

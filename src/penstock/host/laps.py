@@ -29,6 +29,7 @@ from penstock.host.outbox import Outbox
 from penstock.host.schedules import Schedules
 from penstock.host.secrets import SecretPlaces
 from penstock.host.starter import Starter
+from penstock.host.telling import Telling
 from penstock.host.tenants import Tenants
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
@@ -106,7 +107,8 @@ class Laps:
         self.notices = Notices(store, self.clock, executors, services)
         self.letters = Letters(store, self.tenants, self.notices)
         self.checkpoints = Checkpoints(store, self.clock, self.tenants, known)
-        self.turns.rows.also = [self.letters.write, self.checkpoints.write]
+        self.telling = Telling(self.tenants, self.notices)
+        self.turns.rows.also = [self.telling.write, self.letters.write, self.checkpoints.write]
         self.turns.extra, self.turns.give_back = self._extra, self._give_back
         self.turns.whole = self.blobs.resolve
         self.serve, self.alone, self.patient = serve, alone, patient

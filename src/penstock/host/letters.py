@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -17,13 +17,18 @@ from penstock.host.notices import Notice, Notices
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.run import Run
-from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, SETTLED, STATUS
-from penstock.net.compiled import Compiled
+from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, INTERRUPTED, SETTLED, STATUS
+from penstock.lang.decision.words import UNIT
+from penstock.net.author import author, beside, goes_on, inner_names, nobodys, stem
+from penstock.net.compiled import CNode, Compiled
 from penstock.store.contract import Batch, Store
 
 DAY_MS = 86_400_000
 LONGEST_HISTORY = 1000
 _BADLY = (FAILED, COMPENSATED)
+#: How a firing ended, in the words of the author (W-2.2.6).
+_ENDED = {"done": UNIT["SUCCEEDED"], "failed": UNIT["FAILED"], "skipped": UNIT["SKIPPED"],
+          "interrupted": UNIT["CANCELLED"]}  # fmt: skip
 _pack = msgspec.msgpack.Encoder().encode
 
 
@@ -95,7 +100,7 @@ class Letters:
         if wanted.input:
             body["input"] = st.input
         if wanted.context_snapshot:
-            body["context_snapshot"] = snapshot(run)
+            body["context_snapshot"] = snapshot(run, {line["node_id"]: line["status"] for line in history})
         if wanted.execution_history:
             body["execution_history"] = history
         batch.letter.append((
@@ -105,12 +110,13 @@ class Letters:
         self._alert(live, run, policy, now, batch)
 
     def _history(self, live: Live, run: Run, batch: Batch) -> Iterator[dict[str, Any]]:
-        """Every firing that has settled, in order; the last ones are in this batch."""
+        """Every execution of an author's node that has ended, in order; the last ones are in this batch."""
+        past = Past(run.net)
         for turn in self.store.journal(live.no):
-            yield from _lines(run.net, F.decode_facts(turn.body), turn.at)
+            yield from past.turn(F.decode_facts(turn.body), turn.at)
         for no, _, _, at, body in batch.journal:
             if no == live.no:
-                yield from _lines(run.net, F.decode_facts(bytes(body)), at)
+                yield from past.turn(F.decode_facts(bytes(body)), at)
 
     # -- who hears of it -----------------------------------------------------------------------------------------------
 
@@ -171,7 +177,7 @@ class Letters:
 def _author(net: Compiled, node: str) -> str:
     """The node as its author has called it."""
     found = net.by_id.get(node)
-    return (found.spec.origin or found.id) if found is not None else node
+    return author(found) if found is not None else node
 
 
 def _error(run: Run, failure: Failure, history: list[dict[str, Any]], now: int) -> dict[str, Any]:
@@ -184,25 +190,71 @@ def _error(run: Run, failure: Failure, history: list[dict[str, Any]], now: int) 
     }  # fmt: skip
 
 
-def snapshot(run: Run) -> dict[str, Any]:
-    """What the run knows: variables, outputs by name, and how every node that is remembered has ended."""
+def snapshot(run: Run, ended: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What the run knows: variables, outputs by name, and how the author's nodes have ended, as far as it remembers.
+    `ended` tells more about that than the state does."""
     st, net = run.st, run.net
-    nodes = {}
-    for no, record in st.records.items():
-        node = net.nodes[no]
-        nodes[node.spec.origin or node.id] = {"status": SETTLED[record.status], "output": record.output}
-    outputs = {name: value for name, value in st.names.items() if not name.endswith(".context")}
+    nodes: dict[str, dict[str, Any]] = {}
+    for node in net.nodes:
+        if nobodys(node) or beside(node) or node.id != author(node):
+            continue
+        record = st.records.get(node.no)
+        named = [st.names[name] for name in node.spec.out if name in st.names]
+        status = (ended or {}).get(node.id) or (_ENDED[SETTLED[record.status]] if record is not None else None)
+        if status is not None:
+            output = record.output if record is not None else named[0] if named else None
+            nodes[node.id] = {"status": status, "output": output}
+    inner = inner_names(net)
+    outputs = {name: value for name, value in st.names.items() if name not in inner}
     return {"variables": {**net.net.declares.variables, **st.vars}, "outputs": outputs, "nodes": nodes}
 
 
-def _lines(net: Compiled, facts: list[Any], at: int) -> Iterator[dict[str, Any]]:
-    for f in facts:
-        if f[0] == F.SETTLED and f[4] < len(net.nodes):
-            node = net.nodes[f[4]]
-            yield {
-                "node_id": node.spec.origin or node.id, "type": node.spec.type, "status": SETTLED[f[2]],
-                "attempt": f[5], "started_at": f[6], "completed_at": at, "error": _short(f[10]),
-            }  # fmt: skip
+class Past:
+    """Reads firings as executions of the author's nodes: one line for all the parts of one."""
+
+    def __init__(self, net: Compiled) -> None:
+        self.net = net
+        self.firings: dict[int, tuple[CNode, Any, bool]] = {}  # those that may still end: node, execution, undoes
+        self.begun: dict[Any, tuple[int, int]] = {}  # executions of which a part is done: when they began, attempts
+
+    def turn(self, facts: list[Any], at: int) -> Iterator[dict[str, Any]]:
+        for f in facts:
+            if f[0] in (F.FIRED, F.FIRED_VIA):
+                self._fired(f, undoes=f[0] == F.FIRED and f[9] >= 0)
+            elif f[0] == F.PASSED and self._fired(f):
+                yield from self._ended(f[1], "done", f[10], 1, at, at)
+            elif f[0] == F.SETTLED and f[1] in self.firings:
+                yield from self._ended(f[1], SETTLED[f[2]], f[3], f[5], f[6], at, f[10])
+            elif f[0] == F.SWEPT:
+                for no in f[3]:
+                    if no in self.firings:
+                        yield from self._ended(no, SETTLED[INTERRUPTED], None, 1, at, at)
+
+    def _fired(self, f: Any, *, undoes: bool = False) -> bool:
+        if f[2] >= len(self.net.nodes):
+            return False
+        node = self.net.nodes[f[2]]
+        if nobodys(node) or beside(node):
+            return False
+        self.firings[f[1]] = (node, (stem(node), f[3], f[4], undoes), undoes)
+        return True
+
+    def _ended(
+        self, no: int, status: str, port: str | None, attempt: int, started: int, at: int, failure: Any = None
+    ) -> Iterator[dict[str, Any]]:
+        node, key, undoes = self.firings[no]
+        if status in ("done", "skipped"):  # the others may be revived
+            del self.firings[no]
+        began, attempts = self.begun.pop(key, (started, 1))
+        attempt = max(attempt, attempts)
+        if goes_on(node, status, port or "done", undoes=undoes):
+            self.begun[key] = (began, attempt)
+            return
+        drawn = self.net.by_id.get(author(node), node)
+        yield {
+            "node_id": author(node), "type": drawn.spec.type, "status": _ENDED[status], "attempt": attempt,
+            "started_at": began, "completed_at": at, "error": _short(failure),
+        }  # fmt: skip
 
 
 def _short(failure: Any) -> dict[str, Any] | None:

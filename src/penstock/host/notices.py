@@ -29,7 +29,8 @@ log = logging.getLogger("penstock")
 
 
 class Notice(msgspec.Struct, kw_only=True):
-    """`channels` None: the tenant's own. `escalates`: those that it keeps for trouble, where it has some."""
+    """`channels` None: the tenant's own. `escalates`: those that it keeps for trouble, where it has some. `args` is
+    what is sent instead of the text, and `names` is what its template may read of the run."""
 
     key: str
     tenant: str
@@ -38,6 +39,9 @@ class Notice(msgspec.Struct, kw_only=True):
     text: str
     channels: list[str] | None = None
     escalates: bool = False
+    node: str = ""
+    args: dict[str, Any] | None = None
+    names: dict[str, Any] = {}
 
 
 class Notices:
@@ -99,11 +103,14 @@ class Notices:
             executor = self.executors.get("notify")
             if executor is None or self.services.tenant is None:
                 return failed("EXECUTOR_UNKNOWN", "permanent", "this host can notify nobody")
-            channels = self._channels(notice)
-            args = {"channels": channels, "message": notice.text, "config": {"subject": notice.subject}}
+            args = notice.args
+            if args is None:
+                channels = self._channels(notice)
+                args = {"channels": channels, "message": notice.text, "config": {"subject": notice.subject}}
             request = Request(
-                key=notice.key, tenant=notice.tenant, run=notice.run, node="", executor="notify", args=args
-            )
+                key=notice.key, tenant=notice.tenant, run=notice.run, node=notice.node, executor="notify", args=args,
+                names=notice.names,
+            )  # fmt: skip
             return await executor.run(request, self.services)
         except PenstockError as error:
             return failed(error.code, "permanent", str(error))

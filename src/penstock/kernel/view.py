@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from penstock.expr.calendar import moment_at, text_of_moment
 from penstock.kernel.state import FAILURE, Firing, Record, Scope
 from penstock.net.compiled import EPOCH, CNode
 
@@ -202,7 +203,7 @@ def _sys(view: View) -> dict[str, Any]:
         "workflow_version": view.run.net.net.declares.version or st.net,
         "instance_id": st.run,
         "tenant_id": st.tenant,
-        "execution_start": st.options.get("at"),
+        "execution_start": text_of_moment(moment_at(st.scopes[0].at)),
         "current_node": (view.node.spec.origin or view.node.id) if view.node is not None else None,
         "retry_count": attempt - 1,
         "parent_instance_id": st.parent or None,

@@ -272,6 +272,14 @@ class Store(Protocol):
         """Rises with every change of what is registered."""
         ...
 
+    def profile(self) -> str | None:
+        """What the store was born with: dev or production; None while nobody has said."""
+        ...
+
+    def born_with(self, profile: str) -> str:
+        """Say it once; the first word stays."""
+        ...
+
     def put_message(self, message: MessageRow) -> None:
         """Keep a message; one with the same key, channel and target is kept once."""
         ...
@@ -335,6 +343,10 @@ class Store(Protocol):
     ) -> list[EventRow]: ...
 
     def event(self, tenant: str, id: str) -> EventRow | None: ...
+
+    def has_events(self) -> bool:
+        """Is there any, of anybody?"""
+        ...
 
     def open_events(self, limit: int = 512) -> list[EventRow]:
         """Events of all tenants that are not delivered yet, oldest first."""

@@ -20,6 +20,8 @@ _SCHEDULE = "tenant,name,version,cron,zone,inputs,overlap,catch_up,paused,last_a
 
 _CHANGED = "INSERT INTO mark VALUES('registry', 1) ON CONFLICT(name) DO UPDATE SET value = value + 1"
 
+PROFILES = ("dev", "production")
+
 
 class Registry(Reads):
     # -- artifacts -----------------------------------------------------------------------------------------------------
@@ -48,6 +50,17 @@ class Registry(Reads):
         """Rises with every change of what is registered."""
         found = self._read("SELECT value FROM mark WHERE name='registry'").fetchone()
         return int(found[0]) if found is not None else 0
+
+    def profile(self) -> str | None:
+        """What the store was born with: dev or production; None while nobody has said."""
+        found = self._read("SELECT value FROM mark WHERE name='profile'").fetchone()
+        return PROFILES[found[0]] if found is not None else None
+
+    def born_with(self, profile: str) -> str:
+        """Say it once; the first word stays."""
+        with self.transaction():
+            self.c.execute("INSERT OR IGNORE INTO mark VALUES('profile', ?)", (PROFILES.index(profile),))
+        return self.profile() or profile
 
     # -- messages ------------------------------------------------------------------------------------------------------
 
@@ -99,6 +112,10 @@ class Registry(Reads):
         if source is not None:
             sql, values = sql + " AND source=?", [*values, source]
         return [EventRow(*row) for row in self._read(sql + " ORDER BY no LIMIT ?", (*values, limit))]
+
+    def has_events(self) -> bool:
+        """Is there any, of anybody?"""
+        return self._read("SELECT 1 FROM event LIMIT 1").fetchone() is not None
 
     def event(self, tenant: str, id: str) -> EventRow | None:
         row = self._read(f"SELECT {_EVENT} FROM event WHERE tenant=? AND id=?", (tenant, id)).fetchone()

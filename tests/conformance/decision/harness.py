@@ -5,19 +5,28 @@ and what C-05 allows: the node is wrapped, stub nodes stand for the ids it names
 What an alternative cannot do without and the sample does not have (C-36: a default, a target; C-35: a moment) is
 supplied, too.
 
+Who shows what an alternative does when it runs says so itself: `@shows(section, leaf, alternative, …)` gives a test
+those samples, one by one. `@leaves(section, leaf, …)` names what a test shows besides, of leaves that have one value.
+
 `python -m tests.conformance.decision.harness` prints the table: leaf path, alternative, test.
 """
 
 from __future__ import annotations
 
+import ast
 import copy
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from penstock.lang.decision.nodes import LATER
 from tests.conformance.decision.make import act, blocks, data, document
+from tests.conformance.decision.world import Door
 
 _WORD = r"[A-Za-z_0-9]+(?:\.[a-z]+)?(?: \+ [a-z_]+)?"
 _CHOICE = re.compile(rf"{_WORD}(?: \| {_WORD})+\Z")
@@ -43,52 +52,6 @@ VARIABLES: dict[str, Any] = {
     "deploy_result": {"artifact_id": "quality_rules_v2"},
 }
 INPUT = {"line_id": "L01", "target_lines": ["L01"], "item_code": "I-1", "order_id": "O-1"}
-#: who shows what an alternative does when it runs: section, leaf, alternative, test; others have no run test yet
-_RUN = """
-4.3 policy/type ESCALATE test_policies.py::test_a_person_judges
-4.4 fallback/on_error skip test_policies.py::test_mcp_fallbacks
-4.4 fallback/on_error fail test_policies.py::test_mcp_fallbacks
-4.4 fallback/on_error default_value test_policies.py::test_mcp_fallbacks
-4.4 fallback/on_error alternative_server test_policies.py::test_an_alternative_server
-4.6 request/priority high test_approval.py::test_what_those_who_decide_are_shown
-4.6 request/approvers/type user test_approval.py::test_min_approvals_distinct_people
-4.6 request/approvers/type role test_approval.py::test_min_approvals_distinct_people
-4.6 request/approvers/type group test_approval.py::test_min_approvals_distinct_people
-4.6 request/approvers/type any_of test_approval.py::test_min_approvals_distinct_people
-4.6 request/approvers/type all_of test_approval.py::test_all_of_needs_every_target
-4.6 timeout/on_timeout reject test_approval.py::test_time_is_over_and_it_is_rejected
-4.6 timeout/on_timeout escalate test_approval.py::test_escalation_goes_to_others_three_times
-4.6 timeout/on_timeout auto_approve test_approval.py::test_time_is_over_and_it_is_approved
-4.7 condition/type event test_wait.py::test_an_event_whose_filter_matches_resumes
-4.7 condition/type time test_wait.py::test_a_moment
-4.7 condition/type polling test_wait.py::test_polling
-4.7 condition/type manual test_wait.py::test_a_manual_go
-4.7 timeout/on_timeout fail test_wait.py::test_time_is_over_and_it_fails
-4.7 timeout/on_timeout skip test_wait.py::test_time_is_over_and_it_is_skipped
-4.7 timeout/on_timeout default_value test_wait.py::test_time_is_over_and_there_is_a_default
-4.7 timeout/on_timeout alternative_path test_wait.py::test_time_is_over_and_another_way_is_taken
-4.7 output/from event.payload test_wait.py::test_a_part_of_the_news
-4.7 output/from polling.response test_wait.py::test_a_part_of_the_news
-4.8 multi_match/mode first test_switch.py::test_several_matches
-4.8 multi_match/mode all test_switch.py::test_several_matches
-4.8 multi_match/mode priority test_switch.py::test_several_matches
-4.9 join/strategy all test_parallel.py::test_all_waits_for_every_branch_also_after_a_failure
-4.9 join/strategy any test_parallel.py::test_any_takes_the_first_success
-4.9 join/strategy n_of test_parallel.py::test_n_of
-4.9 join/on_partial_failure continue test_parallel.py::test_partial_failure
-4.9 join/on_partial_failure fail test_parallel.py::test_partial_failure
-4.9 join/on_partial_failure compensate test_parallel.py::test_partial_failure_that_compensates
-4.9 output/merge_strategy array test_parallel.py::test_how_results_are_merged
-4.9 output/merge_strategy object test_parallel.py::test_how_results_are_merged
-4.9 output/merge_strategy first_success test_parallel.py::test_the_first_success_in_time
-7.2 retry/backoff/type exponential test_policies.py::test_delays
-7.2 retry/backoff/type linear test_policies.py::test_delays
-7.2 retry/backoff/type fixed test_policies.py::test_delays
-7.3 circuit_breaker/on_open/action skip test_policies.py::test_an_open_breaker_skips_or_fails
-7.3 circuit_breaker/on_open/action fail test_policies.py::test_an_open_breaker_skips_or_fails
-7.3 circuit_breaker/on_open/action fallback test_policies.py::test_a_fallback_stands_in
-"""
-SHOWN = {(s, leaf, one): test for s, leaf, one, test in (line.split() for line in _RUN.strip().splitlines())}
 
 
 @dataclass
@@ -105,6 +68,21 @@ class Sample:
     def id(self) -> str:
         return f"{self.section}-{self.name}" + (f"-{self.leaf}={self.alternative}" if self.leaf else "")
 
+    @property
+    def node(self) -> dict[str, Any]:
+        """The sample itself, or the node that was made for it."""
+        found: dict[str, Any] = self.workflow["nodes"][0]
+        return found
+
+    async def run(self, door: Door, given: Any = INPUT, **variables: Any) -> str:
+        """Start it as it stands and wait until it has ended, waits or backs off."""
+        whole = copy.deepcopy(self.workflow)
+        if variables:
+            whole["context"]["variables"].update(variables)
+        run = await door.start(door.release(json.dumps(whole).encode()), given)
+        await door.quiet()
+        return run
+
 
 def samples() -> Iterator[Sample]:
     """Sections 3, 4.1 to 4.10, 6.3, 7 and 8, without the types that this version does not run."""
@@ -115,7 +93,7 @@ def samples() -> Iterator[Sample]:
 
 
 def _of(section: str, block: dict[str, Any]) -> Iterator[Sample]:
-    name = str(block.get("id") or next(iter(block)))
+    name = _name(section, block)
     leaves = dict(_leaves(block, ""))
     first = {at: options[0] for at, options in leaves.items()}
     chosen = [(at, one) for at, options in leaves.items() for one in options] or [("", "")]
@@ -123,7 +101,13 @@ def _of(section: str, block: dict[str, Any]) -> Iterator[Sample]:
         made = copy.deepcopy(block)
         for at, value in {**first, **({leaf: one} if leaf else {})}.items():
             _put(made, at, value)
-        yield Sample(section, name if section != "3.1" else "top", leaf, one, _wrapped(section, made))
+        yield Sample(section, name, leaf, one, _wrapped(section, made))
+
+
+def _name(section: str, block: dict[str, Any]) -> str:
+    if section in ("3.1", "3.2"):
+        return "top" if section == "3.1" else str(block["trigger"]["type"])
+    return str(block.get("id") or next(iter(block)))
 
 
 def _leaves(value: Any, at: str) -> Iterator[tuple[str, list[str]]]:
@@ -188,6 +172,67 @@ def _with_stubs(node: dict[str, Any]) -> dict[str, Any]:
     return document([node, *stubs], context={"variables": variables, "rag_context": ["similar_judgments"]})
 
 
+# ---- who shows what --------------------------------------------------------------------------------------------------
+
+
+def shows(at: str, leaf: str, *alternatives: str) -> pytest.MarkDecorator:
+    """The test is run with each of these as `one`. `at` is a section, and the sample's name where it has several."""
+    section, _, name = at.partition(" ")
+    found = [one for one in samples() if one.section == section and name in ("", one.name) and one.leaf == leaf]
+    chosen = [one for one in found if one.alternative in alternatives or not leaf]
+    assert len(chosen) == max(1, len(alternatives)), f"{at} {leaf} has {[one.alternative for one in found]}"
+    return pytest.mark.parametrize("one", chosen, ids=lambda one: one.alternative or one.name)
+
+
+def leaves(at: str, *paths: str) -> Callable[[Any], Any]:
+    """What a test would not find so if the leaf had another value."""
+    return lambda test: test
+
+
+def plain() -> Iterator[tuple[str, str, str, Any]]:
+    """Section, sample, path and value of every leaf that has one value; a schema and a list of words are one leaf."""
+    for section, block in blocks():
+        if section.split(".")[0] in ("3", "4", "6", "7", "8") and block.get("type") not in LATER:
+            for path, value in _plain(block, ""):
+                yield section, _name(section, block), path, value
+
+
+def _plain(value: Any, at: str) -> Iterator[tuple[str, Any]]:
+    deep = isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict) for one in value))
+    if not deep or not value or at.endswith("schema"):
+        if not (isinstance(value, str) and _CHOICE.match(value)):
+            yield at, value
+        return
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _plain(one, f"{at}/{key}" if at else str(key))
+
+
+def _told() -> Iterator[tuple[str, str, tuple[str, ...], str]]:
+    """(decorator, section and name, the rest, test) of every test beside this file."""
+    for file in sorted(Path(__file__).parent.glob("test_*.py")):
+        for test in ast.parse(file.read_text("utf-8")).body:
+            if not isinstance(test, ast.FunctionDef):
+                continue
+            for mark in test.decorator_list:
+                how = mark.func.id if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) else ""
+                if how in ("shows", "leaves") and isinstance(mark, ast.Call):
+                    at, *rest = [str(ast.literal_eval(one)) for one in mark.args]
+                    yield how, at, tuple(rest), f"{file.name}::{test.name}"
+
+
+#: section, leaf, alternative → a test
+SHOWN = {
+    (at.split()[0], rest[0], one): test
+    for how, at, rest, test in _told() if how == "shows" for one in rest[1:]
+}  # fmt: skip
+#: section and sample's name, leaf with one value → a test
+BESIDES = {(at, path): test for how, at, rest, test in _told() if how == "leaves" for path in rest}
+
+
+def beside(section: str, name: str, path: str) -> str:
+    return BESIDES.get((f"{section} {name}", path)) or BESIDES.get((section, path)) or "-"
+
+
 def table() -> str:
     """Leaf path × alternative × test."""
     lines = []
@@ -198,5 +243,13 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def rest() -> str:
+    """The same for the leaves that have one value."""
+    return "\n".join(
+        f"{section:5} {name:24} {path:38} {str(value)[:22]:22} {beside(section, name, path)}"
+        for section, name, path, value in plain()
+    )
+
+
 if __name__ == "__main__":
-    print(table())
+    print(table(), rest(), sep="\n\n")

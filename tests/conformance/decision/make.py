@@ -137,6 +137,11 @@ class Play(Sim):
         assert effect is not None
         return firing.args if firing.args is not None else effect.args
 
+    def told(self, id: str) -> list[tuple[int, Any]]:
+        """What people are told by a node, and when."""
+        lines = [line for line in self.of("settled") if line.node == f"{id}.notify"]
+        return [(line.at, line.data["output"]) for line in lines if line.data["status"] == "done"]
+
     def all_ok(self, **bodies: Any) -> list[str]:
         """Answer whoever asks until nobody does, in order."""
         told = []

@@ -84,8 +84,7 @@ def test_all_parts_of_a_node_see_it() -> None:
     """C-64: reviewers, approvers, side effects and switches read what was fetched for the node."""
     m = Play([approval("ask", ask={"title": "${aas.line.L01.name}"}, notification={"channels": ["slack"]})])
     m.ok("ask.context", {"aas": LINE})
-    m.tick(0)
-    assert m.args("ask.notify")["template"]["params"]["title"] == "Line 1"
+    assert m.told("ask")[0][1]["template"]["params"]["title"] == "Line 1"
     made = judge("x", routing={})
     made["side_effects"] = {"set_variables": {"n": "${aas.line.L01.name}"}}
     m = Play([made])

@@ -41,7 +41,7 @@ def test_a_branch_begins_at_its_first_member_even_where_context_is_fetched() -> 
 
 
 def test_all_waits_for_every_branch_also_after_a_failure() -> None:
-    """C-22: no fail-fast; the failure of a required branch fails the node in the end."""
+    """W-4.9.5, C-22: no fail-fast; the failure of a required branch fails the node in the end."""
     m = played()
     m.bad("a")
     assert m.asks() == ["b", "c"] and m.status == "RUNNING"

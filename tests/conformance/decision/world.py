@@ -168,7 +168,8 @@ class Door(Penstock):
         host = self.host
 
         def still() -> bool:
-            return not (host.turns.ready or host.dispatch.going or host.intake.busy)
+            busy = host.turns.ready or host.dispatch.going or host.intake.busy
+            return not busy and not host.store.notices(self.world.clock.now(), 1)
 
         for _ in range(3):
             await self.until(still, "it does not come to rest")
@@ -232,7 +233,12 @@ class Door(Penstock):
         return found
 
     def moves(self, run: str) -> list[str]:
+        """How the engine itself has moved it."""
         return [line.data["to"] for line in self.lines(run) if line.fact == "run.moved"]
+
+    def life(self, run: str, of: str = "instance") -> list[str]:
+        """Its statuses in the words of the seed's tables, one after the other."""
+        return [one.to for one in self.history(run) if one.of == of and one.event != "node_complete"]
 
     def told(self, run: str, fact: str) -> list[Line]:
         return [line for line in self.lines(run) if line.fact == fact]

@@ -19,7 +19,7 @@ def started(st: State, f: F.Fact) -> None:
     st.options = dict(options)
     st.vars = dict(st.options.get("vars") or {})
     st.status, st.active_since = RUNNING, st.at
-    st.scopes[0] = Scope(0)
+    st.scopes[0] = Scope(0, at=st.at)
 
 
 def reopened(st: State, f: F.Fact) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from penstock.lang.decision.nodes.contract import Fragment, GuardedFields, NodeFields, NodeType
 from penstock.lang.decision.policies import breaker_of, dedupe_of, on_open, retry_of
 from penstock.lang.decision.site import Site
-from penstock.net.model import INCLUSIVE, MERGE, Body, Edge, Effect, Node, OnError, Retry, Set, Trigger
+from penstock.net.model import INCLUSIVE, MERGE, Edge, Effect, Node, OnError, Set, Trigger
 
 HOUR = 3_600_000
 #: C-35: one family of units everywhere a duration is written.
@@ -20,8 +20,6 @@ _UNITS = {
 }  # fmt: skip
 #: What a run fetches, tells or checks by itself has this long, unless it is retried.
 USUAL_MS = 30_000
-#: Telling people counts as activity of the run (W-2.2.4), so a mail server that hangs must not eat its active time.
-TOLD_MS = 8000
 
 
 # ---- the author's node -----------------------------------------------------------------------------------------------
@@ -244,8 +242,8 @@ def told_by(src: str, port: str, tellers: tuple[Node, ...], site: Site) -> list[
 
 
 def tell(said: dict[str, Any], about: dict[str, Any], site: Site, *, template: str) -> tuple[Node, ...]:
-    """A message to each channel at once; who cannot be reached stops nobody. A teller reads `event` and more from the
-    token that reaches it. Without channels the tenant's own are used, which only a run knows: a scope over their list
+    """A node that says what people are told, when a token reaches it; the host delivers it, to each channel for itself,
+    and nobody waits for that. It reads `event` and more from the token. Without channels the tenant's own are used
     (W-4.6.6)."""
     given = said.get("template", template)
     id = given.get("id", template) if isinstance(given, dict) else given
@@ -257,45 +255,18 @@ def tell(said: dict[str, Any], about: dict[str, Any], site: Site, *, template: s
         hint = 'Write `"channels": ["slack", "email"]`.'
         site.error("wrong_type", "«channels» must be a list of channels.", "notification/channels", hint=hint)
         channels = []
-    shown = site.tree(id, "notification/template")
-    if channels is None:
-        return _tell_usual(shown, about, site)
-    nodes = []
-    for i, channel in enumerate(channels):
+    for i, channel in enumerate(channels or ()):
         site.depend("channel", channel, f"notification/channels/{i}")
-        args = _message(site.tree(channel, f"notification/channels/{i}"), shown, about, "default")
-        nodes.append(_teller(f"{site.id}.notify" + (f".{i + 1}" if i else ""), args, site))
-    return tuple(nodes)
-
-
-def _message(channel: Any, template: Any, about: dict[str, Any], token: str) -> dict[str, Any]:
-    live = {name: {"$expr": f"{token}.{name}"} for name in ("event", "escalation_level", "output")}
-    return {"channel": channel, "config": {}, "template": {"id": template, "params": {**about, **live}}}
-
-
-def _teller(id: str, args: dict[str, Any], site: Site, **parts: Any) -> Node:
-    base: dict[str, Any] = {
-        "id": id, "kind": "task", "type": "NOTIFY", "origin": site.step.id, "scope": site.scope, "join": MERGE,
-        "effect": Effect(executor="notify", args=args, sees_run=True), "timeout_ms": TOLD_MS,
-        "retry": Retry(max=2, base_ms=5000), "on_error": (OnError(match="*", action="skip"),),
-    }  # fmt: skip
-    return Node(**{**base, **parts})
-
-
-#: W-4.6.6: where the tenant says nothing, the seed's own channels.
-_CHANNELS = "fn.coalesce(fn.get_tenant_config('notification.channels'), ['email', 'slack'])"
-_ITEM = '{"channel": c, "event": default.event, "escalation_level": default.escalation_level, "output": default.output}'
-
-
-def _tell_usual(template: Any, about: dict[str, Any], site: Site) -> tuple[Node, ...]:
-    site.shared.carried.add("tenant_config")
-    id = f"{site.id}.notify"
-    scope = Node(
-        id=id, kind="scope", type="NOTIFY", origin=site.step.id, scope=site.scope, join=MERGE,
-        body=Body(mode="each", items=f"fn.map({_CHANNELS}, c => {_ITEM})", entry=f"{id}.send", on_fail="continue"),
+    live = {name: {"$expr": f"default.{name}"} for name in ("event", "escalation_level", "output")}
+    message = {
+        "channels": None if channels is None else site.tree(channels, "notification/channels"),
+        "template": {"id": site.tree(id, "notification/template"), "params": {**about, **live}},
+    }
+    node = Node(
+        id=f"{site.id}.notify", kind="end", type="NOTIFY", origin=site.step.id, scope=site.scope, join=MERGE,
+        value=message, on_error=(OnError(match="*", action="skip"),),
     )  # fmt: skip
-    send = _teller(f"{id}.send", _message({"$expr": "item.channel"}, template, about, "item"), site, scope=id)
-    return scope, send
+    return (node,)
 
 
 # ---- small things ----------------------------------------------------------------------------------------------------
