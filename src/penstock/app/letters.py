@@ -56,8 +56,7 @@ def _row(door: Queries, run: str) -> LetterRow:
 
 
 def _replay_policy(door: Queries, run: str) -> Replay:
-    assert door._nets is not None
-    policy = dlq_of(door._nets.get(door.row(run).net)).replay or Replay()
+    policy = dlq_of(door.net_of(door.hash_of(door.row(run).net))).replay or Replay()
     return policy if policy.enabled else Replay(enabled=False, max_replay_attempts=0)
 
 
@@ -85,8 +84,7 @@ async def replay(door: Penstock, run: str, release: Release | str | None = None)
     if number > policy.max_replay_attempts:
         raise ReplayRefused(run=row.run, why=f"it was replayed {row.replays} times already")
     failed = door.row(row.run)
-    assert door._nets is not None
-    what = release if release is not None else door._nets.get(failed.net).hash
+    what = release if release is not None else door.hash_of(failed.net)
     begin = door.start if door.drives else door.hand_in
     trigger = {"type": "replay", "replay_of": row.run, "attempt": number}
     new = await begin(what, door.input_of(failed), key=f"replay:{row.run}:{number}", trigger=trigger)

@@ -244,23 +244,32 @@ class Site:
                     self.needs.aas.append(asset)
             elif node.target.name == "rag" and isinstance(node.steps[0], Literal):
                 self.needs.rag.append(self._search(str(node.steps[0].value)))
-            elif node.target.name == "secrets" and isinstance(node.steps[0], Literal):
-                self._secret(str(node.steps[0].value), at)
+            elif node.target.name == "secrets":
+                self._named_secret(node.steps[0], at)
+                for step_ in node.steps:
+                    self._gather(step_, text, at)
+                return
+        elif isinstance(node, Name) and node.name == "secrets":
+            self._named_secret(None, at)
         elif isinstance(node, HostCall):
             given = [{"$expr": text[one.start : one.end]} for one in node.children]
             self.needs.calls.append({"name": node.member, "args": given})
         elif isinstance(node, Call) and node.function in FUNCTIONS:
-            if node.function == "get_secret" and node.children and isinstance(node.children[0], Literal):
-                self._secret(str(node.children[0].value), at)
+            if node.function == "get_secret":
+                self._named_secret(node.children[0] if node.children else None, at)
             for root in FUNCTIONS[node.function].reads:
                 if root in _CARRIED:
                     self.shared.carried.add(_CARRIED[root])
         for child in node.children:
             self._gather(child, text, at)
 
-    def _secret(self, name: str, at: str) -> None:
-        if name not in self.workflow.context.secrets:
-            self.shared.depends.append(("secret", name, at))
+    def _named_secret(self, name: Node | None, at: str) -> None:
+        """Which secret is sent is the author's word: data that could choose it could have any of them sent away."""
+        if not isinstance(name, Literal) or not isinstance(name.value, str):
+            message = "The name of a secret must be written here: it cannot come from data."
+            self.tell_at("secret_not_allowed", message, at, hint="Write ${secrets.NAME}.")
+        elif name.value not in self.workflow.context.secrets:
+            self.shared.depends.append(("secret", name.value, at))
 
     def _search(self, name: str) -> dict[str, Any]:
         """C-64: `rag.name` searches with the query that the context declares, by default the run's input."""
