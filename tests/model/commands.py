@@ -80,6 +80,8 @@ def failed_outcome(turn: Turn, fid: str, firing: dict, node: Node, failure: dict
     errors = firing["errors"] + 1
     if node.poll and errors <= node.poll.max_errors:
         poll_again(turn, fid, firing, node, errors)
+    elif node.poll and node.poll.max_errors:
+        turn.fail(fid, {"code": "POLL_UNREACHABLE", "category": "external"})
     else:
         turn.fail(fid, failure)
 

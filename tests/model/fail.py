@@ -13,7 +13,7 @@ SWEPT = ("firings", "tokens", "effects", "timers", "waits", "items", "scopes", "
 class Failing:
     """A part of Turn."""
 
-    def fail(self, fid: str, failure: dict) -> None:
+    def fail(self, fid: str, failure: dict, output: dict | None = None) -> None:
         """Retry, else the first matching row of on_error, else port `failed`, else the scope fails."""
         firing = self.state["firings"][fid]
         node = self.net.node[firing["node"]]
@@ -36,13 +36,13 @@ class Failing:
             kept = self.kept_of(fid, firing)
             self.close(fid, "failed", None, failure, action.removeprefix("park:"), reopen=kept, park=True)
         elif any(e.port == "failed" for e in self.net.outs[node.id]):
-            self.close(fid, "failed", None, failure, "failed")
+            self.close(fid, "failed", output, failure, "failed")
         else:
-            self.fail_scope_of(fid, firing, {**failure, "node": failure.get("node", node.id)})
+            self.fail_scope_of(fid, firing, {**failure, "node": failure.get("node", node.id)}, output)
 
-    def fail_scope_of(self, fid: str, firing: dict, failure: dict) -> None:
+    def fail_scope_of(self, fid: str, firing: dict, failure: dict, output: dict | None = None) -> None:
         reopen = self.kept_of(fid, firing) if firing["scope"] == "" else None
-        self.close(fid, "failed", None, failure, "-", reopen=reopen)
+        self.close(fid, "failed", output, failure, "-", reopen=reopen)
         self.scope_failed(firing["scope"], failure)
 
     def kept_of(self, fid: str, firing: dict) -> dict:
@@ -50,10 +50,10 @@ class Failing:
         kept = ("node", "scope", "epoch", "visit", "attempt", "takes", "path", "passed")
         return {"firing": fid, **{name: firing[name] for name in kept}}
 
-    def fail_at_once(self, fid: str, failure: dict) -> None:
+    def fail_at_once(self, fid: str, failure: dict, output: dict | None = None) -> None:
         """As fail, but never retried."""
         self.say("phase", firing=fid, phase="timedout")
-        self.fail(fid, failure)
+        self.fail(fid, failure, output)
 
     def may_retry(self, firing: dict, node: Node, failure: dict) -> bool:
         if firing["phase"] not in ("run", "effect") or node.kind not in ("task", "call", "work"):

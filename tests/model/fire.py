@@ -68,7 +68,8 @@ class Firing:
     def fire(self, node: Node, scope: str, epoch: int, takes: list[dict], **options: Any) -> None:
         """Take the tokens and let the kind begin."""
         fid = self.take(node, scope, epoch, takes, **options)
-        if max(self.state["firings"][fid]["visit"], epoch) > self.net.max_visits:
+        rounds = 1 if options.get("comp") is not None else self.rounds(node.id, scope, epoch)
+        if max(rounds, epoch) > self.net.max_visits:
             self.fail(fid, {"code": "ITERATION_LIMIT", "category": "permanent"})
             return
         self.arm(fid, node)  # everything is armed first, only then are kept signals looked at
@@ -233,7 +234,9 @@ class Firing:
         chosen = self.split(node, outs, view)  # before the fact, so that a refusal leaves nothing behind
         if chosen is None:
             raise NoBranch(node.id)
-        names = [(name, self.home_of(name, scope)) for name in node.out] if status in ("done", "skipped") else []
+        voted = status == "failed" and output is not None and (node.quorum or node.all_of)  # C-34
+        named = node.out if status in ("done", "skipped") or voted else ()
+        names = [(name, self.home_of(name, scope)) for name in named]
         self.say(
             "settled",
             firing=fid,

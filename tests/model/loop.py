@@ -162,7 +162,7 @@ class Loop:
             node = self.target(token)
             here = self.lying_before(node.id, token["scope"], token["epoch"])
             optional = all(self.net.edge[t["edge"]].role == "skip" for t in here)
-            fired = self.visits(node.id, token["scope"], token["epoch"])
+            fired = self.rounds(node.id, token["scope"], token["epoch"])
             if token["scope"] == scope and node.join.mode == "diagram" and optional and fired:
                 late.append(token_id(token))
         if late:

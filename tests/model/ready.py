@@ -21,6 +21,11 @@ class Readiness:
     def visits(self, node: str, scope: str, epoch: int) -> int:
         return self.state["visits"].get(place(node, scope, epoch), 0)
 
+    def rounds(self, node: str, scope: str, epoch: int) -> int:
+        """How often it has fired since the run was started or restarted."""
+        here = place(node, scope, epoch)
+        return self.state["visits"].get(here, 0) - self.state["since"].get(here, 0)
+
     def candidates(self) -> list[tuple[str, str, int]]:
         """(node, scope, epoch) before which a token lies, in the order in which they are asked."""
         best: dict[tuple[str, str, int], int] = {}  # the smallest priority of its marked in-edges
@@ -56,7 +61,7 @@ class Readiness:
         return [e.id for e in bounded if len(self.tokens_on(e.id, scope, epoch + e.raises)) >= e.capacity]
 
     def at_max(self, node: Node, scope: str, epoch: int) -> bool:
-        return node.max_iter is not None and self.visits(node.id, scope, epoch) >= node.max_iter
+        return node.max_iter is not None and self.rounds(node.id, scope, epoch) >= node.max_iter
 
     # ---- reachability
     def can_reach(self, join: str, edge: str, scope: str, debt: tuple[str, int] | None = None) -> bool:

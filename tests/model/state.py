@@ -25,6 +25,7 @@ def empty() -> dict:
         "seqs": {},  # edge|scope|epoch -> next sequence number
         "firings": {},
         "visits": {},  # node|scope|epoch -> how often it fired
+        "since": {},  # visits before the last restart: limits count anew
         "effects": {},
         "answered": {},  # effect -> its outcome
         "dropped": {},  # effect that was swept -> whose it was
@@ -289,7 +290,7 @@ def scope_opened(s: dict, f: dict) -> None:
     given = {name: f[name] for name in ("parent", "firing", "key", "index", "vars", "required", "base", "at")}
     s["scopes"][f["scope"]] = {**given, **NEW_SCOPE, "number": s["opened"]}
     # a child that a retry opens again repeats its firings under the keys they had
-    for part in ("visits", "forwarded", "start_used", "entered", "dead"):
+    for part in ("visits", "since", "forwarded", "start_used", "entered", "dead"):
         s[part] = {key: n for key, n in s[part].items() if key.split("|")[1] != f["scope"]}
 
 
@@ -309,7 +310,8 @@ def scope_forgotten(s: dict, f: dict) -> None:
 
 
 def scopes_cleared(s: dict, f: dict) -> None:
-    s.update(scopes={"": s["scopes"][""]}, parked={})
+    s.update(scopes={"": s["scopes"][""]}, parked={}, since=dict(s["visits"]))
+    s.update(dead={}, start_used={}, entered={}, forwarded={}, owed={})
 
 
 def swept(s: dict, f: dict) -> None:
@@ -383,7 +385,7 @@ def migrated(s: dict, f: dict) -> None:
         thing["node"] = nodes.get(thing["node"], thing["node"])
     for part in ("seqs", "dead"):
         s[part] = renamed(s[part], edges)
-    for part in ("visits", "outputs", "start_used", "entered", "forwarded"):
+    for part in ("visits", "since", "outputs", "start_used", "entered", "forwarded"):
         s[part] = renamed(s[part], nodes)
     s["owed"] = {}
     s["timers"] = dict(renamed_timer(name, timer, nodes, edges) for name, timer in s["timers"].items())

@@ -258,7 +258,7 @@ def test_failed_probes_are_waited_out_until_there_are_too_many_in_a_row():  # C-
         assert sim.status == "WAITING" and [t["why"] for t in sim.state["timers"].values()] == ["poll"]
         sim.due()
     sim.bad("p", "HTTP", "external")
-    assert sim.status == "FAILED" and sim.state["failure"]["code"] == "HTTP"
+    assert sim.status == "FAILED" and sim.state["failure"]["code"] == "POLL_UNREACHABLE"
 
 
 def test_one_probe_too_many_is_retried_by_the_policy_of_the_node():

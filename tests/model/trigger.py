@@ -86,7 +86,9 @@ class Triggers:
         elif trigger.action == "reopen" and trigger.port != "done" and self.has_way(node, trigger.port):
             self.close(fid, "done", self.undecided(fid), None, trigger.port)
         elif trigger.action in ("fail", "reopen"):
-            self.fail_at_once(fid, {"code": trigger.code, "category": "timeout"})
+            voted = trigger.action == "reopen" and (node.quorum or node.all_of)  # C-34: a vote ends with an output
+            output = self.undecided(fid) if voted else None
+            self.fail_at_once(fid, {"code": trigger.code, "category": "timeout"}, output)
         elif trigger.action == "skip":
             self.close(fid, "skipped", None)
         elif trigger.action == "value":

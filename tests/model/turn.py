@@ -12,7 +12,7 @@ from tests.model.loop import Loop
 from tests.model.net import Net
 from tests.model.ready import Readiness
 from tests.model.scopes import Scopes
-from tests.model.state import canon, evolve, place
+from tests.model.state import canon, evolve
 from tests.model.trigger import Triggers
 from tests.model.undo import Undoing
 
@@ -42,6 +42,6 @@ class Turn(Readiness, Firing, Triggers, Failing, Scopes, Undoing, Loop):
         for inner in reversed(chain):
             view.update(state["scopes"][inner]["vars"])
         view["nodes"] = {name: node_view(o["output"], o["status"]) for name, o in state["outputs"].items()}
-        view["count"] = lambda node, epoch=0: state["visits"].get(place(node, scope, epoch), 0)
+        view["count"] = lambda node, epoch=0: self.rounds(node, scope, epoch)
         view.update(extra)
         return view

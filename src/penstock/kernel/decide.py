@@ -37,6 +37,7 @@ from penstock.kernel.state import (
 )
 from penstock.kernel.sweep import stop_effect, sweep
 from penstock.kernel.trigger import matches, pull
+from penstock.kernel.view import failure_view
 from penstock.lifecycle import MACHINES
 from penstock.net.compiled import EPOCH, MOST, SCOPE, CNode
 
@@ -106,7 +107,13 @@ def _failed(r: Run, firing: Firing, node: CNode, failure: Failure) -> None:
         _probe_later(r, firing, poll.every_ms)
         return
     r.say((F.ANSWERED, firing.no, firing.attempt, -1, "failed", None, failure))
-    fail(r, firing, failure)
+    fail(r, firing, _unreachable(node, failure) if poll is not None and poll.max_errors else failure)
+
+
+def _unreachable(node: CNode, last: Failure) -> Failure:
+    """C-38, C-80: whoever is polled has failed too often in a row; the last failure is told."""
+    message = f"«{node.label}» asks in vain; at last: {last.code}: {last.message}"
+    return Failure("POLL_UNREACHABLE", "external", message, node.id, {"cause": failure_view(last)})
 
 
 def _answered(r: Run, firing: Firing, node: CNode, body: Any, content_type: str | None, meta: Any) -> None:

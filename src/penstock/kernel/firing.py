@@ -228,7 +228,7 @@ def _pass(
         consequences(r, firing, node, DONE, sets)
     if scope.no and not scope.busy and not outs:
         r.idle.add(scope.no)
-    put_all(r, node, scope, epoch, outs, no, fuse, port)
+    put_all(r, node, scope, epoch, outs, fuse, port, _fork(r, node, scope, epoch, visit))
 
 
 def _looked_at(r: Run, scope: Scope, epoch: int, takes: list[int], via: int, seq: int) -> list[Taken]:
@@ -307,7 +307,11 @@ def forward(r: Run, node: CNode, scope: Scope, epoch: int) -> None:
             _, port, outs = ways(r, shadow, node, DONE, last.body, None, None)
         except ExprError:
             outs = []
-        put_all(r, node, scope, epoch, outs, -r.st.n, False, port)
+        put_all(r, node, scope, epoch, outs, False, port, _fork(r, node, scope, epoch, "max"))
+
+
+def _fork(r: Run, node: CNode, scope: Scope, epoch: int, visit: int | str) -> str:
+    return f"{r.place_id(node, scope.no, epoch)}#{visit}" if r.net.grouped else ""
 
 
 def tokens_at_all(node: CNode, scope: Scope, epoch: int) -> list[tuple[int, list[int]]]:

@@ -17,6 +17,8 @@ from penstock.net.compiled import EPOCH, LAST_EPOCH, SPLIT_ALL, SPLIT_FIRST, CEd
 
 # what `run.later` may hold, in the order in which the loop treats them: first in, first out
 JUDGE, ROOT_FAILED, UNDO_NEXT, UNDO_ANSWERED, BEGIN, FIRE_ENTRY, PLAN_UNDO, ESCALATE, REVIVE, CANCEL_RUN = range(10)
+#: the end of the year 9999 in milliseconds: nothing is due later, and every table holds it
+LAST_MOMENT = 253_402_300_799_000
 
 
 class NoMatch(Exception):
@@ -135,6 +137,7 @@ def join_timer(r: Run, node: CNode, scope: Scope, epoch: int) -> int:
 
 def set_timer(r: Run, due: int, why: str, firing: int, data: Any = None) -> int:
     no = r.st.next_timer
+    due = min(due, LAST_MOMENT)
     r.say((F.TIMER_SET, no, due, why, firing, data))
     heappush(r.due, (due, no))
     return no
@@ -243,7 +246,7 @@ def settle(
         r.later.append((UNDO_ANSWERED, (comp, status, failure)))
         return
     consequences(r, firing, node, status, sets)
-    put_all(r, node, scope, firing.epoch, outs, no, fuse, port)
+    put_all(r, node, scope, firing.epoch, outs, fuse, port, r.firing_id(firing) if r.net.grouped else "")
 
 
 def ways(
@@ -270,7 +273,7 @@ def ways(
 
 def consequences(r: Run, firing: Firing, node: CNode, status: int, sets: dict[str, Any] | None) -> None:
     """Names, variables, results and the ledger, after a firing has settled."""
-    if node.spec.out and status in (DONE, SKIPPED):
+    if node.spec.out and (status in (DONE, SKIPPED) or status == FAILURE and _timed_out_vote(r, node)):
         _name(r, firing.scope, node.spec.out)
     if sets:
         if firing.scope:
@@ -283,6 +286,12 @@ def consequences(r: Run, firing: Firing, node: CNode, status: int, sets: dict[st
         _book(r, firing, node, _hand(r).body)
     elif status == FAILURE and node.spec.undo_failed and node.undo:
         add_to_ledger(r, firing, node, None)
+
+
+def _timed_out_vote(r: Run, node: CNode) -> bool:
+    """C-34: of a vote that nobody has ended it is known how far it had come."""
+    work = node.spec.work
+    return work is not None and bool(work.quorum or work.all_of) and _hand(r).body is not None
 
 
 def _name(r: Run, scope_no: int, names: tuple[str, ...]) -> None:
@@ -362,14 +371,14 @@ def add_to_ledger(r: Run, firing: Firing, node: CNode, output: Any) -> None:
     )
 
 
-def lineage_of(r: Run, scope_no: int) -> list[int]:
-    """The scope and those around it, innermost first. A scope that is gone already leaves only itself and the root."""
+def lineage_of(r: Run, scope_no: int) -> list[str]:
+    """The ids of the scope and of those around it, innermost first: one that a retry opens again is the same. Of a
+    scope that is gone already only the root is known."""
     lineage = []
-    while scope_no >= 0:
-        lineage.append(scope_no)
-        scope = r.st.scopes.get(scope_no)
-        scope_no = scope.parent if scope is not None else 0 if scope_no else -1
-    return lineage
+    while scope_no in r.st.scopes and scope_no:
+        lineage.append(r.scope_id(scope_no))
+        scope_no = r.st.scopes[scope_no].parent
+    return [*lineage, ""]
 
 
 def put_all(
@@ -378,10 +387,11 @@ def put_all(
     scope: Scope,
     epoch: int,
     outs: list[CEdge],
-    firing_no: int,
     fuse: bool,
     port: str | None = None,
+    fork: str = "",
 ) -> None:
+    """`fork` is the id of what puts them, wanted where compensation goes by groups."""
     hand = r.st.hand
     assert hand is not None, "a settled firing has something in hand"
     if node.conditional:
@@ -390,7 +400,7 @@ def put_all(
         leave_by(r, outs[0], scope, epoch, fuse)
     elif outs:
         for branch, edge in enumerate(outs):
-            put(r, edge, scope, epoch, path=r.forked(hand.path, firing_no, branch))
+            put(r, edge, scope, epoch, path=r.forked(hand.path, fork, branch))
         if any(edge.raises for edge in outs):
             _forget_left_epochs(r, scope, epoch + 1)
 
@@ -498,11 +508,11 @@ def ask(r: Run, firing: Firing, attempt: int, probe: int = 0) -> None:
     node = r.net.nodes[firing.node]
     args = None
     if not node.args_static:
-        view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
-        view["attempt"], view["visit"] = attempt, firing.visit
-        if firing.comp >= 0:
-            view["undone"] = r.whole(r.st.ledger[firing.comp].output)
         try:
+            view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
+            view["attempt"], view["visit"] = attempt, firing.visit
+            if firing.comp >= 0:
+                view["undone"] = r.whole(r.st.ledger[firing.comp].output)
             args = node.args(view)
         except ExprError as error:
             raise Broken(firing, expr_failure(error, node)) from error

@@ -30,8 +30,8 @@ def open_item(r: Run, node: CNode, firing: Firing, attempt: int) -> None:
 
 
 def _say_opened(r: Run, node: CNode, firing: Firing, candidates: Resolve, level: int) -> None:
-    view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
     try:
+        view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
         prompt, who = node.prompt(view), candidates(view)
     except ExprError as error:
         raise Broken(firing, expr_failure(error, node)) from error
@@ -147,11 +147,11 @@ def _vote(r: Run, firing: Firing, item: Item, spec: Work, by: str | None, data: 
         raise Refused(why="a vote needs to say who votes")
     if by in item.votes:
         raise Refused(why=f"{by} has voted {item.votes[by]['vote']} already")
-    vote = _read(data, r.now)
+    vote = read_vote(data, r.now)
     votes = {**item.votes, by: vote}
     r.say((F.WORK_MOVED, firing.no, "IN_PROGRESS", "vote", by, None, votes))
     rejected = vote["vote"] == "rejected"
-    if rejected or _enough(votes, spec, item.candidates):
+    if rejected or enough(votes, spec, item.candidates):
         if firing.phase == EFFECT:
             stop_effect(r, firing, "decided")
         _say_moved(r, firing.no, "DONE", "decide", by, vote["comment"])
@@ -160,7 +160,7 @@ def _vote(r: Run, firing: Firing, item: Item, spec: Work, by: str | None, data: 
         close(r, firing, DONE, output, port="rejected" if rejected else None, meta=meta)
 
 
-def _read(data: Any, now: int) -> dict[str, Any]:
+def read_vote(data: Any, now: int) -> dict[str, Any]:
     said = data if type(data) is dict else {"vote": data}
     if said.get("vote") not in ("approved", "rejected"):
         raise Refused(why="a vote is «approved» or «rejected»")
@@ -168,7 +168,7 @@ def _read(data: Any, now: int) -> dict[str, Any]:
     return vote if said.get("target") is None else {**vote, "target": said["target"]}
 
 
-def _enough(votes: dict[str, dict[str, Any]], spec: Work, candidates: Any) -> bool:
+def enough(votes: dict[str, dict[str, Any]], spec: Work, candidates: Any) -> bool:
     """C-32: so many distinct people; where everybody has to approve, each target by another one."""
     approved = {by: v.get("target") or by for by, v in votes.items() if v["vote"] == "approved"}
     if len(approved) < max(spec.quorum, 1):
@@ -190,14 +190,19 @@ def approvals(item: Item) -> list[dict[str, Any]]:
 
 
 def decision(r: Run, firing: Firing, item: Item, status: str, by: str | None = None) -> dict[str, Any]:
-    """What a vote yields (W-4.6, W-4.6.7); without a decider its time has run out."""
+    """What a vote yields; without a decider its time has run out."""
+    return decided(item, status, by, r.now, f"{r.st.run}/{r.firing_id(firing)}")
+
+
+def decided(item: Item, status: str, by: str | None, now: int, request_id: str) -> dict[str, Any]:
+    """W-4.6, W-4.6.7."""
     return {
         "status": status,
         "approver": by,
         "comment": item.votes[by]["comment"] if by is not None else None,
-        "approved_at": moment(r.now) if status == "approved" else None,
+        "approved_at": moment(now) if status == "approved" else None,
         "approvals": approvals(item),
         "timed_out": by is None,
         "escalation_level": item.level,
-        "request_id": f"{r.st.run}/{r.firing_id(firing)}",
+        "request_id": request_id,
     }

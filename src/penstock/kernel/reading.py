@@ -67,21 +67,24 @@ class Reader:
     def turn(self, at: int, facts: Iterable[Any]) -> list[Line]:
         out: list[Line] = []
         self.carried = []
+        for f in facts:
+            out += self.one(at, f)
+        self.st.at, self.st.hand = at, None
+        return out
+
+    def one(self, at: int, f: Any) -> list[Line]:
+        """One fact of a turn, for those who look between two of them; `turn` is for all others."""
         st = self.st
         st.at = at
-        for f in facts:
-            seq = st.n + 1
-            if f[0] == F.STARTED:
-                self.net = self.net_of(f[3])
-            before = len(out)
-            out += self._lines(seq, at, f)
-            if f[0] == F.MIGRATED:
-                self.net = self.net_of(f[1])
-            EVOLVE[f[0]](st, f)
-            st.n += 1
-            if f[0] == F.PASSED:
-                self._after_passed(out, before, f)
-        st.hand = None
+        if f[0] == F.STARTED:
+            self.net = self.net_of(f[3])
+        out = self._lines(st.n + 1, at, f)
+        if f[0] == F.MIGRATED:
+            self.net = self.net_of(f[1])
+        EVOLVE[f[0]](st, f)
+        st.n += 1
+        if f[0] == F.PASSED:
+            self._after_passed(out, 0, f)
         return out
 
     # -- names ---------------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def open_child(
     locals_ = {**dict.fromkeys(body.locals), "item": item, "index": index}
     r.say((F.SCOPE_OPENED, no, firing.scope, firing.no, name, index, locals_, must))
     r.idle.add(no)
-    path = r.forked(firing.path, firing.no, index) if parallel else firing.path
+    path = r.forked(firing.path, r.firing_id(firing), index) if parallel and r.net.grouped else firing.path
     r.later.append((FIRE_ENTRY, (entry, no, path)))
 
 

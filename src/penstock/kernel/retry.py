@@ -20,8 +20,9 @@ from penstock.net.model import Retry
 NEVER_AGAIN = frozenset({"CIRCUIT_OPEN"})
 
 
-def fail(r: Run, firing: Firing, failure: Failure, *, again: bool = True) -> None:
-    """A firing has failed. `again` False: it may not be tried again (a trigger has ended it)."""
+def fail(r: Run, firing: Firing, failure: Failure, *, again: bool = True, body: Any = None) -> None:
+    """A firing has failed. `again` False: it may not be tried again (a trigger has ended it). `body`: it has an output
+    nevertheless (C-34: a vote whose time is over)."""
     node = r.net.nodes[firing.node]
     if not failure.node:
         failure = Failure(failure.code, failure.category, failure.message, node.id, failure.detail)
@@ -34,15 +35,15 @@ def fail(r: Run, firing: Firing, failure: Failure, *, again: bool = True) -> Non
     if _by_table(r, firing, node, failure):
         return
     if "failed" in node.ports:
-        close(r, firing, FAILURE, None, failure=failure, port="failed")
+        close(r, firing, FAILURE, body, failure=failure, port="failed")
         return
-    fail_scope(r, firing, failure)
+    fail_scope(r, firing, failure, body)
 
 
-def fail_scope(r: Run, firing: Firing, failure: Failure) -> None:
+def fail_scope(r: Run, firing: Firing, failure: Failure, body: Any = None) -> None:
     """Nothing at the node handles it: the scope around it fails."""
     scope = r.st.scopes[firing.scope]
-    close(r, firing, FAILURE, None, failure=failure, port="-", flags=0 if scope.no else F.REOPENABLE)
+    close(r, firing, FAILURE, body, failure=failure, port="-", flags=0 if scope.no else F.REOPENABLE)
     scope_failed(r, scope, failure)
 
 
@@ -79,7 +80,7 @@ def _backoff(policy: Retry, attempt: int) -> int:
     if policy.kind == "linear":
         delay = policy.base_ms * attempt
     elif policy.kind == "exponential":
-        delay = int(policy.base_ms * min(policy.multiplier ** min(attempt - 1, 64), 1e12))
+        delay = int(policy.base_ms * min(min(policy.multiplier, 1e4) ** min(attempt - 1, 64), 1e12))
     else:
         delay = policy.base_ms
     return min(delay, policy.cap_ms)

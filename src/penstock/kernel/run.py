@@ -30,7 +30,7 @@ class Run:
         "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "later", "limits",
         "marks", "net", "now",
         "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch", "whole", "holding",
-        "loaded", "blockers",
+        "loaded", "blockers", "refuse",
     )  # fmt: skip
 
     def __init__(self, net: Compiled, st: State) -> None:
@@ -43,6 +43,7 @@ class Run:
         self.later: list[tuple[int, Any]] = []  # what must happen before the next candidate is looked at
         self.via: tuple[Any, Scope, int] | None = None  # a token to be born and eaten in one fact
         self.strict = False  # a person waits: no branch means refused
+        self.refuse: dict[int, str] = {}  # nodes that have made what cannot be stored: this turn is done again
         # worked out
         self.heap: list[Candidate] = []  # nodes to be asked whether they are ready
         self.queued: dict[Candidate, None] = {}  # a set; but an empty dict is smaller, and the collector skips it
@@ -231,11 +232,12 @@ class Run:
         limit = self.limits.get(group)
         return limit is None or self.groups.get(group, 0) < limit
 
-    def forked(self, path: Path | None, firing: int, branch: int) -> Path | None:
-        """The lineage of a token behind a fork. Only a saga asks for it, and a loop must not make it grow for ever."""
-        if not self.net.undoes or path is not None and len(path) >= DEEPEST:
+    def forked(self, path: Path | None, fork: str, branch: int) -> Path | None:
+        """The lineage of a token behind a fork, by the fork's id: a retry that fires it again opens no other group.
+        Only a saga in groups asks for it, and a loop must not make it grow for ever."""
+        if not self.net.grouped or path is not None and len(path) >= DEEPEST:
             return path
-        return [*(path or ()), [firing, branch]]
+        return [*(path or ()), [fork, branch]]
 
     # -- timers --------------------------------------------------------------------------------------------------------
 
@@ -259,10 +261,13 @@ class Run:
         owner = self.st.firings.get(scope.firing)
         return f"{self.firing_id(owner) if owner is not None else scope.firing}/{scope.key}"
 
+    def place_id(self, node: CNode, scope_no: int, epoch: int) -> str:
+        return f"{node.id}@{self.scope_id(scope_no)}~{epoch}"
+
     def firing_id(self, firing: Firing) -> str:
         if firing.name:
             return firing.name
-        stem = f"{self.net.nodes[firing.node].id}@{self.scope_id(firing.scope)}~{firing.epoch}#{firing.visit}"
+        stem = f"{self.place_id(self.net.nodes[firing.node], firing.scope, firing.epoch)}#{firing.visit}"
         return f"{stem}!{firing.comp}" if firing.comp >= 0 else stem
 
     def effect_key(self, firing: Firing) -> str:

@@ -61,7 +61,7 @@ def applies(
             return False
     if only and node.id not in only:
         return False
-    if scope is not None and scope not in entry.lineage:
+    if scope is not None and r.scope_id(scope) not in entry.lineage:
         return False
     if node.undo_if is None:
         return True

@@ -144,7 +144,7 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     path: Path | None
     output: Any
     status: str = "open"  # open RUNNING EXECUTED FAILED SKIPPED withdrawn
-    lineage: list[int] = []  # the scope and those around it, innermost first
+    lineage: list[str] = []  # the scope and those around it, innermost first
     id: str = ""  # the firing as it is shown and sent: a retry that does it again books nothing new
     draft: bool = False  # submitted, not approved: whoever took its firing has moved its item already
     base: int = 0  # attempts that earlier tries to undo it have used

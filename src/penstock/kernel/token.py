@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 #: Which fork and which of its branches, outermost first: [[firing, branch], …].
-Path = list[list[int]]
+Path = list[list[Any]]
 #: Absorbing joins this token has passed: node key → visit.
 Passed = dict[int, int]
 

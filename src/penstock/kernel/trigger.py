@@ -20,9 +20,9 @@ from penstock.net.compiled import WAIT, CNode
 
 def arm(r: Run, firing: Firing, node: CNode) -> None:
     """Set every trigger of a firing; only afterwards may a kept signal end it, or a timer would be left behind."""
-    view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
     for i, trigger in enumerate(node.spec.triggers):
         try:
+            view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
             if trigger.kind == "timer":
                 at = node.trigger_at[i]
                 due = r.now + trigger.after_ms if at is None else int(at(view))
@@ -116,7 +116,7 @@ def pull(r: Run, firing: Firing, i: int, payload: Any) -> None:
         if trigger.again:
             disarm(r, firing)
             r.say((F.PHASE, firing.no, "run"))
-        fail(r, firing, failure, again=trigger.again)
+        fail(r, firing, failure, again=trigger.again, body=failure.detail if trigger.action == "reopen" else None)
     elif trigger.action == "skip":
         close(r, firing, SKIPPED, None)
     elif trigger.action == "value":
@@ -128,12 +128,12 @@ def pull(r: Run, firing: Firing, i: int, payload: Any) -> None:
 
 def _value(r: Run, firing: Firing, node: CNode, i: int) -> Any:
     """What the net gives instead of an answer. On a work item it sees what was decided so far."""
-    view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
     item = r.st.items.get(firing.no)
-    if item is not None:
-        view["approvals"], view["escalation_level"] = approvals(item), item.level
-        view["request_id"] = f"{r.st.run}/{r.firing_id(firing)}"
     try:
+        view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
+        if item is not None:
+            view["approvals"], view["escalation_level"] = approvals(item), item.level
+            view["request_id"] = f"{r.st.run}/{r.firing_id(firing)}"
         return node.trigger_value[i](view)
     except ExprError as error:
         raise Broken(firing, expr_failure(error, node)) from error
@@ -142,7 +142,7 @@ def _value(r: Run, firing: Firing, node: CNode, i: int) -> Any:
 def _beside(r: Run, firing: Firing, node: CNode, i: int, value: Any) -> None:
     """A trigger that does not interrupt puts a token beside the firing, which goes on."""
     envelope = Envelope(value, node.no, firing.no, firing.visit, r.now)
-    path = r.forked(firing.path, firing.no, -1 - i)
+    path = r.forked(firing.path, r.firing_id(firing), -1 - i)
     scope = r.st.scopes[firing.scope]
     for edge in node.ports.get(node.spec.triggers[i].port, ()):
         put(r, edge, scope, firing.epoch, envelope=envelope, path=path, passed=firing.passed)

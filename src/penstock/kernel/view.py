@@ -10,8 +10,9 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import ExprLimit
 from penstock.expr.calendar import moment_at, text_of_moment
-from penstock.kernel.state import FAILURE, Firing, Record, Scope
+from penstock.kernel.state import DONE, FAILURE, Firing, Record, Scope
 from penstock.net.compiled import EPOCH, CNode
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class View(dict[str, Any]):
     ) -> None:
         self.run, self.scope, self.epoch, self.node, self.firing = run, scope, epoch, node, firing
         self.result: tuple[int, Any, Any] | None = result  # status, output, failure of a firing that is about to settle
+        if run.refuse and node is not None and node.no in run.refuse and (result is None or result[0] == DONE):
+            raise ExprLimit(why=run.refuse[node.no])
         if firing is not None and (takes := firing.takes):
             edges = run.net.edges
             whole = run.whole
@@ -138,15 +141,15 @@ def failure_view(failure: Any) -> dict[str, Any]:
 
 
 def _counters(view: View) -> dict[str, int]:
-    """Visits of every node in the firing's epoch, its scope first, then those around it."""
+    """Rounds of every node in the firing's epoch, its scope first, then those around it."""
     out: dict[str, int] = {}
     st, nodes = view.run.st, view.run.net.nodes
     scope: Scope | None = view.scope
     while scope is not None:
         epoch = view.epoch if scope is view.scope else 0
-        for at_key, visits in scope.visits.items():
+        for at_key in scope.visits:
             if at_key >> EPOCH == epoch:
-                out.setdefault(nodes[at_key & ((1 << EPOCH) - 1)].id, visits)
+                out.setdefault(nodes[at_key & ((1 << EPOCH) - 1)].id, scope.rounds(at_key))
         scope = st.scopes[scope.parent] if scope.no else None
     return _Zero(out)
 

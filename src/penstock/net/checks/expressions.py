@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.errors import ExprError, ExprSyntaxError, Finding
+from penstock.errors import ExprError, ExprSyntaxError, Finding, PenstockError
 from penstock.expr import compile_expression, compile_template
 from penstock.net.facts import ERROR, Facts
 from penstock.net.model import Edge, Node
@@ -16,22 +16,29 @@ Text = tuple[str, str, bool]  # what it is, the text, is it a template
 def expressions(facts: Facts) -> Iterator[Finding]:
     for v, node in enumerate(facts.net.nodes):
         for what, text, template in _of_node(node):
-            yield from _read(facts, f"The {what} of {facts.name(v)}", text, template, node.id)
+            if wrong := _wrong(text, template):
+                yield _finding(facts, wrong, f"The {what} of {facts.name(v)}", node.id)
     for edge in facts.net.edges:
-        ways = f"the connection from {facts.named(edge.src)} to {facts.named(edge.dst)}"
         for what, text, template in _of_edge(edge):
-            yield from _read(facts, f"The {what} of {ways}", text, template, edge.src, edge.id)
+            if wrong := _wrong(text, template):
+                ways = f"the connection from {facts.named(edge.src)} to {facts.named(edge.dst)}"
+                yield _finding(facts, wrong, f"The {what} of {ways}", edge.src, edge.id)
 
 
-def _read(facts: Facts, what: str, text: str, template: bool, node: str, edge: str = "") -> Iterator[Finding]:
+def _wrong(text: str, template: bool) -> PenstockError | None:
     try:
         if template:
             compile_template(text)
         else:
             compile_expression(text, words=True)
     except (ExprSyntaxError, ExprError) as error:
-        hint = type(error).hint or "Correct the text at the character named; texts are quoted with ' or \"."
-        yield facts.finding(error.code, ERROR, f"{what} cannot be read: {error}", hint, node, edge)
+        return error
+    return None
+
+
+def _finding(facts: Facts, wrong: PenstockError, what: str, node: str, edge: str = "") -> Finding:
+    hint = wrong.hint or "Correct the text at the character named; texts are quoted with ' or \"."
+    return facts.finding(wrong.code, ERROR, f"{what} cannot be read: {wrong}", hint, node, edge)
 
 
 def _of_edge(edge: Edge) -> Iterator[Text]:
