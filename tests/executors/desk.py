@@ -7,13 +7,13 @@ from typing import Any
 
 from penstock.executors.contract import Services
 from tests.executors.bench import Bench
-from tests.executors.tenant import MemoryTenant
+from tests.executors.tenant import KeptTenant
 
 
 class Desk(Bench):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
-        self.tenant = MemoryTenant()
+        self.tenant = KeptTenant()
 
     @property
     def services(self) -> Services:
@@ -21,7 +21,7 @@ class Desk(Bench):
             output_dir=self.output_dir,
             input_dir=self.input_dir,
             settings=self.settings,
-            tenant=lambda who: self.tenant if who == "t" else MemoryTenant(who),
+            tenant=lambda who: self.tenant if who == "t" else KeptTenant(who),
         )
 
     def register(self, kind: str, id: str, /, **body: Any) -> None:

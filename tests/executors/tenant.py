@@ -1,44 +1,69 @@
-"""A tenant in memory: what is registered, its secrets, and a local outbox that can be looked at."""
+"""A tenant of a store of its own, in a file that goes with it: what is registered, its secrets, outbox and events."""
 
 from __future__ import annotations
 
+import tempfile
+import weakref
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import msgspec
 
-class MemoryTenant:
-    """`things` is {type: {id: body}}; `kept` is the outbox: (key, channel, target, message, run) each."""
+from penstock.host.secrets import SecretPlaces
+from penstock.host.tenants import Kept
+from penstock.host.versions import status_of
+from penstock.store.contract import ArtifactRow, EventRow
+from penstock.store.sqlite import Sqlite
 
-    def __init__(
-        self,
-        id: str = "t",
-        things: dict[str, dict[str, Mapping[str, Any]]] | None = None,
-        secrets: dict[str, str] | None = None,
-    ) -> None:
-        self.id = id
-        self.things = things if things is not None else {}
+_pack = msgspec.msgpack.encode
+Things = dict[str, dict[str, Mapping[str, Any]]]
+
+
+class KeptTenant(Kept):
+    """`things` is {type: {id: body}}, where an id may be ID@VERSION, and may be changed at any time; so may `secrets`.
+    What is put into `events[source]` arrives; `kept` is the outbox: (key, channel, target, message, run) each."""
+
+    def __init__(self, id: str = "t", things: Things | None = None, secrets: dict[str, str] | None = None) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="penstock-tenant-")
+        store = Sqlite(Path(folder.name) / "store.db")
+        weakref.finalize(self, _gone, store, folder)
+        self.things: Things = things if things is not None else {}
         self.secrets = secrets if secrets is not None else {}
-        self.kept: list[tuple[str, str, str, Any, str]] = []
-        self.found: dict[str, list[Any]] = {}  # collection -> what a search answers
-        self.events: dict[str, list[Any]] = {}  # source -> what has arrived
+        self.events = _Events(id, store)
+        super().__init__(id, store, SecretPlaces(self.secrets, environment={}), lambda: 1_000_000)
 
-    def find(self, type: str, id: str, version: str | None = None) -> Mapping[str, Any] | None:
-        return self.things.get(type, {}).get(id if version is None else f"{id}@{version}")
+    def _of(self, type: str) -> dict[str, list[tuple[str, str, Mapping[str, Any]]]]:
+        wanted = [self._row(type, key, body) for key, body in self.things.get(type, {}).items()]
+        known = self.store.artifacts(self.id, type)
+        if sorted(map(repr, wanted)) != sorted(map(repr, known)):
+            for row in known:
+                self.store.drop_artifact(self.id, type, row.id, row.version)
+            self.store.put_artifacts(wanted)
+            self.refresh()
+        return super()._of(type)
 
-    def each(self, type: str) -> Mapping[str, Mapping[str, Any]]:
-        return self.things.get(type, {})
+    def _row(self, type: str, key: str, body: Mapping[str, Any]) -> ArtifactRow:
+        id, at, version = key.rpartition("@")
+        known = (id, version) if at and type != "user" else (key, str(body.get("version") or ""))
+        return ArtifactRow(self.id, type, *known, status_of(type, body), _pack(body), 0)
 
-    def secret(self, name: str) -> str | None:
-        return self.secrets.get(name)
+    @property
+    def kept(self) -> list[tuple[str, str, str, Any, str]]:
+        rows = self.store.messages(self.id)
+        return [(row.key, row.channel, row.target, msgspec.msgpack.decode(row.body), row.run) for row in rows]
 
-    def keep(self, key: str, channel: str, target: str, message: Any, run: str) -> None:
-        if all(one[0] != key for one in self.kept):
-            self.kept.append((key, channel, target, message, run))
 
-    async def search(self, collection: str, query: Any, top_k: int) -> list[Any]:
-        return self.found.get(collection, [])[:top_k]
+class _Events:
+    def __init__(self, tenant: str, store: Sqlite) -> None:
+        self.tenant, self.store, self.count = tenant, store, 0
 
-    async def take(self, source: str, most: int, wait_ms: int) -> list[Any]:
-        waiting = self.events.get(source, [])
-        taken, self.events[source] = waiting[:most], waiting[most:]
-        return taken
+    def __setitem__(self, source: str, bodies: list[Any]) -> None:
+        for body in bodies:
+            self.count += 1
+            self.store.put_event(EventRow(self.tenant, f"e{self.count}", source, _pack(body), 0))
+
+
+def _gone(store: Sqlite, folder: tempfile.TemporaryDirectory[str]) -> None:
+    store.close()
+    folder.cleanup()

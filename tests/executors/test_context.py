@@ -26,7 +26,7 @@ from penstock.executors.parts import aas
 from penstock.executors.parts.similar import Similar
 from penstock.expr import compile_expression
 from tests.executors.bench import Bench, Seen, Server, as_json
-from tests.executors.tenant import MemoryTenant
+from tests.executors.tenant import KeptTenant
 
 types = model.datatypes
 Serve = Callable[[Callable[[Seen], Any]], Server]
@@ -146,7 +146,7 @@ class Room:
 
     def __init__(self, bench: Bench, things: dict[str, Any] | None = None, secrets: dict[str, str] | None = None):
         self.bench, self.executor = bench, ContextExecutor()
-        self.tenant = MemoryTenant("t", {"aas": things or {}}, secrets or {})
+        self.tenant = KeptTenant("t", {"aas": things or {}}, secrets or {})
 
     def run(self, args: Any, **fields: Any) -> Any:
         services = Services(
@@ -425,7 +425,7 @@ def filled() -> Similar:
     return cases
 
 
-class SearchingTenant(MemoryTenant):
+class SearchingTenant(KeptTenant):
     """A tenant whose collections are searched by the real engine."""
 
     def __init__(self, **collections: Similar) -> None:

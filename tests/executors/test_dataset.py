@@ -118,10 +118,20 @@ def test_limits(desk):
 def test_what_is_missing_is_said(desk):
     assert desk.failed(DATASET, {"path": "none.csv"}).code == "FILE_NOT_FOUND"
     assert desk.failed(DATASET, {"path": None}).code == "INPUT_INVALID"
-    assert desk.failed(DATASET, {"path": "a.csv", "params": {"x": 1}}).code == "INPUT_INVALID"
     assert desk.failed(DATASET, {"path": "a.csv", "connection": "nope"}).code == "CONNECTION_NOT_FOUND"
     desk.register("connection", "rootless", type="file")
     assert desk.failed(DATASET, {"path": "a.csv", "connection": "rootless"}).code == "CONNECTION_NOT_FOUND"
+
+
+def test_parameters_stand_in_the_path(desk):
+    """C-24, C-26: each for its name; a value never leads to another folder."""
+    write(desk, "L01_7.csv", "a\n1\n")
+    args = {"path": "{line}_{n}.csv", "params": {"line": "L01", "n": 7, "other": 1}}
+    assert desk.done(DATASET, args).body == [{"a": "1"}]
+    assert desk.failed(DATASET, {"path": "{none}.csv", "params": {"n": 7}}).code == "FILE_NOT_FOUND"
+    for bad in ("../x", "..", "a/b", "a\\b", "", None, True, ["x"], "a\0"):
+        failure = desk.failed(DATASET, {"path": "{n}.csv", "params": {"n": bad}})
+        assert (failure.code, failure.category) == ("INPUT_INVALID", "validation") and "«n»" in failure.message
 
 
 def test_the_schema_holds(desk):

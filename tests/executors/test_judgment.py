@@ -371,6 +371,26 @@ def test_the_stub_can_be_told_what_to_say(desk):
     assert thumb(ROWS)["confidence"] == 0.9
 
 
+def test_the_stub_speaks_korean(desk):
+    """C-77, C-81: as the sample tenant does; English where the connection says so."""
+    for options, texts in (
+        (
+            {},
+            (
+                "데이터에 판단할 만한 징후가 없습니다.",
+                "data[0].defect_rate 값이 0.06입니다.",
+                ["즉시 중지하고 점검하십시오."],
+            ),
+        ),
+        ({"language": "en"}, ("No sign in the data.", "data[0].defect_rate is 0.06.", ["Stop and inspect."])),
+    ):
+        desk.register("connection", "default_llm", type="stub", options=options)
+        none, grave = (
+            desk.done(JUDGMENT, args("LLM_ONLY", data)).body for data in ([{"n": 1}], [{"defect_rate": 0.06}])
+        )
+        assert (none["reasoning"], grave["reasoning"], grave["recommendations"]) == texts
+
+
 # ---- both ------------------------------------------------------------------------------------------------------------
 
 

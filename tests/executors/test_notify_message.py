@@ -156,6 +156,24 @@ def test_a_template_that_asks_for_a_secret_is_refused(kept, template):
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["${secrets[word]}", "${fn.get_secret(word)}", "x ${secrets[word]}", "${fn.map([word], 'secrets[item]')}"],
+)
+@pytest.mark.parametrize("layer", ["template", "channel"])
+def test_data_cannot_choose_the_secret_of_a_registered_text(kept, layer, text):
+    """C-63, C-55: whoever sends the parameters could have any secret of the tenant delivered."""
+    kept.tenant.secrets["token"] = "never-to-be-seen"
+    config = {"headers": {"A": text}}
+    kept.put("template", "greedy", {"body": "b", **({"channel_config": config} if layer == "template" else {})})
+    if layer == "channel":
+        kept.put("channel", "webhook", {"url": "outbox:x", **config})
+    args = {"channel": "webhook", "config": {"url": "outbox:x"}}
+    failure = kept.refused({**args, "template": {"id": "greedy", "params": {"word": "token"}}})
+    assert (failure.code, failure.category) == ("SECRET_NOT_ALLOWED", "validation")
+    assert "never-to-be-seen" not in repr(failure) and kept.tenant.kept == []
+
+
+@pytest.mark.parametrize(
     "args",
     [
         {"message": f"my {secret('token')}"},
@@ -221,6 +239,13 @@ def test_an_outbox_keeps_instead_of_sending(desk, channel, config, holds):
     [(key, kept_channel, target, message, run)] = desk.tenant.kept
     assert (key, kept_channel, target, run) == (KEY, channel, "outbox:x", "r")
     assert {name: message[name] for name in holds} == holds
+
+
+def test_it_was_sent_when_the_host_says(desk):
+    """W-4.5.6: `sent_at` is the host's time, which a test or a replay sets."""
+    config = {"webhook_url": "outbox:x"}
+    out = desk.sent({"channel": "slack", "config": config, "message": "m"}, at=1_772_413_200_123)
+    assert out["_delivery"]["sent_at"] == "2026-03-02T01:00:00.123Z"
 
 
 def test_what_is_kept_holds_no_secret(desk):

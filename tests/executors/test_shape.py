@@ -23,3 +23,11 @@ def test_c_67_members_that_nothing_has_made_are_left_out(bench: Bench) -> None:
     args: dict[str, Any] = {"value": {"a": 1, "b": None}, "without_null": True}
     assert bench.done(SHAPE, args).body == {"a": 1}
     assert bench.failed(SHAPE, {}).code == "INPUT_INVALID"
+
+
+def test_what_is_null_may_count_as_absent(bench: Bench) -> None:
+    """W-4.6.7: at any depth, and the value stays whole; what is required is missed."""
+    schema: dict[str, Any] = {"properties": {"a": {"type": "string"}, "b": {"items": {"properties": {"c": False}}}}}
+    args: dict[str, Any] = {"value": {"a": None, "b": [{"c": None}]}, "null_is_absent": True}
+    assert bench.done(SHAPE, {**args, "output": {"schema": schema}}).body == args["value"]
+    assert bench.failed(SHAPE, {**args, "output": {"schema": {**schema, "required": ["a"]}}}).code == "OUTPUT_SCHEMA"

@@ -102,7 +102,7 @@ NUMBER: list[tuple[str, object]] = [
     ("fn.pow(-1, 1000000001)", -1),
     ("fn.pow(1, 99999999999)", 1),
     ("fn.pow(0, 99999999999)", 0),
-    ("fn.pow(10, 4299)", 10**4299),
+    ("fn.pow(10, 18)", 10**18),
 ]
 
 
@@ -125,7 +125,7 @@ def test_randomness_comes_from_the_view() -> None:
     for source in ("fn.random()", "fn.random_int(1, 2)"):
         with pytest.raises(ExprTypeError, match="randomness is not available here"):
             value(source)
-    for source in ("fn.random_int(5, 3)", "fn.random_int(0, 1e3)", "fn.random_int(0, 99999999999999999999)"):
+    for source in ("fn.random_int(5, 3)", "fn.random_int(0, 1e3)", "fn.random_int(0, 9223372036854775807)"):
         with pytest.raises(ExprError):
             value(source, {"$random": lambda: 0.5})
 
@@ -277,7 +277,7 @@ REFUSED = [
     ("fn.round(2.5, 9999)", ExprTypeError),
     ("fn.floor('x')", ExprTypeError),
     ("fn.sqrt(-1)", ExprTypeError),
-    ("fn.sqrt(fn.pow(10, 400))", ExprTypeError),
+    ("fn.sqrt(fn.pow(10, 400))", ExprLimit),
     ("fn.pow(0, -1)", ExprDivisionByZero),
     ("fn.pow(-8, 0.5)", ExprTypeError),
     ("fn.pow(10.0, 400)", ExprTypeError),

@@ -110,11 +110,24 @@ def test_text_size() -> None:
 
 
 def test_integer_size() -> None:
-    """C-08: integers of 4,300 digits, by every way that makes one."""
-    assert value("digits * 9", VIEW) == 9 * 10**4299
-    for source in ("digits * 10", "digits + digits * 9", "fn.pow(10, 4300)", "fn.sum([digits * 9, digits])"):
-        with pytest.raises(ExprLimit, match="4,300 digits"):
-            value(source, VIEW)
+    """C-07, C-08, W-2.2: an integer beyond 64 bits is refused by whoever makes it, by every way that makes one."""
+    assert value("9223372036854775806 + 1") == 2**63 - 1
+    assert value("-9223372036854775807 + 0") == 1 - 2**63
+    assert value("most", most=2**64 - 1) == 2**64 - 1  # what came in may go out
+    for source in (
+        "9223372036854775807 * 4", "9223372036854775807 + 1", "-9223372036854775807 - 2", "fn.pow(2, 64)",
+        "fn.pow(2, 63)", "fn.pow(10, 999999)", "fn.sum([9223372036854775807, 1])", "-most", "most - 1 + 0", "most % most + most",
+        "fn.reduce([9223372036854775807, 1], 0, 'sum')", "[1, 2].reduce(9223372036854775807, (a, x) => a + x)",
+        "fn.abs(-most + 0.0) + fn.floor(1e30)", "fn.floor(1e19)", "fn.ceil(-1e19)", "fn.round(1e19)",
+        "fn.round(9223372036854775807, -1)", "fn.abs(least)", "9223372036854775807 - -1 - 1",
+        "fn.reduce([9223372036854775807], 1, 'count') * 9223372036854775807",
+        "fn.avg([9223372036854775807, 9223372036854775807])",
+    ):  # fmt: skip
+        with pytest.raises(ExprLimit, match="64 bits"):
+            value(source, most=2**64 - 1, least=-(2**63))
+    for source in ("9223372036854775808", "1 + 99999999999999999999", "9" * 4000):
+        with pytest.raises(ExprSyntaxError, match="64 bits"):
+            value(source)
 
 
 def test_a_result_can_be_stored() -> None:

@@ -68,7 +68,7 @@ MISSING = [
     "judgment_result.recommendations[0]",
     "judgment_result['no such']",
     "input[input.none]",
-    "defect_data[99999999999999999999999]",
+    "defect_data[9223372036854775807]",
 ]
 
 

@@ -47,6 +47,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     trace_id: str = ""
     result: Any = None  # undo: what the node that is undone had answered
     names: Mapping[str, Any] = {}  # what expressions of this node may read; only for effects that say `sees_run`
+    at: int = 0  # when the host asks, in milliseconds since the epoch; no executor has a clock of its own
     mark: str = ""  # how this run writes a reference to a secret; nobody outside can guess it
 
     def named(self) -> dict[str, Any]:
@@ -60,12 +61,24 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
+class Taken(Protocol):
+    """Messages of a source that nobody else gets meanwhile."""
+
+    messages: list[Any]
+
+    def give_back(self) -> None:
+        """They were not used, and come again."""
+        ...
+
+
 class Done(msgspec.Struct, frozen=True):
-    """`content_type` is raw_text, object, conversation_state, binary or error; None means: by the body's type."""
+    """`content_type` is raw_text, object, conversation_state, binary or error; None means: by the body's type. What
+    was `taken` for it counts as read when the outcome is committed, and not before."""
 
     body: Any = None
     meta: dict[str, Any] | None = None
     content_type: str | None = None
+    taken: Taken | None = None
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -101,8 +114,9 @@ class Tenant(Protocol):
         """The most similar things of a collection: stored judgments, documents."""
         ...
 
-    async def take(self, source: str, most: int, wait_ms: int) -> list[Any]:
-        """Events of a source that arrived since the last take, oldest first."""
+    async def take(self, source: str, most: int, wait_ms: int) -> Taken | None:
+        """Events of a source that nobody has read, oldest first; None where there are none. Whoever takes them hands
+        them on with its outcome, or gives them back."""
         ...
 
 

@@ -26,6 +26,7 @@ from penstock.executors.parts.values import NotPlain, plain
 MAX_ROWS = 100_000
 TIMEOUT_MS = 30_000
 _FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})\Z", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?\Z", re.ASCII)
 
@@ -35,7 +36,9 @@ class BadFile(ValueError):
 
 
 class DatasetExecutor:
-    """args: connection, path. The answer is a list of row objects; of a .json file, its value.
+    """args: connection, path, params (each for its `{name}` in the path).
+
+    The answer is a list of row objects; of a .json file, its value.
 
     A connection is {type: file, root} with options max_bytes, max_rows, and for csv: delimiter, encoding, and infer
     (numbers, true, false and empty cells become values; without it every cell is a text, for `007` is no number).
@@ -50,8 +53,7 @@ class DatasetExecutor:
         try:
             if not isinstance(path, str):
                 raise Refused("INPUT_INVALID", "validation", "The path of a file must be a text.")
-            if args.get("params"):
-                raise Refused("INPUT_INVALID", "validation", "A file takes no params.")
+            path = _filled(path, args.get("params"))
             connection = connection_of(args, tenant_of(request, services), "default_file", ("file",))
             async with asyncio.timeout((request.timeout_ms or TIMEOUT_MS) / 1000):
                 value, meta = await _Reading(connection, path, services).value()
@@ -71,6 +73,23 @@ class DatasetExecutor:
             category = "authorization" if isinstance(error, PermissionError) else "system"
             return failed("FILE_IO", category, f"«{shown}» cannot be read: {error.strerror}.")
         return await finish(request, value, meta, "object")
+
+
+def _filled(path: str, params: Any) -> str:
+    """A value is a part of one name in the path, and never a way to another folder."""
+    given: Mapping[str, Any] = params if isinstance(params, Mapping) else {}
+
+    def part(found: re.Match[str]) -> str:
+        if found[1] not in given:
+            return found[0]
+        value = given[found[1]]
+        text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+        if not text or text in (".", "..") or not text.isprintable() or any(c in text for c in "/\\"):
+            message = f"The parameter «{found[1]}» must be a text or a number that can stand in the name of a file."
+            raise Refused("INPUT_INVALID", "validation", message)
+        return text
+
+    return _PLACEHOLDER.sub(part, path)
 
 
 class _Reading:

@@ -112,7 +112,7 @@ def _letter(request: Request, channel: Channel, message: Message, config: dict[s
         text=message.text,
         params=message.params,
         timeout_s=min(request.timeout_ms or TIMEOUT_MS, 10 * TIMEOUT_MS) / 1000,
-        at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        at=datetime.fromtimestamp(request.at / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     )
 
 

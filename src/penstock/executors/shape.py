@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from penstock.executors.contract import Outcome, Request, Services, failed
+from penstock.executors.contract import Done, Outcome, Request, Services, failed
 from penstock.executors.parts.finish import finish
 
 
 class ShapeExecutor:
-    """args: value, without_null (members that are null are left out), output {schema, transform}."""
+    """args: value, without_null (members that are null are left out), null_is_absent (they are left out of what is held
+    against the schema, at any depth, and stay in the value), output {schema, transform}."""
 
     name = "shape"
 
@@ -20,4 +22,14 @@ class ShapeExecutor:
         value = args["value"]
         if args.get("without_null") and isinstance(value, Mapping):
             value = {name: one for name, one in value.items() if one is not None}
-        return await finish(request, value)
+        if not args.get("null_is_absent"):
+            return await finish(request, value)
+        outcome = await finish(request, present(value))
+        return Done(value) if isinstance(outcome, Done) else outcome
+
+
+def present(value: Any) -> Any:
+    """The value without members that are null."""
+    if isinstance(value, Mapping):
+        return {name: present(one) for name, one in value.items() if one is not None}
+    return [present(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,10 +1,12 @@
 """stream: the messages that wait at a named source (DATA with source.type stream).
 
-What is acknowledged when: sqs and mqtt messages are acknowledged when the whole answer stands, transformed and held
-against its schema, and before it is in the journal. A read that fails, times out or is cancelled acknowledges nothing:
-its messages come again (sqs: after the queue's visibility timeout; mqtt: to a connection with a client_id). So a
-message may be read twice, and a process that dies between the acknowledgement and the commit loses what it had read.
-Messages beyond max_messages stay where they are. A NOTIFY is kept by nobody: only who listens hears it.
+What is acknowledged when: events of the engine's own inbox count as read with the commit that has the answer; none is
+lost, and one may come again after a crash. sqs and mqtt messages are acknowledged when the whole answer stands,
+transformed and held against its schema, and before it is in the journal. A read that fails, times out or is cancelled
+acknowledges nothing: its messages come again (sqs: after the queue's visibility timeout; mqtt: to a connection with a
+client_id). So a message may be read twice, and a process that dies between the acknowledgement and the commit loses
+what it had read of those. Messages beyond max_messages stay where they are. A NOTIFY is kept by nobody: only who
+listens hears it.
 """
 
 from __future__ import annotations
@@ -15,12 +17,12 @@ import ssl
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
-from penstock.executors.contract import Done, Outcome, Request, Services, Tenant, failed
+from penstock.executors.contract import Done, Outcome, Request, Services, Taken, Tenant, failed
 from penstock.executors.parts.addresses import Reach, reach_of
 from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
 from penstock.executors.parts.finish import finish
@@ -35,8 +37,13 @@ MOST_MESSAGES, MOST_WAIT_MS = 10_000, 60_000
 TIMEOUT_MS = 30_000
 _MQTT_PORTS = (1883, 8883)
 
-#: what was read, and how its source hears that it has arrived
-Batch = tuple[list[Any], Callable[[], Awaitable[None]]]
+
+class Batch(NamedTuple):
+    """What was read, and how its source hears that it has arrived: from here, or from the host with its commit."""
+
+    messages: list[Any]
+    acknowledge: Callable[[], Awaitable[None]]
+    taken: Taken | None = None
 
 
 class StreamExecutor:
@@ -57,11 +64,15 @@ class StreamExecutor:
             secrets = Secrets(tenant.secret)
             reading = _reading(request, services, tenant, secrets)
             async with asyncio.timeout((request.timeout_ms or TIMEOUT_MS) / 1000):
-                async with _SOURCES[reading.connection.type](reading) as (messages, acknowledge):
+                async with _SOURCES[reading.connection.type](reading) as batch:
+                    messages = batch.messages
                     about = {"connection": reading.connection.id, "source": reading.source, "messages": len(messages)}
                     outcome = await finish(request, secrets.scrub(messages), about, "object")
                     if isinstance(outcome, Done):
-                        await acknowledge()
+                        await batch.acknowledge()
+                        return msgspec.structs.replace(outcome, taken=batch.taken)
+                    if batch.taken is not None:
+                        batch.taken.give_back()
                     return outcome
         except Refused as error:
             return failed(error.code, error.category, secrets.scrub_message(str(error)))
@@ -139,10 +150,17 @@ async def _nothing() -> None:
 @contextlib.asynccontextmanager
 async def _events(reading: _Reading) -> AsyncIterator[Batch]:
     taken = await reading.tenant.take(reading.source, reading.most, reading.wait_ms)
-    rows = Rows([], reading.most)
-    for event in taken:
-        rows.put(plain(event))
-    yield rows.found, _nothing
+    if taken is None:
+        yield Batch([], _nothing)
+        return
+    try:
+        rows = Rows([], reading.most)
+        for event in taken.messages:
+            rows.put(plain(event))
+        yield Batch(rows.found, _nothing, taken)
+    except BaseException:  # a cancel, too
+        taken.give_back()
+        raise
 
 
 # ---- MQTT ------------------------------------------------------------------------------------------------------------
@@ -167,7 +185,7 @@ async def _mqtt(reading: _Reading) -> AsyncIterator[Batch]:
                 for message in taken:
                     wire.ack(message.mid, message.qos)
 
-            yield rows.found, acknowledge
+            yield Batch(rows.found, acknowledge)
     except aiomqtt.MqttCodeError as error:
         if getattr(error.rc, "value", error.rc) in (4, 5, 134, 135):
             why = f"The broker of «{reading.connection.id}» does not let us in."
@@ -238,7 +256,7 @@ async def _sqs(reading: _Reading) -> AsyncIterator[Batch]:
         await resolve(place.hostname or "", port, reading.reach)
     queue = _Queue(reading, key, word)
     try:
-        yield await in_thread(queue.read), lambda: in_thread(queue.delete)
+        yield Batch(await in_thread(queue.read), lambda: in_thread(queue.delete))
     finally:
         queue.stopped.set()
 
@@ -357,7 +375,7 @@ async def _notify(reading: _Reading) -> AsyncIterator[Batch]:
         raise ConnectionError(
             f"«{reading.connection.id}» cannot be used: {' '.join(str(error).split())[:200]}"
         ) from None
-    yield rows.found, _nothing
+    yield Batch(rows.found, _nothing)
 
 
 _SOURCES: dict[str, Callable[[_Reading], contextlib.AbstractAsyncContextManager[Batch]]] = {

@@ -50,13 +50,21 @@ class Expression:
     calls: frozenset[str]  # searches of the host it calls: rag.<name>(…)
 
     def __init__(self, source: str, tree: Node) -> None:
-        nodes = list(every(tree))
         self.source = source
         self.tree = tree
-        self.roots = frozenset(_roots(tree, frozenset()))
-        self.functions = frozenset(node.function for node in nodes if isinstance(node, Call))
-        self.calls = frozenset(node.member for node in nodes if isinstance(node, HostCall))
-        self.run = _guarded(tree, nodes, Compiler(source).closure(tree))
+        read = _Reads()
+        read.gather(tree, frozenset(), False)
+        self.roots, self.functions, self.calls = frozenset(read.roots), frozenset(read.functions), frozenset(read.calls)
+
+    def __getattr__(self, name: str) -> Any:
+        """The closure, when it is first asked for: many expressions are only read and checked. Nothing else is late."""
+        if name != "run":
+            raise AttributeError(name)
+        try:
+            self.run = _guarded(self.tree, list(every(self.tree)), Compiler(self.source).closure(self.tree))
+        except RecursionError:  # only when the caller itself is deep
+            raise ExprLimit(why=f"nested more than {MAX_DEPTH} deep") from None
+        return self.run
 
     def __call__(self, view: View) -> Any:
         return self.run(view)
@@ -94,20 +102,34 @@ def _template(text: str) -> Expression:
 # ---- what the tree tells ---------------------------------------------------------------------------------------------
 
 
-def _roots(node: Node, bound: frozenset[str], in_snippet: bool = False) -> set[str]:
-    """Root names below a node. In an expression string only reserved roots count: others may be fields."""
-    if isinstance(node, Name):
-        return set() if node.name in bound or (in_snippet and node.name not in DATA_ROOTS) else {node.name}
-    found: set[str] = set()
-    if isinstance(node, Lambda):
-        bound = bound | set(node.params)
-    elif isinstance(node, Snippet):
-        bound, in_snippet = bound | set(node.locals), True
-    elif isinstance(node, HostCall):
-        found.add(node.root)
-    elif isinstance(node, Call):
-        found.update(FUNCTIONS[node.function].reads)
-    return found.union(*(_roots(child, bound, in_snippet) for child in node.children))
+class _Reads:
+    """Root names below a node, functions and searches. In an expression string only reserved roots count: others may be
+    fields."""
+
+    __slots__ = ("calls", "functions", "roots")
+
+    def __init__(self) -> None:
+        self.roots: set[str] = set()
+        self.functions: set[str] = set()
+        self.calls: set[str] = set()
+
+    def gather(self, node: Node, bound: frozenset[str], in_snippet: bool) -> None:
+        if isinstance(node, Name):
+            if node.name not in bound and (not in_snippet or node.name in DATA_ROOTS):
+                self.roots.add(node.name)
+        elif isinstance(node, Lambda):
+            bound = bound.union(node.params)
+        elif isinstance(node, Snippet):
+            bound, in_snippet = bound.union(node.locals), True
+        elif isinstance(node, HostCall):
+            self.roots.add(node.root)
+            self.calls.add(node.member)
+        elif isinstance(node, Call):
+            self.functions.add(node.function)
+            self.roots.update(FUNCTIONS[node.function].reads)
+        for child in node.children:
+            if not isinstance(child, Literal):
+                self.gather(child, bound, in_snippet)
 
 
 def _is_kept(node: Node) -> bool:

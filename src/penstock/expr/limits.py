@@ -18,17 +18,15 @@ MAX_DEPTH = 64  # of the tree, and of brackets while reading it
 MAX_STEPS = 100_000
 MAX_ARRAY = 100_000
 MAX_TEXT = 1 << 20  # bytes of a text that an expression makes
-MAX_INTEGER = 10**4_300 - 1  # 4,300 digits, the most that Python writes as text
+MAX_INTEGER = (1 << 63) - 1  # and its negative: what a journal, a table and other languages can hold
 MAX_NESTING = 200  # of the data: deeper cannot be compared, written as text or returned
 MAX_RESULT = 1 << 24  # members and characters of a result, shared parts counted every time they occur
 
 STEP_TEXT = 6  # one step pays for 2**6 characters
-STEP_BITS = 6  # one step pays for 2**6 bits of a long integer
 STEP_MEMBERS = 3  # one step pays for comparing 2**3 members
 LINEAR_FREE = 8  # so many operations that grow with their data run without a common meter; each has its own
 
 _WIDEST = 4  # bytes of a character in UTF-8
-_SMALL = 1 << 63
 
 View = Mapping[str, Any]
 CONTAINERS = (dict, list, tuple)
@@ -117,13 +115,15 @@ def check_array_size(size: int) -> None:
         raise ExprLimit(why=f"an array of more than {MAX_ARRAY:,} items")
 
 
-def bounded_integer(view: View, number: int) -> int:
-    if -_SMALL < number < _SMALL:
+def bounded_integer(number: int) -> int:
+    """The integer, when it can be stored: refused here, by whoever makes it, and not by the journal later."""
+    if -MAX_INTEGER <= number <= MAX_INTEGER:
         return number
-    if not -MAX_INTEGER <= number <= MAX_INTEGER:
-        raise ExprLimit(why="an integer of more than 4,300 digits")
-    spend(view, number.bit_length() >> STEP_BITS)
-    return number
+    raise too_large()
+
+
+def too_large() -> ExprLimit:
+    return ExprLimit(why="an integer of more than 64 bits")
 
 
 def finite(number: float) -> float:

@@ -21,9 +21,13 @@ class Node:
         self.start = start
         self.end = end
         self.children = tuple(children)
-        self.size = 1 + sum(child.size for child in self.children)
-        self.depth = 1 + max((child.depth for child in self.children), default=0)
-        if self.depth > MAX_DEPTH:
+        size, depth = 1, 0
+        for child in self.children:
+            size += child.size
+            if child.depth > depth:
+                depth = child.depth
+        self.size, self.depth = size, depth + 1
+        if depth >= MAX_DEPTH:
             raise ExprLimit(why=f"nested more than {MAX_DEPTH} deep")
 
 
@@ -33,7 +37,7 @@ class Literal(Node):
     __slots__ = ("value",)
 
     def __init__(self, start: int, end: int, value: Any) -> None:
-        super().__init__(start, end)
+        self.start, self.end, self.children, self.size, self.depth = start, end, (), 1, 1
         self.value = value
 
 
@@ -43,7 +47,7 @@ class Name(Node):
     __slots__ = ("name",)
 
     def __init__(self, start: int, end: int, name: str) -> None:
-        super().__init__(start, end)
+        self.start, self.end, self.children, self.size, self.depth = start, end, (), 1, 1
         self.name = name
 
 

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.expr.functions.contract import Closure
-from penstock.expr.limits import View
+from penstock.expr.limits import MAX_INTEGER, View
 from penstock.expr.operators import COMPARE, OPERATORS, Operator, negate, truth
-
-_SMALL = 1 << 63  # an integer below needs no check of its size
 
 
 def equals_constant(symbol: str, left: Closure, constant: Any) -> Closure:
@@ -72,7 +70,7 @@ def _plus(symbol: str, left: Closure, right: Closure, where: str) -> Closure:
         one, two = left(view), right(view)
         if type(one) is int and type(two) is int:
             total = one + two
-            if -_SMALL < total < _SMALL:
+            if -MAX_INTEGER <= total <= MAX_INTEGER:
                 return total
         return otherwise(view, one, two, where)
 

@@ -29,7 +29,7 @@ def truth(value: Any, where: str) -> bool:
 def negate(value: Any, where: str) -> Any:
     if not _is_number(value):
         raise ExprTypeError(why=f"'-' cannot negate {named(value)} in «{where}»")
-    return -finite(value) if isinstance(value, float) else -value
+    return -finite(value) if isinstance(value, float) else bounded_integer(-value)
 
 
 _NUMBERS = frozenset({int, float})
@@ -41,7 +41,7 @@ def _is_number(value: Any) -> bool:
 
 def _add(view: View, left: Any, right: Any, where: str) -> Any:
     if _is_number(left) and _is_number(right):
-        return _number(view, operator.add, left, right)
+        return _number(operator.add, left, right)
     if isinstance(left, str) or isinstance(right, str):
         one, two = text_in(view, left), text_in(view, right)
         check_text_size(len(one) + len(two))
@@ -58,19 +58,19 @@ def _arithmetic(symbol: str, verb: str, apply: Callable[[Any, Any], Any]) -> Ope
     def calculate(view: View, left: Any, right: Any, where: str) -> Any:
         if not (_is_number(left) and _is_number(right)):
             raise ExprTypeError(why=f"'{symbol}' cannot {verb} {named(left)} and {named(right)} in «{where}»")
-        return _number(view, apply, left, right)
+        return _number(apply, left, right)
 
     return calculate
 
 
-def _number(view: View, apply: Callable[[Any, Any], Any], left: Any, right: Any) -> int | float:
+def _number(apply: Callable[[Any, Any], Any], left: Any, right: Any) -> int | float:
     try:
         result = apply(left, right)
     except ZeroDivisionError:
         raise ExprDivisionByZero from None
     except OverflowError:
         raise ExprTypeError(why="the result is not a finite number") from None
-    return bounded_integer(view, result) if isinstance(result, int) else finite(result)
+    return bounded_integer(result) if isinstance(result, int) else finite(result)
 
 
 def _remainder(left: Any, right: Any) -> Any:

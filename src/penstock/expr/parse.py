@@ -6,7 +6,7 @@ from penstock.errors import ExprLimit
 from penstock.expr.cursor import Cursor
 from penstock.expr.functions import FUNCTIONS
 from penstock.expr.functions.contract import Function, LambdaShape
-from penstock.expr.limits import MAX_DEPTH, MAX_SOURCE
+from penstock.expr.limits import MAX_DEPTH, MAX_INTEGER, MAX_SOURCE
 from penstock.expr.nodes import (
     Array,
     Call,
@@ -27,6 +27,7 @@ from penstock.expr.nodes import (
 from penstock.expr.roots import DATA_ROOTS, RESERVED_ROOTS
 from penstock.expr.tokens import END, NAME, NUMBER, STRING, Token, nearest, tokenize
 
+_LONGEST_INTEGER = 400  # digits, zeros in front too
 _PRECEDENCE = {
     "||": 1,
     "&&": 2,
@@ -149,6 +150,8 @@ class _Parser(Cursor):
 
     def number(self, token: Token) -> int | float:
         if token.text.isdecimal():
+            if len(token.text) > _LONGEST_INTEGER or int(token.text) > MAX_INTEGER:
+                self.fail("The number is too large: an integer has at most 64 bits", token)
             return int(token.text)
         value = float(token.text)
         if value - value != 0.0:

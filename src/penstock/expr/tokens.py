@@ -19,10 +19,11 @@ _TOKEN = re.compile(
       | (?P<string>"[^"]*"|'[^']*')
       | (?P<symbol>\|\||&&|==|!=|<=|>=|=>|\$\{|[-+*/%!<>()\[\]{},:.])
       | (?P<end>\Z)
+      | (?P<unreadable>.)
     )""",
-    re.VERBOSE,
+    re.VERBOSE | re.DOTALL,
 )
-_SPACE = re.compile(r"[ \t\r\n]*")
+_MADE = tuple.__new__  # a token without the call of its own constructor
 
 _HINTS = {
     "&": "write && for «and»",
@@ -58,29 +59,23 @@ class Token(NamedTuple):
 def tokenize(source: str, start: int, end: int, *, words: bool = False) -> list[Token]:
     """All tokens of `source[start:end]`; with `words`, Python's and, or, not, True, False, None are known too."""
     tokens: list[Token] = []
-    place = start
-    while True:
-        found = _TOKEN.match(source, place, end)
-        if found is None:
-            raise _unreadable(source, _skip_space(source, place, end))
-        group = found.lastgroup
-        text = found.group(group or 0)
+    for found in _TOKEN.finditer(source, start, end):
+        kind = found.lastgroup or ""
+        text = found[kind]
         place = found.end()
         begin = place - len(text)
-        if group == "end":
-            tokens.append(Token(END, "", end, end))
-            return tokens
-        if group == "symbol":
-            tokens.append(Token(text, text, begin, place))
-        elif group == "name" and words and text in _WORDS:
-            tokens.append(Token(_WORDS[text], _CONSTANTS.get(text, text), begin, place))
-        else:
-            tokens.append(Token(group or "", text, begin, place))
-
-
-def _skip_space(source: str, place: int, end: int) -> int:
-    found = _SPACE.match(source, place, end)
-    return found.end() if found else place
+        if kind == "symbol":
+            kind = text
+        elif kind == "name":
+            if words and text in _WORDS:
+                kind, text = _WORDS[text], _CONSTANTS.get(text, text)
+        elif kind == "end":
+            break
+        elif kind == "unreadable":
+            raise _unreadable(source, begin)
+        tokens.append(_MADE(Token, (kind, text, begin, place)))
+    tokens.append(Token(END, "", end, end))
+    return tokens
 
 
 def _unreadable(source: str, place: int) -> ExprSyntaxError:

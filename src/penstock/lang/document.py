@@ -33,12 +33,13 @@ class Document(msgspec.Struct, frozen=True):
         """The spot of the value under a JSON pointer, or of its key; of what is around it if it is not there."""
         mark, line, column = self.mark, self.mark.line, self.mark.column
         for step in pointer.split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(mark.items, dict) and name in mark.items:
-                key_line, key_column, mark = mark.items[name]
+            name = step.replace("~1", "/").replace("~0", "~") if "~" in step else step
+            items = mark.items
+            if isinstance(items, dict) and name in items:
+                key_line, key_column, mark = items[name]
                 line, column = (key_line, key_column) if key else (mark.line, mark.column)
-            elif isinstance(mark.items, list) and name.isdecimal() and int(name) < len(mark.items):
-                mark = mark.items[int(name)]
+            elif isinstance(items, list) and name.isdecimal() and int(name) < len(items):
+                mark = items[int(name)]
                 line, column = mark.line, mark.column
             else:
                 break
@@ -58,4 +59,7 @@ class Document(msgspec.Struct, frozen=True):
 
 def step(pointer: str, name: str | int) -> str:
     """The pointer of a member."""
-    return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
+    text = str(name)
+    if "~" in text or "/" in text:
+        text = text.replace("~", "~0").replace("/", "~1")
+    return f"{pointer}/{text}"

@@ -28,6 +28,7 @@ _KINDS = {
     "object": "a map",
     "null": "nothing",
 }
+_PLAIN = (str, int, float, bool)
 _BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 
 
@@ -47,36 +48,35 @@ def read_fields(
     kind: type[S], data: dict[str, Any], at: str, report: Report, *, where: dict[str, str] | None = None, node: str = ""
 ) -> tuple[S, dict[str, Any]]:
     """The struct and the fields it does not know. `where` has the pointers of fields that do not stand under `at`."""
-    known, hints = _shape(kind)
+    known = _shape(kind)
     found: dict[str, Any] = {}
     told: dict[str, str] = {}
     rest: dict[str, Any] = {}
     for written, value in data.items():
         name = kind.ALIASES.get(written, written)
-        if name not in known:
+        field = known.get(name)
+        if field is None:
             rest[written] = value
             continue
-        spot = (where or {}).get(written, step(at, written))
-        if name in found:
+        spot = where[written] if where and written in where else step(at, written)
+        if field.name in found:
             message = f"«{written}» and «{told[name]}» are two names of one field."
             report.error("duplicate_field", message, spot, node=node, hint="Keep one of them.", key=True)
             continue
         told[name] = written
-        field = known[name]
         if value is None and not field.required:
             continue
         if name in kind.IDLE and value not in ("", [], {}, False):
             message = f"«{written}» is read but has no effect here."
             report.warning("idle_field", message, spot, node=node, hint="Remove it.", key=True)
-        if kind.TEMPLATED and isinstance(value, str) and "${" in value and _choices(hints[field.name]):
-            found[name] = value
+        if kind.TEMPLATED and isinstance(value, str) and "${" in value and field.choices:
+            found[field.name] = value
             continue
-        found[name] = _read(hints[field.name], field.default, value, spot, written, report, node)
+        found[field.name] = _read(field, value, spot, written, report, node)
     for name in kind.REQUIRED:
         if name not in told or data[told[name]] in (None, ""):
             report.error("missing_field", f"«{name}» is missing.", at, node=node, hint=f"Write `{name}: …` here.")
-    values = {known[name].name: value for name, value in found.items() if value is not None}
-    return kind(**values), rest
+    return kind(**{name: value for name, value in found.items() if value is not None}), rest
 
 
 def unknown_fields(
@@ -85,43 +85,69 @@ def unknown_fields(
 ) -> None:  # fmt: skip
     """An error for every field that nobody reads; in an open map it is only told."""
     for written in rest:
-        names = [*_shape(kind)[0], *kind.ALIASES, *also]
+        names = [*_shape(kind), *kind.ALIASES, *also]
         spot = (where or {}).get(written, step(at, written))
         hint = did_you_mean(written, names, "Correct its name, or remove it.")
         tell = report.info if kind.OPEN else report.error
         tell("unknown_field", f"Nobody reads the field «{written}».", spot, node=node, hint=hint, key=True)
 
 
+class _Field:
+    """What is asked of one field: its type, and what that holds."""
+
+    __slots__ = ("as_is", "choices", "default", "listed", "name", "part", "required", "wanted")
+
+    def __init__(self, name: str, wanted: Any, default: Any = None, required: bool = False) -> None:
+        self.name, self.wanted, self.default, self.required = name, wanted, default, required
+        self.part, self.listed, self.choices = _struct_in(wanted), _takes_list(wanted), _choices(wanted)
+        self.as_is = _as_is(wanted)
+
+    def takes(self, value: Any) -> bool:
+        """Whether a value is certainly right as it stands; most are."""
+        return type(value) in self.as_is or type(value) is str and value in self.choices
+
+
 @lru_cache(100)
-def _shape(kind: type[Fields]) -> tuple[dict[str, msgspec.structs.FieldInfo], dict[str, Any]]:
-    """The fields by the name they are written with, and their types."""
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-    return fields, get_type_hints(kind, include_extras=True)
+def _shape(kind: type[Fields]) -> dict[str, _Field]:
+    """The fields by the name they are written with."""
+    hints = get_type_hints(kind, include_extras=True)
+    fields = msgspec.structs.fields(kind)
+    return {one.encode_name: _Field(one.name, hints[one.name], one.default, one.required) for one in fields}
 
 
-def _read(wanted: Any, default: Any, value: Any, at: str, name: str, report: Report, node: str) -> Any:
-    part, listed = _inside(wanted)
-    if part is not None and isinstance(value, dict) and not listed:
+def _read(field: _Field, value: Any, at: str, name: str, report: Report, node: str) -> Any:
+    if field.takes(value):
+        return value
+    part = field.part
+    if part is not None and isinstance(value, dict) and not field.listed:
         inner, rest = read_fields(part, value, at, report, node=node)
-        unknown_fields(rest, part, at, report, node=node)
+        if rest:
+            unknown_fields(rest, part, at, report, node=node)
         return inner
-    if part is not None and isinstance(value, list) and listed:
-        read = [_read(part, None, item, step(at, i), f"{name}[{i}]", report, node) for i, item in enumerate(value)]
+    if part is not None and isinstance(value, list) and field.listed:
+        each = _Field("", part)
+        read = [_read(each, item, step(at, i), f"{name}[{i}]", report, node) for i, item in enumerate(value)]
         return [one for one in read if one is not None]  # what is left out has been told
     try:
-        return msgspec.convert(value, wanted)
+        return msgspec.convert(value, field.wanted)
     except msgspec.ValidationError as wrong:
         inside = _SPOT.search(str(wrong))
         spot = at + "".join(f"/{i}" for i in re.findall(r"\[(\d+)\]", inside[1])) if inside else at
-        message, hint = _explain(wanted, value, str(wrong), name)
+        message, hint = _explain(field.wanted, value, str(wrong), name)
         report.error("wrong_type", message, spot, node=node, hint=hint)
-        return default if not isinstance(default, msgspec.UnsetType | type(msgspec.NODEFAULT)) else None
+        return field.default if not isinstance(field.default, msgspec.UnsetType | type(msgspec.NODEFAULT)) else None
 
 
-@lru_cache(2000)
-def _inside(wanted: Any) -> tuple[type[Fields] | None, bool]:
-    """The struct that a type holds, if any, and whether it holds a list of them."""
-    return _struct_in(wanted), _takes_list(wanted)
+def _as_is(wanted: Any) -> frozenset[type]:
+    """The plain types of which every value may stand there."""
+    if wanted in _PLAIN:
+        return frozenset((wanted,))
+    origin, parts = get_origin(wanted), get_args(wanted)
+    if origin in (Union, types.UnionType):
+        return frozenset[type]().union(*map(_as_is, parts))
+    if origin is Annotated and all(one == msgspec.Meta(description=one.description) for one in parts[1:]):
+        return _as_is(parts[0])
+    return frozenset()
 
 
 def _struct_in(wanted: Any) -> type[Fields] | None:

@@ -1,7 +1,12 @@
-"""JSON with places. The standard reader forgets where things stood, lets the last of equal keys win, and takes NaN."""
+"""JSON with places. The standard reader forgets where things stood, lets the last of equal keys win, and takes NaN.
+
+It is fast, though, so a text is read by it first, with what it lets pass refused; where things stand in a text without
+fault is worked out when somebody asks. A text that it will not have is read again by a reader that says why and where.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
@@ -14,10 +19,37 @@ DEPTH = 100
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORDS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
+#: An escape that may make a NUL or half of a pair; whether it does is for the exact reader to say.
+_ODD_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+#: Deeper than this everything is marked at once: looking one level down is reading all that lies below again.
+_SHALLOW = 20
+_NESTED = (dict, list)
 
 
 def parse_json(text: str) -> tuple[Any, Mark]:
-    return _Reader(text).whole()
+    try:
+        return _quick(text)
+    except (ValueError, RecursionError):
+        return _Reader(text).whole()
+
+
+def _quick(text: str) -> tuple[Any, Mark]:
+    """Raises ValueError or RecursionError for everything that the exact reader refuses, and for some that it reads."""
+    if _ODD_ESCAPE.search(text):
+        raise ValueError
+    text.encode("utf-8")  # half a pair can also stand in the text itself
+    value = _DECODER.decode(text)
+    level = [value] if isinstance(value, _NESTED) else []
+    for _ in range(_SHALLOW):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, _NESTED)
+        ]
+    if level:
+        raise ValueError
+    return value, _LazyMark(_Lines(text), _past_space(text, 0))
 
 
 def checked_number(digits: str, whole: bool) -> int | float:
@@ -45,10 +77,90 @@ def checked_text(text: str) -> str:
     return text
 
 
-class _Reader:
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError
+    return made
+
+
+def _no_word(word: str) -> NoReturn:
+    raise ValueError
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_distinct,
+    parse_int=lambda digits: checked_number(digits, True),
+    parse_float=lambda digits: checked_number(digits, False),
+    parse_constant=_no_word,
+)
+_SKIP = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # where a value ends that has been read before
+
+
+def _past_space(text: str, at: int) -> int:
+    return _SPACE.match(text, at).end()  # type: ignore[union-attr]
+
+
+class _Lines:
+    """A text and where its lines begin."""
+
+    __slots__ = ("begins", "text")
+
     def __init__(self, text: str) -> None:
         self.text = text
-        self.lines = [0, *(m.end() for m in re.finditer("\n", text))]
+        self.begins = [0, *(m.end() for m in re.finditer("\n", text))]
+
+    def spot(self, at: int) -> tuple[int, int]:
+        line = bisect_right(self.begins, at)
+        return line, at - self.begins[line - 1] + 1
+
+
+class _LazyMark(Mark):
+    """A mark in a text without fault, which looks one level down when it is asked."""
+
+    __slots__ = ("at", "lines")
+
+    def __init__(self, lines: _Lines, at: int) -> None:
+        self.lines, self.at = lines, at
+        self.line, self.column = lines.spot(at)
+
+    def __getattr__(self, name: str) -> Any:
+        """Only what is not there yet gets here."""
+        if name != "items":
+            raise AttributeError(name)
+        self.items = self._look()
+        return self.items
+
+    def _look(self) -> list[Mark] | dict[str, tuple[int, int, Mark]] | None:
+        text, lines = self.lines.text, self.lines
+        first = text[self.at]
+        if first not in "{[":
+            return None
+        items: list[Mark] = []
+        members: dict[str, tuple[int, int, Mark]] = {}
+        at = _past_space(text, self.at + 1)
+        while text[at] not in "}]":
+            begin, key = at, ""
+            if first == "{":
+                key, at = scanstring(text, at + 1, True)
+                at = _past_space(text, _past_space(text, at) + 1)
+            inner = _LazyMark(lines, at)
+            if first == "{":
+                members[key] = (*lines.spot(begin), inner)
+            else:
+                items.append(inner)
+            at = _past_space(text, _SKIP(text, at)[1])
+            if text[at] == ",":
+                at = _past_space(text, at + 1)
+        return members if first == "{" else items
+
+
+class _Reader:
+    """The exact reader, value by value: what it refuses it refuses at the character where it stands."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.spot = _Lines(text).spot
 
     def whole(self) -> tuple[Any, Mark]:
         value, mark, at = self.value(self.skip(0), 1)
@@ -60,10 +172,6 @@ class _Reader:
     def skip(self, at: int) -> int:
         found = _SPACE.match(self.text, at)
         return found.end() if found else at
-
-    def spot(self, at: int) -> tuple[int, int]:
-        line = bisect_right(self.lines, at)
-        return line, at - self.lines[line - 1] + 1
 
     def refuse(self, why: str, at: int) -> NoReturn:
         raise DocumentUnreadable(why=why, where=Place("", *self.spot(at)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -16,7 +17,7 @@ DIALECTS = ("sqlite", "postgresql")
 LONGEST = 100_000
 NOT_READONLY, SYNTAX, INTERPOLATION = "SQL_NOT_READONLY", "SQL_SYNTAX", "sql_interpolation"
 
-_SPACE = re.compile(r"[ \t\n\r\f]+")
+_BLANKS, _SPACE = " \t\n\r\f", re.compile(r"[ \t\n\r\f]+")
 _WORD = re.compile(r"[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\d+(?:_\d+)*(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
 _PARAM = re.compile(r":([A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*)")
@@ -86,7 +87,13 @@ def read_tokens(sql: str, dialect: str) -> list[Token]:
     assert dialect in DIALECTS, f"{dialect} is no dialect"
     if len(sql) > LONGEST:
         raise Unreadable(f"the statement is longer than {LONGEST} characters", LONGEST)
-    return list(_tokens(sql, dialect == "postgresql"))
+    return list(_kept(sql, dialect == "postgresql"))
+
+
+@lru_cache(8)
+def _kept(sql: str, postgres: bool) -> tuple[Token, ...]:
+    """One statement is asked about several times in a row."""
+    return tuple(_tokens(sql, postgres))
 
 
 def _tokens(sql: str, postgres: bool) -> Iterator[Token]:
@@ -106,8 +113,8 @@ def _tokens(sql: str, postgres: bool) -> Iterator[Token]:
 
 def _skip(sql: str, at: int, postgres: bool) -> int:
     """Where the space or the comment that begins here ends."""
-    if found := _SPACE.match(sql, at):
-        return found.end()
+    if sql[at] in _BLANKS:
+        return _SPACE.match(sql, at).end()  # type: ignore[union-attr]
     if sql.startswith("--", at):
         return (_LINE if postgres else _LINE_SQLITE).match(sql, at).end()  # type: ignore[union-attr]
     if not sql.startswith("/*", at):

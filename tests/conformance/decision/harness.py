@@ -26,7 +26,7 @@ import pytest
 
 from penstock.lang.decision.nodes import LATER
 from tests.conformance.decision.make import act, blocks, data, document
-from tests.conformance.decision.world import Door
+from tests.conformance.decision.world import TENANT, Door
 
 _WORD = r"[A-Za-z_0-9]+(?:\.[a-z]+)?(?: \+ [a-z_]+)?"
 _CHOICE = re.compile(rf"{_WORD}(?: \| {_WORD})+\Z")
@@ -130,6 +130,7 @@ def _wrapped(section: str, made: dict[str, Any]) -> dict[str, Any]:
         configs = {
             block["trigger"]["type"]: block["trigger"]["config"] for number, block in blocks() if number == "3.2"
         }
+        whole["tenant_id"] = TENANT  # C-04: nobody else may run it
         whole["trigger"]["config"] = configs.get(whole["trigger"]["type"], {})
         return {**whole, "nodes": [act("x")]}
     if section == "3.2":

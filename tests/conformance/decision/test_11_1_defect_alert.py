@@ -13,7 +13,7 @@ import pytest
 from penstock.app import inbox
 from penstock.app.penstock import Penstock
 from penstock.app.verify import verify
-from penstock.errors import ApproverDenied, ItemNotFound, Refused
+from penstock.errors import ApproverDenied, ItemDecided, Refused
 from penstock.host.schedules import times_between
 from penstock.kernel.state import encode_state
 from penstock.lang.compile import check_document, compile_document
@@ -310,7 +310,7 @@ def test_a_second_decision_is_refused(world: World) -> None:
             late = inbox.decision(door, item, "rejected", MANAGER, None)
             await door.decide(run)
             state = encode_state(door.state_at(run))
-            with pytest.raises(ItemNotFound):
+            with pytest.raises(ItemDecided):
                 await door.decide(run, "rejected")
             with pytest.raises(Refused):
                 await door.command(run, late)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from penstock.app import inbox
-from penstock.errors import ApproverDenied
+from penstock.errors import AnswerInvalid, ApproverDenied
 from penstock.kernel import command as C
 from tests.conformance.decision.harness import INPUT, Sample, leaves, shows
 from tests.conformance.decision.make import data, found, undo, wait
@@ -145,6 +145,35 @@ def test_nobody_approves(world: World, wire: Wire, one: Sample) -> None:
             assert door.look(run).status == ends
             result = door.look(run).variables["approval_result"]
             assert (result["status"], result["timed_out"]) == (status, True)
+
+    play(world, scene)
+
+
+@shows("4.6", "request/priority", "normal")
+@leaves("4.6", "output/schema")
+def test_a_decision_fits_the_schema(world: World, one: Sample) -> None:
+    """C-05, W-4.0.3, C-80: one that would not is refused, and it waits on; nobody has to say why who is not asked to.
+    What no person decides and does not fit is a failure."""
+    schema = one.node["output"]["schema"]
+
+    async def scene(door: Door) -> None:
+        run = await one.run(door)
+        await door.decide(run)
+        assert variable(door, run, "approval_result")["comment"] is None
+        schema["required"] = ["comment"]
+        schema["properties"]["comment"] = {"type": "string", "minLength": 5}
+        run = await one.run(door)
+        for verdict, comment in (("approved", None), ("approved", "ok"), ("rejected", None)):
+            with pytest.raises(AnswerInvalid, match="comment") as refused:
+                await door.decide(run, verdict, comment=comment)
+            assert refused.value.code == "OUTPUT_SCHEMA" and "--comment" in refused.value.hint
+            assert run in str(refused.value) and inbox.find(door, run).votes == {}
+        await door.decide(run, comment="looks good")
+        assert variable(door, run, "approval_result")["comment"] == "looks good"
+        one.node["timeout"]["on_timeout"] = "auto_approve"
+        run = await one.run(door)
+        await door.later(24 * HOUR)
+        assert door.failure(run) == ("OUTPUT_SCHEMA", "validation")
 
     play(world, scene)
 
@@ -499,5 +528,30 @@ def test_a_release_that_does_not_work(world: World, wire: Wire, one: Sample) -> 
         wire.answers["action_reserve_inventory"] = lambda seen: as_json({}, 400)
         run = await one.run(door, INPUT)
         assert door.look(run).status == "failed" and set(wire.counts()) == {"action_reserve_inventory"}
+
+    play(world, scene)
+
+
+@shows("4.10", "")
+@leaves("4.10", "audit/log_reason", "audit/log_result")
+def test_what_is_written_down_of_a_release(world: World, wire: Wire, one: Sample) -> None:
+    """W-4.10.4: why it was released, and what came of each action; where the document does not want it, neither."""
+    one.workflow["nodes"].append(data("bad"))
+    one.workflow["edges"] = [{"from": "action_reserve_inventory", "to": "bad"}]
+    wire.answers["action_reserve_inventory"] = lambda seen: as_json({"reservation_id": "R-7"})
+    wire.answers["api/inventory/release"] = lambda seen: as_json({"released": 7})
+    wire.answers["bad"] = lambda seen: as_json({}, 400)
+
+    async def scene(door: Door) -> None:
+        for reason, result in ((True, True), (False, True), (True, False), (False, False), (None, None)):
+            one.node["audit"] = {"log_reason": reason, "log_result": result}
+            if reason is None:
+                del one.node["audit"]  # C-45: both
+            run = await one.run(door)
+            told = {step.event: step.reason for step in door.history(run) if step.node_id == one.node["id"]}
+            why, what = told["node_scheduled"], told["execution_ok"]
+            assert (why is not None and why.startswith("HTTP_4XX")) == (reason is not False), told
+            assert (what is not None and '{"released":7}; ' in what and "_delivery" in what) == (result is not False)
+            assert (why is None) == (reason is False) and (what is None) == (result is False)
 
     play(world, scene)

@@ -37,7 +37,7 @@ def world(tmp_path: Path, wire: Wire) -> World:
 # ---- 4.1: where data come from ---------------------------------------------------------------------------------------
 
 #: where each looks: the sample's query is SQL, which none of the others can do with (C-24)
-PLACES = {"api": "/defects", "file": "defects.json", "stream": "line.defects"}
+PLACES = {"api": "/defects", "file": "{line_id}.json", "stream": "line.defects"}
 ROWS = {"api": [{"defect_count": 1}], "file": [{"defect_count": 2}], "stream": [{"defect_count": 3}]}
 
 
@@ -48,15 +48,13 @@ def test_where_data_come_from(world: World, wire: Wire, one: Sample) -> None:
     """C-05, C-24, W-4.1.1, W-4.1.3, W-4.1.4: each of the four has other rows, and only it is asked."""
     kind = one.alternative
     (world.folder / "files").mkdir()
-    (world.folder / "files" / "defects.json").write_text(json.dumps(ROWS["file"]))
+    (world.folder / "files" / "L01.json").write_text(json.dumps(ROWS["file"]))
     wire.answers["defects"] = lambda seen: as_json(ROWS["api"])
     wire.answers["defects?line_id=L01&start_date=2026-02-23T01%3A00%3A00.000Z"] = wire.answers["defects"]
     connections: dict[str, dict[str, Any]] = {
         "api": {"type": "http", "base_url": wire.server.url}, "stream": {"type": "events"},
         "file": {"type": "file", "root": str(world.folder / "files")},
     }  # fmt: skip
-    if kind == "file":
-        one.node["source"]["params"] = {}  # a file takes none
     with contextlib.closing(sqlite3.connect(world.folder / "plant.db")) as c, c:
         c.execute("DELETE FROM fact_daily_defect")
         days = [("L01", "2026-02-22"), ("L01", "2026-02-24"), ("L01", "2026-03-01"), ("L02", "2026-03-01")]

@@ -13,7 +13,7 @@ import pytest
 from penstock.app import letters as dead
 from penstock.app import triggers
 from penstock.app.releases import Releases, document_of
-from penstock.errors import InputInvalid, ReleaseNotFound, ReplayRefused
+from penstock.errors import InputInvalid, ReleaseNotFound, ReplayRefused, TenantConflict
 from tests.conformance.decision.harness import INPUT, Sample, leaves, shows
 from tests.conformance.decision.make import act, data, found, undo, value, wait
 from tests.conformance.decision.test_tc_wf import DAY, INF, answering, numbers, play, state, timed
@@ -159,7 +159,7 @@ def test_what_a_document_says_of_its_data(
     world: World, wire: Wire, one: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """W-3.1.1, W-3.2.7, C-04, C-67: an input that does not fit begins nothing; an output has what it is to have; what
-    is written may be read. Whose it is says who calls."""
+    is written may be read. Whose it is, nobody else may run."""
     monkeypatch.setenv("WF_SECRET_OF_TEST", f"{wire.server.url}/hook")
     hook = {"type": "slack", "config": {"webhook_url": "${secrets.hook}"}}
     one.workflow["nodes"] = [act("x", channel=hook, message="${greeting} ${input.line_id}"), value("data_v", "7"),
@@ -179,6 +179,9 @@ def test_what_a_document_says_of_its_data(
         assert door.told(run, "run.started")[0].data["tenant"] == door.tenant
         one.workflow["output_schema"]["properties"]["v_data"] = {"type": "string"}
         assert door.failure(await one.run(door)) == ("OUTPUT_SCHEMA", "validation")
+        one.workflow["tenant_id"] = "text"
+        with pytest.raises(TenantConflict, match="«text»"):
+            await one.run(door)
         for change in ({"tenant_id": "no tenant!"}, {"$schema": 5}):
             rules = [finding.rule for finding in found({**one.workflow, **change}) if finding.severity == "error"]
             assert rules == ["wrong_type"]

@@ -8,9 +8,6 @@ import pytest
 
 from tests.conformance.decision.harness import BESIDES, SHOWN, beside, plain, rest, samples, shows, table
 
-#: leaves that nothing comes of: they are read and kept, and whoever should heed them does not (4.6, W-4.10.4)
-UNHEEDED = {("4.6", "output/schema"), ("4.10", "audit/log_reason"), ("4.10", "audit/log_result")}
-
 
 def test_every_alternative_has_a_test_that_runs_it() -> None:
     """C-05, W-4.14.1: no cell is empty, and no test claims an alternative that there is not."""
@@ -21,8 +18,7 @@ def test_every_alternative_has_a_test_that_runs_it() -> None:
 
 def test_every_other_leaf_has_one() -> None:
     """C-05: those that have one value; and no test claims a leaf that there is not."""
-    told = {(section, path) for section, name, path, _ in plain() if beside(section, name, path) == "-"}
-    assert told == UNHEEDED
+    assert [(section, path) for section, name, path, _ in plain() if beside(section, name, path) == "-"] == []
     known = {(at, path) for section, name, path, _ in plain() for at in (section, f"{section} {name}")}
     assert sorted(set(BESIDES) - known) == []
     assert len(rest().splitlines()) == len(list(plain()))

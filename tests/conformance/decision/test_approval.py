@@ -209,6 +209,11 @@ def test_whom_an_escalation_asks() -> None:
              start={"options": {"tenant_config": config}})  # fmt: skip
     m.tick(2 * HOUR)
     assert who(m) == ["role:boss"]
+    for empty in ([], None, ""):
+        m = Play([approval("ask", timeout={"duration_hours": 2, "on_timeout": "escalate"})],
+                 start={"options": {"tenant_config": {"approval": {"escalation_targets": empty}}}})  # fmt: skip
+        m.tick(2 * HOUR)
+        assert who(m) == ["role:admin"]  # a list that is empty does not mean everybody
 
 
 def test_an_edge_takes_the_last_timeout() -> None:
@@ -220,6 +225,29 @@ def test_an_edge_takes_the_last_timeout() -> None:
     for level in range(1, 5):
         m.tick(level * 2 * HOUR)
     assert m.args("late")["message"] == "timeout" and m.vars()["approval_result"]["timed_out"]
+
+
+def test_a_last_timeout_that_fails_has_an_output() -> None:
+    """C-34, C-39, W-4.6.7: the status is timeout, for whoever handles the failure and for what is undone."""
+    timeout = {"duration_hours": 2, "on_timeout": "escalate"}
+    handler = act("handler", message="${approval_result.status} ${ask.status} ${ask.output.escalation_level}")
+    m = played(("ask>handler", {"when": "failed"}), more=[handler], timeout=timeout, who={"min_approvals": 2})
+    for level in range(1, 4):
+        m.tick(level * 2 * HOUR)
+    m.vote("ask", "kim")
+    m.crash()
+    m.tick(8 * HOUR)
+    m.crash()
+    assert m.args("handler")["message"] == "timeout failed 3"
+    result = m.vars()["approval_result"]
+    assert result["timed_out"] and result["approver"] is None
+    assert [one["user"] for one in result["approvals"]] == ["kim"]
+    actions = [{"type": "api", "endpoint": "/undo", "body": {"why": "${approval_result.status}"}}]
+    m = Play([act("a"), approval("ask", timeout=timeout), undo("u", "a", actions=actions)], "a>ask")
+    m.ok("a")
+    for level in range(1, 5):
+        m.tick(level * 2 * HOUR)
+    assert m.args("u")["body"] == {"why": "timeout"}
 
 
 def told(m: Play) -> list[tuple[int, Any]]:

@@ -231,6 +231,42 @@ def test_a_property_that_nothing_gives() -> None:
     assert m.args("context.output")["value"] == {"x_data": 1}
 
 
+@pytest.mark.parametrize("schema", [{}, True])
+def test_a_schema_that_anything_fits(schema: Any) -> None:
+    """C-67, W-12.1.5, W-3.1.1: it loads clean, holds nothing against anything, and all outputs are the result; the
+    output of a node likewise."""
+    assert rules([data("data_x")], output_schema=schema) == []
+    m = Play([data("data_x", output={"schema": schema}), value("data_y", "2")], "data_x>data_y", output_schema=schema)
+    assert "output" not in m.args("data_x")
+    m.ok("data_x", 1)
+    assert m.status == "COMPLETED" and m.st.results == {"x_data": 1, "y_data": 2}
+
+
+def test_a_schema_that_nothing_fits() -> None:
+    """C-67, W-12.1.5: `false` is asked, too."""
+    m = Play([data("data_x")], output_schema=False)
+    m.ok("data_x", 1)
+    assert m.args("context.output") == {"value": {"x_data": 1}, "without_null": True, "output": {"schema": False}}
+
+
+# ---- files and streams -----------------------------------------------------------------------------------------------
+
+
+def test_what_parameters_do_for_a_file_and_a_stream() -> None:
+    """C-24, C-26: they stand in the path, or are the two that a stream knows; of the others it is said that they
+    change nothing, and they reach nobody."""
+    source = {"type": "file", "query": "${input.day}/{line}.csv", "params": {"line": "${input.line}", "day": 1}}
+    d = {"id": "d", "type": "DATA", "source": source, "params": {"old": 2}}
+    assert rules([d]) == [("info", "idle_setting", f"/nodes/0/{at}") for at in ("source/params/day", "params/old")]
+    m = Play([d], input={"day": "monday", "line": "L01"})
+    assert m.args("d") == {"path": "monday/{line}.csv", "params": {"line": "L01"}, "connection": "default_file"}
+    source = {"type": "stream", "query": "s", "params": {"max_messages": 5, "name": "other"}}
+    d = {"id": "d", "type": "DATA", "source": source}
+    assert rules([d]) == [("info", "idle_setting", "/nodes/0/source/params/name")]
+    given = Play([d]).args("d")
+    assert given == {"name": "s", "max_messages": 5, "max_wait_ms": 1000, "connection": "default_stream"}
+
+
 # ---- for the host ----------------------------------------------------------------------------------------------------
 
 

@@ -300,6 +300,24 @@ def test_what_the_printed_schema_says_of_the_seed_s_own_workflows(section: str, 
     assert (len(outputs), len(conditions)) == {"11.1": (0, 0), "11.2": (2, 1), "11.3": (1, 2)}[section]
 
 
+def test_a_condition_is_a_map_in_a_wait_and_a_text_elsewhere() -> None:
+    """C-02: WAIT has a map with a type, every other node a text; the schema says the same."""
+    nothing = [{"type": "event", "event": {"source": "e"}}, {"type": "manual"}, True, 1]
+    for type in broken.GOOD:
+        at = "/nodes/0/condition"
+        if type == "COMPENSATION":
+            continue  # it has no condition of its own: trigger.conditions says when
+        wrong = ["true", "", [], {"event": {"source": "e"}}, {"type": None}] if type == "WAIT" else nothing
+        for condition in wrong:
+            made = broken.whole(type)
+            made["nodes"][0]["condition"] = condition
+            told = refused(made, at) or refused(made, "/nodes/0")
+            assert told and set(told) <= {"wrong_type", "missing_field"}, (type, condition)
+        made = broken.whole(type)
+        made["nodes"][0]["condition"] = {"type": "manual"} if type == "WAIT" else "true"
+        assert [str(f) for f in found(made) if f.severity == "error"] == [] and LOADING.is_valid(made), type
+
+
 def test_other_differences() -> None:
     """C-03, C-04, C-69: UUIDs as ids, slugs as tenants; what the printed schema does not check at all."""
     uuid = document([act("x")], id="123e4567-e89b-12d3-a456-426614174000")

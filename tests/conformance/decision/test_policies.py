@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from penstock.executors.judgment import Routing
 from penstock.kernel import command as C
 from penstock.kernel.retry import delay_ms
 from penstock.net.model import Breaker, Dedupe, OnError, Retry
@@ -21,6 +22,7 @@ from tests.conformance.decision.make import (
     parallel,
     rules,
     switch,
+    undo,
     value,
     wait,
 )
@@ -445,6 +447,51 @@ def test_the_run_s_own_time() -> None:
     m = Play([act("a")], policies={"timeout_ms": 1000})
     m.tick(1000)
     assert m.status == "FAILED" and m.failure()[:2] == ("WORKFLOW_TIMEOUT", "timeout")
+
+
+def test_the_run_s_own_time_is_over_and_its_work_undone() -> None:
+    """C-71: what was done before is compensated; what is spent in front of a wait counts after it."""
+    m = Play([act("a"), approval("ask"), act("b"), undo("u", "a")], "a>ask ask>b", policies={"timeout_ms": 1000})
+    m.now = 600
+    m.ok("a")
+    m.now = 50_000
+    m.vote("ask")
+    assert m.asks() == ["b"]
+    m.tick(50_399)
+    assert m.status == "RUNNING"
+    m.tick(50_400)
+    assert m.status == "COMPENSATING" and m.asks() == ["u"]
+    m.ok("u")
+    assert m.status == "COMPENSATED" and m.failure()[:2] == ("WORKFLOW_TIMEOUT", "timeout")
+
+
+def test_a_compensation_s_retry_is_the_same_policy() -> None:
+    """W-7.2.2, C-45: both shapes at a COMPENSATION, and what is done after the last; 5 times every 2 s without one."""
+    for retry, wanted in (
+        ({"max": 1, "backoff_ms": 500, "on_failure": "alert_and_manual"}, [500]),
+        ({"max_attempts": 3, "backoff": {"type": "linear", "initial_ms": 100, "jitter": False}}, [100, 200]),
+        (None, [2000] * 5),
+    ):
+        m = Play([act("a"), act("b"), undo("u", "a", **({"retry": retry} if retry else {}))], "a>b")
+        m.ok("a"), m.bad("b")
+        waited = []
+        while m.status == "COMPENSATING":
+            m.bad("u", "HTTP_5XX", "external")
+            before = m.now
+            if m.status == "COMPENSATING":
+                m.tick()
+                waited.append(m.now - before)
+        assert waited == wanted and m.status == "FAILED" and "COMPENSATION_STEP_FAILED" in m.incidents()
+        assert m.net.net.declares.policies["nodes"]["u"]["on_failure"] == "alert_and_manual"
+
+
+def test_what_routing_does_when_it_says_nothing() -> None:
+    """W-4.3.3, C-51: rules win, under 0.85 a person decides, and so they do where nobody can."""
+    net = net_of([judge("j", type="HYBRID", routing={})])
+    told = node(net, "j.do").effect.args["policy"]["routing"]
+    assert told == {"confidence_threshold": 0.85, "conflict_resolution": "rule_priority", "fallback": "ESCALATE"}
+    given = Routing()
+    assert (given.confidence_threshold, given.conflict_resolution, given.fallback) == tuple(told.values())
 
 
 # ---- side effects, outputs -------------------------------------------------------------------------------------------

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from penstock.errors import DocumentInvalid
 from penstock.lang.decision.rules import CATEGORY
 from tests.conformance.decision.make import (
     act,
     approval,
     blocks,
+    compiled,
     data,
     document,
     found,
@@ -242,6 +244,27 @@ def test_messages_of_the_seed(rule: str, message: str) -> None:
     """W-9.2.1."""
     (whole,) = [one[1] for one in BROKEN if one[0] == rule]
     assert [f.message for f in found(whole)] == [message]
+
+
+def test_the_seeds_five_rules_have_the_seeds_categories() -> None:
+    """W-9.2.1: category and severity as printed, not as our own table says them; errors block a release, warnings do
+    not."""
+    printed = {
+        "unique_node_ids": ("syntax", "error"),
+        "no_orphan_nodes": ("semantic", "error"),
+        "no_cycles": ("semantic", "error"),
+        "no_hardcoded_secrets": ("security", "error"),
+        "max_parallel_branches": ("performance", "warning"),
+    }
+    documents = {one[0]: one[1] for one in BROKEN if one[0] in printed}
+    assert {rule: (f.category, f.severity) for rule, whole in documents.items() for f in found(whole)} == printed
+    for rule, whole in documents.items():
+        if printed[rule][1] == "warning":
+            assert [f.rule for f in compiled(whole).findings] == [rule]
+        else:
+            with pytest.raises(DocumentInvalid) as refused:
+                compiled(whole)
+            assert [f.rule for f in refused.value.findings] == [rule]
 
 
 def test_against_the_order_of_a_branch() -> None:

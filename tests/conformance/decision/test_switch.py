@@ -154,6 +154,10 @@ def test_an_edge_and_a_goto_are_one_way() -> None:
     """C-39, W-11.1.5: same target, one token; labels on edges change nothing."""
     net = net_of([switch("s", "input.v", [("x", "a")]), act("a")], ("s>a", {"when": "x"}))
     assert [e.id for e in net.edges if e.dst == "a"] == ["s>a"] and edge(net, "s>a").label == "x"
+    net = net_of(
+        [switch("s", "input.v", [("x", "a"), ("y", "a"), ("z", "b")]), act("a"), act("b")], ("s>a", {"when": "x"})
+    )
+    assert [e.id for e in net.edges if e.src == "s" and e.dst in ("a", "b")] == ["s>a", "s>b"]
     m = Play([switch("s", "input.v", [("x", "a"), ("y", "a")]), act("a")], ("s>a", {"when": "x"}), input={"v": "y"})
     assert m.all_ok() == ["a"]
 

@@ -14,7 +14,7 @@ import pytest
 
 from penstock.app import inbox
 from penstock.app import letters as dead
-from penstock.errors import ApproverDenied, ItemNotFound, ReplayRefused, StatusConflict
+from penstock.errors import ApproverDenied, ItemDecided, ReplayRefused, StatusConflict
 from penstock.kernel import command as C
 from penstock.lifecycle import MACHINES
 from tests.conformance.decision.make import act, approval, data, parallel, seeds, switch, undo, value, wait
@@ -447,7 +447,7 @@ def test_tc_wf_005_who_decides(
         assert door.look(run).status == "completed" and len(wire.to("after")) == 1
         result = door.look(run).variables["approval_result"]
         assert result["status"] == "approved" and [one["user"] for one in result["approvals"]] == who
-        with pytest.raises(ItemNotFound):
+        with pytest.raises(ItemDecided):
             await door.decide(run, by=who[0])
 
     play(world, scene)

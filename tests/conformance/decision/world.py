@@ -141,15 +141,16 @@ class Door(Penstock):
         self.world, self._given = world, store
 
     def open(self) -> Door:
-        self._store = self._given or Sqlite(self.path)
-        self._host = host = Serving(
-            self._store, Shelf(self._executors), clock=self.world.clock, output_dir=self._output_dir,
-            settings=self._all_settings(),
+        engine = self._engine
+        store = engine.store = self._given or Sqlite(self.path)
+        engine.host = host = Serving(
+            store, Shelf(engine.executors), clock=self.world.clock, output_dir=self.world.folder / "output",
+            settings=engine.settings(),
         )  # fmt: skip
-        self._nets = host.nets
-        host.starter.prepare = prepare_with(self._store, self._nets)
-        host.turns.on_facts.append(self._on_facts)
-        host.turns.on_end.append(lambda live: self._wake(live.id))
+        engine.nets = host.nets
+        host.starter.prepare = prepare_with(store, host.nets)
+        host.turns.on_facts.append(engine._on_facts)
+        host.turns.on_end.append(lambda live: engine._wake(live.id))
         return self
 
     # -- waiting -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import secrets as random_bytes
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,8 +17,9 @@ import msgspec
 from penstock.errors import ExprError, ExprSyntaxError, ExprUnknownRoot
 from penstock.executors.contract import Request, Tenant
 from penstock.executors.parts.finish import mismatch
-from penstock.expr import compile_template
+from penstock.expr import Expression, compile_template
 from penstock.expr.limits import Frame, Meter
+from penstock.expr.nodes import Call, Literal, Name, Node, Path
 
 MAX_RENDERED = 2 * 1024 * 1024  # characters that one template may make in all
 #: settings whose value people read; a secret has no place in them
@@ -186,9 +187,9 @@ class _Renderer:
             return text
         try:
             expression = _compiled(text) if len(text) <= _KEPT_LENGTH else compile_template(text)
-            if "secrets" in expression.roots and not secrets:
-                why = f"The template's {where} asks for a secret; secrets belong into its channel_config only."
-                raise Unsendable("SECRET_NOT_ALLOWED", "validation", why)
+            wrong = secret_wrong(expression, allowed=secrets)
+            if wrong is not None:
+                raise Unsendable("SECRET_NOT_ALLOWED", "validation", f"The template's {where} {wrong}.")
             made = expression(self.view)
         except ExprUnknownRoot as error:
             raise Unsendable("UNKNOWN_VARIABLE", "validation", f"In the template's {where}: {error}") from None
@@ -201,6 +202,32 @@ class _Renderer:
         self.left -= size
         if self.left < 0:
             raise Unsendable("EXPR_LIMIT", "validation", f"The template makes more than {MAX_RENDERED:,} characters.")
+
+
+def secret_wrong(expression: Expression, *, allowed: bool) -> str | None:
+    """What a registered text does with secrets that it must not: ask for one where people read it, or let data say
+    which one (C-63): whoever sends the data could have any secret of the tenant delivered."""
+    if "secrets" not in expression.roots and "get_secret" not in expression.functions:
+        return None
+    if not allowed:
+        return "asks for a secret; secrets belong into its channel_config only"
+    return None if _written(expression.tree) else "lets data choose a secret: its name must be written there"
+
+
+def _written(node: Node) -> bool:
+    """Is every secret below a node of the tree named by a text?"""
+    if isinstance(node, Name):
+        return node.name != "secrets"
+    if isinstance(node, Path) and isinstance(node.target, Name) and node.target.name == "secrets":
+        return _is_text(node.children[1:]) and all(_written(one) for one in node.children[1:])
+    if isinstance(node, Call) and node.function == "get_secret" and not _is_text(node.children):
+        return False
+    return all(_written(one) for one in node.children)
+
+
+def _is_text(nodes: Sequence[Node]) -> bool:
+    """Is the first of them a text?"""
+    return bool(nodes) and isinstance(nodes[0], Literal) and isinstance(nodes[0].value, str)
 
 
 # ---- small things ----------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ import msgspec
 
 from penstock.executors.contract import Failed, failed
 from penstock.executors.parts.addresses import Reach
+from penstock.executors.parts.tracing import traceparent
 
 MAX_BYTES = 10 * 1024 * 1024
 _HOPS = 5
@@ -155,6 +156,9 @@ async def _once(call: Call, url: httpx2.URL, headers: list[tuple[bytes, bytes]],
     own = [(b"Host", url.netloc), (b"User-Agent", b"penstock"), (b"Accept", b"*/*"), (b"Accept-Encoding", b"identity")]
     if call.content or call.method in ("POST", "PUT", "PATCH"):
         own.append((b"Content-Length", str(len(call.content)).encode()))
+    trace = traceparent()
+    if trace is not None:
+        own.append((b"traceparent", trace.encode()))
     every = [pair for pair in own if pair[0].lower() not in given] + headers
     target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
     limits = dict.fromkeys(("connect", "read", "write", "pool"), call.timeout_s)

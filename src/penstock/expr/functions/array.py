@@ -183,7 +183,7 @@ def _avg(view: View, array: Any) -> float | None:
 
 def _total(view: View, numbers: list[Any]) -> int | float:
     if all(isinstance(number, int) for number in numbers):
-        return bounded_integer(view, sum(numbers))
+        return bounded_integer(sum(numbers))
     try:
         return finite(math.fsum(numbers))  # exact, so the same on every Python
     except (OverflowError, ValueError):

@@ -9,6 +9,7 @@ the closures of its arguments instead. It raises only errors of the `ExprError` 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -64,16 +65,12 @@ class Function(msgspec.Struct, frozen=True):
     @property
     def least(self) -> int:
         """How many arguments it needs: those without a question mark."""
-        return sum(1 for word in self._words() if word != "…" and not word.endswith("?"))
+        return _bounds(self.arguments)[0]
 
     @property
     def most(self) -> int | None:
         """How many arguments it takes; None for any number."""
-        words = self._words()
-        return None if "…" in words else len(words)
-
-    def _words(self) -> list[str]:
-        return [word for word in self.arguments[1:-1].split(", ") if word]
+        return _bounds(self.arguments)[1]
 
     @property
     def is_method(self) -> bool:
@@ -97,6 +94,13 @@ class Function(msgspec.Struct, frozen=True):
 def family(name: str, *functions: Function) -> tuple[Function, ...]:
     """The functions, marked as belonging together."""
     return tuple(msgspec.structs.replace(function, family=name) for function in functions)
+
+
+@cache
+def _bounds(arguments: str) -> tuple[int, int | None]:
+    words = [word for word in arguments[1:-1].split(", ") if word]
+    needed = sum(1 for word in words if word != "…" and not word.endswith("?"))
+    return needed, None if "…" in words else len(words)
 
 
 def _count(number: int) -> str:

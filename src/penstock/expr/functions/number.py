@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from penstock.errors import ExprDivisionByZero, ExprLimit, ExprTypeError
 from penstock.expr.functions.contract import Function, family, integer_of, number_of
-from penstock.expr.limits import MAX_INTEGER, View, bounded_integer, finite, host_value
+from penstock.expr.limits import MAX_INTEGER, View, bounded_integer, finite, host_value, too_large
 
 _EXACT = Context(prec=700, rounding=ROUND_HALF_UP)  # more digits than a float can have on either side of the point
 _MOST_DECIMALS = 300
@@ -17,7 +17,8 @@ _RANDOM_SPAN = 1 << 53  # a float in [0, 1) tells no more integers apart
 
 
 def _abs(value: Any) -> int | float:
-    return abs(_finite("abs", value))
+    number = abs(_finite("abs", value))
+    return bounded_integer(number) if isinstance(number, int) else number
 
 
 def _round(value: Any, decimals: Any = 0) -> int | float:
@@ -30,17 +31,17 @@ def _round(value: Any, decimals: Any = 0) -> int | float:
             return number
         unit: int = 10**-places
         size = (abs(number) + unit // 2) // unit * unit
-        return size if number >= 0 else -size
+        return bounded_integer(size if number >= 0 else -size)
     exact = Decimal(repr(finite(number))).quantize(Decimal((0, (1,), -places)), context=_EXACT)
-    return finite(float(exact)) if places > 0 else int(exact)
+    return finite(float(exact)) if places > 0 else bounded_integer(int(exact))
 
 
 def _floor(value: Any) -> int:
-    return math.floor(_finite("floor", value))
+    return bounded_integer(math.floor(_finite("floor", value)))
 
 
 def _ceil(value: Any) -> int:
-    return math.ceil(_finite("ceil", value))
+    return bounded_integer(math.ceil(_finite("ceil", value)))
 
 
 def _finite(function: str, value: Any) -> int | float:
@@ -58,10 +59,10 @@ def _sqrt(value: Any) -> float:
         raise ExprTypeError(why="fn.sqrt: the number is too large") from None
 
 
-def _pow(view: View, base: Any, exponent: Any) -> int | float:
+def _pow(base: Any, exponent: Any) -> int | float:
     base, exponent = number_of("pow", base), number_of("pow", exponent)
     if isinstance(base, int) and isinstance(exponent, int) and exponent >= 0:
-        return _pow_integer(view, base, exponent)
+        return _pow_integer(base, exponent)
     if base == 0 and exponent < 0:
         raise ExprDivisionByZero
     try:
@@ -70,12 +71,12 @@ def _pow(view: View, base: Any, exponent: Any) -> int | float:
         raise ExprTypeError(why="fn.pow: the result is not a finite number") from None
 
 
-def _pow_integer(view: View, base: int, exponent: int) -> int:
+def _pow_integer(base: int, exponent: int) -> int:
     if abs(base) <= 1:  # any exponent is cheap, and none makes it grow
         return base if exponent % 2 else base * base if exponent else 1
     if (base.bit_length() - 1) * exponent > MAX_INTEGER.bit_length():  # before the work
-        raise ExprLimit(why="an integer of more than 4,300 digits")
-    return bounded_integer(view, cast(int, base**exponent))
+        raise too_large()
+    return bounded_integer(cast(int, base**exponent))
 
 
 def _random(view: View) -> float:
@@ -89,7 +90,7 @@ def _random_int(view: View, low: Any, high: Any) -> int:
         raise ExprTypeError(why="fn.random_int: min is greater than max")
     if span > _RANDOM_SPAN:
         raise ExprLimit(why="fn.random_int over more than 2^53 integers")
-    return first + int(_source(view, "random_int")() * span)
+    return bounded_integer(first + int(_source(view, "random_int")() * span))
 
 
 def _source(view: View, function: str) -> Callable[[], float]:
@@ -111,7 +112,7 @@ NUMBER = family(
     Function("floor", "(number) -> integer", "The next integer below.", _floor),
     Function("ceil", "(number) -> integer", "The next integer above.", _ceil),
     Function("sqrt", "(number) -> number", "The square root; an error for a negative number.", _sqrt),
-    Function("pow", "(base, exponent) -> number", "The base to the power of the exponent.", _pow, sees_view=True),
+    Function("pow", "(base, exponent) -> number", "The base to the power of the exponent.", _pow),
     Function("random", "() -> number", "A number from 0 to below 1, from the run's own seed.", _random, sees_view=True),
     Function(
         "random_int",

@@ -259,7 +259,7 @@ def _mismatches(node: Step, f: SwitchFields, graph: Graph, report: Report) -> No
         by_text["default"] = f.default.goto
     for way in graph.workflow.edges:
         when = way.fields.when
-        if way.src != node.id or when is None:
+        if when is None or way.src != node.id:
             continue
         goto = by_text.get(when)
         if when == "default" and f.default is None and way.dst not in gotos(node):
@@ -329,20 +329,22 @@ def _secrets(value: Any, at: str, report: Report, schema: bool = False) -> None:
             _secrets(one, f"{at}/{i}", report)
         return
     if isinstance(value, str):
-        if any(pattern.search(value) for pattern in _WRITTEN):
+        if _is_written(value):
             _tell_secret(at, report)
         return
     if not isinstance(value, dict):
         return
     for name, one in value.items():
-        where = step(at, str(name))
-        told = False
-        if not schema and isinstance(one, str) and one and _SECRET_KEY.search(str(name)):
-            told = not _REFERENCE.match(one) and not (at == "/context/secrets" and _SECRET_PLACE.match(one))
-            if told:
-                _tell_secret(where, report)
-        if not told:
-            _secrets(one, where, report, schema=name == "properties" and "schema" in at)
+        if isinstance(one, dict | list):
+            _secrets(one, step(at, str(name)), report, schema=name == "properties" and "schema" in at)
+        elif isinstance(one, str) and one:
+            named = not schema and _SECRET_KEY.search(str(name)) and not _REFERENCE.match(one)
+            if named and not (at == "/context/secrets" and _SECRET_PLACE.match(one)) or _is_written(one):
+                _tell_secret(step(at, str(name)), report)
+
+
+def _is_written(text: str) -> bool:
+    return ("'" in text or '"' in text) and any(pattern.search(text) for pattern in _WRITTEN)
 
 
 def _tell_secret(at: str, report: Report) -> None:

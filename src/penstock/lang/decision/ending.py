@@ -6,7 +6,9 @@ from typing import Any
 
 import msgspec
 
+from penstock.lang.decision.nodes.approval import ApprovalFields
 from penstock.lang.decision.nodes.compensation import CompensationFields
+from penstock.lang.decision.nodes.parts import anything, schema_of
 from penstock.lang.decision.policies import retry_of
 from penstock.lang.decision.schema import Workflow
 from penstock.lang.decision.site import Shared, Site
@@ -55,11 +57,11 @@ def _template(text: str, at: str, workflow: Workflow, shared: Shared) -> Any:
 
 def ending(workflow: Workflow, shared: Shared, leaving: list[tuple[str, str]]) -> tuple[list[Node], list[Edge]]:
     """C-67: when nothing else can move, the outputs are put together and held against the schema. An inclusive join
-    behind every node fires once, at the end: that is the end."""
+    behind every node fires once, at the end: that is the end. A schema that anything fits needs none."""
     schema = workflow.top.output_schema
-    if not isinstance(schema, dict) or not leaving:
+    if not isinstance(schema, dict | bool) or anything(schema) or not leaving:
         return [], []
-    properties = schema.get("properties")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
     names = list(properties) if isinstance(properties, dict) else []
     outputs = {name for name in shared.names.out.values() if name}
     known = {*outputs, *shared.names.variables}
@@ -88,10 +90,18 @@ def ending(workflow: Workflow, shared: Shared, leaving: list[tuple[str, str]]) -
     return nodes, edges
 
 
+def _asked(f: ApprovalFields) -> Any:
+    """What a decision is held against before it is one. What is made of it first cannot be known by then."""
+    made = f.output is not None and (f.output.expression is not None or f.output.transform is not None)
+    return None if made else schema_of(f)
+
+
 def policies_of(workflow: Workflow) -> dict[str, Any]:
     """What the host does for a run, as data: only what the document states (C-84), with its defaults filled in."""
     policies = workflow.policies
     stated: dict[str, Any] = {}
+    if workflow.top.tenant_id:
+        stated["tenant"] = workflow.top.tenant_id
     for name in ("checkpoint", "dlq", "compensation"):
         given = getattr(policies, name)
         if given is not None:
@@ -107,6 +117,8 @@ def policies_of(workflow: Workflow) -> dict[str, Any]:
             retry = one.fields.retry
             about["on_failure"] = (retry.on_failure if retry is not None else None) or "alert_and_manual"
             about.setdefault("audit", {"log_reason": True, "log_result": True})
+        if isinstance(one.fields, ApprovalFields) and (schema := _asked(one.fields)) is not None:
+            about["answer"] = schema
         if about:
             nodes[id] = about
     if nodes:

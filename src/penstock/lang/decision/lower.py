@@ -14,7 +14,7 @@ from penstock.lang.decision.ending import context_ahead, ending, policies_of
 from penstock.lang.decision.graph import Graph, alternatives, gotos
 from penstock.lang.decision.names import Names
 from penstock.lang.decision.nodes.approval import ApprovalFields
-from penstock.lang.decision.nodes.compensation import ON, CompensationFields, TriggerFields
+from penstock.lang.decision.nodes.compensation import CompensationFields
 from penstock.lang.decision.nodes.contract import Fragment
 from penstock.lang.decision.nodes.judgment import JudgmentFields
 from penstock.lang.decision.nodes.parallel import ParallelFields
@@ -23,6 +23,7 @@ from penstock.lang.decision.nodes.switch import SwitchFields
 from penstock.lang.decision.schema import Step, Way, Workflow
 from penstock.lang.decision.site import Shared, Site
 from penstock.lang.decision.texts import text_literal
+from penstock.lang.decision.undoing import undoing
 from penstock.lang.report import Report
 from penstock.net.model import MERGE, Declares, Edge, Net, Node
 
@@ -55,13 +56,16 @@ class _Lowering:
         self.taken: Counter[str] = Counter()
         self.sites: dict[str, Site] = {}
         self.whens: dict[str, str | None] = {}  # pointer of an edge → its expression
+        self.out: dict[str, list[Way]] = {}
+        for way in workflow.edges:
+            self.out.setdefault(way.src, []).append(way)
 
     def lowered(self) -> Net:
         ahead = context_ahead(self.workflow, self.shared)
         self.shared.shown = _shown(self.workflow)
         self.fragments_of()
         self.ways()
-        self.undoing()
+        self.nodes = undoing(self.workflow, self.fragments, self.sites, self.nodes)
         if ahead is not None:
             self._ahead(ahead)
         nodes, edges = ending(self.workflow, self.shared, self._leaving())
@@ -107,9 +111,8 @@ class _Lowering:
 
     def _fragment(self, site: Site) -> Fragment:
         step = site.step
-        for way in self.workflow.edges:
-            if way.src == step.id:
-                self._read_when(site, way)
+        for way in self.out.get(step.id, ()):
+            self._read_when(site, way)
         fragment = self.fragments[site.id] = step.type.lower(step.fields, site)
         self.sites[site.id] = site
         for node in fragment.nodes:
@@ -332,51 +335,6 @@ class _Lowering:
             if alternatives(step):
                 found.append((fragment.core, "alternative"))
         return found
-
-    # -- undoing -------------------------------------------------------------------------------------------------------
-
-    def undoing(self) -> None:
-        """Each node's compensations, in the order of the document."""
-        policy = self.workflow.policies.compensation
-        found: dict[str, list[tuple[str, CompensationFields]]] = {}
-        for id, step in self.workflow.nodes.items():
-            if isinstance(step.fields, CompensationFields) and step.fields.for_node in self.fragments:
-                found.setdefault(step.fields.for_node, []).append((id, step.fields))
-        for target, mine in found.items():
-            if policy is not None and not policy.enabled:
-                continue
-            self._undone_by(target, mine, on_cancel=policy is None or policy.on_cancel)
-
-    def _undone_by(self, target: str, mine: list[tuple[str, CompensationFields]], *, on_cancel: bool) -> None:
-        """C-45: without a condition only what succeeded is undone; a condition may also speak of a failure."""
-        reasons: dict[str, None] = {}
-        conditions: list[str | None] = []
-        each = []
-        for id, f in mine:
-            trigger = f.trigger or TriggerFields()
-            own = [ON[one] for one in (trigger.on if trigger.on is not None else ON)]
-            own = [one for one in own if on_cancel or one != "cancel"]
-            reasons |= dict.fromkeys(own)
-            conditions.append(self.sites[id].expression(trigger.conditions, "trigger/conditions"))
-            each.append((id, own, conditions[-1]))
-        steps = [node.id for id, _ in mine for node in self.fragments[id].nodes]
-        if len(mine) > 1:
-            for id, own, text in each:
-                self._undoes_only(id, own, text, target)
-        node = self.nodes[self.fragments[target].core]
-        texts = [f"({one})" if one is not None else f"{target}.status == 'succeeded'" for one in conditions]
-        asked = any(one is not None for one in conditions)
-        self.nodes[node.id] = msgspec.structs.replace(
-            node, undo=tuple(steps), undo_on=tuple(reasons), undo_failed=asked,
-            undo_if=" || ".join(texts) if asked else None,
-        )  # fmt: skip
-
-    def _undoes_only(self, id: str, reasons: list[str], text: str | None, target: str) -> None:
-        """Of several compensations of one node each has reasons and a condition of its own."""
-        held = [f"fn.contains([{', '.join(text_literal(one) for one in reasons)}], undoing)"]
-        held.append(f"({text})" if text is not None else f"{target}.status == 'succeeded'")
-        for node in self.fragments[id].nodes:
-            self.nodes[node.id] = msgspec.structs.replace(self.nodes[node.id], only_if=" && ".join(held))
 
     # -- all of it -----------------------------------------------------------------------------------------------------
 

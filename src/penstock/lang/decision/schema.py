@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.contract import Setting
+from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes import LATER, NODE_TYPES, NodeType
 from penstock.lang.decision.nodes.contract import BreakerFields, Checkpoint, IdempotencyFields, NodeFields, RetryPolicy
 from penstock.lang.document import Document, step
@@ -68,8 +69,8 @@ class DlqInclude(Fields):
 
 
 class DlqAlerts(Fields):
-    threshold: Annotated[int, Meta(ge=0)] = 10
-    window_minutes: Annotated[int, Meta(ge=1)] = 60
+    threshold: Annotated[int, Meta(ge=0, le=bounds.COUNT)] = 10
+    window_minutes: Annotated[int, Meta(ge=1, le=bounds.MINUTES)] = 60
     channels: list[str] = []
 
     OPEN: ClassVar[bool] = True
@@ -78,7 +79,7 @@ class DlqAlerts(Fields):
 class DlqReplay(Fields):
     enabled: bool = True
     auto_replay_on_fix: bool = False
-    max_replay_attempts: Annotated[int, Meta(ge=0)] = 3
+    max_replay_attempts: Annotated[int, Meta(ge=0, le=bounds.COUNT)] = 3
 
     OPEN: ClassVar[bool] = True
 
@@ -88,7 +89,7 @@ class DlqPolicy(Fields):
 
     enabled: bool = True
     queue_name: str = "workflow_dlq"
-    retention_days: Annotated[int, Meta(ge=1)] = 30
+    retention_days: Annotated[int, Meta(ge=1, le=bounds.DAYS)] = 30
     include: DlqInclude | None = None
     alerts: DlqAlerts | None = None
     replay: DlqReplay | None = None
@@ -100,7 +101,7 @@ class Policies(Fields):
     """What holds for every node that does not say otherwise."""
 
     retry: RetryPolicy | None = None
-    timeout_ms: Annotated[int, Meta(ge=1, description="Active time of the whole run.")] | None = None
+    timeout_ms: Annotated[int, Meta(ge=1, le=bounds.MS, description="Active time of the whole run.")] | None = None
     circuit_breaker: BreakerFields | None = None
     compensation: CompensationPolicy | None = None
     checkpoint: Checkpoint | None = None
@@ -127,7 +128,7 @@ class TopFields(Fields):
     id: Annotated[str, Meta(max_length=_LONGEST_ID, description="Lower case letters, digits, _; or a UUID.")] = ""
     name: Annotated[str, Meta(max_length=200, description="What people call it.")] = ""
     description: Annotated[str, Meta(max_length=2000, description="What it is for.")] = ""
-    version: Annotated[int, Meta(ge=1, description="Grows with every change.")] | None = None
+    version: Annotated[int, Meta(ge=1, le=bounds.VERSION, description="Grows with every change.")] | None = None
     tenant_id: Annotated[str, Meta(max_length=50, description="Whose it is; the caller's when absent.")] = ""
     tags: list[str] = []
     trigger: TriggerFields | None = None
@@ -148,7 +149,9 @@ class EdgeFields(Fields):
     from_: Annotated[str, Meta(description="The id of a node.")] = ""
     to: Annotated[str, Meta(description="The id of a node.")] = ""
     when: Annotated[str | None, Meta(description="A case, an outcome or an expression; none: after success.")] = None
-    priority: Annotated[int, Meta(description="The smaller number goes first.")] | None = None
+    priority: Annotated[
+        int, Meta(ge=-bounds.COUNT, le=bounds.COUNT, description="The smaller number goes first.")
+    ] | None = None
 
     OPEN: ClassVar[bool] = True
     REQUIRED: ClassVar[tuple[str, ...]] = ("from", "to")
@@ -319,12 +322,13 @@ def _read_edge(raw: Any, at: str, workflow: Workflow, report: Report) -> None:
     if not fields.from_ or not fields.to:
         workflow.whole = False
         return
-    known = {*workflow.nodes, *workflow.unread}
-    missing = [(name, id) for name, id in (("from", fields.from_), ("to", fields.to)) if id not in known]
+    nodes, unread = workflow.nodes, workflow.unread
+    ends = (("from", fields.from_), ("to", fields.to))
+    missing = [(name, id) for name, id in ends if id not in nodes and id not in unread]
     for name, id in missing:
-        hint = did_you_mean(id, known, "Write the id of a node of this workflow.")
+        hint = did_you_mean(id, {*nodes, *unread}, "Write the id of a node of this workflow.")
         report.error("edge_targets_exist", f"The edge names «{id}», which does not exist.", step(at, name), hint=hint)
-    if missing or {fields.from_, fields.to} & workflow.unread:
+    if missing or fields.from_ in unread or fields.to in unread:
         workflow.whole = False
         return
     workflow.edges.append(Way(fields, at))

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError
-from penstock.expr import FUNCTIONS, compile_expression, compile_template
+from penstock.expr import FUNCTIONS, Expression, compile_expression, compile_template
 from penstock.expr.nodes import Call, HostCall, Literal, Name, Node, Path, Template
-from penstock.expr.parse import parse
-from penstock.expr.template import parse_template
 from penstock.lang.contract import Setting
 from penstock.lang.decision.names import ROOTS, Names
 from penstock.lang.decision.texts import text_literal
@@ -27,6 +25,8 @@ _HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*\Z|//[^/?#]*\Z")
 _READ = "Correct the text at the character named; texts are quoted with ' or \"."
 #: Roots of the view that hold what a tenant has set, and the names under which a run takes them along.
 _CARRIED = {"$calendar": "calendar", "$config": "config", "$tenant_config": "tenant_config"}
+#: Roots below which something is fetched or sent.
+_GATHERED = ("aas", "rag", "secrets")
 
 
 @dataclass
@@ -125,12 +125,11 @@ class Site:
         if text is None:
             return None
         try:
-            tree = parse(text, words=True)
-            roots = compile_expression(text, words=True).roots
+            made = compile_expression(text, words=True)
         except PenstockError as wrong:
             self._unreadable(wrong, at)
             return None
-        self._look(tree, text, roots, at, local, secrets=False)
+        self._look(made, at, local, secrets=False)
         return text
 
     @staticmethod
@@ -143,7 +142,7 @@ class Site:
         made = self._text(text, self.at(path), (), secrets=False)
         if not isinstance(made, dict):
             return made
-        tree = parse_template(text)
+        tree = compile_template(text).tree
         parts, before = [], ""
         for one in tree.children if isinstance(tree, Template) else (tree,):
             if isinstance(one, Literal) and isinstance(tree, Template):
@@ -162,7 +161,7 @@ class Site:
         made = self._text(text, self.at(path), (), secrets=False)
         if not isinstance(made, dict):
             return text_literal(made)
-        tree = parse_template(text)
+        tree = compile_template(text).tree
         if not isinstance(tree, Template):
             return f"({text[tree.start : tree.end]})"
         parts = [
@@ -191,12 +190,11 @@ class Site:
         if "${" not in text:
             return text
         try:
-            tree = parse_template(text)
-            roots = compile_template(text).roots
+            made = compile_template(text)
         except PenstockError as wrong:
             self._unreadable(wrong, at)
             return None
-        self._look(tree, text, roots, at, local, secrets=secrets)
+        self._look(made, at, local, secrets=secrets)
         return {"$template": text}
 
     def _unreadable(self, wrong: PenstockError, at: str) -> None:
@@ -206,11 +204,9 @@ class Site:
 
     # -- what a text reads ---------------------------------------------------------------------------------------------
 
-    def _look(
-        self, tree: Node, text: str, roots: Collection[str], at: str, local: Collection[str], *, secrets: bool
-    ) -> None:
+    def _look(self, made: Expression, at: str, local: Collection[str], *, secrets: bool) -> None:
         names = self.shared.names
-        for name in sorted(roots):
+        for name in sorted(made.roots):
             if name in _CARRIED:
                 self.shared.carried.add(_CARRIED[name])
             elif name == "secrets" and not secrets:
@@ -221,7 +217,8 @@ class Site:
                 self._unknown(name, at, local)
             elif name in names.ambiguous and name not in local:
                 self._ambiguous(name, at)
-        self._gather(tree, text, at)
+        if made.functions or not made.roots.isdisjoint(_GATHERED):
+            self._gather(made.tree, made.source, at)
 
     def _unknown(self, name: str, at: str, local: Collection[str]) -> None:
         hint = did_you_mean(name, {*self.shared.names.known, *local} - ROOTS, "Names are node ids and variables.")

@@ -8,7 +8,8 @@ Its rule of thumb, over every object of the data (C-77):
   or percent: from 5 and 2);
 - a `value` beyond upper_limit/max or lower_limit/min is critical, in the outermost tenth of the span a warning.
 The gravest sign decides, with confidence 0.9 (a warning 0.8). Data without any sign is unknown with 0.3, no data
-unknown with 0. `options.answer` of the connection replaces any of the fields.
+unknown with 0. `options.answer` of the connection replaces any of the fields. It speaks Korean, or English where
+`options.language` is `en`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,22 @@ _SAYING = frozenset({"severity", "status", "level", "grade", "decision", "result
 _FLAGS = frozenset({"deviation", "alarm", "exceeded", "out_of_spec"})
 _SHARES = ("rate", "ratio", "pct", "percent")
 _MOST = 10_000  # objects that are looked at
+_TEXTS = {
+    "ko": {
+        "sign": "{place} 값이 {value}입니다.",
+        "none": "데이터에 판단할 만한 징후가 없습니다.",
+        "nothing": "판단할 데이터가 없습니다.",
+        "critical": "즉시 중지하고 점검하십시오.",
+        "warning": "다음 기회에 점검하십시오.",
+    },
+    "en": {
+        "sign": "{place} is {value}.",
+        "none": "No sign in the data.",
+        "nothing": "There is no data to judge.",
+        "critical": "Stop and inspect.",
+        "warning": "Inspect at the next opportunity.",
+    },
+}
 
 
 class StubModel:
@@ -43,26 +60,27 @@ class StubModel:
     async def complete(
         self, model: str, messages: list[Message], temperature: float, max_tokens: int, schema: Mapping[str, Any]
     ) -> Answer:
-        answer = thumb(self.data)
+        answer = thumb(self.data, str(self.options.get("language") or "ko"))
         fixed = self.options.get("answer")
         text = msgspec.json.encode({**answer, **fixed} if isinstance(fixed, Mapping) else answer).decode()
         read, written = sum(len(one["content"]) for one in messages) // 4, len(text) // 4
         return Answer(text, {"input": read, "output": written, "total": read + written}, "stub")
 
 
-def thumb(data: Any) -> dict[str, Any]:
+def thumb(data: Any, language: str = "ko") -> dict[str, Any]:
     """The answer by the rule of thumb."""
+    texts = _TEXTS.get(language) or _TEXTS["ko"]
     best, why = "", ""
     for place, (path, one) in enumerate(_objects(data, "data")):
         if place == _MOST:
             break
         for sign, reason in _signs(one, path):
             if not best or RANK[sign] > RANK[best]:
-                best, why = sign, reason
+                best, why = sign, texts["sign"].format(place=reason[0], value=reason[1])
     if not best:
-        confidence, why = (0.3, "No sign in the data.") if data else (0.0, "There is no data to judge.")
+        confidence, why = (0.3, texts["none"]) if data else (0.0, texts["nothing"])
         return {"decision": "unknown", "confidence": confidence, "reasoning": why, "recommendations": []}
-    wanted = {"critical": ["Stop and inspect."], "warning": ["Inspect at the next opportunity."]}.get(best, [])
+    wanted = [texts[best]] if best in texts else []
     confidence = 0.8 if best == "warning" else 0.9
     return {"decision": best, "confidence": confidence, "reasoning": why, "recommendations": wanted}
 
@@ -77,9 +95,9 @@ def _objects(data: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Mappin
                 yield from _objects(value, f"{path}.{key}" if isinstance(key, str) else f"{path}[{key}]", depth + 1)
 
 
-def _signs(one: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:
+def _signs(one: Mapping[str, Any], path: str) -> Iterator[tuple[str, tuple[str, str]]]:
     for name, value in one.items():
-        key, shown = str(name).lower(), f"{path}.{name} is {value!r:.40}"
+        key, shown = str(name).lower(), (f"{path}.{name}", f"{value!r:.40}")
         if key in _SAYING and isinstance(value, str) and (said := _WORDS.get(value.strip().lower())):
             yield said, shown
         elif value is True and key in _FLAGS:
@@ -90,13 +108,13 @@ def _signs(one: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:
     yield from _limits(one, path)
 
 
-def _limits(one: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:
+def _limits(one: Mapping[str, Any], path: str) -> Iterator[tuple[str, tuple[str, str]]]:
     value = _number(one.get("value"))
     high = _number(one.get("upper_limit", one.get("max")))
     low = _number(one.get("lower_limit", one.get("min")))
     if value is None or (high is None and low is None):
         return
-    shown = f"{path}.value is {value!r:.40}"
+    shown = (f"{path}.value", f"{value!r:.40}")
     edge = (high - low) / 10 if high is not None and low is not None else 0
     if (high is not None and value > high) or (low is not None and value < low):
         yield "critical", shown

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes.contract import Choosing, Fragment, GuardedFields, NodeType, Part, without
 from penstock.lang.decision.nodes.parts import completed, guard_of, task_of
 from penstock.lang.decision.site import Site
@@ -34,9 +35,9 @@ class Conditions(Part):
 
 
 class RateLimit(Part):
-    max_per_hour: Annotated[int, Meta(ge=1)] | None = None
+    max_per_hour: Annotated[int, Meta(ge=1, le=bounds.COUNT)] | None = None
     dedupe_key: str | None = None
-    dedupe_window_sec: Annotated[int, Meta(ge=1)] = 3600
+    dedupe_window_sec: Annotated[int, Meta(ge=1, le=bounds.SECONDS)] = 3600
 
 
 class ActionFields(GuardedFields):

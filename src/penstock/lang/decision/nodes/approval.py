@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes.contract import Choosing, Fragment, GuardedFields, NodeType, Part
 from penstock.lang.decision.nodes.parts import HOUR, completed, duration_of, idle, node_of, tell, told_by
 from penstock.lang.decision.site import Site
@@ -21,7 +22,7 @@ _TYPES = ("user", "role", "group")
 class Approvers(Part):
     type: Literal["user", "role", "group", "any_of", "all_of"] | None = None
     targets: list[str] = []
-    min_approvals: Annotated[int, Meta(ge=1)] | None = None
+    min_approvals: Annotated[int, Meta(ge=1, le=bounds.COUNT)] | None = None
     allow_self_approval: bool = True
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("type", "targets")
@@ -39,7 +40,7 @@ class Ask(Choosing):
 
 class Timeout(Part):
     on_timeout: Literal["reject", "escalate", "auto_approve"] = "reject"
-    reminder_intervals: list[float] = []
+    reminder_intervals: list[Annotated[float, Meta(ge=0, le=bounds.HOURS)]] = []
     escalate_to: list[str] = []
     duration_ms: Any = None
     duration_seconds: Any = None
@@ -89,7 +90,7 @@ def lower(f: ApprovalFields, site: Site) -> Fragment:
         f, site, kind="work", out=(name,) if name else (),
         work=Work(quorum=who.min_approvals or (0 if everybody else 1), all_of=everybody, candidates=candidates,
                   prompt=prompt),
-        triggers=(_tell(), *_reminders(timeout, after), _too_late(timeout, after, site)),
+        triggers=(_tell(), *_reminders(timeout, after), _too_late(timeout, after, who, site)),
     )  # fmt: skip
     said = f.notification if isinstance(f.notification, dict) else {}
     about = {name: value for name, value in prompt.items() if name != "kind"}
@@ -129,12 +130,15 @@ def _reminders(timeout: Timeout, after: int) -> list[Trigger]:
     return found
 
 
-def _too_late(timeout: Timeout, after: int, site: Site) -> Trigger:
+def _too_late(timeout: Timeout, after: int, who: Approvers, site: Site) -> Trigger:
     if timeout.on_timeout == "escalate":
         targets = [_target(one, "", site, f"timeout/escalate_to/{i}") for i, one in enumerate(timeout.escalate_to)]
         if not targets:
             site.shared.carried.add("tenant_config")
-        others = {"type": "any_of", "targets": targets or {"$expr": _ESCALATION}, "allow_self_approval": True}
+        others = {
+            "type": "any_of", "targets": targets or {"$expr": _ESCALATION},
+            "allow_self_approval": who.allow_self_approval,
+        }  # fmt: skip
         return Trigger(
             after_ms=after, action="reopen", times=LEVELS, value=others, code="APPROVAL_TIMEOUT", port="timeout"
         )
@@ -152,8 +156,9 @@ def _too_late(timeout: Timeout, after: int, site: Site) -> Trigger:
     return Trigger(after_ms=after, action="value", value=decided, port="done" if approved else "rejected")
 
 
-#: C-34: the tenant's escalation targets, else the role admin.
-_ESCALATION = "fn.coalesce(fn.get_tenant_config('approval.escalation_targets'), ['role:admin'])"
+#: C-34: the tenant's escalation targets, else the role admin; an empty list names nobody and is as good as none.
+_OTHERS = "fn.get_tenant_config('approval.escalation_targets')"
+_ESCALATION = f"fn.if(fn.is_empty({_OTHERS}), ['role:admin'], {_OTHERS})"
 
 
 APPROVAL = NodeType(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.lang.decision import bounds
 from penstock.lang.fields import Fields
 from penstock.net.model import Edge, Node
 
@@ -35,19 +36,19 @@ class Backoff(Part):
     """W-7.2.1."""
 
     type: Literal["exponential", "linear", "fixed"] = "exponential"
-    initial_ms: Annotated[int, Meta(ge=0)] = 1000
-    multiplier: Annotated[float, Meta(ge=1)] = 2.0
-    max_ms: Annotated[int, Meta(ge=0)] = 30_000
+    initial_ms: Annotated[int, Meta(ge=0, le=bounds.MS)] = 1000
+    multiplier: Annotated[float, Meta(ge=1, le=bounds.FACTOR)] = 2.0
+    max_ms: Annotated[int, Meta(ge=0, le=bounds.MS)] = 30_000
     jitter: bool = True
 
 
 class RetryPolicy(Part):
     """W-7.2: the short shape (max, backoff_ms, backoff_type) or the full one (max_attempts, backoff …)."""
 
-    max: Annotated[int, Meta(ge=0, description="Retries after the first attempt.")] | None = None
-    backoff_ms: Annotated[int, Meta(ge=0, description="Wait before a retry.")] | None = None
+    max: Annotated[int, Meta(ge=0, le=bounds.COUNT, description="Retries after the first attempt.")] | None = None
+    backoff_ms: Annotated[int, Meta(ge=0, le=bounds.MS, description="Wait before a retry.")] | None = None
     backoff_type: Literal["fixed", "linear", "exponential"] | None = None
-    max_attempts: Annotated[int, Meta(ge=1, description="Attempts in all.")] | None = None
+    max_attempts: Annotated[int, Meta(ge=1, le=bounds.COUNT, description="Attempts in all.")] | None = None
     backoff: Backoff | None = None
     retryable_errors: list[Category] | None = None
     non_retryable_errors: list[Category] | None = None
@@ -58,7 +59,7 @@ class RetryFields(RetryPolicy):
     """At a node the numbers have bounds (section 12)."""
 
     max: Annotated[int, Meta(ge=0, le=10, description="Retries after the first attempt.")] | None = None
-    backoff_ms: Annotated[int, Meta(ge=100, description="Wait before a retry.")] | None = None
+    backoff_ms: Annotated[int, Meta(ge=100, le=bounds.MS, description="Wait before a retry.")] | None = None
 
 
 class OnOpen(Part):
@@ -68,23 +69,23 @@ class OnOpen(Part):
 
 class BreakerMetrics(Part):
     track_latency: bool = False
-    latency_threshold_ms: Annotated[int, Meta(ge=1)] = 5000
+    latency_threshold_ms: Annotated[int, Meta(ge=1, le=bounds.MS)] = 5000
 
 
 class BreakerFields(Part):
     """W-7.3.1, and the short shape of section 12 (fail_rate, window, cooldown_s)."""
 
     enabled: bool = True
-    failure_threshold: Annotated[int, Meta(ge=1)] | None = None
+    failure_threshold: Annotated[int, Meta(ge=1, le=bounds.COUNT)] | None = None
     failure_rate_threshold: Annotated[float, Meta(gt=0, le=1)] | None = None
     window_size: Annotated[int, Meta(ge=1, le=10_000)] | None = None
-    half_open_requests: Annotated[int, Meta(ge=1)] = 3
-    cooldown_ms: Annotated[int, Meta(ge=0)] | None = None
+    half_open_requests: Annotated[int, Meta(ge=1, le=bounds.COUNT)] = 3
+    cooldown_ms: Annotated[int, Meta(ge=0, le=bounds.MS)] | None = None
     on_open: OnOpen | None = None
     metrics: BreakerMetrics | None = None
     fail_rate: Annotated[float, Meta(gt=0, le=1)] | None = None
     window: Annotated[int, Meta(ge=1, le=10_000)] | None = None
-    cooldown_s: Annotated[int, Meta(ge=0)] | None = None
+    cooldown_s: Annotated[int, Meta(ge=0, le=bounds.SECONDS)] | None = None
 
 
 class IdempotencyFields(Part):
@@ -93,7 +94,7 @@ class IdempotencyFields(Part):
     enabled: bool = True
     key_generation: Literal["node_id + input_hash", "custom_expression"] | None = None
     custom_expression: str | None = None
-    ttl_hours: Annotated[float, Meta(gt=0, le=100_000)] = 24
+    ttl_hours: Annotated[float, Meta(gt=0, le=bounds.HOURS)] = 24
     on_duplicate: Literal["skip", "return_cached", "fail"] = "skip"
 
 
@@ -111,16 +112,16 @@ class CheckpointStorage(Part):
 
 
 class CheckpointRetention(Part):
-    completed_hours: Annotated[int, Meta(ge=0)] = 24
-    failed_days: Annotated[int, Meta(ge=0)] = 30
-    running_days: Annotated[int, Meta(ge=0)] = 7
+    completed_hours: Annotated[int, Meta(ge=0, le=bounds.HOURS)] = 24
+    failed_days: Annotated[int, Meta(ge=0, le=bounds.DAYS)] = 30
+    running_days: Annotated[int, Meta(ge=0, le=bounds.DAYS)] = 7
 
 
 class Checkpoint(Part):
     """W-8.1: when the state of a run is written aside, what of it, where, and for how long."""
 
     strategy: Literal["node_boundary", "time_interval", "explicit"] = "node_boundary"
-    time_interval_ms: Annotated[int, Meta(ge=1)] = 60_000
+    time_interval_ms: Annotated[int, Meta(ge=1, le=bounds.MS)] = 60_000
     include: CheckpointInclude | None = None
     storage: CheckpointStorage | None = None
     retention: CheckpointRetention | None = None
@@ -156,7 +157,7 @@ class NodeFields(Part):
     name: str = ""
     description: str = ""
     retry: RetryFields | None = None
-    timeout_ms: Annotated[int, Meta(ge=1000)] | None = None
+    timeout_ms: Annotated[int, Meta(ge=1000, le=bounds.MS)] | None = None
     output: OutputFields | None = None
     side_effects: SideEffects | None = None
     idempotency: IdempotencyFields | None = None

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes.contract import Fragment, GuardedFields, NodeType, Part, without
 from penstock.lang.decision.nodes.parts import completed, idle, node_of, plain, task_of
 from penstock.lang.decision.site import Site
@@ -20,7 +21,9 @@ class Source(Part):
     type: Annotated[Literal["sql", "api", "file", "stream", "expression"] | None, Meta(description="Its kind.")] = None
     connection: Annotated[str, Meta(description="A registered connection; default_<type> when absent.")] = ""
     query: Annotated[str, Meta(description="SQL, a path, a file name, or the name of a stream.")] = ""
-    params: Annotated[dict[str, Any], Meta(description="Bound parameters, or the query of the address.")] = {}
+    params: Annotated[
+        dict[str, Any], Meta(description="Bound parameters, the query of the address, or what a path's {name} is.")
+    ] = {}
     method: Annotated[str, Meta(description="api: the HTTP method.")] = "GET"
     headers: dict[str, Any] = {}
     body: Any = None
@@ -31,7 +34,7 @@ class Source(Part):
 
 class CacheFields(Part):
     enabled: bool = True
-    ttl_sec: Annotated[int, Meta(ge=1)] = 300
+    ttl_sec: Annotated[int, Meta(ge=1, le=bounds.SECONDS)] = 300
     key: Annotated[str | None, Meta(description="A template; by default the source and its parameters.")] = None
 
 
@@ -106,14 +109,32 @@ def _file(source: Source, params: dict[str, Any], given: dict[str, Any], site: S
     if plain_path.startswith("/") or ".." in plain_path.split("/") or re.match(r"[A-Za-z]:", plain_path):
         hint = "Write a path below the connection's folder, such as 2024/rows.csv."
         site.error("path_outside", f"The path «{source.query}» leaves its folder.", "source/query", hint=hint)
-    return "dataset", {"path": site.tree(source.query, "source/query"), "params": given}
+    named = set(_PLACEHOLDER.findall(re.sub(r"\$\{[^{}]*\}", "", source.query)))
+    _unused(site, named, "Its path does not name it; write {line_id} there, or leave the parameter out.")
+    args: dict[str, Any] = {"path": site.tree(source.query, "source/query")}
+    filled = {name: value for name, value in given.items() if name in named}
+    return "dataset", {**args, "params": filled} if filled else args
 
 
 def _stream(source: Source, params: dict[str, Any], given: dict[str, Any], site: Site) -> tuple[str, dict[str, Any]]:
     args = {"name": site.tree(source.query, "source/query"), "max_messages": 100, "max_wait_ms": 1000}
-    return "stream", {**args, **given}
+    _unused(site, set(_STREAM_PARAMS), f"Known are {' and '.join(_STREAM_PARAMS)}.")
+    return "stream", {**args, **{name: given[name] for name in _STREAM_PARAMS if name in given}}
 
 
+def _unused(site: Site, known: set[str], hint: str) -> None:
+    """Parameters change nothing where nobody asks for them; they may stand in two places (C-26)."""
+    source = site.step.raw.get("source")
+    inner = source.get("params") if isinstance(source, dict) else None
+    for at, some in (("params", site.step.raw.get("params")), ("source/params", inner)):
+        for name in some if isinstance(some, dict) else ():
+            if name not in known:
+                site.info("idle_setting", f"The parameter «{name}» changes nothing here.", f"{at}/{name}", hint=hint)
+
+
+#: what a parameter is put for in the path of a file
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_STREAM_PARAMS = ("max_messages", "max_wait_ms")
 _SOURCES = {"sql": _sql, "api": _api, "file": _file, "stream": _stream}
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes.contract import Choosing, Fragment, GuardedFields, NodeType, Part
 from penstock.lang.decision.nodes.parts import HOUR, completed, task_of, tell, told_by
 from penstock.lang.decision.site import Site
@@ -35,7 +36,7 @@ class Routing(Choosing):
 class LlmConfig(Part):
     model: str = "gpt-4o"
     temperature: Annotated[float, Meta(ge=0, le=2)] = 0.1
-    max_tokens: Annotated[int, Meta(ge=1)] = 1000
+    max_tokens: Annotated[int, Meta(ge=1, le=bounds.COUNT)] = 1000
 
 
 class Policy(Choosing):

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes.contract import Fragment, GuardedFields, NodeType, OutputFields, Part
 from penstock.lang.decision.nodes.parts import completed, idle, node_of, plain
 from penstock.lang.decision.site import Site
@@ -25,8 +26,8 @@ class BranchFields(Part):
 
 class JoinFields(Part):
     strategy: Literal["all", "any", "n_of"] | None = None
-    n: Annotated[int, Meta(ge=0)] | None = None
-    timeout_ms: Annotated[int, Meta(ge=1)] | None = None
+    n: Annotated[int, Meta(ge=0, le=bounds.COUNT)] | None = None
+    timeout_ms: Annotated[int, Meta(ge=1, le=bounds.MS)] | None = None
     on_partial_failure: Literal["continue", "fail", "compensate"] = "fail"
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("strategy",)

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes.contract import Fragment, GuardedFields, NodeFields, NodeType
 from penstock.lang.decision.policies import breaker_of, dedupe_of, on_open, retry_of
 from penstock.lang.decision.site import Site
@@ -96,11 +97,22 @@ def task_of(f: NodeFields, site: Site, executor: str, args: dict[str, Any], **pa
     return plain(node_of(f, site, kind="task", effect=effect, on_error=rows, **parts))
 
 
+def anything(schema: Any) -> bool:
+    """Does everything fit it?"""
+    return schema is None or schema is True or schema == {}
+
+
+def schema_of(f: NodeFields) -> Any:
+    """What a node's output is held against, if there is something to be held against."""
+    return None if f.output is None or anything(f.output.schema) else f.output.schema
+
+
 def output_args(f: NodeFields) -> dict[str, Any]:
     """What the executor makes of an answer before it is one. A schema is for what comes out in the end."""
     found: dict[str, Any] = {}
-    if f.output is not None and f.output.schema is not None and f.output.expression is None:
-        found["schema"] = f.output.schema
+    schema = schema_of(f)
+    if schema is not None and f.output is not None and f.output.expression is None:
+        found["schema"] = schema
     if f.output is not None and f.output.transform is not None:
         found["transform"] = {"type": f.output.transform.type, "expression": f.output.transform.expression}
     return {"output": found} if found else {}
@@ -141,8 +153,7 @@ def framed_by(f: NodeFields, type: NodeType) -> bool:
         return False
     if output.expression is not None and not type.computed(f):
         return True
-    shaped = output.schema is not None and type.name != "APPROVAL" or output.transform is not None
-    return shaped and not type.finishes(f)
+    return (schema_of(f) is not None or output.transform is not None) and not type.finishes(f)
 
 
 def completed(fragment: Fragment, f: NodeFields, site: Site, text: str | None = None) -> Fragment:
@@ -159,8 +170,8 @@ def _frame(fragment: Fragment, f: NodeFields, site: Site, text: str | None) -> F
     if text is None and output is not None and output.expression is not None:
         text = site.expression(output.expression, "output/expression", "output")
     shape: dict[str, Any] = {}
-    if output is not None and output.schema is not None and (text is not None or not site.step.type.finishes(f)):
-        shape["schema"] = output.schema
+    if schema_of(f) is not None and (text is not None or not site.step.type.finishes(f)):
+        shape["schema"] = schema_of(f)
     if output is not None and output.transform is not None and not site.step.type.finishes(f):
         shape["transform"] = {"type": output.transform.type, "expression": output.transform.expression}
     base: dict[str, Any] = {
@@ -168,7 +179,9 @@ def _frame(fragment: Fragment, f: NodeFields, site: Site, text: str | None) -> F
         "join": MERGE, "only_if": f'nodes["{site.core}"].status != \'skipped\'', **_named(f, site),
     }  # fmt: skip
     if shape:
-        args = {"value": {"$expr": text or "output"}, "output": shape}
+        args: dict[str, Any] = {"value": {"$expr": text or "output"}, "output": shape}
+        if site.step.type.name == "APPROVAL" and text is None and "transform" not in shape:
+            args["null_is_absent"] = True  # nobody has to comment where the schema does not require it
         node = Node(kind="task", effect=Effect(executor="shape", args=args), timeout_ms=USUAL_MS, **base)
     else:
         node = Node(kind="route", value={"$expr": text} if text is not None else None, **base)
@@ -279,16 +292,13 @@ def duration_of(block: dict[str, Any], site: Site, path: str) -> int | None:
         value = block.get(unit)
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value * factor < _LONGEST:
-            hint = "Write a number that is at least 0."
-            site.error("wrong_type", f"«{unit}» must be a number.", f"{path}/{unit}", hint=hint)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value * factor <= bounds.MS:
+            most = bounds.MS // factor
+            hint = f"Write a number from 0 to {most}: ten years."
+            site.error("wrong_type", f"«{unit}» must be a number from 0 to {most}.", f"{path}/{unit}", hint=hint)
             value = 0
         found = (found or 0) + value * factor
     return None if found is None else round(found)
-
-
-#: A thousand years; beyond it a moment has no number.
-_LONGEST = 1000 * 366 * 24 * HOUR
 
 
 def route(id: str, site: Site, **parts: Any) -> Node:

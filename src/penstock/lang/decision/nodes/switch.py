@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.expr.limits import MAX_SOURCE
+from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes.contract import Fragment, NodeFields, NodeType, Part
 from penstock.lang.decision.nodes.parts import completed, idle, node_of, plain
 from penstock.lang.decision.site import Site
@@ -21,7 +22,7 @@ class Case(Part):
     condition: str | None = None
     label: str = ""
     goto: str = ""
-    priority: int | None = None
+    priority: Annotated[int, Meta(ge=-bounds.COUNT, le=bounds.COUNT)] | None = None
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("goto",)
 

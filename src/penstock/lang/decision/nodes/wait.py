@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.expr.filters import problems
+from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes.contract import Fragment, NodeFields, NodeType, OutputFields, Part, without
 from penstock.lang.decision.nodes.parts import HOUR, completed, duration_of, idle, node_of, plain, task_of
 from penstock.lang.decision.policies import retry_of
@@ -16,6 +17,8 @@ from penstock.net.model import Poll, Trigger
 
 #: C-38: what an event, a poll or a person is waited for when nothing is said.
 DEFAULT_MS = 24 * HOUR
+#: C-38: so many failed probes in a row are a failure.
+ERRORS = 5
 _FAILED = ("failed", "rolled_back", "error", "cancelled")
 _FROM = {"event": "event.payload", "polling": "polling.response", "manual": "signal.body"}
 
@@ -31,7 +34,7 @@ class Polling(Part):
     endpoint: str = ""
     connection: str = "default_api"
     method: str = "GET"
-    interval_sec: Annotated[float, Meta(gt=0, le=31_536_000)] = 60
+    interval_sec: Annotated[float, Meta(gt=0, le=bounds.SECONDS)] = 60
     success_condition: str = ""
     failure_condition: str | None = None
 
@@ -175,9 +178,10 @@ def _polling(f: WaitFields, condition: Condition, site: Site) -> Fragment:
         "method": poll.method.upper(),
         "path": site.address(poll.endpoint, "condition/polling/endpoint"),
     }
+    every = round(poll.interval_sec * 1000)
     return task_of(
         f, site, "api", args, timeout_ms=f.timeout_ms or 30_000, triggers=tuple(_timeout(f, site)),
-        poll=Poll(every_ms=round(poll.interval_sec * 1000), until=until or "true", fail_if=fails, max_errors=5),
+        poll=Poll(every_ms=every, until=until or "true", fail_if=fails, max_errors=ERRORS - 1),
     )  # fmt: skip
 
 
@@ -202,7 +206,7 @@ def _timeout(f: WaitFields, site: Site, *, default: bool = True) -> list[Trigger
         if not given.goto:
             hint = 'Write `"goto": "node_id"` beside it.'
             site.error("missing_field", "`alternative_path` needs «goto».", "timeout", hint=hint)
-        return [Trigger(after_ms=after, action="port", port="alternative")]
+        return [Trigger(after_ms=after, action="value", port="alternative")]  # nothing came: its output is null
     return [Trigger(after_ms=after, action="fail", code="WAIT_TIMEOUT", again=True)]
 
 

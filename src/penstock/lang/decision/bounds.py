@@ -1,0 +1,16 @@
+"""The largest numbers that a document may hold: a clock, a table and a person can still make something of them."""
+
+from __future__ import annotations
+
+#: Ten years, in every unit in which a duration is written.
+DAYS = 10 * 366
+HOURS = DAYS * 24
+MINUTES = HOURS * 60
+SECONDS = MINUTES * 60
+MS = SECONDS * 1000
+#: How often, how many, how urgent.
+COUNT = 1_000_000
+#: A backoff that grows faster than this has no second step.
+FACTOR = 1000
+#: Versions are counted by the author, or made of a date.
+VERSION = 2_147_483_647
