@@ -18,6 +18,7 @@ import pytest
 
 from penstock.kernel import fact as F
 from penstock.store.contract import Batch, NetRow, Store
+from penstock.store.place import open_store
 from penstock.store.sqlite import Sqlite
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,6 +114,53 @@ class SqliteKit(Kit):
         return again
 
 
+class PostgresKit(Kit):
+    """A database of its own in a server that the tests start; children find it by a file in the folder."""
+
+    name = "postgresql"
+    capabilities = frozenset(Capability) - {Capability.FILE}
+
+    @property
+    def url(self) -> str:
+        said = self.folder / "store.url"
+        if not said.exists():
+            pytest.importorskip("psycopg", reason="the extra «postgresql» is not installed")
+            from tests.servers.postgres import database
+
+            said.write_text(database())
+        return said.read_text()
+
+    def make(self, *, engine: bool) -> Store:
+        return open_store(self.url, engine=engine)
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        import psycopg
+
+        with psycopg.connect(self.url, autocommit=True) as c:
+            cursor = c.execute(sql)
+            return cursor.fetchall() if cursor.description else []
+
+    def rows(self, table: str) -> list[tuple[Any, ...]]:
+        return sorted(self.ask(f'SELECT * FROM "{table}"'), key=repr)
+
+    def steal(self) -> None:
+        self.ask("UPDATE worker SET fence=fence+1")
+
+    def fill(self, store: Any) -> Callable[[], None]:
+        """The table of large values moves to a file system that has no room for them (R9)."""
+        from tests.servers.postgres import small_disk
+
+        disk = small_disk()
+        self.ask(f"CREATE TABLESPACE \"{disk.name}\" LOCATION '{disk}'")
+        self.ask("ALTER TABLE blob ALTER COLUMN body SET STORAGE EXTERNAL")  # or a million zeros would be a few bytes
+        self.ask(f'ALTER TABLE blob SET TABLESPACE "{disk.name}"')
+        return lambda: resize(disk, "64m")
+
+
+def resize(disk: Path, size: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,size={size}", str(disk)], check=True)
+
+
 def sim_kit(folder: Path) -> Kit:
     """The simulation's store of dicts; imported here, since it leans on this file."""
     from tests.sim.kit import SimKit
@@ -124,6 +172,7 @@ def sim_kit(folder: Path) -> Kit:
 STORES: dict[str, Callable[[Path], Kit]] = {
     "sqlite": SqliteKit,
     "sim": sim_kit,
+    "postgresql": PostgresKit,
 }
 
 

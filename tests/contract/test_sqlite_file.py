@@ -17,12 +17,15 @@ import pytest
 
 from penstock.errors import StoreError, StoreFull, StoreNewer, StoreNotOurs
 from penstock.store import schema
+from penstock.store.contract_admin import AuditRow
 from penstock.store.sqlite import Sqlite
 from penstock.store.tables import TABLES, Table
 from tests.contract.store_suite import a_batch, a_net, a_run, a_turn, python, started
 
 TYPE = {"int": "INTEGER", "text": "TEXT", "blob": "BLOB"}
 FIRST = Path(__file__).with_name("schema_1.sql")
+#: what a store of each version had; none of them changes again
+OLDER = {1: FIRST, 2: Path(__file__).with_name("schema_2.sql")}
 
 
 @pytest.fixture
@@ -127,6 +130,13 @@ ASKED: dict[str, tuple[Callable[[Sqlite], Any], str]] = {
     "due schedules": (lambda s: s.schedules_due(5), "schedule_next"),
     "next schedule": (lambda s: s.next_schedule(5), "schedule_next"),
     "items of a run": (lambda s: s.items(open_only=False, run=1), "PRIMARY KEY"),
+    "an API key": (lambda s: s.key("k"), "PRIMARY KEY"),
+    "API keys": (lambda s: s.keys("t"), "api_key_tenant"),
+    "audit": (lambda s: s.audit("t", before=9), "PRIMARY KEY"),
+    "audit of a thing": (lambda s: s.audit("t", target="key:1"), "audit_target"),
+    "audit's chain": (lambda s: s.audit_chain("t", 5), "PRIMARY KEY"),
+    "draft": (lambda s: s.draft("t", "kim", "k"), "PRIMARY KEY"),
+    "remarks": (lambda s: s.remarks("t", ["r/1", "r/2"]), "PRIMARY KEY"),
 }
 
 
@@ -160,6 +170,27 @@ def test_migrations_lead_from_the_first_schema_to_this_one(golden: Callable[[Pat
         for statement in schema.create_all():
             made.execute(statement)
         assert shape(migrated) == shape(made)
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_a_store_of_an_older_version_is_migrated_in_place(tmp_path: Path, version: int) -> None:
+    """V3: from every version that there was; what is in it stays, and it can do what a new one can."""
+    path = tmp_path / "store.db"
+    _database(path, OLDER[version].read_text(encoding="utf-8"))
+    with contextlib.closing(sqlite3.connect(path)) as c:
+        c.execute("INSERT INTO mark VALUES('schema_version', ?), ('fence', 7)", (version,))
+        c.execute("INSERT INTO net VALUES(1, 'h', 'n', 'net', x'00', NULL, 1)")
+        c.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
+        c.commit()
+    store, new = Sqlite(path), Sqlite(tmp_path / "new.db")
+    assert shape(store.c) == shape(new.c)
+    assert store.c.execute("SELECT value FROM mark WHERE name='schema_version'").fetchone() == (schema.VERSION,)
+    assert store.fence == 8 and store.net(1).name == "n"
+    entry = AuditRow("t", 0, 1, "kim", "key.create", "key:1", b"{}")
+    assert [row.no for row in store.append_audit([entry])] == [1]
+    store.commit(started(1))
+    store.close()
+    new.close()
 
 
 def test_an_older_store_is_brought_up_to_date_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

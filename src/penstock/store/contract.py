@@ -7,6 +7,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from penstock.store.contract_admin import AdminStore
+from penstock.store.contract_lists import ListStore
+
 
 class Batch:
     """Everything that one commit writes. Rows are tuples in the order of `tables.py`."""
@@ -41,6 +44,14 @@ class Batch:
         self.letter_gone: list[tuple[Any, ...]] = []  # run
         self.checkpoint: list[tuple[Any, ...]] = []
         self.checkpoint_until: list[tuple[Any, ...]] = []  # until, run
+
+    def mark(self) -> list[int]:
+        """How much it holds, to go back to."""
+        return [len(getattr(self, name)) for name in self.__slots__]
+
+    def back_to(self, mark: list[int]) -> None:
+        for name, size in zip(self.__slots__, mark, strict=True):
+            del getattr(self, name)[size:]
 
 
 class RunRow(msgspec.Struct, frozen=True):
@@ -184,9 +195,12 @@ class ScheduleRow(msgspec.Struct, frozen=True):
     next_at: int | None
 
 
-class Store(Protocol):
+class Store(AdminStore, ListStore, Protocol):
     """`commit` is atomic and durable: when it returns, the batch survives kill -9 of everything; when it raises,
     nothing of it was written. It raises Fenced when another host has the store, StoreFull when there is no room."""
+
+    #: how many there were since it was opened
+    commits: int
 
     def commit(self, batch: Batch) -> None: ...
 
@@ -194,13 +208,18 @@ class Store(Protocol):
         """Run rows with the journal after their checkpoint, for many runs at once."""
         ...
 
-    def run_by_id(self, prefix: str) -> RunRow:
+    def run_by_id(self, prefix: str, *, tenant: str | None = None) -> RunRow:
         """By id or a unique beginning of it; RunNotFound, RunAmbiguous."""
         ...
 
     def run_by_key(self, tenant: str, key: str) -> RunRow | None: ...
 
-    def runs(self, *, status: Iterable[int] | None = None, limit: int = 50) -> list[RunRow]: ...
+    def runs(
+        self, *, status: Iterable[int] | None = None, limit: int = 50, tenant: str | None = None
+    ) -> list[RunRow]:
+        """Newest first; of all tenants, or of one."""
+        ...
+
 
     def unfinished(self) -> list[int]:
         """Runs that can go on by themselves."""
@@ -412,6 +431,10 @@ class Store(Protocol):
 
     def rebuild(self, project: Any) -> int:
         """Drop every projection and fold it again; the number of runs folded."""
+        ...
+
+    def size(self) -> int:
+        """Bytes that it takes."""
         ...
 
     def close(self) -> None: ...

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from penstock.kernel.state import STATUS
 from penstock.store.tables import (
+    API_KEY,
     ARTIFACT,
+    AUDIT,
     CHECKPOINT,
+    DRAFT,
     EVENT,
     JUDGMENT,
     LETTER,
     MESSAGE,
     RELEASE,
+    REMARK,
+    REQUEST,
     SCHEDULE,
     TABLES,
     Table,
 )
 
 #: raised by one with every change of `tables.py` that a store on disk must follow
-VERSION = 2
+VERSION = 3
 #: marks a file as ours in its header: "PNST"
 APPLICATION_ID = 0x504E5354
 
@@ -90,4 +95,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         _view("workflow_versions"),
         _view("workflow_checkpoints"),
     ),
+    3: _new(API_KEY, AUDIT, REQUEST, DRAFT, REMARK),
 }

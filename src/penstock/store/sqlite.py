@@ -26,7 +26,10 @@ from penstock.errors import (
     StoreNotOurs,
 )
 from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
+from penstock.store.lists import Lists
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
+from penstock.store.sqlite_admin import TIDY as ADMIN_TIDY
+from penstock.store.sqlite_admin import Admin
 from penstock.store.sqlite_letters import (
     DELETE_LETTER,
     INSERT_CHECKPOINT,
@@ -63,7 +66,7 @@ LOOKS = 5
 INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 
 
-class Sqlite(Registry, Letters):
+class Sqlite(Registry, Letters, Admin, Lists):
     """`engine=True` takes the store for driving: one process at a time, held by a lock file and a fence. Readers need
     neither."""
 
@@ -277,7 +280,7 @@ class Sqlite(Registry, Letters):
     def tidy(self, now: int) -> None:
         with self.transaction():
             self.c.execute("DELETE FROM memo WHERE until<=?", (now,))
-            for statement in TIDY:
+            for statement in (*TIDY, *ADMIN_TIDY):
                 self.c.execute(statement, (now,))
             self.c.execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<?", (now - INBOX_KEPT_MS,))
             ended = "SELECT 1 FROM run WHERE no=intent.run AND status>=5"
@@ -302,6 +305,12 @@ class Sqlite(Registry, Letters):
                     c.executemany(statement, rows)
                 count += 1
         return count
+
+    def size(self) -> int:
+        ((pages,), (free,)) = (
+            self.c.execute(f"PRAGMA {asked}").fetchone() for asked in ("page_count", "freelist_count")
+        )
+        return int(pages - free) * 4096
 
     def close(self) -> None:
         if self.c is not None:

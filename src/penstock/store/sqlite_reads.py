@@ -73,12 +73,13 @@ class Reads:
                     found[row[0]][1].append(JournalRow(*row[1:]))
         return list(found.values())
 
-    def run_by_id(self, prefix: str) -> RunRow:
+    def run_by_id(self, prefix: str, *, tenant: str | None = None) -> RunRow:
         if not prefix.isalnum():
             raise RunNotFound(run=prefix)
         low = prefix.lower()
-        sql = f"SELECT {RUN} FROM run WHERE id >= ? AND id < ? ORDER BY id LIMIT 3"
-        rows = self._read(sql, (low, low + "\x7f")).fetchall()
+        mine, values = ("", ()) if tenant is None else (" AND tenant=?", (tenant,))
+        sql = f"SELECT {RUN} FROM run WHERE id >= ? AND id < ?{mine} ORDER BY id LIMIT 3"
+        rows = self._read(sql, (low, low + "\x7f", *values)).fetchall()
         exact = [r for r in rows if r[1] == low]
         if exact:
             return RunRow(*exact[0])
@@ -92,15 +93,18 @@ class Reads:
         row = self._read(f"SELECT {RUN} FROM run WHERE tenant=? AND key=?", (tenant, key)).fetchone()
         return None if row is None else RunRow(*row)
 
-    def runs(self, *, status: Iterable[int] | None = None, limit: int = 50) -> list[RunRow]:
-        if status is None:
-            rows = self._read(f"SELECT {RUN} FROM run ORDER BY no DESC LIMIT ?", (limit,))
-        else:
-            wanted = list(status)
-            marks = ",".join("?" * len(wanted))
-            rows = self._read(
-                f"SELECT {RUN} FROM run WHERE status IN ({marks}) ORDER BY no DESC LIMIT ?", (*wanted, limit)
-            )
+    def runs(
+        self, *, status: Iterable[int] | None = None, limit: int = 50, tenant: str | None = None
+    ) -> list[RunRow]:
+        where, values = list[str](), list[Any]()
+        if status is not None:
+            values += status
+            where.append(f"status IN ({','.join('?' * len(values))})")
+        if tenant is not None:
+            where.append("tenant=?")
+            values.append(tenant)
+        those = f" WHERE {' AND '.join(where)}" if where else ""
+        rows = self._read(f"SELECT {RUN} FROM run{those} ORDER BY no DESC LIMIT ?", (*values, limit))
         return [RunRow(*r) for r in rows]
 
     def unfinished(self) -> list[int]:

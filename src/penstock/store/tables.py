@@ -15,6 +15,9 @@ class Column(msgspec.Struct, frozen=True):
     comment: str
     null: bool = False
     key: bool = False
+    #: the order in which rows came, where that is the tree they lie in; a heap has no such column, and its key is the
+    #: table's first unique index
+    arrival: bool = False
 
 
 class Index(msgspec.Struct, frozen=True):
@@ -98,7 +101,7 @@ JOURNAL = Table(
     "journal",
     "What happened: one row per turn of a run, appended, never changed.",
     (
-        _c("lsn", "int", "append order of the whole store", key=True),
+        Column("lsn", "int", "append order of the whole store (SQLite only)", key=True, arrival=True),
         _c("run", "int", "run.no"),
         _c("seq_from", "int", "number of the first fact of the turn; unique per run, so a turn is committed once"),
         _c("seq_to", "int", "number of the last fact"),
@@ -416,6 +419,105 @@ CHECKPOINT = Table(
     clustered=True,
 )
 
+API_KEY = Table(
+    "api_key",
+    "Keys of programs and people. Of the secret only a hash is kept.",
+    (
+        _c("id", "text", "the middle part of ps_ID_SECRET", key=True),
+        _c("tenant", "text", "whose it is"),
+        _c("name", "text", "what it is for"),
+        _c("user", "text", "whom it acts for"),
+        _c("hash", "text", "sha256 of the secret, which has 256 random bits"),
+        _c("roles", "blob", "roles that it has besides those of its user, msgpack"),
+        _c("scopes", "blob", "the only permissions that it may use, msgpack", null=True),
+        _c("rate", "int", "requests per minute", null=True),
+        _c("created_at", "int", "milliseconds since 1970"),
+        _c("created_by", "text", "who made it"),
+        _c("expires_at", "int", "milliseconds since 1970", null=True),
+        _c("revoked_at", "int", "milliseconds since 1970", null=True),
+        _c("last_used_at", "int", "to the minute, milliseconds since 1970", null=True),
+    ),
+    (Index("api_key_tenant", ("tenant", "created_at")),),
+    clustered=True,
+)
+
+AUDIT = Table(
+    "audit",
+    "Who changed what: appended, never changed. Each row holds the hash of the one before.",
+    (
+        _c("tenant", "text", "whose it is; each tenant has a chain of its own", key=True),
+        _c("no", "int", "1, 2, 3 … without a hole", key=True),
+        _c("at", "int", "milliseconds since 1970"),
+        _c("actor", "text", "who did it"),
+        _c("action", "text", "what was done, such as key.create"),
+        _c("target", "text", "to what, such as key:ID"),
+        _c("body", "blob", "the particulars, canonical JSON, secrets masked"),
+        _c("prev", "text", "hash of the row before; zeros for the first"),
+        _c("hash", "text", "sha256 of prev and of everything in this row"),
+    ),
+    (Index("audit_target", ("tenant", "target", "no")),),
+    clustered=True,
+)
+
+REQUEST = Table(
+    "request",
+    "Requests with an idempotency key, and what was answered: the same again gets the same answer. Kept for a day.",
+    (
+        _c("tenant", "text", "whose it is", key=True),
+        _c("key", "text", "the caller's key", key=True),
+        _c("fingerprint", "text", "sha256 of who asks for what"),
+        _c("holder", "text", "who works on it, or did"),
+        _c("at", "int", "when it came, milliseconds since 1970"),
+        _c("status", "int", "HTTP status of the answer; none while it is worked on", null=True),
+        _c("headers", "blob", "of the answer, msgpack", null=True),
+        _c("body", "blob", "of the answer", null=True),
+    ),
+    (Index("request_at", ("at",)),),
+    clustered=True,
+)
+
+DRAFT = Table(
+    "draft",
+    "What people have begun to write and not sent yet.",
+    (
+        _c("tenant", "text", "whose it is", key=True),
+        _c("user", "text", "who writes it", key=True),
+        _c("key", "text", "what it is about", key=True),
+        _c("number", "int", "grows with every change"),
+        _c("body", "blob", "msgpack"),
+        _c("at", "int", "milliseconds since 1970"),
+    ),
+    clustered=True,
+)
+
+REMARK = Table(
+    "remark",
+    "What people say about a work item besides deciding it: who takes it, gives it back or passes it on.",
+    (
+        _c("tenant", "text", "whose it is", key=True),
+        _c("item", "text", "RUN/NODE, as the inbox names it", key=True),
+        _c("no", "int", "1, 2, 3 … of its item", key=True),
+        _c("by", "text", "who says it"),
+        _c("at", "int", "milliseconds since 1970"),
+        _c("kind", "text", "comment, claim, release, delegate"),
+        _c("body", "blob", "text; of a delegation to whom and for which target, msgpack"),
+    ),
+    clustered=True,
+)
+
+WORKER = Table(
+    "worker",
+    "Who drives the store (PostgreSQL only). A commit names the fence it holds; with an old one it changes nothing.",
+    (
+        _c("id", "int", "number of the worker", key=True),
+        _c("fence", "int", "grows by one whenever the row is taken, by anybody"),
+        _c("who", "text", "process id, and the machine it runs on"),
+        _c("commit_id", "text", "of its last batch: was it only the answer that was lost?"),
+        _c("beat", "int", "time of its last commit by the server's clock, milliseconds since 1970"),
+    ),
+    clustered=True,
+)
+
 TABLES: tuple[Table, ...] = (
     MARK,
     NET,
@@ -439,5 +541,12 @@ TABLES: tuple[Table, ...] = (
     LETTER,
     JUDGMENT,
     CHECKPOINT,
+    API_KEY,
+    AUDIT,
+    REQUEST,
+    DRAFT,
+    REMARK,
 )
 PROJECTIONS: tuple[Table, ...] = tuple(t for t in TABLES if t.projection)
+#: what a store on a server has besides
+SERVER_TABLES: tuple[Table, ...] = (WORKER,)

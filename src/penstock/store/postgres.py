@@ -1,0 +1,305 @@
+"""The store on a server: PostgreSQL, one pipeline and one transaction per batch of turns.
+
+The worker's own row is the fence: the first statement of a batch changes it, and without it nothing of the batch is
+written. The key (run, seq_from) of the journal is each run's compare-and-set. A session lock keeps a second engine away
+politely; what keeps it from doing harm is the fence.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+import psycopg
+
+from penstock.errors import Fenced, StoreBusy, StoreMissing, StoreNewer, StoreNotOurs
+from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
+from penstock.store.lists import Lists
+from penstock.store.place import Server
+from penstock.store.postgres_admin import TIDY as ADMIN_TIDY
+from penstock.store.postgres_admin import Admin
+from penstock.store.postgres_batch import Ready, again, packed
+from penstock.store.postgres_letters import TIDY, Letters
+from penstock.store.postgres_link import BY_KEY, connect, lost, raise_for
+from penstock.store.postgres_pipe import Pipe
+from penstock.store.postgres_reads import HERE, RUN, Connection
+from penstock.store.postgres_registry import Registry
+from penstock.store.postgres_schema import FIRST, MIGRATIONS, create_all
+from penstock.store.schema import APPLICATION_ID, VERSION
+from penstock.store.tables import PROJECTIONS, SERVER_TABLES, TABLES
+
+WORKER = 1
+INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
+#: how long the session of an engine that was killed may take to be noticed
+PATIENCE_S = 1.0
+#: the advisory locks: whoever drives the store, and whoever makes or changes its tables
+DRIVER, MAKER = APPLICATION_ID, APPLICATION_ID + 1
+
+_HELD = (
+    "SELECT w.who FROM worker w WHERE w.id=1 AND EXISTS (SELECT 1 FROM pg_locks l JOIN pg_database d ON"
+    " d.oid=l.database WHERE l.locktype='advisory' AND l.granted AND l.classid=%s AND l.objsubid=2"
+    " AND l.objid=current_schema()::regnamespace::oid"
+    " AND d.datname=current_database())"
+)
+_OPEN_WORKER = (
+    "INSERT INTO worker VALUES(%s,1,%s,'',0) ON CONFLICT (id)"
+    " DO UPDATE SET fence=worker.fence+1, who=excluded.who RETURNING fence"
+)
+#: takes the row away from whatever a connection that was lost may still be doing, after which it is known what it did
+_KEEP_WORKER = "UPDATE worker SET fence=fence+1 WHERE id=%s AND fence=%s RETURNING fence, commit_id"
+_REBUILT = frozenset({"firing", "wait", "unwait", "item_new", "item_moved", "incident", "judgment"})
+
+
+class Postgres(Registry, Letters, Admin, Lists):
+    """`engine=True` takes the store for driving: one process at a time. Readers need nothing."""
+
+    MARK = "%s"
+
+    def __init__(self, server: Server, *, engine: bool = True, create: bool = True) -> None:
+        self.path = server
+        self.commits = 0
+        self.found = 0  # commits of which only the answer was lost
+        self.fence = -1
+        self.mutex = threading.RLock()
+        self._engine = engine
+        self.c: Connection = connect(server)
+        self._pipe = Pipe(self.c)
+        try:
+            self._prepare(create)
+            if engine:
+                self._take()
+        except psycopg.Error as error:
+            self.close()
+            raise_for(error, server)
+        except BaseException:
+            self.close()
+            raise
+
+    # -- opening -------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def there(cls, server: Server) -> bool:
+        """Is there a store in this database?"""
+        c = connect(server)
+        try:
+            return _version(c) is not None
+        except psycopg.Error as error:
+            raise_for(error, server)
+        finally:
+            c.close()
+
+    @classmethod
+    def driver(cls, server: Server) -> str | None:
+        """Who drives the store; None when nobody does."""
+        c = connect(server)
+        try:
+            row = c.execute(_HELD, (DRIVER,)).fetchone() if _version(c) is not None else None
+            return None if row is None else _near(row[0])
+        except psycopg.Error as error:
+            raise_for(error, server)
+        finally:
+            c.close()
+
+    def _prepare(self, create: bool) -> None:
+        """Create the tables of an empty schema; bring an older store up to date; leave what is not ours alone."""
+        found = _version(self.c)
+        if found is not None and found > VERSION:
+            raise StoreNewer(found=found, known=VERSION)
+        if found == VERSION:
+            return
+        if found is None and not create:
+            raise StoreMissing(path=self.path)
+        with self.transaction():
+            self._execute("SET LOCAL statement_timeout=0")
+            self._execute("SET LOCAL lock_timeout='30s'")
+            self._execute(f"SELECT pg_advisory_xact_lock({HERE})", (MAKER,))
+            found = _version(self.c)  # asked again: another process may have been first
+            if found is None:
+                self._create()
+            else:
+                self._migrate(found)
+
+    def _create(self) -> None:
+        if _others(self.c):
+            hint = "Give Penstock a database, or a schema, of its own: CREATE DATABASE penstock ENCODING 'UTF8'."
+            raise StoreNotOurs(path=self.path, hint=hint)
+        for statement in create_all():
+            self.c.execute(statement)
+        self._execute("INSERT INTO mark VALUES('application', %s), ('schema_version', %s)", (APPLICATION_ID, VERSION))
+
+    def _migrate(self, found: int) -> None:
+        if found > VERSION:
+            raise StoreNewer(found=found, known=VERSION)
+        for version in range(max(found, FIRST) + 1, VERSION + 1):
+            for statement in MIGRATIONS[version]:
+                self.c.execute(statement)
+        self._execute("UPDATE mark SET value=%s WHERE name='schema_version'", (VERSION,))
+
+    def _take(self) -> None:
+        self._lock()
+        who = f"{os.getpid()}@{socket.gethostname()}"
+        ((self.fence,),) = self._execute(_OPEN_WORKER, (WORKER, who)).fetchall()
+        self.c.execute(BY_KEY)
+
+    def _lock(self) -> None:
+        until = time.monotonic() + PATIENCE_S
+        while self._execute(f"SELECT pg_try_advisory_lock({HERE})", (DRIVER,)).fetchone() != (True,):
+            if time.monotonic() > until:
+                ((who,),) = self._execute("SELECT coalesce(max(who),'') FROM worker WHERE id=%s", (WORKER,)).fetchall()
+                raise StoreBusy(pid=_near(who))
+            time.sleep(0.02)
+
+    def _reopen(self) -> None:
+        """A new connection in the place of one that was lost. The engine takes its row anew: an old transaction of its
+        own that still runs has ended before, or can never commit."""
+        self._reconnect()
+
+    def _reconnect(self) -> str:
+        """The id of the last batch that was committed."""
+        self.c.close()
+        self.c = connect(self.path)
+        self._pipe = Pipe(self.c)
+        if not self._engine:
+            return ""
+        try:
+            row = self._execute(_KEEP_WORKER, (WORKER, self.fence)).fetchone()
+            if row is None:
+                raise Fenced
+            self.fence = row[0]
+            self._lock()
+            self.c.execute(BY_KEY)
+        except psycopg.Error as error:
+            self.c.close()
+            raise_for(error, self.path)
+        except BaseException:
+            self.c.close()
+            raise
+        return str(row[1])
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def commit(self, batch: Batch) -> None:
+        ready = packed(batch)
+        with self.mutex:
+            try:
+                self._commit(ready, secrets.token_hex(8))
+            except psycopg.Error as error:
+                raise_for(error, self.path)
+        self.commits += 1
+
+    def _commit(self, ready: list[Ready], commit_id: str) -> None:
+        try:
+            self._send(ready, commit_id)
+        except psycopg.errors.UniqueViolation as error:
+            other = again(ready, error.diag.constraint_name)
+            if other is None:
+                raise
+            self._send(other, commit_id)
+        except psycopg.Error as error:
+            if not lost(error, self.c):
+                raise
+            if self._reconnect() == commit_id:  # H5: only the answer was lost
+                self.found += 1
+            else:
+                self._send(ready, commit_id)
+
+    def _send(self, ready: list[Ready], commit_id: str) -> None:
+        held = [commit_id.encode(), struct.pack(">q", WORKER), struct.pack(">q", self.fence)]
+        wrong = self._pipe.send(held, ready)
+        if wrong is not None:
+            at, error = wrong
+            if at == 0 and error.sqlstate == "22012":  # the fence was not ours
+                raise Fenced
+            raise error
+
+    def add_net(self, row: NetRow) -> int:
+        by_hash = "SELECT no FROM net WHERE hash=%s"
+        found: int | None = self._one(by_hash, (row.hash,))
+        if found is not None:
+            return found
+        with self.transaction():
+            self._execute(
+                "INSERT INTO net(hash,name,language,body,source,released_at) VALUES(%s,%s,%s,%s,%s,%s)"
+                " ON CONFLICT DO NOTHING",
+                (row.hash, row.name, row.language, row.body, row.source, row.released_at),
+            )
+        return int(self._one(by_hash, (row.hash,)))
+
+    def put_inbox(self, run: int, command: bytes, at: int) -> int:
+        with self.transaction():
+            sql = "INSERT INTO inbox(run,command,at) VALUES(%s,%s,%s) RETURNING no"
+            ((no,),) = self._execute(sql, (run, command, at)).fetchall()
+        return int(no)
+
+    def outbox_moved(self, done: Iterable[int], later: Iterable[tuple[int, int]]) -> None:
+        with self.transaction():
+            self._many("DELETE FROM outbox WHERE no=%s", [(no,) for no in done])
+            self._many("UPDATE outbox SET tries=tries+1, due_at=%s WHERE no=%s", [(at, no) for no, at in later])
+
+    def tidy(self, now: int) -> None:
+        with self.transaction():
+            self._execute("DELETE FROM memo WHERE until<=%s", (now,))
+            for statement in (*TIDY, *ADMIN_TIDY):
+                self._execute(statement, (now,))
+            self._execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<%s", (now - INBOX_KEPT_MS,))
+            ended = "SELECT 1 FROM run WHERE no=intent.run AND status>=5"
+            self._execute(f"DELETE FROM intent WHERE EXISTS ({ended})")
+
+    # -- projections ---------------------------------------------------------------------------------------------------
+
+    def rebuild(self, project: Callable[[RunRow, Iterator[JournalRow], Batch], None]) -> int:
+        count = 0
+        with self.transaction():
+            for table in PROJECTIONS:
+                self._execute(f'DELETE FROM "{table.name}"')
+            for row in self._execute(f"SELECT {RUN} FROM run ORDER BY no").fetchall():
+                batch = Batch()
+                project(RunRow(*row), self.journal(row[0]), batch)
+                self._pipe.now(packed(batch, _REBUILT))
+                count += 1
+        return count
+
+    def size(self) -> int:
+        """Bytes of all tables with their indexes."""
+        names = [table.name for table in (*TABLES, *SERVER_TABLES)]
+        return int(self._one("SELECT sum(pg_total_relation_size(to_regclass(n))) FROM unnest(%s::text[]) n", (names,)))
+
+    def close(self) -> None:
+        self.c.close()
+
+
+def _version(c: Connection) -> int | None:
+    """The version of the store that is there; None when there is none."""
+    with c.transaction():
+        (there,) = c.execute(
+            "SELECT to_regclass(format('%%I.mark', coalesce(current_schema(), 'public')))", ()
+        ).fetchone() or (None,)
+        if there is None:
+            return None
+        try:
+            with c.transaction():
+                marks: dict[str, int] = dict(c.execute("SELECT name, value FROM mark").fetchall())
+        except psycopg.errors.UndefinedColumn:
+            return None
+    return int(marks["schema_version"]) if marks.get("application") == APPLICATION_ID else None
+
+
+def _others(c: Connection) -> bool:
+    """Does the schema hold anything that no extension has brought?"""
+    sql = (
+        "SELECT EXISTS (SELECT 1 FROM pg_class o WHERE o.relnamespace=current_schema()::regnamespace"
+        " AND o.relkind IN ('r','p','v','m','f') AND NOT EXISTS (SELECT 1 FROM pg_depend d"
+        " WHERE d.classid='pg_class'::regclass AND d.objid=o.oid AND d.deptype='e'))"
+    )
+    ((found,),) = c.execute(sql).fetchall()
+    return bool(found)
+
+
+def _near(who: str) -> str:
+    """A process of this machine by its number, any other with its machine."""
+    return who.removesuffix(f"@{socket.gethostname()}")

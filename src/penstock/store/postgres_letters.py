@@ -1,0 +1,90 @@
+"""Dead letters, notices and the checkpoints that documents ask for, in a PostgreSQL store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.store.contract import CheckpointRow, LetterRow
+from penstock.store.postgres_reads import Reads
+
+_LETTER = "tenant,run,name,version,queue,status,code,category,body,replays,at,until,no"
+_CHECKPOINT = "run,number,id,node,status,context,outputs,pending,size,storage,moved,at,until"
+#: C-47: the newest checkpoint of a run that has not ended is never purged
+_OVER = (
+    "until<=%s AND (number < (SELECT max(c.number) FROM checkpoint c WHERE c.run=checkpoint.run)"
+    " OR NOT EXISTS (SELECT 1 FROM run WHERE run.id=checkpoint.run AND run.status<5))"
+)
+TIDY = (
+    "DELETE FROM letter WHERE until<=%s",
+    f"DELETE FROM checkpoint WHERE {_OVER} AND (storage='database' OR moved=0)",
+)
+
+
+class Letters(Reads):
+    # -- notices -------------------------------------------------------------------------------------------------------
+
+    def notices(self, now: int, limit: int) -> list[tuple[int, bytes, int]]:
+        sql = "SELECT no,body,tries FROM outbox WHERE topic='notice' AND due_at<=%s ORDER BY no LIMIT %s"
+        return self._read(sql, (now, limit)).fetchall()
+
+    def notices_left(self) -> bool:
+        return self._one("SELECT 1 FROM outbox WHERE topic='notice' LIMIT 1") is not None
+
+    # -- letters -------------------------------------------------------------------------------------------------------
+
+    def letters(self, tenant: str, *, name: str | None = None, since: int = 0, limit: int = 100) -> list[LetterRow]:
+        """Newest first."""
+        sql = f"SELECT {_LETTER} FROM letter WHERE tenant=%s AND at>=%s"
+        values: list[Any] = [tenant, since]
+        if name is not None:
+            sql, values = sql + " AND name=%s", [*values, name]
+        return [LetterRow(*row) for row in self._read(sql + " ORDER BY at DESC, no DESC LIMIT %s", (*values, limit))]
+
+    def letter(self, tenant: str, run: str) -> LetterRow | None:
+        row = self._read(f"SELECT {_LETTER} FROM letter WHERE tenant=%s AND run=%s", (tenant, run)).fetchone()
+        return None if row is None else LetterRow(*row)
+
+    def letters_since(self, tenant: str, queue: str, since: int) -> int:
+        sql = "SELECT count(*) FROM letter WHERE tenant=%s AND queue=%s AND at>%s"
+        return int(self._one(sql, (tenant, queue, since)))
+
+    def letter_replayed(self, run: str, replays: int) -> None:
+        with self.transaction():
+            self._execute("UPDATE letter SET replays=greatest(replays,%s) WHERE run=%s", (replays, run))
+
+    # -- checkpoints ---------------------------------------------------------------------------------------------------
+
+    def last_checkpoint(self, run: str) -> tuple[int, int] | None:
+        """The number and the time of the newest one."""
+        sql = "SELECT number,at FROM checkpoint WHERE run=%s ORDER BY number DESC LIMIT 1"
+        return self._read(sql, (run,)).fetchone()
+
+    def checkpoints(self, run: str) -> list[CheckpointRow]:
+        """Newest first."""
+        sql = f"SELECT {_CHECKPOINT} FROM checkpoint WHERE run=%s ORDER BY number DESC"
+        return [CheckpointRow(*row) for row in self._read(sql, (run,))]
+
+    def checkpoints_to_move(self, limit: int) -> list[CheckpointRow]:
+        sql = f"SELECT {_CHECKPOINT} FROM checkpoint WHERE moved=0 ORDER BY at LIMIT %s"
+        return [CheckpointRow(*row) for row in self._read(sql, (limit,))]
+
+    def checkpoint_moved(self, row: CheckpointRow) -> None:
+        with self.transaction():
+            self._execute(
+                "UPDATE checkpoint SET context=%s,outputs=%s,pending=%s,moved=1 WHERE run=%s AND number=%s",
+                (row.context, row.outputs, row.pending, row.run, row.number),
+            )
+
+    def checkpoints_over(self, now: int, limit: int) -> list[CheckpointRow]:
+        sql = f"SELECT {_CHECKPOINT} FROM checkpoint WHERE {_OVER} AND storage<>'database' AND moved=1 LIMIT %s"
+        return [CheckpointRow(*row) for row in self._read(sql, (now, limit))]
+
+    def drop_checkpoint(self, run: str, number: int) -> None:
+        with self.transaction():
+            self._execute("DELETE FROM checkpoint WHERE run=%s AND number=%s", (run, number))
+
+    def checkpoint_sizes(self) -> tuple[int, int, int]:
+        """How many there are, their bytes, and the bytes of the largest."""
+        sql = "SELECT count(*), coalesce(sum(size),0)::bigint, coalesce(max(size),0) FROM checkpoint"
+        ((count, total, largest),) = self._read(sql).fetchall()
+        return count, total, largest

@@ -1,0 +1,161 @@
+"""Keys, audit, answered requests, drafts and remarks in SQLite. Each write is its own commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import astuple
+
+from penstock.store.chain import FIRST, by_tenant, linked, mark
+from penstock.store.contract_admin import REQUESTS_KEPT_MS, AuditRow, DraftRow, KeyRow, RemarkRow, RequestRow
+from penstock.store.sqlite_reads import Reads
+
+_KEY = 'id,tenant,name,"user",hash,roles,scopes,rate,created_at,created_by,expires_at,revoked_at,last_used_at'
+_AUDIT = "tenant,no,at,actor,action,target,body,prev,hash"
+_REQUEST = "tenant,key,fingerprint,holder,at,status,headers,body"
+_DRAFT = 'tenant,"user",key,number,body,at'
+_REMARK = 'tenant,item,no,"by",at,kind,body'
+#: the number of the last row, when so many are added
+_COUNT = "INSERT INTO mark VALUES(?,?) ON CONFLICT(name) DO UPDATE SET value=value+excluded.value RETURNING value"
+_SEEN = "tenant=? AND key=? AND fingerprint=? AND holder=? AND at=? AND status IS ?"
+_MANY = 500
+
+TIDY = (f"DELETE FROM request WHERE at<=?-{REQUESTS_KEPT_MS}",)
+
+
+class Admin(Reads):
+    # -- keys ----------------------------------------------------------------------------------------------------------
+
+    def add_key(self, row: KeyRow) -> bool:
+        return self._put(f"INSERT OR IGNORE INTO api_key({_KEY}) VALUES({_marks(row)})", astuple(row))
+
+    def key(self, id: str) -> KeyRow | None:
+        row = self._read(f"SELECT {_KEY} FROM api_key WHERE id=?", (id,)).fetchone()
+        return None if row is None else KeyRow(*row)
+
+    def keys(self, tenant: str) -> list[KeyRow]:
+        sql = f"SELECT {_KEY} FROM api_key WHERE tenant=? ORDER BY created_at,id"
+        return [KeyRow(*row) for row in self._read(sql, (tenant,))]
+
+    def has_keys(self) -> bool:
+        return self._read("SELECT 1 FROM api_key LIMIT 1").fetchone() is not None
+
+    def revoke_key(self, tenant: str, id: str, at: int) -> bool:
+        sql = "UPDATE api_key SET revoked_at=? WHERE tenant=? AND id=? AND revoked_at IS NULL"
+        return self._put(sql, (at, tenant, id))
+
+    def key_used(self, id: str, at: int, before: int) -> None:
+        sql = "UPDATE api_key SET last_used_at=? WHERE id=? AND coalesce(last_used_at,0)<?"
+        self._put(sql, (at, id, before))
+
+    # -- audit ---------------------------------------------------------------------------------------------------------
+
+    def append_audit(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
+        found: list[AuditRow] = []
+        with self.transaction():
+            for tenant, those in by_tenant(rows):
+                (last,) = self.c.execute(_COUNT, (mark(tenant), len(those))).fetchone()
+                sql = "SELECT hash FROM audit WHERE tenant=? AND no=?"
+                before = self.c.execute(sql, (tenant, last - len(those))).fetchone()
+                found += linked(those, last - len(those), FIRST if before is None else before[0])
+            insert = f"INSERT INTO audit({_AUDIT}) VALUES({','.join('?' * len(AuditRow.__struct_fields__))})"
+            self.c.executemany(insert, [astuple(row) for row in found])
+        return found
+
+    def audit(
+        self, tenant: str, *, before: int | None = None, limit: int = 100, actor: str | None = None,
+        action: str | None = None, target: str | None = None,
+    ) -> list[AuditRow]:  # fmt: skip
+        # without being told, SQLite would look through everything of the tenant
+        by = " INDEXED BY audit_target" if target is not None else ""
+        sql, values = f"SELECT {_AUDIT} FROM audit{by} WHERE tenant=?", list[Any]([tenant])
+        for where, value in (("no<?", before), ("actor=?", actor), ("action=?", action), ("target=?", target)):
+            if value is not None:
+                sql, values = f"{sql} AND {where}", [*values, value]
+        return [AuditRow(*row) for row in self._read(f"{sql} ORDER BY no DESC LIMIT ?", (*values, limit))]
+
+    def audit_chain(self, tenant: str, after: int = 0, limit: int = 1000) -> list[AuditRow]:
+        sql = f"SELECT {_AUDIT} FROM audit WHERE tenant=? AND no>? ORDER BY no LIMIT ?"
+        return [AuditRow(*row) for row in self._read(sql, (tenant, after, limit)).fetchall()]
+
+    def audit_last(self, tenant: str) -> int:
+        found = self._read("SELECT value FROM mark WHERE name=?", (mark(tenant),)).fetchone()
+        return 0 if found is None else int(found[0])
+
+    def audit_tenants(self) -> list[str]:
+        begin = mark("")
+        sql = (
+            "SELECT substr(name,?) FROM mark WHERE name>=? AND name<?"
+            " UNION SELECT DISTINCT tenant FROM audit ORDER BY 1"
+        )
+        return [row[0] for row in self._read(sql, (len(begin) + 1, begin, begin[:-1] + ";"))]
+
+    # -- requests ------------------------------------------------------------------------------------------------------
+
+    def put_request(self, row: RequestRow) -> RequestRow | None:
+        with self.transaction():
+            put = self.c.execute(f"INSERT OR IGNORE INTO request({_REQUEST}) VALUES({_marks(row)})", astuple(row))
+            if put.rowcount:
+                return None
+            found = self.c.execute(f"SELECT {_REQUEST} FROM request WHERE tenant=? AND key=?", (row.tenant, row.key))
+            return RequestRow(*found.fetchone())
+
+    def take_request(self, row: RequestRow, seen: RequestRow) -> bool:
+        sql = f"UPDATE request SET fingerprint=?,holder=?,at=?,status=NULL,headers=NULL,body=NULL WHERE {_SEEN}"
+        was = (seen.tenant, seen.key, seen.fingerprint, seen.holder, seen.at, seen.status)
+        return self._put(sql, (row.fingerprint, row.holder, row.at, *was))
+
+    def answer_request(self, row: RequestRow) -> bool:
+        sql = (
+            "UPDATE request SET status=?,headers=?,body=?"
+            " WHERE tenant=? AND key=? AND fingerprint=? AND holder=? AND status IS NULL"
+        )
+        whose = (row.tenant, row.key, row.fingerprint, row.holder)
+        return self._put(sql, (row.status, row.headers, row.body, *whose))
+
+    def drop_request(self, tenant: str, key: str, holder: str) -> bool:
+        sql = "DELETE FROM request WHERE tenant=? AND key=? AND holder=? AND status IS NULL"
+        return self._put(sql, (tenant, key, holder))
+
+    # -- drafts --------------------------------------------------------------------------------------------------------
+
+    def put_draft(self, row: DraftRow, was: int | None) -> bool:
+        if was is None:
+            return self._put(f"INSERT OR IGNORE INTO draft({_DRAFT}) VALUES({_marks(row)})", astuple(row))
+        sql = 'UPDATE draft SET number=?,body=?,at=? WHERE tenant=? AND "user"=? AND key=? AND number=?'
+        return self._put(sql, (row.number, row.body, row.at, row.tenant, row.user, row.key, was))
+
+    def draft(self, tenant: str, user: str, key: str) -> DraftRow | None:
+        sql = f'SELECT {_DRAFT} FROM draft WHERE tenant=? AND "user"=? AND key=?'
+        row = self._read(sql, (tenant, user, key)).fetchone()
+        return None if row is None else DraftRow(*row)
+
+    def drafts(self, tenant: str, user: str) -> list[DraftRow]:
+        sql = f'SELECT {_DRAFT} FROM draft WHERE tenant=? AND "user"=? ORDER BY key'
+        return [DraftRow(*row) for row in self._read(sql, (tenant, user))]
+
+    def drop_draft(self, tenant: str, user: str, key: str) -> bool:
+        return self._put('DELETE FROM draft WHERE tenant=? AND "user"=? AND key=?', (tenant, user, key))
+
+    # -- remarks -------------------------------------------------------------------------------------------------------
+
+    def add_remark(self, row: RemarkRow) -> bool:
+        return self._put(f"INSERT OR IGNORE INTO remark({_REMARK}) VALUES({_marks(row)})", astuple(row))
+
+    def remarks(self, tenant: str, items: Iterable[str]) -> list[RemarkRow]:
+        asked, found = sorted(set(items)), list[RemarkRow]()
+        for i in range(0, len(asked), _MANY):
+            part = asked[i : i + _MANY]
+            sql = f"SELECT {_REMARK} FROM remark WHERE tenant=? AND item IN ({','.join('?' * len(part))})"
+            found += [RemarkRow(*row) for row in self._read(f"{sql} ORDER BY item,no", (tenant, *part))]
+        return found
+
+    def _put(self, sql: str, values: tuple[Any, ...]) -> bool:
+        """One statement, committed; has it changed anything?"""
+        with self.transaction():
+            return self.c.execute(sql, values).rowcount > 0
+
+
+def _marks(row: Any) -> str:
+    return ",".join("?" * len(row.__struct_fields__))

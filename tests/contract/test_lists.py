@@ -1,0 +1,133 @@
+"""Lists and counts for people, of every store that a console looks into."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, RUNNING, WAITING
+from penstock.store.contract_lists import RunFilter
+from tests.contract.store_suite import STORES, Kit, a_batch, a_net, a_run
+
+HOUR = 3_600_000
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def kit(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kit]:
+    """The simulation's store has no console."""
+    if request.param == "postgresql":
+        pytest.importorskip("psycopg", reason="the extra «postgresql» is not installed")
+    one = STORES[request.param](tmp_path)
+    yield one
+    one.close()
+
+
+def numbers(store: Any, limit: int = 50, **wanted: Any) -> list[int]:
+    filter = RunFilter(**{"tenant": "default", "below": store.last_run() + 1, **wanted})
+    return [row.no for row in store.find_runs(filter, limit)]
+
+
+def filled(kit: Kit) -> Any:
+    store = kit.open()
+    a_net(store, "first")
+    a_net(store, "second")
+    store.commit(a_batch(new=[
+        a_run(1, created_at=1000, status=COMPLETED, updated_at=9 * HOUR),
+        a_run(2, created_at=2000, status=WAITING, net=2, key="Order_1", wake_at=500),
+        a_run(3, created_at=3000, status=FAILED, updated_at=9 * HOUR + 1, id="abc"),
+        a_run(4, created_at=4000, tenant="other"),
+        a_run(5, created_at=5000, status=RUNNING, parent="abc", key="order%1", wake_at=400, updated_at=5),
+        a_run(6, created_at=6000, status=COMPENSATED, updated_at=11 * HOUR, net=2),
+    ]))  # fmt: skip
+    return store
+
+
+def test_runs_are_found_newest_first_and_page_by_page(kit: Kit) -> None:
+    """C-66, C-78: of one tenant; by status, net, time, parent; below a number."""
+    store = filled(kit)
+    assert numbers(store) == [6, 5, 3, 2, 1]
+    assert numbers(store, limit=2) == [6, 5] and numbers(store, below=5, limit=2) == [3, 2]
+    assert numbers(store, floor=3) == [6, 5, 3]
+    assert numbers(store, status=(RUNNING, WAITING)) == [5, 2] and numbers(store, status=(FAILED,)) == [3]
+    assert numbers(store, nets=(2,)) == [6, 2] and numbers(store, nets=()) == []
+    assert numbers(store, since=3000, until=6000) == [5, 3]
+    assert numbers(store, parent="abc") == [5] and numbers(store, tenant="other") == [4]
+
+
+def test_a_text_is_an_id_a_key_or_a_name_and_never_a_pattern(kit: Kit) -> None:
+    """C-66: what a person types is looked for as it is written."""
+    store = filled(kit)
+    assert numbers(store, text="AB") == [3] and numbers(store, text="order") == [5, 2]
+    assert numbers(store, text="order_1") == [2] and numbers(store, text="order%1") == [5]
+    assert numbers(store, text="%") == [5] and numbers(store, text="~") == [] and numbers(store, text="'") == []
+    assert numbers(store, text="nothing", text_nets=(2,)) == [6, 2]
+
+
+def test_the_first_run_of_a_time(kit: Kit) -> None:
+    store = filled(kit)
+    assert [store.first_run_at(at) for at in (0, 1000, 1001, 6000, 6001)] == [1, 1, 2, 6, 7]
+
+
+def test_counts_by_status_net_and_hour(kit: Kit) -> None:
+    """W-10.1.1: what the dashboard counts, of one tenant."""
+    store = filled(kit)
+    assert sorted(map(tuple, store.open_counts("default", 3000))) == [(RUNNING, 1, 0, 1), (WAITING, 2, 0, 1)]
+    assert sorted(map(tuple, store.ended_counts("default", 1, 0))) == [
+        (9, COMPLETED, 1, 1), (9, FAILED, 1, 1), (11, COMPENSATED, 2, 1),
+    ]  # fmt: skip
+    assert [tuple(one) for one in store.ended_counts("default", 2, 10 * HOUR)] == [(11, COMPENSATED, 2, 1)]
+    assert [one[1:] for one in map(tuple, store.nets())] == [
+        ("hash of first", "first", "net"), ("hash of second", "second", "net"),
+    ]  # fmt: skip
+
+
+def test_who_may_need_a_look(kit: Kit) -> None:
+    """The soonest timer, the longest silence, an incident; only of runs that have not ended."""
+    store = filled(kit)
+    store.commit(a_batch(incident=[(2, 1, "DEADLOCK", "j", 7), (3, 1, "DEADLOCK", "j", 7), (5, 1, "OTHER", "j", 7)]))
+    assert store.open_runs("default", 9, soonest=True) == [5, 2] and store.open_runs("default", 1, soonest=True) == [5]
+    assert store.open_runs("default", 9, soonest=False) == [5, 2]
+    assert store.incident_runs("default", "DEADLOCK", 9) == [2] and store.incident_runs("other", "DEADLOCK", 9) == []
+
+
+def test_firings_items_and_letters(kit: Kit) -> None:
+    """W-10.1.1: firings since a time, those of the newest runs first; open work items, the oldest first."""
+    store = filled(kit)
+    store.commit(a_batch(
+        firing=[(1, 1, 4, 0, 1, 1, 0, 10, 20), (2, 1, 5, 0, 1, 2, 1, 30, 90), (4, 1, 5, 0, 1, 1, 0, 1, 99)],
+        item_new=[(2, 1, 5, "TODO", b"p", None, None, 70, 70), (5, 1, 3, "TODO", b"q", b"c", None, 60, 60),
+                  (1, 1, 3, "DONE", b"q", None, None, 60, 60), (4, 1, 3, "TODO", b"q", None, None, 60, 60)],
+        letter=[("default", "abc", "n", 1, "q", "FAILED", "X", "c", b"", 0, 9 * HOUR, 99 * HOUR),
+                ("default", "old", "n", 1, "q", "FAILED", "X", "c", b"", 0, 10, 99 * HOUR)],
+    ))  # fmt: skip
+    assert [tuple(one) for one in store.firings_since("default", 1, 0, 9)] == [
+        (2, 5, 1, 2, 30, 90),
+        (1, 4, 0, 1, 10, 20),
+    ]
+    assert [tuple(one) for one in store.firings_since("default", 1, 21, 9)] == [(2, 5, 1, 2, 30, 90)]
+    assert len(store.firings_since("default", 1, 0, 1)) == 1 and store.firings_since("default", 3, 0, 9) == []
+    items = store.open_items("default", 9)
+    assert [(one.run, one.net, one.opened_at, one.prompt, one.candidates) for one in items] == [
+        (5, 1, 60, b"q", b"c"), (2, 2, 70, b"p", None),
+    ]  # fmt: skip
+    total, hours = store.letter_counts("default", HOUR)
+    assert total == 2 and [tuple(one) for one in hours] == [(9, 1)]
+
+
+def test_a_page_of_many_runs_is_quick(kit: Kit) -> None:
+    """W-10.3.1: among 30,000 runs a page, the open ones and the counts of a day take a blink."""
+    store = kit.open()
+    a_net(store)
+    runs = [a_run(no, created_at=no, status=WAITING if no % 1000 == 0 else COMPLETED) for no in range(1, 30_001)]
+    store.commit(a_batch(new=runs))
+    began = time.perf_counter()
+    assert numbers(store, limit=50)[:2] == [30_000, 29_999]
+    assert len(numbers(store, status=(WAITING,))) == 30
+    assert store.first_run_at(20_000) == 20_000
+    assert sum(one[3] for one in store.open_counts("default", 0)) == 30
+    assert sum(one[3] for one in store.ended_counts("default", 20_000, 0)) == 10_001 - 11
+    assert time.perf_counter() - began < 2.0

@@ -1,0 +1,165 @@
+"""How the server answers what the engine asks, in a store of some thousand rows: by an index, never by a scan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from penstock.kernel.state import COMPLETED, WAITING
+from penstock.store.contract import ReleaseRow
+from tests.contract.store_suite import PostgresKit, a_batch, a_net, a_run, a_turn
+
+RUNS = 4000
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresKit]:
+    pytest.importorskip("psycopg", reason="the extra «postgresql» is not installed")
+    one = PostgresKit(tmp_path_factory.mktemp("plans"))
+    store = one.open()
+    a_net(store)
+    for first in range(1, RUNS, 500):
+        fill(store, range(first, first + 500))
+    one.ask(
+        "INSERT INTO schedule SELECT 't', 'wf' || n, 1, '* * * * *', 'UTC', '', 'allow', 'one', sign(n % 50), NULL, n"
+        " FROM generate_series(1, 2000) n"
+    )
+    answered = "CASE WHEN n % 100 = 0 THEN NULL ELSE 'a'::bytea END"
+    one.ask(f"INSERT INTO inbox SELECT n, n, 'c', n, {answered} FROM generate_series(1, 9000) n")
+    one.ask(
+        f"INSERT INTO event SELECT n, 't', 'e' || n, 'source' || n % 20, 'x', n, {answered}"
+        " FROM generate_series(1, 9000) n"
+    )
+    one.ask("ANALYZE")
+    yield one
+    one.close()
+
+
+def fill(store: Any, numbers: range) -> None:
+    """Most runs have ended, most items are done, most commands and events are answered: a store that has lived."""
+    open_ = [no for no in numbers if no % 100 == 0]
+    batch = a_batch(
+        new=[
+            a_run(
+                no, status=WAITING if no in open_ else COMPLETED, key=f"key-{no}", wake_at=no if no in open_ else None
+            )
+            for no in numbers
+        ],
+        journal=[a_turn(no, seq) for no in numbers for seq in (1, 2, 3)],
+        firing=[(no, n, 1, 0, 1, 1, 0, 1, 2) for no in numbers for n in (1, 2)],
+        wait=[(f"news-{no}", no, 1) for no in open_],
+        item_new=[(no, 2, 1, "TODO" if no in open_ else "DONE", b"p", None, None, no, no) for no in numbers],
+        memo=[(f"cache:{no}", b"x", no) for no in numbers],
+        blobs=[(f"hash{no}", 3, b"abc") for no in numbers],
+        judgment=[(f"r{no:015d}", 1, "t", "wf", "n", "normal", int(no in open_), b"x", no) for no in numbers],
+        letter=[("t", f"r{no:015d}", "wf", 1, f"q{no % 40}", "FAILED", "C", "c", b"x", 0, no, no) for no in numbers],
+    )
+    store.commit(batch)
+    for no in numbers:
+        if no % 5 == 0:
+            status = "active" if no % 50 == 0 else "deprecated"
+            store.put_release(ReleaseRow("t", f"wf{no}", 1, f"id{no}", status, "h", 1, b"{}", f"source{no}", "kim", no))
+
+
+class Seen(list[tuple[str, tuple[Any, ...]]]):
+    """The statements that a store has executed."""
+
+
+def statements(store: Any, ask: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> Seen:
+    seen, whole = Seen(), store._execute
+
+    def execute(sql: str, values: tuple[Any, ...] = ()) -> Any:
+        seen.append((sql, values))
+        return whole(sql, values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "_execute", execute)
+        ask(store)
+    return seen
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for below in plan.get("Plans", []):
+        yield from nodes(below)
+
+
+ASKED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "pick-up": (lambda s: s.unfinished(), "run_pick"),
+    "due": (lambda s: s.due(500, 10), "run_wake"),
+    "next wake": (lambda s: s.next_wake(), "run_wake"),
+    "key": (lambda s: s.run_by_key("default", "key-7"), "run_key"),
+    "id": (lambda s: s.run_by_id("r000000000000001"), "run_id"),
+    "below": (lambda s: s.open_below("r00000000000100"), "run_id"),
+    "newest runs": (lambda s: s.runs(limit=50), "run_pkey"),
+    "newest runs of a tenant": (lambda s: s.runs(limit=50, tenant="default"), "run_pkey"),
+    "last run": (lambda s: s.last_run(), "run_pkey"),
+    "journal": (lambda s: list(s.journal(7, 1)), "journal_pkey"),
+    "one run": (lambda s: s.load([7]), "journal_pkey"),
+    "some runs": (lambda s: s.load(range(1, 50)), "journal_pkey"),
+    "net": (lambda s: s.net_by_hash("h"), ""),
+    "inbox": (lambda s: s.inbox(), "inbox_open"),
+    "memo": (lambda s: s.memo("cache:7", 5), "memo_pkey"),
+    "blob": (lambda s: s.blob("hash7"), "blob_pkey"),
+    "open items": (lambda s: s.items(), "item_open"),
+    "items of a run": (lambda s: s.items(open_only=False, run=7), "item_pkey"),
+    "open events": (lambda s: s.open_events(), "event_open"),
+    "event by id": (lambda s: s.event("t", "e7"), "event_id"),
+    "events of a source": (lambda s: s.events("t", "source5", since=5, limit=10**6), "event_source"),
+    "waiting for": (lambda s: s.waiting_for("news-7"), ""),
+    "open by key": (lambda s: s.open_keyed("default", "key-399"), "run_key"),
+    "active releases": (lambda s: s.releases("t", "wf50", status="active"), "release_active"),
+    "listens": (lambda s: s.releases("t", status="active", listens="source7"), "release_listens"),
+    "a release": (lambda s: s.release("t", "wf50", 1), "release_pkey"),
+    "due schedules": (lambda s: s.schedules_due(5), "schedule_next"),
+    "next schedule": (lambda s: s.next_schedule(5), "schedule_next"),
+    "letters of a queue": (lambda s: s.letters_since("t", "q7", 3900), "letter_at"),
+    "newest judgments": (lambda s: s.judgments("t", limit=20), "judgment_at"),
+    "judgments to review": (lambda s: s.judgments("t", reviews=True, limit=20), "judgment_review"),
+}
+#: tables that stay so small that the server is right to read them whole
+SMALL = {"net", "waiting"}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_is_asked_is_answered_by_an_index(kit: PostgresKit, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D-11.3, C-84: as the server plans it by itself, with no setting of ours: one run, lists, inbox, items, events."""
+    from penstock.store.place import Server, place
+    from penstock.store.postgres_link import connect
+
+    ask, index = ASKED[asked]
+    seen = statements(kit.opened[0], ask, monkeypatch)
+    assert seen, "nothing was asked"
+    server = place(kit.url)
+    assert isinstance(server, Server)
+    with connect(server) as c:
+        assert c.execute("SHOW enable_seqscan").fetchone() == ("on",)
+        plans = [plan_of(c, sql, values) for sql, values in seen]
+    found = [node for plan in plans for node in nodes(plan)]
+    scans = [n["Relation Name"] for n in found if n["Node Type"] == "Seq Scan" and n["Relation Name"] not in SMALL]
+    assert scans == [], json.dumps(plans, indent=1)
+    assert not index or index in {n.get("Index Name") for n in found}, json.dumps(plans, indent=1)
+
+
+def plan_of(c: Any, sql: str, values: tuple[Any, ...]) -> dict[str, Any]:
+    ((plan,),) = c.execute(f"EXPLAIN (FORMAT JSON) {sql}", values).fetchall()
+    found: dict[str, Any] = plan[0]["Plan"]
+    return found
+
+
+@pytest.mark.parametrize("field", ["moved", "ended", "item_moved", "unwait", "inbox_answered", "intent_gone"])
+def test_what_a_batch_changes_is_found_by_its_key(kit: PostgresKit, field: str) -> None:
+    """A batch is planned while the tables are empty and kept for the life of the connection: it must be right for a
+    million rows. The engine's session is told so; see `postgres_link.BY_KEY`."""
+    from penstock.store.postgres_batch import WRITES
+
+    (write,) = [w for w in WRITES if w.field == field]
+    store = kit.opened[0]
+    sql = write.sql
+    for n in range(len(write.types), 0, -1):
+        sql = sql.replace(f"${n}::", "NULL::")
+    plan = plan_of(store.c, sql, ())
+    assert [n for n in nodes(plan) if n["Node Type"] in ("Seq Scan", "Hash Join", "Merge Join")] == []

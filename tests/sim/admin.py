@@ -1,0 +1,162 @@
+"""Keys, audit, answered requests, drafts and remarks in the store of dicts: the same promises as the file on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import astuple, replace
+
+from penstock.store.chain import FIRST, by_tenant, linked
+from penstock.store.contract_admin import REQUESTS_KEPT_MS, AuditRow, DraftRow, KeyRow, RemarkRow, RequestRow
+
+if TYPE_CHECKING:
+    from tests.sim.store import Disk
+
+Row = tuple[Any, ...]
+
+
+class SimAdmin:
+    disk: Disk
+
+    def _put_new(self, table: str, key: Any, row: Any) -> bool:
+        rows = self.disk.tables[table]
+        if key in rows:
+            return False
+        rows[key] = astuple(row)
+        return True
+
+    # -- keys ---------------------------------------------------------------------------------------------------------
+
+    def add_key(self, row: KeyRow) -> bool:
+        return self._put_new("api_key", row.id, row)
+
+    def key(self, id: str) -> KeyRow | None:
+        row = self.disk.tables["api_key"].get(id)
+        return None if row is None else KeyRow(*row)
+
+    def keys(self, tenant: str) -> list[KeyRow]:
+        found = [KeyRow(*row) for row in self.disk.tables["api_key"].values()]
+        return sorted((one for one in found if one.tenant == tenant), key=lambda k: (k.created_at, k.id))
+
+    def has_keys(self) -> bool:
+        return bool(self.disk.tables["api_key"])
+
+    def revoke_key(self, tenant: str, id: str, at: int) -> bool:
+        found = self.key(id)
+        if found is None or found.tenant != tenant or found.revoked_at is not None:
+            return False
+        self.disk.tables["api_key"][id] = astuple(replace(found, revoked_at=at))
+        return True
+
+    def key_used(self, id: str, at: int, before: int) -> None:
+        found = self.key(id)
+        if found is not None and (found.last_used_at or 0) < before:
+            self.disk.tables["api_key"][id] = astuple(replace(found, last_used_at=at))
+
+    # -- audit --------------------------------------------------------------------------------------------------------
+
+    def append_audit(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
+        found: list[AuditRow] = []
+        for tenant, those in by_tenant(rows):
+            last = self.audit_last(tenant)
+            before = self.disk.tables["audit"].get((tenant, last))
+            found += linked(those, last, FIRST if before is None else before[-1])
+            self.disk.last[f"audit:{tenant}"] = last + len(those)
+        for row in found:
+            self.disk.tables["audit"][row.tenant, row.no] = astuple(row)
+        return found
+
+    def audit(
+        self, tenant: str, *, before: int | None = None, limit: int = 100, actor: str | None = None,
+        action: str | None = None, target: str | None = None,
+    ) -> list[AuditRow]:  # fmt: skip
+        found = [
+            one
+            for one in reversed(self.audit_chain(tenant, limit=10**9))
+            if (before is None or one.no < before)
+            and actor in (None, one.actor)
+            and action in (None, one.action)
+            and target in (None, one.target)
+        ]
+        return found[:limit]
+
+    def audit_chain(self, tenant: str, after: int = 0, limit: int = 1000) -> list[AuditRow]:
+        rows = [AuditRow(*row) for row in self.disk.tables["audit"].values()]
+        return sorted((r for r in rows if r.tenant == tenant and r.no > after), key=lambda r: r.no)[:limit]
+
+    def audit_last(self, tenant: str) -> int:
+        return self.disk.last.get(f"audit:{tenant}", 0)
+
+    def audit_tenants(self) -> list[str]:
+        marked = {name.partition(":")[2] for name in self.disk.last if name.startswith("audit:")}
+        return sorted(marked | {tenant for tenant, _ in self.disk.tables["audit"]})
+
+    # -- requests -----------------------------------------------------------------------------------------------------
+
+    def _request(self, tenant: str, key: str) -> RequestRow | None:
+        row = self.disk.tables["request"].get((tenant, key))
+        return None if row is None else RequestRow(*row)
+
+    def put_request(self, row: RequestRow) -> RequestRow | None:
+        return None if self._put_new("request", (row.tenant, row.key), row) else self._request(row.tenant, row.key)
+
+    def take_request(self, row: RequestRow, seen: RequestRow) -> bool:
+        there = self._request(seen.tenant, seen.key)
+        if there is None or astuple(there)[:6] != astuple(seen)[:6]:
+            return False
+        new = replace(there, fingerprint=row.fingerprint, holder=row.holder, at=row.at)
+        self.disk.tables["request"][seen.tenant, seen.key] = astuple(replace(new, status=None, headers=None, body=None))
+        return True
+
+    def answer_request(self, row: RequestRow) -> bool:
+        there = self._request(row.tenant, row.key)
+        if there is None or there.status is not None or astuple(there)[:4] != astuple(row)[:4]:
+            return False
+        answered = replace(there, status=row.status, headers=row.headers, body=row.body)
+        self.disk.tables["request"][row.tenant, row.key] = astuple(answered)
+        return True
+
+    def drop_request(self, tenant: str, key: str, holder: str) -> bool:
+        there = self._request(tenant, key)
+        if there is None or there.holder != holder or there.status is not None:
+            return False
+        del self.disk.tables["request"][tenant, key]
+        return True
+
+    def tidy_requests(self, now: int) -> None:
+        rows = self.disk.tables["request"]
+        for key in [key for key, row in rows.items() if row[4] <= now - REQUESTS_KEPT_MS]:
+            del rows[key]
+
+    # -- drafts -------------------------------------------------------------------------------------------------------
+
+    def put_draft(self, row: DraftRow, was: int | None) -> bool:
+        key = (row.tenant, row.user, row.key)
+        if was is None:
+            return self._put_new("draft", key, row)
+        there = self.draft(*key)
+        if there is None or there.number != was:
+            return False
+        self.disk.tables["draft"][key] = astuple(row)
+        return True
+
+    def draft(self, tenant: str, user: str, key: str) -> DraftRow | None:
+        row = self.disk.tables["draft"].get((tenant, user, key))
+        return None if row is None else DraftRow(*row)
+
+    def drafts(self, tenant: str, user: str) -> list[DraftRow]:
+        rows = self.disk.tables["draft"]
+        return [DraftRow(*rows[key]) for key in sorted(rows) if key[:2] == (tenant, user)]
+
+    def drop_draft(self, tenant: str, user: str, key: str) -> bool:
+        return self.disk.tables["draft"].pop((tenant, user, key), None) is not None
+
+    # -- remarks ------------------------------------------------------------------------------------------------------
+
+    def add_remark(self, row: RemarkRow) -> bool:
+        return self._put_new("remark", (row.tenant, row.item, row.no), row)
+
+    def remarks(self, tenant: str, items: Iterable[str]) -> list[RemarkRow]:
+        rows, asked = self.disk.tables["remark"], set(items)
+        return [RemarkRow(*rows[key]) for key in sorted(rows) if key[0] == tenant and key[1] in asked]
