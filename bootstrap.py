@@ -1,4 +1,4 @@
-"""One command from an empty machine: makes .venv, installs what is needed, runs the demo, the tests or the docs.
+"""One command from an empty machine: makes .venv, installs what is needed, runs the server, the tests or the docs.
 
 Needs Python 3.11 or newer and nothing else. The first time takes seconds, after that it starts at once: what was
 installed is stamped with the hash of pyproject.toml and constraints.txt, and done again only when they change.
@@ -23,6 +23,7 @@ PLACE = VENV / ".place"
 
 USAGE = """usage: python3 bootstrap.py COMMAND [-- ARGUMENTS]
 
+  dev     serves the console and the API with a sample tenant on this machine
   demo    shows a diagram running, killed half-way and resumed
   test    ruff, mypy, import-linter and the whole test suite; with ARGUMENTS only pytest, with them
   lint    ruff, mypy and import-linter only
@@ -32,7 +33,10 @@ USAGE = """usage: python3 bootstrap.py COMMAND [-- ARGUMENTS]
 
 # What each command needs. The later one contains the earlier one, so a stamp for `dev` serves the demo too.
 EVERYTHING = "all,dev"
-EXTRAS = {"demo": "script", "shell": "script", "test": EVERYTHING, "lint": EVERYTHING, "docs": EVERYTHING}
+EXTRAS = {
+    "dev": "decision,script,server", "demo": "script", "shell": "script", "test": EVERYTHING, "lint": EVERYTHING,
+    "docs": EVERYTHING,
+}  # fmt: skip
 
 
 def main(arguments: list[str]) -> int:
@@ -50,7 +54,12 @@ def main(arguments: list[str]) -> int:
     except subprocess.CalledProcessError as failed:
         print(f"Installing failed ({failed.returncode}); the message above says why.", file=sys.stderr)
         return 1
-    return {"demo": demo, "test": test, "lint": lint, "docs": docs, "shell": shell}[command](rest)
+    return {"dev": dev, "demo": demo, "test": test, "lint": lint, "docs": docs, "shell": shell}[command](rest)
+
+
+def dev(rest: list[str]) -> int:
+    run("python", str(ROOT / "hatch_build.py"))  # the console, where its sources have changed since it was installed
+    return run("penstock", "dev", *rest)
 
 
 def demo(rest: list[str]) -> int:

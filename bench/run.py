@@ -2,6 +2,7 @@
 
     python bench/run.py                 every workload, CI-sized
     python bench/run.py chain --full    one workload, full size
+    python bench/run.py --store postgresql://postgres@localhost/bench
     python bench/run.py chain --profile also the functions that take most of the time, in a second pass
 
 Figures are printed beside what the disk did meanwhile and are never asserted. See docs/howto/tune-speed.md.
@@ -41,6 +42,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--passes", type=int, default=1, help="repeat, interleaved; best and median are printed at the end"
     )
+    parser.add_argument(
+        "--store", help="where: a file, or postgresql://user@host/database; else one that is thrown away"
+    )
     parser.add_argument("--profile", action="store_true", help="print the functions that take most of the time")
     chosen = parser.parse_args(arguments)
     names = chosen.workloads or list(SMALL)
@@ -49,7 +53,7 @@ def main(arguments: list[str]) -> int:
     found: dict[str, list[dict[str, Any]]] = {}
     for _ in range(chosen.passes):
         for name in names:
-            figures = bench.run(name, profile=chosen.profile, **sizes[name])
+            figures = bench.run(name, store=chosen.store, profile=chosen.profile, **sizes[name])
             found.setdefault(name, []).append(figures)
             print(json.dumps(figures), flush=True)
     if chosen.passes > 1:

@@ -237,7 +237,7 @@ def facts(module: ModuleType) -> Iterator[str]:
 def tables(module: ModuleType) -> Iterator[str]:
     yield "What the store holds. The journal is the truth; a projection can be dropped and made again (`penstock"
     yield "rebuild`). A key column is in bold."
-    for one in module.TABLES:
+    for one in (*module.TABLES, *module.SERVER_TABLES):
         yield f"\n## {one.name}\n"
         yield f"{one.comment}{' *Projection.*' if one.projection else ''}\n"
         yield from table_head("column", "type", "meaning")
@@ -310,11 +310,26 @@ SETTINGS = {
     "code.timeout_ms": ("code:TIMEOUT_MS", "How long a script may run that does not say."),
     "code.max_ms": ("code:TIMEOUT_MAX_MS", "How long a script may run at most."),
     "code.memory_bytes": ("code:MEMORY_BYTES", "How much memory a script may use."),
+    "workers.total": ("", "How many effects may be on their way at once, of all tenants; no limit when it is not set."),
+    "workers.per_tenant": ("", "The same for each tenant; those of others are not held up by one that has much to do."),
+    "workers.tenants.NAME": ("", "The same for one tenant, instead of `workers.per_tenant`."),
+    "server.origins": ("", "Pages of other sites that may call the API (CORS), as `https://host`; none by default."),
+    "jwt.issuer": ("", "Whose tokens are taken (`iss`). With `jwt.audience` and `jwt.jwks` it lets people in by JWT."),
+    "jwt.audience": ("", "For whom they must be (`aud`)."),
+    "jwt.jwks": ("", "The issuer's public keys: a file beside the store, or a URL."),
+    "jwt.algorithms": ("", "Which signatures are taken, of RS256, ES256 and EdDSA; all of them by default."),
+    "jwt.tenant": ("", "Everybody's tenant; where it is not set, a claim says it."),
+    "jwt.tenant_claim": ("", "The claim with the tenant, `tenant` by default. A path such as `a.b` will do."),
+    "jwt.user_claim": ("", "The claim with the user, `sub` by default."),
+    "jwt.roles_claim": ("", "The claim with the roles, `roles` by default."),
+    "jwt.permissions_claim": ("", "The claim with the only permissions that may be used; none by default."),
+    "jwt.leeway_s": ("", "By how many seconds clocks may differ, 30 by default."),
     "secrets": ("", "Names and values, or a function from name to value. On the command line the table `[secrets]`."),
     "services": ("", "Python only: what the program lends to handlers (`context.service(name)`)."),
 }  # fmt: skip
 VARIABLES = {
     "PENSTOCK_STORE": "The store, where `--store` is not given.",
+    "PENSTOCK_TENANT": "The tenant, where `--tenant` is not given.",
     "PENSTOCK_SECRET_NAME": "The secret NAME; looked at before `settings.toml`.",
     "PENSTOCK_DEBUG": "When set, an unexpected error shows where it came from.",
 }
@@ -337,6 +352,9 @@ def python(module: ModuleType) -> Iterator[str]:
             waits = "await " if inspect.iscoroutinefunction(method) else ""
             said = own_doc(method) or own_doc(getattr(module.Penstock, name, None)) or SAID.get(name, "")
             yield row(code(f"{waits}{name}{signature(method)}"), said)
+        for name, held in vars(one).items():  # what else a tenant has: releases, schedules, the inbox
+            if isinstance(held, property) and own_doc(held.fget):
+                yield row(code(name), own_doc(held.fget))
     yield from struct_table(module.Look)
     yield "\n## penstock.diagram\n"
     handlers = importlib.import_module("penstock.diagram")
@@ -550,7 +568,10 @@ PAGES = (
     Page("run-commands", "What may be asked of a run", "penstock.kernel.command", run_commands, lambda m: m.NAMES),
     Page("settings", "Settings", "penstock.cli.settings", settings, lambda _: read_source.settings()),
     Page("stability", "What is stable", "penstock", stability, lambda module: module.__all__),
-    Page("tables", "Tables", "penstock.store.tables", tables, lambda module: [t.name for t in module.TABLES]),
+    Page(
+        "tables", "Tables", "penstock.store.tables", tables,
+        lambda module: [t.name for t in (*module.TABLES, *module.SERVER_TABLES)],
+    ),
 )
 
 

@@ -96,6 +96,13 @@ class DocumentInvalid(PenstockError):
         super().__init__(count=len(errors), first=errors[0].message.rstrip("."), where=errors[0].where, **facts)
 
 
+class ThingInvalid(DocumentInvalid):
+    """{what} has {count} error(s); the first: {first}."""
+
+    code = "PS-422-REGISTRY"
+    hint = "Every finding has its own hint; nothing was stored."
+
+
 class LanguageUnknown(PenstockError):
     """No language reads this document; known are {known}."""
 
@@ -182,6 +189,19 @@ class NotWaiting(StatusConflict):
     hint = "`penstock show RUN` says what the run waits for."
 
 
+class ItemDecided(StatusConflict):
+    """«{item}» is closed already: {how} at {at}."""
+
+    hint = "`penstock show RUN` shows what came of it."
+
+
+class NothingToUndo(Refused):
+    """Run {run} is left as it is: {why}."""
+
+    code, http = "PS-409-UNDO", 409
+    hint = "What can be undone: nodes that succeeded, with a COMPENSATION whose trigger has «manual»."
+
+
 class NoBranch(Refused):
     """No branch of «{node}» can be taken with this answer."""
 
@@ -232,6 +252,20 @@ class InputInvalid(PenstockError):
 
     code, http = "INPUT_INVALID", 422
     hint = "The document's input_schema says what a run is started with."
+
+
+class AnswerInvalid(PenstockError):
+    """The decision does not fit the schema of «{item}»: {why}."""
+
+    code, http = "OUTPUT_SCHEMA", 422
+    hint = "Nothing was changed. The node's output.schema says what a decision has; a reason is given with --comment."
+
+
+class TenantConflict(PenstockError):
+    """«{name}» belongs to the tenant «{named}» (/tenant_id), and this is «{tenant}»."""
+
+    code, http = "PS-403-TENANT", 403
+    hint = "Leave `tenant_id` out: the document is then for whoever releases it. Or release it for that tenant."
 
 
 class ItemNotFound(PenstockError):
@@ -335,6 +369,188 @@ class MigrationBlocked(Refused):
     hint = "Let the run end where it is, or keep in the new version what it still needs."
 
 
+# ---- who calls -------------------------------------------------------------------------------------------------------
+
+
+class KeyMissing(PenstockError):
+    """This needs to know who calls."""
+
+    code, http = "PS-401-WHO", 401
+    hint = "Send the header «Authorization: Bearer ps_…» with a key, or sign in to the console."
+
+
+class KeyInvalid(PenstockError):
+    """The key is not accepted: {why}."""
+
+    code, http = "PS-401-KEY", 401
+    hint = "Give a key as it was shown when it was made; an administrator can make another one."
+
+
+class KeyExpired(KeyInvalid):
+    """The key «{id}» has expired."""
+
+    code = "PS-401-KEY-EXPIRED"
+    hint = "Ask an administrator for a new one."
+
+
+class KeyRevoked(KeyInvalid):
+    """The key «{id}» was revoked."""
+
+    code = "PS-401-KEY-REVOKED"
+    hint = "Ask an administrator for a new one."
+
+
+class TokenInvalid(KeyInvalid):
+    """The token is not accepted: {why}."""
+
+    code = "PS-401-TOKEN"
+    hint = "Sign in again; issuer, audience and keys are those of the settings [jwt]."
+
+
+class TooMany(PenstockError):
+    """{what} has used up its {rate} requests per minute."""
+
+    code, http = "PS-429-RATE", 429
+    hint = "Wait as long as Retry-After says, or ask for a higher rate."
+
+
+class HookTooMany(TooMany):
+    """The webhook of «{name}» takes {requests} requests in {seconds} s, and they are used up."""
+
+    hint = "Wait as long as Retry-After says."
+
+
+class NotAllowed(PenstockError):
+    """{user} may not do this: it needs the permission «{permission}»."""
+
+    code, http = "PS-403-PERMISSION", 403
+    hint = "`GET /api/v1/me` lists what you may do; an administrator can give you a role that may."
+
+
+class NotOurPage(PenstockError):
+    """A change with a session's cookie comes from the console alone."""
+
+    code, http = "PS-403-PAGE", 403
+    hint = "Programs send a key: «Authorization: Bearer ps_…». The console sends the header «X-Penstock: 1»."
+
+
+class RouteMissing(PenstockError):
+    """There is nothing here."""
+
+    code, http = "PS-404-ROUTE", 404
+    hint = "The page /api/docs lists what there is."
+
+
+class QueryUnknown(PenstockError):
+    """«{name}» is not asked for here."""
+
+    code, http = "PS-400-QUERY", 400
+
+
+class BodyUnreadable(PenstockError):
+    """The body cannot be read: {why}."""
+
+    code, http = "PS-400-JSON", 400
+    hint = "Send one JSON value."
+
+
+class MediaWrong(PenstockError):
+    """The body is «{given}», and JSON is taken here."""
+
+    code, http = "PS-415-MEDIA", 415
+    hint = "Send «Content-Type: application/json»."
+
+
+class SignatureInvalid(KeyInvalid):
+    """The signature is not good: {why}."""
+
+    code = "PS-401-SIGNATURE"
+    hint = "Sign ID.TIMESTAMP.BODY with the secret by HMAC-SHA256; the clocks must agree within five minutes."
+
+
+class TenantExists(PenstockError):
+    """There is a tenant «{tenant}» already."""
+
+    code, http = "PS-409-TENANT", 409
+    hint = "`GET /api/v1/tenants` lists them."
+
+
+class NotYours(PenstockError):
+    """{user} may not give what they do not have: «{permission}»."""
+
+    code, http = "PS-403-GIVE", 403
+    hint = "Nobody can give rights that go beyond their own; ask an administrator."
+
+
+class DraftNotFound(PenstockError):
+    """There is no draft «{key}»."""
+
+    code, http = "PS-404-DRAFT", 404
+
+
+class ThingNotFound(PenstockError):
+    """There is no {type} «{id}»."""
+
+    code, http = "PS-404-THING", 404
+    hint = "`penstock registry ls` lists what is registered."
+
+
+class FourEyes(PenstockError):
+    """{user} may not approve {what}: somebody else must, who has not asked for it."""
+
+    code, http = "PS-403-FOUR-EYES", 403
+    hint = "Ask another person who may approve."
+
+
+class KeyNotFound(PenstockError):
+    """There is no key «{id}»."""
+
+    code, http = "PS-404-KEY", 404
+    hint = "The list of keys has their ids; a key is ps_ID_SECRET."
+
+
+class UserNotFound(PenstockError):
+    """There is no user «{user}»."""
+
+    code, http = "PS-404-USER", 404
+    hint = "`penstock registry ls user` lists them."
+
+
+class TargetNotFound(PenstockError):
+    """There is nobody to pass it on to: «{target}» is not known."""
+
+    code, http = "PS-422-TARGET", 422
+    hint = "Write user:ID, role:NAME or group:NAME of somebody who is registered."
+
+
+class ItemClaimed(PenstockError):
+    """{by} is on «{item}» already."""
+
+    code, http = "PS-409-CLAIMED", 409
+    hint = "Leave it to them, or ask them to give it back."
+
+
+class IdempotencyConflict(PenstockError):
+    """The idempotency key «{key}» belongs to another request."""
+
+    code, http = "PS-409-IDEMPOTENCY", 409
+    hint = "Use a key once: another request, or another caller, needs another key."
+
+
+class RequestRunning(PenstockError):
+    """The request with the idempotency key «{key}» is still being worked on."""
+
+    code, http = "PS-409-IN-FLIGHT", 409
+    hint = "Send the same request again in a moment; it is done once."
+
+
+class ChangedMeanwhile(PenstockError):
+    """{what} was changed meanwhile; it is {now} now."""
+
+    code, http = "PS-412-CHANGED", 412
+    hint = "Look at it as it is now, and do it again."
+
+
 # ---- store and host --------------------------------------------------------------------------------------------------
 
 
@@ -397,6 +613,13 @@ class StoreAway(StoreError):
     hint = "Is its disk there, and may it be written to? Nothing that was acknowledged is lost."
 
 
+class StoreDenied(StoreError):
+    """The server does not open the store: {why}."""
+
+    code, http = "PS-403-STORE", 403
+    hint = "Correct user, password and database; the password may stand in PGPASSWORD or ~/.pgpass."
+
+
 class Fenced(StoreError):
     """Another host owns this store now; nothing was written."""
 
@@ -416,6 +639,13 @@ class ExtraMissing(PenstockError):
 
     code, http = "PS-501-EXTRA", 501
     hint = "Install it with that command and start again."
+
+
+class SecretSealed(PenstockError):
+    """The secret «{name}» cannot be opened: {why}."""
+
+    code, http = "PS-500-SECRET", 500
+    hint = "Put the file …secret-key back beside the store, or give the secret anew."
 
 
 class BadInput(PenstockError):

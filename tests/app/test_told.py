@@ -21,7 +21,7 @@ from penstock.host.letters import Past
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED
-from penstock.lang.decision.words import EVENTS
+from penstock.lang.decision.words import EVENTS, RUN
 from penstock.store.contract import JournalRow
 from tests.app.test_history import KNOWN, MANUAL, MORE, RETRY, stir
 from tests.app.workflows import workflow as small
@@ -123,6 +123,31 @@ def test_the_words_are_the_languages() -> None:
     assert seen.status == "completed" and set(seen.nodes) == {"a", "s", "b", "c"}
     assert [one.node for one in seen.firings] == ["a", "s"] and set(seen.counters) == {"a", "s"}
     assert [one["node_id"] for one in lines(m)] == ["a", "s"]
+
+
+def test_every_state_of_an_instance_has_its_own_word() -> None:
+    """W-2.2.1: the ten words, each seen where a run is in that state, and each with an event of its own."""
+    states = ("created", "pending", "running", "waiting", "completed", "failed", "cancelled", "timeout")
+    states += ("compensating", "compensated")
+    assert {name: name.lower() for name in RUN} == RUN and tuple(sorted(RUN.values())) == tuple(sorted(states))
+
+    def words(m: Play) -> list[str]:
+        return [one.name.removeprefix("instance.") for one in events(m) if one.name.startswith("instance.")]
+
+    m = Play([act("a"), act("b"), undo("u", "a")], "a>b")
+    m.ok("a")
+    assert look(m).status == "running"
+    m.bad("b")
+    assert look(m).status == "compensating"
+    m.all_ok()
+    assert look(m).status == "compensated" and words(m) == ["created", "running", "compensating", "compensated"]
+    m = Play([approval("ask")])
+    assert look(m).status == "waiting"
+    m.vote("ask", vote="rejected")
+    assert look(m).status == "cancelled" and words(m) == ["created", "running", "waiting", "cancelled"]
+    m = Play([wait("w", MANUAL, timeout={"duration_hours": 1})])
+    m.tick(3_600_000)
+    assert look(m).status == "failed" and words(m) == ["created", "running", "waiting", "timeout", "failed"]
 
 
 def test_parts_of_a_node_are_that_node_in_a_branch_too() -> None:

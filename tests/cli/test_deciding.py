@@ -47,7 +47,7 @@ def test_w_11_1_9_the_manager_approves_what_the_alarm_asks(here: Path, penstock:
     assert (approval["status"], approval["approver"], approval["comment"]) == (
         "approved", "manager@example.com", "확인함",
     )  # fmt: skip
-    assert penstock("approve", "alarm", "--json", code=2).error()["code"] == "PS-404-ITEM"
+    assert penstock("approve", "alarm", "--json", code=2).error()["code"] == "PS-409-STATUS"
     assert "Nothing waits" in penstock("inbox").out
 
 
@@ -55,6 +55,17 @@ def test_a_rejection_cancels(here: Path, penstock: Any) -> None:
     """W-4.6.2, C-40: no edge takes the rejection, so the instance is cancelled."""
     penstock("run", ALARM, "--input", '{"line_id": "L01"}', "--key", "alarm", code=4)
     assert penstock("reject", "alarm/request_approval", "--json", code=3).json()["status"] == "cancelled"
+
+
+def test_c_32_who_starts_it_does_not_approve_it(here: Path, penstock: Any) -> None:
+    """C-32: `run --by` says who asks; where the document wants two persons, another one decides."""
+    who = {"type": "any_of", "targets": ["role:admin", "role:qa_lead"], "allow_self_approval": False}
+    ask = {"id": "ask", "type": "APPROVAL", "request": {"title": "t", "approvers": who}}
+    (here / "two.json").write_text(json.dumps({"id": "wf_two", "version": 1, "edges": [], "nodes": [ask]}))
+    penstock("run", "two.json", "--by", "admin@example.com", "--key", "two", code=4)
+    refused = penstock("approve", "two", "--by", "admin@example.com", "--json", code=2).error()
+    assert "admin@example.com" in refused["message"] and refused["hint"]
+    assert penstock("approve", "two", "--json").json()["output"]["approval_result"]["approver"] == "qa@example.com"
 
 
 def test_c_81_what_would_be_sent_is_in_the_outbox(here: Path, penstock: Any) -> None:

@@ -118,6 +118,14 @@ def test_what_is_wrong_is_said(penstock: Shell, arguments: tuple[str, ...], code
 
 
 def test_a_store_that_is_not_there(penstock: Shell) -> None:
-    for arguments in (("events", "send", "a"), ("events", "ls"), ("schedules", "ls"), ("releases", "ls")):
+    for arguments in (("events", "ls"), ("schedules", "ls"), ("releases", "ls")):
         assert penstock(*arguments, "--json", code=2).error()["code"] == "PS-404-STORE"
     assert "send" in penstock("events", "--help").out
+
+
+def test_the_first_event_makes_the_store(penstock: Shell) -> None:
+    """As `run` does: it is kept for runs that wait for it later."""
+    said = penstock("events", "send", "lab.result", '{"ok": true}').out
+    assert "it starts nothing" in said and "penstock releases" in said
+    (one,) = penstock("events", "ls", "--json").json()
+    assert (one["source"], one["payload"], one["delivered"]) == ("lab.result", {"ok": True}, True)

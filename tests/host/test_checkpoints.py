@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import gzip
 import json
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -24,7 +26,7 @@ from penstock.errors import CheckpointKeyMissing, CheckpointPlaceMissing
 from penstock.host.checkpoint_seal import Damaged, Keys, opened, seal
 from penstock.host.clock import ManualClock
 from tests.executors.bench import Server, as_json
-from tests.executors.tenant import MemoryTenant
+from tests.executors.tenant import KeptTenant
 from tests.host import checkpoint_worker
 from tests.host.decisions import TENANT, House, say, value, workflow
 from tests.host.rig import eventually, go
@@ -229,7 +231,7 @@ def test_c_79_one_damaged_one_gives_way_to_the_one_before(house: House, caplog: 
 
 def test_c_47_an_old_key_is_found_by_its_id() -> None:
     """C-47, C-79: `kid` says which key; an older one may be kept beside the new one."""
-    tenant = MemoryTenant(secrets={"checkpoint_key": "old"})
+    tenant = KeptTenant(secrets={"checkpoint_key": "old"})
     keys = Keys(lambda name: tenant)
     packed, size = seal({"n": 1}, "r/1/context", compress=True, key=keys.current("t"))
     kid = json.loads(packed)["kid"]
@@ -410,6 +412,24 @@ def test_w_8_2_1_the_view_has_the_seeds_columns(house: House) -> None:
     ]  # fmt: skip
     assert len(row["id"]) == 36 and row["instance_id"] == run and row["checkpoint_number"] == 1
     assert json.loads(row["context_snapshot"])["input"] == {"n": 1} and row["created_at"].startswith("20")
+
+
+def test_w_8_2_1_what_a_row_of_the_view_holds(house: House) -> None:
+    """W-8.2.1: the author's node also where an inner one works for it, the position inside the context, what it waits
+    for, and the index on the status."""
+    left = {"id": "judge_x", "type": "JUDGMENT", "policy": {"type": "ESCALATE"}, "input": {"data": 1}}
+    run = go(house.runs(asked(left, strategy="explicit"), 1))[0]
+    assert numbered(house, run) == [(1, "judge_x", "waiting")]
+    go(house.runs(asked(WAIT), 1))
+    sql = "SELECT context_snapshot, pending_events FROM workflow_checkpoints WHERE node_id = 'wait_go'"
+    ((context, pending),) = house.rows(sql)
+    assert [one["node_id"] for one in json.loads(context)["execution_position"]["firings"]] == ["wait_go"]
+    assert [one["node_id"] for one in json.loads(pending)["waits"]] == ["wait_go"]
+    on = "SELECT i.name FROM pragma_index_list('checkpoint') l, pragma_index_info(l.name) i WHERE l.name = "
+    assert house.rows(f"{on}'idx_checkpoint_status'") == [("status",)]
+    twice = "INSERT INTO checkpoint SELECT * FROM checkpoint LIMIT 1"
+    with contextlib.closing(sqlite3.connect(house.path)) as base, pytest.raises(sqlite3.IntegrityError):
+        base.execute(twice)  # UNIQUE (instance_id, checkpoint_number)
 
 
 def test_tc_wf_012_sizes_are_measured_after_compression(house: House) -> None:

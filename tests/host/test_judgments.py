@@ -6,11 +6,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from penstock.app.inbox import decision, find
 from penstock.app.penstock import Penstock
 from penstock.host.clock import ManualClock
+from penstock.store.contract import EventRow
 from tests.host.decisions import TENANT, House, workflow
 from tests.host.rig import eventually, go
 
@@ -102,7 +104,7 @@ def test_judgments_are_made_again_from_the_journal(house: House) -> None:
     before = house.rows("SELECT * FROM judgment ORDER BY run, firing")
     assert len(before) == 3
     door = Penstock(house.path).open()
-    door._store.c.execute("UPDATE judgment SET decision='nonsense'")  # type: ignore[union-attr]
+    door.store.c.execute("UPDATE judgment SET decision='nonsense'")  # type: ignore[attr-defined]
     door.rebuild()
     door.close()
     assert house.rows("SELECT * FROM judgment ORDER BY run, firing") == before
@@ -136,3 +138,48 @@ def test_c_64_stored_judgments_are_searched_without_reading_them_again(house: Ho
             assert tenant.indexes["similar_judgments"] is index and len(index.known) == 31  # type: ignore[attr-defined]
 
     go(scene())
+
+
+@pytest.mark.parametrize("type", ["rule_pack", "prompt", "model", "config"])
+def test_c_82_the_newest_approved_version_is_used(house: House, type: str) -> None:
+    """C-82, C-53: of all four types; neither a draft nor what is deprecated, and 1.10 is newer than 1.9."""
+    for version, status in (("1.9", "approved"), ("1.10", "approved"), ("2", "draft"), ("3", "deprecated")):
+        body = PACK if type == "rule_pack" else {}
+        house.register(type, "thing", **{**body, "version": version, "status": status})
+
+    async def scene() -> None:
+        async with house.driving() as host:
+            tenant = host.tenants(TENANT)
+            found = tenant.find(type, "thing")
+            assert found is not None and found["version"] == "1.10"
+            assert tenant.each(type)["thing"]["version"] == "1.10"
+            asked = tenant.find(type, "thing", "1.9")
+            assert asked is not None and asked["version"] == "1.9" and tenant.find(type, "thing", "7") is None
+
+    go(scene())
+
+
+def test_w_4_1_4_a_stream_of_the_inbox_is_read_once_and_waited_for(house: House) -> None:
+    """W-4.1.4, C-24: events of a source come once, oldest first; nobody waits longer than max_wait_ms."""
+
+    def read(**params: Any) -> dict[str, Any]:
+        source = {"type": "stream", "query": "line.alarm", "params": {"max_wait_ms": 0, **params}}
+        return workflow({"id": "data_s", "type": "DATA", "source": source})
+
+    async def scene() -> list[Any]:
+        found = []
+        async with house.driving() as host:
+            for n in range(3):
+                host.store.put_event(EventRow(TENANT, f"e{n}", "line.alarm", msgspec.msgpack.encode({"n": n}), n))
+            for params in ({"max_messages": 2}, {}, {}):
+                run = await house.run(host, read(**params))
+                with house.reading() as door:
+                    found.append(door.look(run).outputs["s_data"])
+            began = time.perf_counter()
+            await house.run(host, read(max_wait_ms=0))
+            at_once = time.perf_counter() - began
+            await house.run(host, read(max_wait_ms=700))
+            assert time.perf_counter() - began - at_once >= 0.7 > at_once
+        return found
+
+    assert go(scene()) == [[{"n": 0}, {"n": 1}], [{"n": 2}], []]

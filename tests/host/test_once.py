@@ -76,7 +76,7 @@ def test_e6_after_kill_9_in_the_call_the_effect_is_in_doubt_and_not_repeated(rig
                 await asyncio.sleep(0.05)
             assert not x.seen
         assert incidents(rig) == [("IN_DOUBT", "robot")] and intents(rig) == [(1, "in_doubt")]
-        penstock = Penstock(rig.path)
+        penstock = Penstock(rig.path, tenant="default")
         penstock.add_executor(x)
         async with penstock:
             if verdict == "retry":

@@ -16,6 +16,10 @@ _KINDS: dict[str, type[PenstockError]] = {
 }
 
 
+#: that a node is done, in the words of any language
+_DONE = ("COMPLETED", "SUCCEEDED", "MAXITER_REACHED")
+
+
 def answer_to(watcher: Watcher, node: str, value: Any, by: str | None) -> C.Command | None:
     """For a node by its name in the document; None when it does not wait for an answer."""
     st, net = watcher.reader.st, watcher.reader.net
@@ -39,11 +43,11 @@ def not_waiting(look: Look, net: Compiled, node: str) -> PenstockError:
         return NodeNotFound(node=node, hint=hint)
     if look.internal_status in STATUS[COMPLETED:]:
         why = f"Run {look.run_id} has ended ({look.status}), so nothing in it waits for an answer"
-        if look.nodes[node] == "COMPLETED" and net.by_id[node].spec.work:
+        if look.nodes[node].upper() in _DONE and net.by_id[node].spec.work:
             why = f"«{node}» has been answered already, and run {look.run_id} has ended ({look.status})"
         return NotWaiting(why=why, hint="`penstock show RUN` shows how it ended.")
     why = f"«{node}» does not wait for an answer"
-    if look.nodes[node] in ("COMPLETED", "SUCCEEDED", "MAXITER_REACHED"):
+    if look.nodes[node].upper() in _DONE:
         why = f"«{node}» has been answered already" if net.by_id[node].spec.work else f"«{node}» is done already"
     return NotWaiting(why=why, hint=hint)
 

@@ -22,12 +22,13 @@ from typing import Any
 
 from penstock.app.bench_disk import Bare, fdatasync_ms
 from penstock.app.bench_nets import chain_net, fan_net, loop_net, rich_net, waiting_net
+from penstock.app.home import DEFAULT_TENANT
 from penstock.errors import BadInput, StoreError
 from penstock.executors.function import FunctionExecutor
 from penstock.host.embedded import Host
 from penstock.host.live import Live
 from penstock.kernel import command as C
-from penstock.store.sqlite import Sqlite
+from penstock.store.place import Server, open_store, place
 
 PAYLOAD = 300
 GROW_MB = 24
@@ -44,7 +45,7 @@ class Bench:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.store = Sqlite(path, grow_mb=GROW_MB)
+        self.store = open_store(path, grow_mb=GROW_MB)
         self.host = Host(self.store, {"work": FunctionExecutor("work", work, inline=True)}, serve=False)
         self.ended = 0
         self.on_end: Callable[[Live], None] | None = None
@@ -63,9 +64,7 @@ class Bench:
         self.store.close()
 
     def size(self) -> int:
-        (pages,) = self.store.c.execute("PRAGMA page_count").fetchone()
-        (free,) = self.store.c.execute("PRAGMA freelist_count").fetchone()
-        return int(pages - free) * 4096
+        return self.store.size()
 
 
 class Watch:
@@ -138,7 +137,7 @@ async def chain(
         if left:
             left -= 1
             moments.begins(bench.host.turns.next_no)
-            bench.host.start(net)
+            bench.host.start(net, tenant=DEFAULT_TENANT)
 
     def again(live: Live) -> None:
         moments.ends(live.no)
@@ -165,7 +164,8 @@ async def latency(bench: Bench, *, runs: int = 200, length: int = 10) -> dict[st
     """One run alone, and beside it a bare loop of one commit per step on the same disk, interleaved."""
     net = bench.host.release(chain_net(length))
     moments, bare = Moments(length), Moments(length)
-    loop = Bare(bench.path.parent / f".bare-{os.getpid()}.db", PAYLOAD, GROW_MB)
+    folder = Path(tempfile.gettempdir()) if isinstance(bench.path, Server) else bench.path.parent
+    loop = Bare(folder / f".bare-{os.getpid()}.db", PAYLOAD, GROW_MB)
     bench.on_end = lambda live: moments.ends(live.no)
     watch = Watch(bench)
     spent_beside = 0
@@ -173,7 +173,7 @@ async def latency(bench: Bench, *, runs: int = 200, length: int = 10) -> dict[st
         for n in range(runs):
             target = bench.ended + 1
             moments.begins(bench.host.turns.next_no)
-            bench.host.start(net)
+            bench.host.start(net, tenant=DEFAULT_TENANT)
             await bench.until(lambda target=target: bench.ended >= target)  # type: ignore[misc]
             began = time.perf_counter_ns(), time.process_time_ns()
             bare.begins(n)
@@ -208,7 +208,7 @@ async def fan(bench: Bench, *, width: int = 1000) -> dict[str, Any]:
         net = bench.host.release(fan_net(size))
         target = bench.ended + 1
         watch = Watch(bench)
-        bench.host.start(net)
+        bench.host.start(net, tenant=DEFAULT_TENANT)
         await bench.until(lambda target=target: bench.ended >= target)  # type: ignore[misc]
         watch.stop()
         found[f"us_per_branch_{size}"] = round(watch.wall_ns / 1000 / size, 1)
@@ -225,7 +225,7 @@ async def loop(bench: Bench, *, rounds: int = 10_000) -> dict[str, Any]:
     moments: list[int] = []
     bench.host.turns.on_facts.append(lambda live, facts, n, now: moments.append(time.perf_counter_ns()))
     watch = Watch(bench)
-    bench.host.start(net)
+    bench.host.start(net, tenant=DEFAULT_TENANT)
     await bench.until(lambda: bench.ended >= 1)
     watch.stop()
     took = [b - a for a, b in zip(moments, moments[1:], strict=False)]
@@ -256,7 +256,7 @@ async def waiting(bench: Bench, *, runs: int = 100_000) -> dict[str, Any]:
     started = 0
     while started < runs:
         for _ in range(min(512, runs - started)):
-            bench.host.start(net)
+            bench.host.start(net, tenant=DEFAULT_TENANT)
             started += 1
         while turns.ready:
             bench.host.lap()
@@ -318,15 +318,17 @@ def run(workload: str, *, store: str | Path | None = None, profile: bool = False
     if workload not in WORKLOADS:
         raise BadInput(what="the workload", why=f"known are {', '.join(WORKLOADS)}")
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
-        path = Path(store) if store is not None else Path(folder) / "bench.db"
+        path = place(store) if store is not None else Path(folder) / "bench.db"
+        beside = Path(folder) if isinstance(path, Server) else path.parent
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            before = fdatasync_ms(path.parent)
+            beside.mkdir(parents=True, exist_ok=True)
+            before = fdatasync_ms(beside)
         except OSError as error:
             raise StoreError(why=f"{path}: {error.strerror or error}") from error
         found = asyncio.run(_measured(workload, path, options))
-        syncs = [before, fdatasync_ms(path.parent)]
-        profiled = _profiled(workload, Path(folder) / "profiled.db", options) if profile else None
+        syncs = [before, fdatasync_ms(beside)]
+        again = path if isinstance(path, Server) else Path(folder) / "profiled.db"
+        profiled = _profiled(workload, again, options) if profile else None
     _bound(found["limit"], sum(syncs) / 2)
     found = {"workload": workload, **found, "fdatasync_ms": syncs}
     return found if profiled is None else {**found, "profile": profiled}

@@ -93,3 +93,6 @@ class Blocking:
 
     def retry(self, run: str, *, how: str = "here") -> None:
         self._do(self.inner.retry(run, how=how))
+
+    def compensate(self, run: str, *, only: Iterable[str] = ()) -> None:
+        self._do(self.inner.compensate(run, only=only))

@@ -7,12 +7,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from penstock.errors import BadInput, DocumentTooLarge, Finding
 from penstock.executors.handler import load_handlers
 from penstock.lang.compile import check_document, compile_document
 from penstock.lang.contract import Compiled as Document
 from penstock.lang.diagram.nodes import handler_type
 from penstock.lang.read import LIMIT
+
+
+class Release(msgspec.Struct, frozen=True):
+    """A document that can be run."""
+
+    name: str
+    language: str
+    hash: str
+    findings: list[Any] = []
 
 
 def node_types() -> dict[str, Any]:

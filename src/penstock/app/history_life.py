@@ -51,9 +51,9 @@ class Life:
         self.book, self.machine, self.of, self.node, self.execution = book, machine, of, node, execution
         self.status = ""
 
-    def begin(self, at: int, event: str) -> None:
+    def begin(self, at: int, event: str, reason: str | None = None) -> None:
         self.status = self.machine.initial
-        self.book.tell(self.of, at, event, None, self.status.lower(), self.node, execution=self.execution)
+        self.book.tell(self.of, at, event, None, self.status.lower(), self.node, reason, execution=self.execution)
 
     def move(
         self, at: int, event: str, node: str | None = None, reason: str | None = None, by: str | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from penstock.app.history_life import Book, Life, reason_of
 from penstock.kernel.reading import Line, Reader, firing_of
 from penstock.kernel.state import COMPLETED, STATUS
@@ -14,12 +16,13 @@ from penstock.net.compiled import CNode
 
 #: Reasons for which something else than the node has skipped it (W-2.3.3).
 _GATES = ("rate_limited", "duplicate")
+_LONGEST = 500  # letters of what came of an action
 
 
 class Execution(Life):
     """`live` are its firings that have not ended; `skip` is why a part of it was skipped before its end was reached."""
 
-    __slots__ = ("booked", "fired", "key", "live", "skip")
+    __slots__ = ("booked", "fired", "key", "live", "results", "skip")
 
     def __init__(self, book: Book, node: str, id: str, key: Any) -> None:
         super().__init__(book, MACHINES["decision_node"], "node", node, id)
@@ -28,6 +31,7 @@ class Execution(Life):
         self.fired: set[str] = set()  # nodes of the net
         self.skip: tuple[str, str | None] | None = None
         self.booked = False  # its work is done and could be undone
+        self.results: list[str] = []  # what came of each action of a compensation
 
     def pick(self, at: int) -> None:
         self.move(at, "executor_pick")
@@ -43,6 +47,7 @@ class Nodes:
         self.by_firing: dict[str, Execution] = {}
         self.ledger: list[Execution | None] = []
         self.new: list[Execution] = []  # those of this turn that nobody has picked yet
+        self.cause: str | None = None  # why something is undone now
 
     def tell(self, line: Line, *, expired: bool) -> None:
         """`expired`: a wait's time is over."""
@@ -71,6 +76,8 @@ class Nodes:
             self.ledger.append(self.by_firing.get(data["id"]))
             if (booked := self.ledger[-1]) is not None:
                 booked.booked = True
+        elif line.fact == "undo.planned":
+            self.cause = reason_of(data["failure"]) or data["why"]
         elif line.fact == "undo.step":
             self._undone(line)
         elif line.fact == "run.moved" and STATUS.index(data["to"]) >= COMPLETED:
@@ -102,7 +109,8 @@ class Nodes:
 
     def _begin(self, node: str, id: str, key: Any, line: Line) -> Execution:
         one = self.by_firing[id] = Execution(self.book, node, id, key)
-        one.begin(line.at, "node_scheduled")
+        audited = "undoes" in line.data and self._audits(node, "log_reason")
+        one.begin(line.at, "node_scheduled", self.cause if audited else None)
         one.live.add(id)
         one.fired.add(line.node)
         self.open.setdefault(key, []).append(one)
@@ -116,6 +124,8 @@ class Nodes:
             return
         one.live.discard(id)
         status, port = line.data["status"], line.data.get("port", "done")
+        if "undoes" in line.data and status == "done" and self._audits(one.node or "", "log_result"):
+            one.results.append(_shown(line.data.get("output")))
         if status == "skipped" and one.skip is None:
             one.skip = _why_skipped(line, expired)
         if goes_on(node, status, port, undoes="undoes" in line.data):
@@ -123,7 +133,7 @@ class Nodes:
         self._close(one)
         if status == "done":
             one.pick(line.at)
-            if one.move(line.at, "execution_ok", reason=_how(line)):
+            if one.move(line.at, "execution_ok", reason="; ".join(one.results) or _how(line)):
                 self.complete(line.at, one.node or "")
         elif status == "failed":
             self._failed(one, node, line)
@@ -200,6 +210,12 @@ class Nodes:
         node = self._net_node(id.partition("@")[0])
         return node is None or node.spec.type != "CONTEXT"
 
+    def _audits(self, node: str, what: str) -> bool:
+        """W-4.10.4: does a compensation want it written down?"""
+        assert self.reader.net is not None
+        about = self.reader.net.net.declares.policies.get("nodes", {}).get(node, {})
+        return bool((about.get("audit") or {}).get(what))
+
     def _net_node(self, id: str) -> CNode | None:
         assert self.reader.net is not None
         return self.reader.net.by_id.get(id)
@@ -214,6 +230,13 @@ def _why_skipped(line: Line, expired: bool) -> tuple[str, str | None]:
     if reason in _GATES or reason == "condition_false":
         return reason, None
     return ("wait_timeout_skip", None) if expired else ("cancelled", reason)
+
+
+def _shown(output: Any) -> str:
+    try:
+        return msgspec.json.encode(output).decode()[:_LONGEST]
+    except (TypeError, ValueError, UnicodeError):
+        return str(output)[:_LONGEST]
 
 
 def _how(line: Line) -> str | None:

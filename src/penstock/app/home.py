@@ -6,6 +6,8 @@ import fcntl
 import os
 from pathlib import Path
 
+from penstock.store.place import Server
+
 DEFAULT_STORE = ".penstock/penstock.db"
 #: Whose runs they are unless somebody says otherwise: the sample tenant of C-81.
 DEFAULT_TENANT = "tenant_001"
@@ -13,6 +15,8 @@ DEFAULT_TENANT = "tenant_001"
 
 def driver_of(store: Path) -> str | None:
     """The process id of whoever drives a store ("" where it cannot be read); None when nobody does."""
+    if isinstance(store, Server):
+        return store.driver()
     try:
         lock = os.open(f"{store}.lock", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

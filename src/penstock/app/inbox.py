@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from penstock.app.look import Watcher
-from penstock.app.people import may_act, target_for
+from penstock.app.people import held_by, may_act
 from penstock.app.queries import Queries
-from penstock.errors import ApproverDenied, BadInput, ItemAmbiguous, ItemNotFound, RunAmbiguous, RunNotFound
+from penstock.app.remarks import Remarks, may_decide, stands_for
+from penstock.app.votes import fitting
+from penstock.errors import (
+    ApproverDenied,
+    BadInput,
+    FourEyes,
+    ItemAmbiguous,
+    ItemClaimed,
+    ItemDecided,
+    ItemNotFound,
+    RunAmbiguous,
+    RunNotFound,
+)
 from penstock.kernel import command as C
+from penstock.kernel.item import moment
 from penstock.lang.decision.words import APPROVAL
 from penstock.net.author import author
+
+if TYPE_CHECKING:
+    from penstock.app.penstock import Penstock
 
 _unpack = msgspec.msgpack.decode
 DECISIONS = ("normal", "warning", "critical", "unknown")
@@ -46,8 +62,10 @@ def waiting(door: Queries, user: str | None = None) -> list[Waiting]:
     found = list(_open(door))
     if user is None:
         return found
-    body = user_of(door, user)
-    return [one for one in found if may_act(one.candidates, user, body)]
+    body, said = user_of(door, user), Remarks(door).of_all(found)
+    return [
+        one for one in found if may_act(one.candidates, user, body) or held_by(said[one.id].delegated, user, body)
+    ]
 
 
 def _open(door: Queries) -> Iterator[Waiting]:
@@ -93,10 +111,30 @@ def find(door: Queries, id: str) -> Waiting:
     exact = [one for one in found if one.run == run]
     found = exact or found
     if not found:
-        raise ItemNotFound(item=id)
+        raise _decided(door, run, node) or ItemNotFound(item=id)
     if len(found) > 1:
         raise ItemAmbiguous(item=id, known=", ".join(one.id for one in found[:5]))
     return found[0]
+
+
+def _decided(door: Queries, run: str, node: str) -> ItemDecided | None:
+    """W-4.6.5: who was late hears who has decided, and when."""
+    try:
+        row = door.row(run)
+    except (RunNotFound, RunAmbiguous):
+        return None
+    net = door.watcher(row).reader.net
+    assert net is not None
+    closed = [
+        (moved_at, name, by)
+        for _, _, no, _, _, _, by, _, moved_at in door.store.items(open_only=False, run=row.no)
+        if no < len(net.nodes) and (name := author(net.nodes[no])) and node in ("", name)
+    ]
+    if not closed:
+        return None
+    at, name, by = max(closed, key=lambda one: one[0])
+    how = f"{by} decided it" if by else "it ended without a decision"
+    return ItemDecided(item=f"{row.id}/{name}", how=how, at=moment(at), by=by)
 
 
 def user_of(door: Queries, user: str) -> Mapping[str, Any] | None:
@@ -108,28 +146,29 @@ def user_of(door: Queries, user: str) -> Mapping[str, Any] | None:
 
 
 def anybody(door: Queries, item: Waiting) -> str | None:
-    """The first registered user who may act: what a laptop uses when nobody says who decides."""
+    """The first registered user who may decide and has not voted: what a laptop uses when nobody says who it is."""
     for row in door.store.artifacts(door.tenant, "user"):
-        if may_act(item.candidates, row.id, _unpack(row.body)):
-            return row.id
+        if row.id not in item.votes:
+            with contextlib.suppress(ApproverDenied, FourEyes, ItemClaimed):
+                may_decide(door, item, row.id)
+                return row.id
     return None
 
 
 def decision(door: Queries, item: Waiting, verdict: str, by: str, comment: str | None) -> C.Command:
-    """The command of an approval or a rejection. Raises ApproverDenied where somebody else must decide."""
-    body = user_of(door, by)
-    if not may_act(item.candidates, by, body):
-        raise ApproverDenied(user=by, item=item.id)
+    """The command of an approval or a rejection. Raises ApproverDenied where somebody else must decide, ItemClaimed
+    where somebody else is on it, FourEyes where whoever asked for it may not decide it."""
+    said = may_decide(door, item, by)
     if item.kind == "review":
         if verdict not in DECISIONS:
             why = f"a review gives one of {', '.join(DECISIONS)}"
             raise BadInput(what="the decision", why=why, hint=f"Write --decision {'|'.join(DECISIONS)}.")
         return C.work(item.firing, "submit", by, _judged(verdict, by, comment))
     data: dict[str, Any] = {"vote": verdict, "comment": comment}
-    target = target_for(item.candidates, by, body, item.votes)
+    target = stands_for(door, item, by, said)
     if target is not None:
         data["target"] = target
-    return C.work(item.firing, "vote", by, data)
+    return C.work(item.firing, "vote", by, fitting(door, item, by, data))
 
 
 def _judged(decision: str, by: str, comment: str | None) -> dict[str, Any]:
@@ -138,3 +177,41 @@ def _judged(decision: str, by: str, comment: str | None) -> dict[str, Any]:
         "decision": decision, "confidence": 1.0, "reasoning": comment or "", "matched_rules": [],
         "recommendations": [], "decided_by": "human", "reviewer": by, "needs_review": False,
     }  # fmt: skip
+
+
+class Inbox:
+    """The work items of one door's tenant."""
+
+    def __init__(self, door: Penstock) -> None:
+        self.door = door
+
+    def each(self, user: str | None = None) -> list[Waiting]:
+        """Everything open, oldest first; of one user if asked for."""
+        return waiting(self.door, user)
+
+    def get(self, id: str) -> Waiting:
+        """By RUN/NODE, or by RUN alone where only one thing waits."""
+        return find(self.door, id)
+
+    async def approve(self, id: str, *, by: str, comment: str | None = None) -> Waiting:
+        """What was approved, as it stood before. Raises ApproverDenied where somebody else must decide."""
+        return await self._decide(id, "approved", by, comment)
+
+    async def reject(self, id: str, *, by: str, comment: str | None = None) -> Waiting:
+        return await self._decide(id, "rejected", by, comment)
+
+    async def judge(self, id: str, decision: str, *, by: str, comment: str | None = None) -> Waiting:
+        """Give a review its verdict: normal, warning, critical or unknown."""
+        return await self._decide(id, decision, by, comment)
+
+    async def answer(self, id: str, value: Any, *, by: str) -> Waiting:
+        """Give what waits the answer that it asks for. Only who may decide it may answer."""
+        item = find(self.door, id)
+        may_decide(self.door, item, by)
+        await self.door.respond(item.run, item.node, value, by=by)
+        return item
+
+    async def _decide(self, id: str, verdict: str, by: str, comment: str | None) -> Waiting:
+        item = find(self.door, id)
+        await self.door.command(item.run, decision(self.door, item, verdict, by, comment))
+        return item

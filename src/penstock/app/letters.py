@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import contextlib
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from penstock.errors import LetterNotFound, PenstockError, ReplayRefused
 from penstock.host.letters import Replay, dlq_of
-from penstock.store.contract import LetterRow
+from penstock.store.contract import LetterRow, ReleaseRow
 
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock, Release
@@ -77,29 +78,57 @@ async def replay(door: Penstock, run: str, release: Release | str | None = None)
     The new run has a key made of the letter and the number of the replay: asked for twice, after a crash too, it is
     one run. What is replayed is the input as it came in, not as the letter shows it."""
     row = _row(door, run)
+    again = _again(door, row)
+    what = release if release is not None else door.hash_of(door.row(row.run).net)
+    begin = door.start if door.drives else door.hand_in
+    new = await begin(what, again.input, key=again.key, trigger=again.trigger)
+    door.store.letter_replayed(row.run, again.number)
+    return new
+
+
+class _Again(NamedTuple):
+    number: int
+    input: Any
+    key: str
+    trigger: dict[str, Any]
+
+
+def _again(door: Penstock, row: LetterRow) -> _Again:
+    """What the next replay is started with. Raises ReplayRefused where there is to be none."""
     policy = _replay_policy(door, row.run)
     if not policy.enabled:
         raise ReplayRefused(run=row.run, why="its document switches replays off")
     number = row.replays + 1
     if number > policy.max_replay_attempts:
         raise ReplayRefused(run=row.run, why=f"it was replayed {row.replays} times already")
-    failed = door.row(row.run)
-    what = release if release is not None else door.hash_of(failed.net)
-    begin = door.start if door.drives else door.hand_in
     trigger = {"type": "replay", "replay_of": row.run, "attempt": number}
-    new = await begin(what, door.input_of(failed), key=f"replay:{row.run}:{number}", trigger=trigger)
-    door.store.letter_replayed(row.run, number)
-    return new
+    return _Again(number, door.input_of(door.row(row.run)), f"replay:{row.run}:{number}", trigger)
+
+
+def _wanting(door: Penstock, name: str) -> list[LetterRow]:
+    """Letters that ask to be replayed by themselves, and were not yet."""
+    rows = door.store.letters(door.tenant, name=name, limit=_MANY)
+    return [row for row in rows if row.replays == 0 and _replay_policy(door, row.run).auto_replay_on_fix]
 
 
 async def replay_fixed(door: Penstock, name: str, release: Release | str) -> list[str]:
-    """W-7.5.4: a newer version of a document is in force: what its letters ask for themselves is replayed with it. The
-    ids of the new runs; a letter that cannot be replayed is left as it is."""
+    """W-7.5.4: a document was mended: what its letters ask for themselves is replayed with it. The ids of the new runs;
+    a letter that cannot be replayed is left as it is."""
     started = []
-    for row in door.store.letters(door.tenant, name=name, limit=_MANY):
-        if row.replays == 0 and _replay_policy(door, row.run).auto_replay_on_fix:
-            try:
-                started.append(await replay(door, row.run, release))
-            except PenstockError:
-                continue  # an input that the new version refuses, for example
+    for row in _wanting(door, name):
+        with contextlib.suppress(PenstockError):  # an input that the new version refuses, for example
+            started.append(await replay(door, row.run, release))
+    return started
+
+
+def replay_with(door: Penstock, release: ReleaseRow) -> list[str]:
+    """The same for a version that was put in force, with letters of older ones; the runs begin with the next turn."""
+    started = []
+    for row in _wanting(door, release.name):
+        if row.version < release.version:
+            with contextlib.suppress(PenstockError):
+                again = _again(door, row)
+                new = door.ask_for(door.hash_of(release.net), again.input, key=again.key, trigger=again.trigger)
+                door.store.letter_replayed(row.run, again.number)
+                started.append(new)
     return started

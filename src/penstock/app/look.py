@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from penstock.app.attempts import Past
 from penstock.kernel import fact as F
 from penstock.kernel.reading import Line, Reader, failure_dict, firing_of
 from penstock.kernel.state import BACKOFF, COMPLETED, DONE, EFFECT, PHASE, RUN, STATUS, SUSPENDED, Firing, State
@@ -96,12 +97,24 @@ class Watcher:
         self.last_at = 0
         self.first_at = 0
         self.restarted = 0  # firings before the last restart
+        self.past = Past()
 
     def turn(self, at: int, facts: Iterable[Any]) -> list[Line]:
         lines = self.reader.turn(at, facts)
+        self._seen(at, lines)
+        return lines
+
+    def one(self, at: int, fact: Any) -> list[Line]:
+        """One fact of a turn, for those who look between two of them."""
+        lines = self.reader.one(at, fact)
+        self._seen(at, lines)
+        return lines
+
+    def _seen(self, at: int, lines: list[Line]) -> None:
         self.first_at = self.first_at or at
         self.last_at = at
         for line in lines:
+            self.past.tell(line)
             if line.fact == "fired":
                 self._fire(line)
             elif line.fact == "settled":
@@ -117,7 +130,6 @@ class Watcher:
             elif line.fact == "revived" and line.data["firing"] in self.by_id:
                 one = self.by_id[line.data["firing"]]
                 one.status, one.ended_at = "RUNNING", None
-        return lines
 
     def _fire(self, line: Line) -> None:
         """What the author drew as one node and the net has as several is one firing: a condition and who it asks."""
@@ -164,13 +176,7 @@ class Watcher:
         unit_words = words_of(language).unit
         status = STATUS[st.status]
         ended = st.status >= COMPLETED
-        now = {self.reader.firing_id(f): f for f in st.firings.values()}
         inner, names = {node.id for node in net.nodes if nobodys(node)}, inner_names(net)
-        firings = [
-            self._shown(one, now.get(id), unit_words)
-            for id, one in zip(self.ids, self.firings, strict=True)
-            if one.node not in inner
-        ]
         root = st.scopes.get(0)
         output: Any = None
         if ended:
@@ -186,11 +192,11 @@ class Watcher:
             language=language,
             status=self.word(status),
             output=output,
-            firings=firings,
+            firings=[shown for _, shown in self.shown()],
             waiting=self.waiting(),
             failure=self._failure() if st.failure is not None and status != "COMPLETED" else None,
             name=net.net.name,
-            nodes={id: state for id, state in self.states(ended).items() if id not in inner},
+            nodes={id: _node_word(state, unit_words) for id, state in self.states(ended).items() if id not in inner},
             counters={id: count for id, count in self.counters().items() if id not in inner},
             branches=_branches(st, net),
             warnings=[*self.nulls.values()] + [self._warning(*incident) for incident in st.incidents],
@@ -206,6 +212,16 @@ class Watcher:
             parent=st.parent,
             kept=[] if ended else [str(kept[0]) for kept in st.signals.values()],
         )
+
+    def shown(self) -> list[tuple[int, FiringLook]]:
+        """Every firing of an author's node as people see it, and its number in what is kept."""
+        st, net = self.reader.st, self.reader.net
+        assert net is not None, "a run that was started has a net"
+        words = words_of(net.net.language).unit
+        now = {self.reader.firing_id(f): f for f in st.firings.values()}
+        inner = {node.id for node in net.nodes if nobodys(node)}
+        each = enumerate(zip(self.ids, self.firings, strict=True))
+        return [(n, self._shown(one, now.get(id), words)) for n, (id, one) in each if one.node not in inner]
 
     def _failure(self) -> dict[str, Any] | None:
         told = failure_dict(self.reader.st.failure)
@@ -309,6 +325,11 @@ class Watcher:
                     nodes[id], status="RETRYING" if firing.phase == BACKOFF else "WAITING"
                 )
         return Marks(tokens=tokens(st, net), nodes=nodes)
+
+
+def _node_word(state: str, words: Mapping[str, str]) -> str:
+    """Of a node, in the language's words, as of its firings; one that has not fired yet is to come."""
+    return words.get("QUEUED" if state == "PENDING" else state, state)
 
 
 @functools.cache

@@ -7,16 +7,23 @@ from typing import Any
 
 
 def is_target(target: str, user: str, body: Mapping[str, Any]) -> bool:
-    """Does a target (`user:…`, `role:…`, `group:…`) mean this user?"""
-    kind, _, name = target.partition(":")
+    """Does a target (`user:…`, `role:…`, `group:…`) mean this user? A name alone is a user with @, else a role."""
+    kind, colon, name = target.partition(":")
+    if not colon:
+        kind, name = "user" if "@" in target else "role", target
     if kind == "user":
         return name in (user, body.get("email"))
     held = body.get({"role": "roles", "group": "groups"}.get(kind, ""))
     return isinstance(held, list | tuple) and name in held
 
 
+def for_anybody(candidates: Any) -> bool:
+    """Nobody is named at all; a list of targets that came out empty is for nobody (C-34)."""
+    return (candidates.get("targets") if isinstance(candidates, Mapping) else candidates) is None
+
+
 def targets_of(candidates: Any) -> list[str]:
-    """Every target of a work item; none means that anybody may act."""
+    """Every target of a work item."""
     found = candidates.get("targets") if isinstance(candidates, Mapping) else candidates
     if isinstance(found, str):
         return [found]
@@ -29,7 +36,7 @@ def held_by(candidates: Any, user: str, body: Mapping[str, Any] | None) -> list[
 
 
 def may_act(candidates: Any, user: str, body: Mapping[str, Any] | None) -> bool:
-    return not targets_of(candidates) or bool(held_by(candidates, user, body))
+    return for_anybody(candidates) or bool(held_by(candidates, user, body))
 
 
 def target_for(candidates: Any, user: str, body: Mapping[str, Any] | None, voted: Mapping[str, Any]) -> str | None:

@@ -11,6 +11,7 @@ from penstock.app.home import DEFAULT_TENANT
 from penstock.app.look import Look, Watcher, watch
 from penstock.errors import BadInput, Refused, RunAmbiguous, RunNotFound
 from penstock.host.blobs import Blobs
+from penstock.host.clock import SystemClock
 from penstock.host.nets import Nets
 from penstock.kernel import fact as F
 from penstock.kernel.reading import Line
@@ -18,8 +19,8 @@ from penstock.kernel.replay import fold_to
 from penstock.kernel.state import COMPLETED, State, encode_state
 from penstock.net.compiled import Compiled
 from penstock.store.contract import Batch, RunRow, Store
+from penstock.store.place import open_store
 from penstock.store.projection import rows_of
-from penstock.store.sqlite import Sqlite
 
 if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
     from penstock.app.events import Event
@@ -29,25 +30,46 @@ if TYPE_CHECKING:  # what looking at a run does not need is imported by those wh
     from penstock.app.tokens import Token
 
 
-class Queries:
-    """What an open store tells about its runs."""
+class Held:
+    """A store while it is open, and what is kept in hand of it; doors of several tenants may share it."""
 
-    def __init__(self, tenant: str) -> None:
-        self.tenant = tenant
-        self._store: Sqlite | None = None
-        self._nets: Nets | None = None
-        self._watchers: dict[int, Watcher] = {}
+    def __init__(self) -> None:
+        self.store: Store | None = None
+        self.nets: Nets | None = None
+        self.watchers: dict[int, Watcher] = {}
+
+    def opened(self) -> Store:
+        if self.store is None:
+            raise Refused(why="the store is not open; use `async with Penstock(...)`")
+        return self.store
+
+    def now(self) -> int:
+        return SystemClock().now()
+
+    def close(self) -> None:
+        if self.store is not None:
+            self.store.close()
+            self.store = None
+
+
+class Queries:
+    """What an open store tells about the runs of one tenant; those of others are not there for it (C-78)."""
+
+    def __init__(self, tenant: str, held: Held) -> None:
+        self.tenant, self._held = tenant, held
 
     @property
     def store(self) -> Store:
-        if self._store is None:
-            raise Refused(why="the store is not open; use `async with Penstock(...)`")
-        return self._store
+        return self._held.opened()
+
+    def now(self) -> int:
+        """Milliseconds since 1970, by the clock of whoever drives here."""
+        return self._held.now()
 
     def row(self, run: str) -> RunRow:
         """By id, by key, or by a beginning of the id that no other run has."""
         try:
-            found = self.store.run_by_id(run)
+            found = self.store.run_by_id(run, tenant=self.tenant)
         except (RunNotFound, RunAmbiguous):
             named = self.store.run_by_key(self.tenant, run)
             if named is None:
@@ -85,23 +107,23 @@ class Queries:
             return False
 
     def watcher(self, row: RunRow) -> Watcher:
-        held = self._watchers.get(row.no)
+        held = self._held.watchers.get(row.no)
         if held is not None and held.reader.net is not None:
             return held
         found = watch(self.net_of, self.store.journal(row.no), Blobs(self.store).resolve)
         if found.reader.net is None:  # accepted, and its first turn is still to come: PENDING (D-X.8)
-            assert self._nets is not None
-            found.reader.net, found.reader.st.run = self._nets.get(row.net), row.id
+            assert self._held.nets is not None
+            found.reader.net, found.reader.st.run = self._held.nets.get(row.net), row.id
         return found
 
     def hash_of(self, net: int) -> str:
         """The content hash of a net by its number."""
-        assert self._nets is not None
-        return self._nets.get(net).hash
+        assert self._held.nets is not None
+        return self._held.nets.get(net).hash
 
     def net_of(self, hash_: str) -> Compiled:
-        assert self._nets is not None
-        found = self._nets.by_hash(hash_)
+        assert self._held.nets is not None
+        found = self._held.nets.by_hash(hash_)
         assert found is not None, "a run's net is in its store"
         return found[1]
 
@@ -160,7 +182,7 @@ class Queries:
         return encode_state(self.state_at(run, fact))
 
     def runs(self, *, limit: int = 50, open_only: bool = False) -> list[RunRow]:
-        return self.store.runs(status=range(COMPLETED) if open_only else None, limit=limit)
+        return self.store.runs(status=range(COMPLETED) if open_only else None, limit=limit, tenant=self.tenant)
 
     def judgments(
         self, *, since: int = 0, reviews: bool = False, name: str | None = None, limit: int = 100
@@ -196,14 +218,12 @@ class Reading(Queries):
     """A store that is only looked at: no lock is taken, and none is made where there is none."""
 
     def __init__(self, store: Path, tenant: str = DEFAULT_TENANT) -> None:
-        super().__init__(tenant)
-        self._store = Sqlite(store, engine=False, create=False)
-        self._nets = Nets(self._store)
+        super().__init__(tenant, Held())
+        self._held.store = open_store(store, engine=False, create=False)
+        self._held.nets = Nets(self._held.store)
 
     def close(self) -> None:
-        if self._store is not None:
-            self._store.close()
-            self._store = None
+        self._held.close()
 
 
 def waits_for_outside(look: Look) -> bool:

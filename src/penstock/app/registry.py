@@ -7,84 +7,91 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from penstock.app.home import DEFAULT_TENANT
-from penstock.errors import BadInput, DocumentInvalid, Finding, PenstockError, Place
+from penstock.app.things import checked, known, read_thing
+from penstock.errors import Finding
 from penstock.executors.parts.secret import MASK
-from penstock.expr import compile_template
+from penstock.host.sealing import sealed
+from penstock.host.versions import status_of, usable
 from penstock.store.contract import ArtifactRow, Store
+
+if TYPE_CHECKING:
+    from penstock.app.engine import Engine
+    from penstock.app.queries import Queries
 
 #: C-81: the sample tenant, for laptops and examples.
 SAMPLE = DEFAULT_TENANT
-TYPES = (
-    "aas", "calendar", "channel", "collection", "config", "connection", "mcp_server", "model", "prompt", "robot",
-    "rule_pack", "secret", "template", "user",
-)  # fmt: skip
-CONNECTIONS = ("sqlite", "postgresql", "http", "file", "smtp", "mqtt", "sqs", "events", "openai", "stub")
 _pack = msgspec.msgpack.Encoder().encode
 
 
 def artifact(tenant: str, type: str, id: str, body: Mapping[str, Any], now: int) -> ArtifactRow:
     """A thing as it is kept; its version and status are those of its body."""
-    if type not in TYPES:
-        raise BadInput(what="the type", why=f"«{type}» is none of {', '.join(TYPES)}")
-    status = str(body.get("status") or "approved")
-    return ArtifactRow(tenant, type, id, str(body.get("version") or ""), status, _pack(body), now)
+    known(type)
+    return ArtifactRow(tenant, type, id, str(body.get("version") or ""), status_of(type, body), _pack(body), now)
 
 
 def shown(row: ArtifactRow) -> dict[str, Any]:
     """A thing for people: the value of a secret is theirs who gave it."""
     body: dict[str, Any] = msgspec.msgpack.decode(row.body)
-    if row.type == "secret" and "value" in body:
-        body = {**body, "value": MASK}
+    if row.type == "secret" and ("value" in body or "sealed" in body):
+        body = {**{name: one for name, one in body.items() if name != "sealed"}, "value": MASK}
     return body
 
 
-def checked(type: str, id: str, body: Mapping[str, Any]) -> None:
-    """Raises DocumentInvalid, with all findings, for what could not be used."""
-    if not id or len(id) > 200 or any(ord(c) < 32 for c in id):
-        raise BadInput(what="the id", why="it is empty, too long, or holds a control character")
-    if type == "rule_pack":
-        from penstock.executors.parts.rules.evaluate import check_pack
+class Registry:
+    """What one door's tenant has. Whoever drives the store reads it anew when it has changed."""
 
-        _refuse(check_pack({"id": id, **body}))
-    elif type == "calendar":
-        from penstock.app.calendars import expand_holidays
-        from penstock.expr.calendar import compile_calendar
+    def __init__(self, engine: Engine, door: Queries) -> None:
+        self.engine, self.door = engine, door
 
-        compile_calendar(expand_holidays(body))
-    elif type == "template":
-        _refuse([one for name in ("subject", "body", "channel_config") for one in _texts(body.get(name), f"/{name}")])
-    elif type == "secret" and not ({"value", "ref"} & body.keys()):
-        raise BadInput(what="the secret", why="it has neither «value» nor «ref»", hint='Write {"ref": "env:NAME"}.')
-    elif type == "connection" and body.get("type") not in CONNECTIONS:
-        why = f"its «type» must be one of {', '.join(CONNECTIONS)}"
-        raise BadInput(what=f"the connection «{id}»", why=why, hint='Write {"type": "sqlite", "path": "data.db"}.')
-    elif type == "user" and not all(isinstance(body.get(name, []), list) for name in ("roles", "groups")):
-        why = "«roles» and «groups» are lists"
-        raise BadInput(what=f"the user «{id}»", why=why, hint='Write {"roles": ["quality_manager"]}.')
+    def put(self, type: str, id: str, body: Mapping[str, Any]) -> list[Finding]:
+        """Register a thing, or replace it; what is worth knowing about it. Raises ThingInvalid, with all findings."""
+        findings = checked(known(type), id, body)
+        self._put(type, id, body)
+        return findings
 
+    def put_source(self, type: str, id: str, source: bytes, name: str = "") -> list[Finding]:
+        """The same from JSON, YAML or DMN, named so that its ending says which; findings have their lines."""
+        body, findings = read_thing(type, id, source, name)
+        self._put(type, id, body)
+        return findings
 
-def _refuse(findings: list[Finding]) -> None:
-    if any(one.severity == "error" for one in findings):
-        raise DocumentInvalid(findings)
+    def _put(self, type: str, id: str, body: Mapping[str, Any]) -> None:
+        if type == "secret":
+            body = sealed(dict(body), f"{self.door.tenant}/{id}", self.engine.settings().get("secrets.key_file"))
+        self.door.store.put_artifacts([artifact(self.door.tenant, type, id, body, self.engine.now())])
+        self._changed()
 
+    def remove(self, type: str, id: str) -> int:
+        """How many versions of it there were."""
+        store, tenant = self.door.store, self.door.tenant
+        mine = [row for row in store.artifacts(tenant, type) if row.id == id]
+        gone = sum(store.drop_artifact(tenant, type, id, row.version) for row in mine)
+        self._changed()
+        return gone
 
-def _texts(value: Any, at: str) -> list[Finding]:
-    """Templates that cannot be read, each with its place."""
-    if isinstance(value, Mapping):
-        return [one for name, part in value.items() for one in _texts(part, f"{at}/{name}")]
-    if isinstance(value, list):
-        return [one for i, part in enumerate(value) for one in _texts(part, f"{at}/{i}")]
-    if isinstance(value, str):
-        try:
-            compile_template(value)
-        except PenstockError as wrong:
-            return [Finding("expression_syntax", "error", str(wrong), Place(at), wrong.hint)]
-    return []
+    def each(self, type: str | None = None) -> list[ArtifactRow]:
+        """Every version of everything, or of one type."""
+        return self.door.store.artifacts(self.door.tenant, known(type) if type is not None else None)
+
+    def get(self, type: str, id: str) -> ArtifactRow | None:
+        """The last version of a thing."""
+        return next((row for row in reversed(self.each(type)) if row.id == id), None)
+
+    def furnish(self) -> None:
+        """A store of the dev profile has the sample tenant (C-81), from the first time that one is needed."""
+        store = self.door.store
+        if store.born_with(self.engine.profile()) == "dev" and self.door.tenant == SAMPLE:
+            install_sample(store, self.engine.path.parent, self.engine.now())
+            self._changed()
+
+    def _changed(self) -> None:
+        if self.engine.host is not None:
+            self.engine.host.tenants.refresh()
 
 
 def sample_rows(now: int = 0) -> list[ArtifactRow]:
@@ -104,7 +111,7 @@ def known_to(store: Store | None, tenant: str = SAMPLE) -> Callable[[str, str], 
     rows = store.artifacts(tenant) if store is not None else []
     if not rows and (store is None or store.profile() != "production"):
         rows = sample_rows()
-    held = {(row.type, row.id) for row in rows}
+    held = {(row.type, row.id) for row in rows if usable(row.type, row.status)}
     return lambda kind, name: (kind, name) in held
 
 

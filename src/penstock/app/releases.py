@@ -7,21 +7,34 @@ import json
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from penstock.app.changes import Change, changes, summary
 from penstock.app.documents import compile_source, read_source
-from penstock.app.penstock import Penstock
+from penstock.app.letters import replay_with
+from penstock.app.roles import config_of
 from penstock.app.triggers import in_force, listens_to, schedule_of, trigger_findings, webhook_of, webhooks
-from penstock.errors import BadInput, DocumentInvalid, Finding, PathTaken, Place, ReleaseNotFound, VersionConflict
+from penstock.errors import (
+    BadInput,
+    DocumentInvalid,
+    Finding,
+    FourEyes,
+    PathTaken,
+    Place,
+    ReleaseNotFound,
+    VersionConflict,
+)
 from penstock.host.clock import Clock, SystemClock
 from penstock.lang.compile import language_of
 from penstock.lang.read import read_document
 from penstock.lifecycle import MACHINES
 from penstock.store.contract import ReleaseRow, ScheduleRow
+
+if TYPE_CHECKING:
+    from penstock.app.penstock import Penstock
 
 STATUS = MACHINES["release"]
 #: C-17: how the status of a version is written in its document's metadata.
@@ -38,6 +51,12 @@ class Submitted(msgspec.Struct, frozen=True):
     release: ReleaseRow
     new: bool
     findings: list[Finding] = []
+
+
+class InForce(ReleaseRow, frozen=True):
+    """A version that was put in force, and the runs that replay dead letters with it (W-7.5.4)."""
+
+    replayed: list[str] = []
 
 
 def canonical(document: Any) -> bytes:
@@ -144,10 +163,26 @@ class Releases:
         )  # fmt: skip
         return row, compiled.findings if source is not None else _unplaced(compiled.findings)
 
+    def submitted(self, row: ReleaseRow) -> ReleaseRow:
+        """A draft that is kept already, on its way to approval."""
+        return self._move(row, "submit")
+
     # -- moving --------------------------------------------------------------------------------------------------------
 
     def approve(self, name: str, version: int, *, by: str | None = None) -> ReleaseRow:
-        return self._moved(name, version, "approve", approved_by=by, approved_at=self.clock.now(), feedback=None)
+        """Raises FourEyes where another person than its author must, and this one is not."""
+        row = self.get(name, version)
+        if by in (None, row.created_by) and self._four_eyes(row):
+            raise FourEyes(user=by or "Somebody without a name", what=f"version {version} of «{name}»")
+        return self._move(row, "approve", approved_by=by, approved_at=self.clock.now(), feedback=None)
+
+    def _four_eyes(self, row: ReleaseRow) -> bool:
+        """Where the tenant asks for it (`release.four_eyes`), the document (`metadata.four_eyes`), or the version in
+        force: an author cannot leave it out of the next one."""
+        former = in_force(self.door.store, row.tenant, row.name)
+        documents = [document_of(one) for one in (row, former) if one is not None]
+        asked = [config_of(self.door).get("release"), *(one.get("metadata") for one in documents)]
+        return any(isinstance(one, Mapping) and one.get("four_eyes") is True for one in asked)
 
     def reject(self, name: str, version: int, *, by: str | None = None, feedback: str) -> ReleaseRow:
         """Back to its author, with what is to be changed."""
@@ -157,10 +192,11 @@ class Releases:
     def deprecate(self, name: str, version: int) -> ReleaseRow:
         return self._moved(name, version, "deprecate", deprecated_at=self.clock.now())
 
-    def activate(self, name: str, version: int) -> ReleaseRow:
+    def activate(self, name: str, version: int) -> InForce:
         """Put it in force: what was before is deprecated, and its trigger goes with it. An older version may come back
-        (a rollback); runs that go on keep theirs."""
-        return self._moved(name, version, "activate", deprecated_at=None)
+        (a rollback); runs that go on keep theirs, and dead letters that ask for it are replayed."""
+        row = self._moved(name, version, "activate", deprecated_at=None)
+        return InForce(**msgspec.structs.asdict(row), replayed=replay_with(self.door, row))
 
     def _moved(self, name: str, version: int, event: str, **fields: Any) -> ReleaseRow:
         return self._move(self.get(name, version), event, **fields)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from penstock.app.penstock import Penstock
 from penstock.app.triggers import begin
 from penstock.errors import BadInput, ReleaseNotFound, ScheduleNotFound
 from penstock.host.clock import Clock, SystemClock
 from penstock.host.schedules import key_of, next_time, times_between, trigger_of
 from penstock.store.contract import ScheduleRow
+
+if TYPE_CHECKING:
+    from penstock.app.penstock import Penstock
 
 #: So many times are filled in at once.
 MOST = 1000

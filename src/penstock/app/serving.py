@@ -28,6 +28,7 @@ class Start(msgspec.Struct, array_like=True):
     options: dict[str, Any] = {}
     priority: int = 1000
     parent: str = ""
+    trace: str = ""
 
 
 def new_id(now: int) -> str:
@@ -57,7 +58,8 @@ class Serving(Host):
             return
         self.start(
             found[0], asked.input, id=asked.id, tenant=asked.tenant, key=asked.key, options=asked.options,
-            priority=asked.priority, parent=asked.parent, reply=Receipt(no, self._taken.discard),
+            priority=asked.priority, parent=asked.parent, trace=asked.trace,
+            reply=Receipt(no, self._taken.discard),
         )  # fmt: skip
 
     def _reply(self, no: int, error: PenstockError | None) -> None:

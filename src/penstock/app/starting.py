@@ -7,13 +7,16 @@ from typing import Any
 
 import msgspec
 
-from penstock.errors import InputInvalid
+from penstock.errors import InputInvalid, TenantConflict
+from penstock.expr.calendar import ZONE
+from penstock.host.versions import registered
 from penstock.net.compiled import Compiled
+from penstock.net.model import Net
 from penstock.store.contract import Store
 
 _unpack = msgspec.msgpack.decode
 #: what a net may carry → where it is registered
-_CARRIED = {"calendar": ("calendar", "default"), "config": ("config", "global"), "tenant_config": ("config", "tenant")}
+_CARRIED = {"config": ("config", "global"), "tenant_config": ("config", "tenant")}
 
 
 def checked_input(net: Compiled, input: Any) -> Any:
@@ -29,6 +32,16 @@ def checked_input(net: Compiled, input: Any) -> Any:
         detail = wrong.failure.detail or {}
         raise InputInvalid(why=wrong.failure.message, where=detail.get("pointer", "") or "/")
     return given
+
+
+def checked_tenant(net: Net, store: Store, tenant: str) -> None:
+    """C-04: a document that names its tenant, by slug or by id, is for no other."""
+    named = net.declares.policies.get("tenant")
+    if not named or named == tenant:
+        return
+    settings = (row.body for row in store.artifacts(tenant, "config") if row.id == "tenant")
+    if named not in [_unpack(body).get("id") for body in settings]:
+        raise TenantConflict(name=net.name, named=named, tenant=tenant)
 
 
 def with_defaults(value: Any, schema: Any) -> Any:
@@ -49,11 +62,26 @@ def carried(net: Compiled, store: Store, tenant: str) -> dict[str, Any]:
     """What of the tenant's settings the net's expressions read: it is journaled with the start and never changes."""
     found: dict[str, Any] = {}
     for name in net.net.declares.carries:
-        type, id = _CARRIED[name]
-        body = next((_unpack(row.body) for row in store.artifacts(tenant, type) if row.id == id), None)
+        body = calendar_of(store, tenant) if name == "calendar" else registered(store, tenant, *_CARRIED[name])
         if body is not None:
-            found[name] = _expanded(body) if name == "calendar" else body
+            found[name] = body
     return found
+
+
+def calendar_of(store: Store, tenant: str) -> Mapping[str, Any] | None:
+    """C-48: the tenant's calendar, with its holidays as dates; one without a time zone goes by the tenant's."""
+    body = registered(store, tenant, "calendar", "default")
+    if isinstance(body, Mapping) and body.get("timezone"):
+        return _expanded(body)
+    zone = (registered(store, tenant, "config", "tenant") or {}).get("timezone")
+    if isinstance(zone, str) and zone:
+        return {**_expanded(body or {}), "timezone": zone}
+    return None if body is None else _expanded(body)
+
+
+def zone_of_tenant(store: Store, tenant: str) -> str:
+    """C-31, C-48: the tenant's clock, for schedules and for expressions."""
+    return str((calendar_of(store, tenant) or {}).get("timezone") or ZONE)
 
 
 def _expanded(calendar: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from penstock.app.starting import carried, checked_input, with_defaults
+from penstock.app.starting import carried, checked_input, checked_tenant, with_defaults, zone_of_tenant
 from penstock.errors import BadInput, Finding, Place, ReleaseNotFound
 from penstock.host.intake import Reached
 from penstock.host.nets import Nets
 from penstock.host.schedules import CATCH_UPS, OVERLAPS, next_time
 from penstock.host.starter import Prepare
+from penstock.host.versions import registered
 from penstock.store.contract import EventRow, ReleaseRow, ScheduleRow, Store
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ _METHODS = ("POST", "PUT")
 _LONGEST = 200  # of an event's id and source
 _AT = "/trigger/config"
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.decode
 _unjson = msgspec.json.decode
 
 
@@ -71,6 +71,7 @@ def prepare_with(store: Store, nets: Nets) -> Prepare:
 
     def prepare(tenant: str, net: int, given: Any) -> tuple[Any, dict[str, Any]]:
         compiled = nets.get(net)
+        checked_tenant(compiled.net, store, tenant)
         return checked_input(compiled, given), carried(compiled, store, tenant)
 
     return prepare
@@ -232,15 +233,6 @@ def _inputs(store: Store, row: ReleaseRow, config: Mapping[str, Any], document: 
     return [with_defaults({}, document.get("input_schema"))]
 
 
-def zone_of_tenant(store: Store, tenant: str) -> str:
-    """C-31: where nothing is said, a schedule goes by the tenant's clock."""
-    for type, id in (("config", "tenant"), ("calendar", "default")):
-        zone = _setting(store, tenant, type, id).get("timezone")
-        if isinstance(zone, str) and zone:
-            return zone
-    return "UTC"
-
-
 def _setting(store: Store, tenant: str, type: str, id: str) -> Mapping[str, Any]:
-    body = next((_unpack(one.body) for one in store.artifacts(tenant, type) if one.id == id), None)
+    body = registered(store, tenant, type, id)
     return body if isinstance(body, Mapping) else {}

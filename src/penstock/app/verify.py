@@ -57,10 +57,11 @@ class _Case:
         self.wrong.append((check, detail))
 
 
-def verify(store: Store) -> Report:
+def verify(store: Store, newest: int | None = None) -> Report:
+    """All runs, or so many of the newest."""
     nets = Nets(store)
     report = Report([], 0, 0)
-    for row in _all_runs(store):
+    for row in _all_runs(store, newest):
         case = _Case(store, nets, row)
         try:
             _fold(case)
@@ -83,9 +84,9 @@ def verify(store: Store) -> Report:
     return report
 
 
-def _all_runs(store: Store) -> Iterator[RunRow]:
+def _all_runs(store: Store, newest: int | None = None) -> Iterator[RunRow]:
     last = store.last_run()
-    for first in range(1, last + 1, 500):
+    for first in range(1 if newest is None else max(last - newest + 1, 1), last + 1, 500):
         for row, _ in store.load(range(first, min(first + 500, last + 1))):
             yield row
 

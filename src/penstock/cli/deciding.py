@@ -11,12 +11,12 @@ import typer
 
 from penstock.app import inbox as desk
 from penstock.app.penstock import Penstock
-from penstock.app.people import targets_of
+from penstock.app.people import for_anybody, targets_of
 from penstock.cli.drive import Started, steer
 from penstock.cli.options import STORE, Json, Store
 from penstock.cli.reading import reading
 from penstock.cli.running import finish
-from penstock.cli.speak import DONE, say, tell_json
+from penstock.cli.speak import DONE, say, store_option, tell_json
 from penstock.errors import BadInput
 
 Item = Annotated[str, typer.Argument(metavar="ID", help="What waits: RUN/NODE, or the run if only one thing waits.")]
@@ -39,11 +39,13 @@ def inbox(
         say("Nothing waits for anybody." if by is None else f"Nothing waits for {by}.")
     for one in found:
         _tell_item(one)
+    if found:
+        say(("decide with ", "bright_black"), f"penstock approve ID or penstock reject ID{store_option(store)}")
     return DONE
 
 
 def _tell_item(one: desk.Waiting) -> None:
-    who = ", ".join(targets_of(one.candidates)) or "anybody"
+    who = ", ".join(targets_of(one.candidates)) or ("anybody" if for_anybody(one.candidates) else "nobody")
     say((one.id, "bold"), f"  {one.kind} of {one.document}: {one.title}")
     due = f", until {_moment(one.due_at)}" if one.due_at is not None else ""
     level = f", escalated {one.escalation_level}x" if one.escalation_level else ""
@@ -121,6 +123,3 @@ def _shown(message: Any) -> str:
         if isinstance(message, dict) and isinstance(message.get(name), str) and message[name]:
             return str(message[name])
     return msgspec.json.encode(message).decode()
-
-
-

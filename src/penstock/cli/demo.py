@@ -22,6 +22,7 @@ from penstock.cli.reading import reading
 from penstock.cli.speak import DONE, FAILED, TONES, console, say, store_option, tell_json
 from penstock.errors import BadInput, PenstockError
 from penstock.kernel.reading import Line
+from penstock.store.place import place
 
 HOME = STORE.parent / "demo"
 LOOPED = "PersonJob"
@@ -30,7 +31,10 @@ _PATIENCE_S = 30.0
 
 def demo(
     store: Annotated[
-        Path, typer.Option("--store", metavar="FILE", help="Where the demo keeps its runs; every demo is a new one.")
+        Path,
+        typer.Option(
+            "--store", metavar="FILE|URL", parser=place, help="Where the demo keeps its runs; every demo is a new one."
+        ),
     ] = HOME / "penstock.db",
     json: Json = False,
 ) -> int:

@@ -13,6 +13,7 @@ from penstock.app.home import driver_of
 from penstock.app.look import Look
 from penstock.app.penstock import Penstock
 from penstock.app.queries import waits_for_outside
+from penstock.cli.options import Whose
 from penstock.cli.reading import there
 from penstock.cli.settings import read_settings
 from penstock.cli.view import view_of
@@ -32,6 +33,13 @@ class Asked(NamedTuple):
     key: str | None
     max_concurrent: int | None
     profile: str | None = None
+    by: str | None = None
+
+    @property
+    def more(self) -> dict[str, Any]:
+        """Who asks for it is what has started it: where a document wants two persons, it is not theirs to approve."""
+        trigger = None if self.by is None else {"type": "manual", "source": f"user:{self.by}"}
+        return {"key": self.key, "max_concurrent": self.max_concurrent, "trigger": trigger}
 
 
 class Started:
@@ -55,7 +63,10 @@ async def driving(
     if not create:
         there(store)
     settings = read_settings(store)
-    async with Penstock(store, alone=not everything, settings=settings, create=create, profile=profile) as door:
+    whose = Whose.tenant
+    async with Penstock(
+        store, alone=not everything, settings=settings, create=create, profile=profile, tenant=whose
+    ) as door:
         yield door
 
 
@@ -63,16 +74,16 @@ async def driving(
 def leaving(store: Path) -> Iterator[Penstock]:
     """For looking, and for leaving commands to the process that drives the store."""
     there(store)
-    door = Penstock(store, drive=False, create=False).open()
+    door = Penstock(store, drive=False, create=False, tenant=Whose.tenant).open()
     try:
         yield door
     finally:
         door.close()
 
 
-async def reaching(stack: contextlib.AsyncExitStack, store: Path) -> Penstock:
+async def reaching(stack: contextlib.AsyncExitStack, store: Path, *, create: bool = False) -> Penstock:
     """For driving what is asked for; while another process drives the store, for leaving it to that one."""
-    found = await _taken(stack, store)
+    found = await _taken(stack, store, create=create)
     return found if found is not None else stack.enter_context(leaving(store))
 
 
@@ -111,15 +122,13 @@ async def start(store: Path, asked: Asked, started: Started, *, quiet: bool) -> 
         door = await _taken(stack, store, create=True, profile=asked.profile)
         if door is not None:
             release, new = door.keep(asked.document, asked.source), _is_new(door, asked.key)
-            started.run = await door.start(release, asked.input, key=asked.key, max_concurrent=asked.max_concurrent)
+            started.run = await door.start(release, asked.input, **asked.more)
             door.go_on(started.run)
             return await drive(door, started.run, quiet=quiet, whole=new)
     with leaving(store) as door:
         release, new = door.keep(asked.document, asked.source), _is_new(door, asked.key)
         try:
-            started.run = await door.hand_in(
-                release, asked.input, key=asked.key, max_concurrent=asked.max_concurrent
-            )  # fmt: skip
+            started.run = await door.hand_in(release, asked.input, **asked.more)
         except NotTaken as late:
             await _do_inbox(store, late)
             started.run = door.row(asked.key or late.facts["run"]).id

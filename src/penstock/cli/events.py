@@ -43,7 +43,7 @@ def send(
 
 async def _send(store: Path, source: str, payload: Any, id: str | None) -> tuple[EventReceipt, list[Look]]:
     async with contextlib.AsyncExitStack() as stack:
-        door = await reaching(stack, store)
+        door = await reaching(stack, store, create=True)  # it is kept for runs to come
         receipt = await door.send_event(source, payload, id=id)
         runs = [*receipt.resumed, *receipt.started]
         return receipt, await at_rest(door, runs) if door.drives else [door.look(run) for run in runs]
@@ -67,6 +67,8 @@ def _tell(receipt: EventReceipt, looks: list[Look]) -> None:
         say("  it is kept, and delivered by whoever drives the store next: penstock work")
     elif not receipt.resumed and not receipt.started:
         say("  nobody waits for it now, and it starts nothing")
+        listens = "a workflow with this trigger is put in force with penstock releases submit, approve, activate"
+        say((f"  it is kept for runs that wait for it later; {listens}", "bright_black"))
     for look in looks:
         what = "started" if look.run_id in receipt.started else "resumed"
         say((f"  {what} ", "bright_black"), look.run_id, "  ", status_text(look.status), f"  {look.name}")

@@ -16,6 +16,7 @@ from penstock.cli.options import STORE, Json, Store
 from penstock.cli.reading import reading
 from penstock.cli.speak import DONE, FAILED, TONES, say, tell_json
 from penstock.errors import BadInput
+from penstock.store.place import place
 
 Workload = Literal["chain", "latency", "fan", "loop", "waiting"]
 
@@ -71,7 +72,8 @@ def bench(
     ] = False,
     json: Json = False,
     store: Annotated[
-        Path | None, typer.Option("--store", metavar="FILE", help="Keep the store there; else it is thrown away.")
+        Path | None,
+        typer.Option("--store", metavar="FILE|URL", parser=place, help="Keep the store there; else it is thrown away."),
     ] = None,
 ) -> int:
     """Measure the engine on this machine, and print beside it what the disk takes for one sync."""

@@ -50,11 +50,10 @@ def ps(
 ) -> int:
     """List the runs that are open, newest first; with --all also those that have ended."""
     from penstock.app.home import driver_of
-    from penstock.kernel.state import COMPLETED, STATUS
 
     with reading(store) as door:
         rows = [_row(door, row) for row in door.runs(limit=limit, open_only=not all)]
-        hidden = 0 if all else len(door.store.runs(status=range(COMPLETED, len(STATUS)), limit=_COUNTED + 1))
+        hidden = 0 if all else _ended(door)
     driver = driver_of(store)
     for one in rows:
         one["driver"] = int(driver) if driver and driver.isdecimal() else None
@@ -65,13 +64,19 @@ def ps(
         _table(rows)
     else:
         say("no runs are open")
-    if driver is None and any(one["status"] in ("PENDING", "RUNNING") and not one["paused"] for one in rows):
+    if driver is None and any(one["status"].upper() in ("PENDING", "RUNNING") and not one["paused"] for one in rows):
         go_on = f"go on with penstock work{store_option(store)}"
         say(("nobody drives the runs that are RUNNING: ", TONES["held"]), go_on)
     if hidden:
         many = f"more than {_COUNTED}" if hidden > _COUNTED else str(hidden)
         say((f"{many} ended run{'' if hidden == 1 else 's'} hidden, -a shows them", "bright_black"))
     return DONE
+
+
+def _ended(door: Queries) -> int:
+    from penstock.kernel.state import COMPLETED, STATUS
+
+    return len(door.store.runs(status=range(COMPLETED, len(STATUS)), limit=_COUNTED + 1, tenant=door.tenant))
 
 
 def _table(rows: list[dict[str, Any]]) -> None:

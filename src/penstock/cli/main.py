@@ -15,10 +15,12 @@ import typer
 from typer.core import TyperGroup
 
 import penstock
+from penstock.app.home import DEFAULT_TENANT
+from penstock.cli.options import Whose
 from penstock.cli.speak import DONE, INTERRUPTED, WRONG, tell_error, tell_interrupted, tell_plainly
 from penstock.errors import PenstockError
 
-ABOUT = """Runs diagrams durably: what happened is written down before it goes on, in one SQLite file.
+ABOUT = """Runs diagrams and decision workflows durably: what happened is written down before it goes on, in one store.
 
 Start with `penstock demo`, or with `penstock run FILE`. Exit codes: 0 done, 2 the document or the call is wrong,
 3 the run failed, 4 it waits for somebody."""
@@ -26,6 +28,8 @@ Start with `penstock demo`, or with `penstock run FILE`. Exit codes: 0 done, 2 t
 #: name → the module it is in, and what the list of commands says about it
 COMMANDS = {
     "demo": ("demo", "See it work: a run is killed half-way, and goes on."),
+    "dev": ("serving", "Serve API and console on this machine, with a sample tenant."),
+    "serve": ("serving", "Serve API and console, and drive the store's runs."),
     "check": ("documents", "Check a document: errors and warnings with their places."),
     "run": ("running", "Run a document until it ends or waits."),
     "work": ("running", "Drive all open runs, after a crash too."),
@@ -50,8 +54,11 @@ COMMANDS = {
     "pause": ("steering", "Let a run start nothing new for now."),
     "resume": ("steering", "Let a paused run go on."),
     "retry": ("steering", "Try a failed run again where it failed."),
+    "compensate": ("steering", "Undo what a run has done."),
     "draw": ("documents", "Draw a document or a run: text, SVG or Mermaid."),
     "verify": ("keeping", "Check that a store is whole."),
+    "doctor": ("doctor", "Look whether everything is as it should be."),
+    "audit": ("audit", "Who changed what: list it, and verify its chain."),
     "rebuild": ("keeping", "Make the tables for queries anew from the journal."),
     "bench": ("keeping", "Measure the engine on this machine."),
     "version": ("version", "Say which Penstock this is."),
@@ -123,8 +130,12 @@ def every_command(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_say_version, help="Say which Penstock this is.")
     ] = False,
+    tenant: Annotated[
+        str, typer.Option("--tenant", metavar="NAME", envvar="PENSTOCK_TENANT", help="Whose runs and things.")
+    ] = DEFAULT_TENANT,
 ) -> None:
-    """Everything that is common to all commands; `main` looks for --debug itself, so that it may stand anywhere."""
+    """Everything that is common to all commands; `main` looks for them itself, so that they may stand anywhere."""
+    Whose.tenant = tenant
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -141,7 +152,7 @@ def _run(given: list[str]) -> int:
     json = "--json" in given
     debug = "--debug" in given or bool(os.environ.get("PENSTOCK_DEBUG"))
     try:
-        result = app([one for one in given if one != "--debug"], prog_name="penstock", standalone_mode=False)
+        result = app(_in_front(given), prog_name="penstock", standalone_mode=False)
         return result if isinstance(result, int) else DONE
     except PenstockError as error:
         if debug:
@@ -165,6 +176,19 @@ def _run(given: list[str]) -> int:
             traceback.print_exc()
         tell_plainly("PS-500", f"{type(error).__name__}: {error}; please report", "--debug shows where.", json=json)
         return WRONG
+
+
+def _in_front(given: list[str]) -> list[str]:
+    """What is common to all commands stands before the command, wherever it was written."""
+    rest, front = [one for one in given if one != "--debug"], list[str]()
+    for i, one in enumerate(rest):
+        if one == "--":
+            break
+        if one == "--tenant" or one.startswith("--tenant="):
+            many = 2 if one == "--tenant" else 1
+            front, rest = rest[i : i + many], rest[:i] + rest[i + many :]
+            break
+    return [*front, *rest]
 
 
 def _usage(error: Exception, json: bool) -> int:

@@ -9,18 +9,25 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from penstock.app.home import DEFAULT_STORE
+from penstock.app.home import DEFAULT_STORE, DEFAULT_TENANT
 from penstock.errors import BadInput
+from penstock.store.place import place
 
 STORE = Path(DEFAULT_STORE)
 #: The largest input that is read; a larger one belongs into a file that the document names.
 INPUT_LIMIT = 64 * 1024 * 1024
 
+_ENDINGS = (".json", ".yaml", ".yml", ".dmn", ".xml")
+
 Store = Annotated[
-    Path, typer.Option("--store", metavar="FILE", envvar="PENSTOCK_STORE", help="The SQLite file that holds the runs.")
-]
+    Path,
+    typer.Option(
+        "--store", metavar="FILE|URL", envvar="PENSTOCK_STORE", parser=place,
+        help="The SQLite file that holds the runs, or postgresql://user@host/database.",
+    ),
+]  # fmt: skip
 #: For commands that need none: every command takes the option, so that scripts can give it to all of them.
-NoStore = Annotated[Path, typer.Option("--store", hidden=True)]
+NoStore = Annotated[Path, typer.Option("--store", hidden=True, parser=place)]
 Profile = Annotated[
     str | None,
     typer.Option(
@@ -35,6 +42,12 @@ Document = Annotated[
 ]
 
 
+class Whose:
+    """The tenant that this command is for; `--tenant` may stand anywhere, so `main` sets it."""
+
+    tenant = DEFAULT_TENANT
+
+
 def read_value(text: str | None, what: str) -> Any:
     """JSON as text, from a file with @FILE, or from standard input with -; None when nothing is given."""
     if text is None:
@@ -46,6 +59,14 @@ def read_value(text: str | None, what: str) -> Any:
         raise BadInput(what=what, why=f"it is not JSON: {_spot(data, str(error))}", where=where) from error
     except (RecursionError, UnicodeDecodeError) as error:
         raise BadInput(what=what, why=f"it is not JSON: {error}", where=where) from error
+
+
+def read_source(text: str, what: str) -> tuple[bytes, str]:
+    """The bytes of a file (FILE or @FILE), of standard input (-), or the text itself; and the file's name, if any."""
+    if text.endswith(_ENDINGS) and not text.lstrip().startswith(("{", "[")):
+        text = f"@{text.removeprefix('@')}"
+    data, where = _bytes(text, what)
+    return data, where if text.startswith("@") else ""
 
 
 def read_text_or_value(text: str, what: str) -> Any:

@@ -18,8 +18,9 @@ def reading(store: Path) -> Iterator[Reading]:
     """Takes no lock, and makes no store where there is none."""
     there(store)
     from penstock.app.queries import Reading
+    from penstock.cli.options import Whose
 
-    door = Reading(store)
+    door = Reading(store, Whose.tenant)
     try:
         yield door
     finally:

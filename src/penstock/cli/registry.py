@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from penstock.app.home import DEFAULT_TENANT
 from penstock.app.penstock import Penstock
-from penstock.app.registry import TYPES, shown
-from penstock.cli.options import STORE, Json, Store, read_value
+from penstock.app.registry import shown
+from penstock.app.things import TYPES, known
+from penstock.cli.options import STORE, Json, Store, Whose, read_source
 from penstock.cli.reading import reading
-from penstock.cli.speak import DONE, say, tell_json
+from penstock.cli.speak import DONE, finding_json, say, tell_finding, tell_json
 from penstock.errors import BadInput
 
 Type = Annotated[str, typer.Argument(metavar="TYPE", help=f"One of {', '.join(TYPES)}.")]
@@ -26,7 +26,7 @@ def ls(
 ) -> int:
     """List what is registered. The values of secrets are never shown."""
     with reading(store) as door:
-        rows = door.store.artifacts(DEFAULT_TENANT, _known(type) if type else None)
+        rows = door.store.artifacts(door.tenant, known(type) if type else None)
     if json:
         tell_json([{"type": r.type, "id": r.id, "version": r.version, "status": r.status, "at": r.at} for r in rows])
         return DONE
@@ -40,7 +40,7 @@ def ls(
 def get(type: Type, id: Id, json: Json = False, store: Store = STORE) -> int:
     """Show one thing as JSON. The value of a secret is not shown."""
     with reading(store) as door:
-        rows = [row for row in door.store.artifacts(DEFAULT_TENANT, _known(type)) if row.id == id]
+        rows = [row for row in door.store.artifacts(door.tenant, known(type)) if row.id == id]
     if not rows:
         raise BadInput(what=f"{type} «{id}»", why="it is not registered", hint=f"`penstock registry ls {type}`")
     tell_json(shown(rows[-1]))
@@ -50,27 +50,29 @@ def get(type: Type, id: Id, json: Json = False, store: Store = STORE) -> int:
 def put(
     type: Type,
     id: Id,
-    body: Annotated[str, typer.Argument(metavar="JSON", help="Its body: JSON, @FILE, or - for stdin.")],
+    body: Annotated[
+        str, typer.Argument(metavar="BODY", help="Its body: a file (JSON, YAML, or DMN for a rule pack), JSON, or -.")
+    ],
     json: Json = False,
     store: Store = STORE,
 ) -> int:
     """Register a thing, or replace it. It is checked first; what is wrong is not stored."""
-    value = read_value(body, "the body")
-    if not isinstance(value, dict):
-        raise BadInput(what="the body", why="it must be an object", hint='Write JSON such as {"type": "sqlite"}.')
+    source, name = read_source(body, "the body")
     with _Open(store) as door:
-        door.register(_known(type), id, value)
+        findings = door.registry.put_source(known(type), id, source, name)
     if json:
-        tell_json({"type": type, "id": id})
-    else:
-        say(f"{type} «{id}» is registered")
+        tell_json({"type": type, "id": id, "findings": [finding_json(one) for one in findings]})
+        return DONE
+    for one in findings:
+        tell_finding(one, Path(name or f"{type} «{id}»"), err=True)
+    say(f"{type} «{id}» is registered")
     return DONE
 
 
 def rm(type: Type, id: Id, json: Json = False, store: Store = STORE) -> int:
     """Take a thing out of the registry, all versions of it."""
     with _Open(store) as door:
-        gone = door.unregister(_known(type), id)
+        gone = door.unregister(known(type), id)
     if not gone:
         raise BadInput(what=f"{type} «{id}»", why="it is not registered", hint=f"`penstock registry ls {type}`")
     if json:
@@ -84,7 +86,7 @@ class _Open:
     """The store for writing registry rows: they are read anew by whoever drives the store."""
 
     def __init__(self, store: Path) -> None:
-        self.door = Penstock(store, drive=False)
+        self.door = Penstock(store, drive=False, tenant=Whose.tenant)
 
     def __enter__(self) -> Penstock:
         self.door.open()
@@ -93,12 +95,6 @@ class _Open:
 
     def __exit__(self, *_: object) -> None:
         self.door.close()
-
-
-def _known(type: str) -> str:
-    if type not in TYPES:
-        raise BadInput(what="TYPE", why=f"«{type}» is none of {', '.join(TYPES)}", hint="Choose one of them.")
-    return type
 
 
 registry = {"ls": ls, "get": get, "put": put, "rm": rm}

@@ -10,12 +10,11 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from penstock.app.letters import replay_fixed
 from penstock.app.penstock import Penstock
-from penstock.app.releases import Releases, document_of
+from penstock.app.releases import InForce, Releases, document_of
 from penstock.cli.drive import leaving, reaching, until_done
-from penstock.cli.options import STORE, Document, Json, Store
-from penstock.cli.speak import DONE, TONES, finding_json, moment, say, short, tell_finding, tell_json
+from penstock.cli.options import STORE, Document, Json, Store, Whose
+from penstock.cli.speak import DONE, TONES, finding_json, moment, say, short, store_option, tell_finding, tell_json
 from penstock.errors import DocumentInvalid
 from penstock.store.contract import ReleaseRow
 
@@ -29,7 +28,7 @@ _CHANGES = {"added": TONES["done"], "removed": TONES["failed"], "changed": TONES
 @contextlib.contextmanager
 def _opened(store: Path) -> Iterator[Releases]:
     """A store that is made where there is none; nothing is driven."""
-    door = Penstock(store, drive=False).open()
+    door = Penstock(store, drive=False, tenant=Whose.tenant).open()
     try:
         yield Releases(door)
     finally:
@@ -59,6 +58,7 @@ def submit(
     _tell(done.release)
     if not done.new:
         say("  it was submitted before")
+    _tell_next(done.release, store)
     return DONE
 
 
@@ -69,6 +69,16 @@ def _json(row: ReleaseRow) -> dict[str, Any]:
         "approved_by": row.approved_by, "approved_at": row.approved_at, "deprecated_at": row.deprecated_at,
         "change_summary": row.change_summary, "feedback": row.feedback,
     }  # fmt: skip
+
+
+#: what comes next for a version
+_NEXT = {"draft": "submit FILE", "pending_approval": "approve {0} {1}", "approved": "activate {0} {1}"}
+
+
+def _tell_next(row: ReleaseRow, store: Path) -> None:
+    if row.status in _NEXT:
+        then = _NEXT[row.status].format(row.name, row.version)
+        say(("  go on with ", "bright_black"), f"penstock releases {then}{store_option(store)}")
 
 
 def _tell(row: ReleaseRow) -> None:
@@ -92,7 +102,7 @@ def ls(
         tell_json([_json(row) for row in rows])
         return DONE
     if not rows:
-        say("Nothing was submitted.")
+        say("Nothing was submitted: penstock releases submit FILE.")
     for row in rows:
         _tell(row)
     return DONE
@@ -134,23 +144,19 @@ def reject(
 def activate(name: Name, version: Version, json: Json = False, store: Store = STORE) -> int:
     """Put a version in force: the one before is deprecated, and its trigger goes with it. Runs keep their version; dead
     letters whose document asks for it are replayed with the new one."""
-    with leaving(store) as door:
-        row = Releases(door).activate(name, version)
-        asked = bool(door.store.letters(door.tenant, name=name, limit=1))
-    replayed = until_done(_replayed(store, row)) if asked else []
+    row = until_done(_activate(store, name, version))
     if json:
-        tell_json({**_json(row), "replayed": replayed})
+        tell_json({**_json(row), "replayed": row.replayed})
         return DONE
     _tell(row)
-    for run in replayed:
-        say(("  replays ", "bright_black"), f"{run}; penstock work drives it")
+    for run in row.replayed:
+        say(("  replays ", "bright_black"), f"{run}; penstock work{store_option(store)} drives it")
     return DONE
 
 
-async def _replayed(store: Path, row: ReleaseRow) -> list[str]:
+async def _activate(store: Path, name: str, version: int) -> InForce:
     async with contextlib.AsyncExitStack() as stack:
-        door = await reaching(stack, store)
-        return await replay_fixed(door, row.name, door.hash_of(row.net))
+        return (await reaching(stack, store)).releases.activate(name, version)
 
 
 def deprecate(name: Name, version: Version, json: Json = False, store: Store = STORE) -> int:
@@ -165,6 +171,7 @@ def _moved(store: Path, json: bool, move: Callable[[Releases], ReleaseRow]) -> i
         tell_json(_json(row))
     else:
         _tell(row)
+        _tell_next(row, store)
     return DONE
 
 

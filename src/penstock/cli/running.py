@@ -32,7 +32,7 @@ from penstock.errors import RunNotFound, StoreError
 from penstock.host.embedded import Host
 from penstock.host.live import Live
 from penstock.kernel.run import Run as Folded
-from penstock.kernel.state import BACKOFF, EFFECT, STATUS
+from penstock.kernel.state import BACKOFF, COMPLETED, EFFECT, STATUS
 
 _QUIET_S = 0.25  # how long nothing must happen before a store counts as idle: longer than its inbox is left unread
 
@@ -49,6 +49,9 @@ def run(
         int | None,
         typer.Option("--max-concurrent", metavar="N", min=1, help="How many nodes may work at once (default 20)."),
     ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="USER", help="Who starts it, for approvals that need another person.")
+    ] = None,
     profile: Profile = None,
     json: Json = False,
     store: Store = STORE,
@@ -64,7 +67,7 @@ def run(
             tell_finding(finding, file, err=True)
     again = f"penstock run {file} --key {key}" if key else None
     started = Started()
-    asked = Asked(compiled, source, given, key, max_concurrent, profile)
+    asked = Asked(compiled, source, given, key, max_concurrent, profile, by)
     return finish(start(store, asked, started, quiet=json), started, store, json, again)
 
 
@@ -158,7 +161,7 @@ class _Worker:
             try:
                 await self._until_idle(door)
             finally:
-                open_rows = door.runs(limit=1000, open_only=True)
+                open_rows = door.store.runs(status=range(COMPLETED), limit=1000)  # it works for every tenant
                 self.left = [{"run_id": row.id, "status": STATUS[row.status]} for row in open_rows]
 
     async def _until_idle(self, door: Penstock) -> None:
@@ -182,7 +185,7 @@ class _Worker:
 
     def _tell_end(self, door: Penstock, live: Live) -> None:
         try:
-            look = door.look(live.id)
+            look = door.of(live.tenant).look(live.id)
         except RunNotFound:
             return
         self.ended.append({"run_id": look.run_id, "name": look.name, "status": look.status, "failure": look.failure})

@@ -12,11 +12,12 @@ from zoneinfo import ZoneInfo
 import msgspec
 import typer
 
+from penstock.app.look import Look
 from penstock.app.schedules import Fired, Timetable
 from penstock.cli.drive import leaving, reaching, until_done
 from penstock.cli.events import at_rest
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.speak import DONE, moment, say, short, tell_json
+from penstock.cli.speak import DONE, moment, say, short, status_text, tell_json
 from penstock.errors import BadInput
 from penstock.store.contract import ScheduleRow
 
@@ -31,7 +32,7 @@ def ls(json: Json = False, store: Store = STORE) -> int:
         tell_json([_json(row) for row in rows])
         return DONE
     if not rows:
-        say("Nothing starts by the clock.")
+        say("Nothing starts by the clock. A workflow with a schedule as its trigger does once it is activated.")
     for row in rows:
         _tell(row)
     return DONE
@@ -107,20 +108,22 @@ def _time(text: str, what: str, zone: str) -> int:
 
 
 def _fired(store: Path, json: bool, work: Callable[[Timetable], Awaitable[list[Fired]]]) -> int:
-    async def go() -> list[Fired]:
+    async def go() -> tuple[list[Fired], list[Look]]:
         async with contextlib.AsyncExitStack() as stack:
             door = await reaching(stack, store)
             found = await work(Timetable(door))
-            if door.drives:
-                await at_rest(door, [run for one in found for run in one.runs])
-            return found
+            runs = [run for one in found for run in one.runs]
+            return found, await at_rest(door, runs) if door.drives else [door.look(run) for run in runs]
 
-    found = until_done(go())
+    found, looks = until_done(go())
     if json:
         tell_json([msgspec.to_builtins(one) for one in found])
         return DONE
     for one in found:
-        say((moment(one.at), "bold"), "  ", " ".join(one.runs))
+        say((moment(one.at), "bold"))
+        for look in (look for look in looks if look.run_id in one.runs):
+            why = f"  {look.failure.get('code', '')}" if look.failure else ""
+            say(f"  {look.run_id}  ", status_text(look.status), why)
     if not found:
         say("There is no time of it between them.")
     return DONE

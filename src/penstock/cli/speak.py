@@ -201,9 +201,12 @@ _DECIDED = {"approval": "an approval", "review": "a person's verdict"}
 
 
 def store_option(store: Path) -> str:
-    from penstock.cli.options import STORE
+    """What a command must be given again to find the same runs."""
+    from penstock.app.home import DEFAULT_TENANT
+    from penstock.cli.options import STORE, Whose
 
-    return "" if store == STORE else f" --store {_quoted(str(store))}"
+    whose = "" if Whose.tenant == DEFAULT_TENANT else f" --tenant {_quoted(Whose.tenant)}"
+    return whose if store == STORE else f"{whose} --store {_quoted(str(store))}"
 
 
 def _quoted(text: str) -> str:
@@ -269,11 +272,12 @@ def tell_error(error: PenstockError, *, json: bool) -> None:
 
 def _tell_findings(error: DocumentInvalid) -> None:
     """Each one once, with its place and its hint; then only how many there are."""
-    file = Path(str(error.facts.get("file", "document")))
+    what = error.facts.get("what")  # a thing of the registry, which need not be a file
+    file = Path(str(error.facts.get("file") or what or "document"))
     for one in error.findings:
         tell_finding(one, file, err=True)
     count = error.facts["count"]
-    text = f"  {file} has {count} error{'' if count == 1 else 's'}."
+    text = f"  {what or file} has {count} error{'' if count == 1 else 's'}."
     say(("error ", TONES["failed"]), (error.code, "cyan"), text, err=True)
 
 

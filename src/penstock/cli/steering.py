@@ -12,7 +12,7 @@ from penstock.app.penstock import Penstock
 from penstock.cli.drive import Started, steer, until_done
 from penstock.cli.options import STORE, Json, Run, Store, read_text_or_value
 from penstock.cli.running import finish
-from penstock.cli.speak import DONE, run_json, tell_json, tell_run
+from penstock.cli.speak import DONE, exit_code, run_json, tell_json, tell_run
 
 Value = Annotated[
     str, typer.Argument(metavar="ANSWER", help="JSON, @FILE, or - for stdin; a plain word is taken as text.")
@@ -73,6 +73,28 @@ def retry(
     again, and the effect that failed has the same idempotency key."""
     how = "restart" if restart else "here"
     return _drive_on(run, store, json, lambda door, target: door.retry(target, how=how), begin="trying again")
+
+
+def compensate(
+    run: Run,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="NODE", help="Undo only what this node did; may be repeated.")
+    ] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Undo by hand what a run has done, the last first: by each COMPENSATION whose trigger has «manual». A run that is
+    still open is stopped for it; exit code 0 when all of it was undone."""
+
+    async def give(door: Penstock, target: str) -> None:
+        await door.compensate(target, only=only or ())
+
+    look = until_done(steer(store, run, give, on=True, quiet=json, begin="undoing what it has done"))
+    if json:
+        tell_json(run_json(look))
+    else:
+        tell_run(look, store)
+    return DONE if look.internal_status == "COMPENSATED" else exit_code(look)
 
 
 def cancel(

@@ -37,7 +37,7 @@ class Keys:
         found = self.tenant(tenant).secret(SECRET)
         if found is not None:
             return _key(found)
-        return _key(self._made(self.file)) if self.file is not None else None
+        return key_in(self.file) if self.file is not None else None
 
     def by_id(self, tenant: str, kid: str) -> bytes:
         """The key that was used: the current one, or an older one kept as `checkpoint_key.KID`."""
@@ -47,18 +47,22 @@ class Keys:
                 return key
         raise Damaged(f"nobody here has the key {kid}")
 
-    @staticmethod
-    def _made(file: Path) -> str:
-        try:
-            handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        except FileExistsError:
-            return file.read_text("ascii").strip()
-        with os.fdopen(handle, "w", encoding="ascii") as out:
-            made = base64.b64encode(os.urandom(32)).decode()
-            out.write(made)
-            out.flush()
-            os.fsync(out.fileno())
-        return made
+
+def key_in(file: Path) -> bytes:
+    """The key that a file holds; it is made where there is none."""
+    try:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return _key(file.read_text("ascii").strip())
+    except FileNotFoundError:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return key_in(file)
+    with os.fdopen(handle, "w", encoding="ascii") as out:
+        made = base64.b64encode(os.urandom(32)).decode()
+        out.write(made)
+        out.flush()
+        os.fsync(out.fileno())
+    return _key(made)
 
 
 def _key(secret: str) -> bytes:

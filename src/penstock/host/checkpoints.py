@@ -28,6 +28,7 @@ from penstock.host.letters import DAY_MS, snapshot
 from penstock.host.live import Live
 from penstock.host.masking import mask_of
 from penstock.kernel import fact as F
+from penstock.kernel.flow import LAST_MOMENT
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED, PHASE, STATUS, WAITING
 from penstock.net.compiled import EPOCH, MOST, Compiled
@@ -163,7 +164,7 @@ class Checkpoints:
             kept = plan.retention
             good = STATUS[run.st.status] == "COMPLETED"
             keep_ms = kept.completed_hours * HOUR_MS if good else kept.failed_days * DAY_MS
-            batch.checkpoint_until.append((now + int(keep_ms), live.id))
+            batch.checkpoint_until.append((min(now + int(keep_ms), LAST_MOMENT), live.id))
             self.last.pop(live.no, None)
 
     def _due(self, plan: Plan, live: Live, run: Run, facts: list[F.Fact], was: int, now: int) -> int | None:
@@ -217,7 +218,7 @@ class Checkpoints:
         batch.checkpoint.append((
             live.id, number, str(uuid.uuid5(_NAMESPACE, f"{live.id}/{number}")), spec.origin or spec.id,
             STATUS[run.st.status].lower(), columns["context"], columns["outputs"], columns["pending"], size, kind,
-            int(kind == "database"), now, now + int(plan.retention.running_days * DAY_MS),
+            int(kind == "database"), now, min(now + int(plan.retention.running_days * DAY_MS), LAST_MOMENT),
         ))  # fmt: skip
         self.last[live.no] = (number, now)
         self.wrote = self.wrote or kind != "database"

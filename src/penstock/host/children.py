@@ -99,7 +99,7 @@ class Children:
         given = args.get("input")
         if given is None:
             given = self.inputs(ask, node)
-        live = self.turns.start(child, found[0], given, tenant=run.st.tenant, parent=run.st.run)
+        live = self.turns.start(child, found[0], given, tenant=run.st.tenant, parent=run.st.run, trace=run.st.trace)
         self.numbers[child] = live.no
 
     def row(self, run_id: str) -> RunRow | None:

@@ -17,9 +17,11 @@ import msgspec
 
 from penstock.errors import ExprError, PenstockError, StoreError
 from penstock.executors.contract import Done, Executor, Failed, Input, Outcome, Request, Services, Skipped, failed
+from penstock.executors.parts.tracing import CURRENT
 from penstock.host.blobs import Blobs
 from penstock.host.gate import COUNTED, Gate, Once, Parked, Verdict, Wait
 from penstock.host.live import Ask, Live
+from penstock.host.workers import QUEUE
 from penstock.kernel.state import Firing
 from penstock.kernel.token import Taken, content_type_of
 from penstock.kernel.view import View, secret_mark
@@ -35,7 +37,7 @@ SWEEP_S = 0.02
 
 Answer = Callable[[Ask, Outcome, int], None]
 ONCE = "at_most_once"
-#: what the gate has made of an effect: it may go, it waits for a place, it needs none (any more)
+#: what the gate has made of an effect: it may go, it waits on in its queue, it needs no place there (any more)
 GO, PARKED, ANSWERED = range(3)
 HOLDS = (dict, list, tuple)  # what an executor could change
 DROPPED = failed("DROPPED", "system", "nobody waits for it")
@@ -46,13 +48,13 @@ class Way:
 
     __slots__ = ("args", "call", "effect", "falls_back", "gated", "lane", "node", "told")
 
-    def __init__(self, node: CNode, effect: Effect) -> None:
+    def __init__(self, node: CNode, effect: Effect, limited: bool = False) -> None:
         self.node, self.effect = node, effect
         self.call = node.spec.kind == "call"
         #: the gate hears of its end
         rolling = effect.rate is not None and effect.rate.rolling
         self.told = bool(
-            effect.breaker or effect.concurrency or effect.cache or effect.dedupe or effect.once or rolling
+            effect.breaker or effect.concurrency or effect.cache or effect.dedupe or effect.once or rolling or limited
         )
         self.gated = self.told or bool(effect.rate) or effect.safe == ONCE
         #: literal arguments, packed: every attempt gets a copy of its own
@@ -142,7 +144,9 @@ class Lane:
         if going.node.spec.timeout_ms is not None:
             dispatch.watch(going, going.node.spec.timeout_ms)
         try:
-            outcome: Any = self.executor.run(dispatch.request(going), dispatch.services)
+            request = dispatch.request(going)
+            CURRENT.set(request)  # whoever it calls hears which trace it belongs to
+            outcome: Any = self.executor.run(request, dispatch.services)
             if type(outcome) is not CoroutineType and not self.waits:
                 self._waits()  # nobody can tell whether it will
             if self.waits:
@@ -202,6 +206,7 @@ class Dispatch:
         self.lanes: dict[str, Lane] = {}
         self.ways: dict[CNode, Way] = {}
         self.parked = Parked()
+        self.draining = False  # nothing new goes out; what was asked is asked again by the next host
         self.unmarked: list[Going] = []  # whose mark could not be committed: they have not left
         self.going: dict[tuple[int, int], Going] = {}
         self.timed: dict[tuple[int, int], Going] = {}
@@ -212,6 +217,8 @@ class Dispatch:
     # -- out -----------------------------------------------------------------------------------------------------------
 
     def out(self, asks: list[Ask]) -> None:
+        if self.draining:
+            return
         ready = []
         ways, go = self.ways, self._go
         for ask in asks:
@@ -238,7 +245,7 @@ class Dispatch:
     def _way(self, node: CNode, effect: Effect) -> Way:
         way = self.ways.get(node)
         if way is None:
-            way = self.ways[node] = Way(node, effect)
+            way = self.ways[node] = Way(node, effect, self.gate.workers.limited)
         return way
 
     def _go_all(self, ready: list[Going]) -> None:
@@ -260,14 +267,15 @@ class Dispatch:
         for going in ready:
             self._go(going)
 
-    def _through_gate(self, going: Going, *, again: bool = False) -> int:
+    def _through_gate(self, going: Going, *, again: str | None = None) -> int:
+        """`again`: it has waited before, in the queue of this name."""
         effect, ask = going.effect, going.ask
         run = ask.live.run
         if run is None:
             return ANSWERED
         at = (ask.live.no, ask.firing.no)
         try:
-            if not again:
+            if again is None:
                 going.key = run.effect_key(ask.firing)
                 shared = effect.cache is not None and effect.cache.shared
                 going.cache = (effect.cache, self._gate_key(going, effect.cache.key, shared)) if effect.cache else None
@@ -285,9 +293,9 @@ class Dispatch:
             return GO
         if isinstance(verdict, Wait):
             going.drawn = going.drawn or verdict.drawn
-            place = effect.concurrency is not None and verdict.on == effect.concurrency.name
-            self.parked.add(verdict.on, going, verdict.until, first=again and place)
-            return PARKED if place else ANSWERED
+            same = verdict.place and verdict.on == again
+            self.parked.add(verdict.on, going, verdict.until, first=same)
+            return PARKED if same else ANSWERED
         self.going.pop(at, None)
         self.answer(ask, verdict, 0)
         return ANSWERED
@@ -359,7 +367,7 @@ class Dispatch:
             attempt=ask.attempt, probe=ask.probe, timeout_ms=node.spec.timeout_ms, trace_id=st.trace,
             result=_own(self.blobs.resolve(st.ledger[firing.comp].output)) if firing.comp >= 0 else None,
             names=View(run, st.scopes[firing.scope], firing.epoch, node, firing) if effect.sees_run else {},
-            mark=secret_mark(run) if node.secretive or effect.sees_run else "",
+            mark=secret_mark(run) if node.secretive or effect.sees_run else "", at=self.now(),
         )  # fmt: skip
 
     def _inputs(self, edges: tuple[Any, ...], firing: Firing) -> tuple[Input, ...]:
@@ -404,6 +412,8 @@ class Dispatch:
                 tenant=ask.live.tenant, concurrency=effect.concurrency, rate=effect.rate, breaker=effect.breaker,
                 cache=going.cache, dedupe=going.dedupe,
             )  # fmt: skip
+            if self.gate.workers.limited:
+                self._release_worker()
             if effect.concurrency is not None:
                 self._release(effect.concurrency.name)
             for _, key in going.dedupe:
@@ -412,22 +422,32 @@ class Dispatch:
                 outcome = self._by_fallback(going, outcome)
         if not going.dropped:
             self.answer(ask, outcome, took_ns)
+        elif type(outcome) is Done and outcome.taken is not None:
+            outcome.taken.give_back()
 
-    def _release(self, name: str) -> None:
-        """A place is free: it goes to the oldest that can use it."""
+    def _release_worker(self) -> None:
+        """C-78: it goes to the tenant that has waited longest for one and has not all of its own at work."""
+        for name in self.parked.waiting_in(QUEUE):
+            if not self.gate.workers.full(name.removeprefix(QUEUE)) and self._release(name):
+                self.parked.served(name)
+                return
+
+    def _release(self, name: str) -> bool:
+        """A place is free: it goes to the oldest that can use it. False: to nobody."""
         while (going := self.parked.released(name)) is not None:
             if going.dropped:
                 continue
-            verdict = self._through_gate(going, again=True)
+            verdict = self._through_gate(going, again=name)
             if verdict == GO:
                 self._go_all([going])
             if verdict != ANSWERED:
-                return
+                return True
+        return False
 
     def _release_all(self, name: str) -> None:
         """Who has waited for what is done now asks again: for its answer, or to do it instead."""
         for going in self.parked.all_of(name):
-            if not going.dropped and self._through_gate(going, again=True) == GO:
+            if not going.dropped and self._through_gate(going, again=name) == GO:
                 self._go_all([going])
 
     def _by_fallback(self, going: Going, outcome: Failed) -> Failed:
@@ -453,7 +473,7 @@ class Dispatch:
             self._go_all([going for going in ready if not going.dropped])
         if self.parked.timed:
             due = [going for going in self.parked.due(self.now()) if not going.dropped]
-            ready = [going for going in due if self._through_gate(going, again=True) == GO]
+            ready = [going for going in due if self._through_gate(going, again="") == GO]
             if ready:
                 self._go_all(ready)
 
@@ -488,6 +508,18 @@ class Dispatch:
                 if going.task is not None:
                     going.task.cancel()
         self._sweeper = None
+
+    async def drain(self, seconds: float) -> int:
+        """Let nothing new out, and give what is on its way so long to end; how many have not."""
+        self.draining = True
+        until = time.monotonic() + seconds
+        while (left := self._working()) and time.monotonic() < until:
+            await asyncio.sleep(0.02)
+        return left
+
+    def _working(self) -> int:
+        queued = sum(len(lane.queue) for lane in self.lanes.values())
+        return queued + sum(going.task is not None for going in self.going.values())
 
     async def close(self) -> None:
         self.closing = True

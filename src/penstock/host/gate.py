@@ -16,6 +16,8 @@ from typing import Any, Literal
 import msgspec
 
 from penstock.executors.contract import Done, Failed, Outcome, Skipped, failed
+from penstock.host.workers import QUEUE, Workers
+from penstock.kernel.flow import LAST_MOMENT
 from penstock.net.model import Breaker, Cache, Concurrency, Dedupe, Rate
 from penstock.store.contract import Batch, Store
 
@@ -45,11 +47,13 @@ class RateState(msgspec.Struct, array_like=True):
 
 class Wait(msgspec.Struct):
     """The effect may not go out yet. With a time, it asks again then; `drawn` says that it has its place in the rate's
-    queue and need not draw again. Without one, it waits until another effect of the queue `on` has ended."""
+    queue and need not draw again. Without one, it waits until another effect of the queue `on` has ended; `place` says
+    that it waits for the place of any of them."""
 
     until: int | None
     drawn: bool = False
     on: str = ""
+    place: bool = False
 
 
 Verdict = Literal["go"] | Outcome | Wait
@@ -61,8 +65,9 @@ _POLL_MS = 50  # how soon a call asks again when all that holds it up are calls 
 class Gate:
     """`owner` is the effect's key: the same effect asked again, after a crash too, is not a stranger to itself."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, workers: Workers | None = None) -> None:
         self.store = store
+        self.workers = workers or Workers()
         self.running: dict[str, int] = {}
         self.breakers: dict[str, BreakerState] = {}
         self.rates: dict[str, RateState] = {}
@@ -101,7 +106,9 @@ class Gate:
         if breaker is not None and not self._closed(breaker, _of(tenant, breaker.name), now):
             return failed("CIRCUIT_OPEN", "external", f"the breaker «{breaker.name}» is open")
         if concurrency is not None and self.running.get(concurrency.name, 0) >= concurrency.limit:
-            return Wait(None, on=concurrency.name)
+            return Wait(None, on=concurrency.name, place=True)
+        if self.workers.limited and self.workers.full(tenant):
+            return Wait(None, on=QUEUE + tenant, place=True)
         if rate is not None:
             held = self._roll(rate, tenant, owner, now) if rate.rolling else self._draw(rate, tenant, now)
             if held is not None:
@@ -114,6 +121,7 @@ class Gate:
         dedupe: Sequence[Once],
     ) -> None:  # fmt: skip
         """The effect goes: what it holds until it has ended."""
+        self.workers.take(tenant)
         if concurrency is not None:
             self.running[concurrency.name] = self.running.get(concurrency.name, 0) + 1
         if breaker is not None:
@@ -190,6 +198,7 @@ class Gate:
         cache: tuple[Cache, str] | None = None, dedupe: Sequence[Once] = (),
     ) -> None:  # fmt: skip
         """`outcome` None: the run has dropped the effect, which says nothing about the one who was called."""
+        self.workers.leave(tenant)
         if concurrency is not None:
             self.running[concurrency.name] -= 1
         if breaker is not None:
@@ -273,7 +282,7 @@ class Gate:
         return None if found is None or found[0] is None else _unpack(found[0])
 
     def _remember(self, key: str, value: bytes, until: int) -> None:
-        hashed = _short(key)
+        hashed, until = _short(key), min(until, LAST_MOMENT)
         self.fresh[hashed] = (value, until)
         self.memos.append((hashed, value, until))
 
@@ -357,6 +366,14 @@ class Parked:
         if not queue:
             del self.queues[name]
         return what
+
+    def waiting_in(self, prefix: str) -> list[str]:
+        """Queues that somebody waits in; the one that was served last comes last."""
+        return [name for name in self.queues if name.startswith(prefix)]
+
+    def served(self, name: str) -> None:
+        if name in self.queues:
+            self.queues[name] = self.queues.pop(name)
 
     def all_of(self, name: str) -> list[Any]:
         """Everybody who waits for it, oldest first; they wait no more."""

@@ -27,15 +27,17 @@ from penstock.host.nets import Nets
 from penstock.host.notices import Notices
 from penstock.host.outbox import Outbox
 from penstock.host.schedules import Schedules
-from penstock.host.secrets import SecretPlaces
+from penstock.host.secrets import places_of
 from penstock.host.starter import Starter
+from penstock.host.taken import Arrivals, Taken
 from penstock.host.telling import Telling
 from penstock.host.tenants import Tenants
 from penstock.host.turn import Turns
+from penstock.host.workers import Workers
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.replay import fold
-from penstock.kernel.state import EFFECT, encode_state, new_state
+from penstock.kernel.state import BACKOFF, EFFECT, encode_state, new_state
 from penstock.net.model import Net
 from penstock.store.contract import Batch, JournalRow, RunRow, Store
 from penstock.store.projection import rows_of
@@ -76,10 +78,10 @@ class Laps:
         self.clock: Clock = clock or SystemClock()
         self.nets = Nets(store)
         self.turns = Turns(store, self.nets, self.clock, batch=batch)
-        self.gate = Gate(store)
-        self.blobs = Blobs(store)
         known = settings or {}
-        places = SecretPlaces(known.get("secrets"), folder=known.get("secrets.folder"))
+        self.gate = Gate(store, Workers(known))
+        self.blobs = Blobs(store)
+        places = places_of(known)
         self.tenants = Tenants(store, places, self.clock.now)
         services = Services(output_dir=output_dir, input_dir=input_dir, settings=known, tenant=self.tenants)
         self.dispatch = Dispatch(
@@ -122,6 +124,7 @@ class Laps:
         self.on_trouble: list[Callable[[StoreError | None], None]] = []  # told when it begins, and None when it is over
         self._answered: list[tuple[Ask, str]] = []  # at-most-once effects whose intent goes with their answer
         self._settling: list[tuple[Ask, str]] = []  # those of them whose intent goes with this batch
+        self._arrivals = Arrivals()
         self._doubts: list[tuple[str, str]] = []
         self._unmarked_why = StoreError(why="")
         self._taken: set[int] = set()  # commands of the inbox that wait for their turn
@@ -176,6 +179,8 @@ class Laps:
                 outcome.content_type,
                 meta,
             )
+            if isinstance(outcome.taken, Taken):
+                self._arrivals.answered.append((ask, outcome.taken))
         elif type(outcome) is Failed:
             command = C.failed(firing.no, ask.attempt, outcome.failure, ask.probe)
         else:
@@ -195,6 +200,8 @@ class Laps:
         self._settling = []
         if self._answered:
             self._settle(batch)
+        if self._arrivals.answered or self._arrivals.going:
+            self._arrivals.write(batch, self._stands)
         if self._doubts:
             batch.intent_moved += self._doubts
             self._doubts = []
@@ -216,8 +223,19 @@ class Laps:
                 self._settling.append((ask, key))
         self._answered = still
 
+    def _stands(self, ask: Ask) -> bool | None:
+        """Is the answer to an effect in the run's state? None: it never will be, or counts as a failure."""
+        run = ask.live.run
+        if run is None:
+            return False if self.turns.runs.get(ask.live.no) is ask.live else None
+        firing = run.st.firings.get(ask.firing.no)
+        if firing is not None and firing.phase == EFFECT and firing.attempt == ask.attempt:
+            return False
+        return None if firing is not None and firing.phase == BACKOFF else True
+
     def _give_back(self, batch: Batch) -> None:
         """A commit has failed: what was to go with it goes with the next."""
+        self._arrivals.unwritten(batch)
         self.gate.give_back(batch)
         self.blobs.give_back(batch)
         self.checkpoints.give_back(batch)

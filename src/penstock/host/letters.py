@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -16,9 +16,9 @@ from penstock.host.masking import Mask, mask_of
 from penstock.host.notices import Notice, Notices
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
+from penstock.kernel.flow import LAST_MOMENT
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, INTERRUPTED, SETTLED, STATUS
-from penstock.lang.decision.words import UNIT
 from penstock.net.author import author, beside, goes_on, inner_names, nobodys, stem
 from penstock.net.compiled import CNode, Compiled
 from penstock.store.contract import Batch, Store
@@ -26,10 +26,16 @@ from penstock.store.contract import Batch, Store
 DAY_MS = 86_400_000
 LONGEST_HISTORY = 1000
 _BADLY = (FAILED, COMPENSATED)
-#: How a firing ended, in the words of the author (W-2.2.6).
-_ENDED = {"done": UNIT["SUCCEEDED"], "failed": UNIT["FAILED"], "skipped": UNIT["SKIPPED"],
-          "interrupted": UNIT["CANCELLED"]}  # fmt: skip
+_ENDED = {"done": "SUCCEEDED", "failed": "FAILED", "skipped": "SKIPPED", "interrupted": "CANCELLED"}
 _pack = msgspec.msgpack.Encoder().encode
+
+
+@cache
+def _word(status: str) -> str:
+    """How a firing ended, in the words of the author (W-2.2.6)."""
+    from penstock.lang.decision.words import UNIT  # with it comes the whole language, which a host starts without
+
+    return UNIT[_ENDED[status]]
 
 
 class Include(msgspec.Struct):
@@ -105,7 +111,7 @@ class Letters:
             body["execution_history"] = history
         batch.letter.append((
             live.tenant, live.id, net.name, net.declares.version, policy.queue_name, STATUS[st.status], failure.code,
-            failure.category, _pack(mask(body)), 0, now, now + policy.retention_days * DAY_MS,
+            failure.category, _pack(mask(body)), 0, now, min(now + policy.retention_days * DAY_MS, LAST_MOMENT),
         ))  # fmt: skip
         self._alert(live, run, policy, now, batch)
 
@@ -123,7 +129,7 @@ class Letters:
     def _alert(self, live: Live, run: Run, policy: Dlq, now: int, batch: Batch) -> None:
         """W-7.5.3: more than so many in the window, told once in a window."""
         alerts = policy.alerts or Alerts()
-        queue, window = policy.queue_name, alerts.window_minutes * 60_000
+        queue, window = policy.queue_name, min(alerts.window_minutes * 60_000, now)
         fresh = sum(1 for row in batch.letter if row[0] == live.tenant and row[4] == queue)
         count = self.store.letters_since(live.tenant, queue, now - window) + fresh
         key = "alert:" + hashlib.sha256(f"{live.tenant}/{queue}".encode()).hexdigest()
@@ -200,7 +206,7 @@ def snapshot(run: Run, ended: Mapping[str, str] | None = None) -> dict[str, Any]
             continue
         record = st.records.get(node.no)
         named = [st.names[name] for name in node.spec.out if name in st.names]
-        status = (ended or {}).get(node.id) or (_ENDED[SETTLED[record.status]] if record is not None else None)
+        status = (ended or {}).get(node.id) or (_word(SETTLED[record.status]) if record is not None else None)
         if status is not None:
             output = record.output if record is not None else named[0] if named else None
             nodes[node.id] = {"status": status, "output": output}
@@ -229,6 +235,8 @@ class Past:
                 for no in f[3]:
                     if no in self.firings:
                         yield from self._ended(no, SETTLED[INTERRUPTED], None, 1, at, at)
+            elif f[0] == F.MOVED and f[1] in STATUS[COMPLETED:]:
+                yield from self._left(at)
 
     def _fired(self, f: Any, *, undoes: bool = False) -> bool:
         if f[2] >= len(self.net.nodes):
@@ -250,9 +258,20 @@ class Past:
         if goes_on(node, status, port or "done", undoes=undoes):
             self.begun[key] = (began, attempt)
             return
+        yield self._line(node, status, attempt, began, at, failure)
+
+    def _left(self, at: int) -> Iterator[dict[str, Any]]:
+        """Executions of which a part is done, and whose next part the run's end has kept from beginning."""
+        for key, (began, attempt) in self.begun.items():
+            node = self.net.by_id.get(key[0])
+            if node is not None:
+                yield self._line(node, SETTLED[INTERRUPTED], attempt, began, at)
+        self.begun.clear()
+
+    def _line(self, node: CNode, status: str, attempt: int, began: int, at: int, failure: Any = None) -> dict[str, Any]:
         drawn = self.net.by_id.get(author(node), node)
-        yield {
-            "node_id": author(node), "type": drawn.spec.type, "status": _ENDED[status], "attempt": attempt,
+        return {
+            "node_id": author(node), "type": drawn.spec.type, "status": _word(status), "attempt": attempt,
             "started_at": began, "completed_at": at, "error": _short(failure),
         }  # fmt: skip
 

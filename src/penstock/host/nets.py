@@ -13,10 +13,17 @@ class Nets:
         self.store = store
         self.by_number: dict[int, Compiled] = {}
         self.numbers: dict[str, int] = {}
+        self._made: Compiled | None = None
+
+    def made(self, net: Net) -> Compiled:
+        """The net made ready; whoever releases it and asks about it first has it made once."""
+        if self._made is None or self._made.net is not net:
+            self._made = Compiled(net)
+        return self._made
 
     def release(self, net: Net, source: bytes | None, now: int) -> int:
         """Store a net if it is new; its number."""
-        compiled = Compiled(net)
+        compiled = self.made(net)
         number = self.numbers.get(compiled.hash)
         if number is None:
             row = NetRow(0, compiled.hash, net.name, net.language, codec.encode(net), source, now)

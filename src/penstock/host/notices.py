@@ -109,7 +109,7 @@ class Notices:
                 args = {"channels": channels, "message": notice.text, "config": {"subject": notice.subject}}
             request = Request(
                 key=notice.key, tenant=notice.tenant, run=notice.run, node=notice.node, executor="notify", args=args,
-                names=notice.names,
+                names=notice.names, at=self.clock.now(),
             )  # fmt: skip
             return await executor.run(request, self.services)
         except PenstockError as error:

@@ -1,7 +1,9 @@
 """Where secrets lie (C-63): a reference of the document, else the tenant's store, else the environment.
 
-A value is read at the last moment and never written. A document may name a place (`env:NAME`, `file:path`), but only
-places that the operator has opened: variables that begin with one of the known prefixes, files below one folder.
+A value is read at the last moment and never written. A document may name a place (`env:NAME`, `file:path`,
+`vault:path#key`), but only places that the operator has opened: variables that begin with one of the known prefixes,
+files below one folder, and what the setting `secrets`, which may be a function that asks a vault, has under
+`vault:path#key`.
 """
 
 from __future__ import annotations
@@ -11,36 +13,47 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from penstock.host.sealing import unsealed
+
 PREFIXES = ("WF_SECRET_", "PENSTOCK_SECRET_")
+#: kinds of places that secrets are read from
+PLACES = ("env", "file", "vault")
 
 
 class SecretPlaces:
-    """`folder` is where `file:` references are looked for; without one there are none."""
+    """`folder` is where `file:` references are looked for; without one there are none. `key_file` opens what is kept
+    sealed."""
 
     def __init__(
         self,
         given: Mapping[str, str] | Callable[[str], str | None] | None = None,
         *,
         folder: Path | None = None,
+        key_file: Path | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        self.given, self.folder, self.environment = given, folder, environment
+        self.given, self.folder, self.key_file, self.environment = given, folder, key_file, environment
 
-    def find(self, name: str, kept: Mapping[str, Any] | None) -> str | None:
-        """`kept` is what the tenant's store has under the name: a value, or a place."""
+    def find(self, name: str, kept: Mapping[str, Any] | None, tenant: str = "") -> str | None:
+        """`kept` is what the tenant's store has under the name: a value, sealed or not, or a place."""
         kind, colon, rest = name.partition(":")
         if colon:
             return self._place(kind, rest)
         if kept is not None:
             if isinstance(kept.get("value"), str):
                 return str(kept["value"])
+            if isinstance(kept.get("sealed"), str):
+                return unsealed(kept["sealed"], f"{tenant}/{name}", self.key_file)
             kind, _, rest = str(kept.get("ref", "")).partition(":")
             return self._place(kind, rest, trusted=True)
         return self._given(name)
 
-    def _given(self, name: str) -> str | None:
+    def _asked(self, name: str) -> str | None:
         given = self.given
-        found = given.get(name) if isinstance(given, Mapping) else given(name) if given is not None else None
+        return given.get(name) if isinstance(given, Mapping) else given(name) if given is not None else None
+
+    def _given(self, name: str) -> str | None:
+        found = self._asked(name)
         if found is not None:
             return found
         for prefix in PREFIXES:
@@ -52,6 +65,8 @@ class SecretPlaces:
 
     def _place(self, kind: str, rest: str, *, trusted: bool = False) -> str | None:
         """A place that a tenant's administrator has registered is trusted; one in a document must have a prefix."""
+        if kind == "vault":
+            return self._asked(f"vault:{rest}")
         if kind == "env":
             return self.environment.get(rest) if trusted or rest.startswith(PREFIXES) else None
         if kind == "file" and self.folder is not None:
@@ -60,3 +75,9 @@ class SecretPlaces:
             if path.is_relative_to(folder) and path.is_file():
                 return path.read_text("utf-8").strip()
         return None
+
+
+def places_of(settings: Mapping[str, Any]) -> SecretPlaces:
+    file = settings.get("secrets.key_file")
+    key_file = Path(file) if file is not None else None
+    return SecretPlaces(settings.get("secrets"), folder=settings.get("secrets.folder"), key_file=key_file)

@@ -11,7 +11,9 @@ import msgspec
 from penstock.executors.contract import Tenant
 from penstock.executors.parts.similar import Similar
 from penstock.host.secrets import SecretPlaces
-from penstock.store.contract import EventRow, JudgmentRow, MessageRow, Store
+from penstock.host.taken import Source, Taken
+from penstock.host.versions import usable, version_key
+from penstock.store.contract import JudgmentRow, MessageRow, Store
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
@@ -28,7 +30,7 @@ class Kept:
         self.id = id
         self.store, self.places, self.now = store, places, now
         self.held: dict[str, dict[str, list[tuple[str, str, Mapping[str, Any]]]]] = {}
-        self.taken: dict[str, int] = {}
+        self.sources: dict[str, Source] = {}
         self.number, self.looked = -1, -_FRESH_MS  # of the registry as it is held, and when that was asked
         self.indexes: dict[str, _Index] = {}
 
@@ -51,19 +53,19 @@ class Kept:
         return found
 
     def find(self, type: str, id: str, version: str | None = None) -> Mapping[str, Any] | None:
-        """The version asked for; else the newest one that is approved."""
-        versions = self._of(type).get(id, [])
-        if version is not None:
+        """The version asked for, which must have been approved; else the newest one that is."""
+        asked = version is not None
+        versions = [one for one in self._of(type).get(id, []) if usable(type, one[1], asked_for=asked)]
+        if asked:
             return next((body for known, _, body in versions if known == version), None)
-        approved = [one for one in versions if one[1] != "draft" and one[1] != "deprecated"]
-        return max(approved, key=lambda one: version_key(one[0]))[2] if approved else None
+        return max(versions, key=lambda one: version_key(one[0]))[2] if versions else None
 
     def each(self, type: str) -> Mapping[str, Mapping[str, Any]]:
         found = {id: self.find(type, id) for id in self._of(type)}
         return {id: body for id, body in found.items() if body is not None}
 
     def secret(self, name: str) -> str | None:
-        return self.places.find(name, self.find("secret", name) if ":" not in name else None)
+        return self.places.find(name, self.find("secret", name) if ":" not in name else None, self.id)
 
     def keep(self, key: str, channel: str, target: str, message: Any, run: str) -> None:
         self.store.put_message(MessageRow(key, self.id, run, channel, target, _pack(message), self.now()))
@@ -77,18 +79,16 @@ class Kept:
             index.take(self.store.judgments(self.id, since=index.at, limit=_SIMILAR))
         return index.similar.search(query, top_k)
 
-    async def take(self, source: str, most: int, wait_ms: int) -> list[Any]:
-        """Each event once per process and source; an event is news for whoever asks first."""
+    async def take(self, source: str, most: int, wait_ms: int) -> Taken | None:
+        """An event is news for whoever asks first."""
+        reading = self.sources.get(source)
+        if reading is None:
+            reading = self.sources[source] = Source(self.store, self.id, source, self.now())
         waited = 0.0
-        while True:
-            rows: list[EventRow] = self.store.events(self.id, source, after=self.taken.get(source, 0), limit=most)
-            if rows or waited * 1000 >= wait_ms:
-                break
+        while (taken := reading.take(most)) is None and waited * 1000 < wait_ms:
             await asyncio.sleep(_POLL_S)
             waited += _POLL_S
-        if rows:
-            self.taken[source] = rows[-1].no
-        return [_unpack(row.body) for row in rows]
+        return taken
 
 
 class _Index:
@@ -115,11 +115,6 @@ class _Index:
             oldest = next(iter(self.known))
             del self.known[oldest]
             self.similar.remove(oldest)
-
-
-def version_key(version: str) -> tuple[tuple[int, int | str], ...]:
-    """C-53: as a semantic version; numbers before words."""
-    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in version.split("."))
 
 
 class Tenants:

@@ -19,7 +19,7 @@ from penstock.errors import Fenced, PenstockError, Refused, RunNotFound, RunPark
 from penstock.host.clock import Clock
 from penstock.host.live import TAKEN, Ask, Live, Own, Receipt, Reply
 from penstock.host.nets import Nets
-from penstock.host.rows import CHECKPOINT_EVERY, Rows
+from penstock.host.rows import CHECKPOINT_EVERY, DECISION, Rows
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
@@ -36,7 +36,12 @@ Stepped = tuple[Live, int, list[F.Fact], dict[int, Reply], list[C.Command], Pens
 
 
 class Unstorable(Exception):
-    """The facts of a turn hold a value that the journal cannot."""
+    """The facts of a turn hold a value that the journal cannot; `node` is the one that made it, where that is known."""
+
+    node: int | None = None
+
+
+_UNSTORABLE = (TypeError, OverflowError, ValueError, RecursionError, msgspec.MsgspecError)
 
 
 def _kept(
@@ -56,11 +61,33 @@ def _kept(
     return kept, tell
 
 
-def _encoded(facts: list[F.Fact]) -> bytes:
+def _encoded(run: Run, facts: list[F.Fact]) -> bytes:
     try:
         return F.encode_facts(facts)
-    except (TypeError, OverflowError, ValueError, msgspec.MsgspecError) as error:
-        raise Unstorable(str(error)) from error
+    except _UNSTORABLE as error:
+        found = Unstorable(str(error))
+        found.node = _maker(run, facts)
+        raise found from error
+
+
+def _maker(run: Run, facts: list[F.Fact]) -> int | None:
+    """The node of the first fact that cannot be stored; facts without one belong to the node before them."""
+    nodes = {no: firing.node for no, firing in run.st.firings.items()}
+    last: int | None = None
+    for fact in facts:
+        told = F.fields_of(fact)
+        if isinstance(told.get("node"), int):
+            last = told["node"]
+            nodes[told.get("firing", -1)] = told["node"]
+        elif "firing" in told:
+            last = nodes.get(told["firing"], last)
+        elif "edge" in told:
+            last = run.net.edges[told["edge"]].src.no
+        try:
+            F.encode_facts([fact])
+        except _UNSTORABLE:
+            return last
+    return last
 
 
 class Turns:
@@ -83,6 +110,7 @@ class Turns:
         self.stopped: list[tuple[Live, list[int]]] = []  # effects that this batch has dropped
         self.parked: dict[int, str] = {}  # runs that tripped over a bug of the engine, and why
         self.lost: dict[int, Live] = {}  # dropped with a commit that failed, and to be folded again
+        self.refuse: dict[int, str] = {}  # while a turn is done again: nodes that made what cannot be stored
         self.turns_by_tenant: dict[str, int] = {}
         # permanent counters: nanoseconds and numbers
         self.step_ns = self.commit_ns = self.out_ns = self.turns = self.batches = self.asks = 0
@@ -92,7 +120,7 @@ class Turns:
     def start(
         self, id: str, net_no: int, given: Any, *, tenant: str = "default", key: str | None = None, priority: int =
         1000,
-        parent: str = "", options: dict[str, Any] | None = None, reply: Reply | None = None,
+        parent: str = "", options: dict[str, Any] | None = None, reply: Reply | None = None, trace: str = "",
     ) -> Live:  # fmt: skip
         live = Live(self.next_no)
         self.next_no += 1
@@ -102,7 +130,7 @@ class Turns:
         self.runs[live.no] = live
         if key is not None:
             self.starting[tenant, key] = live
-        self.command(live, C.start(id, given, tenant=tenant, parent=parent, options=options), reply)
+        self.command(live, C.start(id, given, tenant=tenant, trace=trace, parent=parent, options=options), reply)
         return live
 
     def send(self, no: int, command: C.Command, reply: Reply | None = None) -> None:
@@ -193,6 +221,7 @@ class Turns:
     def _made(self, run: Run) -> Run:
         if self.whole is not None:
             run.whole = self.whole
+        run.refuse = self.refuse
         return run
 
     def drop(self, live: Live) -> None:
@@ -346,7 +375,7 @@ class Turns:
         was, before = run.st.status, run.st.n
         try:
             run, facts = advance(run, commands, now, lambda: self._again(live))
-            body = _encoded(facts)
+            body = _encoded(run, facts)
         except (PenstockError, Unstorable) as error:
             try:
                 if isinstance(error, StoreError) and error.passing:
@@ -360,7 +389,16 @@ class Turns:
             self._refuse(live, replies, commands, self._park(live, bug), batch, stepped)
             return
         live.run = run
-        self.rows.write(live, run, facts, body, was, before, now, batch)
+        # what a decision leaves beside its journal follows the words of its document: one that trips is parked alone
+        mark = batch.mark() if run.net.net.language == DECISION else None
+        try:
+            self.rows.write(live, run, facts, body, was, before, now, batch)
+        except Exception as bug:
+            if mark is None or isinstance(bug, StoreError):
+                raise
+            batch.back_to(mark)
+            self._refuse(live, replies, commands, self._park(live, bug), batch, stepped)
+            return
         for no in run.asks:
             firing = run.st.firings.get(no)
             if firing is not None and firing.phase == 1:
@@ -409,6 +447,9 @@ class Turns:
             return
         if len(commands) == 1:
             command = commands[0]
+            if isinstance(error, Unstorable) and self._made_by(error, command):
+                self._without(live, commands, replies, now, batch, asks, stepped, error)
+                return
             if command[0] == C.OUTCOME and not isinstance(error, PenstockError):
                 message = f"the answer cannot be stored: {error}"
                 failure = Failure("OUTPUT_INVALID", "validation", message)
@@ -430,6 +471,33 @@ class Turns:
         live.replies = rest_replies
         self.runs.setdefault(live.no, live)
         self.ready.append(live)
+
+    def _made_by(self, error: Unstorable, command: C.Command) -> bool:
+        """Did a node make of the command what cannot be stored? Then it is not the fault of whoever sent it."""
+        if error.node is None or error.node in self.refuse:
+            return False
+        try:
+            msgspec.msgpack.encode(command)
+        except _UNSTORABLE:
+            return False
+        return True
+
+    def _without(
+        self, live: Live, commands: list[C.Command], replies: dict[int, Reply], now: int, batch: Batch, asks: list[Ask],
+        stepped: list[Stepped], error: Unstorable,
+    ) -> None:  # fmt: skip
+        """The turn again, and the node that made a value which cannot be stored fails in it."""
+        before = self.refuse
+        assert error.node is not None
+        self.refuse = {**before, error.node: f"a value that cannot be stored: {error}"}
+        try:
+            live.run = self._again(live)
+            live.commands, live.replies = commands, replies
+            self._step(live, now, batch, asks, stepped)
+        finally:
+            self.refuse = before
+            if live.run is not None:
+                live.run.refuse = before
 
     def _after(self, stepped: list[Stepped], now: int) -> None:
         """Committed: answer those who wait for it, tell who listens, forget what ended or waits."""

@@ -1,0 +1,83 @@
+/** Talking to the server: one door for every request, and errors as values that say what to do. */
+import type { Problem } from "./types";
+
+export const BASE = "/api/v1";
+
+export class ApiError extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.detail || problem.title);
+  }
+  get status(): number {
+    return this.problem.status;
+  }
+}
+
+/** The request never got an answer: whether it arrived is not known. */
+export class Offline extends Error {
+  constructor() {
+    super("offline");
+  }
+}
+
+export interface Ask {
+  method?: string;
+  body?: unknown;
+  key?: string;
+  etag?: string;
+  signal?: AbortSignal;
+}
+
+export async function call<T>(path: string, ask: Ask = {}): Promise<T> {
+  const method = ask.method ?? "GET";
+  const headers: Record<string, string> = { Accept: "application/json" };
+  if (method !== "GET") headers["X-Penstock"] = "1";
+  if (ask.body !== undefined) headers["Content-Type"] = "application/json";
+  if (ask.key) headers["Idempotency-Key"] = ask.key;
+  if (ask.etag) headers["If-Match"] = ask.etag;
+  let answer: Response;
+  try {
+    answer = await fetch(BASE + path, {
+      method,
+      headers,
+      credentials: "same-origin",
+      body: ask.body === undefined ? undefined : JSON.stringify(ask.body),
+      signal: ask.signal,
+    });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new Offline();
+  }
+  if (answer.status === 204) return undefined as T;
+  const text = await answer.text();
+  if (!answer.ok) throw new ApiError(problemOf(answer, text));
+  return (text ? JSON.parse(text) : undefined) as T;
+}
+
+export const post = <T>(path: string, body: unknown = {}, key: string = newKey()): Promise<T> =>
+  call<T>(path, { method: "POST", body, key });
+
+/** An Idempotency-Key: made once per decision and kept until an answer came. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+}
+
+export function query(of: Record<string, string | number | boolean | null | undefined>): string {
+  const out = new URLSearchParams();
+  for (const [name, value] of Object.entries(of))
+    if (value !== null && value !== undefined && value !== "") out.set(name, String(value));
+  const text = out.toString();
+  return text ? `?${text}` : "";
+}
+
+function problemOf(answer: Response, text: string): Problem {
+  try {
+    const body = JSON.parse(text) as Partial<Problem>;
+    if (typeof body === "object" && body !== null && typeof body.code === "string")
+      return { title: body.code, detail: "", ...body, status: answer.status } as Problem;
+  } catch {
+    // a proxy answered in its own words
+  }
+  const trace = answer.headers.get("x-request-id");
+  return { title: answer.statusText, status: answer.status, code: `HTTP-${answer.status}`, detail: "", trace_id: trace };
+}

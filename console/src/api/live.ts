@@ -1,0 +1,143 @@
+/**
+ * One stream per browser. A tab that holds the lock reads `GET /stream` and passes events on; the others listen.
+ * When it closes, the next one takes the lock and goes on after the last event that anybody saw.
+ */
+import { useSyncExternalStore } from "react";
+import { BASE } from "./client";
+
+export interface RunEvent {
+  run: string;
+  name: string;
+  state: string;
+  tone: string;
+  facts: number;
+  at: string;
+}
+
+export type LiveEvent =
+  | { kind: "run"; data: RunEvent }
+  | { kind: "inbox"; data: { count: number } }
+  | { kind: "reset" }
+  | { kind: "ping" };
+
+export type Liveness = "live" | "stale" | "offline";
+
+type Passed = { id: string | null; event: LiveEvent } | { ask: "last" };
+
+const STALE_MS = 15_000;
+const listeners = new Set<(event: LiveEvent) => void>();
+const watchers = new Set<() => void>();
+const channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("penstock.live");
+let lastId: string | null = null;
+let lastHeard = Date.now();
+let liveness: Liveness = "live";
+let started = false;
+
+export function onLive(listener: (event: LiveEvent) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function useLiveness(): Liveness {
+  return useSyncExternalStore(
+    (listener) => {
+      watchers.add(listener);
+      return () => watchers.delete(listener);
+    },
+    () => liveness,
+  );
+}
+
+export function startLive(): void {
+  if (started) return;
+  started = true;
+  channel?.addEventListener("message", ({ data }: MessageEvent<Passed>) => {
+    if ("event" in data) heard(data.id, data.event);
+  });
+  window.addEventListener("online", judge);
+  window.addEventListener("offline", judge);
+  window.setInterval(judge, 1000);
+  // Without a secure context there is no lock: then every tab reads its own stream.
+  if (navigator.locks) void navigator.locks.request("penstock.live", () => read());
+  else void read();
+}
+
+function heard(id: string | null, event: LiveEvent): void {
+  if (id) lastId = id;
+  lastHeard = Date.now();
+  judge();
+  listeners.forEach((listener) => listener(event));
+}
+
+function judge(): void {
+  const now: Liveness = !navigator.onLine ? "offline" : Date.now() - lastHeard > STALE_MS ? "stale" : "live";
+  if (now === liveness) return;
+  liveness = now;
+  watchers.forEach((watcher) => watcher());
+}
+
+async function read(): Promise<never> {
+  let pause = 500;
+  for (;;) {
+    try {
+      const headers: Record<string, string> = { Accept: "text/event-stream" };
+      if (lastId) headers["Last-Event-ID"] = lastId;
+      const answer = await fetch(`${BASE}/stream`, { headers, credentials: "same-origin" });
+      if (!answer.ok || !answer.body) throw new Error(String(answer.status));
+      pause = 500;
+      lastHeard = Date.now();
+      judge();
+      await follow(answer.body);
+    } catch {
+      // the next turn of the loop tries again, later and later
+    }
+    await new Promise((done) => setTimeout(done, pause));
+    pause = Math.min(pause * 2, 8000);
+  }
+}
+
+async function follow(body: ReadableStream<Uint8Array>): Promise<void> {
+  const reader = body.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>).getReader();
+  let rest = "";
+  for (;;) {
+    // A connection that says nothing for long is dead, though nobody told us.
+    const got = await Promise.race([reader.read(), silence()]);
+    if (got === null || got.done) {
+      void reader.cancel();
+      return;
+    }
+    rest = (rest + got.value).replace(/\r\n?/g, "\n");
+    const frames = rest.split("\n\n");
+    rest = frames.pop() ?? "";
+    for (const frame of frames) pass(frame);
+  }
+}
+
+function silence(): Promise<null> {
+  return new Promise((done) => setTimeout(() => done(null), STALE_MS * 2));
+}
+
+function pass(frame: string): void {
+  let id: string | null = null;
+  let kind = "message";
+  let data = "";
+  for (const line of frame.split("\n")) {
+    if (line.startsWith("id:")) id = line.slice(3).trim();
+    else if (line.startsWith("event:")) kind = line.slice(6).trim();
+    else if (line.startsWith("data:")) data += line.slice(5).trim();
+  }
+  const event = eventOf(kind, data);
+  if (!event) {
+    lastHeard = Date.now(); // a comment is a sign of life too
+    return;
+  }
+  channel?.postMessage({ id, event } satisfies Passed);
+  heard(id, event);
+}
+
+function eventOf(kind: string, data: string): LiveEvent | null {
+  if (kind === "ping" || kind === "reset") return { kind };
+  if (kind === "run") return { kind, data: JSON.parse(data) as RunEvent };
+  if (kind === "inbox") return { kind, data: JSON.parse(data) as { count: number } };
+  return null;
+}

@@ -1,0 +1,284 @@
+/** Beside the picture: the chosen node, or the run itself. Summary, attempts, data at the playhead, facts, children. */
+import { Check, Lightbulb, X } from "lucide-react";
+import { useMemo, type ReactNode } from "react";
+import type { Dict, Fact, Firing, Graph, GraphNode, Json, Run, Why } from "../api/types";
+import { Ago, Badge, Copyable, Face } from "../parts";
+import { Link, setSearch, useParam } from "../shell/router";
+import { useNow, useWords } from "../words";
+import { person } from "../words/why";
+import { authorOf, factText, isNews } from "./facts";
+import { leaves } from "./travel";
+
+interface Props {
+  run: Run;
+  graph: Graph | undefined;
+  facts: Fact[];
+  node: string | null;
+  at: number | null;
+  changed: Set<string>;
+}
+
+type TabId = "summary" | "attempts" | "data" | "facts" | "children";
+const PREVIEW = 64 * 1024;
+
+export function Panel({ run, graph, facts, node, at, changed }: Props): ReactNode {
+  const { t, typeWord } = useWords();
+  const [tab, setTab] = useParam("tab");
+  const drawn = graph?.nodes.find((one) => one.id === node) ?? null;
+  const time = at === null ? null : (graph?.time ?? null);
+  const began = useMemo(() => run.firings.filter((one) => !time || (one.started_at ?? "") <= time).map((one) => asOf(one, time)), [run.firings, time]);
+  const firings = began.filter((one) => one.node === node);
+  const attempts = node ? firings.flatMap((one) => one.attempts) : began.filter((one) => one.tone === "failed").flatMap((one) => one.attempts);
+  const mine = useMemo(() => {
+    const ids = new Set(graph?.nodes.map((one) => one.id));
+    return node ? facts.filter((fact) => authorOf(fact, (id) => ids.has(id)) === node) : facts;
+  }, [facts, node, graph?.nodes]);
+  const failedHere = at === null && !!run.failure && run.failure.node === node;
+  const variables = graph?.variables ?? run.variables;
+  const tabs: { id: TabId; text: string; n?: number; shown: boolean }[] = [
+    { id: "summary", text: t.run.tab.summary, shown: true },
+    { id: "attempts", text: t.run.tab.attempts, n: attempts.length, shown: attempts.length > 0 },
+    { id: "data", text: t.run.tab.data, n: Object.keys(variables).length, shown: true },
+    { id: "facts", text: t.run.tab.facts, n: node ? mine.length : run.facts, shown: true },
+    { id: "children", text: t.run.tab.children, n: run.children.length, shown: run.children.length > 0 },
+  ];
+  const first: TabId = failedHere && attempts.length ? "attempts" : "summary";
+  const shown = tabs.find((one) => one.id === tab && one.shown)?.id ?? first;
+  return (
+    <aside className="panel" aria-label={t.run.tab.panel}>
+      <header>
+        <p className="dim panel-kind">{drawn ? <>{typeWord(run.language, drawn.type)} · <span className="mono">{drawn.id}</span></> : <>{t.run.runSummary} · <Copyable text={run.id} show={run.id.slice(0, 18)} /></>}</p>
+        <h2>{drawn?.label ?? run.title}</h2>
+      </header>
+      <div className="tabs" role="tablist" aria-label={t.run.tab.panel}>
+        {tabs.filter((one) => one.shown).map((one) => (
+          <button key={one.id} type="button" role="tab" id={`tab-${one.id}`} aria-selected={one.id === shown} aria-controls="panel-body" onClick={() => setTab(one.id)}>
+            {one.text}{one.n !== undefined && <span> {one.n}</span>}
+          </button>
+        ))}
+      </div>
+      <div className="panel-body" id="panel-body" role="tabpanel" aria-labelledby={`tab-${shown}`} tabIndex={0}>
+        {shown === "summary" && <Summary run={run} graph={graph} node={drawn} firings={firings} facts={mine} at={at} />}
+        {shown === "attempts" && <Attempts run={run} firings={node ? firings : began.filter((one) => one.tone === "failed")} failed={failedHere || (!node && at === null)} />}
+        {shown === "data" && <Data run={run} variables={variables} changed={changed} past={at !== null} />}
+        {shown === "facts" && <Facts facts={mine} graph={graph} at={at} />}
+        {shown === "children" && <Children run={run} />}
+      </div>
+    </aside>
+  );
+}
+
+/** A firing as it was known at a moment: attempts that had not ended are open. */
+function asOf(firing: Firing, time: string | null): Firing {
+  if (!time) return firing;
+  const attempts = firing.attempts.filter((one) => (one.started_at ?? "") <= time).map((one) => (one.ended_at && one.ended_at > time ? { n: one.n, started_at: one.started_at, ended_at: null, outcome: null } : one));
+  return { ...firing, attempts };
+}
+
+function Row({ name, children }: { name: string; children: ReactNode }): ReactNode {
+  return <div className="kv"><dt>{name}</dt><dd>{children}</dd></div>;
+}
+
+function Summary({ run, graph, node, firings, facts, at }: { run: Run; graph: Graph | undefined; node: GraphNode | null; firings: Firing[]; facts: Fact[]; at: number | null }): ReactNode {
+  const { t, f, nodeWord } = useWords();
+  const now = useNow(1000);
+  const why = at === null ? run.why.find((one) => one.node === node?.id) : undefined;
+  const state = node ? graph?.states[node.id] : undefined;
+  const last = firings.at(-1);
+  return (
+    <>
+      {node && (
+        <section>
+          <div className="panel-line">
+            {state && (state.count > 0 || state.tone !== "idle") ? <Badge tone={state.tone} state={state.state}>{nodeWord(run.language, state.status, state.state)}</Badge> : <span className="dim">{t.run.notReached}</span>}
+            {state && state.count > 1 && <span className="dim">{t.run.times(state.count)}</span>}
+          </div>
+          <dl>
+            {why && why.who.length > 0 && <Row name={t.run.who}><span className="faces">{why.who.slice(0, 3).map((one) => <Face key={one} name={person(one, t)} size={22} />)}</span>{why.who.map((one) => person(one, t)).join(", ")}</Row>}
+            {why && <Due why={why} now={now} />}
+            {last?.started_at && <Row name={t.run.startedRow}><time dateTime={last.started_at} title={f.title(last.started_at)}>{f.dayTime(last.started_at)}</time></Row>}
+            {last?.ended_at && at === null && <Row name={t.run.tookRow}>{f.duration(Date.parse(last.ended_at) - Date.parse(last.started_at ?? last.ended_at))}</Row>}
+            {last && last.attempts.length > 1 && <Row name={t.run.attemptsRow}>{last.attempts.length}</Row>}
+          </dl>
+        </section>
+      )}
+      {!node && <RunRows run={run} />}
+      {run.failure && (!node || run.failure.node === node.id) && at === null && <section><Failure run={run} /></section>}
+      {why && (why.move === "approve" || why.then) && <Next why={why} run={run} />}
+      <section>
+        <div className="panel-line"><h3>{at === null ? t.run.recent : t.run.around}</h3><button type="button" className="linklike" onClick={() => setSearch({ tab: "facts" })}>{t.run.allFacts(facts.length)}</button></div>
+        <FactLines facts={nearest(facts, at)} graph={graph} at={at} />
+      </section>
+    </>
+  );
+}
+
+function nearest(facts: Fact[], at: number | null): Fact[] {
+  if (at === null) return facts.filter(isNews).slice(-6).reverse();
+  const here = facts.findLastIndex((fact) => fact.seq <= at);
+  return facts.slice(Math.max(0, here - 3), here + 4);
+}
+
+function Due({ why, now }: { why: Why; now: number }): ReactNode {
+  const { t, f } = useWords();
+  if (!why.until) return <Row name={t.run.dueRow}>{t.run.dueNone}</Row>;
+  const [since, until] = [Date.parse(why.since ?? why.until), Date.parse(why.until)];
+  const used = Math.min(1, Math.max(0, (now - since) / Math.max(1, until - since)));
+  const then = why.then && { escalate: t.run.thenEscalate, fail: t.run.thenFail, continue: t.run.thenContinue, retry: t.run.thenRetry, path: t.run.thenPath(why.then.to ?? "") }[why.then.kind];
+  return (
+    <>
+      <Row name={t.run.dueRow}>
+        <b>{f.when(why.until, now)}</b> · {until > now ? t.run.leftOf(f.duration(until - now)) : t.run.over(f.duration(now - until))}
+        <span className="bar" role="img" aria-label={`${Math.round(used * 100)}%`}><i style={{ width: `${used * 100}%` }} /></span>
+      </Row>
+      {then && <Row name={t.run.afterDue}>{then}</Row>}
+    </>
+  );
+}
+
+function Next({ why, run }: { why: Why; run: Run }): ReactNode {
+  const { t } = useWords();
+  if (why.move !== "approve") return null;
+  const reject = run.moves.some((move) => move.verb === "reject");
+  return (
+    <section>
+      <h3>{t.run.whatNext}</h3>
+      <p className="next"><Badge tone="done" icon={Check}>{t.inbox.approve}</Badge>{t.inbox.effectDefault.approve}</p>
+      {reject && <p className="next"><Badge tone="failed" icon={X}>{t.inbox.reject}</Badge>{t.inbox.effectDefault.reject}</p>}
+    </section>
+  );
+}
+
+function RunRows({ run }: { run: Run }): ReactNode {
+  const { t, f } = useWords();
+  return (
+    <section>
+      <dl>
+        {run.key && <Row name={t.run.key}><Copyable text={run.key} /></Row>}
+        {run.started_at && <Row name={t.run.startedRow}><time dateTime={run.started_at} title={f.title(run.started_at)}>{f.dayTime(run.started_at)}</time></Row>}
+        {run.ended_at && <Row name={t.run.endedRow}><time dateTime={run.ended_at} title={f.title(run.ended_at)}>{f.dayTime(run.ended_at)}</time></Row>}
+        <Row name={t.run.tookRow}>{f.duration(run.active_ms)}</Row>
+        {run.parent && <Row name={t.run.parent}><Link to={`/runs/${run.parent}`} className="mono">{run.parent.slice(0, 18)}</Link></Row>}
+      </dl>
+      <h3>{t.run.input}</h3>
+      <JsonView value={run.input} />
+      {run.output !== null && run.output !== undefined && <><h3>{t.run.output}</h3><JsonView value={run.output} /></>}
+    </section>
+  );
+}
+
+function Failure({ run }: { run: Run }): ReactNode {
+  const { failure } = run;
+  if (!failure) return null;
+  return (
+    <div className="failure">
+      <p className="failure-code">{failure.code}</p>
+      <p>{failure.message}</p>
+      {failure.hint && <p className="failure-hint"><Lightbulb size={15} aria-hidden />{failure.hint}</p>}
+    </div>
+  );
+}
+
+function Attempts({ run, firings, failed }: { run: Run; firings: Firing[]; failed: boolean }): ReactNode {
+  const { t, f } = useWords();
+  const all = firings.flatMap((firing) => firing.attempts.map((attempt) => ({ firing, attempt }))).reverse();
+  return (
+    <>
+      {failed && run.failure && <section><Failure run={run} /></section>}
+      <section className="attempts">
+        {all.length === 0 && <p className="dim">{t.run.noAttempts}</p>}
+        {all.map(({ firing, attempt }) => {
+          const bad = attempt.outcome === "failed" || !!attempt.code;
+          const took = attempt.started_at && attempt.ended_at ? Date.parse(attempt.ended_at) - Date.parse(attempt.started_at) : null;
+          return (
+            <div key={`${firing.id}-${attempt.n}`} className="attempt">
+              <div className="panel-line">
+                <Badge tone={bad ? "failed" : attempt.ended_at ? "done" : "moving"}>{t.run.attemptN(attempt.n)}</Badge>
+                <span className="dim">{attempt.started_at && f.seconds(attempt.started_at)}{took !== null && ` · ${f.duration(took)}`}</span>
+              </div>
+              {attempt.code && <p><code className="ink-failed">{attempt.code}</code></p>}
+              {attempt.message && <p>{attempt.message}</p>}
+            </div>
+          );
+        })}
+      </section>
+    </>
+  );
+}
+
+function Data({ run, variables, changed, past }: { run: Run; variables: Dict; changed: Set<string>; past: boolean }): ReactNode {
+  const { t } = useWords();
+  const lines = Object.entries(variables).flatMap(([name, value]) => leaves(name, value));
+  return (
+    <>
+      <section>
+        <div className="panel-line"><h3>{past ? t.run.variablesAt : t.run.variables}</h3>{past && <span className="dim">{t.run.vsPrevious}</span>}</div>
+        {lines.length === 0 && <p className="dim">{t.run.noData}</p>}
+        <dl className="vars">
+          {lines.map(([name, value]) => {
+            const text = value === undefined ? t.common.notYet : JSON.stringify(value);
+            return (
+              <div key={name} className={changed.has(name) ? "changed" : ""}>
+                <dt title={name}>{changed.has(name) ? "+ " : ""}{name}</dt>
+                {text.length > 60 ? <dd className="long"><details><summary>{text.slice(0, 40)}…</summary><JsonView value={value ?? null} /></details></dd> : <dd>{text}</dd>}
+              </div>
+            );
+          })}
+        </dl>
+      </section>
+      <section><h3>{t.run.input}</h3><JsonView value={run.input} /></section>
+      {run.output !== null && run.output !== undefined && <section><h3>{t.run.output}</h3><JsonView value={run.output} /></section>}
+    </>
+  );
+}
+
+export function JsonView({ value }: { value: Json }): ReactNode {
+  const { t } = useWords();
+  const text = JSON.stringify(value, null, 2) ?? "null";
+  return (
+    <>
+      <pre className="code" tabIndex={0}>{text.slice(0, PREVIEW)}</pre>
+      {text.length > PREVIEW && <p className="dim">{t.run.large}</p>}
+    </>
+  );
+}
+
+function Facts({ facts, graph, at }: { facts: Fact[]; graph: Graph | undefined; at: number | null }): ReactNode {
+  const { t } = useWords();
+  if (facts.length === 0) return <p className="dim panel-empty">{t.run.noFacts}</p>;
+  const window = at === null ? facts.slice(-500) : facts.filter((fact) => Math.abs(fact.seq - at) <= 250);
+  return <section><FactLines facts={window} graph={graph} at={at} numbers /></section>;
+}
+
+function FactLines({ facts, graph, at, numbers }: { facts: Fact[]; graph: Graph | undefined; at: number | null; numbers?: boolean }): ReactNode {
+  const { t, f } = useWords();
+  const label = (id: string) => graph?.nodes.find((node) => node.id === id)?.label ?? id;
+  return (
+    <ol className="facts">
+      {facts.map((fact) => (
+        <li key={`${fact.seq} ${fact.fact} ${fact.node}`}>
+          <button type="button" className={`${fact.seq === at ? "fact-here" : ""} ${at !== null && fact.seq > at ? "fact-ahead" : ""}`} aria-current={fact.seq === at ? "true" : undefined} title={`${fact.fact} · ${f.title(fact.at)}`} onClick={() => setSearch({ at: String(fact.seq) })}>
+            <time className="mono" dateTime={fact.at}>{numbers ? `${fact.seq}` : f.beat(fact.at)}</time>
+            <span>{factText(fact, label, t)}</span>
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Children({ run }: { run: Run }): ReactNode {
+  const { runWord } = useWords();
+  return (
+    <section>
+      <ul className="children">
+        {run.children.map((child) => (
+          <li key={child.id}>
+            <Link to={`/runs/${child.id}`}><span className="grow"><b>{child.title}</b><span className="dim"> {child.key ?? child.id.slice(0, 9)}</span></span><Badge tone={child.tone} state={child.state}>{runWord(child.language, child.status, child.state)}</Badge></Link>
+            <p className="dim"><Ago time={child.updated_at} /></p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,126 @@
+/** One run: header, why, net, timeline and panel share one selection and one playhead, both kept in the address. */
+import "./run.css";
+import { CircleDot, Flame, Hash, List, Waypoints } from "lucide-react";
+import { lazy, Suspense, useEffect, useMemo, useState, type ReactNode } from "react";
+import { useGet } from "../api/cache";
+import type { Fact, Graph, Run } from "../api/types";
+import { NetList } from "../net/NetList";
+import type { Mode } from "../net/view";
+import { Button, Failed, Segment, Skeleton } from "../parts";
+import { useFrame } from "../shell/chrome";
+import { useKeys } from "../shell/keys";
+import { go, setSearch, useParam, useSearch } from "../shell/router";
+import { useWords } from "../words";
+import { authorOf } from "./facts";
+import { Header } from "./Header";
+import { useMoves } from "./moves";
+import { Panel } from "./Panel";
+import { Timeline } from "./Timeline";
+import { useFacts, useMoment } from "./travel";
+
+// on its way while the run is fetched; a phone shows a list and needs none of it
+const canvas = matchMedia("(max-width: 720px)").matches ? null : import("../net/Canvas");
+const Canvas = lazy(() => canvas ?? import("../net/Canvas"));
+const SPEEDS = [1, 2, 4];
+
+export default function RunPage({ id }: { id: string }): ReactNode {
+  const { t } = useWords();
+  const answer = useGet<Run>(`/runs/${encodeURIComponent(id)}`);
+  const run = answer.data;
+  useFrame([{ text: t.nav.runs, to: "/runs" }, ...(run ? [{ text: run.title, to: `/runs?name=${encodeURIComponent(run.name)}` }] : []), { text: run?.key ?? id.slice(0, 9), mono: true }], useSearch().has("at"));
+  if (!run) return answer.error ? <Failed page error={answer.error} retry={answer.reload} /> : <div className="pad"><Skeleton h={60} n={2} /><Skeleton h={360} /></div>;
+  return <OneRun run={run} />;
+}
+
+function OneRun({ run }: { run: Run }): ReactNode {
+  const { t } = useWords();
+  const search = useSearch();
+  const [wanted, setAt] = useParam("at");
+  const [mode, setMode] = useParam("mode");
+  const at = wanted !== null && /^\d+$/.test(wanted) ? Math.min(Math.max(1, Number(wanted)), run.facts) : null;
+  const phone = useNarrow();
+  const [broken, setBroken] = useState(false);
+  const asList = search.get("view") === "list" || phone || broken;
+  const folded = search.get("scale") !== "true";
+  const moment = useMoment(run.id, at);
+  const facts = useFacts(run.id, run.facts);
+  const { graph } = moment;
+  // A failed run opens on its failed node; else on what holds it; in the past on what happens there.
+  const then = at === null ? null : authorAt(facts, at, graph);
+  const node = search.has("node") ? search.get("node") || null : (then ?? run.failure?.node ?? run.why[0]?.node ?? null);
+  const pick = (id: string | null) => setSearch({ node: id });
+  const nodes = useMemo(() => new Map(graph?.nodes.map((one) => [one.id, one])), [graph?.nodes]);
+  const since = useMemo(() => (at === null ? Object.fromEntries(run.why.flatMap((why) => (why.node && why.since && why.rank > 4 ? [[why.node, why.since]] : []))) : {}), [run.why, at]);
+  const { ask, dialog } = useMoves(run);
+  const live = () => setAt(null);
+  const [speed, setSpeed] = useState(0);
+  const [playing, setPlaying] = usePlay(run, at, SPEEDS[speed] ?? 1);
+  useKeys({ Escape: () => (at !== null ? live() : go("/runs")) });
+  const z = search.get("z")?.split(",").map(Number);
+  const viewport = z?.length === 3 && z.every(Number.isFinite) ? { x: z[0] as number, y: z[1] as number, zoom: z[2] as number } : null;
+  return (
+    <div className={`run ${at !== null ? "run-past" : ""}`}>
+      <Header run={run} graph={graph} at={at} ask={ask} onLive={live} />
+      <div className="run-body">
+        <div className="run-main">
+          <section className="run-net" aria-label={t.run.canvas}>
+            <div className="run-tools">
+              {!asList && <Segment<Mode> label={t.run.mode.label} value={(mode as Mode | null) ?? "tokens"} onChange={(value) => setMode(value === "tokens" ? null : value)} options={[
+                { id: "tokens", text: t.run.mode.tokens, icon: CircleDot }, { id: "time", text: t.run.mode.time, icon: Flame }, { id: "counts", text: t.run.mode.counts, icon: Hash }]} />}
+              <span className="grow" />
+              {!phone && !broken && <Button className={asList ? "" : "as-list"} icon={asList ? Waypoints : List} onClick={() => setSearch({ view: asList ? null : "list" })}>{asList ? t.run.asNet : t.run.asList}</Button>}
+            </div>
+            {broken && <p className="dim pad">{t.run.netFailed}</p>}
+            {!graph ? <div className="pad">{moment.error ? <Failed error={moment.error} /> : <Skeleton h={48} n={3} />}</div>
+              : asList ? <NetList graph={graph} selected={node} onPick={pick} />
+              : <Suspense fallback={null}><Canvas graph={graph} mode={(mode as Mode | null) ?? "tokens"} selected={node} past={at !== null} since={since} viewport={viewport} onPick={pick} onFail={() => setBroken(true)} /></Suspense>}
+          </section>
+          <Timeline run={run} facts={facts} nodes={nodes} at={at} folded={folded} playing={playing} speed={SPEEDS[speed] ?? 1} selected={node}
+            onFold={(value) => setSearch({ scale: value ? null : "true" })} onAt={(next) => setAt(next === null ? null : String(next))} onPlay={setPlaying} onSpeed={() => setSpeed((speed + 1) % SPEEDS.length)} onPick={pick} />
+        </div>
+        <Panel run={run} graph={graph} facts={facts} node={node} at={at} changed={moment.changed} />
+      </div>
+      {dialog}
+    </div>
+  );
+}
+
+/** The author's node of the latest fact that is about one. */
+function authorAt(facts: Fact[], at: number, graph: Graph | undefined): string | null {
+  const known = new Set(graph?.nodes.map((one) => one.id));
+  for (let i = facts.findLastIndex((fact) => fact.seq <= at); i >= 0; i--) {
+    const node = authorOf(facts[i] as Fact, (id) => known.has(id));
+    if (node) return node;
+  }
+  return null;
+}
+
+/** Steps through the facts until the present is reached. */
+function usePlay(run: Run, at: number | null, speed: number): [boolean, (playing: boolean) => void] {
+  const [playing, setPlaying] = useState(false);
+  useEffect(() => {
+    if (!playing) return;
+    if (at === null) {
+      setPlaying(false);
+      return;
+    }
+    const timer = window.setTimeout(() => setSearch({ at: at + 1 >= run.facts ? null : String(at + 1) }), 320 / speed);
+    return () => window.clearTimeout(timer);
+  }, [playing, at, run.facts, speed]);
+  const set = (next: boolean) => {
+    if (next && at === null) setSearch({ at: "1" }); // from the beginning
+    setPlaying(next);
+  };
+  return [playing, set];
+}
+
+function useNarrow(): boolean {
+  const query = useMemo(() => matchMedia("(max-width: 720px)"), []);
+  const [narrow, setNarrow] = useState(query.matches);
+  useEffect(() => {
+    const changed = () => setNarrow(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, [query]);
+  return narrow;
+}

@@ -1,0 +1,246 @@
+/** The timeline: a row per firing, a bar per attempt, waits hatched and folded; its slider is the playhead. */
+import { Pause, Play, StepBack, StepForward } from "lucide-react";
+import { useEffect, useMemo, useRef, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
+import type { Fact, Firing, GraphNode, Run } from "../api/types";
+import { nodeIcon } from "../net/icons";
+import { textWidth } from "../net/size";
+import { Segment } from "../parts";
+import { useKeys } from "../shell/keys";
+import { useNow, useWords } from "../words";
+import { factText } from "./facts";
+import { scaleOf, type Scale } from "./scale";
+
+interface Props {
+  run: Run;
+  facts: Fact[];
+  nodes: Map<string, GraphNode>;
+  at: number | null;
+  folded: boolean;
+  playing: boolean;
+  speed: number;
+  selected: string | null;
+  onFold: (folded: boolean) => void;
+  onAt: (at: number | null) => void;
+  onPlay: (playing: boolean) => void;
+  onSpeed: () => void;
+  onPick: (node: string) => void;
+}
+
+const ms = (time: string | null | undefined): number => (time ? Date.parse(time) : 0);
+
+export function Timeline(props: Props): ReactNode {
+  const { run, facts, at, folded, playing, speed, onAt } = props;
+  const { t } = useWords();
+  const ended = !!run.ended_at;
+  const now = useNow(ended ? 60_000 : 1000);
+  const scale = useMemo(() => axis(run, now, folded), [run, now, folded]);
+  const count = run.facts;
+  const step = (by: number) => {
+    const next = Math.min(count, Math.max(1, (at ?? count) + by));
+    onAt(next >= count && by > 0 ? null : next);
+  };
+  useKeys({ "[": () => step(-1), "]": () => step(1), Space: () => props.onPlay(!playing), l: () => onAt(null) });
+  const attempts = run.firings.reduce((sum, firing) => sum + firing.attempts.length, 0);
+  return (
+    <section className="tl" aria-label={t.run.timeline}>
+      <div className="tl-head">
+        <h2>{t.run.timeline}</h2>
+        <span className="dim">{t.run.timelineSub(run.firings.length, attempts, count)}</span>
+        <span className="grow" />
+        <button type="button" className="btn btn-icon" aria-label={t.run.previous} title={`${t.run.previous} [`} onClick={() => step(-1)}><StepBack size={16} aria-hidden /></button>
+        <button type="button" className="btn btn-icon" aria-label={playing ? t.run.stop : t.run.play} onClick={() => props.onPlay(!playing)}>{playing ? <Pause size={16} aria-hidden /> : <Play size={16} aria-hidden />}</button>
+        <button type="button" className="btn btn-icon" aria-label={t.run.next} title={`${t.run.next} ]`} onClick={() => step(1)}><StepForward size={16} aria-hidden /></button>
+        <button type="button" className="btn btn-icon tl-speed" aria-label={`${t.run.speed} ${speed}×`} onClick={props.onSpeed}>{speed}×</button>
+        <Segment label={t.run.timeline} value={folded ? "fold" : "true"} onChange={(value) => props.onFold(value === "fold")} options={[{ id: "fold", text: t.run.fold }, { id: "true", text: t.run.trueScale }]} />
+      </div>
+      <Rows {...props} facts={facts} scale={scale} now={now} />
+    </section>
+  );
+}
+
+function axis(run: Run, now: number, folded: boolean): Scale {
+  const from = ms(run.started_at);
+  const end = run.ended_at ? ms(run.ended_at) : now;
+  const due = run.why.map((why) => ms(why.until)).filter((time) => time > end);
+  const busy = run.firings.flatMap((firing): [number, number][] => {
+    if (firing.attempts.length === 0 && firing.waits.length === 0) {
+      const a = ms(firing.started_at);
+      return a ? [[a, firing.ended_at ? Math.max(a + 1, ms(firing.ended_at)) : a + 1]] : [];
+    }
+    const tries = firing.attempts.map((one): [number, number] => [ms(one.started_at), one.ended_at ? ms(one.ended_at) : firing.waits.length ? ms(one.started_at) + 1 : end]);
+    return tries.filter(([a]) => a > 0);
+  });
+  busy.push([from, from + 1], [end, end + 1]);
+  return scaleOf(from, end, due.length && !run.ended_at ? Math.min(...due) : null, busy, folded);
+}
+
+function Rows({ run, facts, nodes, at, scale, now, selected, onAt, onPick }: Props & { scale: Scale; now: number }): ReactNode {
+  const { t, f } = useWords();
+  const factTime = (n: number): number => {
+    const exact = facts[n - 1];
+    if (exact && exact.seq === n) return ms(exact.at);
+    return ms(facts.findLast((fact) => fact.seq <= n)?.at) || scale.from;
+  };
+  const head = at === null ? (run.ended_at ? ms(run.ended_at) : now) : factTime(at);
+  const past = at !== null;
+  const label = (node: string) => nodes.get(node)?.label ?? node;
+  const track = useRef<HTMLDivElement>(null);
+  const seek = (event: PointerEvent) => {
+    const box = track.current?.getBoundingClientRect();
+    if (!box || facts.length === 0) return;
+    const time = scale.time((event.clientX - box.left) / box.width);
+    if (time >= head && at === null) return;
+    const found = facts.findLast((fact) => ms(fact.at) <= time) ?? facts[0];
+    if (found) onAt(found.seq >= run.facts ? null : found.seq);
+  };
+  const drag = (event: PointerEvent<HTMLDivElement>) => {
+    event.currentTarget.setPointerCapture(event.pointerId);
+    seek(event);
+  };
+  const key = (event: KeyboardEvent) => {
+    const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
+    const to = event.key === "Home" ? 1 : event.key === "End" ? run.facts : by ? (at ?? run.facts) + by : null;
+    if (to === null) return;
+    event.preventDefault();
+    const next = Math.min(run.facts, Math.max(1, to));
+    onAt(next >= run.facts ? null : next);
+  };
+  const current = facts.find((fact) => fact.seq === (at ?? run.facts));
+  const due = run.ended_at ? [] : run.why.filter((why) => why.until && ms(why.until) > now).slice(0, 1);
+  const body = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const row = body.current?.querySelector<HTMLElement>("[data-here=true]");
+    if (!row || !body.current) return;
+    // only this box scrolls: scrollIntoView would move the page too
+    const low = row.offsetTop + row.offsetHeight - body.current.clientHeight;
+    if (body.current.scrollTop < low || body.current.scrollTop > row.offsetTop) body.current.scrollTop = Math.max(0, low + 8);
+  }, [selected]);
+  const step = (scale.ticks[1]?.at ?? 0) - (scale.ticks[0]?.at ?? 0);
+  const tickText = (time: number, first: boolean): string => {
+    if (first || step >= 60_000) return f.seconds(time);
+    const seconds = (time / 1000) % 60;
+    return `:${step < 1000 ? seconds.toFixed(step < 10 ? 3 : step < 100 ? 2 : 1).padStart(step < 10 ? 6 : step < 100 ? 5 : 4, "0") : String(Math.floor(seconds)).padStart(2, "0")}`;
+  };
+  return (
+    <div className={`tl-body ${past ? "tl-past" : ""}`} ref={body}>
+      <div className="tl-axis">
+        <div />
+        <div className="tl-plot">
+          <div className="tl-times" aria-hidden>
+            {scale.ticks.filter((tick) => Math.abs(tick.x - scale.x(head)) > 0.075).map((tick, i) => (
+              <span key={tick.at} style={{ left: `${tick.x * 100}%` }}>{tickText(tick.at, i === 0)}</span>
+            ))}
+            {scale.folds.filter((one) => Math.abs(one.x - scale.x(head)) > 0.07).map((one) => <span key={one.from} className="tl-fold-time" style={{ left: `${one.x * 100}%` }}>{f.duration(one.to - one.from, 1)}</span>)}
+            <b className="tl-now" style={{ left: `${scale.x(head) * 100}%` }}>{f.seconds(head)}</b>
+            {due.map((why) => Math.abs(scale.x(ms(why.until)) - scale.x(head)) > 0.08 && <span key={why.until} className="tl-due-time" style={{ left: `${scale.x(ms(why.until)) * 100}%` }}>{f.clock(why.until as string)} {t.run.due}</span>)}
+          </div>
+          <div className="tl-track" ref={track} role="slider" tabIndex={0} aria-label={t.run.slider} aria-valuemin={1} aria-valuemax={Math.max(1, run.facts)} aria-valuenow={at ?? run.facts}
+            aria-valuetext={t.run.factAt(at ?? run.facts, run.facts, f.seconds(head), current ? factText(current, label, t) : "")} onPointerDown={drag} onPointerMove={(event) => event.buttons === 1 && seek(event)} onKeyDown={key}>
+            <div className="tl-line" />
+            <div className="tl-gone" style={{ width: `${scale.x(head) * 100}%` }} />
+            {ticks(facts, scale).map(({ x, bad }) => <i key={x} className={bad ? "tl-bad" : ""} style={{ left: `${x * 100}%` }} />)}
+            {scale.folds.map((one) => <span key={one.from} className="tl-break" style={{ left: `${one.x * 100}%` }} />)}
+            <div className="tl-knob" style={{ left: `${scale.x(head) * 100}%` }} />
+          </div>
+        </div>
+      </div>
+      <div className="tl-rows">
+        <div className="tl-grid" aria-hidden>
+          <div /><div className="tl-plot">
+            {scale.ticks.map((tick) => <i key={tick.at} style={{ left: `${tick.x * 100}%` }} />)}
+            {scale.folds.map((one) => <i key={one.from} className="tl-fold" style={{ left: `${one.x * 100}%` }} />)}
+            {due.map((why) => <i key={why.until} className="tl-due" style={{ left: `${scale.x(ms(why.until)) * 100}%` }} />)}
+            <i className="tl-head-line" style={{ left: `${scale.x(head) * 100}%` }} />
+          </div>
+        </div>
+        {run.firings.length === 0 && <p className="dim pad">{t.run.noFirings}</p>}
+        <ul>
+          {run.firings.map((firing) => <Row key={firing.id} run={run} firing={firing} node={nodes.get(firing.node)} scale={scale} head={head} now={now} past={past} here={firing.node === selected} onPick={onPick} />)}
+        </ul>
+      </div>
+    </div>
+  );
+}
+
+/** Marks of facts, thinned out where they would lie on each other. */
+function ticks(facts: Fact[], scale: Scale): { x: number; bad: boolean }[] {
+  const out = new Map<number, boolean>();
+  for (const fact of facts) {
+    const x = Math.round(scale.x(ms(fact.at)) * 400) / 400;
+    out.set(x, (out.get(x) ?? false) || fact.fact === "attempt.failed" || fact.fact === "incident");
+  }
+  return [...out].map(([x, bad]) => ({ x, bad }));
+}
+
+interface Bar {
+  from: number;
+  to: number;
+  look: string;
+  text: string;
+  /** When there is no room for the text. */
+  short?: string;
+  beside: string;
+  point?: boolean;
+}
+
+function Row({ run, firing, node, scale, head, now, past, here, onPick }: { run: Run; firing: Firing; node: GraphNode | undefined; scale: Scale; head: number; now: number; past: boolean; here: boolean; onPick: (node: string) => void }): ReactNode {
+  const { t, f } = useWords();
+  const Icon = nodeIcon(node?.icon, firing.type, node?.shape ?? "task");
+  const started = ms(firing.started_at);
+  const shown = !past || started <= head;
+  const end = Math.min(head, run.ended_at ? ms(run.ended_at) : now);
+  const bars = shown ? barsOf(firing, end, past, { t, f }) : [];
+  const until = past || run.ended_at ? null : run.why.find((why) => why.node === firing.node && why.until && ms(why.until) > now)?.until;
+  return (
+    <li className={`tl-row tone-${firing.tone}`} data-here={here}>
+      <button type="button" onClick={() => onPick(firing.node)} aria-pressed={here}>
+        <Icon size={14} strokeWidth={1.9} aria-hidden />
+        <span className="cut">{firing.label}{firing.epoch > 0 ? ` · ${t.run.epoch(firing.epoch + 1)}` : firing.iteration !== null && firing.iteration > 1 ? ` · ${t.run.epoch(firing.iteration)}` : ""}</span>
+      </button>
+      <div className="tl-plot">
+        {bars.map((bar, i) => {
+          const [a, b] = [scale.x(bar.from), scale.x(bar.to)];
+          if (bar.point) return <span key={i} className={`tl-point ${bar.look}`} style={{ left: `${a * 100}%` }}><i />{bar.beside && <span>{bar.beside}</span>}</span>;
+          const inside = bar.text && (b - a) * 700 > textWidth(bar.text, 11.5) + 12;
+          return (
+            <span key={i} className={`tl-bar ${bar.look}`} style={{ left: `${a * 100}%`, width: `max(4px, ${(b - a) * 100}%)` }} title={[bar.text, bar.beside].filter(Boolean).join(" · ")}>
+              {inside ? <span>{bar.text}</span> : bar.short && (b - a) * 700 > textWidth(bar.short, 11.5) + 8 ? <span className="tl-short">{bar.short}</span> : null}
+              {!inside && i === bars.length - 1 && !(until && !firing.ended_at) && (bar.beside || bar.text) ? <em>{bar.text && bar.look !== "bar-done" ? bar.text : bar.beside || bar.text}</em> : null}
+            </span>
+          );
+        })}
+        {until && !firing.ended_at && <span className="tl-bar bar-ahead" style={{ left: `${scale.x(end) * 100}%`, width: `${(scale.x(ms(until)) - scale.x(end)) * 100}%` }} />}
+      </div>
+    </li>
+  );
+}
+
+function barsOf(firing: Firing, end: number, past: boolean, { t, f }: Pick<ReturnType<typeof useWords>, "t" | "f">): Bar[] {
+  const started = ms(firing.started_at);
+  const ended = firing.ended_at ? ms(firing.ended_at) : null;
+  const cut = (time: number) => Math.min(time, end);
+  const many = firing.attempts.length > 1;
+  const out: Bar[] = [];
+  if (firing.kind === "route" || firing.kind === "start" || firing.kind === "end" || (ended !== null && ended - started < 1 && firing.attempts.length === 0 && firing.waits.length === 0))
+    return [{ from: started, to: started, look: `bar-${firing.tone}`, text: "", beside: "", point: true }];
+  for (const one of firing.attempts) {
+    const a = ms(one.started_at);
+    if (!a || a > end) continue;
+    const open = !one.ended_at || ms(one.ended_at) > end;
+    const b = open ? (firing.waits.length && !one.ended_at ? a : end) : ms(one.ended_at);
+    const bad = one.outcome === "failed" && !open;
+    const word = f.duration(b - a);
+    if (open && firing.waits.length && !one.ended_at) continue;
+    out.push({ from: a, to: b, look: bad ? "bar-failed" : open ? "bar-moving" : "bar-done", text: bad ? `× ${t.run.attemptN(one.n)} ${one.code ?? ""}` : many ? t.run.attemptN(one.n) : word, short: bad ? `× ${t.run.attemptN(one.n)}` : undefined, beside: word });
+  }
+  for (const wait of firing.waits) {
+    const a = ms(wait.since);
+    if (a >= end && past) continue;
+    const open = !wait.until || (ended === null && ms(wait.until) > end);
+    const b = open ? end : cut(ms(wait.until));
+    const rest = wait.why === "backoff" || wait.why === "retry";
+    out.push({ from: a, to: b, look: rest ? "bar-rest" : "bar-held", text: rest ? t.run.backoff(f.duration(b - a, 1)) : t.run.waitingBar(f.duration(b - a)), beside: "" });
+  }
+  if (out.length === 0) out.push({ from: started, to: ended === null ? end : cut(ended), look: `bar-${past && (ended === null || ended > end) ? "moving" : firing.tone}`, text: f.duration(cut(ended ?? end) - started), beside: f.duration(cut(ended ?? end) - started) });
+  return out.sort((a, b) => a.from - b.from);
+}

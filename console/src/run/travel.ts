@@ -1,0 +1,111 @@
+/** Time travel: the server folds the journal; here a snapshot and small steps are laid on each other. */
+import { useEffect, useMemo, useRef, useState } from "react";
+import { useGet, useLast } from "../api/cache";
+import { call } from "../api/client";
+import type { Delta, Deltas, Dict, Fact, FactPage, Graph } from "../api/types";
+
+const WINDOW = 200;
+const PAGE = 500;
+const MOST_FACTS = 2000;
+
+export interface Moment {
+  graph: Graph | undefined;
+  /** Names of variables that the fact at the playhead has changed. */
+  changed: Set<string>;
+  error: unknown;
+}
+
+const path = (run: string, rest: string): string => `/runs/${encodeURIComponent(run)}${rest}`;
+
+/** The graph now (`at` null), or after fact `at`. */
+export function useMoment(run: string, at: number | null): Moment {
+  const live = useGet<Graph>(path(run, "/graph"));
+  const from = at === null ? 0 : Math.max(1, Math.floor((at - 1) / WINDOW) * WINDOW);
+  const deltas = useGet<Deltas>(at === null ? null : path(run, `/deltas?from=${from}&to=${from + 2 * WINDOW - 1}`));
+  const past = useMemo(() => (at !== null && deltas.data ? fold(deltas.data, at) : null), [deltas.data, at]);
+  const last = useLast(past ?? undefined);
+  if (at === null) return { graph: live.data, changed: NONE, error: live.error };
+  return { graph: past?.graph ?? last?.graph ?? live.data, changed: past?.changed ?? NONE, error: deltas.error };
+}
+
+const NONE = new Set<string>();
+
+export function fold(deltas: Deltas, at: number): { graph: Graph; changed: Set<string> } {
+  const { snapshot } = deltas;
+  const edges = new Map<string, number>();
+  const nodes = new Map<string, number>();
+  for (const token of snapshot.tokens) {
+    if (token.edge) edges.set(token.edge, (edges.get(token.edge) ?? 0) + token.count);
+    else if (token.node) nodes.set(token.node, (nodes.get(token.node) ?? 0) + token.count);
+  }
+  const graph: Graph = { ...snapshot, states: { ...snapshot.states }, variables: { ...snapshot.variables }, taken: [...snapshot.taken], of: deltas.of };
+  let changed = NONE;
+  for (const step of deltas.steps) {
+    if (step.fact > at) break;
+    for (const [edge, count] of Object.entries(step.tokens)) edges.set(edge, count);
+    for (const [node, count] of Object.entries(step.resting ?? {})) nodes.set(node, count);
+    Object.assign(graph.states, step.states);
+    for (const name of step.gone ?? []) delete graph.variables[name];
+    changed = changedBy(step, graph.variables);
+    Object.assign(graph.variables, step.variables);
+    graph.taken.push(...step.taken);
+    if (step.not_taken) graph.not_taken = [...graph.not_taken, ...step.not_taken];
+    graph.time = step.at;
+    graph.at = step.fact;
+  }
+  graph.tokens = [
+    ...[...edges].filter(([, count]) => count > 0).map(([edge, count]) => ({ edge, node: null, count, epochs: [] })),
+    ...[...nodes].filter(([, count]) => count > 0).map(([node, count]) => ({ edge: null, node, count, epochs: [] })),
+  ];
+  return { graph, changed };
+}
+
+/** Which leaves differ: `sms.attempt` rather than the whole of `sms`. */
+function changedBy(step: Delta, before: Dict): Set<string> {
+  const out = new Set<string>();
+  for (const [name, value] of Object.entries(step.variables)) {
+    const was = new Map(leaves(name, before[name]));
+    for (const [leaf, now] of leaves(name, value)) if (JSON.stringify(was.get(leaf)) !== JSON.stringify(now)) out.add(leaf);
+  }
+  return out;
+}
+
+/** A value as lines of name and plain value, two levels deep: enough to read, never a wall. */
+export function leaves(name: string, value: Dict[string] | undefined, depth = 2): [string, Dict[string] | undefined][] {
+  if (depth > 0 && value !== null && typeof value === "object" && !Array.isArray(value) && Object.keys(value).length > 0)
+    return Object.entries(value).flatMap(([key, inner]) => leaves(`${name}.${key}`, inner, depth - 1));
+  return [[name, value]];
+}
+
+/** The facts so far: fetched once, then only what is new. */
+export function useFacts(run: string, count: number): Fact[] {
+  const [facts, setFacts] = useState<Fact[]>([]);
+  const held = useRef<{ run: string; facts: Fact[]; busy: boolean }>({ run, facts: [], busy: false });
+  useEffect(() => {
+    const mine = held.current;
+    if (mine.run !== run) held.current = { run, facts: [], busy: false };
+    const now = held.current;
+    let gone = false;
+    const more = async () => {
+      if (now.busy) return;
+      now.busy = true;
+      try {
+        for (;;) {
+          const after = now.facts.at(-1)?.seq ?? 0;
+          if (after >= count || now.facts.length >= MOST_FACTS) break;
+          const page = await call<FactPage>(path(run, `/facts?after=${after}&limit=${PAGE}`));
+          if (page.items.length === 0) break;
+          now.facts = [...now.facts, ...page.items];
+          if (!gone) setFacts(now.facts);
+        }
+      } catch {
+        // the next event tries again
+      } finally {
+        now.busy = false;
+      }
+    };
+    void more();
+    return () => { gone = true; };
+  }, [run, count]);
+  return facts;
+}

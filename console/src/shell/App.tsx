@@ -1,0 +1,87 @@
+/** The frame: which screen an address shows, and what stands around it. */
+import { WifiOff } from "lucide-react";
+import { Component, lazy, Suspense, useEffect, useState, type ReactNode } from "react";
+import { startLive, useLiveness } from "../api/live";
+import { startRefreshing } from "../api/refresh";
+import { HomePage } from "../home/HomePage";
+import { InboxPage } from "../inbox/InboxPage";
+import { Button, Empty, Skeleton } from "../parts";
+import { Toasts } from "../parts/toast";
+import { RunsPage } from "../runs/RunsPage";
+import { useWords } from "../words";
+import { Help } from "./Help";
+import { useKeys } from "./keys";
+import { Palette } from "./Palette";
+import { go, Link, usePath } from "./router";
+import { BottomBar, Sidebar } from "./Sidebar";
+import { Topbar } from "./Topbar";
+
+const RunPage = lazy(() => import("../run/RunPage"));
+
+export function App(): ReactNode {
+  const { t } = useWords();
+  const path = usePath();
+  const live = useLiveness();
+  const [open, setOpen] = useState<"find" | "help" | null>(null);
+  useEffect(() => {
+    startLive();
+    return startRefreshing();
+  }, []);
+  useKeys({
+    "g h": () => go("/"), "g i": () => go("/inbox"), "g r": () => go("/runs"), "?": () => setOpen("help"), "Ctrl K": () => setOpen("find"),
+  });
+  const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
+  const canvas = parts[0] === "runs" && parts.length > 1;
+  return (
+    <div className={`app ${canvas ? "app-rail" : ""} ${parts[0] === "inbox" && parts.length > 1 ? "app-item" : ""}`}>
+      <a className="skip" href="#main">{t.nav.skip}</a>
+      <Sidebar rail={canvas} />
+      <Topbar onFind={() => setOpen("find")} />
+      {live === "offline" && <p className="offline" role="status"><WifiOff size={15} aria-hidden />{t.error.banner}</p>}
+      <main id="main" tabIndex={-1}>
+        <Guard key={path}>
+          <Suspense fallback={<div className="pad"><Skeleton h={120} n={4} /></div>}>{screenOf(parts)}</Suspense>
+        </Guard>
+      </main>
+      <BottomBar />
+      <Toasts />
+      {open === "find" && <Palette onClose={() => setOpen(null)} onHelp={() => setOpen("help")} />}
+      {open === "help" && <Help onClose={() => setOpen(null)} />}
+    </div>
+  );
+}
+
+function screenOf(parts: string[]): ReactNode {
+  const [room, id, node] = parts;
+  if (room === undefined) return <HomePage />;
+  if (room === "inbox") return <InboxPage run={id ?? null} node={node ?? null} />;
+  if (room === "runs" && id === undefined) return <RunsPage />;
+  if (room === "runs" && id !== undefined) return <RunPage key={id} id={id} />;
+  return <Nowhere />;
+}
+
+function Nowhere(): ReactNode {
+  const { t } = useWords();
+  return <Empty title={t.error.notFound} text={t.error.notFoundDo}><Link to="/" className="btn">{t.nav.home}</Link></Empty>;
+}
+
+/** A screen that breaks does not take the frame with it. */
+class Guard extends Component<{ children: ReactNode }, { error: Error | null }> {
+  override state: { error: Error | null } = { error: null };
+  static getDerivedStateFromError(error: Error) {
+    return { error };
+  }
+  override render(): ReactNode {
+    return this.state.error ? <Broken error={this.state.error} again={() => this.setState({ error: null })} /> : this.props.children;
+  }
+}
+
+function Broken({ error, again }: { error: Error; again: () => void }): ReactNode {
+  const { t } = useWords();
+  return (
+    <Empty title={t.error.screen} text={t.error.screenDo}>
+      <code>{error.message}</code>
+      <Button onClick={again}>{t.common.retry}</Button>
+    </Empty>
+  );
+}

@@ -1,0 +1,51 @@
+/** The person's own menu: theme, tongue, keys, and in development somebody else's eyes. */
+import { Check, Keyboard, Languages, LogOut, SunMoon } from "lucide-react";
+import { useState, type ReactNode } from "react";
+import { Face } from "../parts";
+import { anchorOf, Dialog } from "../parts/Dialog";
+import { keep, useWords } from "../words";
+import { people } from "../words/why";
+import { keysOn } from "./keys";
+import { useSession } from "./session";
+import { setTheme, useTheme } from "./theme";
+
+export function UserMenu({ at, onClose }: { at: Element; onClose: () => void }): ReactNode {
+  const { t, locale, setLocale } = useWords();
+  const { me, users, become, leave } = useSession();
+  const theme = useTheme();
+  const [keys, setKeys] = useState(keysOn);
+  return (
+    <Dialog label={t.nav.user} anchor={anchorOf(at)} look="popover" onClose={onClose}>
+      <div className="menu-who">
+        <Face name={me.name} size={36} />
+        <div>
+          <b>{me.name}</b>
+          <p className="dim">{people(me.roles, t)} · {me.tenant}</p>
+        </div>
+      </div>
+      <ul className="menu">
+        <li><button type="button" onClick={() => setTheme(theme === "dark" ? "light" : "dark")}><SunMoon size={16} aria-hidden />{theme === "dark" ? t.nav.light : t.nav.dark}</button></li>
+        <li><button type="button" onClick={() => setLocale(locale === "ko" ? "en" : "ko")} lang={locale === "ko" ? "en" : "ko"}><Languages size={16} aria-hidden />{t.nav.locale}</button></li>
+        <li><button type="button" onClick={() => { keep("ps.keys", keys ? "off" : "on"); setKeys(!keys); }}><Keyboard size={16} aria-hidden />{keys ? t.nav.keysOff : t.nav.keysOn}</button></li>
+        {me.profile !== "dev" && <li><button type="button" onClick={() => void leave()}><LogOut size={16} aria-hidden />{t.nav.signOut}</button></li>}
+      </ul>
+      {users.length > 1 && (
+        <>
+          <p className="menu-head">{t.nav.switchUser}</p>
+          <ul className="menu menu-users">
+            {users.map((user) => (
+              <li key={user.id}>
+                <button type="button" aria-current={user.id === me.user ? "true" : undefined} onClick={() => { onClose(); void become(user.id); }}>
+                  <Face name={user.name} size={22} />
+                  <span className="grow">{user.name} <span className="dim">{people(user.roles.slice(0, 2), t)}</span></span>
+                  {user.id === me.user && <Check size={15} aria-hidden />}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <p className="dim3 menu-foot">Penstock {me.version}</p>
+    </Dialog>
+  );
+}

@@ -1,0 +1,99 @@
+/** Who is here: the session, and in development the first administrator when nobody is. */
+import { KeyRound } from "lucide-react";
+import { createContext, useCallback, useContext, useEffect, useState, type FormEvent, type ReactNode } from "react";
+import { forgetAll } from "../api/cache";
+import { ApiError, call, post } from "../api/client";
+import type { DevUser, Me } from "../api/types";
+import { Button, Failed } from "../parts";
+import { firstLocale, WordsProvider, useWords } from "../words";
+
+interface Session {
+  me: Me;
+  users: DevUser[];
+  become: (user: string) => Promise<void>;
+  leave: () => Promise<void>;
+}
+
+const Context = createContext<Session | null>(null);
+
+export function useSession(): Session {
+  const session = useContext(Context);
+  if (!session) throw new Error("the session is asked for outside of its provider");
+  return session;
+}
+
+export const may = (me: Me, permission: string): boolean => me.permissions.includes(permission) || me.permissions.includes("*");
+
+type Got = { me: Me; users: DevUser[] } | { signIn: true } | { error: unknown };
+
+async function enter(): Promise<Got> {
+  try {
+    const me = await call<Me>("/me");
+    return { me, users: me.profile === "dev" ? await devUsers() : [] };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) return { error };
+  }
+  const users = await devUsers();
+  const first = users.find((user) => user.roles.includes("admin")) ?? users[0];
+  if (!first) return { signIn: true };
+  try {
+    await post("/dev/session", { user: first.id });
+    return { me: await call<Me>("/me"), users };
+  } catch (error) {
+    return { error };
+  }
+}
+
+async function devUsers(): Promise<DevUser[]> {
+  return call<{ items: DevUser[] }>("/dev/users").then((page) => page.items, () => []);
+}
+
+export function SessionProvider({ children }: { children: ReactNode }): ReactNode {
+  const [got, setGot] = useState<Got | null>(null);
+  const load = useCallback(() => enter().then(setGot), []);
+  useEffect(() => void load(), [load]);
+  if (got === null) return <div className="booting" aria-busy="true" />;
+  if ("error" in got) return <WordsProvider me={null}><main><Failed page error={got.error} retry={() => void load()} /></main></WordsProvider>;
+  if ("signIn" in got) return <WordsProvider me={null}><SignIn done={() => void load()} /></WordsProvider>;
+  const become = async (user: string) => {
+    await post("/dev/session", { user });
+    forgetAll();
+    await load();
+  };
+  const leave = async () => {
+    await call("/session", { method: "DELETE" });
+    location.assign("/");
+  };
+  return (
+    <Context.Provider value={{ me: got.me, users: got.users, become, leave }}>
+      <WordsProvider me={got.me}>{children}</WordsProvider>
+    </Context.Provider>
+  );
+}
+
+function SignIn({ done }: { done: () => void }): ReactNode {
+  const { t } = useWords();
+  const [key, setKey] = useState("");
+  const [error, setError] = useState<unknown>(null);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    try {
+      await post("/session", { key });
+      done();
+    } catch (problem) {
+      setError(problem);
+    }
+  };
+  return (
+    <main className="signin" lang={firstLocale()}>
+      <form className="card" onSubmit={(event) => void submit(event)}>
+        <h1>{t.error.signIn}</h1>
+        <p className="dim">{t.error.signInDo}</p>
+        <label className="label" htmlFor="key">{t.error.key}</label>
+        <input id="key" className="input mono" type="password" autoComplete="current-password" value={key} onChange={(e) => setKey(e.target.value)} />
+        {error instanceof Error && <p className="bad" role="alert">{error.message}</p>}
+        <Button look="primary" type="submit" icon={KeyRound} disabled={!key}>{t.error.signInButton}</Button>
+      </form>
+    </main>
+  );
+}

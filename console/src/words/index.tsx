@@ -1,0 +1,75 @@
+/** The tongue, the zone and the word maps of the server, for every screen. */
+import { createContext, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
+import { useGet } from "../api/cache";
+import type { Me } from "../api/types";
+import { Format, type Locale } from "./format";
+import { en } from "./en";
+import { ko, type Dictionary } from "./ko";
+
+type WordMap = { run?: Record<string, string>; node?: Record<string, string>; types?: Record<string, { label: string; icon?: string }> };
+/** Per language; a server that answers one map for all is understood too. */
+type Maps = WordMap & { languages?: Record<string, WordMap> } & Record<string, unknown>;
+
+export interface Words {
+  locale: Locale;
+  t: Dictionary;
+  f: Format;
+  setLocale: (locale: Locale) => void;
+  /** A status in the words of its language's people. */
+  runWord: (language: string, status: string, state: string) => string;
+  nodeWord: (language: string, status: string, state: string) => string;
+  typeWord: (language: string, type: string) => string;
+}
+
+const Context = createContext<Words | null>(null);
+
+export function useWords(): Words {
+  const words = useContext(Context);
+  if (!words) throw new Error("words are asked for outside of their provider");
+  return words;
+}
+
+export function firstLocale(): Locale {
+  return document.documentElement.lang === "en" ? "en" : "ko";
+}
+
+export function WordsProvider({ me, children }: { me: Me | null; children: ReactNode }): ReactNode {
+  const [locale, setLocale] = useState<Locale>(firstLocale);
+  const { data } = useGet<Maps>(me ? `/words?locale=${locale}` : null);
+  useEffect(() => {
+    document.documentElement.lang = locale;
+    keep("ps.locale", locale);
+  }, [locale]);
+  const words = useMemo<Words>(() => {
+    const t = locale === "ko" ? ko : en;
+    const of = (language: string): WordMap => data?.languages?.[language] ?? ((data?.[language] as WordMap | undefined) ?? data ?? {});
+    return {
+      locale, t, setLocale,
+      f: new Format(locale, me?.zone ?? "Asia/Seoul", t),
+      runWord: (language, status, state) => cap(of(language).run?.[status] ?? of(language).run?.[state] ?? t.state[state] ?? status),
+      nodeWord: (language, status, state) => cap(of(language).node?.[status] ?? of(language).node?.[state] ?? t.state[state] ?? t.state[status.toUpperCase()] ?? status),
+      typeWord: (language, type) => of(language).types?.[type]?.label ?? type.toLowerCase(),
+    };
+  }, [locale, data, me?.zone]);
+  return <Context.Provider value={words}>{children}</Context.Provider>;
+}
+
+const cap = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+export function keep(name: string, value: string): void {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // a browser that keeps nothing asks again next time
+  }
+}
+
+/** Now, ticking once per `every` ms while somebody looks. */
+export function useNow(every = 1000): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = window.setInterval(() => !document.hidden && setNow(Date.now()), every);
+    return () => window.clearInterval(timer);
+  }, [every]);
+  return now;
+}

@@ -1,0 +1,113 @@
+"""What every request passes: a trace id, a size limit, the host's name, and headers that browsers obey."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Any
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from penstock.api.problems import problem
+from penstock.api.site import Options
+from penstock.app.tracing import TRACE
+
+_TRACEPARENT = re.compile(r"^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$")
+_POLICY = (
+    "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; worker-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+)
+SECURITY = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Content-Security-Policy": _POLICY,
+}
+#: the rendered API page brings its own script, which is served from here too
+DOCS = "/api/docs"
+
+
+class Edge:
+    """Plain ASGI, so that streams are not held back."""
+
+    def __init__(self, app: ASGIApp, options: Options) -> None:
+        self.app, self.options = app, options
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        trace = _trace(request)
+        request.state.trace_id = trace
+        TRACE.set(trace)  # what it starts belongs to it, too
+        refusal = self._refusal(request)
+        if refusal is not None:
+            await refusal(scope, receive, _with_headers(send, trace, self.options))
+            return
+        limit = _Limited(receive, self.options.body_limit)
+        try:
+            await self.app(scope, limit, _with_headers(send, trace, self.options))
+        except BodyTooLarge:
+            too = _too_large(request, self.options.body_limit)
+            await too(scope, receive, _with_headers(send, trace, self.options))
+
+    def _refusal(self, request: Request) -> Any:
+        host = (request.headers.get("host") or "").rsplit(":", 1)[0].strip("[]")
+        if self.options.hosts and host not in self.options.hosts:
+            # a page that has its own name point here must not be taken for ours
+            hint = "Name it with --host, or call the server by its own name."
+            return problem(request, 400, "PS-400-HOST", f"This server is not called «{host}».", hint=hint)
+        if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
+            return problem(request, 400, "PS-400-PATH", "The address holds the character NUL.")
+        said = request.headers.get("content-length")
+        if said is not None and (not said.isdecimal() or int(said) > self.options.body_limit):
+            return _too_large(request, self.options.body_limit)
+        return None
+
+
+class BodyTooLarge(Exception):
+    pass
+
+
+class _Limited:
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self.receive, self.left = receive, limit
+
+    async def __call__(self) -> Message:
+        message = await self.receive()
+        self.left -= len(message.get("body") or b"")
+        if self.left < 0:
+            raise BodyTooLarge
+        return message
+
+
+def _too_large(request: Request, limit: int) -> Any:
+    hint = "Put large values into a file or an object store, and send where they are."
+    return problem(request, 413, "PS-413-BODY", f"The body has more than {limit} bytes.", hint=hint)
+
+
+def _trace(request: Request) -> str:
+    """The caller's trace goes on; else a new one begins."""
+    said = _TRACEPARENT.match(request.headers.get("traceparent") or "")
+    return said.group(1) if said else secrets.token_hex(16)
+
+
+def _with_headers(send: Send, trace: str, options: Options) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in SECURITY.items():
+                headers.setdefault(name, value)
+            headers.setdefault("Cache-Control", "no-store")
+            headers["X-Trace-Id"] = trace
+            if options.secure:
+                headers["Strict-Transport-Security"] = "max-age=31536000"
+        await send(message)
+
+    return sent

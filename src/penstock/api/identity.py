@@ -1,0 +1,87 @@
+"""Who calls: an API key, a token of the company's own sign-in, or the console's session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import Request
+
+from penstock.api.sessions import COOKIE, HEADER, LASTS_S, Session, Sessions, signing_key
+from penstock.api.site import Caller, Options
+from penstock.app.keys import Key, Keys
+from penstock.app.penstock import Penstock
+from penstock.app.roles import person, user_of
+from penstock.errors import KeyInvalid, KeyMissing, NotOurPage, UserNotFound
+
+if TYPE_CHECKING:
+    from penstock.api.jwt import Tokens
+
+_SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+class Identity:
+    def __init__(self, door: Penstock, options: Options, jwt: Tokens | None = None) -> None:
+        self.door, self.options, self.jwt = door, options, jwt
+        self.keys = Keys(door)
+        path = door.path
+        self.sessions = Sessions(signing_key(path.with_name(f"{path.name}.session-key")))
+
+    # -- finding out ---------------------------------------------------------------------------------------------------
+
+    async def caller(self, request: Request) -> Caller:
+        bearer = request.headers.get("authorization")
+        if bearer is not None:
+            kind, _, token = bearer.partition(" ")
+            if kind.lower() != "bearer" or not token.strip():
+                raise KeyInvalid(why="the Authorization header is not «Bearer …»")
+            return await self.bearer(token.strip())
+        cookie = request.cookies.get(COOKIE)
+        if cookie is None:
+            raise KeyMissing
+        if request.method not in _SAFE and request.headers.get(HEADER) is None:
+            raise NotOurPage
+        session = self.sessions.read(cookie, self.door.now())
+        if session is None:
+            raise KeyInvalid(why="the session is over")
+        return self._session(session)
+
+    async def bearer(self, token: str) -> Caller:
+        if token.startswith("ps_"):
+            return self._of_key(self.keys.verified(token))
+        if self.jwt is None:
+            raise KeyInvalid(why="it is no key of this server")
+        claims = await self.jwt.verified_soon(token)
+        return self._made(claims.tenant, claims.user, roles=claims.roles, scopes=claims.permissions)
+
+    def _session(self, session: Session) -> Caller:
+        if session.key:
+            return self._of_key(self.keys.still(session.key))
+        if not self.options.dev:
+            raise KeyInvalid(why="the session is over")
+        return self._made(session.tenant, session.user)
+
+    def _of_key(self, key: Key) -> Caller:
+        return self._made(key.tenant, key.user, roles=key.roles, scopes=key.scopes, key=key.id)
+
+    def _made(
+        self, tenant: str, user: str, *, roles: tuple[str, ...] = (), scopes: frozenset[str] | None = None,
+        key: str = "",
+    ) -> Caller:  # fmt: skip
+        who = person(self.door.of(tenant), user, roles=roles, scopes=scopes)
+        return Caller(who.tenant, who.user, who.name, who.roles, who.groups, who.permissions, key)
+
+    # -- sessions ------------------------------------------------------------------------------------------------------
+
+    def opened(self, token: str) -> str:
+        """The cookie of a session that lasts as long as the key, at most half a day."""
+        key = self.keys.verified(token)
+        return self.sessions.written(Session(key.tenant, key.user, key.id, self._until()))
+
+    def opened_for(self, tenant: str, user: str) -> str:
+        """In dev: whoever one wants to be."""
+        if user_of(self.door.of(tenant), user) is None:
+            raise UserNotFound(user=user)
+        return self.sessions.written(Session(tenant, user, "", self._until()))
+
+    def _until(self) -> int:
+        return self.door.now() + LASTS_S * 1000

@@ -1,0 +1,149 @@
+"""One error body for everyone: RFC 9457 problem+json with the house's code, where it is and what to do about it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from penstock.errors import DocumentInvalid, Finding, PenstockError, StoreError
+
+log = logging.getLogger("penstock.api")
+
+MEDIA = "application/problem+json"
+_TITLES = {
+    400: "Bad request", 401: "Who are you?", 403: "Not allowed", 404: "Not found", 405: "Method not allowed",
+    406: "Not acceptable", 409: "Conflict", 412: "Changed meanwhile", 413: "Too large", 415: "Unsupported media type",
+    422: "Not valid", 428: "Condition required", 429: "Too many requests", 500: "Unexpected error",
+    503: "Not available", 507: "No room",
+}  # fmt: skip
+_CODES = {404: "PS-404-ROUTE", 405: "PS-405", 406: "PS-406", 413: "PS-413", 415: "PS-415"}
+_RETRY_S = "2"
+
+
+class Where(BaseModel):
+    """A place in the caller's document."""
+
+    pointer: str = ""
+    line: int = 0
+    column: int = 0
+
+
+class FoundOut(BaseModel):
+    """One thing a check has to say."""
+
+    rule: str
+    severity: str
+    message: str
+    where: Where
+    hint: str = ""
+    node: str = ""
+    category: str = ""
+
+
+class Problem(BaseModel):
+    """What went wrong, for people and programs."""
+
+    type: str = Field(examples=["about:blank"])
+    title: str
+    status: int
+    code: str = Field(examples=["PS-404-RUN"])
+    detail: str
+    where: str | None = None
+    hint: str | None = None
+    reason: str | None = None
+    state: str | None = None
+    findings: list[FoundOut] | None = None
+    trace_id: str | None = None
+
+
+def problem(
+    request: Request, status: int, code: str, detail: str, *, hint: str = "", where: str = "", reason: str = "",
+    state: str = "", findings: list[Finding] | None = None, headers: Mapping[str, str] | None = None,
+) -> Response:  # fmt: skip
+    body: dict[str, Any] = {
+        "type": "about:blank", "title": _TITLES.get(status, "Error"), "status": status, "code": code, "detail": detail,
+    }  # fmt: skip
+    more = {"where": where, "hint": hint, "reason": reason, "state": state}
+    body |= {name: value for name, value in more.items() if value}
+    if findings is not None:
+        body["findings"] = [shown_finding(one) for one in findings]
+    trace = getattr(request.state, "trace_id", None)
+    if trace:
+        body["trace_id"] = trace
+    return Response(msgspec.json.encode(body), status, headers=dict(headers or {}), media_type=MEDIA)
+
+
+def shown_finding(finding: Finding) -> dict[str, Any]:
+    where = finding.where
+    return {
+        "rule": finding.rule, "severity": finding.severity, "message": finding.message, "hint": finding.hint,
+        "where": {"pointer": where.pointer, "line": where.line, "column": where.column},
+        "node": finding.node, "category": finding.category,
+    }  # fmt: skip
+
+
+def of_error(request: Request, error: PenstockError) -> Response:
+    headers = {}
+    if error.http == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, StoreError) and error.passing or "retry_s" in error.facts:
+        headers["Retry-After"] = str(error.facts.get("retry_s", _RETRY_S))
+    findings = getattr(error, "findings", None)
+    return problem(
+        request, error.http, error.code, error.message, hint=str(error.facts.get("hint") or error.hint),
+        where=error.where, reason=str(error.facts.get("reason") or error.facts.get("why") or ""),
+        state=str(error.facts.get("status") or ""), findings=findings, headers=headers,
+    )  # fmt: skip
+
+
+def _of_validation(request: Request, error: RequestValidationError) -> Response:
+    """Where in the request it is, as a pointer into the body or the name of a parameter."""
+    first = error.errors()[0]
+    place = [str(part) for part in first["loc"]]
+    kind, rest = place[0], place[1:]
+    if first["type"] == "json_invalid":
+        why = str(first.get("ctx", {}).get("error", "it is not JSON"))
+        return problem(request, 400, "PS-400-JSON", f"The body is not JSON: {why}.", hint="Send one JSON value.")
+    where = "/" + "/".join(rest) if kind == "body" else f"{kind}:{'.'.join(rest)}"
+    detail = f"{where}: {first['msg']}."
+    return problem(request, 422, "PS-422-REQUEST", detail, where=where, hint="The page /api/docs shows what is taken.")
+
+
+def install(app: FastAPI) -> None:
+    @app.exception_handler(PenstockError)
+    async def _told(request: Request, error: PenstockError) -> Response:
+        return of_error(request, error)
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(request: Request, error: RequestValidationError) -> Response:
+        return _of_validation(request, error)
+
+    @app.exception_handler(HTTPException)
+    async def _http(request: Request, error: HTTPException) -> Response:
+        code = _CODES.get(error.status_code, f"PS-{error.status_code}")
+        detail = str(error.detail) if error.status_code != 404 else f"There is nothing at {request.url.path}."
+        hint = "The page /api/docs lists what there is." if error.status_code in (404, 405) else ""
+        return problem(request, error.status_code, code, detail, hint=hint, headers=error.headers)
+
+    @app.exception_handler(Exception)
+    async def _bug(request: Request, error: Exception) -> Response:
+        log.exception("unexpected error in %s %s", request.method, request.url.path)
+        hint = "Nothing of it was done. Please report it with the trace id."
+        return problem(request, 500, "PS-500", "Something unexpected went wrong.", hint=hint)
+
+
+#: for routes' documentation: every answer that is not a success has this form
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": Problem, "content": {MEDIA: {}}, "description": "What is wrong with the request"},
+    "5XX": {"model": Problem, "content": {MEDIA: {}}, "description": "What is wrong with the server"},
+}
+
+__all__ = ["MEDIA", "RESPONSES", "DocumentInvalid", "Problem", "install", "of_error", "problem", "shown_finding"]

@@ -1,0 +1,1 @@
+"""The rendered description of the API: one page, one script, no other host."""

@@ -1,0 +1,202 @@
+"""Administration: keys, tenants, the audit, drafts, and messages that were kept instead of sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Header, Path, Query
+from starlette.responses import Response
+
+from penstock.api import paging
+from penstock.api.answer import shown
+from penstock.api.changing import Changing
+from penstock.api.shapes import admin as shape
+from penstock.api.site import Caller, Door, Site, TheSite, Who, may
+from penstock.api.times import moment
+from penstock.app.drafts import Draft, Drafts
+from penstock.app.keys import Key, Keys
+from penstock.app.roles import ADMIN, config_of, each_user, in_our_words, permissions_of, person
+from penstock.errors import BadInput, ChangedMeanwhile, DraftNotFound, NotAllowed, NotYours, TenantExists
+
+router = APIRouter(route_class=Changing)
+Text = Annotated[str | None, Query(max_length=500)]
+IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=100)]
+
+
+# -- keys --------------------------------------------------------------------------------------------------------------
+
+
+@router.get("/keys", response_model=shape.KeyPage, tags=["keys"], summary="The tenant's keys, without their secrets")
+async def keys(
+    door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("key.write")
+) -> Response:
+    page, after = paging.sliced(Keys(door).each(), cursor, limit)
+    return shown(shape.KeyPage, {"items": [_key(one) for one in page], "next": after})
+
+
+@router.post("/keys", response_model=shape.KeyMade, status_code=201, tags=["keys"], summary="Make a key")
+async def create_key(asked: shape.KeyAsked, door: Door, who: Caller = may("key.write")) -> Response:
+    user = asked.user or who.user
+    scopes = None if asked.scopes is None else in_our_words(asked.scopes)
+    no_more_than(who, person(door, user, roles=asked.roles, scopes=scopes).permissions)
+    key, token = Keys(door).create(
+        asked.name, user=user, by=who.user, roles=asked.roles, scopes=asked.scopes, rate=asked.rate,
+        expires_at=moment(asked.expires_at, "expires_at") if asked.expires_at is not None else None,
+    )  # fmt: skip
+    return shown(shape.KeyMade, {**_key(key), "token": token}, status=201)
+
+
+@router.delete("/keys/{id}", status_code=204, tags=["keys"], summary="Revoke a key")
+async def revoke_key(id: Annotated[str, Path(max_length=64)], door: Door, _: Caller = may("key.write")) -> Response:
+    Keys(door).revoke(id)
+    return Response(status_code=204)
+
+
+def _key(key: Key) -> dict[str, Any]:
+    told: dict[str, Any] = msgspec.to_builtins(key)
+    return {**told, "scopes": sorted(key.scopes) if key.scopes is not None else None}
+
+
+def no_more_than(who: Caller, given: Iterable[str]) -> None:
+    """Nobody makes a key, a user or a role that may do more than they may."""
+    beyond = sorted(frozenset(given) - who.permissions)
+    if beyond:
+        raise NotYours(user=who.user, permission=beyond[0])
+
+
+# -- tenants -----------------------------------------------------------------------------------------------------------
+
+
+def _tenant(site: Site, id: str) -> dict[str, Any]:
+    door = site.door.of(id)
+    held = [one for one in Keys(door).each() if one.revoked_at is None]
+    name = str(config_of(door).get("name") or id)
+    return {"id": id, "name": name, "users": len(each_user(door)), "keys": len(held)}
+
+
+@router.get("/tenants", response_model=shape.TenantPage, tags=["tenants"], summary="The tenants that the caller sees")
+async def tenants(
+    site: TheSite, limit: paging.Limit = 50, cursor: paging.Cursor = None, who: Caller = may("tenant.write")
+) -> Response:
+    """The server's own tenant sees them all; every other one sees itself."""
+    known = {who.tenant}
+    if who.tenant == site.door.tenant:
+        known |= set(site.audit.tenants())
+    page, after = paging.sliced(sorted(known), cursor, limit)
+    return shown(shape.TenantPage, {"items": [_tenant(site, one) for one in page], "next": after})
+
+
+@router.post("/tenants", response_model=shape.TenantMade, status_code=201, tags=["tenants"], summary="Make a tenant")
+async def create_tenant(asked: shape.TenantAsked, site: TheSite, who: Caller = may("tenant.write")) -> Response:
+    """With an administrator and a key for them, which is shown once. Only the server's own tenant can."""
+    if who.tenant != site.door.tenant:
+        raise NotAllowed(user=who.user, permission="tenant.write")
+    door = site.door.of(asked.id)
+    if asked.id in site.audit.tenants() or asked.id == site.door.tenant or Keys(door).each() or each_user(door):
+        raise TenantExists(tenant=asked.id)
+    site.audit.record(asked.id, f"{who.tenant}/{who.user}", "POST /tenants", f"tenants/{asked.id}")
+    door.registry.put("config", "tenant", {"name": asked.name or asked.id})
+    door.registry.put("user", asked.admin, {"name": asked.admin, "roles": [ADMIN]})
+    _, token = Keys(door).create("the first key", user=asked.admin, by=who.user)
+    return shown(shape.TenantMade, {**_tenant(site, asked.id), "token": token}, status=201)
+
+
+# -- the audit ---------------------------------------------------------------------------------------------------------
+
+
+@router.get("/audit", response_model=shape.EntryPage, tags=["audit"], summary="Who changed what, the newest first")
+async def audit(
+    door: Door, site: TheSite, actor: Text = None, action: Text = None, target: Text = None, limit: paging.Limit = 50,
+    cursor: paging.Cursor = None, _: Caller = may("audit.read"),
+) -> Response:  # fmt: skip
+    before = paging.read(cursor, int)
+    found = site.audit.each(
+        door.tenant, before=before, limit=limit + 1, actor=actor, action=action, target=target
+    )  # fmt: skip
+    following = paging.written(found[limit - 1].no) if len(found) > limit else None
+    return shown(shape.EntryPage, {"items": found[:limit], "next": following})
+
+
+@router.get("/audit/verify", response_model=shape.VerifiedOut, tags=["audit"], summary="Does its chain hold?")
+async def verify(door: Door, site: TheSite, _: Caller = may("audit.read")) -> Response:
+    breaks = site.audit.verify(door.tenant)
+    told = {"ok": not breaks, "entries": door.store.audit_last(door.tenant), "breaks": breaks}
+    return shown(shape.VerifiedOut, told)
+
+
+# -- drafts ------------------------------------------------------------------------------------------------------------
+
+Name = Annotated[str, Path(max_length=200)]
+
+
+def _drafted(draft: Draft) -> Response:
+    return shown(shape.DraftOut, draft, headers={"ETag": f'"{draft.number}"'})
+
+
+@router.get("/drafts", response_model=shape.DraftPage, tags=["drafts"], summary="What the caller has begun to write")
+async def drafts(who: Who, door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None) -> Response:
+    page, after = paging.sliced(Drafts(door, who.user).each(), cursor, limit)
+    return shown(shape.DraftPage, {"items": page, "next": after})
+
+
+@router.get("/drafts/{key}", response_model=shape.DraftOut, tags=["drafts"], summary="One draft of the caller's")
+async def get_draft(key: Name, who: Who, door: Door) -> Response:
+    found = Drafts(door, who.user).get(key)
+    if found is None:
+        raise DraftNotFound(key=key)
+    return _drafted(found)
+
+
+@router.put("/drafts/{key}", response_model=shape.DraftOut, tags=["drafts"], summary="Keep a draft")
+async def put_draft(key: Name, asked: shape.DraftAsked, who: Who, door: Door, if_match: IfMatch = None) -> Response:
+    """`If-Match` is the ETag of the draft that it takes the place of; a new one has none."""
+    return _drafted(Drafts(door, who.user).put(key, asked.body, seen=_number(if_match)))
+
+
+@router.delete("/drafts/{key}", status_code=204, tags=["drafts"], summary="Throw a draft away")
+async def drop_draft(key: Name, who: Who, door: Door, if_match: IfMatch = None) -> Response:
+    mine = Drafts(door, who.user)
+    there, seen = mine.get(key), _number(if_match)
+    if there is None:
+        raise DraftNotFound(key=key)
+    if seen is not None and seen != there.number:
+        raise ChangedMeanwhile(what=f"the draft «{key}»", now=f"«{there.number}»")
+    mine.drop(key)
+    return Response(status_code=204)
+
+
+def _number(tag: str | None) -> int | None:
+    if tag is None:
+        return None
+    text = tag.strip().removeprefix("W/").strip('"')
+    if not text.isascii() or not text.isdecimal() or len(text) > 15:
+        raise BadInput(what="If-Match", why="it is not the ETag of a draft")
+    return int(text)
+
+
+# -- messages ----------------------------------------------------------------------------------------------------------
+
+
+@router.get("/outbox", response_model=shape.MessagePage, tags=["operations"], summary="Messages kept instead of sent")
+async def outbox(
+    door: Door, run: Annotated[str | None, Query(max_length=200)] = None, limit: paging.Limit = 50,
+    _: Caller = may("ops.read"),
+) -> Response:  # fmt: skip
+    wanted = door.row(run).id if run is not None else None
+    told = [
+        {"run": row.run, "channel": row.channel, "target": row.target, "at": row.at,
+         "message": msgspec.msgpack.decode(row.body)}
+        for row in door.store.messages(door.tenant, wanted, limit)
+    ]  # fmt: skip
+    return shown(shape.MessagePage, {"items": told})
+
+
+def given_by(door: Door, type: str, body: dict[str, Any]) -> frozenset[str]:
+    """What a user or a role that is registered so may do."""
+    if type == "role":
+        said = body.get("permissions")
+        return in_our_words(one for one in said if isinstance(one, str)) if isinstance(said, list) else frozenset()
+    roles = body.get("roles")
+    return permissions_of(door, [str(one) for one in roles] if isinstance(roles, list) else ())

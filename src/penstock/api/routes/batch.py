@@ -1,0 +1,43 @@
+"""One verb for many runs, with a dry run first (class C of the console)."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from penstock.api.answer import shown
+from penstock.api.changing import Changing
+from penstock.api.shapes import admin as shape
+from penstock.api.site import Caller, Door, may
+from penstock.api.times import moment
+from penstock.app.finding import Filters
+from penstock.app.many import meant, steer_many
+from penstock.errors import BadInput
+
+router = APIRouter(tags=["runs"], route_class=Changing)
+
+
+@router.post("/runs:batch", response_model=shape.BatchOut, summary="Cancel, retry or signal many; a dry run by default")
+async def steer(asked: shape.BatchAsked, door: Door, who: Caller = may("run.steer")) -> Response:
+    if (asked.ids is None) == (asked.filter is None):
+        raise BadInput(what="the request", why="it has either «ids» or a «filter»")
+    if asked.verb == "signal" and not asked.name:
+        raise BadInput(what="the signal", why="it has no «name»")
+    runs, more = list(asked.ids or ()), False
+    if asked.filter is not None:
+        runs, more = meant(door, _filters(asked.filter))
+    done = await steer_many(
+        door, asked.verb, runs, more=more, dry_run=asked.dry_run, mode=asked.mode, how=asked.how, name=asked.name,
+        payload=asked.payload, user=who.user, permissions=who.permissions,
+    )  # fmt: skip
+    return shown(shape.BatchOut, done)
+
+
+def _filters(asked: shape.BatchFilter) -> Filters:
+    if not any(asked.model_dump().values()):
+        raise BadInput(what="the filter", why="it is empty, so it would mean every run", hint="Say which runs.")
+    return Filters(
+        text=asked.q, states=asked.state, name=asked.name, version=asked.version, language=asked.language,
+        node=asked.node, code=asked.code, since=moment(asked.since, "since") if asked.since else None,
+        until=moment(asked.until, "until") if asked.until else None,
+    )  # fmt: skip

@@ -1,0 +1,38 @@
+"""Events: news for whoever it concerns."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from penstock.api import paging
+from penstock.api.answer import shown
+from penstock.api.changing import Changing
+from penstock.api.shapes import keeping as shape
+from penstock.api.site import Caller, Door, may
+
+router = APIRouter(prefix="/events", tags=["events"], route_class=Changing)
+
+
+@router.post("", response_model=shape.EventOut, status_code=202, summary="Send one; it resumes and starts runs")
+async def send(asked: shape.EventAsked, door: Door, _: Caller = may("events.send")) -> Response:
+    return shown(shape.EventOut, await door.send_event(asked.source, asked.payload, id=asked.id), status=202)
+
+
+@router.get("", response_model=shape.EventPage, summary="Those that came, the oldest first")
+async def each(
+    door: Door, source: Annotated[str | None, Query(max_length=200)] = None, limit: paging.Limit = 50,
+    cursor: paging.Cursor = None, _: Caller = may("ops.read"),
+) -> Response:  # fmt: skip
+    after = paging.read(cursor, int) or 0
+    rows = door.store.events(door.tenant, source, after=after, limit=limit + 1)
+    items = [
+        {"number": row.no, "id": row.id, "source": row.source, "at": row.at, "delivered": row.answer is not None,
+         "payload": msgspec.msgpack.decode(row.body)}
+        for row in rows[:limit]
+    ]  # fmt: skip
+    following = paging.written(rows[limit - 1].no) if len(rows) > limit else None
+    return shown(shape.EventPage, {"items": items, "next": following})

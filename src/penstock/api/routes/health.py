@@ -1,0 +1,44 @@
+"""Is it there, does it work, does it take more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+import penstock
+from penstock.api.answer import Shape, shown
+from penstock.api.checked import Checked
+from penstock.api.problems import problem
+from penstock.api.site import TheSite
+
+router = APIRouter(tags=["health"], route_class=Checked)
+
+
+class Health(Shape):
+    status: str
+    version: str
+    store: str
+    drives: bool
+
+
+@router.get("/health", response_model=Health, summary="Is it there")
+async def health(site: TheSite) -> Response:
+    trouble = site.door.host.trouble
+    told: dict[str, Any] = {
+        "status": "ok" if trouble is None else "degraded", "version": penstock.__version__,
+        "store": "ok" if trouble is None else trouble.code, "drives": site.door.drives,
+    }  # fmt: skip
+    return shown(Health, told)
+
+
+@router.get("/ready", response_model=Health, summary="Does it take more")
+async def ready(request: Request, site: TheSite) -> Response:
+    trouble = site.door.host.trouble
+    if site.draining:
+        return problem(request, 503, "PS-503-DRAINING", "The server is about to stop.", headers={"Retry-After": "5"})
+    if trouble is not None:
+        return problem(request, 503, trouble.code, str(trouble), hint=trouble.hint, headers={"Retry-After": "2"})
+    site.door.raise_if_stopped()
+    return await health(site)

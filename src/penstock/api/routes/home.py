@@ -1,0 +1,23 @@
+"""Home: one answer for the first look."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from penstock.api.answer import shown
+from penstock.api.checked import Checked
+from penstock.api.shapes.home import HomeOut
+from penstock.api.site import Caller, Door, may
+from penstock.app.overview import home
+
+router = APIRouter(tags=["home"], route_class=Checked)
+
+
+@router.get("/home", response_model=HomeOut, summary="What is stuck and why, what waits for me, what flows")
+async def get(
+    door: Door, scope: Annotated[str, Query(pattern="^(mine|site)$")] = "mine", who: Caller = may("run.read")
+) -> Response:
+    return shown(HomeOut, home(door, who.user if scope == "mine" else None))

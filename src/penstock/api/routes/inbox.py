@@ -1,0 +1,124 @@
+"""The inbox: what waits for people, and what they do with it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+from starlette.responses import Response
+
+from penstock.api import paging
+from penstock.api.answer import shown
+from penstock.api.changing import Changing
+from penstock.api.shapes import inbox as shape
+from penstock.api.site import Caller, Door, TheSite, may
+from penstock.app.escalating import escalate as escalated
+from penstock.app.items import item, items
+from penstock.app.remarks import Remarks
+from penstock.errors import ChangedMeanwhile
+
+router = APIRouter(prefix="/inbox", tags=["inbox"], route_class=Changing)
+IfMatch = Annotated[str | None, Header(alias="If-Match")]
+
+
+@router.get("", response_model=shape.ItemPage, summary="What waits, the nearest deadline first")
+async def each(
+    door: Door, mine: bool = True, kind: Annotated[str | None, Query(pattern="^(approval|review|work)$")] = None,
+    limit: paging.Limit = 50, cursor: paging.Cursor = None, who: Caller = may("inbox.read"),
+) -> Response:  # fmt: skip
+    found = items(door, who.user, who.permissions, mine=mine, kind=kind)
+    page, after = paging.sliced(found, cursor, limit)
+    return shown(shape.ItemPage, {"items": page, "next": after, "total": len(found)})
+
+
+@router.get("/{run}/{node}", response_model=shape.ItemOut, summary="One of them")
+async def get(run: str, node: str, door: Door, who: Caller = may("inbox.read")) -> Response:
+    found = item(door, who.user, who.permissions, f"{run}/{node}")
+    return shown(shape.ItemOut, found, headers={"ETag": f'"{found.etag}"'})
+
+
+@router.post("/{run}/{node}/approve", response_model=shape.Decided, summary="Approve it")
+async def approve(
+    run: str, node: str, asked: shape.DecisionAsked, door: Door, site: TheSite, if_match: IfMatch = None,
+    who: Caller = may("inbox.decide"),
+) -> Response:  # fmt: skip
+    _unchanged(door, who, run, node, if_match)
+    done = await door.inbox.approve(f"{run}/{node}", by=who.user, comment=asked.comment)
+    return _decided(door, site, who, done.id, done.run)
+
+
+@router.post("/{run}/{node}/reject", response_model=shape.Decided, summary="Reject it")
+async def reject(
+    run: str, node: str, asked: shape.DecisionAsked, door: Door, site: TheSite, if_match: IfMatch = None,
+    who: Caller = may("inbox.decide"),
+) -> Response:  # fmt: skip
+    _unchanged(door, who, run, node, if_match)
+    done = await door.inbox.reject(f"{run}/{node}", by=who.user, comment=asked.comment)
+    return _decided(door, site, who, done.id, done.run)
+
+
+@router.post("/{run}/{node}/judge", response_model=shape.Decided, summary="Give a review its verdict")
+async def judge(
+    run: str, node: str, asked: shape.JudgeAsked, door: Door, site: TheSite, who: Caller = may("inbox.decide")
+) -> Response:
+    done = await door.inbox.judge(f"{run}/{node}", asked.decision, by=who.user, comment=asked.comment)
+    return _decided(door, site, who, done.id, done.run)
+
+
+@router.post("/{run}/{node}/respond", response_model=shape.Decided, summary="Answer it")
+async def respond(
+    run: str, node: str, asked: shape.AnswerAsked, door: Door, site: TheSite, who: Caller = may("inbox.decide")
+) -> Response:
+    done = await door.inbox.answer(f"{run}/{node}", asked.value, by=who.user)
+    return _decided(door, site, who, done.id, done.run)
+
+
+@router.post("/{run}/{node}/claim", response_model=shape.ItemOut, summary="Say that I am on it")
+async def claim(run: str, node: str, door: Door, who: Caller = may("inbox.decide")) -> Response:
+    Remarks(door).claim(f"{run}/{node}", who.user)
+    return shown(shape.ItemOut, item(door, who.user, who.permissions, f"{run}/{node}"))
+
+
+@router.post("/{run}/{node}/release", response_model=shape.ItemOut, summary="Leave it to others")
+async def release(run: str, node: str, door: Door, who: Caller = may("inbox.decide")) -> Response:
+    Remarks(door).release(f"{run}/{node}", who.user)
+    return shown(shape.ItemOut, item(door, who.user, who.permissions, f"{run}/{node}"))
+
+
+@router.post("/{run}/{node}/delegate", response_model=shape.ItemOut, summary="Let somebody else decide")
+async def delegate(
+    run: str, node: str, asked: shape.DelegateAsked, door: Door, who: Caller = may("inbox.decide")
+) -> Response:
+    Remarks(door).delegate(f"{run}/{node}", who.user, asked.to, asked.comment)
+    return shown(shape.ItemOut, item(door, who.user, who.permissions, f"{run}/{node}"))
+
+
+@router.post("/{run}/{node}/comment", response_model=shape.ItemOut, summary="Say something about it")
+async def comment(
+    run: str, node: str, asked: shape.CommentAsked, door: Door, who: Caller = may("inbox.read")
+) -> Response:
+    Remarks(door).comment(f"{run}/{node}", who.user, asked.text)
+    return shown(shape.ItemOut, item(door, who.user, who.permissions, f"{run}/{node}"))
+
+
+@router.post("/{run}/{node}/escalate", response_model=shape.ItemOut, summary="Let others decide, now")
+async def escalate(
+    run: str, node: str, asked: shape.EscalateAsked, door: Door, who: Caller = may("inbox.decide")
+) -> Response:
+    done = await escalated(door, f"{run}/{node}", by=who.user, to=asked.to, comment=asked.comment)
+    return shown(shape.ItemOut, item(door, who.user, who.permissions, done.id))
+
+
+def _unchanged(door: Door, who: Caller, run: str, node: str, if_match: str | None) -> None:
+    """Who looked at something that has changed since decides on what it is now, not on what it was."""
+    if if_match is not None and (now := item(door, who.user, who.permissions, f"{run}/{node}").etag) != if_match.strip(
+        '" '
+    ):
+        raise ChangedMeanwhile(what=f"{run}/{node}", now=now)
+
+
+def _decided(door: Door, site: TheSite, who: Caller, id: str, run: str) -> Response:
+    look = door.look(run)
+    site.hub.tell(who.tenant, "inbox", {"item": id})
+    told = {"item": id, "run": look.run_id, "status": look.status, "state": look.internal_status}
+    return shown(shape.Decided, told)

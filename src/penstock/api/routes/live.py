@@ -1,0 +1,20 @@
+"""What happens now, for consoles: one stream per browser."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import StreamingResponse
+
+from penstock.api.checked import Checked
+from penstock.api.site import Caller, TheSite, may
+from penstock.api.stream import EVENTS
+
+router = APIRouter(tags=["live"], route_class=Checked)
+
+
+@router.get(
+    "/stream", summary="News of the tenant as they happen (SSE)", responses=EVENTS, response_class=StreamingResponse
+)
+async def stream(request: Request, site: TheSite, who: Caller = may("run.read")) -> StreamingResponse:
+    last = request.headers.get("last-event-id")
+    return StreamingResponse(site.hub.listen(who.tenant, last), media_type="text/event-stream")

@@ -1,0 +1,126 @@
+"""Numbers for those who watch: metrics for Prometheus, alarms, and the dashboard's panels."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, FastAPI, Query, Request
+from starlette.responses import Response
+
+from penstock.api.answer import Shape, shown
+from penstock.api.checked import Checked
+from penstock.api.site import Caller, Site, TheSite, caller_of, may
+from penstock.api.times import Moment
+from penstock.app.dashboard import values
+from penstock.app.exposition import MEDIA
+from penstock.app.readings import Readings
+from penstock.app.series import detailed, exposed
+from penstock.errors import NotAllowed, RouteMissing
+
+router = APIRouter(tags=["operations"], route_class=Checked)
+NEEDS = "ops.read"
+
+
+class AlarmOut(Shape):
+    id: str
+    metric: str
+    state: Literal["open", "cleared"]
+    value: float
+    threshold: float
+    comparison: str
+    unit: str
+    detail: str
+    raised_at: Moment
+    cleared_at: Moment | None
+
+
+class AlarmPage(Shape):
+    items: list[AlarmOut]
+    next: str | None
+
+
+class PanelOut(Shape):
+    id: str
+    row: str
+    title: str
+    type: str
+    unit: str
+    query: str
+    value: float | None
+    values: dict[str, float] | None
+
+
+class DashboardOut(Shape):
+    name: str
+    at: Moment
+    panels: list[PanelOut]
+
+
+async def whose(request: Request) -> str | None:
+    """Whose numbers: those of the caller's tenant. A scraper has a token of its own and gets everybody's, with the
+    engine's; in dev everybody is one."""
+    site: Site = request.app.state.site
+    given = (request.headers.get("authorization") or "").partition(" ")[2].strip()
+    if given and site.watching.scrapes(given):
+        return None
+    if site.options.dev and not given:
+        return None
+    caller = await caller_of(request)
+    if NEEDS not in caller.permissions:
+        raise NotAllowed(user=caller.user, permission=NEEDS)
+    return caller.tenant
+
+
+whose.permission = NEEDS  # type: ignore[attr-defined]
+Whose = Annotated[str | None, Depends(whose)]
+_TEXT: dict[int | str, dict[str, Any]] = {
+    200: {"content": {MEDIA.partition(";")[0]: {"schema": {"type": "string"}}}, "description": "Series"}
+}
+
+
+@router.get("/metrics", response_class=Response, responses=_TEXT, summary="Metrics in the text form of Prometheus")
+async def metrics(tenant: Whose, site: TheSite) -> Response:
+    text = exposed(site.watching.meter, tenant, site.door.now(), listening=site.hub.listening)
+    return Response(text, media_type=MEDIA)
+
+
+@router.get(
+    "/metrics/detail", response_class=Response, responses=_TEXT, name="metrics_detail",
+    summary="One series per instance; not in production",
+)  # fmt: skip
+async def detail(tenant: Whose, site: TheSite) -> Response:
+    if site.door.profile == "production":
+        raise RouteMissing
+    return Response(detailed(site.door if tenant is None else site.door.of(tenant)), media_type=MEDIA)
+
+
+@router.get("/alarms", response_model=AlarmPage, summary="Alarms: those that are open, then those that are over")
+async def alarms(
+    site: TheSite, state: Annotated[str, Query(pattern="^(open|all)$")] = "all", who: Caller = may(NEEDS)
+) -> Response:
+    stand = site.watching.alarms.of(who.tenant)
+    items = sorted(stand.open.values(), key=lambda one: -one.raised_at) + (stand.recent if state == "all" else [])
+    told = [
+        {
+            "id": one.id, "metric": one.metric, "state": "open" if one.cleared_at is None else "cleared",
+            "value": one.value, "threshold": one.threshold, "comparison": one.comparison, "unit": one.unit,
+            "detail": one.detail, "raised_at": one.raised_at, "cleared_at": one.cleared_at,
+        }
+        for one in items
+    ]  # fmt: skip
+    return shown(AlarmPage, {"items": told, "next": None})
+
+
+@router.get("/dashboard", response_model=DashboardOut, summary="The dashboard's panels with their values (W-10.3)")
+async def dashboard(site: TheSite, who: Caller = may(NEEDS)) -> Response:
+    now = site.door.now()
+    read = Readings(site.watching.meter, who.tenant, now)
+    return shown(DashboardOut, {"name": "workflow_dashboard", "at": now, "panels": values(read)})
+
+
+def serve_metrics(app: FastAPI) -> None:
+    """Where scrapers look first."""
+    for path, endpoint in (("/metrics", metrics), ("/metrics/detail", detail)):
+        app.router.routes.append(
+            Checked(path, endpoint, methods=["GET"], include_in_schema=False, response_class=Response)
+        )

@@ -1,0 +1,122 @@
+"""What a tenant has registered: rule packs, templates, connections, calendars …; secrets by name only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Body, Request
+from starlette.responses import Response
+
+from penstock.api import paging
+from penstock.api.answer import shown
+from penstock.api.changing import Changing
+from penstock.api.problems import shown_finding
+from penstock.api.routes.admin import given_by, no_more_than
+from penstock.api.shapes import keeping as shape
+from penstock.api.site import Caller, Door, may
+from penstock.app.registry import shown as shown_thing
+from penstock.errors import ChangedMeanwhile, ThingNotFound
+from penstock.store.contract import ArtifactRow
+
+#: the path of each kind, and what the registry calls it
+KINDS = {
+    "rule-packs": "rule_pack", "templates": "template", "connections": "connection", "calendars": "calendar",
+    "prompts": "prompt", "models": "model", "channels": "channel", "mcp-servers": "mcp_server",
+    "collections": "collection", "users": "user", "roles": "role",
+}  # fmt: skip
+WRITES = {"users": "user.write", "roles": "user.write"}
+
+
+def _thing(row: ArtifactRow, findings: list[Any] | None = None) -> dict[str, Any]:
+    return {
+        "id": row.id, "type": row.type, "version": row.version, "status": row.status, "at": row.at,
+        "body": shown_thing(row), "findings": [shown_finding(one) for one in findings or ()],
+    }  # fmt: skip
+
+
+def _etag(row: ArtifactRow) -> str:
+    return f'"{row.at}-{len(row.body)}"'
+
+
+def _found(door: Door, type: str, id: str) -> ArtifactRow:
+    row = door.registry.get(type, id)
+    if row is None:
+        raise ThingNotFound(type=type, id=id)
+    return row
+
+
+def _router(path: str, type: str) -> APIRouter:
+    router = APIRouter(prefix=f"/{path}", tags=["registry"], route_class=Changing)
+    read, write = "registry.read", WRITES.get(path, "registry.write")
+
+    @router.get("", response_model=shape.ThingPage, summary=f"Every {type}", name=f"each_{type}")
+    async def each(
+        door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may(read)
+    ) -> Response:
+        page, after = paging.sliced(door.registry.each(type), cursor, limit)
+        return shown(shape.ThingPage, {"items": [_thing(row) for row in page], "next": after})
+
+    @router.get("/{id}", response_model=shape.ThingOut, summary=f"One {type}", name=f"get_{type}")
+    async def get(id: str, door: Door, _: Caller = may(read)) -> Response:
+        row = _found(door, type, id)
+        return shown(shape.ThingOut, _thing(row), headers={"ETag": _etag(row)})
+
+    @router.put("/{id}", response_model=shape.ThingOut, summary=f"Register a {type}, or replace it", name=f"put_{type}")
+    async def put(
+        id: str,
+        request: Request,
+        door: Door,
+        body: dict[str, Any] = Body(),
+        who: Caller = may(write),
+    ) -> Response:
+        if type in ("user", "role"):
+            no_more_than(who, given_by(door, type, body))
+        _unchanged(request, door, type, id)
+        findings = door.registry.put(type, id, body)
+        row = _found(door, type, id)
+        return shown(shape.ThingOut, _thing(row, findings), headers={"ETag": _etag(row)})
+
+    @router.delete("/{id}", status_code=204, summary=f"Take a {type} away", name=f"drop_{type}")
+    async def drop(id: str, request: Request, door: Door, _: Caller = may(write)) -> Response:
+        _found(door, type, id)
+        _unchanged(request, door, type, id)
+        door.registry.remove(type, id)
+        return Response(status_code=204)
+
+    return router
+
+
+def _unchanged(request: Request, door: Door, type: str, id: str) -> None:
+    """Who edits what another has changed meanwhile is told so, and nothing is overwritten."""
+    wanted = request.headers.get("if-match")
+    row = door.registry.get(type, id)
+    if wanted is not None and (row is None or wanted.strip() not in (_etag(row), "*")):
+        raise ChangedMeanwhile(what=f"{type} «{id}»", now=_etag(row) if row is not None else "nothing")
+
+
+routers = [_router(path, type) for path, type in KINDS.items()]
+secrets = APIRouter(prefix="/secrets", tags=["registry"], route_class=Changing)
+
+
+@secrets.get("", response_model=shape.SecretPage, summary="The names of the tenant's secrets")
+async def each_secret(
+    door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("registry.read")
+) -> Response:
+    page, after = paging.sliced(door.registry.each("secret"), cursor, limit)
+    return shown(shape.SecretPage, {"items": [{"name": row.id, "at": row.at} for row in page], "next": after})
+
+
+@secrets.put("/{name}", status_code=204, summary="Give the tenant a secret, or change it")
+async def put_secret(name: str, asked: shape.SecretAsked, door: Door, _: Caller = may("secret.write")) -> Response:
+    door.registry.put("secret", name, {"value": asked.value})
+    return Response(status_code=204)
+
+
+@secrets.delete("/{name}", status_code=204, summary="Take a secret away")
+async def drop_secret(name: str, door: Door, _: Caller = may("secret.write")) -> Response:
+    _found(door, "secret", name)
+    door.registry.remove("secret", name)
+    return Response(status_code=204)
+
+
+routers.append(secrets)

@@ -1,0 +1,193 @@
+"""Runs: start, find, look at any moment of them, steer them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from penstock.api import paging
+from penstock.api.answer import shown
+from penstock.api.changing import Changing
+from penstock.api.routes.instances import told_checkpoints, told_history
+from penstock.api.shapes import runs as shape
+from penstock.api.shapes.decision import CheckpointPage, HistoryOut
+from penstock.api.site import Caller, Door, may, site_of
+from penstock.api.stream import EVENTS, run_events
+from penstock.api.times import moment
+from penstock.api.whole import whole
+from penstock.app import triggers
+from penstock.app.finding import Filters, find_runs
+from penstock.app.graph import deltas, graph
+from penstock.app.trace import trace
+from penstock.errors import BadInput
+
+router = APIRouter(prefix="/runs", tags=["runs"], route_class=Changing)
+#: how many facts one answer tells the steps of
+MOST_STEPS = 400
+Text = Annotated[str | None, Query(max_length=200)]
+
+
+@router.get("", response_model=shape.RunPage, summary="Find runs, newest first", dependencies=[may("run.read")])
+async def each(
+    door: Door, q: Text = None, state: Text = None, name: Text = None,
+    version: Annotated[int | None, Query(ge=1)] = None, language: Text = None, node: Text = None, code: Text = None,
+    var: Text = None, since: Text = None, until: Text = None, parent: Text = None, limit: paging.Limit = 50,
+    cursor: paging.Cursor = None,
+) -> Response:  # fmt: skip
+    filters = Filters(
+        text=q or "", states=[part for part in (state or "").split(",") if part], name=name, version=version,
+        language=language, node=node, code=code, var=_variable(var), since=moment(since, "since") if since else None,
+        until=moment(until, "until") if until else None, parent=parent,
+    )  # fmt: skip
+    items, after = find_runs(door, filters, cursor, limit)
+    return shown(shape.RunPage, {"items": items, "next": after})
+
+
+def _variable(text: str | None) -> tuple[str, str] | None:
+    """NAME:VALUE, where the name may have dots."""
+    if text is None:
+        return None
+    name, found, value = text.partition(":")
+    if not found or not name:
+        raise BadInput(what="«var»", why="it is not NAME:VALUE", hint="Write var=judgment_result.decision:critical.")
+    return name, value
+
+
+@router.post("", response_model=shape.Started, status_code=201, summary="Start a run")
+async def start(asked: shape.StartAsked, door: Door, who: Caller = may("run.start")) -> Response:
+    trigger = {"type": "manual", "source": f"user:{who.user}"}
+    run = await triggers.start(
+        door, asked.definition, asked.input, version=asked.version, key=asked.key, trigger=trigger
+    )
+    told = {"id": run, "status": door.look(run).status}
+    return shown(shape.Started, told, status=201, headers={"Location": f"/api/v1/runs/{run}"})
+
+
+@router.get("/{run}", response_model=shape.RunOut, summary="One run, as it stands")
+async def get(run: str, door: Door, who: Caller = may("run.read")) -> Response:
+    return shown(shape.RunOut, whole(door, run, who.permissions))
+
+
+@router.get("/{run}/graph", response_model=shape.GraphOut, summary="Its net with the tokens after a fact")
+async def picture(
+    run: str, door: Door, at: Annotated[int | None, Query(ge=1)] = None, _: Caller = may("run.read")
+) -> Response:
+    return shown(shape.GraphOut, graph(door, run, at))
+
+
+@router.get("/{run}/deltas", response_model=shape.DeltasOut, summary="What changed from fact to fact")
+async def steps(
+    run: str, door: Door, first: Annotated[int, Query(ge=1, alias="from")] = 1,
+    last: Annotated[int | None, Query(ge=1, alias="to")] = None, _: Caller = may("run.read"),
+) -> Response:  # fmt: skip
+    until = first + MOST_STEPS - 1 if last is None else min(last, first + MOST_STEPS - 1)
+    return shown(shape.DeltasOut, deltas(door, run, first, until))
+
+
+@router.get("/{run}/facts", response_model=shape.FactPage, summary="What happened, fact by fact")
+async def facts(
+    run: str, door: Door, after: Annotated[int, Query(ge=0)] = 0, limit: Annotated[int, Query(ge=1, le=500)] = 200,
+    _: Caller = may("run.read"),
+) -> Response:  # fmt: skip
+    lines = door.lines(run)
+    found = [line for line in lines if line.seq > after]
+    page = found[:limit]
+    following = page[-1].seq if len(found) > limit else None
+    return shown(shape.FactPage, {"items": page, "next": following, "of": lines[-1].seq if lines else 0})
+
+
+@router.get("/{run}/trace", response_model=shape.TraceOut, summary="The execution trace (W-10.2.1)")
+async def execution(run: str, door: Door, _: Caller = may("run.read")) -> Response:
+    return shown(shape.TraceOut, trace(door, run))
+
+
+@router.get("/{run}/history", response_model=HistoryOut, summary="Every transition of it (W-2.2.5)")
+async def history(run: str, door: Door, _: Caller = may("run.read")) -> Response:
+    return shown(HistoryOut, told_history(door, door.row(run)))
+
+
+@router.get("/{run}/checkpoints", response_model=CheckpointPage, summary="Its checkpoints (W-8.2.1)")
+async def checkpoints(run: str, door: Door, _: Caller = may("run.read")) -> Response:
+    return shown(CheckpointPage, told_checkpoints(door, door.row(run)))
+
+
+@router.get(
+    "/{run}/events", summary="Its events as they happen (SSE)", dependencies=[may("run.read")], responses=EVENTS,
+    response_class=StreamingResponse,
+)  # fmt: skip
+async def events(run: str, door: Door, request: Request) -> StreamingResponse:
+    row = door.row(run)
+    last = request.headers.get("last-event-id") or "0"
+    after = int(last) if last.isdecimal() and len(last) < 16 else 0
+    return StreamingResponse(run_events(site_of(request).hub, door, row.id, after), media_type="text/event-stream")
+
+
+# -- steering ----------------------------------------------------------------------------------------------------------
+
+
+async def _now(door: Door, run: str, who: Caller) -> Response:
+    return shown(shape.RunOut, whole(door, run, who.permissions))
+
+
+@router.post("/{run}/cancel", response_model=shape.RunOut, summary="End it")
+async def cancel(run: str, asked: shape.CancelAsked, door: Door, who: Caller = may("run.steer")) -> Response:
+    await door.cancel(run, mode=asked.mode)
+    return await _now(door, run, who)
+
+
+@router.post("/{run}/pause", response_model=shape.RunOut, summary="Let it start nothing new")
+async def pause(run: str, door: Door, who: Caller = may("run.steer")) -> Response:
+    await door.pause(run)
+    return await _now(door, run, who)
+
+
+@router.post("/{run}/resume", response_model=shape.RunOut, summary="Let it go on")
+async def resume(run: str, door: Door, who: Caller = may("run.steer")) -> Response:
+    await door.resume(run)
+    return await _now(door, run, who)
+
+
+@router.post("/{run}/retry", response_model=shape.RunOut, summary="Try again where it failed, or from the start")
+async def retry(run: str, asked: shape.RetryAsked, door: Door, who: Caller = may("run.steer")) -> Response:
+    await door.retry(run, how=asked.how)
+    return await _now(door, run, who)
+
+
+@router.post("/{run}/compensate", response_model=shape.RunOut, summary="Undo what it has done")
+async def compensate(run: str, asked: shape.CompensateAsked, door: Door, who: Caller = may("run.steer")) -> Response:
+    await door.compensate(run, only=asked.only)
+    return await _now(door, run, who)
+
+
+@router.post("/{run}/fork", response_model=shape.Started, status_code=201, summary="A new run from a fact of this one")
+async def fork(run: str, asked: shape.ForkAsked, door: Door, _: Caller = may("run.steer")) -> Response:
+    made = door.fork(run, asked.fact)
+    return shown(
+        shape.Started, {"id": made, "status": "PENDING"}, status=201, headers={"Location": f"/api/v1/runs/{made}"}
+    )
+
+
+@router.post("/{run}/signal", response_model=shape.RunOut, summary="Send it news")
+async def signal(run: str, asked: shape.SignalAsked, door: Door, who: Caller = may("run.steer")) -> Response:
+    await door.signal(run, asked.name, asked.payload, id=asked.id)
+    return await _now(door, run, who)
+
+
+@router.post("/{run}/resolve", response_model=shape.RunOut, summary="Give a node its result by hand")
+async def resolve(run: str, asked: shape.ResolveAsked, door: Door, who: Caller = may("run.edit")) -> Response:
+    await door.resolve(run, asked.node, asked.value)
+    return await _now(door, run, who)
+
+
+@router.post("/{run}/skip", response_model=shape.RunOut, summary="Go on without what a node would give")
+async def skip(run: str, asked: shape.SkipAsked, door: Door, who: Caller = may("run.edit")) -> Response:
+    await door.resolve(run, asked.node, None)
+    return await _now(door, run, who)
+
+
+@router.patch("/{run}/variables", response_model=shape.RunOut, summary="Change variables; the reason is kept")
+async def edit(run: str, asked: shape.VariablesAsked, door: Door, who: Caller = may("run.edit")) -> Response:
+    await door.edit(run, asked.set)
+    return await _now(door, run, who)

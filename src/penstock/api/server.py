@@ -1,0 +1,165 @@
+"""The server: one FastAPI application in front of one door."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from starlette.middleware.cors import CORSMiddleware
+
+import penstock
+from penstock.api import jwt, problems
+from penstock.api.described import operation_id, serve_page, tags
+from penstock.api.folder import Folder
+from penstock.api.headers import Edge
+from penstock.api.identity import Identity
+from penstock.api.pages import serve_console
+from penstock.api.routes import (
+    admin,
+    approvals,
+    batch,
+    breakers,
+    definitions,
+    diagrams,
+    events,
+    health,
+    home,
+    hooks,
+    inbox,
+    instances,
+    letters,
+    live,
+    me,
+    metrics,
+    registry,
+    runs,
+    schedules,
+    words,
+    workflows,
+)
+from penstock.api.site import Options, Site
+from penstock.api.stream import Hub
+from penstock.api.watching import EFFECTS_S, Watched, Watching
+from penstock.api.webhooks import Windows
+from penstock.app import living
+from penstock.app.audit import Audit
+from penstock.app.keys import first_key
+from penstock.app.once import Once
+from penstock.app.penstock import Penstock
+
+ROUTES = (
+    me.router, home.router, runs.router, batch.router, inbox.router, definitions.router, hooks.router,
+    workflows.router, instances.router, approvals.router, diagrams.router, events.router, schedules.router,
+    letters.router, breakers.router, *registry.routers, admin.router, words.router, live.router, health.router,
+    metrics.router,
+)  # fmt: skip
+_ABOUT = """Runs documents durably. Every answer that is not a success is a problem (RFC 9457) with a code, a place and
+a hint. Lists have a cursor; what is sent twice with one Idempotency-Key is done once."""
+
+
+def create(door: Penstock, options: Options | None = None) -> FastAPI:
+    """The application; the door is opened when it starts and closed when it ends."""
+    site = Site(door, options or Options())
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        async with door:
+            site.identity, site.hub = Identity(door, site.options, _tokens(door)), Hub(door)
+            site.audit, site.once, site.windows = Audit(door.store), Once(door.store), Windows()
+            site.watching = Watching(site)
+            beside = [await _demo(site), _folder(site)]
+            _first_key(site)
+            try:
+                yield
+            finally:
+                site.draining = True
+                for one in beside:
+                    one.cancel()
+                site.hub.close()
+                await door.drain(EFFECTS_S)
+                await site.watching.close()
+
+    app = FastAPI(
+        title="Penstock", version=penstock.__version__, description=_ABOUT, lifespan=life,
+        openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None, responses=problems.RESPONSES,
+        generate_unique_id_function=operation_id, openapi_tags=tags(),
+    )  # fmt: skip
+    app.state.site = site
+    problems.install(app)
+    for prefix, told in (("/api/v1", True), ("/api", False)):
+        api = APIRouter(prefix=prefix, include_in_schema=told)
+        for router in ROUTES:
+            api.include_router(router)
+        app.include_router(api)
+    serve_page(app)
+    metrics.serve_metrics(app)
+    hooks.serve_hooks(app)
+    if site.options.console:
+        serve_console(app, me.somebody)
+    _cross_origin(app, site.options)
+    app.add_middleware(Edge, options=site.options)
+    app.add_middleware(Watched, site=site)
+    return app
+
+
+def _cross_origin(app: FastAPI, options: Options) -> None:
+    """Off, unless pages of other sites are named; they send keys, never the console's cookie."""
+    if options.origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=list(options.origins), allow_credentials=False, max_age=600,
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match",
+                           "Last-Event-ID", "traceparent"],
+            expose_headers=["ETag", "Location", "Retry-After", "X-Trace-Id", "Idempotency-Replayed"],
+        )  # fmt: skip
+
+
+def _tokens(door: Penstock) -> jwt.Tokens | None:
+    """JWTs are taken where the settings say of whom. Raises BadInput where they cannot be meant."""
+    found = jwt.read_settings(door.settings, door.path.parent)
+    return jwt.Tokens(found) if found is not None else None
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _first_key(site: Site) -> None:
+    """In dev nobody needs one."""
+    made = None if site.options.dev else first_key(site.door, site.door.path)
+    if made is not None:
+        _say(f"The administrator's key is in {made}; only you can read it. Keep it, and take the file away.")
+
+
+def _folder(site: Site) -> asyncio.Task[None]:
+    async def watched() -> None:
+        if site.options.folder:
+            folder = Folder(site.door, Path(site.options.folder), _say)
+            folder.look()
+            await folder.watch()
+
+    return asyncio.ensure_future(watched())
+
+
+async def _demo(site: Site) -> asyncio.Task[None]:
+    """In dev the sample documents are in force, and where it was not asked to be quiet, runs come by themselves."""
+
+    async def nothing() -> None:
+        return None
+
+    if not site.options.dev:
+        return asyncio.ensure_future(nothing())
+    living.put_in_force(site.door)
+    if not site.options.living:
+        return asyncio.ensure_future(nothing())
+    await living.begin(site.door)
+    return asyncio.ensure_future(living.go_on(site.door))
+
+
+def openapi(door: Penstock) -> dict[str, Any]:
+    """The description of the API, for clients that are generated from it."""
+    return create(door).openapi()

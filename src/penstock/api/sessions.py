@@ -1,0 +1,64 @@
+"""Browser sessions: a signed cookie that says who, until when. The server keeps nothing, so it survives a restart."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+import msgspec
+
+COOKIE = "penstock_session"
+LASTS_S = 12 * 3600
+#: a page of another site cannot set it, so a request with a cookie and without it is not the console's
+HEADER = "x-penstock"
+
+
+class Session(msgspec.Struct, array_like=True, frozen=True):
+    """`key` is the id of the API key that it was opened with; it ends with that key. In dev there is none."""
+
+    tenant: str
+    user: str
+    key: str
+    until: int
+
+
+def signing_key(path: Path) -> bytes:
+    """Made once and kept beside the store, for the eyes of its owner only."""
+    try:
+        found = path.read_bytes()
+        if len(found) >= 32:
+            return found
+    except FileNotFoundError:
+        pass
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = secrets.token_bytes(32)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(made)
+    return made
+
+
+class Sessions:
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def written(self, session: Session) -> str:
+        body = base64.urlsafe_b64encode(msgspec.msgpack.encode(session)).decode()
+        return f"{body}.{self._signed(body)}"
+
+    def read(self, cookie: str, now: int) -> Session | None:
+        """None when it is not ours, was changed, or is over."""
+        body, _, mark = cookie.partition(".")
+        if not hmac.compare_digest(mark.encode(), self._signed(body).encode()):
+            return None
+        try:
+            found = msgspec.msgpack.decode(base64.urlsafe_b64decode(body), type=Session)
+        except (ValueError, msgspec.MsgspecError):
+            return None
+        return found if found.until > now else None
+
+    def _signed(self, body: str) -> str:
+        return hmac.new(self._key, body.encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,48 @@
+"""Stopping in peace: first nobody new is sent here, then what runs ends, then the engine stops."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+
+if TYPE_CHECKING:
+    from penstock.api.site import Site
+
+#: requests that run when it stops have so long
+REQUESTS_S = 10
+#: how long it still answers after it has said that it takes no more; a load balancer asks every few seconds
+SAID_S = 1.0
+
+
+class Server(uvicorn.Server):
+    """On SIGTERM `/ready` says 503 for a while and streams end; then the sockets are closed. A second signal stops at
+    once, and so does Ctrl-C."""
+
+    def __init__(self, config: uvicorn.Config, site: Site, said_s: float = SAID_S) -> None:
+        super().__init__(config)
+        self.site, self.said_s = site, said_s
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def serve(self, sockets: Any = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        await super().serve(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        first, self.site.draining = not self.site.draining, True
+        if self._loop is None or not first or sig != signal.SIGTERM:
+            self._stop_streams()
+            super().handle_exit(sig, frame)
+            return
+        self._loop.call_soon_threadsafe(self._stop_streams)
+        self._loop.call_soon_threadsafe(self._loop.call_later, self.said_s, self._stop)
+
+    def _stop_streams(self) -> None:
+        if hasattr(self.site, "hub"):
+            self.site.hub.close()
+
+    def _stop(self) -> None:
+        self.should_exit = True  # not by the signal: it ends well

@@ -1,0 +1,169 @@
+"""The audit: who changed what, in a chain of hashes per tenant that shows whether somebody has changed it since."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from penstock.executors.parts.secret import MASK
+from penstock.host.clock import Clock, SystemClock
+from penstock.store.chain import FIRST, hash_of
+from penstock.store.contract import Store
+from penstock.store.contract_admin import AuditRow
+
+#: C-29, and what else is nobody's business
+_SECRET = re.compile(
+    r"(?i)(^|[_.-])(password|passwd|secret|token|cookie|authorization|api[_-]?key|private[_-]?key|routing[_-]?key"
+    r"|webhook[_-]?url|credentials?)$"
+)
+_LOOKS = re.compile(
+    r"(?i)\bps_[0-9a-f]{16}_[A-Za-z0-9_-]{20,}|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+|\b(?:bearer|basic)\s+[\w.~+/=-]{8,}"
+    r"|(?<=://)[^/\s@]+(?=@)"
+)
+_LONGEST = 16_384  # bytes of a body; what is longer is cut, and says so
+_WORDS = 500  # characters of the other columns
+
+
+class Entry(msgspec.Struct, frozen=True):
+    no: int
+    at: int
+    actor: str
+    action: str
+    target: str
+    body: Any
+    hash: str
+
+
+class Break(msgspec.Struct, frozen=True):
+    """Where a chain does not hold: the first number that is concerned, and why."""
+
+    tenant: str
+    no: int
+    why: str
+
+
+class Audit:
+    def __init__(self, store: Store, clock: Clock | None = None) -> None:
+        self.store, self.clock = store, clock or SystemClock()
+        self._waiting: list[tuple[AuditRow, asyncio.Future[AuditRow]]] = []
+
+    def record(self, tenant: str, actor: str, action: str, target: str, body: Any = None) -> Entry:
+        """In a commit of its own; what looks like a secret is masked. Of a thing called secret:… the value is one."""
+        (row,) = self.store.append_audit([self._row(tenant, actor, action, target, body)])
+        return _entry(row)
+
+    async def recorded(self, tenant: str, actor: str, action: str, target: str, body: Any = None) -> Entry:
+        """The same for a server: all that come in one round of the loop share a commit. When it returns, it is kept."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[AuditRow] = loop.create_future()
+        self._waiting.append((self._row(tenant, actor, action, target, body), future))
+        if len(self._waiting) == 1:
+            loop.call_soon(self._write)
+        return _entry(await future)
+
+    def _write(self) -> None:
+        waiting, self._waiting = sorted(self._waiting, key=lambda one: one[0].tenant), []  # as they come back
+        try:
+            rows = self.store.append_audit([row for row, _ in waiting])
+        except Exception as error:  # whatever it is, whoever waits hears of it
+            for _, future in waiting:
+                if not future.done():
+                    future.set_exception(error)
+            return
+        for row, (_, future) in zip(rows, waiting, strict=True):
+            if not future.done():
+                future.set_result(row)
+
+    def _row(self, tenant: str, actor: str, action: str, target: str, body: Any) -> AuditRow:
+        kept = _bytes(masked(body, of_secret=target.startswith("secret:")))
+        return AuditRow(tenant, 0, self.clock.now(), _text(actor), _text(action), _text(target), kept)
+
+    def each(
+        self, tenant: str, *, before: int | None = None, limit: int = 100, actor: str | None = None,
+        action: str | None = None, target: str | None = None,
+    ) -> list[Entry]:  # fmt: skip
+        """Newest first, those before a number."""
+        rows = self.store.audit(tenant, before=before, limit=limit, actor=actor, action=action, target=target)
+        return [_entry(row) for row in rows]
+
+    def tenants(self) -> list[str]:
+        return self.store.audit_tenants()
+
+    def head(self, tenant: str) -> str:
+        """The hash of the last row: noted elsewhere, it shows whether the end of the chain was made anew."""
+        last = self.store.audit(tenant, limit=1)
+        return last[0].hash if last else FIRST
+
+    def verify(self, tenant: str) -> list[Break]:
+        """Every place where the chain does not hold; none when nothing was changed, taken out or put in."""
+        found, prev, last = list[Break](), FIRST, 0
+        while rows := self.store.audit_chain(tenant, after=last):
+            for row in rows:
+                why = _wrong(row, prev, last + 1)
+                if why:
+                    found.append(Break(tenant, row.no if row.no == last + 1 else last + 1, why))
+                prev, last = row.hash, row.no
+        given = self.store.audit_last(tenant)
+        if given != last:
+            why = f"rows up to {given} were written, and the last one is {last}"
+            found.append(Break(tenant, min(last, given) + 1, why))
+        return found
+
+
+def _wrong(row: AuditRow, prev: str, expected: int) -> str:
+    if row.no != expected:
+        return f"rows {expected} to {row.no - 1} are missing"
+    if row.prev != prev:
+        return "it does not follow the row before"
+    return "" if row.hash == hash_of(row.prev, row) else "it is not what was written"
+
+
+def masked(value: Any, *, of_secret: bool = False) -> Any:
+    """The same without secrets: by the name that they stand under, and by how they look."""
+    if isinstance(value, Mapping):
+        return {
+            _text(str(name)): MASK if _hidden(str(name), part, of_secret) else masked(part, of_secret=of_secret)
+            for name, part in value.items()
+        }
+    if isinstance(value, list | tuple | set | frozenset):
+        return [masked(part, of_secret=of_secret) for part in value]
+    return _LOOKS.sub(MASK, value) if isinstance(value, str) else value
+
+
+def _hidden(name: str, part: Any, of_secret: bool) -> bool:
+    """A reference to a secret is none, nor is a number or a list of names."""
+    if not isinstance(part, str) or not part:
+        return False
+    return bool(_SECRET.search(name)) and not part.startswith("${secrets.") or of_secret and name == "value"
+
+
+def _bytes(body: Any) -> bytes:
+    """Canonical JSON: the same again has the same bytes."""
+    try:
+        found = msgspec.json.encode(body, order="deterministic", enc_hook=str)
+    except (TypeError, ValueError, RecursionError) as error:
+        found = msgspec.json.encode({"unreadable": _text(str(error))})
+    if len(found) <= _LONGEST:
+        return found
+    return msgspec.json.encode({"cut": len(found), "begins": found[: _LONGEST // 2].decode("utf-8", "replace")})
+
+
+def _text(text: str) -> str:
+    """What every database takes."""
+    return text[:_WORDS].replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+
+
+def _entry(row: AuditRow) -> Entry:
+    return Entry(row.no, row.at, row.actor, row.action, row.target, _body(row.body), row.hash)
+
+
+def _body(body: bytes) -> Any:
+    """A row that somebody has changed is still shown."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return body.decode("utf-8", "replace")

@@ -1,0 +1,141 @@
+"""One run with all that its page shows: its firings with attempts and waits, reasons, moves, what it called."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from penstock.app.around import around
+from penstock.app.attempts import Attempt, Rest
+from penstock.app.finding import Filters, find_runs
+from penstock.app.look import FiringLook, Waiting, Watcher
+from penstock.app.moves import Move, moves
+from penstock.app.queries import Queries
+from penstock.app.seen import Why
+from penstock.app.summary import RunSummary, net_of, summary
+from penstock.app.tone import node_tone
+from penstock.app.why import why
+from penstock.kernel.state import PHASE
+from penstock.lifecycle.firing import UNIT_WORDS
+from penstock.net.compiled import Compiled
+
+_CHILDREN = 50
+#: what to do about a failure, by its category
+_HINTS = {
+    "transient": "It may pass by itself; try it again.",
+    "external": "Another system did not do its part: look at it, then try again.",
+    "timeout": "It took longer than it may: look at what was waited for, then try again.",
+    "validation": "A value does not fit: correct the document or the input, and start anew.",
+    "authorization": "A secret or a permission is missing: give it, then try again.",
+    "business": "Somebody or a rule has decided so.",
+    "permanent": "Trying again as it is will not help: correct what it names first.",
+}
+
+
+class FiringDetail(msgspec.Struct, kw_only=True):
+    """One execution of an author's node; `status` is the language's word, `state` the house's."""
+
+    id: str
+    node: str
+    label: str
+    type: str
+    kind: str
+    status: str
+    state: str
+    tone: str
+    epoch: int
+    iteration: int
+    scope: str
+    attempt: int
+    started_at: int
+    ended_at: int | None
+    attempts: list[Attempt]
+    waits: list[Rest]
+
+
+class Definition(msgspec.Struct, kw_only=True):
+    name: str
+    version: int | None
+    hash: str
+    language: str
+
+
+class RunDetail(msgspec.Struct, kw_only=True):
+    """`run` is its line in a list; the rest is what only its page shows."""
+
+    run: RunSummary
+    why: list[Why]
+    moves: list[Move]
+    input: Any
+    output: Any
+    outputs: dict[str, Any]
+    variables: dict[str, Any]
+    failure: dict[str, Any] | None
+    warnings: list[dict[str, Any]]
+    firings: list[FiringDetail]
+    waiting: list[Waiting]
+    children: list[RunSummary]
+    definition: Definition
+    trigger: dict[str, Any] | None
+    facts: int
+    trace_id: str
+    paused: bool
+    retries: int
+
+
+def detail(door: Queries, run: str, permissions: Collection[str] | None = None) -> RunDetail:
+    """Costs one fold of its journal, one of each run that it calls and waits for, and a search for its children."""
+    row, beside = door.row(run), around(door)
+    watcher = door.watcher(row)
+    st, look, net = watcher.reader.st, door.look(row.id), watcher.reader.net or net_of(door, row)
+    trigger = st.options.get("trigger")
+    return RunDetail(
+        run=summary(door, row, beside, None, watcher), why=why(door, row, watcher=watcher, beside=beside),
+        moves=moves(st, net, permissions=permissions), input=watcher.resolve(st.input), output=look.output,
+        outputs=look.outputs, variables=look.variables, failure=_failure(look.failure), warnings=look.warnings,
+        firings=firings(watcher), waiting=look.waiting,
+        children=find_runs(door, Filters(parent=row.id), None, _CHILDREN)[0],
+        definition=Definition(
+            name=net.net.name, version=net.net.declares.version or None, hash=net.hash, language=net.net.language
+        ),
+        trigger=trigger if isinstance(trigger, dict) else None, facts=st.n, trace_id=st.trace or row.id,
+        paused=st.paused, retries=st.retries,
+    )  # fmt: skip
+
+
+def _failure(failure: dict[str, Any] | None) -> dict[str, Any] | None:
+    if failure is None:
+        return None
+    category = str(failure.get("category") or "permanent")
+    return {"detail": None, "node": None, **failure, "category": category, "hint": _HINTS.get(category)}
+
+
+def firings(watcher: Watcher) -> list[FiringDetail]:
+    """In the order in which they began, each with everything that its parts have tried and waited for."""
+    net = watcher.reader.net
+    assert net is not None, "a run that is known has a net"
+    parts: dict[int, list[str]] = {}
+    for id, number in watcher.numbers.items():
+        parts.setdefault(number, []).append(id)
+    now = {watcher.reader.firing_id(f): f for f in watcher.reader.st.firings.values()}
+    found = []
+    for number, shown in watcher.shown():
+        one = watcher.firings[number]
+        live = now.get(watcher.ids[number])
+        state = UNIT_WORDS[PHASE[live.phase]] if live is not None and one.ended_at is None else one.status
+        found.append(_firing(net, watcher, shown, watcher.ids[number], state, parts.get(number, [])))
+    return found
+
+
+def _firing(net: Compiled, watcher: Watcher, shown: FiringLook, id: str, state: str, parts: list[str]) -> FiringDetail:
+    node, past = net.by_id.get(shown.node), watcher.past
+    return FiringDetail(
+        id=id, node=shown.node, label=node.label if node is not None else shown.node, type=shown.type,
+        kind=node.spec.kind if node is not None else "", status=shown.status, state=state, tone=node_tone(state),
+        epoch=shown.epoch, iteration=shown.iteration, scope=shown.scope, attempt=shown.attempt,
+        started_at=shown.started_at, ended_at=shown.ended_at,
+        attempts=[one for part in parts for one in past.attempts.get(part, ())],
+        waits=[one for part in parts for one in past.rests.get(part, ())],
+    )  # fmt: skip

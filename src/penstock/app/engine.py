@@ -1,0 +1,207 @@
+"""The engine behind the doors: one store and, where it drives, the host, its loop, and everybody who waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.app.queries import Held
+from penstock.app.serving import Serving
+from penstock.app.shelf import Shelf
+from penstock.app.triggers import prepare_with
+from penstock.errors import BadInput, Refused, StoreBusy
+from penstock.executors.contract import Executor
+from penstock.host.checkpoints import Checkpoints
+from penstock.host.clock import SystemClock
+from penstock.host.embedded import Host, Told
+from penstock.host.live import Live
+from penstock.host.nets import Nets
+from penstock.host.secrets import places_of
+from penstock.host.tenants import Tenants
+from penstock.kernel import fact as F
+from penstock.kernel.reading import Line
+from penstock.kernel.state import RUNNING
+from penstock.store.contract import RunRow
+from penstock.store.place import open_store
+
+
+class Engine(Held):
+    """Opened once, and shared by the doors of every tenant. What the options mean is said where `Penstock` is."""
+
+    def __init__(
+        self, path: Path, *, drive: bool, recover: bool, alone: bool, profile: str | None, create: bool,
+        settings: Mapping[str, Any], output_dir: Path, input_dir: Path, grow_mb: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if profile not in (None, "dev", "production"):
+            raise BadInput(what="the profile", why=f"«{profile}» is neither dev nor production")
+        self.path, self._profile = path, profile
+        self.drive, self.recover, self.alone = drive, recover and not alone, alone
+        self._settings, self._output_dir, self._input_dir = dict(settings), output_dir, input_dir
+        self._grow_mb, self._create = grow_mb, create
+        self.executors: dict[str, Executor] = {}
+        self.host: Host | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.listeners: list[Callable[[str, list[Line]], None]] = []
+        self._waiters: dict[str, list[asyncio.Future[None]]] = {}
+        self._asking: set[Told] = set()
+
+    # -- opening and closing -------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        store = self.store = open_store(self.path, engine=self.drive, grow_mb=self._grow_mb, create=self._create)
+        if self.drive:
+            host = self.host = Serving(
+                store,
+                Shelf(self.executors),
+                output_dir=self._output_dir,
+                input_dir=self._input_dir,
+                settings=self.settings(),
+                alone=self.alone,
+                patient=not self.alone,
+            )
+            self.nets = host.nets
+            host.starter.prepare = prepare_with(store, host.nets)
+            host.turns.on_facts.append(self._on_facts)
+            host.turns.on_end.append(lambda live: self._wake(live.id))
+        else:
+            self.nets = Nets(store)
+        if self._profile is not None:
+            self._agree(store.born_with(self._profile))
+
+    def _agree(self, born: str) -> None:
+        if self._profile != born:
+            self.close()
+            hint = "Leave the profile out, or use another store."
+            raise BadInput(what="the profile", why=f"this store was made for {born}", hint=hint)
+
+    def profile(self) -> str:
+        return self.opened().profile() or self._profile or "dev"
+
+    def settings(self) -> dict[str, Any]:
+        """What the tenants' secrets are sealed with lies beside the store. A dev profile makes a key of its own for
+        checkpoints, too (C-47)."""
+        key_file = self.path.with_name(f"{self.path.name}.secret-key")
+        known: dict[str, Any] = {"sql.root": self.path.parent, "secrets.key_file": key_file, **self._settings}
+        if self.profile() == "dev":
+            known.setdefault("checkpoint.key_file", self.path.with_name(f"{self.path.name}.checkpoint-key"))
+        return known
+
+    def checkpoints(self) -> Checkpoints:
+        if self.host is not None:
+            return self.host.checkpoints
+        known, clock, store = self.settings(), SystemClock(), self.opened()
+        places = places_of(known)
+        return Checkpoints(store, clock, Tenants(store, places, clock.now), known)
+
+    def now(self) -> int:
+        return self.host.clock.now() if self.host is not None else SystemClock().now()
+
+    def begin(self) -> None:
+        """Start driving, once; inside a running loop."""
+        if self.host is not None and self.task is None:
+            self.task = asyncio.ensure_future(self._drive(self.host))
+            self.task.add_done_callback(self._ended)
+
+    async def _drive(self, host: Host) -> None:
+        """Begins when the caller first waits for something: executors that are registered before then are there for
+        the runs that a crash has left."""
+        if self.recover:
+            host.recover()
+        await host.run()
+
+    async def drain(self, seconds: float) -> int:
+        """Before a stop: nothing new is let out, and what is on its way has so long; how many effects have not ended.
+        They are asked again by the next host."""
+        return await self.host.dispatch.drain(seconds) if self.host is not None else 0
+
+    async def aclose(self) -> None:
+        if self.host is not None:
+            await self.host.close()
+        if self.task is not None:
+            await asyncio.gather(self.task, return_exceptions=True)
+        self.close()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """The engine has stopped by an error: everybody who waits hears of it."""
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            for waiters in self._waiters.values():
+                for one in waiters:
+                    if not one.done():
+                        one.set_exception(error)
+        for told in self._asking:
+            told.never(error or Refused(why="the engine is closed"))
+
+    def raise_if_stopped(self) -> None:
+        if self.task is not None and self.task.done():
+            self.task.result()
+
+    def driver(self) -> Host:
+        if self.host is None:
+            raise StoreBusy
+        return self.host
+
+    # -- who waits for it ----------------------------------------------------------------------------------------------
+
+    async def heard(self, told: Told) -> None:
+        """Until the engine has said what became of it; if it stops before, its error."""
+        if self.task is not None and self.task.done():
+            self.raise_if_stopped()
+            raise Refused(why="the engine is closed")
+        self._asking.add(told)
+        try:
+            await told.all()
+        finally:
+            self._asking.discard(told)
+
+    def next_turn(self, run_id: str) -> asyncio.Future[None]:
+        """Done when something has happened in a run; asked for before looking, so that nothing is missed."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.setdefault(run_id, []).append(future)
+        return future
+
+    def not_any_more(self, run_id: str, future: asyncio.Future[None]) -> None:
+        if future in (held := self._waiters.get(run_id, [])):
+            held.remove(future)
+
+    def goes_on(self, no: int) -> bool:
+        """Is the run plainly neither at its end nor at rest? Asked on every turn, so nothing is folded for it."""
+        live = self.host.turns.runs.get(no) if self.host is not None else None
+        if live is None or live.run is None:
+            return False
+        st = live.run.st
+        rests = st.status != RUNNING or st.paused and not st.asked
+        return not rests and not any(n.spec.kind == "call" for n in live.run.net.nodes)
+
+    def unborn(self, run: str, tenant: str) -> RunRow | None:
+        """A run whose first turn is still to come."""
+        for live in self.host.turns.runs.values() if self.host is not None else ():
+            if live.id == run and not live.row and live.tenant == tenant:
+                return RunRow(
+                    live.no, live.id, live.tenant, live.net_no, live.key, 0, live.priority, 0, 0, None, None, 0, None
+                )  # fmt: skip
+        return None
+
+    def tell(self, run_id: str, lines: list[Line]) -> None:
+        for listen in self.listeners:
+            listen(run_id, lines)
+
+    def _on_facts(self, live: Live, facts: list[F.Fact], _n: int, now: int) -> None:
+        watcher = self.watchers.get(live.no)
+        if watcher is not None:
+            self.tell(live.id, watcher.turn(now, facts))
+        self._wake_all(live)
+
+    def _wake_all(self, live: Live) -> None:
+        """Those who wait for a run also wait for what it calls."""
+        self._wake(live.id)
+        for ask in self.driver().children.parents.get(live.id, ()):
+            self._wake_all(ask.live)
+
+    def _wake(self, run_id: str) -> None:
+        for future in self._waiters.pop(run_id, ()):
+            if not future.done():
+                future.set_result(None)

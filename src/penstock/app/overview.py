@@ -1,0 +1,250 @@
+"""Home: what is stuck and why, what waits for somebody, what flows. Rows and counts; only what is shown is folded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from penstock.app.around import Around, around
+from penstock.app.home import driver_of
+from penstock.app.inbox import user_of
+from penstock.app.people import may_act, targets_of
+from penstock.app.queries import Queries
+from penstock.app.resting import deadline
+from penstock.app.seen import Seen, Why
+from penstock.app.summary import RunSummary, loaded, states_of, summary, title_of
+from penstock.app.tiles import DAY_MS, Day, Hour, Slow, Tile
+from penstock.app.why import STUCK, nearly, stuck, why, why_state
+from penstock.kernel.state import COMPENSATING, COMPLETED, FAILED, PENDING, RUNNING, WAITING, State
+from penstock.net.author import author
+from penstock.store.contract import RunRow
+from penstock.store.contract_lists import ItemRow, RunFilter
+
+#: So many runs that could be stuck are looked at: by their next timer, and by how long nothing was heard of them.
+LOOKED_AT = 200
+#: So many failed runs of the day, and so many open work items.
+FAILED_MOST, ITEMS_MOST = 100, 1_000
+SHOWN, NEXT = 20, 5
+_unpack = msgspec.msgpack.decode
+
+
+class Headline(msgspec.Struct, kw_only=True):
+    stuck: int
+    waiting: int
+    flowing: int
+    ended_24h: int
+    completed_24h: int
+
+
+class Stuck(msgspec.Struct, kw_only=True):
+    run: RunSummary
+    why: Why
+
+
+class ShortItem(msgspec.Struct, kw_only=True):
+    """A work item in a line. `due_then` is what happens by itself when nobody answers."""
+
+    id: str
+    run: str
+    run_title: str
+    node: str
+    kind: str
+    title: str
+    priority: str
+    opened_at: int
+    candidates: list[str]
+    due_at: int | None = None
+    due_then: str | None = None
+
+
+class Worker(msgspec.Struct, kw_only=True):
+    """Who drives the store, and the queues of this process."""
+
+    name: str
+    state: str
+    detail: dict[str, Any] = {}
+
+
+class OfLanguage(msgspec.Struct, kw_only=True):
+    language: str
+    running: int = 0
+    waiting: int = 0
+    stuck: int = 0
+    undoing: int = 0
+
+
+class NextSchedule(msgspec.Struct, kw_only=True):
+    name: str
+    next_at: int
+    title: str
+
+
+class Home(msgspec.Struct, kw_only=True):
+    at: int
+    headline: Headline
+    stuck: list[Stuck]
+    waiting: list[ShortItem]
+    tiles: list[Tile]
+    workers: list[Worker]
+    hours: list[Hour]
+    slowest: list[Slow]
+    by_language: list[OfLanguage]
+    schedules: list[NextSchedule]
+
+
+def home(door: Queries, user: str | None = None) -> Home:
+    """Of a tenant; with a user, only what waits for that person.
+
+    Costs: one count over the open runs; one over the runs of the last eight days that have ended; at most 20,000 rows
+    of firings and 1,000 of work items; the states (checkpoint and what came after) of at most 2 x LOOKED_AT open runs,
+    FAILED_MOST failed ones and SHOWN items; and a fold of the SHOWN stuck runs. Nothing grows with the runs that the
+    store has had."""
+    beside = around(door)
+    items = door.store.open_items(door.tenant, ITEMS_MOST)
+    day = Day(door, beside.now, items)
+    found = _stuck(door, beside, day)
+    mine = items if user is None else _mine(items, user, user_of(door, user))
+    open_stuck = sum(row.status < COMPLETED for row, _ in found)
+    headline = Headline(
+        stuck=len(found), waiting=len(mine), flowing=max(day.count_open() - open_stuck, 0),
+        ended_24h=day.count_ended(), completed_24h=day.count_ended(COMPLETED),
+    )  # fmt: skip
+    return Home(
+        at=beside.now, headline=headline, stuck=[_shown(door, row, st, beside) for row, st in found[:SHOWN]],
+        waiting=_short(door, mine[:SHOWN], beside), tiles=day.tiles(list(beside.breakers)), workers=_workers(door),
+        hours=day.hours(), slowest=day.slowest(), by_language=_by_language(door, day, found),
+        schedules=_schedules(door),
+    )  # fmt: skip
+
+
+# ---- stuck -----------------------------------------------------------------------------------------------------------
+
+
+def _stuck(door: Queries, beside: Around, day: Day) -> list[tuple[RunRow, State]]:
+    """Runs of the day that failed and were not replayed, and open ones that do not go on by themselves, or whose time
+    is almost over; the gravest first, the oldest first."""
+    store, tenant = door.store, door.tenant
+    numbers = dict.fromkeys(store.incident_runs(tenant, "DEADLOCK", LOOKED_AT))
+    numbers |= dict.fromkeys(store.open_runs(tenant, LOOKED_AT, soonest=True))
+    numbers |= dict.fromkeys(store.open_runs(tenant, LOOKED_AT, soonest=False))
+    failed = {row.no: row for row in _failed(door, beside.now, day.floor)}
+    found = []
+    for row, st in loaded(door, [*failed, *numbers]):
+        reasons = _reasons(door, row, st, beside)
+        if row.no in failed or stuck(reasons, beside.now):
+            first = min(reasons, key=lambda one: (not nearly(one, beside.now), one.rank), default=None)
+            rank = 0 if first is None else min(first.rank, 4)
+            found.append((rank, first.since or 0 if first is not None else 0, row.no, row, st))
+    found.sort(key=lambda one: one[:3])
+    return [(row, st) for *_, row, st in found]
+
+
+def _failed(door: Queries, now: int, floor: int) -> list[RunRow]:
+    store = door.store
+    wanted = RunFilter(tenant=door.tenant, below=store.last_run() + 1, floor=floor, status=(FAILED,))
+    rows = [row for row in store.find_runs(wanted, FAILED_MOST) if row.updated_at >= now - DAY_MS]
+    replayed = {one.run for one in store.letters(door.tenant, since=now - DAY_MS, limit=1000) if one.replays}
+    return [row for row in rows if row.id not in replayed]
+
+
+def _reasons(door: Queries, row: RunRow, st: State, beside: Around) -> list[Why]:
+    nets = door._held.nets
+    assert nets is not None
+    return why_state(st, nets.get(row.net), row.no, beside, row.updated_at)
+
+
+def _shown(door: Queries, row: RunRow, st: State, beside: Around) -> Stuck:
+    """One that has not ended is folded, so that its times are exact. The reason is the one that makes it stuck."""
+    if row.status >= COMPLETED:
+        run, reasons = summary(door, row, beside, st), _reasons(door, row, st, beside)
+    else:
+        watcher = door.watcher(row)
+        run, reasons = summary(door, row, beside, None, watcher), why(door, row, watcher=watcher, beside=beside)
+    grave = (one for one in reasons if one.rank <= STUCK or nearly(one, beside.now))
+    return Stuck(run=run, why=next(grave, run.why) or Why(rank=1, kind="failed", since=row.updated_at))
+
+
+# ---- waiting ---------------------------------------------------------------------------------------------------------
+
+
+def _mine(items: list[ItemRow], user: str, body: Mapping[str, Any] | None) -> list[ItemRow]:
+    return [one for one in items if may_act(_candidates(one), user, body)]
+
+
+def _candidates(item: ItemRow) -> Any:
+    return None if item.candidates is None else _unpack(item.candidates)
+
+
+def _short(door: Queries, items: list[ItemRow], beside: Around) -> list[ShortItem]:
+    """By their time, those without one last."""
+    states = states_of(door, {item.run for item in items})
+    found = [_item(door, item, states.get(item.run), beside) for item in items]
+    return sorted(found, key=lambda one: (one.due_at is None, one.due_at or one.opened_at))
+
+
+def _item(door: Queries, item: ItemRow, st: State | None, beside: Around) -> ShortItem:
+    nets = door._held.nets
+    assert nets is not None
+    net = nets.get(item.net)
+    node, asked = net.nodes[item.node], _unpack(item.prompt)
+    said = asked if isinstance(asked, dict) else {"title": asked}
+    firing = st.firings.get(item.firing) if st is not None else None
+    due, then = (
+        (None, None) if st is None or firing is None else deadline(Seen(st, net, item.run, beside), firing, node)
+    )
+    return ShortItem(
+        id=f"{item.run_id}/{author(node)}", run=item.run_id, run_title=title_of(door, item.net, net), node=author(node),
+        kind=str(said.get("kind", "work")), title=str(said.get("title") or node.label),
+        priority=str(said.get("priority") or "normal"), opened_at=item.opened_at,
+        candidates=targets_of(_candidates(item)), due_at=due, due_then=None if then is None else then.kind,
+    )  # fmt: skip
+
+
+# ---- the rest --------------------------------------------------------------------------------------------------------
+
+
+def _workers(door: Queries) -> list[Worker]:
+    path, host = getattr(door.store, "path", None), getattr(door._held, "host", None)
+    driver = driver_of(path) if path is not None else None
+    if host is None:
+        return [Worker(name=driver or "", state="driving" if driver is not None else "none")]
+    found = [Worker(name=driver or "", state="driving", detail={"here": True})]
+    for name, lane in host.dispatch.lanes.items():
+        busy = len(lane.tasks) - len(lane.idle)
+        state = "queued" if lane.queue else "working" if busy > 0 else "idle"
+        found.append(Worker(name=name, state=state, detail={"queued": len(lane.queue), "working": max(busy, 0)}))
+    return found
+
+
+def _by_language(door: Queries, day: Day, found: list[tuple[RunRow, State]]) -> list[OfLanguage]:
+    languages = {no: language for no, _, _, language in door.store.nets()}
+    told: dict[str, OfLanguage] = {}
+
+    def of(net: int) -> OfLanguage:
+        language = languages.get(net, "")
+        return told.setdefault(language, OfLanguage(language=language))
+
+    for status, net, _, count in day.open:
+        one = of(net)
+        one.running += count if status in (PENDING, RUNNING) else 0
+        one.waiting += count if status == WAITING else 0
+        one.undoing += count if status == COMPENSATING else 0
+    for row, _ in found:
+        of(row.net).stuck += 1
+    return sorted(told.values(), key=lambda one: one.language)
+
+
+def _schedules(door: Queries) -> list[NextSchedule]:
+    nets = door._held.nets
+    assert nets is not None
+    rows = [
+        (row.next_at, row) for row in door.store.schedules(door.tenant) if row.next_at is not None and not row.paused
+    ]
+    found = []
+    for at, row in sorted(rows, key=lambda one: one[0])[:NEXT]:
+        release = door.store.release(row.tenant, row.name, row.version)
+        title = title_of(door, release.net, nets.get(release.net)) if release is not None else row.name
+        found.append(NextSchedule(name=row.name, next_at=at, title=title))
+    return found

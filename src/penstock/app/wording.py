@@ -1,0 +1,49 @@
+"""How each language's statuses and node types are said to people, in Korean and in English."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.app.look import words_of
+
+#: the house's states that a run or a node can be in, as people say them
+_RUN = {
+    "PENDING": ("Queued", "대기열"), "RUNNING": ("Running", "실행 중"), "WAITING": ("Waiting", "대기 중"),
+    "COMPLETED": ("Completed", "완료"), "FAILED": ("Failed", "실패"), "CANCELLED": ("Cancelled", "취소됨"),
+    "COMPENSATING": ("Undoing", "보상 중"), "COMPENSATED": ("Undone", "보상됨"),
+}  # fmt: skip
+_NODE = {
+    "PENDING": ("Not reached", "아직 안 옴"), "QUEUED": ("Queued", "대기열"), "RUNNING": ("Running", "실행 중"),
+    "RETRYING": ("Retrying", "다시 시도 중"), "WAITING": ("Waiting", "대기 중"), "SUCCEEDED": ("Done", "완료"),
+    "FAILED": ("Failed", "실패"), "SKIPPED": ("Skipped", "건너뜀"), "CANCELLED": ("Cancelled", "취소됨"),
+    "MAXITER_REACHED": ("Limit reached", "반복 한계 도달"),
+}  # fmt: skip
+_TYPES: dict[str, dict[str, tuple[str, str, str]]] = {
+    "decision": {
+        "DATA": ("data", "데이터", "database"), "JUDGMENT": ("judgment", "판정", "scale"),
+        "MCP": ("tool", "외부 도구", "plug"), "ACTION": ("action", "조치", "send"),
+        "APPROVAL": ("approval", "승인", "user-check"), "WAIT": ("wait", "대기", "hourglass"),
+        "SWITCH": ("switch", "분기", "split"), "PARALLEL": ("parallel", "병렬", "columns-3"),
+        "COMPENSATION": ("undo", "보상", "undo-2"), "BI": ("analysis", "분석", "bar-chart-3"),
+        "DEPLOY": ("deploy", "배포", "rocket"), "ROLLBACK": ("rollback", "되돌리기", "rotate-ccw"),
+        "SIMULATE": ("simulation", "모의 실행", "flask-conical"), "REVIEW": ("review", "검토", "eye"),
+    },
+    "diagram": {
+        "start": ("start", "시작", "circle-play"), "condition": ("condition", "조건", "split"),
+        "user_response": ("answer", "사람의 답", "user-check"), "llm_job": ("model", "언어 모델", "sparkles"),
+        "code_job": ("code", "코드", "code"), "api_job": ("call", "호출", "globe"),
+        "file": ("file", "파일", "file"), "sub_diagram": ("sub-diagram", "하위 다이어그램", "workflow"),
+    },
+}  # fmt: skip
+
+
+def wording(locale: str) -> dict[str, dict[str, Any]]:
+    at = 1 if locale == "ko" else 0
+    return {language: _of(language, at) for language in _TYPES}
+
+
+def _of(language: str, at: int) -> dict[str, Any]:
+    known = words_of(language)
+    run = {state: said[at] for state, said in _RUN.items() if state in known.run}
+    types = {name: {"label": said[at], "icon": said[2]} for name, said in _TYPES[language].items()}
+    return {"run": run, "node": {state: said[at] for state, said in _NODE.items()}, "types": types}

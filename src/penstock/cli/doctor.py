@@ -1,0 +1,56 @@
+"""penstock doctor: what is wrong here, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock.app.doctor import Asked, Check, examine
+from penstock.cli.options import STORE, Json, Store
+from penstock.cli.reading import reading
+from penstock.cli.settings import read_settings
+from penstock.cli.speak import DONE, FAILED, TONES, say, tell_json
+from penstock.host.clock import SystemClock
+
+
+def doctor(
+    connections: Annotated[
+        bool, typer.Option("--connections", help="Also knock at what the tenants' connections name.")
+    ] = False,
+    all: Annotated[bool, typer.Option("--all", help="Fold every run again, not only the newest 500.")] = False,
+    port: Annotated[
+        int | None, typer.Option("--port", metavar="N", min=1, max=65535, help="Also look whether a port is free.")
+    ] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Look whether everything is as it should be: store, journal, audit, clock, disk, secrets, extras.
+
+    It changes nothing, and exits with 3 when something is wrong."""
+    with reading(store) as door:
+        settings = {"secrets.key_file": store.with_name(f"{store.name}.secret-key"), **read_settings(store)}
+        asked = Asked(
+            path=store, store=door.store, settings=settings, now=SystemClock().now(), all_runs=all, reach=connections,
+            port=port,
+        )  # fmt: skip
+        found = list(examine(asked))
+    wrong = [one for one in found if one.state == "wrong"]
+    if json:
+        tell_json({"checks": found, "wrong": len(wrong)})
+        return FAILED if wrong else DONE
+    for one in found:
+        _say(one)
+    notes = sum(one.state == "note" for one in found)
+    if wrong:
+        say((f"{len(wrong)} things are wrong", TONES["failed"]), f", {notes} to know" if notes else "")
+        return FAILED
+    say(("All is well", TONES["done"]), f", {notes} to know" if notes else "")
+    return DONE
+
+
+def _say(one: Check) -> None:
+    tone = TONES["done"] if one.state == "ok" else TONES["held"] if one.state == "note" else TONES["failed"]
+    say((f"{one.state:<6}", tone), (f"{one.name:<12}", "bold"), one.says)
+    if one.hint:
+        say(f"{'':18}{one.hint}")

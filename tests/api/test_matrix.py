@@ -1,0 +1,194 @@
+"""Every endpoint against everybody who has no business there: the list is made from the routes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.api.serving import Server, until
+
+ADMIN, OPERATOR, VIEWER = "admin@example.com", "operator@example.com", "viewer@example.com"
+#: open to everybody: they tell nothing of a tenant, or make a session out of what the caller knows
+PUBLIC = {
+    "GET /health", "GET /ready", "POST /session", "DELETE /session", "GET /dev/users", "POST /dev/session",
+    "GET /metrics", "GET /metrics/detail",  # to a scraper in dev; elsewhere it has a token
+}  # fmt: skip
+#: the caller's own, whoever it is
+OWN = {"GET /me", "GET /words", "GET /drafts", "GET /drafts/{key}", "PUT /drafts/{key}", "DELETE /drafts/{key}"}
+#: whoever may look at the inbox may say something about it
+COMMENTS = {"POST /inbox/{run}/{node}/comment"}
+#: they look only, although their question has a body
+LOOKS = {"POST /definitions/check", "POST /workflows/validate", "POST /diagrams:validate"}
+#: streams do not end
+STREAMS = {"GET /stream", "GET /runs/{run}/events", "GET /diagram-runs/{id}/events"}
+
+
+@pytest.fixture(scope="module")
+def world(dev: Server) -> dict[str, Any]:
+    """A tenant with something of everything, and keys of another tenant and of a viewer."""
+    admin = dev.client(ADMIN)
+    made = admin.post("/tenants", json={"id": "other", "name": "Another", "admin": "boss@other"})
+    assert made.status_code == 201, made.text
+    viewer = admin.post("/keys", json={"name": "viewer", "user": VIEWER})
+    run = admin.post("/runs", json={"definition": "wf_defect_alert_v2", "input": {"line_id": "L01"}}).json()["id"]
+    kept = admin.post("/diagrams", json={"document": _ask()})
+    assert kept.status_code == 201, kept.text
+    diagram = admin.post("/diagrams/ask/runs", json={}).json()["run_id"]
+    until(lambda: admin.get(f"/runs/{run}").json()["state"], lambda state: state == "WAITING")
+    until(lambda: admin.get(f"/runs/{diagram}").json()["state"], lambda state: state == "WAITING")
+    assert admin.put("/secrets/canary", json={"value": "canary-5f1d"}).status_code == 204
+    assert admin.put("/drafts/mine", json={"body": "mine"}).status_code == 200
+    key = admin.post("/keys", json={"name": "to be revoked", "user": OPERATOR}).json()["id"]
+    return {
+        "spec": httpx2.get(f"{dev.url}/api/v1/openapi.json").json(), "run": run, "diagram": diagram, "key": key,
+        "other": made.json()["token"], "viewer": viewer.json()["token"],
+    }  # fmt: skip
+
+
+def _ask() -> dict[str, Any]:
+    return {
+        "version": "light", "name": "ask",
+        "nodes": [
+            {"label": "Start", "type": "start"}, {"label": "Ask", "type": "user_response", "prompt": "?"},
+            {"label": "End", "type": "endpoint"},
+        ],
+        "connections": [{"from": "Start", "to": "Ask"}, {"from": "Ask", "to": "End"}],
+    }  # fmt: skip
+
+
+def _calls(world: dict[str, Any]) -> list[tuple[str, str, Any]]:
+    """Name, path of something that is there, and a body that would be taken."""
+    found = []
+    for path, item in sorted(world["spec"]["paths"].items()):
+        for method, asked in sorted(item.items()):
+            name = f"{method.upper()} {path.removeprefix('/api/v1')}"
+            found.append((name, _path(path.removeprefix("/api/v1"), world), _body(asked, world)))
+    assert len(found) > 150
+    return found
+
+
+def _path(path: str, world: dict[str, Any]) -> str:
+    diagram = path.startswith("/diagram-runs")
+    run = world["diagram"] if diagram else world["run"]
+    ids = {
+        "run": run, "instance_id": run, "node": "request_approval", "node_id": "request_approval", "version": "2",
+        "name": "canary" if path.startswith("/secrets") else "wf_defect_alert_v2", "workflow_id": "wf_defect_alert_v2",
+        "workflow": "wf_defect_alert_v2", "key": "mine", "label": "Ask",
+    }  # fmt: skip
+    first = path.split("/")[1]
+    things = {
+        "workflows": "wf_defect_alert_v2", "instances": run, "approvals": f"{run}:request_approval", "diagrams": "ask",
+        "diagram-runs": run, "users": ADMIN, "rule-packs": "defect_rules_v3", "templates": "defect_alert_v2",
+        "connections": "postgres_main", "calendars": "default", "channels": "slack", "keys": world["key"],
+    }  # fmt: skip
+    ids["id"] = things.get(first, "something")
+    filled = re.sub(r"\{(\w+)\}", lambda match: ids[match[1]], path)
+    return f"{filled}?from=1&to=2" if path.endswith("/diff") else filled
+
+
+def _body(asked: dict[str, Any], world: dict[str, Any]) -> Any:
+    media = asked.get("requestBody", {}).get("content", {}).get("application/json")
+    if media is None:
+        return None
+    return _example(media.get("schema", {}), world["spec"]["components"]["schemas"])
+
+
+def _example(schema: dict[str, Any], known: dict[str, Any]) -> Any:
+    if "$ref" in schema:
+        return _example(known[schema["$ref"].rsplit("/", 1)[-1]], known)
+    if schema.get("examples"):
+        return schema["examples"][0]
+    if "anyOf" in schema:
+        return _example(schema["anyOf"][0], known)
+    if schema.get("pattern", "").startswith("^("):
+        return re.split(r"[()|]", schema["pattern"])[1]
+    if schema.get("type") == "object" or "properties" in schema:
+        needed = schema.get("required", [])
+        return {name: _example(part, known) for name, part in schema.get("properties", {}).items() if name in needed}
+    return {"string": "x", "integer": 1, "boolean": True, "array": ["x"]}.get(schema.get("type", ""), {})
+
+
+def _ask_for(client: httpx2.Client, name: str, path: str, body: Any) -> httpx2.Response:
+    return client.request(name.partition(" ")[0], path, json=body if body is not None else None)
+
+
+def _seen(dev: Server, world: dict[str, Any]) -> dict[str, Any]:
+    """Everything of the tenant that somebody could have changed."""
+    admin = dev.client(ADMIN)
+    lists = (
+        "/runs", "/inbox?mine=false", "/definitions", "/events", "/schedules", "/dlq", "/circuit-breakers", "/users",
+        "/roles", "/templates", "/connections", "/rule-packs", "/calendars", "/channels", "/secrets", "/keys",
+        "/drafts", "/tenants", f"/runs/{world['run']}/facts", f"/runs/{world['diagram']}/facts",
+    )  # fmt: skip
+    found = {one: admin.get(one).json() for one in lists}
+    for one in found["/keys"]["items"]:
+        one.pop("last_used_at")
+    for one in (*found["/runs"]["items"],):
+        one.pop("active_ms")
+    return found
+
+
+def test_nobody_gets_in_without_a_key(dev: Server, world: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """C-66, C-78: every endpoint that is not public answers 401 to nobody, and nothing changes."""
+    nobody, before, count = dev.client(), _seen(dev, world), 0
+    for name, path, body in _calls(world):
+        if name in PUBLIC:
+            continue
+        answer = _ask_for(nobody, name, path, body)
+        assert answer.status_code == 401, f"{name} {answer.status_code} {answer.text}"
+        assert answer.json()["code"].startswith("PS-401"), name
+        count += 1
+    assert _seen(dev, world) == before
+    _print(capsys, f"matrix: {count} endpoints without a key: 401")
+
+
+def test_another_tenant_finds_nothing(dev: Server, world: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """C-66, C-78: an administrator of another tenant meets 403 or 404 at every thing of this one, lists are empty of
+    it, and nothing of it changes."""
+    other, before, count = dev.client(key=world["other"]), _seen(dev, world), 0
+    ours = (world["run"], world["diagram"], "canary-5f1d", "김품질")
+    for name, path, body in _calls(world):
+        if name in PUBLIC | STREAMS:
+            continue
+        answer = _ask_for(other, name, path, body)
+        if name != "GET /audit":  # which tells what this caller has asked for
+            assert not any(one in answer.text for one in ours if one not in path), f"{name} {answer.text}"
+        assert answer.status_code < 500, f"{name} {answer.text}"
+        if "{" in name and name not in OWN and not name.startswith("PUT /"):
+            assert answer.status_code in (403, 404), f"{name} {answer.status_code} {answer.text}"
+        count += 1
+    assert _without_keys_and_tenants(_seen(dev, world)) == _without_keys_and_tenants(before)
+    refused = other.post("/tenants", json={"id": "third", "admin": "x@y"})
+    assert refused.status_code == 403 and [one["id"] for one in other.get("/tenants").json()["items"]] == ["other"]
+    for path in (f"/runs/{world['run']}/events", f"/diagram-runs/{world['diagram']}/events"):
+        assert other.get(path).status_code == 404
+    _print(capsys, f"matrix: {count} endpoints with another tenant's key: nothing of this one is seen or changed")
+
+
+def _without_keys_and_tenants(seen: dict[str, Any]) -> dict[str, Any]:
+    """The other tenant has made things of its own; what this one sees of them are counts."""
+    return {name: value for name, value in seen.items() if name != "/tenants"}
+
+
+def test_a_viewer_changes_nothing(dev: Server, world: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """C-66: whoever may only look is refused with 403 at everything that changes, before anything else is said."""
+    viewer, before, count = dev.client(key=world["viewer"]), _seen(dev, world), 0
+    for name, path, body in _calls(world):
+        if name in PUBLIC | OWN | LOOKS | COMMENTS or name.startswith("GET "):
+            continue
+        answer = _ask_for(viewer, name, path, body)
+        assert answer.status_code == 403, f"{name} {answer.status_code} {answer.text}"
+        assert answer.json()["code"] == "PS-403-PERMISSION", answer.text
+        count += 1
+    assert _seen(dev, world) == before
+    for path in ("/keys", "/audit", "/audit/verify", "/tenants"):
+        assert viewer.get(path).status_code == 403, path
+    _print(capsys, f"matrix: {count} changes with a viewer's key: 403")
+
+
+def _print(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    with capsys.disabled():
+        print(f"\n{text}")

@@ -1,0 +1,1 @@
+"""Stories in a real browser, against a started process."""

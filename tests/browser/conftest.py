@@ -1,0 +1,125 @@
+"""What the stories share: one Chromium, one server, and windows that notice what a person would complain about."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.api.serving import ROOT, Server, serving
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CONSOLE = ROOT / "src/penstock/api/console"
+NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage", "--disable-extensions", "--mute-audio",
+]  # fmt: skip
+DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+ZONE = "Asia/Seoul"
+
+Open = Callable[..., Any]
+
+
+class Watch:
+    """What went wrong in a window without the test asking: errors of scripts, of the console, of answers."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+        self.excused: list[str] = []
+
+    def look(self, page: Any) -> None:
+        page.on("pageerror", lambda error: self.faults.append(f"script: {error}"))
+        page.on("console", lambda said: said.type == "error" and self.faults.append(f"console: {said.text}"))
+        page.on("response", lambda one: one.status >= 400 and self.faults.append(f"answer: {one.status} {one.url}"))
+
+    def excuse(self, *patterns: str) -> None:
+        """Faults of a story that is about them."""
+        self.excused += patterns
+
+    def left(self) -> list[str]:
+        return [one for one in self.faults if not any(re.search(each, one) for each in self.excused)]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """One browser for all; skips, and says why, where there is none or nothing to look at."""
+    found = next((path for path in map(shutil.which, NAMES) if path), None)
+    if found is None:
+        pytest.skip(f"there is no Chromium on the PATH ({', '.join(NAMES)})")
+    if not (CONSOLE / "index.html").is_file():
+        pytest.skip("the console was not built: python -m tools.console")
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=found, headless=True, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def server(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that starts nothing by itself; every story brings its own runs."""
+    with serving(tmp_path_factory.mktemp("site"), "dev", "--quiet") as one:
+        yield one
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def window(request: pytest.FixtureRequest, chromium: Any, watch: Watch, tmp_path: Path) -> Iterator[Open]:
+    """Opens windows of people: `window("manager@example.com")`. A second page of the same person shares the session."""
+    made: list[Any] = []
+
+    def open_(
+        user: str = "manager@example.com", *, of: Server | None = None, tongue: str = "ko", theme: str = "light",
+        phone: bool = False,
+    ) -> Any:  # fmt: skip
+        where = of or request.getfixturevalue("server")
+        context = chromium.new_context(
+            base_url=where.url, locale="ko-KR" if tongue == "ko" else "en-GB", timezone_id=ZONE, color_scheme=theme,
+            viewport=PHONE if phone else DESK, has_touch=phone, is_mobile=phone, reduced_motion="reduce",
+        )  # fmt: skip
+        context.set_default_timeout(15_000)
+        made.append(context)
+        enter(context, user)
+        page = context.new_page()
+        watch.look(page)
+        return page
+
+    yield open_
+    for context in made:
+        _keep_pictures(request, context, tmp_path)
+        context.close()
+    assert watch.left() == []
+
+
+def enter(context: Any, user: str) -> None:
+    answer = context.request.post("/api/v1/dev/session", data={"user": user}, headers={"X-Penstock": "1"})
+    assert answer.status == 204, answer.text()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    outcome: Any = yield
+    if outcome.get_result().when == "call":
+        item.stash[_FAILED] = outcome.get_result().failed
+
+
+_FAILED = pytest.StashKey[bool]()
+
+
+def _keep_pictures(request: pytest.FixtureRequest, context: Any, folder: Path) -> None:
+    """Of every page of a story that failed, beside its temporary files."""
+    if not request.node.stash.get(_FAILED, False):
+        return
+    for number, page in enumerate(context.pages):
+        file = folder / f"page-{number}.png"
+        page.screenshot(path=file)
+        print(f"{page.url} looked like {file}")

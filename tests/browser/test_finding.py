@@ -1,0 +1,120 @@
+"""Finding things: the list of runs with its address and keys, Ctrl K, and choices that are kept."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from tests.api.serving import Server, until
+from tests.browser.conftest import Open
+from tests.browser.runs import ADMIN, ALARM, finished, waiting
+
+playwright = pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.xdist_group("browser")
+PAGE = 50
+
+
+def expect(one: Any) -> Any:
+    return playwright.expect(one)
+
+
+@pytest.fixture(scope="module")
+def many(server: Server) -> None:
+    """More finished runs than one page shows."""
+    with closing(server.client(ADMIN)) as client:
+        for _ in range(PAGE + 5):
+            made = client.post("/runs", json={"definition": ALARM, "input": {"line_id": "L03"}})
+            assert made.status_code == 201, made.text
+        until(
+            lambda: client.get("/runs?state=RUNNING,PENDING&limit=5").json()["items"], lambda items: items == [], 60
+        )
+
+
+@pytest.mark.usefixtures("many")
+def test_the_filter_is_in_the_address_and_pages_follow_a_cursor(server: Server, window: Open) -> None:
+    """W-10.3: filtered, reloaded, opened by keys and come back to: the same list."""
+    waiting(server)
+    page = window(ADMIN)
+    page.goto("/runs")
+    rows = page.locator(".runs-table tbody tr")
+    expect(rows).to_have_count(PAGE)
+    page.get_by_role("button", name="완료", exact=True).click()
+    expect(page).to_have_url(re.compile(r"/runs\?state=COMPLETED$"))
+    expect(rows.locator(".badge").filter(has_not_text="완료")).to_have_count(0)
+    page.reload()
+    chip = page.get_by_role("button", name="완료", exact=True)
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    expect(rows).to_have_count(PAGE)
+    page.get_by_role("button", name="더 보기", exact=True).last.click()
+    expect(rows.nth(PAGE + 4)).to_be_visible()
+    hrefs = rows.locator("a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+    assert len(set(hrefs)) == len(hrefs) > PAGE
+    for key in "jjk":
+        page.keyboard.press(key)
+    expect(rows.nth(0)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(f"{hrefs[1]}$"))
+    page.go_back()
+    expect(page).to_have_url(re.compile(r"/runs\?state=COMPLETED$"))
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    expect(rows.first).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.get_by_role("textbox", name="이름, 키, 번호로 찾기")).to_be_focused()
+
+
+def test_a_row_is_never_moved_by_what_is_new(server: Server, window: Open) -> None:
+    """W-10.3: a run that begins while the list is open waits behind a pill."""
+    finished(server)
+    page = window(ADMIN)
+    page.goto("/runs")
+    top = page.locator(".runs-table tbody tr").first.locator("a")
+    before = top.get_attribute("href")
+    run = waiting(server)
+    pill = page.locator("button.fresh")
+    expect(pill).to_have_text(re.compile(r"새 실행 \d+건"))
+    assert top.get_attribute("href") == before
+    pill.click()
+    expect(top).to_have_attribute("href", f"/runs/{run}")
+
+
+def test_ctrl_k_finds_a_run(server: Server, window: Open) -> None:
+    """W-10.3: by its number, from anywhere, with keys alone."""
+    run = finished(server)
+    page = window(ADMIN)
+    page.goto("/inbox")
+    expect(page.get_by_role("navigation", name="주 메뉴").first).to_be_visible()
+    page.keyboard.press("Control+k")
+    box = page.get_by_role("combobox")
+    expect(box).to_be_focused()
+    box.fill(run)
+    expect(page.get_by_role("option").first).to_contain_text(run[:9])
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(f"/runs/{run}$"))
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_tongue_and_theme_are_kept(window: Open) -> None:
+    """W-10.3: both survive a reload and a second tab; the page says which tongue it speaks."""
+    page = window(ADMIN)
+    page.goto("/runs")
+    root = page.locator("html")
+    expect(root).to_have_attribute("lang", "ko")
+    page.get_by_role("button", name="어둡게 보기").click()
+    page.get_by_role("button", name="English로 보기").click()
+    for _ in range(2):
+        expect(root).to_have_attribute("lang", "en")
+        expect(root).to_have_attribute("data-theme", "dark")
+        expect(page.get_by_role("link", name="Inbox").first).to_be_visible()
+        page.reload()
+    second = page.context.new_page()
+    second.goto("/")
+    expect(second.locator("html")).to_have_attribute("lang", "en")
+    expect(second.locator("html")).to_have_attribute("data-theme", "dark")
+    second.get_by_role("button", name="한국어로 보기").or_(second.get_by_role("button", name="View in Korean")).or_(
+        second.locator(".top button[aria-label*='한국어'], .top button[aria-label*='Korean']")
+    ).first.click()
+    expect(second.locator("html")).to_have_attribute("lang", "ko")

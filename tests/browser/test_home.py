@@ -1,0 +1,50 @@
+"""The first ten seconds: a sentence, what is stuck and why, what waits for me."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.api.serving import Server
+from tests.browser.conftest import Open
+from tests.browser.runs import TITLE, failed, read, waiting
+
+playwright = pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def expect(one: Any) -> Any:
+    return playwright.expect(one)
+
+
+def test_home_says_in_korean_what_is_stuck_and_what_waits(server: Server, window: Open) -> None:
+    """W-10.3, W-11.1: one sentence with both numbers, the failed run with its cause, the approval with its time left."""
+    stuck, held = failed(server), waiting(server)
+    page = window()
+    page.goto("/")
+    headline = page.get_by_role("heading", level=1)
+    expect(headline).to_have_text(re.compile(r"^지금 \d+건이 막혀 있고, \d+건이 내 결정을 기다려요$"))
+    counted = read(server, "/home?scope=mine", "manager@example.com")["headline"]
+    expect(headline).to_contain_text(f"{counted['stuck']}건이 막혀")
+    expect(headline).to_contain_text(f"{counted['waiting']}건이 내 결정")
+    row = page.locator(".home-item").filter(has=page.locator(f"a[href='/runs/{stuck}']"))
+    expect(row).to_contain_text("주문 파일 읽기")
+    expect(row).to_contain_text("FILE_NOT_FOUND")
+    item = page.locator(".home-item").filter(has=page.locator(f"a[href='/inbox/{held}/request_approval']"))
+    expect(item).to_contain_text(TITLE)
+    expect(item).to_contain_text(re.compile(r"\d+시간( \d+분)? 남음"))
+    row.get_by_role("button", name="실행 열기").click()
+    expect(page).to_have_url(re.compile(f"/runs/{stuck}$"))
+
+
+def test_home_follows_what_happens_without_a_reload(server: Server, window: Open) -> None:
+    """W-10.3: an alarm that is raised while home is open is counted by itself."""
+    page = window()
+    page.goto("/")
+    count = page.get_by_role("navigation", name="주 메뉴").first.get_by_role("link", name=re.compile("할 일"))
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    before = read(server, "/inbox?mine=true", "manager@example.com")["total"]
+    waiting(server)
+    expect(count).to_have_text(re.compile(rf"할 일\s*{before + 1}$"))

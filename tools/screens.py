@@ -1,0 +1,210 @@
+"""Takes the console's pictures for the docs: `python -m tools.screens` writes docs/assets/console-*.png.
+
+It serves a store of its own on a free port, starts runs whose nodes have people's names, and looks with chromium. It
+needs playwright and a chromium on the PATH; the console must be built (`python -m tools.console`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSETS = ROOT / "docs" / "assets"
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync",
+]  # fmt: skip
+NAMES = {
+    "ko": {
+        "title": "불량 경보 워크플로우", "data_defect": "불량 데이터", "judge_quality": "품질 판정",
+        "switch_severity": "심각도", "parallel_emergency": "동시 처리", "action_slack_emergency": "슬랙 긴급 알림",
+        "action_sms_manager": "관리자 문자", "action_create_ticket": "지라 티켓", "action_warning": "경고 알림",
+        "action_log": "정상 기록", "approval_required": "승인 필요?", "request_approval": "검토 승인",
+        "asked": "긴급 불량 알람 검토 요청",
+    },
+    "en": {
+        "title": "Defect alarm", "data_defect": "Defect data", "judge_quality": "Judge quality",
+        "switch_severity": "Severity", "parallel_emergency": "Parallel", "action_slack_emergency": "Slack alert",
+        "action_sms_manager": "SMS to manager", "action_create_ticket": "Jira ticket",
+        "action_warning": "Warning alert", "action_log": "Log normal", "approval_required": "Approval?",
+        "request_approval": "Review", "asked": "Review request: critical defect alarm",
+    },
+}  # fmt: skip
+
+
+def alarm(locale: str, gateway: str) -> dict[str, Any]:
+    """The sample alarm with names on its nodes, four days of data, and a gateway that fails the first time."""
+    names = NAMES[locale]
+    document: dict[str, Any] = json.loads((ROOT / "examples/decision/defect_alert.json").read_text(encoding="utf-8"))
+    document |= {"id": f"defect_alarm_{locale}", "name": names["title"], "version": 1, "trigger": {"type": "manual"}}
+    for node in document["nodes"]:
+        node["name"] = names[node["id"]]
+        if node["id"] == "data_defect":
+            node["params"]["start_date"] = "${fn.date_add(fn.now(), -6, 'day')}"
+        if node["id"] == "action_sms_manager":
+            config = {"url": f"{gateway}/sms", "method": "POST", "body": {"text": "${judgment_result.decision}"}}
+            del node["template"]
+            node |= {"channel": {"type": "webhook", "config": config}, "retry": {"max": 3, "backoff_ms": 2500}}
+        if node["id"] == "request_approval":
+            node["request"]["title"] = names["asked"]
+    return document
+
+
+class Gateway(BaseHTTPRequestHandler):
+    """Answers every other request with 504, so that a retry can be seen."""
+
+    asked = 0
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        type(self).asked += 1
+        time.sleep(0.4)
+        body = b'{"status": "sent"}'
+        self.send_response(504 if type(self).asked % 2 else 200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def gateway() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Gateway)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+
+
+@contextlib.contextmanager
+def served(documents: list[dict[str, Any]], allowed: str) -> Iterator[str]:
+    """A dev server over a store of its own, which may call the gateway; its address."""
+    with tempfile.TemporaryDirectory() as place:
+        Path(place, "settings.toml").write_text(f'[http]\nallow = ["{allowed}"]\n')
+        folder = Path(place, "documents")
+        folder.mkdir()
+        for document in documents:
+            Path(folder, f"{document['id']}.json").write_text(json.dumps(document, ensure_ascii=False))
+        command = [sys.executable, "-m", "penstock", "dev", str(folder), "--port", "0", "--store", f"{place}/store.db"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1"}
+        process = subprocess.Popen(
+            command, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        try:
+            assert process.stdout is not None
+            said = process.stdout.readline()
+            found = re.search(r"http://\S+", said)
+            if found is None:
+                raise SystemExit(f"The server did not start: {said}{process.stdout.read()}")
+            yield found.group()
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+class Eyes:
+    """A browser that looks as somebody, in a tongue, a theme and a size."""
+
+    def __init__(self, browser: Any, base: str) -> None:
+        self.browser, self.base = browser, base
+
+    @contextlib.contextmanager
+    def of(self, user: str, locale: str, theme: str, size: tuple[int, int], scale: float = 1) -> Iterator[Any]:
+        context = self.browser.new_context(
+            viewport={"width": size[0], "height": size[1]}, device_scale_factor=scale, locale=f"{locale}-KR",
+            timezone_id="Asia/Seoul", has_touch=size[0] < 700,
+        )  # fmt: skip
+        chosen = {"ps.theme": theme, "ps.locale": locale}
+        for name, value in chosen.items():
+            context.add_init_script(f"localStorage.setItem({name!r}, {value!r})")
+        self._post(context, "/dev/session", {"user": f"{user}@example.com"})
+        page = context.new_page()
+        yield page
+        context.close()
+
+    def start(self, page: Any, definition: str, **given: Any) -> str:
+        return str(self._post(page.context, "/runs", {"definition": definition, "input": given}).json()["id"])
+
+    def run(self, page: Any, id: str) -> dict[str, Any]:
+        return dict(page.context.request.get(f"{self.base}/api/v1/runs/{id}").json())
+
+    def _post(self, context: Any, path: str, body: dict[str, Any]) -> Any:
+        answer = context.request.post(f"{self.base}/api/v1{path}", data=body, headers={"X-Penstock": "1"})
+        if not answer.ok:
+            raise SystemExit(f"{path}: {answer.status} {answer.text()}")
+        return answer
+
+    def shoot(self, page: Any, path: str, name: str) -> None:
+        page.goto(self.base + path)
+        page.wait_for_load_state("domcontentloaded")
+        page.wait_for_timeout(2200)  # fonts, the layout of the net, the first events
+        page.screenshot(path=ASSETS / f"console-{name}.png")
+        print(f"docs/assets/console-{name}.png")
+
+
+def waiting(eyes: Eyes, page: Any, id: str) -> None:
+    for _ in range(80):
+        if eyes.run(page, id)["state"] not in ("PENDING", "RUNNING"):
+            return
+        time.sleep(0.25)
+    raise SystemExit(f"{id} did not come to rest")
+
+
+def pictures(eyes: Eyes) -> None:
+    wide, phone = (1440, 900), (390, 844)
+    with eyes.of("admin", "ko", "light", wide) as page:
+        runs = [eyes.start(page, f"defect_alarm_{locale}", line_id="L01") for locale in ("ko", "en", "ko")]
+        for id in runs:
+            waiting(eyes, page, id)
+        eyes.shoot(page, f"/runs/{runs[0]}", "run-light-ko")
+        # the moment in which the first try has failed and the next one is not due
+        facts = page.context.request.get(f"{eyes.base}/api/v1/runs/{runs[1]}/facts?limit=500").json()["items"]
+        failed = next((fact["seq"] for fact in facts if fact["fact"] == "attempt.failed"), 1)
+    with eyes.of("manager", "ko", "light", wide) as page:
+        eyes.shoot(page, "/", "home-light-ko")
+        eyes.shoot(page, f"/inbox/{runs[0]}/request_approval", "inbox-light-ko")
+        eyes.shoot(page, "/runs", "runs-light-ko")
+    with eyes.of("admin", "en", "dark", wide) as page:
+        eyes.shoot(page, f"/runs/{runs[1]}?at={failed}&tab=attempts", "run-dark-en")
+    with eyes.of("manager", "ko", "light", phone, 2) as page:
+        eyes.shoot(page, f"/inbox/{runs[0]}/request_approval", "inbox-phone-light-ko")
+
+
+def main() -> int:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        print("This needs playwright: pip install playwright", file=sys.stderr)
+        return 1
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    ASSETS.mkdir(parents=True, exist_ok=True)
+    with (
+        gateway() as url,
+        served([alarm(locale, url) for locale in NAMES], url.removeprefix("http://")) as base,
+        sync_playwright() as play,
+    ):
+        browser = play.chromium.launch(executable_path=chromium, args=FLAGS)
+        pictures(Eyes(browser, base))
+        browser.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
