@@ -20,6 +20,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent
 OUT = Path("src/penstock/api/console")
 STAMP = "built-from.txt"
+NOT_SOURCES = ("package-lock.json", "schema.d.ts")
 NEEDS_NODE = (20, 19)
 #: seconds: a registry that does not answer by then is not there; a build that takes longer is stuck
 PROBE_S, INSTALL_S, BUILD_S = 20, 240, 180
@@ -48,7 +49,7 @@ def _hash(source: Path) -> str:
     found = hashlib.sha256()
     for file in sorted(source.rglob("*")):
         within = file.relative_to(source)
-        if file.is_file() and within.parts[0] != "node_modules" and file.name != "package-lock.json":
+        if file.is_file() and within.parts[0] != "node_modules" and file.name not in NOT_SOURCES:
             found.update(f"{within.as_posix()}\0".encode())
             found.update(file.read_bytes())
     return found.hexdigest()

@@ -283,9 +283,9 @@ def settings(module: ModuleType) -> Iterator[str]:
 
 
 def constant(name: str) -> str:
-    """The value of `module:NAME` below the executors; nothing for an empty name."""
-    if not name:
-        return ""
+    """The value of `module:NAME` below the executors; what has no colon is the value itself."""
+    if ":" not in name:
+        return name
     room, _, found = name.partition(":")
     value = getattr(importlib.import_module(f"penstock.executors.{room}"), found)
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -313,6 +313,13 @@ SETTINGS = {
     "workers.total": ("", "How many effects may be on their way at once, of all tenants; no limit when it is not set."),
     "workers.per_tenant": ("", "The same for each tenant; those of others are not held up by one that has much to do."),
     "workers.tenants.NAME": ("", "The same for one tenant, instead of `workers.per_tenant`."),
+    "metrics.token": ("", "What a scraper sends as its bearer token to `/metrics`: it sees the numbers of all tenants."),
+    "otel.endpoint": ("", "An OpenTelemetry collector (OTLP over HTTP) that gets a span for every run and node."),
+    "otel.service": ("", "What the server is called there; penstock."),
+    "otel.headers.NAME": ("", "A header that the collector asks for."),
+    "log.format": ("", "text, or `json`: one object per line, for every request and every end of a run."),
+    "serve.drain_s": ("", "Seconds in which a server that was asked to stop still answers, while `/ready` says 503; 1."),
+    "secrets.key_file": ("", "What the tenants' secrets are sealed with; beside the store when it is not set."),
     "server.origins": ("", "Pages of other sites that may call the API (CORS), as `https://host`; none by default."),
     "jwt.issuer": ("", "Whose tokens are taken (`iss`). With `jwt.audience` and `jwt.jwks` it lets people in by JWT."),
     "jwt.audience": ("", "For whom they must be (`aud`)."),
@@ -331,6 +338,7 @@ VARIABLES = {
     "PENSTOCK_STORE": "The store, where `--store` is not given.",
     "PENSTOCK_TENANT": "The tenant, where `--tenant` is not given.",
     "PENSTOCK_SECRET_NAME": "The secret NAME; looked at before `settings.toml`.",
+    "PENSTOCK_LOG": "`json` or `text`; goes before the setting `log.format`.",
     "PENSTOCK_DEBUG": "When set, an unexpected error shows where it came from.",
 }
 
@@ -498,6 +506,58 @@ def commands(module: ModuleType) -> list[tuple[str, Any]]:
     return list(walk("", typer.main.get_command(module.app)))
 
 
+def http(module: ModuleType) -> Iterator[str]:
+    """From the description that the server gives out, and the permissions from the routes themselves."""
+    served = application(module)
+    said, needed = served.openapi(), permissions(module)
+    yield "Every route, with the permission that it asks for. `-` asks for none (a webhook looks at its caller itself),"
+    yield "*somebody* only for a caller who is known. Bodies, answers and examples are in the description: `GET /api/v1/openapi.json`, `/api/docs` in a"
+    yield "browser, `penstock serve --openapi` without a server. `/api` is an alias of `/api/v1`."
+    yield "[Use the API](../howto/use-the-api.md) says what all of them have in common."
+    about = {one["name"]: one["description"] for one in said["tags"]}
+    for tag in dict.fromkeys(operation["tags"][0] for _, _, operation in operations(said)):
+        yield f"\n## {tag.capitalize()}\n"
+        yield f"{about.get(tag, '')}\n"
+        yield from table_head("route", "permission", "what it does")
+        for method, path, operation in operations(said):
+            if operation["tags"][0] == tag:
+                shown = f"{method} {path.removeprefix('/api/v1')}"
+                yield row(code(shown), needed.get((method, path), "-"), operation["summary"])
+
+
+def application(module: ModuleType) -> Any:
+    """The application over a store that is never opened."""
+    door = importlib.import_module("penstock.app.penstock").Penstock
+    return module.create(door(":memory:", drive=False))
+
+
+def operations(said: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [(method.upper(), path, one) for path, ways in said["paths"].items() for method, one in ways.items()]
+
+
+def permissions(module: ModuleType) -> dict[tuple[str, str], str]:
+    """(method, path) → the permission, where one is asked for."""
+    from fastapi.routing import APIRoute
+
+    def walk(dependant: Any) -> Iterator[str]:
+        if found := getattr(dependant.call, "permission", ""):
+            yield code(found)
+        elif getattr(dependant.call, "__name__", "") == "caller_of":
+            yield "*somebody*"
+        for inner in dependant.dependencies:
+            yield from walk(inner)
+
+    asked = {}
+    for one in (route for router in module.ROUTES for route in router.routes):
+        if isinstance(one, APIRoute) and (found := sorted(walk(one.dependant), reverse=True)):
+            asked |= {(method, f"/api/v1{one.path_format}"): found[0] for method in one.methods or ()}
+    return asked
+
+
+def routes(module: ModuleType) -> list[str]:
+    return [f"{way} {path.removeprefix('/api/v1')}" for way, path, _ in operations(application(module).openapi())]
+
+
 def stability(module: ModuleType) -> Iterator[str]:
     yield "What may not change without a major version: the names below, the `contract.py` files, the documents"
     yield "that `penstock check` accepts, the exit codes and the `--json` output. Everything else may change at any"
@@ -560,6 +620,7 @@ PAGES = (
     Page("facts", "Facts", "penstock.kernel.fact", facts, lambda module: [name for name, _ in module.FIELDS]),
     Page("failures", "Failures", "penstock.net.model", failures, lambda _: [f.code for f in read_source.failures()]),
     Page("functions", "Functions", "penstock.expr.functions", functions, lambda module: list(module.FUNCTIONS)),
+    Page("http", "HTTP", "penstock.api.server", http, routes),
     Page("kinds", "Kinds", "penstock.net.model", kinds, lambda module: module.KINDS),
     Page("lifecycles", "Lifecycles", "penstock.lifecycle", lifecycles, lambda module: list(module.MACHINES)),
     Page("net", "The net", "penstock.net.model", net, lambda module: [one.__name__ for one in structs(module)]),

@@ -153,8 +153,10 @@ class Eyes:
 
     def shoot(self, page: Any, path: str, name: str) -> None:
         page.goto(self.base + path)
-        page.wait_for_load_state("domcontentloaded")
-        page.wait_for_timeout(2200)  # fonts, the layout of the net, the first events
+        page.wait_for_function("!document.querySelector('.booting, .skeleton') && document.fonts.status === 'loaded'")
+        if path.startswith("/runs/"):
+            page.wait_for_selector(".net-node")
+        page.wait_for_timeout(1500)  # what moves comes to rest
         page.screenshot(path=ASSETS / f"console-{name}.png")
         print(f"docs/assets/console-{name}.png")
 

@@ -183,6 +183,13 @@ class StatusConflict(Refused):
     code, http = "PS-409-STATUS", 409
 
 
+class IllegalTransition(StatusConflict):
+    """{what} is {status}; {verb} is allowed only from {allowed}."""
+
+    code = "ILLEGAL_TRANSITION"  # the word of whoever writes decisions (C-80)
+    hint = "`penstock show RUN` says how the run stands; nothing was changed."
+
+
 class NotWaiting(StatusConflict):
     """{why}."""
 

@@ -125,7 +125,7 @@ def test_an_instance_is_cancelled_paused_and_looked_into(dev: Server, hand: str)
     for path in ("instances", "runs"):
         assert operator.get(f"/{path}/{instance}/checkpoints").status_code == 200
     again = operator.post(f"/instances/{instance}/cancel")
-    assert again.status_code == 409 and again.json()["code"] == "PS-409-STATUS"
+    assert again.status_code == 409 and again.json()["code"] == "ILLEGAL_TRANSITION"
     assert dev.client(VIEWER).post(f"/instances/{instance}/cancel").status_code == 403
 
 
@@ -159,12 +159,18 @@ def test_an_approval_is_escalated_and_decided_once(dev: Server) -> None:
     _stands(dev, instance, "waiting")
     manager, operator, qa = dev.client(MANAGER), dev.client(OPERATOR), dev.client(QA)
     (one,) = [one for one in manager.get("/approvals").json()["items"] if one["instance_id"] == instance]
-    assert (one["status"], one["approvers"], one["node_id"]) == ("pending", ["role:quality_manager"], "request_approval")
+    assert (one["status"], one["approvers"], one["node_id"]) == (
+        "pending",
+        ["role:quality_manager"],
+        "request_approval",
+    )
     assert one["deadline"] and one["decisions"] == []
     assert operator.post(f"/approvals/{one['id']}/approve").status_code == 403
     refused = qa.post(f"/approvals/{one['id']}/approve")
     assert refused.status_code == 403 and refused.json()["code"] == "APPROVER_DENIED"
     assert qa.post(f"/approvals/{one['id']}/escalate", json={"to": "role:qa_lead"}).status_code == 403
+    around = qa.post(f"/inbox/{instance}/request_approval/respond", json={"value": "approved"})
+    assert around.status_code == 409, around.text
     unknown = manager.post(f"/approvals/{one['id']}/escalate", json={"to": "role:nobody"})
     assert unknown.status_code == 422, unknown.text
     passed = manager.post(f"/approvals/{one['id']}/escalate", json={"to": "role:qa_lead", "comment": "please"})
@@ -198,6 +204,9 @@ def test_a_verdict_that_nobody_is_sure_of_is_reviewed(dev: Server) -> None:
     verdict = {"instance_id": instance, "node_id": "judge", "decision": "warning", "comment": "seen"}
     assert qa.post("/judgment-reviews", json=verdict).status_code == 403
     assert manager.post("/judgment-reviews", json={**verdict, "decision": "perhaps"}).status_code == 422
+    for who in (qa, manager):  # nobody gets round the reviewer, nor round the form of a verdict
+        around = who.post(f"/inbox/{instance}/judge/respond", json={"value": {"decision": "normal"}})
+        assert around.status_code == 409, around.text
     assert manager.post(f"/approvals/{one['id']}/approve").status_code == 404, "a review is no approval"
     assert manager.post("/judgment-reviews", json=verdict).status_code == 200
     ended = _stands(dev, instance, "completed")["context"]["verdict"]

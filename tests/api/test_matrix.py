@@ -43,8 +43,8 @@ def world(dev: Server) -> dict[str, Any]:
     assert admin.put("/drafts/mine", json={"body": "mine"}).status_code == 200
     key = admin.post("/keys", json={"name": "to be revoked", "user": OPERATOR}).json()["id"]
     return {
-        "spec": httpx2.get(f"{dev.url}/api/v1/openapi.json").json(), "run": run, "diagram": diagram, "key": key,
-        "other": made.json()["token"], "viewer": viewer.json()["token"],
+        "spec": httpx2.get(f"{dev.url}/api/v1/openapi.json", timeout=60).json(), "run": run, "diagram": diagram,
+        "key": key, "other": made.json()["token"], "viewer": viewer.json()["token"],
     }  # fmt: skip
 
 

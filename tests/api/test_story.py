@@ -10,7 +10,7 @@ MANAGER, OPERATOR = "manager@example.com", "operator@example.com"
 
 
 def test_the_alarm_is_approved_by_the_manager_and_not_by_the_operator(tmp_path: Path) -> None:
-    """C-66, W-4.6.1, W-11.1: started over HTTP, waits, is refused to the operator, approved by the manager, ends."""
+    """C-66, W-4.6.1, W-4.6.2: started over HTTP, waits, is refused to the operator, approved by the manager, ends."""
     with serving(tmp_path, "dev", "--quiet") as server:
         operator, manager = server.client(OPERATOR), server.client(MANAGER)
         made = operator.post("/runs", json={"definition": "wf_defect_alert_v2", "input": {"line_id": "L01"}})

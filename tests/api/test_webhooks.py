@@ -121,7 +121,9 @@ def test_a_signature_must_be_right_and_fresh(dev: Server, name: str) -> None:
     assert _runs(dev, name) == before
     assert _post(dev, path, body, **good).status_code == 202
     rotating = {**good, "webhook-id": "evt-3"}
-    rotating["webhook-signature"] = f"v1,b2xk {_signed(body, 'evt-3', int(good['webhook-timestamp']))['webhook-signature']}"
+    rotating["webhook-signature"] = (
+        f"v1,b2xk {_signed(body, 'evt-3', int(good['webhook-timestamp']))['webhook-signature']}"
+    )
     assert _post(dev, path, body, **rotating).status_code == 202, "one of several is enough while a secret changes"
 
 

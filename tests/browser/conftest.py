@@ -14,6 +14,8 @@ from tests.api.serving import ROOT, Server, serving
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
+playwright.expect.set_options(timeout=15_000)  # a shared machine is slow at random moments
+
 CONSOLE = ROOT / "src/penstock/api/console"
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 FLAGS = [
@@ -44,6 +46,12 @@ class Watch:
 
     def left(self) -> list[str]:
         return [one for one in self.faults if not any(re.search(each, one) for each in self.excused)]
+
+    def taken(self) -> list[str]:
+        """What is left, told once."""
+        found = self.left()
+        self.faults.clear()
+        return found
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ def kit(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kit]:
             pytest.skip(f"{one.name} does not declare {', '.join(missing)}")
     yield one
     one.close()
+    one.clean()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -57,6 +57,9 @@ class Kit:
             store.close()
         self.opened = []
 
+    def clean(self) -> None:
+        """Nothing of it outlives its test."""
+
     def make(self, *, engine: bool) -> Store:
         raise NotImplementedError
 
@@ -119,6 +122,7 @@ class PostgresKit(Kit):
 
     name = "postgresql"
     capabilities = frozenset(Capability) - {Capability.FILE}
+    disk: Path | None = None
 
     @property
     def url(self) -> str:
@@ -150,11 +154,23 @@ class PostgresKit(Kit):
         """The table of large values moves to a file system that has no room for them (R9)."""
         from tests.servers.postgres import small_disk
 
-        disk = small_disk()
+        disk = self.disk = small_disk()
         self.ask(f"CREATE TABLESPACE \"{disk.name}\" LOCATION '{disk}'")
         self.ask("ALTER TABLE blob ALTER COLUMN body SET STORAGE EXTERNAL")  # or a million zeros would be a few bytes
         self.ask(f'ALTER TABLE blob SET TABLESPACE "{disk.name}"')
         return lambda: resize(disk, "64m")
+
+    def clean(self) -> None:
+        if self.disk is not None:
+            self.ask("DROP TABLE blob")
+            self.ask(f'DROP TABLESPACE "{self.disk.name}"')
+            subprocess.run(["umount", str(self.disk)], check=True)
+            self.disk.rmdir()
+
+    def child(self, code: str, *args: str) -> subprocess.Popen[str]:
+        """The database is made here: a child that is killed would leave the server that it has started."""
+        assert self.url
+        return super().child(code, *args)
 
 
 def resize(disk: Path, size: str) -> None:

@@ -116,7 +116,7 @@ def test_integer_size() -> None:
     assert value("most", most=2**64 - 1) == 2**64 - 1  # what came in may go out
     for source in (
         "9223372036854775807 * 4", "9223372036854775807 + 1", "-9223372036854775807 - 2", "fn.pow(2, 64)",
-        "fn.pow(2, 63)", "fn.pow(10, 999999)", "fn.sum([9223372036854775807, 1])", "-most", "most - 1 + 0", "most % most + most",
+        "fn.pow(2, 63)", "fn.pow(10, 999999)", "fn.sum([9223372036854775807, 1])", "-most", "most + 0",
         "fn.reduce([9223372036854775807, 1], 0, 'sum')", "[1, 2].reduce(9223372036854775807, (a, x) => a + x)",
         "fn.abs(-most + 0.0) + fn.floor(1e30)", "fn.floor(1e19)", "fn.ceil(-1e19)", "fn.round(1e19)",
         "fn.round(9223372036854775807, -1)", "fn.abs(least)", "9223372036854775807 - -1 - 1",

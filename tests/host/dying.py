@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from penstock.store.sqlite import Sqlite
 
@@ -15,14 +15,16 @@ class Killed(BaseException):
     """kill -9: nobody catches it, and nothing is tidied up."""
 
 
-class Dying(Sqlite):
-    """Dies at a step; each write has two, before it and after it."""
+class Mortal:
+    """What makes a store die at a step; each write has two, before it and after it."""
 
-    def __init__(self, path: Path, at: int) -> None:
-        super().__init__(path)
+    left: int
+
+    def doomed(self, at: int, writes: Iterable[str] = WRITES) -> Self:
         self.left = at
-        for name in WRITES:
+        for name in writes:
             setattr(self, name, self._watched(getattr(self, name)))
+        return self
 
     def _watched(self, write: Callable[..., Any]) -> Callable[..., Any]:
         def watched(*args: Any, **more: Any) -> Any:
@@ -39,11 +41,15 @@ class Dying(Sqlite):
             raise Killed
 
 
+class Dying(Mortal, Sqlite):
+    """A store in a file that dies at a step."""
+
+
 def each_death(folder: Path, scene: Callable[[Sqlite], None]) -> Iterator[Path]:
     """The file as every death leaves it, from the first write on; and at last as it is when nobody dies."""
     for at in range(1000):
         path = folder / f"dies_at_{at}.db"
-        store = Dying(path, at)
+        store = Dying(path).doomed(at)
         try:
             scene(store)
         except Killed:

@@ -61,6 +61,21 @@ def test_w_4_3_4_one_verdict_with_what_it_was_made_from(house: House) -> None:
         assert len(door.judgments(name="wf_test")) == 2 and door.judgments(name="wf_else") == []
 
 
+@pytest.mark.parametrize(
+    ("condition", "wanted"),
+    [("input.t > 20 && decision == 'critical'", True), ("input.line == 'L02'", False), ("seen == 7", True),
+     ("decision == 'critical' and not (input.t < 20)", True)],
+)  # fmt: skip
+def test_w_4_3_4_a_review_may_ask_what_the_run_knows(house: House, condition: str, wanted: bool) -> None:
+    """W-4.3.4: whatever the check accepts can be asked: the input, variables, the words of the verdict."""
+    made = {**judging({"human_review_if": condition}, rule_pack_id="sure"), "context": {"variables": {"seen": 7}}}
+    house.register("rule_pack", "sure", **{**PACK, "id": "sure", "default": {"decision": "normal", "confidence": 0.99}})
+    (run,) = go(house.runs(made, {"t": 30, "line": "L01"}))
+    with house.reading() as door:
+        (one,) = door.judgments()
+        assert (one.run, one.needs_review) == (run, wanted)
+
+
 def test_c_52_reviews_and_what_may_not_be_written_down(house: House) -> None:
     """C-52, W-4.3.4: human_review_if gives a review record and does not hold up the run; without log_input and
     log_reasoning neither is stored."""

@@ -4,6 +4,9 @@ A page is read from top to bottom. A fenced block after a line that ends with a 
 saved under that name. In a ```console block a line that begins with `$ ` is a command; the lines below it must stand in
 its output, in this order. A line `…` stands for anything, and so does `…` at the end of a line. A command ends with 0,
 unless `echo $?` follows it. Ids, times and hashes may differ; an id that a page shows is used by its later commands.
+
+`penstock dev … &` and `penstock serve … &` run beside the page until it ends or kills them. Pages write localhost:8080;
+here it is a free port. What such a command has printed when it answers is its output.
 """
 
 from __future__ import annotations
@@ -12,8 +15,12 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -25,10 +32,16 @@ from tests.house.files import ROOT
 PAGES = sorted([*(ROOT / "docs/tutorial").glob("*.md"), *(ROOT / "docs/howto").glob("*.md")])
 FENCE = re.compile(r"^```(\w*)\s*$")
 SAVED = re.compile(r"`([\w.-]+(?:/[\w.-]+)*\.\w+)`[^`]*:$")
+SERVES = re.compile(r"^(?:\w+=\S+ )*penstock (?:dev|serve)\b.* &$")
+PORT = "8080"
 ID = re.compile(r"\b[rc][0-9a-z]{15}\b")
 VARIES = (
     (ID, "RUN"),
+    (re.compile(r"\bps_[0-9a-f]{16}_[\w-]{43}"), "KEY"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
+    (re.compile(r"\b[0-9a-f]{32}\b"), "TRACE"),
+    (re.compile(r"\blocalhost:\d+"), "HERE"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "WHEN"),
     (re.compile(r"\b1\d{12}\b"), "AT"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "WHEN"),
     (re.compile(r"\b\d+(\.\d+)? ?(s|min)\b"), "TIME"),
@@ -92,10 +105,24 @@ class Shell:
         unset = ("PENSTOCK_STORE", "PENSTOCK_DEBUG", "FORCE_COLOR", "COLUMNS")
         env = {name: value for name, value in os.environ.items() if name not in unset}
         env |= {"PATH": f"{programs}:{env['PATH']}", "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "TERM": "dumb"}
+        self.folder, self.port = folder, free_port()
         pipe, out = subprocess.PIPE, subprocess.STDOUT
         self.bash = subprocess.Popen(
             ["bash"], cwd=folder, env=env, stdin=pipe, stdout=pipe, stderr=out, text=True, start_new_session=True
         )
+
+    def do(self, command: str) -> tuple[int, list[str]]:
+        command = command.replace(f"localhost:{PORT}", f"localhost:{self.port}")
+        return self.serve(command) if SERVES.match(command) else self.run(command)
+
+    def serve(self, command: str) -> tuple[int, list[str]]:
+        log = self.folder.parent / "server.log"
+        code, lines = self.run(f"{command.removesuffix(' &')} --port {self.port} > {shlex.quote(str(log))} 2>&1 &")
+        for _ in range(600):
+            if answers(self.port):
+                return code, [*lines, *log.read_text(encoding="utf-8").splitlines()]
+            time.sleep(0.1)
+        raise AssertionError(f"it does not come up: {log.read_text(encoding='utf-8')}")
 
     def run(self, command: str) -> tuple[int, list[str]]:
         assert self.bash.stdin is not None and self.bash.stdout is not None
@@ -112,6 +139,20 @@ class Shell:
         """Nothing of a page outlives it."""
         os.killpg(self.bash.pid, signal.SIGKILL)
         self.bash.communicate()
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/ready", timeout=5):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
 
 
 def missing(shown: tuple[str, ...], lines: list[str], ids: dict[str, str]) -> str:
@@ -142,7 +183,7 @@ def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
                 (folder / step.file).write_text(step.text, encoding="utf-8")
                 continue
             command = ID.sub(lambda match: ids.get(match[0], match[0]), step.text)
-            code, lines = shell.run(command)
+            code, lines = shell.do(command)
             said = f"{page.name}:{step.line}: $ {command}\n" + "\n".join(lines)
             asked = any(one.text == "echo $?" for one in todo[number + 1 : number + 2])
             assert code == 0 or asked, f"{said}\n(exit code {code})"

@@ -162,7 +162,6 @@ def small_disk(size: str = "600k") -> Path:
     how = f"size={size},mode=0700,uid={who.pw_uid},gid={who.pw_gid}"
     if subprocess.run([mount, "-t", "tmpfs", "-o", how, "tmpfs", str(disk)], stderr=subprocess.DEVNULL).returncode:
         pytest.skip("this machine does not let us mount a file system")
-    atexit.register(subprocess.run, ["umount", "-l", str(disk)], stderr=subprocess.DEVNULL)
     return disk
 
 

@@ -14,6 +14,8 @@ interface Entry {
 }
 
 const entries = new Map<string, Entry>();
+/** What I am closing myself: asking for it again would only be told that it is closed. */
+const closing = new Set<string>();
 
 export interface Answer<T> {
   data: T | undefined;
@@ -103,10 +105,15 @@ export function useLast<T>(data: T | undefined): T | undefined {
 /** Refetch what is shown and begins with one of these; what is not shown is dropped. */
 export function stale(...prefixes: string[]): void {
   for (const [path, entry] of entries) {
-    if (!prefixes.some((prefix) => path === prefix || path.startsWith(prefix))) continue;
+    if (closing.has(path) || !prefixes.some((prefix) => path === prefix || path.startsWith(prefix))) continue;
     if (entry.users > 0) void load(path);
     else entries.delete(path);
   }
+}
+
+export function close(path: string, on: boolean): void {
+  if (on) closing.add(path);
+  else closing.delete(path);
 }
 
 export function put(path: string, data: unknown): void {
@@ -117,9 +124,11 @@ export function put(path: string, data: unknown): void {
   tell(entry);
 }
 
-export function forgetAll(): void {
+/** Everything is old; `empty` when it is also somebody else's. */
+export function forgetAll(empty = false): void {
   for (const [path, entry] of entries) {
-    entry.data = undefined;
+    if (empty) entry.data = undefined;
+    if (closing.has(path)) continue;
     if (entry.users > 0) void load(path);
     else entries.delete(path);
   }

@@ -137,7 +137,7 @@ export interface Firing {
   waits: Wait[];
 }
 
-export interface Run extends Omit<RunSummary, "why"> {
+export interface Run extends Omit<RunSummary, "why" | "more_why"> {
   why: Why[];
   input: Json;
   output: Json;

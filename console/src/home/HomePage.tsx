@@ -72,7 +72,7 @@ function Stuck({ stuck, total, now }: { stuck: { run: RunSummary; why: Why }[]; 
             <li key={run.id} className="home-item">
               <span className={`home-icon tone-${why.rank <= 4 ? "failed" : "held"}`}><Icon size={16} strokeWidth={1.9} aria-hidden /></span>
               <div className="grow">
-                <p className="home-name"><Link to={`/runs/${run.id}`}>{run.title}</Link> <span className="dim">{run.key ?? run.name}</span> <Tag>{t.language[run.language] ?? run.language}</Tag></p>
+                <p className="home-name"><Link to={`/runs/${run.id}`}>{run.title}</Link> <span className="dim mono">{run.key ?? run.name}</span> <Tag>{t.language[run.language] ?? run.language}</Tag></p>
                 <p className="home-text dim"><Rich text={whySentence(why, { t, f, now })} /></p>
               </div>
               {why.since && <span className="dim home-since">{t.why.since(f.duration(now - Date.parse(why.since)))}</span>}

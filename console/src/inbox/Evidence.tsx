@@ -103,7 +103,7 @@ function Chart({ series }: { series: Series }): ReactNode {
   const last = values.length - 1;
   return (
     <figure className="chart card">
-      <figcaption><b>{t.inbox.series(t.inbox.field[series.value] ?? series.value, values.length)}</b><span className="dim">{series.name}</span></figcaption>
+      <figcaption><b>{t.inbox.series(t.inbox.field[series.value] ?? series.value, values.length)}</b><span className="dim mono">{series.name}</span></figcaption>
       <svg viewBox={`0 0 ${w} ${h}`} role="img" aria-label={`${series.value}: ${show(values[0] ?? 0)} → ${show(values[last] ?? 0)}`}>
         {[0, 0.5, 1].map((share) => <g key={share}><line className="grid" x1={plot.x} x2={w - 16} y1={y(top * share / 1.1)} y2={y(top * share / 1.1)} /><text x={plot.x - 7} y={y(top * share / 1.1)} textAnchor="end" dominantBaseline="central">{show((top * share) / 1.1)}</text></g>)}
         <polygon className="area" points={`${plot.x},${y(0)} ${line} ${x(last)},${y(0)}`} />

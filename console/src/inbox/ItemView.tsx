@@ -16,7 +16,7 @@ import { LiveChip } from "../shell/Topbar";
 import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";
 import { people, person } from "../words/why";
-import { closedBy } from "./closed";
+import { useClosed } from "./closed";
 import { Confirm } from "./Confirm";
 import { useDecision } from "./decide";
 import { useDraft, type Pending } from "./drafts";
@@ -47,7 +47,7 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
   const [asking, setAsking] = useState<{ verb: Pending["verb"]; anchor: Anchor | null; verdict?: string } | null>(null);
   const foot = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLDivElement>(null);
-  const { data: graph } = useGet<Graph>(`/runs/${encodeURIComponent(item.run)}/graph`);
+  const { data: graph, error: noGraph } = useGet<Graph>(`/runs/${encodeURIComponent(item.run)}/graph`);
   const done = (verb: Pending["verb"], again: boolean) => {
     clear();
     setAsking(null);
@@ -117,19 +117,19 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
           )}
         </header>
         {phone && item.due_at && <p className={`item-left ${due.late ? "tone-failed" : due.near ? "tone-held" : "tone-idle"}`}><AlarmClock size={18} aria-hidden /><b className="grow">{due.text}</b><span>{f.when(item.due_at, now)}</span></p>}
-        {!phone && graph && <Steps graph={graph} node={item.node} />}
+        {!phone && (graph ? <Steps graph={graph} node={item.node} /> : !noGraph && <div className="steps-room" />)}
         <Notices item={item} decision={decision} offline={offline} onNext={onNext} />
         <div className="item-cols">
           <div className="item-main">
             {item.description && <p className="item-text">{item.description}</p>}
             <Fields fields={item.fields} />
-            <Evidence item={item} variables={graph?.variables} phone={phone} />
+            {graph || noGraph ? <Evidence item={item} variables={graph?.variables} phone={phone} /> : <Skeleton h={220} />}
             {phone && aside}
             {item.form && <SchemaForm schema={item.form} value={draft.form} errors={errors} disabled={!item.eligible} onChange={(form) => { setErrors({}); set({ ...draft, form }); }} />}
-            {item.eligible && (
+            {(item.eligible || draft.comment) && (
               <label className="item-comment">
                 <span className="label">{t.inbox.comment}{may("reject") && <span className="dim">{phone ? t.inbox.commentPhone : t.inbox.commentForReject}</span>}</span>
-                <textarea className="input" rows={phone ? 1 : 2} value={draft.comment} placeholder={t.inbox.commentHint} onChange={(event) => set({ ...draft, comment: event.target.value })} />
+                <textarea className="input" rows={phone ? 1 : 2} value={draft.comment} readOnly={!item.eligible} placeholder={t.inbox.commentHint} onChange={(event) => set({ ...draft, comment: event.target.value })} />
                 {saved && <span className="saved dim" role="status"><CloudCheck size={14} aria-hidden />{t.inbox.saved}</span>}
               </label>
             )}
@@ -174,12 +174,13 @@ function Notices({ item, decision, offline, onNext }: { item: Item; decision: Re
   const { t, f } = useWords();
   const { fate, pending } = decision;
   const last = item.approvals.at(-1);
+  const closed = useClosed(item.run, item.node, fate.kind === "taken");
   return (
     <>
       {fate.kind === "taken" && (
         <div className="notice tone-held" role="alert">
           <TriangleAlert size={18} aria-hidden />
-          <div className="grow"><b>{last ? (/reject/i.test(last.decision) ? t.inbox.rejectedBy : t.inbox.approvedBy)(person(last.by, t), f.clock(last.at)) : (closedBy(fate.problem, t, f) ?? t.inbox.taken)}</b><p>{t.inbox.takenText}</p></div>
+          <div className="grow"><b>{last ? (/reject/i.test(last.decision) ? t.inbox.rejectedBy : t.inbox.approvedBy)(person(last.by, t), f.clock(last.at)) : (closed ?? t.inbox.taken)}</b><p>{t.inbox.takenText}</p></div>
           <Button onClick={() => { decision.reset(); stale(`/inbox/${item.run}`); }}>{t.common.retry}</Button><Button onClick={onNext}>{t.inbox.takenNext}</Button>
         </div>
       )}

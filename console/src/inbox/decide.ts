@@ -1,6 +1,6 @@
 /** Sending a decision: once, with a key that is kept until an answer came. */
 import { useState } from "react";
-import { stale } from "../api/cache";
+import { close, stale } from "../api/cache";
 import { ApiError, call, newKey, Offline } from "../api/client";
 import type { Dict, Item, Problem } from "../api/types";
 import { readPending, writePending, type Pending } from "./drafts";
@@ -19,16 +19,20 @@ export function useDecision(name: string, item: Item, onDone: (verb: Pending["ve
     writePending(name, next);
     setPending(next);
   };
+  const path = `/inbox/${encodeURIComponent(item.run)}/${encodeURIComponent(item.node)}`;
   const send = async (one: Pending, again: boolean) => {
     setFate({ kind: "sending" });
     keep(one);
+    close(path, true);
     try {
-      await call(`/inbox/${item.run}/${encodeURIComponent(item.node)}/${one.verb}`, { method: "POST", body: one.body, key: one.key, etag: again ? undefined : `"${item.etag}"` });
+      await call(`${path}/${one.verb}`, { method: "POST", body: one.body, key: one.key, etag: again ? undefined : `"${item.etag}"` });
       keep(null);
       setFate({ kind: "done", verb: one.verb, again });
       stale("/inbox", "/home", `/runs/${item.run}`);
       onDone(one.verb, again);
+      if (item.needed > item.approvals.length + 1) close(path, false); // others still have to answer
     } catch (error) {
+      close(path, false);
       if (error instanceof Offline) {
         setFate({ kind: "open" }); // what is pending stays pending: only its owner sends it again
         return;

@@ -76,10 +76,11 @@ export function Skeleton({ h, w = "100%", n = 1 }: { h: number; w?: string | num
   );
 }
 
-export function Empty({ title, text, children }: { title: string; text?: string; children?: ReactNode }): ReactNode {
+export function Empty({ title, text, children, page = false }: { title: string; text?: string; children?: ReactNode; page?: boolean }): ReactNode {
+  const Title = page ? "h1" : "p";
   return (
     <div className="empty">
-      <p className="empty-title">{title}</p>
+      <Title className="empty-title">{title}</Title>
       {text && <p>{text}</p>}
       {children && <div className="empty-acts">{children}</div>}
     </div>

@@ -205,7 +205,7 @@ function Row({ run, firing, node, scale, head, now, past, here, onPick }: { run:
           return (
             <span key={i} className={`tl-bar ${bar.look}`} style={{ left: `${a * 100}%`, width: `max(4px, ${(b - a) * 100}%)` }} title={[bar.text, bar.beside].filter(Boolean).join(" · ")}>
               {inside ? <span>{bar.text}</span> : bar.short && (b - a) * 700 > textWidth(bar.short, 11.5) + 8 ? <span className="tl-short">{bar.short}</span> : null}
-              {!inside && i === bars.length - 1 && !(until && !firing.ended_at) && (bar.beside || bar.text) ? <em>{bar.text && bar.look !== "bar-done" ? bar.text : bar.beside || bar.text}</em> : null}
+              {!inside && i === bars.length - 1 && !(until && !firing.ended_at) && (bar.beside || bar.text) ? <em className={b > 0.86 ? "em-left" : undefined}>{bar.text && bar.look !== "bar-done" ? bar.text : bar.beside || bar.text}</em> : null}
             </span>
           );
         })}

@@ -9,6 +9,7 @@ import { Button, Empty, Skeleton } from "../parts";
 import { Toasts } from "../parts/toast";
 import { RunsPage } from "../runs/RunsPage";
 import { useWords } from "../words";
+import { useFrame } from "./chrome";
 import { Help } from "./Help";
 import { useKeys } from "./keys";
 import { Palette } from "./Palette";
@@ -39,7 +40,7 @@ export function App(): ReactNode {
       <Topbar onFind={() => setOpen("find")} />
       {live === "offline" && <p className="offline" role="status"><WifiOff size={15} aria-hidden />{t.error.banner}</p>}
       <main id="main" tabIndex={-1}>
-        <Guard key={path}>
+        <Guard path={path}>
           <Suspense fallback={<div className="pad"><Skeleton h={120} n={4} /></div>}>{screenOf(parts)}</Suspense>
         </Guard>
       </main>
@@ -62,14 +63,18 @@ function screenOf(parts: string[]): ReactNode {
 
 function Nowhere(): ReactNode {
   const { t } = useWords();
-  return <Empty title={t.error.notFound} text={t.error.notFoundDo}><Link to="/" className="btn">{t.nav.home}</Link></Empty>;
+  useFrame([{ text: t.error.notFound }]);
+  return <Empty page title={t.error.notFound} text={t.error.notFoundDo}><Link to="/" className="btn">{t.nav.home}</Link></Empty>;
 }
 
 /** A screen that breaks does not take the frame with it. */
-class Guard extends Component<{ children: ReactNode }, { error: Error | null }> {
+class Guard extends Component<{ children: ReactNode; path: string }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
   static getDerivedStateFromError(error: Error) {
     return { error };
+  }
+  override componentDidUpdate(before: { path: string }): void {
+    if (before.path !== this.props.path && this.state.error) this.setState({ error: null });
   }
   override render(): ReactNode {
     return this.state.error ? <Broken error={this.state.error} again={() => this.setState({ error: null })} /> : this.props.children;
@@ -79,7 +84,7 @@ class Guard extends Component<{ children: ReactNode }, { error: Error | null }> 
 function Broken({ error, again }: { error: Error; again: () => void }): ReactNode {
   const { t } = useWords();
   return (
-    <Empty title={t.error.screen} text={t.error.screenDo}>
+    <Empty page title={t.error.screen} text={t.error.screenDo}>
       <code>{error.message}</code>
       <Button onClick={again}>{t.common.retry}</Button>
     </Empty>

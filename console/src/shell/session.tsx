@@ -57,7 +57,7 @@ export function SessionProvider({ children }: { children: ReactNode }): ReactNod
   if ("signIn" in got) return <WordsProvider me={null}><SignIn done={() => void load()} /></WordsProvider>;
   const become = async (user: string) => {
     await post("/dev/session", { user });
-    forgetAll();
+    forgetAll(true);
     await load();
   };
   const leave = async () => {

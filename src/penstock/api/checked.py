@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Callable, Coroutine
@@ -44,11 +45,14 @@ class Checked(APIRoute):
 
         return asked
 
+    @functools.cached_property
+    def _names(self) -> list[str]:
+        return [str(one.alias) for one in get_flat_params(self.dependant) if isinstance(one.field_info, params.Query)]
+
     def _known(self, request: Request) -> None:
         if not request.query_params:
             return
-        fields = [one for one in get_flat_params(self.dependant) if isinstance(one.field_info, params.Query)]
-        known = [str(one.alias) for one in fields]
+        known = self._names
         for name in request.query_params:
             if name not in known:
                 hint = f"Known are {', '.join(known)}." if known else "Nothing is asked for in the query."
@@ -91,7 +95,7 @@ def _look_into(value: Any) -> None:
             raise BodyUnreadable(why=f"it is nested more than {DEEPEST} deep")
         below: list[Any] = []
         for one in level:
-            if type(one) is int and not -(2**63) <= one < 2**64:
+            if type(one) is int and not -(2**63) <= one < 2**63:
                 raise BodyUnreadable(why="a whole number has more than 64 bits")
             below += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
         level = below

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
+
+from penstock.api.sessions import COOKIE
 
 PAGE = Path(__file__).with_name("reference")
 _FILES = {"page.js": "text/javascript", "page.css": "text/css"}
@@ -50,8 +54,76 @@ def tags() -> list[dict[str, Any]]:
     return [{"name": name, "description": about} for name, about in TAGS.items()]
 
 
+def describe(app: FastAPI) -> None:
+    """What the framework does not know of: who may call, keys of requests, and an example of every body."""
+    plain = app.openapi
+
+    def whole() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            spec = plain()
+            spec["components"]["securitySchemes"] = _WAYS
+            spec["security"] = [{"key": []}, {"session": []}]
+            for path, item in spec["paths"].items():
+                for method, one in item.items():
+                    _filled(spec["components"]["schemas"], f"{method} {path}", one)
+        assert app.openapi_schema is not None
+        return app.openapi_schema
+
+    app.openapi = whole  # type: ignore[method-assign]
+
+
+_WAYS = {
+    "key": {"type": "http", "scheme": "bearer", "description": "An API key (ps_…), or a JWT where it is set up."},
+    "session": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "The console's own."},
+}  # fmt: skip
+_PUBLIC = ("/session", "/dev/users", "/dev/session", "/health", "/ready")
+_KEY = {
+    "name": "Idempotency-Key", "in": "header", "required": False,
+    "description": "The same key and request again is done once, and gets the same answer.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[ -~]+$"},
+}  # fmt: skip
+
+
+def _filled(known: dict[str, Any], name: str, one: dict[str, Any]) -> None:
+    if name.endswith(_PUBLIC):
+        one["security"] = []
+    elif name.startswith("post ") and not any(p["name"] == "Idempotency-Key" for p in one.get("parameters", ())):
+        one.setdefault("parameters", []).append(_KEY)
+    media = one.get("requestBody", {}).get("content", {}).get("application/json")
+    if media is not None and "example" not in media:
+        media["example"] = example(media["schema"], known)
+
+
+def example(schema: dict[str, Any], known: dict[str, Any]) -> Any:
+    """A value that would be taken: what a field names as its example, else something short of its type."""
+    if "$ref" in schema:
+        return example(known[schema["$ref"].rpartition("/")[2]], known)
+    if schema.get("examples"):
+        return schema["examples"][0]
+    if schema.get("anyOf"):
+        return example(schema["anyOf"][0], known)
+    if "properties" in schema:
+        needed = schema.get("required", [])
+        parts = schema["properties"].items()
+        return {name: example(part, known) for name, part in parts if name in needed or part.get("examples")}
+    if str(schema.get("pattern", "")).startswith("^("):
+        return re.split(r"[()|]", schema["pattern"])[1]
+    return {"string": "text", "integer": 1, "number": 1, "boolean": True, "array": []}.get(schema.get("type", ""), {})
+
+
 def serve_page(app: FastAPI) -> None:
-    """Our own page and script: one that comes from another host would be neither there offline nor ours."""
+    """The description, written once and beside the loop, for it takes a second; and our own page and script: one that
+    comes from another host would be neither there offline nor ours."""
+    written: list[bytes] = []
+    one_at_a_time = asyncio.Lock()
+
+    @app.get("/api/openapi.json", include_in_schema=False)
+    @app.get("/api/v1/openapi.json", include_in_schema=False)
+    async def description() -> Response:
+        async with one_at_a_time:
+            if not written:
+                written.append(await asyncio.to_thread(lambda: msgspec.json.encode(app.openapi())))
+        return Response(written[0], media_type="application/json", headers={"Cache-Control": "no-cache"})
 
     @app.get("/api/docs", include_in_schema=False)
     async def page() -> Response:

@@ -11,6 +11,9 @@ from fastapi import Query
 
 from penstock.errors import BadInput
 
+#: a number of something: what every store takes
+LARGEST = 2_000_000_000
+Nth = Annotated[int | None, Query(ge=1, le=LARGEST)]
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
 Cursor = Annotated[str | None, Query(max_length=500, description="`next` of the page before.")]
 
@@ -25,7 +28,10 @@ def read(cursor: str | None, kind: Any) -> Any:
         return None
     try:
         body = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        return msgspec.msgpack.decode(body, type=kind)
+        found = msgspec.msgpack.decode(body, type=kind)
+        if isinstance(found, int) and not 0 <= found < 2**62:
+            raise ValueError("no list is so long")
+        return found
     except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
         hint = "Take `next` of the page before, of the same list."
         raise BadInput(what="the cursor", why="it is not one of this list", hint=hint) from error
@@ -34,7 +40,5 @@ def read(cursor: str | None, kind: Any) -> Any:
 def sliced(items: list[Any], cursor: str | None, limit: int) -> tuple[list[Any], str | None]:
     """For short lists that are in hand: a page by position."""
     start = read(cursor, int) or 0
-    if start < 0:
-        raise BadInput(what="the cursor", why="it is not one of this list")
     page = items[start : start + limit]
     return page, written(start + limit) if start + limit < len(items) else None

@@ -13,7 +13,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 import penstock
 from penstock.api import jwt, problems
-from penstock.api.described import operation_id, serve_page, tags
+from penstock.api.described import describe, operation_id, serve_page, tags
 from penstock.api.folder import Folder
 from penstock.api.headers import Edge
 from penstock.api.identity import Identity
@@ -85,7 +85,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
 
     app = FastAPI(
         title="Penstock", version=penstock.__version__, description=_ABOUT, lifespan=life,
-        openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None, responses=problems.RESPONSES,
+        openapi_url=None, docs_url=None, redoc_url=None, responses=problems.RESPONSES,
         generate_unique_id_function=operation_id, openapi_tags=tags(),
     )  # fmt: skip
     app.state.site = site
@@ -96,6 +96,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
             api.include_router(router)
         app.include_router(api)
     serve_page(app)
+    describe(app)
     metrics.serve_metrics(app)
     hooks.serve_hooks(app)
     if site.options.console:

@@ -137,9 +137,9 @@ _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"
 
 def _route(scope: Scope) -> str:
     """Its pattern, and never the path: that may hold what somebody typed."""
-    path = str(getattr(scope.get("route"), "path", "") or "")
-    if not path:
+    route = str(getattr(scope.get("route"), "path", "") or "")
+    if not route:
         return "none"
-    if path.startswith("/api/") and not path.startswith("/api/v1/"):
-        path = "/api/v1" + path.removeprefix("/api")
-    return path
+    if str(scope["path"]).startswith("/api/") and not route.startswith("/api/"):
+        return f"/api/v1{route}"
+    return route

@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.app.look import Look, Watcher
-from penstock.errors import KeyConflict, NodeNotFound, NotWaiting, PenstockError, Refused, RunNotFound, StatusConflict
+from penstock.errors import (
+    IllegalTransition,
+    KeyConflict,
+    NodeNotFound,
+    NotWaiting,
+    PenstockError,
+    Refused,
+    RunNotFound,
+    StatusConflict,
+)
 from penstock.kernel import command as C
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
 
 _KINDS: dict[str, type[PenstockError]] = {
-    kind.code: kind for kind in (StatusConflict, NodeNotFound, RunNotFound, KeyConflict)
+    kind.code: kind for kind in (StatusConflict, IllegalTransition, NodeNotFound, RunNotFound, KeyConflict)
 }
 
 

@@ -92,7 +92,7 @@ class _Search:
     def _rows(self, floor: int, limit: int) -> Iterator[RunRow]:
         """`below` is where the next read begins."""
         chunk = _CHUNK if self.filters.folds else limit + 1
-        by_index = self.status is not None and all(one < 5 for one in self.status)
+        by_index = self.filters.parent is not None or (self.status is not None and all(one < 5 for one in self.status))
         while self.below > floor and self.reads < WINDOWS * (1 + self.filters.folds) and self.folded < MOST_FOLDED:
             low = floor if by_index else max(floor, self.below - WINDOW)
             rows = self.door.store.find_runs(self._wanted(low), chunk)

@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.app.finding import Filters, find_runs
 from penstock.app.moves import PERMISSIONS, moves
-from penstock.errors import NotAllowed, PenstockError
+from penstock.errors import IllegalTransition, NotAllowed, PenstockError, StatusConflict
 
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock
@@ -50,8 +50,9 @@ async def steer_many(
             row = door.row(run)
             allowed = {one.verb for one in moves(door.watcher(row), permissions=permissions)}
             if verb not in allowed and not (verb == "signal" and "pause" in allowed):
-                now = door.look(row.id).status
-                refused.append(Refusal(row.id, "PS-409-STATUS", f"It is {now}, so it cannot be asked to {verb}."))
+                now = door.look(row.id)
+                code = (IllegalTransition if now.language == "decision" else StatusConflict).code
+                refused.append(Refusal(row.id, code, f"It is {now.status}, so it cannot be asked to {verb}."))
                 continue
             if not dry_run:
                 await _steer(door, verb, row.id, mode, how, name, payload)

@@ -120,9 +120,9 @@ def install_sample(store: Store, folder: Path, now: int) -> None:
     if store.artifacts(SAMPLE, "connection"):
         return
     script = (files("penstock.app") / "sample" / "sample.sql").read_text("utf-8")
-    _sample_database(folder / "sample.db", script)
     dropped = folder / "files"
-    dropped.mkdir(parents=True, exist_ok=True)
+    dropped.mkdir(parents=True, exist_ok=True)  # and with it the folder: beside a database there may be none
+    _sample_database(folder / "sample.db", script)
     beside = {"type": "file", "root": str(dropped.resolve())}
     store.put_artifacts([*sample_rows(now), artifact(SAMPLE, "connection", "default_file", beside, now)])
 

@@ -12,7 +12,7 @@ from penstock.app.starting import carried, checked_input, checked_tenant, with_d
 from penstock.errors import BadInput, Finding, Place, ReleaseNotFound
 from penstock.host.intake import Reached
 from penstock.host.nets import Nets
-from penstock.host.schedules import CATCH_UPS, OVERLAPS, next_time
+from penstock.host.schedules import next_time
 from penstock.host.starter import Prepare
 from penstock.host.versions import registered
 from penstock.store.contract import EventRow, ReleaseRow, ScheduleRow, Store
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 #: W-3.2.4: where a workflow is started from outside, unless its trigger says otherwise.
 WEBHOOK_PATH = "/api/v1/workflows/{workflow_id}/trigger"
-_METHODS = ("POST", "PUT")
 _LONGEST = 200  # of an event's id and source
 _AT = "/trigger/config"
 _pack = msgspec.msgpack.Encoder().encode
@@ -82,24 +81,25 @@ def prepare_with(store: Store, nets: Nets) -> Prepare:
 
 async def start(
     door: Penstock, name: str, input: Any = None, *, version: int | None = None, key: str | None = None,
-    trigger: Mapping[str, Any] | None = None, parent: str = "",
+    trigger: Mapping[str, Any] | None = None, parent: str = "", priority: int = 1000,
 ) -> str:  # fmt: skip
     """Start the active version of a workflow, or the one that is named; the run's id. C-18: `parent` is the run that
     asks for it."""
     row = in_force(door.store, door.tenant, name) if version is None else door.store.release(door.tenant, name, version)
     if row is None:
         raise ReleaseNotFound(name=name, version=version)
-    return await begin(door, row, input, key=key, trigger=trigger, parent=parent)
+    return await begin(door, row, input, key=key, trigger=trigger, parent=parent, priority=priority)
 
 
 async def begin(
     door: Penstock, row: ReleaseRow, input: Any, *, key: str | None = None, trigger: Mapping[str, Any] | None = None,
-    parent: str = "",
+    parent: str = "", priority: int = 1000,
 ) -> str:  # fmt: skip
     """A run of a release: here, or in the process that drives the store."""
     hash = door.store.net(row.net).hash
-    begun = door.start if door.drives else door.hand_in
-    return await begun(hash, input, key=key, trigger=trigger, parent=parent)
+    if not door.drives:
+        return await door.hand_in(hash, input, key=key, trigger=trigger, parent=parent)
+    return await door.start(hash, input, key=key, trigger=trigger, parent=parent, priority=priority)
 
 
 def in_force(store: Store, tenant: str, name: str) -> ReleaseRow | None:
@@ -127,41 +127,9 @@ def listens_to(document: Mapping[str, Any]) -> str | None:
 
 def trigger_findings(document: Mapping[str, Any]) -> list[Finding]:
     """What is wrong with a trigger for whoever registers it; its language has checked what it is."""
-    kind, config = trigger_of(document)
-    if kind == "schedule":
-        return _schedule_findings(config)
-    return _webhook_findings(config) if kind == "webhook" else []
+    from penstock.lang.decision.triggers import trigger_problems
 
-
-def _schedule_findings(config: Mapping[str, Any]) -> list[Finding]:
-    found = []
-    for name, known in (("overlap", OVERLAPS), ("catch_up", CATCH_UPS)):
-        if config.get(name, known[0]) not in known:
-            found.append(_error("schedule_policy", f"«{config[name]}» is none of {', '.join(known)}.", f"/{name}"))
-    if "input" in config and not isinstance(config["input"], Mapping):
-        found.append(_error("schedule_input", "«input» is an object.", "/input"))
-    each = config.get("inputs", [])
-    if not isinstance(each, list) or not all(isinstance(one, Mapping) for one in each):
-        found.append(_error("schedule_input", "«inputs» is a list of objects, one run each.", "/inputs"))
-    return found
-
-
-def _webhook_findings(config: Mapping[str, Any]) -> list[Finding]:
-    found = []
-    path, method, rate = config.get("path", WEBHOOK_PATH), config.get("method", "POST"), config.get("rate_limit")
-    if not isinstance(path, str) or not path.startswith("/") or any(c in path for c in " ?#"):
-        found.append(_error("webhook_path", "«path» begins with / and has no query.", "/path"))
-    if str(method).upper() not in _METHODS:
-        found.append(_error("webhook_method", f"«{method}» is none of {', '.join(_METHODS)}.", "/method"))
-    if rate is not None and not (
-        isinstance(rate, Mapping) and all(_positive(rate.get(name, 1)) for name in ("requests", "window_sec"))
-    ):
-        found.append(_error("webhook_rate", "«rate_limit» has requests and window_sec, both over 0.", "/rate_limit"))
-    return found
-
-
-def _positive(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    return [_error(rule, message, at) for rule, message, at in trigger_problems(*trigger_of(document))]
 
 
 def _error(rule: str, message: str, at: str) -> Finding:

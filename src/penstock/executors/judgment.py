@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import ChainMap
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
@@ -88,7 +89,7 @@ class JudgmentExecutor:
         result = await _routed(args, judge, request, services, meta)
         if isinstance(result, Failed):
             return result
-        body = _body(args, judge, result, review, meta)
+        body = _body(args, judge, result, review, meta, request.names)
         if result.escalate:
             return Done(body, meta)  # shape and transform are for what the person decides
         return await finish(request, body, meta)
@@ -97,7 +98,7 @@ class JudgmentExecutor:
 def _review(audit: Audit | None) -> Expression | None:
     wanted = audit.human_review_if if audit is not None else None
     text = wanted if isinstance(wanted, str) else "true" if wanted else ""
-    return compile_expression(text) if text.strip() else None
+    return compile_expression(text, words=True) if text.strip() else None
 
 
 def _judge(policy: Policy, request: Request, services: Services) -> Judge | Failed:
@@ -237,8 +238,9 @@ def _joined(rules: Verdict, model: Verdict, decision: str, confidence: float) ->
 
 
 def _body(
-    args: Args, judge: Judge | None, result: Result, review: Expression | None, meta: dict[str, Any]
-) -> dict[str, Any]:
+    args: Args, judge: Judge | None, result: Result, review: Expression | None, meta: dict[str, Any],
+    names: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
     verdict, routing = result.verdict, args.policy.routing
     threshold = routing.confidence_threshold if routing is not None else THRESHOLD
     body: dict[str, Any] = {
@@ -261,7 +263,7 @@ def _body(
     if result.rule_error is not None:
         body["rule_error"] = _told(result.rule_error)
     if review is not None:
-        body["needs_review"] = _wanted(review, body, meta) or body["needs_review"]
+        body["needs_review"] = _wanted(review, body, names, meta) or body["needs_review"]
     audit = args.audit or Audit()
     meta |= {"log_input": audit.log_input, "log_reasoning": audit.log_reasoning}
     if not audit.log_reasoning:
@@ -273,10 +275,11 @@ def _told(failure: Failure) -> dict[str, str]:
     return {"code": failure.code, "category": failure.category, "message": failure.message}
 
 
-def _wanted(review: Expression, body: Mapping[str, Any], meta: dict[str, Any]) -> bool:
-    """Whether somebody should look at it. Where the condition cannot be asked, somebody should."""
+def _wanted(review: Expression, body: dict[str, Any], names: Mapping[str, Any], meta: dict[str, Any]) -> bool:
+    """Whether somebody should look at it: the verdict's fields come before what the run knows. Where the condition
+    cannot be asked, somebody should."""
     try:
-        found = review(body)
+        found = review(ChainMap(body, cast(Any, names)))
     except ExprError as wrong:
         meta["review_error"] = str(wrong)
         return True

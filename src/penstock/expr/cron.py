@@ -14,6 +14,9 @@ _WORDS = {
     "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
     "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }  # fmt: skip
+#: What a schedule does when its last run still goes on, and when times were missed.
+OVERLAPS = ("allow", "skip", "queue")
+CATCH_UPS = ("one", "all", "none")
 _ZONE = re.compile(r"[A-Za-z0-9_+\-]+(/[A-Za-z0-9_+\-]+)*\Z")
 
 

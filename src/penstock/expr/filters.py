@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.errors import ExprError
+from penstock.errors import ExprError, ExtraMissing
 from penstock.expr.functions.string import compiled_pattern
 from penstock.expr.values import equal, walk
 
@@ -124,8 +124,45 @@ def _operators(wanted: dict[str, Any], at: str) -> list[tuple[str, str]]:
             found.append((here, f"there is no operator «{op}»; there are {', '.join(_OF_FIELDS)}"))
         elif op in ("$in", "$nin") and not isinstance(value, (list, str)):
             found.append((here, f"{op} takes a list"))
+        elif op == "$regex":
+            found += [(here, why)] if (why := _bad_pattern(value)) else []
         elif op == "$not":
             found += _operators(value, here) if isinstance(value, dict) else [(here, "$not takes operators")]
+    return found
+
+
+def _bad_pattern(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return "$regex takes a text"
+    if "${" in value:
+        return None
+    try:
+        compiled_pattern("regex_match", value)
+    except ExprError as wrong:
+        return str(wrong.facts.get("why", wrong)).removeprefix("fn.regex_match: ")
+    except ExtraMissing:
+        return None  # told when it is used
+    return None
+
+
+def unranked(wanted: Any, at: str = "") -> list[tuple[str, str]]:
+    """Words that are compared by rank and have none on the usual scales: (pointer below the filter, why)."""
+    found: list[tuple[str, str]] = []
+    for name, one in wanted.items() if isinstance(wanted, dict) else ():
+        here = f"{at}/{str(name).replace('~', '~0').replace('/', '~1')}"
+        if name in ("$and", "$or"):
+            each = one if isinstance(one, list) else ()
+            found += [problem for i, part in enumerate(each) for problem in unranked(part, f"{here}/{i}")]
+        elif name == "$not":
+            found += unranked(one, here)
+        elif isinstance(one, dict):
+            scale = SCALES.get(str(name).rpartition(".")[2])
+            found += [
+                (f"{here}/{op}", f"«{value}» has no rank among {', '.join(scale)}, so nothing compares with it")
+                for op, value in one.items()
+                if scale and op in _ORDER and isinstance(value, str) and "${" not in value
+                if _rank(value, scale) is None
+            ]
     return found
 
 

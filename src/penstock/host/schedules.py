@@ -13,8 +13,6 @@ from penstock.expr.cron import fire_times
 from penstock.host.starter import Starter
 from penstock.store.contract import ScheduleRow, Store
 
-OVERLAPS = ("allow", "skip", "queue")
-CATCH_UPS = ("one", "all", "none")
 #: How late a fire may be that is not a missed one yet.
 GRACE_MS = 60_000
 AT_ONCE = 100  # missed times that are caught up with in one round

@@ -32,6 +32,9 @@ def unsealed(closed: str, owner: str, file: Path | None) -> str:
         return key
 
     try:
-        return str(opened(closed.encode(), owner, key_of))
+        found = opened(closed.encode(), owner, key_of)
+        if not isinstance(found, str):
+            raise Damaged("it is not what was sealed")
+        return found
     except (Damaged, OSError) as error:
         raise SecretSealed(name=owner.rpartition("/")[2], why=str(error)) from error

@@ -15,7 +15,16 @@ from typing import Any
 
 import msgspec
 
-from penstock.errors import Fenced, PenstockError, Refused, RunNotFound, RunParked, StoreError
+from penstock.errors import (
+    Fenced,
+    IllegalTransition,
+    PenstockError,
+    Refused,
+    RunNotFound,
+    RunParked,
+    StatusConflict,
+    StoreError,
+)
 from penstock.host.clock import Clock
 from penstock.host.live import TAKEN, Ask, Live, Own, Receipt, Reply
 from penstock.host.nets import Nets
@@ -88,6 +97,13 @@ def _maker(run: Run, facts: list[F.Fact]) -> int | None:
         except _UNSTORABLE:
             return last
     return last
+
+
+def _in_its_words(run: Run, error: Exception) -> Exception:
+    """W-2.2.2, C-80: what the table of a decision's states does not name has a code of its own."""
+    if type(error) is StatusConflict and run.net.net.language == DECISION:
+        return IllegalTransition(**error.facts)
+    return error
 
 
 class Turns:
@@ -380,7 +396,8 @@ class Turns:
             try:
                 if isinstance(error, StoreError) and error.passing:
                     raise
-                self._one_by_one(live, commands, replies, now, batch, asks, stepped, error)
+                told = _in_its_words(run, error)
+                self._one_by_one(live, commands, replies, now, batch, asks, stepped, told)
             except BaseException:
                 live.commands, live.replies = commands, replies
                 raise

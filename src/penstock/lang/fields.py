@@ -133,9 +133,26 @@ def _read(field: _Field, value: Any, at: str, name: str, report: Report, node: s
     except msgspec.ValidationError as wrong:
         inside = _SPOT.search(str(wrong))
         spot = at + "".join(f"/{i}" for i in re.findall(r"\[(\d+)\]", inside[1])) if inside else at
-        message, hint = _explain(field.wanted, value, str(wrong), name)
+        kind, held = _inside(field.wanted, value, inside[1]) if inside else (field.wanted, value)
+        message, hint = _explain(kind, held, str(wrong), name)
         report.error("wrong_type", message, spot, node=node, hint=hint)
         return field.default if not isinstance(field.default, msgspec.UnsetType | type(msgspec.NODEFAULT)) else None
+
+
+def _inside(wanted: Any, value: Any, path: str) -> tuple[Any, Any]:
+    """The entry of a list that is wrong, and what is asked of entries."""
+    for i in re.findall(r"\[(\d+)\]", path):
+        entry = _entry(wanted)
+        if entry is None or not isinstance(value, list) or int(i) >= len(value):
+            return wanted, value
+        wanted, value = entry, value[int(i)]
+    return wanted, value
+
+
+def _entry(wanted: Any) -> Any:
+    if get_origin(wanted) is list:
+        return get_args(wanted)[0]
+    return next((found for part in get_args(wanted) if (found := _entry(part)) is not None), None)
 
 
 def _as_is(wanted: Any) -> frozenset[type]:

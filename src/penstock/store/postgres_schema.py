@@ -9,6 +9,7 @@ from penstock.store.tables import (
     DRAFT,
     REMARK,
     REQUEST,
+    RUN,
     SERVER_TABLES,
     TABLES,
     Column,
@@ -107,5 +108,8 @@ def create_all() -> list[str]:
 
 #: version → statements that lead from the version before to it
 MIGRATIONS: dict[int, tuple[str, ...]] = {
-    3: tuple(statement for table in (API_KEY, AUDIT, REQUEST, DRAFT, REMARK) for statement in create(table)),
+    3: (
+        *(statement for table in (API_KEY, AUDIT, REQUEST, DRAFT, REMARK) for statement in create(table)),
+        next(statement for statement in create(RUN) if "run_parent" in statement),
+    ),
 }

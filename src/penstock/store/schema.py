@@ -16,6 +16,7 @@ from penstock.store.tables import (
     RELEASE,
     REMARK,
     REQUEST,
+    RUN,
     SCHEDULE,
     TABLES,
     Table,
@@ -84,6 +85,11 @@ def create_all() -> list[str]:
     return [*(statement for table in TABLES for statement in create(table)), *map(_view, VIEWS)]
 
 
+def _index(table: Table, name: str) -> str:
+    """An index that an older table gets."""
+    return next(statement for statement in create(table) if f'INDEX "{name}"' in statement)
+
+
 def _new(*tables: Table) -> tuple[str, ...]:
     return tuple(statement for table in tables for statement in create(table))
 
@@ -95,5 +101,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         _view("workflow_versions"),
         _view("workflow_checkpoints"),
     ),
-    3: _new(API_KEY, AUDIT, REQUEST, DRAFT, REMARK),
+    3: (*_new(API_KEY, AUDIT, REQUEST, DRAFT, REMARK), _index(RUN, "run_parent")),
 }

@@ -94,6 +94,7 @@ RUN = Table(
         Index("run_key", ("tenant", "key"), unique=True, where="key IS NOT NULL"),
         Index("run_pick", ("status", "priority", "created_at"), where="status < 5"),
         Index("run_wake", ("wake_at",), where="wake_at IS NOT NULL"),
+        Index("run_parent", ("parent",), where="parent IS NOT NULL"),
     ),
 )
 

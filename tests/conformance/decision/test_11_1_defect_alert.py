@@ -17,6 +17,7 @@ from penstock.errors import ApproverDenied, ItemDecided, Refused
 from penstock.host.schedules import times_between
 from penstock.kernel.state import encode_state
 from penstock.lang.compile import check_document, compile_document
+from tests.conformance.decision.stores import Base
 from tests.conformance.decision.world import (
     ADMIN,
     DEFECT,
@@ -51,9 +52,9 @@ def wire() -> Iterator[Wire]:
 
 
 @pytest.fixture
-def world(tmp_path: Path, wire: Wire) -> World:
+def world(tmp_path: Path, wire: Wire, base: Base) -> World:
     wire.forget()
-    return World(tmp_path, wire).plant()
+    return World(tmp_path, wire, base).plant()
 
 
 async def waiting(door: Door) -> str:
@@ -694,7 +695,7 @@ def test_killed_at_every_write_of_a_failure(world: World, wire: Wire) -> None:
                 assert len(set(wire.keys(place))) == 1
             assert len({mail.message["Message-ID"] for mail in wire.mails()}) == 1
 
-    for other in deaths(world, in_vain, prepare=lambda: wire.trouble.update(jira=float("inf"))):
+    for other in deaths(world, in_vain, prepare=lambda: wire.trouble.update(jira=float("inf")), some=True):
         go(resume(other))
 
 
@@ -722,19 +723,21 @@ def test_killed_at_every_write_of_a_scheduled_fire(world: World, wire: Wire) -> 
             (row,) = door.store.schedules(door.tenant)
             assert row.next_at == T0 + 10 * HOUR
 
-    for other in deaths(world, fires, prepare=lambda: None):
+    for other in deaths(world, fires, prepare=lambda: None, some=True):
         go(resume(other))
 
 
 # ---- as it comes out of the box --------------------------------------------------------------------------------------
 
 
-def test_the_sample_tenant_runs_it_offline(tmp_path: Path) -> None:
+def test_the_sample_tenant_runs_it_offline(tmp_path: Path, base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
     """C-81: a new store, nothing registered by hand, no network: L01 is critical and waits, L02 is normal; what would
     have been sent lies in the outbox, once."""
 
+    monkeypatch.chdir(tmp_path)  # beside a database lies what lies here
+
     async def scene() -> None:
-        async with Penstock(tmp_path / "store.db") as door:
+        async with Penstock(base.make(tmp_path)) as door:
             release = door.release(DEFECT)
             assert release.findings == []
             first = await door.start(release, {"line_id": "L01"})

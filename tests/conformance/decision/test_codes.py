@@ -15,9 +15,8 @@ from tests.house.files import ROOT
 #: codes that nothing of this version says, and why
 NOT_SAID = {
     "NO_STABLE_VERSION": "a ROLLBACK says it, which is not run yet",
-    "WORKER_LIMIT": "who finds no free worker waits for one (C-78) and does not fail",
-    "CHECKPOINT_TOO_LARGE": "a checkpoint has no largest size: what is large is kept beside it",
-    "ILLEGAL_TRANSITION": "a command that its table does not name is refused for all languages as PS-409-STATUS",
+    "WORKER_LIMIT": "who finds no free worker waits for one (C-78) and does not fail; no start is refused",
+    "CHECKPOINT_TOO_LARGE": "no requirement gives a checkpoint a largest size: what is large is kept beside it",
 }
 
 

@@ -224,7 +224,7 @@ def test_schemas_inside() -> None:
         ("input_schema", 5, False),
         ("output_schema", "x", False),
         ("input_schema", {"type": 5}, None),
-        ("input_schema", {"$ref": "#/definitions/x"}, True),
+        ("input_schema", {"$ref": "#/definitions/x", "definitions": {"x": {"type": "object"}}}, True),
     ):
         made = {**document([act("x")]), name: value}
         if good is not None:

@@ -189,6 +189,25 @@ BROKEN: list[tuple[str, dict[str, Any], str, str, str]] = [
         "error",
         "$gte",
     ),
+    ("unique_branch_ids", doc([{**parallel("p", {"x": ["a"], "y": ["b"]}), "branches": [
+        {"id": "x", "nodes": ["a"]}, {"id": "x", "nodes": ["b"]}]}, A, B]), "/nodes/0/branches/1/id", "error", "own"),
+    ("switch_setting", doc([switch("s", "1", [(1, "a")], condition="true"), A]), "/nodes/0/condition", "warning",
+     "mode"),
+    ("literal_variable", doc([A], context={"variables": {"x": ["${input.y}"]}}), "/context/variables/x/0", "warning",
+     "set_variables"),
+    ("json_schema", doc([A], input_schema={"type": "nope"}), "/input_schema/type", "error", "schema"),
+    ("filter_scale", doc([A], trigger={"type": "event", "config": {"source": "s", "filter": {
+        "severity": {"$gte": "awful"}}}}), "/trigger/config/filter/severity/$gte", "warning", "scale"),
+    ("schedule_policy", doc([A], trigger={"type": "schedule", "config": {"cron": "0 8 * * *", "overlap": "x"}}),
+     "/trigger/config/overlap", "error", "config"),
+    ("schedule_input", doc([A], trigger={"type": "schedule", "config": {"cron": "0 8 * * *", "inputs": [1]}}),
+     "/trigger/config/inputs", "error", "config"),
+    ("webhook_path", doc([A], trigger={"type": "webhook", "config": {"path": "x"}}), "/trigger/config/path", "error",
+     "config"),
+    ("webhook_method", doc([A], trigger={"type": "webhook", "config": {"method": "GET"}}), "/trigger/config/method",
+     "error", "config"),
+    ("webhook_rate", doc([A], trigger={"type": "webhook", "config": {"rate_limit": {"requests": 0}}}),
+     "/trigger/config/rate_limit", "error", "config"),
     (
         "unreadable_name",
         doc([data("a", output={"variable": "my var"})]),
@@ -196,7 +215,7 @@ BROKEN: list[tuple[str, dict[str, Any], str, str, str]] = [
         "warning",
         "letters",
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rule", "whole", "at", "severity", "word"), BROKEN, ids=[one[0] for one in BROKEN])

@@ -18,6 +18,7 @@ from penstock.errors import ApproverDenied, ItemDecided, ReplayRefused, StatusCo
 from penstock.kernel import command as C
 from penstock.lifecycle import MACHINES
 from tests.conformance.decision.make import act, approval, data, parallel, seeds, switch, undo, value, wait
+from tests.conformance.decision.stores import Base
 from tests.conformance.decision.world import (
     ADMIN,
     CCP,
@@ -48,9 +49,9 @@ def wire() -> Iterator[Wire]:
 
 
 @pytest.fixture
-def world(tmp_path: Path, wire: Wire) -> World:
+def world(tmp_path: Path, wire: Wire, base: Base) -> World:
     wire.forget()
-    return World(tmp_path, wire).plant()
+    return World(tmp_path, wire, base).plant()
 
 
 def play(world: World, scene: Callable[[Door], Any]) -> Any:
@@ -771,7 +772,7 @@ def test_tc_wf_012_killed_at_every_write(world: World, wire: Wire, strategy: str
             kept = await door.checkpoint(row.id)
             assert kept is not None
 
-    for other in deaths(world, life, prepare=lambda: None):
+    for other in deaths(world, life, prepare=lambda: None, some=True):
         go(resume(other))
 
 

@@ -28,12 +28,14 @@ from penstock.app.triggers import prepare_with
 from penstock.errors import PenstockError
 from penstock.host.clock import ManualClock
 from penstock.kernel.reading import Line
-from penstock.store.sqlite import Sqlite
+from penstock.store.contract import Store
+from penstock.store.place import open_store
 from tests.conformance.decision.make import SEED
 from tests.conformance.decision.make import document as small
+from tests.conformance.decision.stores import FILES, Base
 from tests.executors.bench import Seen, Server, as_json
 from tests.host.decisions import TENANT
-from tests.host.dying import Dying, Killed
+from tests.host.dying import Killed, Mortal
 from tests.house.files import ROOT
 from tests.servers.smtp import Mail, SmtpServer
 
@@ -136,13 +138,13 @@ class Wire:
 class Door(Penstock):
     """A Penstock whose clock is the test's; the store may be one that dies."""
 
-    def __init__(self, world: World, store: Sqlite | None = None) -> None:
+    def __init__(self, world: World, store: Store | None = None) -> None:
         super().__init__(world.path, settings=world.settings, output_dir=world.folder / "output")
         self.world, self._given = world, store
 
     def open(self) -> Door:
         engine = self._engine
-        store = engine.store = self._given or Sqlite(self.path)
+        store = engine.store = self._given or open_store(self.path)
         engine.host = host = Serving(
             store, Shelf(engine.executors), clock=self.world.clock, output_dir=self.world.folder / "output",
             settings=engine.settings(),
@@ -159,7 +161,7 @@ class Door(Penstock):
         end = time.monotonic() + PATIENCE_S
         while not condition():
             self.raise_if_stopped()
-            if isinstance(self._given, Dies) and self._given.left < 0:
+            if isinstance(self._given, Mortal) and self._given.left < 0:
                 raise Killed  # in a task that nobody waits for
             assert time.monotonic() < end, why or "it did not come about"
             await asyncio.sleep(0.002)
@@ -253,10 +255,11 @@ class Door(Penstock):
 class World:
     """One store, and the things that its tenant has registered when it is first opened."""
 
-    def __init__(self, folder: Path, wire: Wire) -> None:
-        self.folder, self.wire = folder, wire
-        self.path, self.clock = folder / "store.db", ManualClock(T0)
-        self.settings: dict[str, Any] = {"http.allow": ["127.0.0.1"], "sql.root": folder}
+    def __init__(self, folder: Path, wire: Wire, base: Base = FILES, path: Path | None = None) -> None:
+        self.folder, self.wire, self.base = folder, wire, base
+        self.path, self.clock = path or base.make(folder), ManualClock(T0)
+        keys = {f"{what}.key_file": folder / f"store.{what}-key" for what in ("secrets", "checkpoint")}
+        self.settings: dict[str, Any] = {"http.allow": ["127.0.0.1"], "sql.root": folder, **keys}
         self.things: dict[tuple[str, str], dict[str, Any]] = {}
         url = wire.server.url
         plant = {"type": "sqlite", "path": "plant.db", "options": {"tables": ["quality_log"]}}
@@ -308,7 +311,7 @@ class World:
 
     def furnish(self) -> None:
         """A store that is born with the sample tenant, and then changed to what is registered here."""
-        store = Sqlite(self.path)
+        store = open_store(self.path)
         try:
             install_sample(store, self.folder, self.clock.at)
             store.put_artifacts(
@@ -332,30 +335,23 @@ class World:
         for file in self.folder.iterdir():
             if file.is_file():
                 shutil.copy(file, folder / file.name)
-        other = World(folder, self.wire)
+        other = World(folder, self.wire, self.base, self.base.copy(self.path, folder))
         other.things, other.clock.at = dict(self.things), self.clock.at
         return other
 
 
-class Dies(Dying):
-    """A store whose process dies at its n-th step: before or after a write of any kind."""
-
-    def __init__(self, path: Path, at: int) -> None:
-        super().__init__(path, at)
-        for name in ("put_message", "outbox_moved"):
-            setattr(self, name, self._watched(getattr(self, name)))
-
-
-def deaths(world: World, scene: Callable[[Door], Any], *, prepare: Callable[[], None]) -> Iterator[World]:
+def deaths(
+    world: World, scene: Callable[[Door], Any], *, prepare: Callable[[], None], some: bool = False
+) -> Iterator[World]:
     """The world as every death leaves it, from the first write on; the last time nobody dies. `prepare` is done before
-    each; what the servers have heard until the death is kept."""
-    for at in range(1000):
+    each; what the servers have heard until the death is kept. `some`: where a death is dear, only every third."""
+    for at in range(0, 1000, world.base.every if some else 1):
         other = world.copy(world.folder / f"dies_at_{at}")
         world.wire.forget()
         prepare()
-        store = Dies(other.path, at)
+        store = world.base.dying(other.path, at)
 
-        async def act(other: World = other, store: Dies = store) -> None:
+        async def act(other: World = other, store: Any = store) -> None:
             asyncio.get_running_loop().set_exception_handler(lambda loop, told: None)  # the dead say nothing
             door = Door(other, store).open()
             door.begin()
@@ -369,6 +365,7 @@ def deaths(world: World, scene: Callable[[Door], Any], *, prepare: Callable[[], 
         dead = store.left < 0
         store.close()
         yield other
+        world.base.drop(other.path)
         if not dead:
             assert at > 10, "nothing was written"
             return

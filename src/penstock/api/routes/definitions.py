@@ -23,7 +23,7 @@ from penstock.lifecycle import MACHINES
 from penstock.store.contract import ReleaseRow
 
 router = APIRouter(prefix="/definitions", tags=["definitions"], route_class=Changing)
-Number = Annotated[int, Path(ge=1)]
+Number = Annotated[int, Path(ge=1, le=paging.LARGEST)]
 _LIFE = MACHINES["release"]
 
 
@@ -118,7 +118,8 @@ async def deprecate(name: str, version: Number, door: Door, _: Caller = may("def
 
 @router.get("/{name}/diff", response_model=shape.DiffOut, summary="What changed between two versions")
 async def diff(
-    name: str, door: Door, old: Annotated[int, Query(ge=1, alias="from")], new: Annotated[int, Query(ge=1, alias="to")],
+    name: str, door: Door, old: Annotated[int, Query(ge=1, le=paging.LARGEST, alias="from")],
+    new: Annotated[int, Query(ge=1, le=paging.LARGEST, alias="to")],
     _: Caller = may("definition.read"),
 ) -> Response:  # fmt: skip
     return shown(shape.DiffOut, {"name": name, "from": old, "to": new, "changes": door.releases.diff(name, old, new)})

@@ -8,6 +8,7 @@ import msgspec
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
 
+from penstock.api import paging
 from penstock.api.answer import shown
 from penstock.api.changing import Changing
 from penstock.api.problems import problem, shown_finding
@@ -15,6 +16,7 @@ from penstock.api.shapes import diagrams as shape
 from penstock.api.site import Caller, Door, may, site_of
 from penstock.api.stream import EVENTS, run_events
 from penstock.app import diagrams
+from penstock.app.answering import answer
 from penstock.app.documents import compile_source
 from penstock.errors import DocumentInvalid, DocumentUnreadable, LanguageUnknown, RunNotFound
 
@@ -106,7 +108,7 @@ async def diagram_trace(id: Id, door: Door, _: Caller = may("run.read")) -> Resp
 @router.get("/diagram-runs/{id}/tokens", response_model=shape.TokenPage, summary="Every token with its envelope")
 async def tokens(
     id: Id, door: Door, edge: Annotated[str | None, Query(max_length=400)] = None,
-    epoch: Annotated[int | None, Query(ge=0)] = None, _: Caller = may("run.read"),
+    epoch: Annotated[int | None, Query(ge=0, le=paging.LARGEST)] = None, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
     return shown(shape.TokenPage, {"items": door.tokens(_run(door, id), edge=edge, epoch=epoch)})
 
@@ -139,5 +141,5 @@ async def respond(
     who: Caller = may("inbox.decide"),
 ) -> Response:  # fmt: skip
     run = _run(door, id)
-    await door.respond(run, label, asked.value, by=who.user)
+    await answer(door, run, label, asked.value, by=who.user, permissions=who.permissions)
     return _whole(door, run)

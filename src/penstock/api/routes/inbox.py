@@ -12,6 +12,7 @@ from penstock.api.answer import shown
 from penstock.api.changing import Changing
 from penstock.api.shapes import inbox as shape
 from penstock.api.site import Caller, Door, TheSite, may
+from penstock.app.answering import answer
 from penstock.app.escalating import escalate as escalated
 from penstock.app.items import item, items
 from penstock.app.remarks import Remarks
@@ -69,8 +70,8 @@ async def judge(
 async def respond(
     run: str, node: str, asked: shape.AnswerAsked, door: Door, site: TheSite, who: Caller = may("inbox.decide")
 ) -> Response:
-    done = await door.inbox.answer(f"{run}/{node}", asked.value, by=who.user)
-    return _decided(door, site, who, done.id, done.run)
+    await answer(door, run, node, asked.value, by=who.user, permissions=who.permissions)
+    return _decided(door, site, who, f"{run}/{node}", run)
 
 
 @router.post("/{run}/{node}/claim", response_model=shape.ItemOut, summary="Say that I am on it")

@@ -65,7 +65,7 @@ def _whole(door: Door, id: str, *, status: int = 200) -> Response:
 
 @router.get("", response_model=shape.InstancePage, summary="Find instances, newest first")
 async def each(
-    door: Door, workflow_id: Text = None, status: Text = None, version: Annotated[int | None, Query(ge=1)] = None,
+    door: Door, workflow_id: Text = None, status: Text = None, version: paging.Nth = None,
     since: Text = None, until: Text = None, limit: paging.Limit = 50, cursor: paging.Cursor = None,
     _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip

@@ -31,15 +31,15 @@ Text = Annotated[str | None, Query(max_length=200)]
 
 @router.get("", response_model=shape.RunPage, summary="Find runs, newest first", dependencies=[may("run.read")])
 async def each(
-    door: Door, q: Text = None, state: Text = None, name: Text = None,
-    version: Annotated[int | None, Query(ge=1)] = None, language: Text = None, node: Text = None, code: Text = None,
+    door: Door, q: Text = None, state: Text = None, status: Text = None, name: Text = None,
+    version: paging.Nth = None, language: Text = None, node: Text = None, code: Text = None,
     var: Text = None, since: Text = None, until: Text = None, parent: Text = None, limit: paging.Limit = 50,
     cursor: paging.Cursor = None,
 ) -> Response:  # fmt: skip
     filters = Filters(
-        text=q or "", states=[part for part in (state or "").split(",") if part], name=name, version=version,
-        language=language, node=node, code=code, var=_variable(var), since=moment(since, "since") if since else None,
-        until=moment(until, "until") if until else None, parent=parent,
+        text=q or "", states=[part for part in f"{state or ''},{status or ''}".split(",") if part], name=name,
+        version=version, language=language, node=node, code=code, var=_variable(var),
+        since=moment(since, "since") if since else None, until=moment(until, "until") if until else None, parent=parent,
     )  # fmt: skip
     items, after = find_runs(door, filters, cursor, limit)
     return shown(shape.RunPage, {"items": items, "next": after})
@@ -59,8 +59,9 @@ def _variable(text: str | None) -> tuple[str, str] | None:
 async def start(asked: shape.StartAsked, door: Door, who: Caller = may("run.start")) -> Response:
     trigger = {"type": "manual", "source": f"user:{who.user}"}
     run = await triggers.start(
-        door, asked.definition, asked.input, version=asked.version, key=asked.key, trigger=trigger
-    )
+        door, asked.definition, asked.input, version=asked.version, key=asked.key, trigger=trigger,
+        priority=asked.priority,
+    )  # fmt: skip
     told = {"id": run, "status": door.look(run).status}
     return shown(shape.Started, told, status=201, headers={"Location": f"/api/v1/runs/{run}"})
 
@@ -71,16 +72,14 @@ async def get(run: str, door: Door, who: Caller = may("run.read")) -> Response:
 
 
 @router.get("/{run}/graph", response_model=shape.GraphOut, summary="Its net with the tokens after a fact")
-async def picture(
-    run: str, door: Door, at: Annotated[int | None, Query(ge=1)] = None, _: Caller = may("run.read")
-) -> Response:
+async def picture(run: str, door: Door, at: paging.Nth = None, _: Caller = may("run.read")) -> Response:
     return shown(shape.GraphOut, graph(door, run, at))
 
 
 @router.get("/{run}/deltas", response_model=shape.DeltasOut, summary="What changed from fact to fact")
 async def steps(
-    run: str, door: Door, first: Annotated[int, Query(ge=1, alias="from")] = 1,
-    last: Annotated[int | None, Query(ge=1, alias="to")] = None, _: Caller = may("run.read"),
+    run: str, door: Door, first: Annotated[int, Query(ge=1, le=paging.LARGEST, alias="from")] = 1,
+    last: Annotated[int | None, Query(ge=1, le=paging.LARGEST, alias="to")] = None, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
     until = first + MOST_STEPS - 1 if last is None else min(last, first + MOST_STEPS - 1)
     return shown(shape.DeltasOut, deltas(door, run, first, until))
@@ -88,8 +87,8 @@ async def steps(
 
 @router.get("/{run}/facts", response_model=shape.FactPage, summary="What happened, fact by fact")
 async def facts(
-    run: str, door: Door, after: Annotated[int, Query(ge=0)] = 0, limit: Annotated[int, Query(ge=1, le=500)] = 200,
-    _: Caller = may("run.read"),
+    run: str, door: Door, after: Annotated[int, Query(ge=0, le=paging.LARGEST)] = 0,
+    limit: Annotated[int, Query(ge=1, le=500)] = 200, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
     lines = door.lines(run)
     found = [line for line in lines if line.seq > after]

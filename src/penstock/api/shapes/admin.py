@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from penstock.api.answer import Asked, Shape
+from penstock.api.paging import LARGEST
 from penstock.api.times import Moment
 
 
@@ -124,7 +125,7 @@ class BatchFilter(Asked):
     q: str = Field("", max_length=200)
     state: list[str] = Field([], max_length=20)
     name: str | None = Field(None, max_length=200)
-    version: int | None = Field(None, ge=1)
+    version: int | None = Field(None, ge=1, le=LARGEST)
     language: str | None = Field(None, max_length=40)
     node: str | None = Field(None, max_length=200)
     code: str | None = Field(None, max_length=200)

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from penstock.api.answer import Asked, Shape
+from penstock.api.paging import LARGEST
 from penstock.api.problems import FoundOut
 from penstock.api.times import Moment
 
@@ -85,7 +86,7 @@ class FeedbackAsked(Asked):
 
 class InstanceAsked(Asked):
     workflow_id: str = Field(min_length=1, max_length=200, examples=["wf_defect_alert_v2"])
-    version: int | None = Field(None, ge=1)
+    version: int | None = Field(None, ge=1, le=LARGEST)
     input: Any = Field(None, examples=[{"line_id": "L01"}])
     parent_instance_id: str | None = Field(None, max_length=200)
 

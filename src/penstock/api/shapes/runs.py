@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from penstock.api.answer import Asked, Shape
+from penstock.api.paging import LARGEST
 from penstock.api.times import Moment
 
 
@@ -171,7 +172,7 @@ class RunOut(Shape):
 
 class StartAsked(Asked):
     definition: str = Field(description="The name of a released definition.", examples=["wf_defect_alert_v2"])
-    version: int | None = Field(None, ge=1)
+    version: int | None = Field(None, ge=1, le=LARGEST)
     input: Any = Field(None, examples=[{"line_id": "L01"}])
     key: str | None = Field(None, max_length=200, description="The same key again is the same run.")
     priority: int = Field(1000, ge=0, le=9999)
@@ -339,7 +340,7 @@ class CompensateAsked(Asked):
 
 
 class ForkAsked(Asked):
-    fact: int = Field(ge=1)
+    fact: int = Field(ge=1, le=LARGEST)
 
 
 class SignalAsked(Asked):

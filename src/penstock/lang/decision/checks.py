@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from penstock.expr.cron import cron_problem, zone_of
-from penstock.expr.filters import problems
+from penstock.expr.filters import problems, unranked
 from penstock.lang.decision.graph import Graph, alternatives, gotos
 from penstock.lang.decision.nodes.approval import ApprovalFields
 from penstock.lang.decision.nodes.compensation import CompensationFields
@@ -15,6 +15,7 @@ from penstock.lang.decision.nodes.parallel import ParallelFields
 from penstock.lang.decision.nodes.switch import SwitchFields
 from penstock.lang.decision.schema import Step, Way, Workflow
 from penstock.lang.decision.site import Shared
+from penstock.lang.decision.triggers import trigger_problems
 from penstock.lang.document import step
 from penstock.lang.report import Report, did_you_mean
 from penstock.net.checks import check
@@ -30,6 +31,8 @@ _REFERENCE = re.compile(r"\$\{\s*(secrets\.[\w.-]+|fn\.get_secret\(.*\))\s*\}\Z"
 _SECRET_PLACE = re.compile(r"(env|file|vault):\S+\Z")
 
 
+#: C-30: what to do about a word without a rank.
+RANKS = "Write a word of the scale, or give the tenant one of its own."
 #: W-9.1.1: where the form is broken, nothing is said about the graph.
 FORM = ("missing_field", "wrong_type", "duplicate_field", "bad_id", "unknown_type", "type_not_yet")
 
@@ -38,6 +41,7 @@ def check_workflow(workflow: Workflow, graph: Graph, shared: Shared, net: Net) -
     report = shared.report
     _secrets(report.document.data, "", report)
     _secret_places(workflow, report)
+    _variables(workflow.context.variables, "/context/variables", report)
     _trigger(workflow, shared)
     _targets(workflow, graph, report)
     _branches(workflow, graph, report)
@@ -47,6 +51,7 @@ def check_workflow(workflow: Workflow, graph: Graph, shared: Shared, net: Net) -
         if isinstance(node.fields, SwitchFields):
             _mismatches(node, node.fields, graph, report)
     _timeouts(workflow, report)
+    _manual(workflow, report)
     if not workflow.nodes:
         if workflow.whole:
             report.error("empty_workflow", "The workflow has no nodes.", "/nodes", hint="Write at least one node.")
@@ -146,7 +151,8 @@ def _no_such(rule: str, target: str, node: Step, known: set[str], report: Report
 def _spot(node: Step, field: str, target: str) -> str:
     """Where in a node a target is written."""
     raw = node.raw
-    for i, case in enumerate(raw.get("cases") or []):
+    cases = raw.get("cases")
+    for i, case in enumerate(cases if isinstance(cases, list) else ()):
         if isinstance(case, dict) and case.get("goto") == target:
             return f"{node.pointer}/cases/{i}/goto"
     for part in ("default", "timeout"):
@@ -285,11 +291,24 @@ def _timeouts(workflow: Workflow, report: Report) -> None:
             report.warning("timeout_inconsistent", message, step(node.pointer, "timeout_ms"), hint=hint, node=id)
 
 
+def _manual(workflow: Workflow, report: Report) -> None:
+    """W-4.10.3, W-7.2.2: only a compensation that fails is left to people."""
+    where = [("/policies", "", workflow.policies.retry)]
+    nodes = [one for one in workflow.nodes.values() if not isinstance(one.fields, CompensationFields)]
+    for at, id, retry in [*where, *((one.pointer, one.id, one.fields.retry) for one in nodes)]:
+        if retry is not None and retry.on_failure is not None:
+            hint = "Leave it out; an edge with `when: failed`, or the dead letters, take a failure."
+            message = "«on_failure» is for a COMPENSATION and changes nothing here."
+            report.info("idle_setting", message, f"{at}/retry/on_failure", hint=hint, node=id)
+
+
 def _trigger(workflow: Workflow, shared: Shared) -> None:
     trigger, report = workflow.top.trigger, shared.report
     if trigger is None:
         return
     config, at = trigger.config, "/trigger/config"
+    for rule, message, where in trigger_problems(trigger.type, config):
+        report.error(rule, message, at + where, hint="Correct the trigger's config.")
     if trigger.type == "schedule":
         check_schedule(config, at, report)
     elif trigger.type == "event":
@@ -306,12 +325,16 @@ def _event_trigger(config: dict[str, Any], at: str, report: Report) -> None:
     for where, why in problems(config.get("filter") or {}):
         hint = "The operators of filters are $eq $ne $gt $gte $lt $lte $in $nin $exists $regex $and $or $not."
         report.error("filter_operator", f"The filter cannot be meant so: {why}.", f"{at}/filter{where}", hint=hint)
+    for where, why in unranked(config.get("filter")):
+        report.warning("filter_scale", f"{why}.", f"{at}/filter{where}", hint=RANKS)
 
 
 def check_schedule(config: dict[str, Any], at: str, report: Report) -> None:
     cron, zone = config.get("cron"), config.get("timezone")
-    wrong = cron_problem(str(cron))
-    if wrong is not None:
+    wrong = cron_problem(str(cron)) if cron is not None else None
+    if cron is None:
+        report.error("missing_field", "«cron» is missing.", at, hint='Write `"cron": "0 8 * * *"`.')
+    elif wrong is not None:
         hint = "Five fields: minute, hour, day, month, weekday, such as `0 8,14,20 * * *`."
         report.error("cron_syntax", f"«{cron}» is no schedule: {wrong}.", step(at, "cron"), hint=hint)
     if zone is not None and zone_of(str(zone)) is None:
@@ -359,6 +382,16 @@ def _secret_places(workflow: Workflow, report: Report) -> None:
             message = f"«{name}» must say where the secret lies."
             hint = "Write env:NAME, file:path or vault:path#key."
             report.error("secret_reference", message, step("/context/secrets", name), hint=hint)
+
+
+def _variables(value: Any, at: str, report: Report) -> None:
+    """W-6.1: the first values of variables are what is written; no run is there yet that could be read."""
+    if isinstance(value, str) and "${" in value:
+        hint = "Write a value, and set it later with side_effects.set_variables."
+        report.warning("literal_variable", "This text is taken as it stands: ${…} is not read here.", at, hint=hint)
+    each = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, one in each:
+        _variables(one, step(at, name), report)
 
 
 # ---- the net ---------------------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from penstock.lang.document import step
 from penstock.net.model import INCLUSIVE, Edge, Effect, Node
 
 #: `context` is a reserved root, so no node of an author has these ids.
+#: the most documents that one search gives
+_MOST_FOUND = 1000
 PREFETCH, OUTPUT = "context.prefetch", "context.output"
 
 
@@ -38,6 +40,8 @@ def context_ahead(workflow: Workflow, shared: Shared) -> Node | None:
             hint = 'Write "similar_cases", or {"name": …, "query": …, "top_k": 5}.'
             at = step("/context/rag_context", i)
             shared.report.error("rag_context", "This does not name a collection.", at, hint=hint)
+        elif isinstance(one, dict):
+            _search(one, step("/context/rag_context", i), workflow, shared)
     wanted = [one for one in wanted if one is not None]
     if not wanted:
         return None
@@ -46,6 +50,18 @@ def context_ahead(workflow: Workflow, shared: Shared) -> Node | None:
         id=PREFETCH, kind="task", type="CONTEXT", effect=Effect(executor="context", args={"aas": wanted}),
         timeout_ms=30_000, retry=retry_of(workflow.policies.retry), out=(PREFETCH,),
     )  # fmt: skip
+
+
+def _search(one: dict[str, Any], at: str, workflow: Workflow, shared: Shared) -> None:
+    query, count = one.get("query", ""), one.get("top_k", 5)
+    if isinstance(query, str):
+        _template(query, f"{at}/query", workflow, shared)
+    else:
+        hint = 'Write `"query": "${input.text}"`.'
+        shared.report.error("rag_context", "«query» must be a text.", f"{at}/query", hint=hint)
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MOST_FOUND:
+        hint = f"Write a number from 1 to {_MOST_FOUND}."
+        shared.report.error("rag_context", f"«top_k» must be from 1 to {_MOST_FOUND}.", f"{at}/top_k", hint=hint)
 
 
 def _template(text: str, at: str, workflow: Workflow, shared: Shared) -> Any:

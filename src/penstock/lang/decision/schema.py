@@ -12,6 +12,7 @@ from penstock.lang.contract import Setting
 from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes import LATER, NODE_TYPES, NodeType
 from penstock.lang.decision.nodes.contract import BreakerFields, Checkpoint, IdempotencyFields, NodeFields, RetryPolicy
+from penstock.lang.decision.schemas import schema_problem
 from penstock.lang.document import Document, step
 from penstock.lang.fields import Fields, read_fields, unknown_fields
 from penstock.lang.report import Report, did_you_mean
@@ -149,9 +150,9 @@ class EdgeFields(Fields):
     from_: Annotated[str, Meta(description="The id of a node.")] = ""
     to: Annotated[str, Meta(description="The id of a node.")] = ""
     when: Annotated[str | None, Meta(description="A case, an outcome or an expression; none: after success.")] = None
-    priority: Annotated[
-        int, Meta(ge=-bounds.COUNT, le=bounds.COUNT, description="The smaller number goes first.")
-    ] | None = None
+    priority: (
+        Annotated[int, Meta(ge=-bounds.COUNT, le=bounds.COUNT, description="The smaller number goes first.")] | None
+    ) = None
 
     OPEN: ClassVar[bool] = True
     REQUIRED: ClassVar[tuple[str, ...]] = ("from", "to")
@@ -252,6 +253,9 @@ def _check_parts(workflow: Workflow, report: Report) -> None:
         if schema is not None and not isinstance(schema, dict | bool):
             hint = 'Write `{"type": "object", "properties": {…}}`.'
             report.error("wrong_type", f"«{name}» must be a JSON Schema.", at, hint=hint)
+        elif isinstance(schema, dict) and schema and (wrong := schema_problem(schema)) is not None:
+            hint = "Correct the schema; references stay inside it, and nothing is fetched."
+            report.error("json_schema", f"«{name}» is no JSON Schema: {wrong[1]}.", at + wrong[0], hint=hint)
 
 
 def _list(data: dict[str, Any], name: str, report: Report, workflow: Workflow) -> list[Any]:

@@ -156,6 +156,26 @@ class Site:
             parts.append(f"fn.{function}({text[one.start : one.end]})")
         return {"$expr": f"fn.concat({', '.join(parts)})"}
 
+    def fixed_host(self, text: str, path: str) -> None:
+        """Where a secret is sent along, the host is the author's or the tenant's word: data does not choose it."""
+        if "${" not in text:
+            return
+        try:
+            tree = compile_template(text).tree
+        except PenstockError:
+            return  # told where the text itself is read
+        before = ""
+        for one in tree.children if isinstance(tree, Template) else (tree,):
+            if isinstance(one, Literal) and isinstance(tree, Template):
+                before += str(one.value)
+                continue
+            roots = compile_expression(text[one.start : one.end], words=True).roots
+            if (not before or _HOST.match(before)) and not roots <= {"secrets", *_CARRIED}:
+                hint = "Write the host out, or take the whole address from a secret or the tenant's settings."
+                message = "A value cannot choose the host that gets a secret."
+                self.error("address_outside", message, path, hint=hint)
+            before = before + "x" if before else "any://x"  # a whole address may end in its host
+
     def moment(self, text: str, path: str) -> str:
         """A template as an expression."""
         made = self._text(text, self.at(path), (), secrets=False)

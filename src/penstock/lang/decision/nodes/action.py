@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from penstock.lang.decision import bounds
+from penstock.lang.decision import bounds, literals
 from penstock.lang.decision.nodes.contract import Choosing, Fragment, GuardedFields, NodeType, Part, without
 from penstock.lang.decision.nodes.parts import completed, guard_of, task_of
 from penstock.lang.decision.site import Site
@@ -57,6 +57,7 @@ def lower(f: ActionFields, site: Site) -> Fragment:
         "config": site.tree(channel.config, "channel/config", secrets=True),
     }
     site.depend("channel", channel.type, "channel/type")
+    _sent_to(channel, site)
     if f.template is not None:
         site.depend("template", f.template.id, "template/id")
         params = site.tree(f.template.params, "template/params")
@@ -71,6 +72,34 @@ def lower(f: ActionFields, site: Site) -> Fragment:
     if channel.type == "robot" and not _once(f, site):
         again["retry"] = Retry()  # C-56: a robot that may have moved is not told twice
     return completed(task_of(f, site, "notify", args, sees_run=True, only_if=guard, gates=gates, **again), f, site)
+
+
+def _sent_to(channel: Channel, site: Site) -> None:
+    """What a channel is told, flat or under its name (C-27), is looked at as far as it is written out."""
+    secret = _reads_secret(channel.config)
+    inner = channel.config.get(channel.type or "")
+    for path, some in (("channel/config", channel.config), (f"channel/config/{channel.type}", inner)):
+        if not isinstance(some, dict):
+            continue
+        for name in _ADDRESSES:
+            if secret and isinstance(some.get(name), str):
+                site.fixed_host(some[name], f"{path}/{name}")
+        method, operation = some.get("method"), some.get("operation")
+        if channel.type == "webhook" and isinstance(method, str):
+            literals.one_of(method.upper(), literals.WEBHOOK_METHODS, "HTTP method", f"{path}/method", site)
+        if channel.type == "database":
+            literals.one_of(operation, literals.OPERATIONS, "operation", f"{path}/operation", site)
+
+
+#: settings of channels that say where something is sent
+_ADDRESSES = ("url", "webhook_url", "base_url", "endpoint")
+
+
+def _reads_secret(value: Any) -> bool:
+    if isinstance(value, str):
+        return "secrets" in value or "get_secret" in value
+    some = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(_reads_secret(one) for one in some)
 
 
 def _once(f: ActionFields, site: Site) -> bool:

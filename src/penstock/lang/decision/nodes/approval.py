@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
@@ -10,6 +11,7 @@ from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes.contract import Choosing, Fragment, GuardedFields, NodeType, Part
 from penstock.lang.decision.nodes.parts import HOUR, completed, duration_of, idle, node_of, tell, told_by
 from penstock.lang.decision.site import Site
+from penstock.lang.decision.texts import text_literal
 from penstock.net.model import Trigger, Work
 
 #: W-4.6.6: what an approval without `timeout` has.
@@ -17,6 +19,7 @@ DEFAULT_MS = 24 * HOUR
 #: C-34: how often an approval goes to others before its time is over.
 LEVELS = 3
 _TYPES = ("user", "role", "group")
+_PREFIX = re.compile("^(user|role|group):")
 
 
 class Approvers(Part):
@@ -66,7 +69,7 @@ def lower(f: ApprovalFields, site: Site) -> Fragment:
     who = asked.approvers or _NOBODY
     candidates = {
         "type": who.type,
-        "targets": [_target(one, str(who.type), site, f"request/approvers/targets/{i}")
+        "targets": [target(one, str(who.type), site, f"request/approvers/targets/{i}")
                     for i, one in enumerate(who.targets)],
         "allow_self_approval": who.allow_self_approval,
     }  # fmt: skip
@@ -103,14 +106,21 @@ def lower(f: ApprovalFields, site: Site) -> Fragment:
     return completed(Fragment((node, *tellers), node.id, node.id, node.id, edges, ports), f, site)
 
 
-def _target(text: str, type: str, site: Site, path: str) -> Any:
-    """C-32: with a prefix; of one without, the type tells, or an @ does."""
+def target(text: str, type: str, site: Site, path: str) -> Any:
+    """C-32: with a prefix; of one without, the type tells, or an @ does. What only a run knows gets its own there."""
     if "${" in text:
-        return site.tree(text, path)
-    if text.partition(":")[0] in _TYPES:
+        return {"$expr": f"fn.first({prefixed(f'[{site.moment(text, path)}]', type)})"}
+    if _PREFIX.match(text):
         return text
     kind = type if type in _TYPES else "user" if "@" in text else "role"
     return f"{kind}:{text}"
+
+
+def prefixed(targets: str, type: str = "") -> str:
+    """C-32 as an expression over a list of targets."""
+    kind = text_literal(type) if type in _TYPES else "fn.if(fn.contains(t, '@'), 'user', 'role')"
+    known = f"fn.type_of(t) != 'string' || fn.regex_match(t, {text_literal(_PREFIX.pattern)})"
+    return f"fn.map({targets}, t => fn.if({known}, t, fn.concat({kind}, ':', t)))"
 
 
 def _tell() -> Trigger:
@@ -132,7 +142,7 @@ def _reminders(timeout: Timeout, after: int) -> list[Trigger]:
 
 def _too_late(timeout: Timeout, after: int, who: Approvers, site: Site) -> Trigger:
     if timeout.on_timeout == "escalate":
-        targets = [_target(one, "", site, f"timeout/escalate_to/{i}") for i, one in enumerate(timeout.escalate_to)]
+        targets = [target(one, "", site, f"timeout/escalate_to/{i}") for i, one in enumerate(timeout.escalate_to)]
         if not targets:
             site.shared.carried.add("tenant_config")
         others = {
@@ -158,7 +168,8 @@ def _too_late(timeout: Timeout, after: int, who: Approvers, site: Site) -> Trigg
 
 #: C-34: the tenant's escalation targets, else the role admin; an empty list names nobody and is as good as none.
 _OTHERS = "fn.get_tenant_config('approval.escalation_targets')"
-_ESCALATION = f"fn.if(fn.is_empty({_OTHERS}), ['role:admin'], {_OTHERS})"
+_LISTED = f"fn.if(fn.type_of({_OTHERS}) == 'array', {_OTHERS}, [{_OTHERS}])"
+_ESCALATION = f"fn.if(fn.is_empty({_OTHERS}), ['role:admin'], {prefixed(_LISTED)})"
 
 
 APPROVAL = NodeType(

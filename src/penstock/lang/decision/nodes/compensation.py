@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.lang.decision import literals
 from penstock.lang.decision.nodes.contract import Fragment, NodeFields, NodeType, Part, RetryFields
 from penstock.lang.decision.nodes.parts import idle
 from penstock.lang.decision.policies import retry_of
@@ -79,6 +80,7 @@ def _action(one: ActionFields, i: int, id: str, f: CompensationFields, site: Sit
 def _api(one: ActionFields, at: str, site: Site) -> dict[str, Any]:
     if not one.endpoint:
         site.error("missing_field", "«endpoint» is missing.", at, hint='Write `"endpoint": "/api/…"`.')
+    literals.one_of(one.method.upper(), literals.API_METHODS, "HTTP method", f"{at}/method", site)
     args: dict[str, Any] = {
         "connection": site.tree(one.connection, f"{at}/connection"),
         "method": one.method.upper(),

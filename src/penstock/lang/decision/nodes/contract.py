@@ -165,7 +165,7 @@ class NodeFields(Part):
     checkpoint: Checkpoint | bool | None = None
     skip_on_error: bool = False
     audit: Annotated[Any, Meta(description="What is written down about it.")] = None
-    notification: Annotated[Any, Meta(description="Who hears of it: channels, template.")] = None
+    notification: Annotated[dict[str, Any] | None, Meta(description="Who hears of it: channels, template.")] = None
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("id", "type")
 

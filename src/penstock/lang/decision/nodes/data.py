@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from penstock.lang.decision import bounds
+from penstock.lang.decision import bounds, literals
 from penstock.lang.decision.nodes.contract import Fragment, GuardedFields, NodeType, Part, without
 from penstock.lang.decision.nodes.parts import completed, idle, node_of, plain, task_of
 from penstock.lang.decision.site import Site
@@ -94,6 +94,7 @@ def _sql(source: Source, params: dict[str, Any], given: dict[str, Any], site: Si
 
 def _api(source: Source, params: dict[str, Any], given: dict[str, Any], site: Site) -> tuple[str, dict[str, Any]]:
     at = "source/endpoint" if "endpoint" in site.step.raw["source"] else "source/query"
+    literals.one_of(source.method.upper(), literals.API_METHODS, "HTTP method", "source/method", site)
     args: dict[str, Any] = {"method": source.method.upper(), "path": site.address(source.query, at)}
     if given:
         args["params"] = given
@@ -109,6 +110,7 @@ def _file(source: Source, params: dict[str, Any], given: dict[str, Any], site: S
     if plain_path.startswith("/") or ".." in plain_path.split("/") or re.match(r"[A-Za-z]:", plain_path):
         hint = "Write a path below the connection's folder, such as 2024/rows.csv."
         site.error("path_outside", f"The path «{source.query}» leaves its folder.", "source/query", hint=hint)
+    literals.file_ending(source.query, "source/query", site)
     named = set(_PLACEHOLDER.findall(re.sub(r"\$\{[^{}]*\}", "", source.query)))
     _unused(site, named, "Its path does not name it; write {line_id} there, or leave the parameter out.")
     args: dict[str, Any] = {"path": site.tree(source.query, "source/query")}
@@ -119,6 +121,12 @@ def _file(source: Source, params: dict[str, Any], given: dict[str, Any], site: S
 def _stream(source: Source, params: dict[str, Any], given: dict[str, Any], site: Site) -> tuple[str, dict[str, Any]]:
     args = {"name": site.tree(source.query, "source/query"), "max_messages": 100, "max_wait_ms": 1000}
     _unused(site, set(_STREAM_PARAMS), f"Known are {' and '.join(_STREAM_PARAMS)}.")
+    for name, (least, most) in _STREAM_PARAMS.items():
+        value = params.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and not least <= value <= most:
+            hint = f"Write a number from {least} to {most}."
+            at = f"source/params/{name}" if name in source.params else f"params/{name}"
+            site.error("wrong_type", f"«{name}» must be from {least} to {most}.", at, hint=hint)
     return "stream", {**args, **{name: given[name] for name in _STREAM_PARAMS if name in given}}
 
 
@@ -134,7 +142,7 @@ def _unused(site: Site, known: set[str], hint: str) -> None:
 
 #: what a parameter is put for in the path of a file
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_STREAM_PARAMS = ("max_messages", "max_wait_ms")
+_STREAM_PARAMS = {"max_messages": (1, bounds.COUNT), "max_wait_ms": (0, bounds.MS)}
 _SOURCES = {"sql": _sql, "api": _api, "file": _file, "stream": _stream}
 
 

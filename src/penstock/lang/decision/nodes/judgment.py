@@ -6,7 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.expr import compile_expression
 from penstock.lang.decision import bounds
+from penstock.lang.decision.nodes.approval import prefixed, target
 from penstock.lang.decision.nodes.contract import Choosing, Fragment, GuardedFields, NodeType, Part
 from penstock.lang.decision.nodes.parts import HOUR, completed, task_of, tell, told_by
 from penstock.lang.decision.site import Site
@@ -74,7 +76,6 @@ def lower(f: JudgmentFields, site: Site) -> Fragment:
     if policy.type in ("RULE_ONLY", "HYBRID") and not policy.rule_pack_id:
         hint = 'Write `"rule_pack_id": "…"`.'
         site.error("judgment_settings", f"{policy.type} needs «rule_pack_id».", "policy", hint=hint)
-    site.expression(audit.human_review_if, "audit/human_review_if", *RESULT)
     args = {
         "policy": _policy(policy, site),
         "data": site.tree(given.data, "input/data"),
@@ -86,7 +87,9 @@ def lower(f: JudgmentFields, site: Site) -> Fragment:
     }  # fmt: skip
     site.depend("rule_pack", policy.rule_pack_id, "policy/rule_pack_id")
     site.depend("prompt", policy.prompt_id, "policy/prompt_id")
-    judged = task_of(f, site, "judgment", args)
+    review = site.expression(audit.human_review_if, "audit/human_review_if", *RESULT)
+    sees = review is not None and not compile_expression(review, words=True).roots <= {*RESULT}
+    judged = task_of(f, site, "judgment", args, sees_run=sees)
     return completed(_reviewed(f, judged, args, site) if _escalates(f) else judged, f, site)
 
 
@@ -122,12 +125,12 @@ def _reviewed(f: JudgmentFields, judged: Fragment, args: dict[str, Any], site: S
     """C-52: a verdict that must be a person's goes to one, and theirs is the node's. They are told and waited for as
     those who approve are."""
     routing = f.policy.routing if f.policy is not None else None
-    role = site.tree(routing.reviewer_role, "policy/routing/reviewer_role") if routing is not None else ""
-    if not role:
+    named = routing.reviewer_role if routing is not None else ""
+    if named:
+        role = target(named, "role", site, "policy/routing/reviewer_role")
+    else:
         site.shared.carried.add("tenant_config")
-        role = {"$expr": f"fn.concat('role:', {_REVIEWER})"}
-    elif isinstance(role, str):
-        role = f"role:{role}"
+        role = {"$expr": f"fn.first({prefixed(f'[{_REVIEWER}]', 'role')})"}
     review = f"{site.id}.review"
     prompt = {
         "kind": "review",

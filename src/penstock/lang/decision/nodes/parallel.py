@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -56,6 +56,7 @@ def lower(f: ParallelFields, site: Site) -> Fragment:
     if count > _MOST:
         message = f"Too many parallel branches: {count}"
         site.warning("max_parallel_branches", message, "branches", hint=f"More than {_MOST} strain what they call.")
+    _named_once(f, site)
     branches = tuple(
         Branch(
             key=one.id,
@@ -76,6 +77,24 @@ def lower(f: ParallelFields, site: Site) -> Fragment:
     )
     idle(f, site, "retry", "timeout_ms", "circuit_breaker", "idempotency")
     return completed(plain(node_of(f, site, kind="scope", body=body)), f, site)
+
+
+def _named_once(f: ParallelFields, site: Site) -> None:
+    """C-23: a branch's id is the key of its record, and a branch does something."""
+    seen: set[str] = set()
+    for i, one in enumerate(f.branches):
+        if one.id and one.id in seen:
+            hint = "Every branch has an id of its own."
+            site.error("unique_branch_ids", f"There is a branch «{one.id}» already.", f"branches/{i}/id", hint=hint)
+        seen.add(one.id)
+        if not one.nodes and _empty(site.step.raw, i):
+            hint = "Write the ids of its nodes, or remove the branch."
+            site.error("missing_field", f"The branch «{one.id}» has no nodes.", f"branches/{i}/nodes", hint=hint)
+
+
+def _empty(raw: dict[str, Any], i: int) -> bool:
+    branches = raw.get("branches")
+    return isinstance(branches, list) and any(isinstance(b, dict) and b.get("nodes") == [] for b in branches[i : i + 1])
 
 
 PARALLEL = NodeType(

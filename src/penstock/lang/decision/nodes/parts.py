@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from penstock.lang.decision import bounds
+from penstock.lang.decision.literals import jq_problem
 from penstock.lang.decision.nodes.contract import Fragment, GuardedFields, NodeFields, NodeType
 from penstock.lang.decision.policies import breaker_of, dedupe_of, on_open, retry_of
 from penstock.lang.decision.site import Site
@@ -161,6 +162,11 @@ def completed(fragment: Fragment, f: NodeFields, site: Site, text: str | None = 
     `text` is the node's output as an expression over `output`, the inner one's answer."""
     if site.framed:
         fragment = _frame(fragment, f, site, text)
+    made = f.output.transform if f.output is not None else None
+    if made is not None and made.expression and (why := jq_problem(made.expression)):
+        hint = "Correct the jq program, such as `.items[] | .id`."
+        message = f"The transform cannot be read: {why}."
+        site.error("expression_syntax", message, "output/transform/expression", hint=hint)
     return _fetched(_told(fragment, f, site), f, site)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from penstock.expr.limits import MAX_SOURCE
+from penstock.expr.limits import MAX_INTEGER, MAX_SOURCE
 from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes.contract import Fragment, NodeFields, NodeType, Part
 from penstock.lang.decision.nodes.parts import completed, idle, node_of, plain
@@ -71,6 +71,7 @@ def lower(f: SwitchFields, site: Site) -> Fragment:
     guard = field if conditions and f.condition is not None else None
     if not conditions and f.expression is None and f.condition is None:
         site.error("missing_field", "What is compared is missing.", hint="Write `expression: ${…}`.")
+    _unheeded(f, site, conditions)
     tests = [_test(case, i, conditions, selector or "null", site) for i, case in enumerate(f.cases)]
     order = _order(f, site)
     every = f.multi_match is not None and f.multi_match.enabled and f.multi_match.mode == "all"
@@ -89,6 +90,30 @@ def lower(f: SwitchFields, site: Site) -> Fragment:
     value = {name: {"$expr": text} for name, text in texts.items()}
     idle(f, site, "retry", "timeout_ms", "circuit_breaker", "idempotency")
     return completed(plain(node_of(f, site, kind="route", value=value, only_if=guard)), f, site)
+
+
+def _unheeded(f: SwitchFields, site: Site, conditions: bool) -> None:
+    """C-11: either values are compared or conditions asked; what is written for the other is told."""
+    hint = "Leave it out, or write `mode: value` or `mode: condition`."
+    if f.expression is not None and (conditions or f.condition is not None):
+        name = "expression" if conditions else "condition"
+        said = "the cases' own conditions decide" if conditions else "«expression» is what is compared"
+        site.warning("switch_setting", f"«{name}» is not read: {said}.", name, hint=hint)
+    raw = site.step.raw.get("cases")
+    given = [one for one in raw if isinstance(one, dict)] if isinstance(raw, list) else []
+    if len(given) != len(f.cases):
+        return  # some could not be read, which has been told
+    for i, (case, one) in enumerate(zip(given, f.cases, strict=True)):
+        if conditions:
+            if "value" in case and one.condition is not None:
+                message = "«value» is not read: the cases' own conditions decide."
+                site.warning("switch_setting", message, f"cases/{i}/value", hint=hint)
+        elif "value" not in case:
+            what = "has a condition only, but values are compared" if one.condition is not None else "has no value"
+            site.error("missing_field", f"The case {what}.", f"cases/{i}", hint='Write `"value": …`.')
+        elif one.condition is not None:
+            message = "«condition» is not read: values are compared."
+            site.warning("switch_setting", message, f"cases/{i}/condition", hint=hint)
 
 
 def _test(case: Case, i: int, conditions: bool, selector: str, site: Site) -> str:
@@ -137,6 +162,8 @@ def _pick(cases: list[tuple[str, Any]], otherwise: list[Any], every: bool) -> st
 
 def literal(value: Any, site: Site, path: str) -> str:
     text = text_literal(value)
+    if isinstance(value, int) and abs(value) > MAX_INTEGER:
+        text = "null"
     if text == "null" and value is not None:
         hint = "Write a text, a number, true, false or null."
         site.error("case_value", "This value cannot be compared with.", path, hint=hint)

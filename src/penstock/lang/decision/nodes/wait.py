@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from penstock.expr.filters import problems
-from penstock.lang.decision import bounds
+from penstock.expr.filters import problems, unranked
+from penstock.lang.decision import bounds, literals
 from penstock.lang.decision.nodes.contract import Fragment, NodeFields, NodeType, OutputFields, Part, without
 from penstock.lang.decision.nodes.parts import HOUR, completed, duration_of, idle, node_of, plain, task_of
 from penstock.lang.decision.policies import retry_of
@@ -135,6 +135,8 @@ def _moment(condition: Condition, site: Site) -> Trigger:
     value = {"resumed_at": {"$expr": "fn.now()"}, "waited_ms": {"$expr": "sys.now - sys.node_started"}}
     if until is not None:
         where = "condition/until" if condition.until is not None else "condition/time/until"
+        if "${" not in str(until):
+            literals.date(str(until), where, site)
         moment = site.moment(str(until), where)
         at = f"fn.round(fn.date_diff({moment}, '1970-01-01T00:00:00Z', 'second') * 1000)"
         return Trigger(at=at, action="value", value=value)
@@ -156,6 +158,9 @@ def _event(condition: Condition, site: Site) -> Trigger:
         hint = "The operators of filters are $eq $ne $gt $gte $lt $lte $in $nin $exists $regex $and $or $not."
         message = f"The filter cannot be meant so: {why}."
         site.error("filter_operator", message, f"condition/event/filter{at}", hint=hint)
+    for at, why in unranked(event.filter):
+        hint = "Write a word of the scale, or give the tenant one of its own."
+        site.warning("filter_scale", f"{why}.", f"condition/event/filter{at}", hint=hint)
     site.shared.carried.add("tenant_config")
     match = "fn.matches_filter(event, filter)" if wanted is not None else None
     name = site.tree(event.source, "condition/event/source")
@@ -173,6 +178,7 @@ def _polling(f: WaitFields, condition: Condition, site: Site) -> Fragment:
     if fails is None:
         fails = f"fn.type_of(response) == 'object' && fn.contains({list_literal([*_FAILED])}, response.status)"
     site.depend("connection", poll.connection, "condition/polling")
+    literals.one_of(poll.method.upper(), literals.API_METHODS, "HTTP method", "condition/polling/method", site)
     args = {
         "connection": site.tree(poll.connection, "condition/polling/connection"),
         "method": poll.method.upper(),
