@@ -110,7 +110,7 @@ def _run(command: list[str], at: Path, seconds: int, why: str = "", path: str | 
 try:
     from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 except ImportError:  # by hand, outside of a build
-    BuildHookInterface = None
+    BuildHookInterface = None  # type: ignore[assignment,misc,unused-ignore]
 
 if BuildHookInterface is not None:
 

@@ -313,13 +313,14 @@ SETTINGS = {
     "workers.total": ("", "How many effects may be on their way at once, of all tenants; no limit when it is not set."),
     "workers.per_tenant": ("", "The same for each tenant; those of others are not held up by one that has much to do."),
     "workers.tenants.NAME": ("", "The same for one tenant, instead of `workers.per_tenant`."),
-    "metrics.token": ("", "What a scraper sends as its bearer token to `/metrics`: it sees the numbers of all tenants."),
+    "metrics.token": ("", "A scraper's bearer token for `/metrics`: with it the numbers of all tenants are seen."),
     "otel.endpoint": ("", "An OpenTelemetry collector (OTLP over HTTP) that gets a span for every run and node."),
     "otel.service": ("", "What the server is called there; penstock."),
     "otel.headers.NAME": ("", "A header that the collector asks for."),
     "log.format": ("", "text, or `json`: one object per line, for every request and every end of a run."),
-    "serve.drain_s": ("", "Seconds in which a server that was asked to stop still answers, while `/ready` says 503; 1."),
+    "serve.drain_s": ("", "Seconds in which a server that is to stop still answers, while `/ready` says 503; 1."),
     "secrets.key_file": ("", "What the tenants' secrets are sealed with; beside the store when it is not set."),
+    "server.secure": ("false", "Behind TLS: the cookie is `Secure`, and browsers are told to use HTTPS."),
     "server.origins": ("", "Pages of other sites that may call the API (CORS), as `https://host`; none by default."),
     "jwt.issuer": ("", "Whose tokens are taken (`iss`). With `jwt.audience` and `jwt.jwks` it lets people in by JWT."),
     "jwt.audience": ("", "For whom they must be (`aud`)."),
@@ -511,9 +512,9 @@ def http(module: ModuleType) -> Iterator[str]:
     served = application(module)
     said, needed = served.openapi(), permissions(module)
     yield "Every route, with the permission that it asks for. `-` asks for none (a webhook looks at its caller itself),"
-    yield "*somebody* only for a caller who is known. Bodies, answers and examples are in the description: `GET /api/v1/openapi.json`, `/api/docs` in a"
-    yield "browser, `penstock serve --openapi` without a server. `/api` is an alias of `/api/v1`."
-    yield "[Use the API](../howto/use-the-api.md) says what all of them have in common."
+    yield "*somebody* only for a caller who is known. Bodies, answers and examples are in the description:"
+    yield "`GET /api/v1/openapi.json`, `/api/docs` in a browser, `penstock serve --openapi` without a server. `/api` is"
+    yield "an alias of `/api/v1`. [Use the API](../howto/use-the-api.md) says what all of them have in common."
     about = {one["name"]: one["description"] for one in said["tags"]}
     for tag in dict.fromkeys(operation["tags"][0] for _, _, operation in operations(said)):
         yield f"\n## {tag.capitalize()}\n"

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -104,19 +105,28 @@ def served(documents: list[dict[str, Any]], allowed: str) -> Iterator[str]:
             Path(folder, f"{document['id']}.json").write_text(json.dumps(document, ensure_ascii=False))
         command = [sys.executable, "-m", "penstock", "dev", str(folder), "--port", "0", "--store", f"{place}/store.db"]
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1"}
-        process = subprocess.Popen(
-            command, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        log = Path(place, "log.txt")
+        with log.open("w", encoding="utf-8") as out:
+            process = subprocess.Popen(command, cwd=place, env=environment, stdout=out, stderr=out, text=True)
         try:
-            assert process.stdout is not None
-            said = process.stdout.readline()
-            found = re.search(r"http://\S+", said)
-            if found is None:
-                raise SystemExit(f"The server did not start: {said}{process.stdout.read()}")
-            yield found.group()
+            yield _up(process, log)
         finally:
             process.terminate()
             process.wait(20)
+
+
+def _up(process: subprocess.Popen[str], log: Path) -> str:
+    """Its address, once it answers there."""
+    for _ in range(240):
+        said = log.read_text(encoding="utf-8")
+        found = re.search(r"http://[^\s/]+", said)
+        if process.poll() is not None:
+            raise SystemExit(f"The server did not start:\n{said}")
+        if found is not None:
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"{found.group()}/api/v1/health", timeout=5):
+                return found.group()
+        time.sleep(0.25)
+    raise SystemExit(f"The server does not answer:\n{said}")
 
 
 class Eyes:
@@ -153,9 +163,8 @@ class Eyes:
 
     def shoot(self, page: Any, path: str, name: str) -> None:
         page.goto(self.base + path)
-        page.wait_for_function("!document.querySelector('.booting, .skeleton') && document.fonts.status === 'loaded'")
-        if path.startswith("/runs/"):
-            page.wait_for_selector(".net-node")
+        page.wait_for_selector(".net-node" if path.startswith("/runs/") else "h1", state="attached")
+        page.wait_for_selector(".skeleton", state="detached")
         page.wait_for_timeout(1500)  # what moves comes to rest
         page.screenshot(path=ASSETS / f"console-{name}.png")
         print(f"docs/assets/console-{name}.png")

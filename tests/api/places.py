@@ -30,10 +30,10 @@ def in_force(admin: httpx2.Client, manager: httpx2.Client, document: dict[str, A
 
 def calling(url: str, id: str = "wf_calling", **more: Any) -> dict[str, Any]:
     """A workflow that sends one webhook."""
-    config = {"url": f"{url}/hook", **more}
+    channel = {"type": "webhook", "config": {"url": f"{url}/hook", **more}}
     return {
         "id": id, "version": 1,
-        "nodes": [{"id": "call", "type": "ACTION", "channel": {"type": "webhook", "config": config}, "message": "hello"}],
+        "nodes": [{"id": "call", "type": "ACTION", "channel": channel, "message": "hello"}],
         "edges": [],
     }  # fmt: skip
 

@@ -30,7 +30,7 @@ class Server:
         self.said = ""
 
     def start(self) -> Server:
-        self.log = open(self.folder / "server.log", "a+")
+        self.log = (self.folder / "server.log").open("a+")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "penstock", *self.words, "--port", str(self.port), "--store", self.store],
             cwd=self.folder, env=self.env, stdout=subprocess.PIPE, stderr=self.log, text=True,

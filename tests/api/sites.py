@@ -125,7 +125,7 @@ def database() -> Iterator[str]:
 
     databases = Databases()
     try:
-        yield str(databases.make(Path()))
+        yield databases.like(databases.template)
     finally:
         databases.drop_all()
 

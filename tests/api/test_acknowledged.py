@@ -55,14 +55,15 @@ class Writers:
             assert not one.is_alive()
 
 
-def all_there(server: Server, writers: Writers) -> None:
-    """Every run can be looked at and goes on to where it waits; every event is kept once."""
+def all_there(server: Server, writers: Writers) -> int:
+    """Every run can be looked at and goes on to where it waits; every event is kept once. How many runs those are."""
     client = server.client(OPERATOR)
     assert len(set(writers.runs)) == len(writers.runs) > 0
     for run in writers.runs:
         until(lambda: client.get(f"/runs/{run}").json()["state"], lambda state: state == "WAITING")  # noqa: B023
     kept = list(_events(server.client(ADMIN)))
     assert len(set(kept)) == len(kept) and set(writers.events) <= set(kept) and writers.events
+    return len(writers.runs)
 
 
 def _events(admin: httpx2.Client) -> Iterator[str]:
@@ -108,7 +109,7 @@ def test_the_server_is_killed(place: tuple[Server, Any]) -> None:
         server.kill()
         writers.end()
         server.start()
-        all_there(server, writers)
+        assert all_there(server, writers) >= 1
 
 
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)

@@ -82,6 +82,26 @@ def test_nobody_gives_rights_that_they_do_not_have(dev: Server) -> None:
     assert wrong.status_code == 422 and wrong.json()["findings"][0]["where"]["pointer"] == "/permissions/0"
 
 
+def test_roles_are_listed_and_registered_secrets_are_not_shown(dev: Server) -> None:
+    """C-29, C-66: the roles that every tenant has are there too; what looks like a secret in a thing is masked, and who
+    sends it back masked does not lose it."""
+    admin, viewer = dev.client(ADMIN), dev.client(VIEWER)
+    roles = {one["id"]: one for one in viewer.get("/roles").json()["items"]}
+    assert {"admin", "operator", "viewer"} <= roles.keys() and roles["viewer"]["status"] == "built-in"
+    assert "run.start" in viewer.get("/roles/operator").json()["body"]["permissions"]
+    assert admin.delete("/roles/operator").status_code == 404
+    body = {"type": "http", "base_url": "http://a.example.com", "api_key": "literal-91d2"}
+    assert admin.put("/connections/shop", json=body).status_code == 200
+    seen = viewer.get("/connections/shop")
+    assert "literal-91d2" not in seen.text and "literal-91d2" not in viewer.get("/connections").text
+    changed = {**seen.json()["body"], "base_url": "http://b.example.com"}
+    kept = admin.put("/connections/shop", json=changed, headers={"If-Match": seen.headers["etag"]})
+    assert kept.status_code == 200, kept.text
+    again = admin.put("/connections/shop", json={**changed, "api_key": "literal-91d2"})
+    tags = [one.headers["etag"].partition("-")[2] for one in (kept, again)]
+    assert tags[0] == tags[1], "the content is the same: it was still there"
+
+
 def test_a_tenant_is_made_with_its_administrator(dev: Server) -> None:
     """C-78: a new tenant has nobody else's things; a second one of its name is refused."""
     admin = dev.client(ADMIN)

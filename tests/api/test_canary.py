@@ -52,7 +52,7 @@ def document(hook: str) -> dict[str, Any]:
         "id": "wf_canary", "version": 1,
         "nodes": [
             {"id": "fetch", "type": "DATA", "source": {"type": "api", "connection": "feed", "query": "/feed"}},
-            {"id": "rows", "type": "DATA", "source": {"type": "sql", "connection": "plant", "query": "SELECT 1 AS one"}},
+            {"id": "rows", "type": "DATA", "source": {"type": "sql", "connection": "plant", "query": "SELECT 1 AS n"}},
             {"id": "judge", "type": "JUDGMENT", "policy": {"type": "LLM_ONLY"}, "input": {"data": "${fetch}"}},
             {"id": "tell", "type": "ACTION", "message": "hello",
              "channel": {"type": "webhook", "config": {"url": f"{hook}/hook", "headers": header}}},
@@ -82,7 +82,7 @@ def canary() -> str:
 
 
 def test_a_secret_is_used_and_found_nowhere(tmp_path: Path, canary: str) -> None:
-    """W-9.2.1, C-63, RELIABILITY T-secrets: store, logs, metrics, traces, prompts, answers, streams, audit: 0 hits."""
+    """W-8.1.6, C-63, Z6, Z10: store, logs, metrics, traces, prompts, answers, streams, audit: 0 hits."""
     wire = place({"/feed": echo(), "/hook": echo(), "/wrong": echo(422), "/v1/chat/completions": model})
     collector = place()
     settings(
@@ -121,7 +121,7 @@ def test_a_secret_is_used_and_found_nowhere(tmp_path: Path, canary: str) -> None
 
 
 def test_the_search_would_find_it(canary: str) -> None:
-    """RELIABILITY T-secrets: as it is, encoded as in a header, in the middle of something else."""
+    """Z10: as it is, encoded as in a header, in the middle of something else."""
     said = [canary, f"user:{canary}", f"é{canary}x"]
     forms = [one.encode() for one in said] + [base64.b64encode(one.encode()) for one in said] + [canary.encode().hex()]
     for form in forms:
@@ -166,8 +166,8 @@ def _listening(client: httpx2.Client, path: str, heard: list[str]) -> None:
     def slowly() -> None:
         try:
             with client.stream("GET", path, timeout=60) as answer:
-                for line in answer.iter_lines():
-                    heard.append(line)
+                for line in answer.iter_lines():  # one by one: the stream does not end
+                    heard.append(line)  # noqa: PERF402
         except httpx2.HTTPError:
             return
 

@@ -208,8 +208,9 @@ def test_a_verdict_that_nobody_is_sure_of_is_reviewed(dev: Server) -> None:
         around = who.post(f"/inbox/{instance}/judge/respond", json={"value": {"decision": "normal"}})
         assert around.status_code == 409, around.text
     assert manager.post(f"/approvals/{one['id']}/approve").status_code == 404, "a review is no approval"
-    assert manager.post("/judgment-reviews", json=verdict).status_code == 200
+    assert manager.post("/judgment-reviews", json={**verdict, "confidence": 0.5}).status_code == 200
     ended = _stands(dev, instance, "completed")["context"]["verdict"]
     assert (ended["decision"], ended["decided_by"], ended["reasoning"]) == ("warning", "human", "seen")
+    assert ended["confidence"] == 0.5
     assert manager.post("/judgment-reviews", json=verdict).status_code == 409
     assert manager.post("/judgment-reviews", json={**verdict, "instance_id": "x"}).status_code == 404

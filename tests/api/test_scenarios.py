@@ -174,7 +174,7 @@ def test_cancel(site: Site) -> None:
     run = site.begun(site.released(hand("wf_cancelled")))
     site.stands(run, "WAITING")
     site.done(run, "cancel", {"reason": "enough"})
-    site.stands(run, "CANCELLED")
+    assert site.stands(run, "CANCELLED")["ended_at"] is not None
     site.done(run, "cancel", status=409)
     site.done(run, "signal", {"name": "manual:first"}, status=409)
 

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.api.serving import Server, until
 
-EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "3"))
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "2"))
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 #: they do not end
 STREAMS = {"/api/v1/stream", "/api/v1/runs/{run}/events", "/api/v1/diagram-runs/{id}/events"}

@@ -24,7 +24,7 @@ def lines(server: Server) -> list[dict[str, Any]]:
 
 
 def test_who_may_scrape(tmp_path: Path) -> None:
-    """W-10.1.2, C-62, C-66: nobody without a key; a tenant sees its own; the token sees all; no long form in production."""
+    """W-10.1.2, C-62, C-66: a tenant sees its own, the token all, nobody nothing; production has no long form."""
     settings(tmp_path, f'[metrics]\ntoken = "{TOKEN}"\n')
     with serving(tmp_path, "serve", "--profile", "production") as server:
         assert httpx2.get(f"{server.url}/metrics").status_code == 401
@@ -91,10 +91,12 @@ def test_one_trace_from_the_request_to_every_call(tmp_path: Path) -> None:
     with serving(tmp_path, "dev", "--quiet", env={"PENSTOCK_LOG": "json"}) as server:
         admin, manager = server.client(ADMIN), server.client(MANAGER)
         in_force(admin, manager, calling(hook.url))
-        header = {"traceparent": f"00-{TRACE}-{SPAN}-01"}
+        header = {"traceparent": f"00-{TRACE}-{SPAN}-01", "X-Request-Id": "mine-1"}
         body = {"definition": "wf_calling", "input": {"private": "never-in-a-log"}}
         made = admin.post("/runs", json=body, headers=header)
-        assert made.headers["x-trace-id"] == TRACE
+        assert made.headers["x-trace-id"] == TRACE and made.headers["x-request-id"] == "mine-1"
+        odd = admin.get("/me", headers={"X-Request-Id": "a b\tc", "traceparent": "00-zz-01"})
+        assert "x-request-id" not in odd.headers and re.fullmatch("[0-9a-f]{32}", odd.headers["x-trace-id"])
         run = made.json()["id"]
         ended = until(lambda: admin.get(f"/runs/{run}").json(), lambda one: one["state"] == "COMPLETED")
         assert ended["trace_id"] == TRACE and admin.get(f"/runs/{run}/trace").json()["trace_id"] == TRACE
@@ -132,7 +134,7 @@ def _spans(seen: list[Any]) -> list[dict[str, Any]]:
 
 
 def test_it_stops_in_peace(tmp_path: Path) -> None:
-    """RELIABILITY H8, C-66: after SIGTERM it says that it takes no more, streams end, a call on its way is finished and
+    """H8, C-66: after SIGTERM it says that it takes no more, streams end, a call on its way is finished and
     its answer kept, and it ends well."""
     going = threading.Event()
 

@@ -136,7 +136,7 @@ def test_what_a_run_leaves_in_the_metrics(world: World, wire: Wire) -> None:
 
 
 def test_an_approval_that_times_out_counts_once(world: World) -> None:
-    """W-4.6.6, C-62: reached TIMEOUT, of those closed or timed out; also when it was escalated and decided later."""
+    """W-10.1.1, C-62: reached TIMEOUT, of those closed or timed out; also when it was escalated and decided later."""
 
     async def scene() -> None:
         async with world.open() as door:
@@ -306,7 +306,8 @@ def test_the_dashboard_asks_for_series_that_are_there(world: World) -> None:
     found, there = read(text), names(text)
     for panel, drawn in zip(PANELS, panels, strict=True):
         assert f"`{panel.printed}`" in seed and panel.printed in drawn["description"]
-        for name, label in re.findall(r"((?:workflow|node|approval)_[a-z_]+)(?:\{([a-z]+)=)?", drawn["targets"][0]["expr"]):
+        asked = drawn["targets"][0]["expr"]
+        for name, label in re.findall(r"((?:workflow|node|approval)_[a-z_]+)(?:\{([a-z]+)=)?", asked):
             if name not in ("node_type",):
                 assert name in there, name
                 assert not label or any(key.startswith(f"{name}{{") and f'{label}="' in key for key in found)
@@ -340,6 +341,6 @@ def test_a_step_costs_less_than_a_few_microseconds(world: World) -> None:
             await door.run(DEFECT)
             best = min(_timed(meter, kept) for _ in range(50)) / len(kept)
             print(f"a step of {len(kept)}, with {sum(len(one[2]) for one in kept)} facts in all: {best:.0f} ns")
-            assert best < 10_000, "0.7 µs on a quiet machine"
+            assert best < 10_000, "far above what it takes, for machines that have other things to do"
 
     asyncio.run(scene())

@@ -12,9 +12,12 @@ import pytest
 
 from tests.api.serving import ROOT, Server, serving
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-playwright.expect.set_options(timeout=15_000)  # a shared machine is slow at random moments
+try:
+    from playwright.sync_api import expect, sync_playwright
+except ImportError:
+    sync_playwright = None  # type: ignore[assignment,unused-ignore]
+else:
+    expect.set_options(timeout=15_000)  # a shared machine is slow at random moments
 
 CONSOLE = ROOT / "src/penstock/api/console"
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
@@ -37,8 +40,12 @@ class Watch:
 
     def look(self, page: Any) -> None:
         page.on("pageerror", lambda error: self.faults.append(f"script: {error}"))
-        page.on("console", lambda said: said.type == "error" and self.faults.append(f"console: {said.text}"))
-        page.on("response", lambda one: one.status >= 400 and self.faults.append(f"answer: {one.status} {one.url}"))
+        page.on("console", lambda said: self._fault(said.type == "error", f"console: {said.text}"))
+        page.on("response", lambda one: self._fault(one.status >= 400, f"answer: {one.status} {one.url}"))
+
+    def _fault(self, is_one: bool, text: str) -> None:
+        if is_one:
+            self.faults.append(text)
 
     def excuse(self, *patterns: str) -> None:
         """Faults of a story that is about them."""
@@ -57,12 +64,14 @@ class Watch:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """One browser for all; skips, and says why, where there is none or nothing to look at."""
+    if sync_playwright is None:
+        pytest.skip("playwright is not installed")
     found = next((path for path in map(shutil.which, NAMES) if path), None)
     if found is None:
         pytest.skip(f"there is no Chromium on the PATH ({', '.join(NAMES)})")
     if not (CONSOLE / "index.html").is_file():
         pytest.skip("the console was not built: python -m tools.console")
-    with playwright.sync_playwright() as play:
+    with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=found, headless=True, args=FLAGS)
         yield browser
         browser.close()

@@ -8,7 +8,7 @@ from typing import Any
 from tests.api.serving import Server, until
 
 ADMIN, MANAGER, OPERATOR = "admin@example.com", "manager@example.com", "operator@example.com"
-ALARM, IMPORT = "wf_defect_alert_v2", "wf_order_import"
+ALARM, DEVIATION, IMPORT = "wf_defect_alert_v2", "wf_ccp_deviation_v2", "wf_order_import"
 TITLE = "긴급 불량 알람 검토 요청"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 
@@ -11,16 +10,12 @@ from tests.api.serving import Server
 from tests.browser.conftest import Open
 from tests.browser.runs import TITLE, failed, read, waiting
 
-playwright = pytest.importorskip("playwright.sync_api")
+expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.xdist_group("browser")
 
 
-def expect(one: Any) -> Any:
-    return playwright.expect(one)
-
-
 def test_home_says_in_korean_what_is_stuck_and_what_waits(server: Server, window: Open) -> None:
-    """W-10.3, W-11.1: one sentence with both numbers, the failed run with its cause, the approval with its time left."""
+    """One sentence with both numbers, the failed run with its cause, the approval with its time left."""
     stuck, held = failed(server), waiting(server)
     page = window()
     page.goto("/")
@@ -40,7 +35,7 @@ def test_home_says_in_korean_what_is_stuck_and_what_waits(server: Server, window
 
 
 def test_home_follows_what_happens_without_a_reload(server: Server, window: Open) -> None:
-    """W-10.3: an alarm that is raised while home is open is counted by itself."""
+    """An alarm that is raised while home is open is counted by itself."""
     page = window()
     page.goto("/")
     count = page.get_by_role("navigation", name="주 메뉴").first.get_by_role("link", name=re.compile("할 일"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 
@@ -11,16 +10,12 @@ from tests.api.serving import Server, until
 from tests.browser.conftest import Open, Watch
 from tests.browser.runs import MANAGER, OPERATOR, TITLE, decisions, read, send, waiting
 
-playwright = pytest.importorskip("playwright.sync_api")
+expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.xdist_group("browser")
 
 
-def expect(one: Any) -> Any:
-    return playwright.expect(one)
-
-
 def test_the_manager_approves_and_an_open_run_page_completes_by_itself(server: Server, window: Open) -> None:
-    """W-4.6.1, W-11.1: approved in the inbox without a reload; the run's page in a second tab shows it."""
+    """W-4.6.2, W-11.1.9: approved in the inbox without a reload; the run's page in a second tab shows it."""
     run = waiting(server)
     page = window(MANAGER)
     second = page.context.new_page()
@@ -45,7 +40,7 @@ def test_the_manager_approves_and_an_open_run_page_completes_by_itself(server: S
 
 
 def test_an_operator_reads_and_is_told_why_not_more(server: Server, window: Open) -> None:
-    """W-4.6.2: seen through the operator's eyes the item is read-only and names the role that is asked."""
+    """W-4.6.4: seen through the operator's eyes the item is read-only and names the role that is asked."""
     run = waiting(server)
     page = window(MANAGER)
     page.goto(f"/inbox/{run}/request_approval")
@@ -63,7 +58,7 @@ def test_an_operator_reads_and_is_told_why_not_more(server: Server, window: Open
 
 
 def test_rejecting_asks_for_a_comment(server: Server, window: Open) -> None:
-    """W-4.6.4: without a reason nothing is sent; with one the run is rejected and keeps it."""
+    """W-4.6.1, W-4.6.2: without a reason nothing is sent; with one the run is cancelled and keeps it."""
     run = waiting(server)
     page = window(MANAGER)
     page.goto(f"/inbox/{run}/request_approval")
@@ -80,11 +75,12 @@ def test_rejecting_asks_for_a_comment(server: Server, window: Open) -> None:
     dialog.get_by_role("button", name="반려", exact=True).click()
     expect(page.locator(".toast")).to_have_text("반려했어요")
     ended = until(lambda: read(server, f"/runs/{run}"), lambda one: one["ended_at"])
+    assert ended["state"] == "CANCELLED"
     assert "다시 재어 주세요" in str(ended["variables"]) + str(ended["failure"]) + str(decisions(server, run))
 
 
 def test_somebody_else_was_first_and_my_text_is_kept(server: Server, window: Open, watch: Watch) -> None:
-    """W-4.6.3: while my dialog is open the item is approved elsewhere; I am told by whom, and lose nothing."""
+    """W-4.6.5: while my dialog is open the item is approved elsewhere; I am told by whom, and lose nothing."""
     run = waiting(server)
     also = {"to": "user:approver@example.com"}
     assert send(server, f"/inbox/{run}/request_approval/delegate", also, MANAGER) == 200
@@ -106,7 +102,7 @@ def test_somebody_else_was_first_and_my_text_is_kept(server: Server, window: Ope
 
 
 def test_a_phone_has_the_buttons_at_the_thumb_and_a_sheet_for_no(server: Server, window: Open) -> None:
-    """W-4.6.1, W-4.6.4: one column, 50 px buttons in reach; rejecting opens a sheet that asks for the comment."""
+    """W-4.6.2: one column, 50 px buttons in reach; rejecting opens a sheet that asks for the comment."""
     run = waiting(server)
     page = window(MANAGER, phone=True)
     page.goto("/inbox")

@@ -12,12 +12,8 @@ from tests.api.serving import Server, until
 from tests.browser.conftest import Open
 from tests.browser.runs import ADMIN, OPERATOR, failed, finished, read, waiting
 
-playwright = pytest.importorskip("playwright.sync_api")
+expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.xdist_group("browser")
-
-
-def expect(one: Any) -> Any:
-    return playwright.expect(one)
 
 
 def badge(page: Any) -> Any:
@@ -25,7 +21,7 @@ def badge(page: Any) -> Any:
 
 
 def test_the_slider_goes_through_the_past_of_a_finished_run(server: Server, window: Open) -> None:
-    """D-X.22, W-11.1: tokens and variables are those of the fact; moves rest; keys step, play and come back."""
+    """Tokens and variables are those of the fact; moves rest; keys step, play and come back."""
     run = finished(server)
     facts = read(server, f"/runs/{run}")["facts"]
     page = window(ADMIN)
@@ -67,7 +63,7 @@ def test_the_slider_goes_through_the_past_of_a_finished_run(server: Server, wind
 
 
 def test_a_failed_run_opens_on_its_cause(server: Server, window: Open) -> None:
-    """W-5.1.1: the failed node is chosen, its code and hint are read without a click."""
+    """The failed node is chosen, its code and hint are read without a click."""
     page = window(OPERATOR)
     page.goto(f"/runs/{failed(server)}")
     expect(badge(page)).to_have_text("실패")
@@ -81,7 +77,7 @@ def test_a_failed_run_opens_on_its_cause(server: Server, window: Open) -> None:
 
 @pytest.mark.xfail(reason="the sample's wf_order_import then asks for a template whose values it does not have")
 def test_retry_completes_when_the_cause_is_gone(server: Server, window: Open) -> None:
-    """W-5.1.1: with the file in its place, one press and a confirmation."""
+    """With the file in its place, one press and a confirmation."""
     run = failed(server)
     page = window(OPERATOR)
     page.goto(f"/runs/{run}")
@@ -99,7 +95,7 @@ def test_retry_completes_when_the_cause_is_gone(server: Server, window: Open) ->
 
 
 def test_pausing_resuming_and_cancelling(server: Server, window: Open) -> None:
-    """W-3.1.1, W-4.6.5: what is reversible happens at once or is asked, what is final is confirmed with focus on no."""
+    """What is reversible happens at once or is asked, what is final is confirmed with focus on no."""
     run = waiting(server)
     page = window(OPERATOR)
     page.goto(f"/runs/{run}")
@@ -130,7 +126,7 @@ def press(page: Any, button: Any, sure: str) -> None:
 
 
 def test_the_net_as_a_list_and_by_keys(server: Server, window: Open) -> None:
-    """D-X.22, W-11.1: arrows follow edges, Enter chooses; the list has the same nodes, said with their states."""
+    """Arrows follow edges, Enter chooses; the list has the same nodes, said with their states."""
     run = waiting(server)
     page = window(ADMIN)
     page.goto(f"/runs/{run}")

@@ -10,10 +10,10 @@ import pytest
 
 from tests.api.serving import ROOT, Server
 from tests.browser.conftest import CONSOLE, PHONE, Open, Watch
-from tests.browser.runs import MANAGER, begin, failed, finished, waiting
-from tests.browser.walking import walk
+from tests.browser.runs import DEVIATION, MANAGER, begin, failed, finished, waiting
+from tests.browser.walking import AXE, EYE, walk
 
-playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.xdist_group("browser")
 
 APP = ROOT / "console/src/shell/App.tsx"
@@ -23,7 +23,7 @@ APP = ROOT / "console/src/shell/App.tsx"
 def routes(server: Server) -> list[str]:
     """Every view, with runs behind it that have something to show."""
     held, done, bad = waiting(server), finished(server), failed(server)
-    event = begin(server, "wf_ccp_deviation_v2", {"line_id": "L01"}, "WAITING")
+    event = begin(server, DEVIATION, {"line_id": "L01"}, "WAITING")
     return [
         "/", "/?scope=site", "/inbox", "/inbox?tab=team", f"/inbox/{held}/request_approval", "/runs",
         "/runs?state=FAILED&code=FILE_NOT_FOUND", "/runs?q=there-is-no-such-run", f"/runs/{held}",
@@ -43,7 +43,7 @@ def test_the_walk_leaves_no_room_out(routes: list[str]) -> None:
 def test_every_view_speaks_and_can_be_used_by_all(
     tongue: str, theme: str, routes: list[str], window: Open, watch: Watch
 ) -> None:
-    """W-10.3: no missing word, no empty panel, no console error, no answer >= 400, nothing serious from axe; each view
+    """No missing word, no empty panel, no console error, no answer >= 400, nothing serious from axe; each view
     is looked at in both themes, and every other one first in the other."""
     page = window(MANAGER, tongue=tongue, theme=theme)
 
@@ -51,18 +51,18 @@ def test_every_view_speaks_and_can_be_used_by_all(
         spoken = page.locator("html").get_attribute("lang")
         return [*watch.taken(), *([] if spoken == tongue else [f"it speaks {spoken}"])]
 
-    walk(page, routes, look)
+    walk(page, routes, look, cold=tongue == "ko")
 
 
 def test_a_phone_shows_every_view_in_one_column(routes: list[str], window: Open, watch: Watch) -> None:
-    """W-10.3: the same walk at 390 px; nothing is wider than the screen."""
+    """The same walk at 390 px; nothing is wider than the screen."""
     page = window(MANAGER, phone=True)
 
     def look() -> list[str]:
         wide = page.evaluate("document.documentElement.scrollWidth")
         return [*watch.taken(), *([f"{wide} px wide"] if wide > PHONE["width"] else [])]
 
-    walk(page, routes, look, other_theme=False)
+    walk(page, routes, look, cold=False, other_theme=False)
 
 
 def test_the_first_view_is_measured(window: Open, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,3 +82,17 @@ def test_the_first_view_is_measured(window: Open, capsys: pytest.CaptureFixture[
 
 def _packed(name: Any) -> int:
     return len(gzip.compress((CONSOLE / name).read_bytes(), 9))
+
+
+def test_the_eye_is_not_blind(window: Open) -> None:
+    """What the walk looks for is found when it is there."""
+    page = window(MANAGER)
+    page.add_init_script(path=EYE)
+    page.goto("/nowhere")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    page.wait_for_function("() => eye.settled()")
+    bad = "<p>undefined</p><b>nav.home</b><section></section><button></button><p style='color:#ddd'>pale</p>"
+    page.evaluate("(bad) => document.querySelector('main').insertAdjacentHTML('beforeend', bad)", bad)
+    assert page.evaluate("eye.words()") == ["undefined", "nav.home"]
+    assert page.evaluate("eye.empty()") == ["section."]
+    assert [one.split(":")[0] for one in page.evaluate("eye.axe()")] == ["button-name", "color-contrast"]

@@ -57,7 +57,7 @@ def told(path: Path, **more: object) -> dict[str, Check]:
 
 
 def test_a_store_that_is_well(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """RELIABILITY H12: everything is looked at, and it exits with 0."""
+    """Everything is looked at, and it exits with 0."""
     with pytest.raises(SystemExit) as ended:
         main(["doctor", "--store", str(store)])
     said = capsys.readouterr().out
@@ -67,7 +67,7 @@ def test_a_store_that_is_well(store: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_what_is_wrong_is_named(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """RELIABILITY H12, C-63: a journal that lost a row, an audit that was changed, a secret that is nowhere, a clock
+    """C-63, K1: a journal that lost a row, an audit that was changed, a secret that is nowhere, a clock
     that went back, a connection that does not answer, a key that others can read."""
     door = Penstock(store, drive=False).open()
     door.register("secret", "lost", {"ref": "env:NOWHERE_TO_BE_FOUND"})

@@ -79,7 +79,7 @@ def test_c_78_a_command_is_for_one_tenant(here: Path, penstock: Shell) -> None:
     assert penstock("--tenant", "mill", "cancel", run, "--json").json()["status"] == "cancelled"
 
 
-def test_w_4_10_5_a_run_is_undone_from_the_command_line(here: Path, penstock: Shell) -> None:
+def test_w_4_10_5_what_a_run_did_is_undone_from_the_command_line(here: Path, penstock: Shell) -> None:
     """W-4.10.5: by hand; what cannot be undone is said."""
     flow = {"id": "wf_u", "version": 1, "edges": [], "nodes": [
         {"id": "act", "type": "ACTION", "channel": {"type": "webhook", "config": {"url": "outbox:a"}}},

@@ -17,12 +17,14 @@ from penstock.app.verify import verify
 from penstock.host.laps import Laps
 from penstock.store.contract import Store
 from penstock.store.place import open_store
-from tests.conformance.decision.world import DEFECT, HOUR, TENANT, Door, Wire, World
+from tests.conformance.decision.world import ADMIN, CCP, DEFECT, HOUR, TENANT, Door, Wire, World
 from tests.contract.store_suite import STORES
 from tests.executors.bench import Seen, as_json
 from tests.house.files import ROOT
 
 DIAGRAMS = ("loop", "loop_skippable", "diamond", "branches", "epochs", "early_exit", "quorum", "optional_check")
+ALARM = ("slack", "sms", "jira")
+SENSOR, LAB = "sensor.ccp.threshold_exceeded", "lab.result.completed"
 #: run number, first and last fact, time, the facts as they lie there; then the rows beside them
 Left = dict[str, list[tuple[Any, ...]]]
 BESIDE = ("run", "firing", "waiting", "item", "incident", "judgment", "letter", "outbox", "checkpoint")
@@ -54,18 +56,20 @@ def same_ids(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return again
 
 
-def one_after_the_other(wire: Wire) -> None:
+def one_after_the_other(wire: Wire, *order: str, bad: str = "", held: str = "") -> None:
     """Calls that leave at once are answered in a fixed order, each in a turn of its own: which of them the world
-    answers first is no matter of the store's."""
-    order = ("slack", "sms", "jira")
+    answers first is no matter of the store's. `bad` is down, `held` answers when it is let to."""
 
     def answer(seen: Seen) -> Any:
-        before = order[: order.index(seen.path.strip("/"))]
+        place = seen.path.strip("/")
+        before = order[: order.index(place)]
         end = time.monotonic() + 10
         while not set(before) <= {place for place, _ in wire.said} and time.monotonic() < end:
             time.sleep(0.005)
         time.sleep(0.1 if before else 0)
-        return as_json({"ok": seen.path.strip("/")})
+        if place == held:
+            wire.going.wait(10)
+        return as_json({"error": "down"}, 503) if place == bad else as_json({"ok": place, "id": f"S-{place}"})
 
     for place in order:
         wire.answers[place] = answer
@@ -81,7 +85,8 @@ def on(name: str, folder: Path, wire: Wire, scene: Callable[[Door, World], Any])
     store.put_artifacts([artifact(TENANT, t, id, body, world.clock.at) for (t, id), body in world.things.items()])
 
     async def go() -> None:
-        async with Door(world, store) as door:  # type: ignore[arg-type]
+        async with Door(world, store) as door:
+            assert isinstance(door, Door)
             await scene(door, world)
 
     try:
@@ -135,8 +140,71 @@ def test_h15_the_defect_alert_leaves_the_same_on_both_stores(
             await door.to(world.clock.at + 48 * HOUR)
             assert door.look(other).status != "waiting"
 
-    left = compared(tmp_path, wire, same_ids, scene, lambda: one_after_the_other(wire))
+    left = compared(tmp_path, wire, same_ids, scene, lambda: one_after_the_other(wire, *ALARM))
     assert left["firing"] and left["judgment"]
+
+
+@pytest.mark.parametrize("ends", ["rejected", "escalated", "cancelled", "one channel is down"])
+def test_h15_other_ends_of_the_defect_alert(
+    tmp_path: Path, wire: Wire, same_ids: Callable[[], None], ends: str
+) -> None:
+    """H15, W-11.1.9, W-11.1.11: the manager's no, the admin's yes after two hours, an operator's end, and a ticket
+    system that is away for three attempts."""
+
+    async def scene(door: Door, world: World) -> None:
+        run = await door.run(DEFECT)
+        if ends == "rejected":
+            await door.decide(run, "rejected", comment="오탐")
+        elif ends == "escalated":
+            await door.later(2 * HOUR)
+            await door.decide(run, by=ADMIN)
+        elif ends == "cancelled":
+            await door.cancel(run)
+        else:
+            await door.later(10_000)
+            await door.until(lambda: not door.store.notices_left())
+        await door.quiet()
+        status = {"escalated": "completed", "one channel is down": "failed"}.get(ends, "cancelled")
+        assert door.look(run).status == status
+
+    bad = "jira" if ends == "one channel is down" else ""
+    left = compared(tmp_path, wire, same_ids, scene, lambda: one_after_the_other(wire, *ALARM, bad=bad))
+    assert bool(left["letter"]) is bool(bad)
+
+
+@pytest.mark.parametrize("ends", ["normal", "late", "early", "nothing comes", "the lab is down"])
+def test_h15_the_ccp_deviation_leaves_the_same_on_both_stores(
+    tmp_path: Path, wire: Wire, same_ids: Callable[[], None], ends: str
+) -> None:
+    """H15, W-11.2.1, W-11.2.8, W-11.2.11: 11.2, unmodified: begun by an event, no deviation, the lab's result after
+    the wait and before it, none for two hours, and a lab that does not answer."""
+
+    async def scene(door: Door, world: World) -> None:
+        world.plant("normal" if ends == "normal" else "critical")
+        door.put_in_force(CCP)
+        alarm = await door.send_event(SENSOR, {"line_id": "L01", "severity": "high"}, id="alarm-1")
+        (run,) = alarm.started
+        if ends == "early":
+            await door.until(lambda: wire.to("lab"))
+            await door.send_event(LAB, {"sample_id": "S-lab"}, id="lab-1")
+            wire.going.set()
+        await door.until(lambda: door.look(run).status in ("waiting", "completed", "failed"))
+        await door.quiet()
+        if ends == "late":
+            await door.send_event(LAB, {"sample_id": "S-other"}, id="lab-0")
+            assert (await door.send_event(LAB, {"sample_id": "S-lab"}, id="lab-1")).resumed == [run]
+        elif ends == "nothing comes":
+            await door.later(2 * HOUR)
+        failed = ends in ("nothing comes", "the lab is down")
+        await door.until(lambda: door.look(run).status == ("failed" if failed else "completed"))
+        await door.until(lambda: not door.store.notices_left())
+        await door.quiet()
+
+    def told() -> None:
+        bad, held = ("lab" if ends == one else "" for one in ("the lab is down", "early"))
+        one_after_the_other(wire, "slack", "lab", bad=bad, held=held)
+
+    compared(tmp_path, wire, same_ids, scene, told)
 
 
 @pytest.mark.parametrize("diagram", DIAGRAMS)

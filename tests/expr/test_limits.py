@@ -110,7 +110,7 @@ def test_text_size() -> None:
 
 
 def test_integer_size() -> None:
-    """C-07, C-08, W-2.2: an integer beyond 64 bits is refused by whoever makes it, by every way that makes one."""
+    """C-07, C-08, W-2.2.2: an integer beyond 64 bits is refused by whoever makes it, by every way that makes one."""
     assert value("9223372036854775806 + 1") == 2**63 - 1
     assert value("-9223372036854775807 + 0") == 1 - 2**63
     assert value("most", most=2**64 - 1) == 2**64 - 1  # what came in may go out

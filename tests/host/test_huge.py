@@ -53,7 +53,7 @@ async def kept(path: Path, *nets: Net, fails: bool = False) -> list[str]:
 
 @pytest.mark.parametrize("made", ODD)
 def test_a_huge_number_is_cut(tmp_path: Path, made: Net) -> None:
-    """W-7.1, C-08: a time to live, a window, a cooldown or a retention beyond all calendars stops nobody."""
+    """W-7.3.1, C-08: a time to live, a window, a cooldown or a retention beyond all calendars stops nobody."""
     assert asyncio.run(kept(tmp_path, made, net(effect()))) == ["completed", "completed"]
 
 
@@ -78,7 +78,7 @@ def test_a_wait_beyond_all_calendars_waits(tmp_path: Path) -> None:
 
 
 def test_a_run_whose_policies_cannot_be_read_is_parked_alone(tmp_path: Path) -> None:
-    """W-8.1, C-84: what it leaves beside its journal trips; the engine and the others go on."""
+    """W-8.1.4, C-84: what it leaves beside its journal trips; the engine and the others go on."""
 
     async def go() -> None:
         async with Penstock(tmp_path / "runs.db") as p:

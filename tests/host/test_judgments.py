@@ -66,7 +66,7 @@ def test_w_4_3_4_one_verdict_with_what_it_was_made_from(house: House) -> None:
     [("input.t > 20 && decision == 'critical'", True), ("input.line == 'L02'", False), ("seen == 7", True),
      ("decision == 'critical' and not (input.t < 20)", True)],
 )  # fmt: skip
-def test_w_4_3_4_a_review_may_ask_what_the_run_knows(house: House, condition: str, wanted: bool) -> None:
+def test_w_4_3_4_the_review_may_ask_what_the_run_knows(house: House, condition: str, wanted: bool) -> None:
     """W-4.3.4: whatever the check accepts can be asked: the input, variables, the words of the verdict."""
     made = {**judging({"human_review_if": condition}, rule_pack_id="sure"), "context": {"variables": {"seen": 7}}}
     house.register("rule_pack", "sure", **{**PACK, "id": "sure", "default": {"decision": "normal", "confidence": 0.99}})
@@ -174,7 +174,7 @@ def test_c_82_the_newest_approved_version_is_used(house: House, type: str) -> No
     go(scene())
 
 
-def test_w_4_1_4_a_stream_of_the_inbox_is_read_once_and_waited_for(house: House) -> None:
+def test_w_4_1_4_the_stream_of_the_inbox_is_read_once_and_waited_for(house: House) -> None:
     """W-4.1.4, C-24: events of a source come once, oldest first; nobody waits longer than max_wait_ms."""
 
     def read(**params: Any) -> dict[str, Any]:

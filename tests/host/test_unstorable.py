@@ -68,7 +68,7 @@ TIMER = Node(id="a", kind="wait", triggers=(Trigger(after_ms=20),))
 def test_the_maker_fails_and_not_who_was_answered(
     tmp_path: Path, hole: None, first: Node, then: Callable[[Penstock, str], Awaitable[None]]
 ) -> None:
-    """C-07, C-08, W-2.2: after an effect, after news and after a time; what came before has succeeded."""
+    """C-07, C-08, W-2.2.2: after an effect, after news and after a time; what came before has succeeded."""
     code, node, done = failed(tmp_path, net(first), then)
     assert (code, node) == ("EXPR_LIMIT", "sum")
     assert "a" in done

@@ -7,6 +7,7 @@ import type { Home, ItemShort, Json, RunSummary, Tile, Why } from "../api/types"
 import { itemIcon } from "../inbox/icon";
 import { dueText } from "../inbox/due";
 import { Badge, Button, Card, Failed, Segment, Skeleton, Tag } from "../parts";
+import { useNarrow } from "../parts/narrow";
 import { useFrame } from "../shell/chrome";
 import { go, Link, useParam } from "../shell/router";
 import { useNow, useWords } from "../words";
@@ -20,10 +21,19 @@ export function HomePage(): ReactNode {
   const answer = useGet<Home>(`/home?scope=${scope === "site" ? "site" : "mine"}`);
   const home = useLast(answer.data);
   const now = useNow(5000);
+  const phone = useNarrow();
   useFrame([{ text: t.nav.home }]);
   if (!home) return answer.error ? <Failed page error={answer.error} retry={answer.reload} /> : <div className="home pad"><Skeleton h={48} w="50%" /><Skeleton h={180} n={3} /></div>;
   const { stuck, waiting, flowing, ended_24h: ended, completed_24h: completed } = home.headline;
   const headline = stuck && waiting ? t.home.headlineBoth(stuck, waiting) : stuck ? t.home.headlineStuck(stuck) : waiting ? t.home.headlineWaiting(waiting) : t.home.headlineQuiet;
+  // Few rows leave room on the left: the day stands there instead of below.
+  const sparse = home.stuck.length + Math.min(5, home.waiting.length) <= 3;
+  const day = (
+    <Card className="home-hours">
+      <div className="card-head"><h2>{t.home.hours}</h2><span className="end legend"><i className="hour-done" />{t.home.done}<i className="hour-held" />{t.home.held}<i className="hour-failed" />{t.home.failedWord}</span></div>
+      <Hours hours={home.hours} size={phone ? [330, 150] : sparse ? [720, 150] : [440, 132]} />
+    </Card>
+  );
   return (
     <div className="home">
       <div className="home-head">
@@ -38,17 +48,15 @@ export function HomePage(): ReactNode {
         <div className="home-left">
           <Stuck stuck={home.stuck} total={stuck} now={now} />
           <Waiting items={home.waiting} total={waiting} now={now} />
+          {sparse && day}
         </div>
         <div className="home-right">
           <Card className="tiles">{home.tiles.map((tile) => <TileView key={tile.id} tile={tile} now={now} />)}</Card>
           <Workers workers={home.workers} />
         </div>
       </div>
-      <div className="home-row">
-        <Card className="home-hours">
-          <div className="card-head"><h2>{t.home.hours}</h2><span className="end legend"><i className="hour-done" />{t.home.done}<i className="hour-held" />{t.home.held}<i className="hour-failed" />{t.home.failedWord}</span></div>
-          <Hours hours={home.hours} />
-        </Card>
+      <div className={`home-row ${sparse ? "home-row-two" : ""}`}>
+        {!sparse && day}
         <Slowest slowest={home.slowest} />
         <ByWork home={home} />
       </div>
@@ -161,14 +169,16 @@ function detailOf(tile: Tile, now: number, { t, f }: Speech): string {
 function Workers({ workers }: { workers: Home["workers"] }): ReactNode {
   const { t } = useWords();
   const driving = workers.filter((worker) => worker.state === "driving" || worker.state === "silent" || worker.state === "gone");
-  const queues = workers.filter((worker) => !driving.includes(worker));
+  const waiting = (worker: Home["workers"][number]) => (worker.detail !== null && typeof worker.detail === "object" && !Array.isArray(worker.detail) ? Number(worker.detail["queued"] ?? 0) : 0);
+  // the longest queues first; the rest has nothing to tell
+  const queues = workers.filter((worker) => !driving.includes(worker)).sort((a, b) => waiting(b) - waiting(a));
   return (
     <Card className="workers">
       <div className="card-head"><Server size={16} className="dim" aria-hidden /><h2>{t.home.workers}</h2></div>
       <ul>
         {driving.length === 0 && <Worker good={false} name={t.home.noWorker} detail="" />}
         {driving.map((worker) => <Worker key={worker.name} good={worker.state === "driving"} name={t.home.worker(worker.name)} detail={worker.state === "driving" ? t.home.driving : worker.state} />)}
-        {queues.slice(0, 5).map((worker) => {
+        {queues.slice(0, Math.max(1, 4 - driving.length)).map((worker) => {
           const detail = worker.detail !== null && typeof worker.detail === "object" && !Array.isArray(worker.detail) ? worker.detail : {};
           return <Worker key={worker.name} good={/^(idle|busy|ok|working)$/i.test(worker.state)} name={t.home.queue(worker.name)} detail={t.home.queued(Number(detail["queued"] ?? 0), Number(detail["working"] ?? 0))} />;
         })}

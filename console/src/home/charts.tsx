@@ -19,13 +19,12 @@ export function Spark({ series: given, alarm }: { series: (number | null)[]; ala
   );
 }
 
-export function Hours({ hours }: { hours: Home["hours"] }): ReactNode {
+export function Hours({ hours, size: [w, h] }: { hours: Home["hours"]; size: [number, number] }): ReactNode {
   const { t, f } = useWords();
   const [over, setOver] = useState<number | null>(null);
   const most = Math.max(4, ...hours.map((hour) => hour.done + hour.held + hour.failed));
   const step = niceStep(most);
   const top = Math.ceil(most / step) * step;
-  const [w, h] = [440, 132];
   const plot = { x: 30, y: 6, w: w - 34, h: h - 28 };
   const y = (value: number) => plot.y + plot.h - (value / top) * plot.h;
   const slot = plot.w / Math.max(1, hours.length);

@@ -1,11 +1,12 @@
 /** The inbox: what waits by its due time on the left, one item on the right; one column on a phone. */
 import "./inbox.css";
-import { useEffect, useMemo, useState, type ReactNode } from "react";
+import { useMemo, type ReactNode } from "react";
 import { useGet, useLast } from "../api/cache";
 import { ApiError } from "../api/client";
 import type { Item, Page } from "../api/types";
 import { DueBadge } from "../home/HomePage";
 import { Button, Empty, Failed, Segment, Skeleton } from "../parts";
+import { useNarrow } from "../parts/narrow";
 import { useFrame } from "../shell/chrome";
 import { useKeys } from "../shell/keys";
 import { go, Link, useParam } from "../shell/router";
@@ -102,15 +103,4 @@ function One({ id, known, place, phone, onNext }: { id: string; known: Item | un
       <ItemView item={gone ? { ...item, moves: [], eligible: false, not_eligible_because: t.inbox.gone } : item} place={place} phone={phone} onNext={onNext} />
     </>
   );
-}
-
-function useNarrow(): boolean {
-  const query = useMemo(() => matchMedia("(max-width: 720px)"), []);
-  const [narrow, setNarrow] = useState(query.matches);
-  useEffect(() => {
-    const changed = () => setNarrow(query.matches);
-    query.addEventListener("change", changed);
-    return () => query.removeEventListener("change", changed);
-  }, [query]);
-  return narrow;
 }

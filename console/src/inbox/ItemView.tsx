@@ -57,6 +57,8 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
   const decision = useDecision(name, item, done);
   const may = (verb: Verb) => item.moves.some((move) => move.verb === verb);
   const due = dueText(item.due_at, now, words);
+  // without a form the text is the answer itself
+  const answers = may("respond") && !may("approve") && !item.form;
   const offline = live === "offline";
   const blocked = offline || !item.eligible || decision.fate.kind === "sending" || decision.fate.kind === "taken" || !!decision.pending;
 
@@ -64,6 +66,11 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
     if (blocked) return;
     if (verb === "approve" || verb === "respond") {
       const found = checkAll(item.form, draft.form, t).errors;
+      if (answers && !draft.comment.trim()) {
+        setErrors({ "": t.inbox.fieldNeeded });
+        body.current?.querySelector<HTMLElement>(".item-comment textarea")?.focus();
+        return;
+      }
       setErrors(found);
       const first = Object.keys(found)[0];
       if (first) {
@@ -77,7 +84,7 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
     if (!asking) return;
     const comment = draft.comment.trim() || null;
     const form: Dict = checkAll(item.form, draft.form, t).clean;
-    const answer: Dict = asking.verb === "judge" ? { decision: asking.verdict ?? "unknown", comment } : asking.verb === "respond" ? { value: item.form ? form : draft.comment, comment } : { comment, ...(item.form ? { value: form } : {}) };
+    const answer: Dict = asking.verb === "judge" ? { decision: asking.verdict ?? "unknown", comment } : asking.verb === "respond" ? { value: item.form ? form : draft.comment.trim(), comment: item.form ? comment : null } : { comment, ...(item.form ? { value: form } : {}) };
     setAsking(null);
     decision.decide(asking.verb, answer);
   };
@@ -128,8 +135,9 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
             {item.form && <SchemaForm schema={item.form} value={draft.form} errors={errors} disabled={!item.eligible} onChange={(form) => { setErrors({}); set({ ...draft, form }); }} />}
             {(item.eligible || draft.comment) && (
               <label className="item-comment">
-                <span className="label">{t.inbox.comment}{may("reject") && <span className="dim">{phone ? t.inbox.commentPhone : t.inbox.commentForReject}</span>}</span>
-                <textarea className="input" rows={phone ? 1 : 2} value={draft.comment} readOnly={!item.eligible} placeholder={t.inbox.commentHint} onChange={(event) => set({ ...draft, comment: event.target.value })} />
+                <span className="label">{answers ? t.inbox.answer : t.inbox.comment}{answers && <span className="star"> *</span>}{may("reject") && <span className="dim">{phone ? t.inbox.commentPhone : t.inbox.commentForReject}</span>}</span>
+                <textarea className="input" rows={phone ? 1 : 2} value={draft.comment} readOnly={!item.eligible} placeholder={t.inbox.commentHint} onChange={(event) => { setErrors({}); set({ ...draft, comment: event.target.value }); }} />
+                {errors[""] && <span className="bad" role="alert">{errors[""]}</span>}
                 {saved && <span className="saved dim" role="status"><CloudCheck size={14} aria-hidden />{t.inbox.saved}</span>}
               </label>
             )}

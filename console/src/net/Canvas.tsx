@@ -87,6 +87,8 @@ function Inner({ graph, mode, selected, past, since, viewport, onPick, onFail }:
   const fit = useCallback(() => void flow.fitView({ ...FIT, duration: calm ? 0 : 200 }), [flow, calm]);
   useKeys({ f: fit });
 
+  // from afar a node is a coloured plate: its words cannot be read, and cost
+  const far = useStore((state) => state.transform[2] < 0.45) && nodes.length > 60;
   const shown = nodes.length > 0;
   const wrap = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -104,11 +106,11 @@ function Inner({ graph, mode, selected, past, since, viewport, onPick, onFail }:
 
   return (
     <NetContext.Provider value={store}>
-      <div className="net" ref={wrap} role="group" aria-label={t.run.canvas}>
+      <div className={`net ${far ? "net-far" : ""}`} ref={wrap} role="group" aria-label={t.run.canvas}>
         {shown && (
           <ReactFlow<NetNode, NetEdge>
             nodes={nodes} edges={edges} nodeTypes={NODES} edgeTypes={EDGES}
-            defaultViewport={viewport ?? undefined} fitView={!viewport} fitViewOptions={FIT} minZoom={0.15} maxZoom={2}
+            defaultViewport={viewport ?? undefined} fitView={!viewport} fitViewOptions={FIT} minZoom={0.08} maxZoom={2} onlyRenderVisibleElements={nodes.length > 300}
             nodesDraggable={false} nodesConnectable={false} nodesFocusable={false} edgesFocusable={false} elementsSelectable={false}
             zoomOnDoubleClick={false} deleteKeyCode={null} selectionKeyCode={null} disableKeyboardA11y
             onPaneClick={() => onPick(null)} proOptions={{ hideAttribution: true }}

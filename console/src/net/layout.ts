@@ -57,7 +57,9 @@ async function compute(graph: Graph): Promise<Laid> {
       // branches that stand side by side in a frame are of one width
       const alone = parent !== null && all.every((one) => !joined.has(one.id) && !graph.nodes.some((inner) => inner.parent === one.id));
       const w = alone ? Math.max(...all.map((one) => sizeOf(one).w)) : size.w;
-      if (children.length === 0) return { id: node.id, width: w, height: h };
+      // what begins is first and what ends is last, whatever loops say
+      const place = parent !== null ? undefined : node.shape === "start" ? "FIRST" : node.shape === "end" ? "LAST" : undefined;
+      if (children.length === 0) return { id: node.id, width: w, height: h, ...(place ? { layoutOptions: { "elk.layered.layering.layerConstraint": place } } : {}) };
       return { id: node.id, children, layoutOptions: REGION };
     });
   // What an author writes first is the way they think of: it is kept straight.
@@ -69,7 +71,9 @@ async function compute(graph: Graph): Promise<Laid> {
     children: tree(null),
     edges: graph.edges.filter((edge) => known.has(edge.from) && known.has(edge.to) && !within(graph, edge)).map((edge) => edgeOf(edge, firsts.has(edge.id))),
   };
-  return read(await (await engine()).layout(root));
+  const laid = read(await (await engine()).layout(root));
+  for (const edge of graph.edges) if (edge.back) laid.edges.get(edge.id)?.points.reverse();
+  return laid;
 }
 
 /** An edge between a frame and what is inside it is the frame itself. */
@@ -85,7 +89,8 @@ export function within(graph: Graph, edge: GraphEdge): boolean {
 function edgeOf(edge: GraphEdge, first: boolean): ElkExtendedEdge {
   const width = edge.label ? Math.min(150, textWidth(edge.label, 11.5) + 20) : 0;
   return {
-    id: edge.id, sources: [edge.from], targets: [edge.to],
+    // a way back is laid out the other way round, so that the loop's body still reads forward
+    id: edge.id, sources: [edge.back ? edge.to : edge.from], targets: [edge.back ? edge.from : edge.to],
     layoutOptions: { "elk.layered.priority.straightness": first ? "10" : "0", "elk.layered.priority.shortness": first ? "5" : "0" },
     labels: edge.label ? [{ text: edge.label, width, height: 18, layoutOptions: { "elk.edgeLabels.inline": "true", "elk.edgeLabels.placement": "CENTER" } }] : [],
   };

@@ -16,13 +16,13 @@ export function textWidth(text: string, px: number): number {
 const PLAIN: Partial<Record<Shape, Size>> = { start: { w: 30, h: 30 }, end: { w: 30, h: 30 }, fork: { w: 12, h: 56 }, join: { w: 12, h: 56 } };
 
 /** Room for a second line such as "판정 · 9.3초"; what is longer is cut, so words never move a net. */
-const SUB = 84;
+const SUB = 80;
 
 export function sizeOf(node: GraphNode): Size {
   const plain = PLAIN[node.shape];
   if (plain) return plain;
   const text = Math.max(textWidth(node.label, 13.2), SUB);
   const choose = node.shape === "choose";
-  const w = Math.round(Math.min(230, Math.max(choose ? 104 : 120, text + (choose ? 70 : node.shape === "work" ? 62 : 55))));
+  const w = Math.round(Math.min(230, Math.max(choose ? 104 : 116, text + (choose ? 70 : node.shape === "work" ? 62 : 55))));
   return { w, h: choose ? 52 : 48 };
 }

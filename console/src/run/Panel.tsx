@@ -58,7 +58,7 @@ export function Panel({ run, graph, facts, node, at, changed }: Props): ReactNod
         ))}
       </div>
       <div className="panel-body" id="panel-body" role="tabpanel" aria-labelledby={`tab-${shown}`} tabIndex={0}>
-        {shown === "summary" && <Summary run={run} graph={graph} node={drawn} firings={firings} facts={mine} at={at} />}
+        {shown === "summary" && <Summary run={run} graph={graph} node={drawn} firings={firings} facts={mine} count={node ? mine.length : run.facts} at={at} />}
         {shown === "attempts" && <Attempts run={run} firings={node ? firings : began.filter((one) => one.tone === "failed")} failed={failedHere || (!node && at === null)} />}
         {shown === "data" && <Data run={run} variables={variables} changed={changed} past={at !== null} />}
         {shown === "facts" && <Facts facts={mine} graph={graph} at={at} />}
@@ -79,7 +79,7 @@ function Row({ name, children }: { name: string; children: ReactNode }): ReactNo
   return <div className="kv"><dt>{name}</dt><dd>{children}</dd></div>;
 }
 
-function Summary({ run, graph, node, firings, facts, at }: { run: Run; graph: Graph | undefined; node: GraphNode | null; firings: Firing[]; facts: Fact[]; at: number | null }): ReactNode {
+function Summary({ run, graph, node, firings, facts, count, at }: { run: Run; graph: Graph | undefined; node: GraphNode | null; firings: Firing[]; facts: Fact[]; count: number; at: number | null }): ReactNode {
   const { t, f, nodeWord } = useWords();
   const now = useNow(1000);
   const why = at === null ? run.why.find((one) => one.node === node?.id) : undefined;
@@ -106,7 +106,7 @@ function Summary({ run, graph, node, firings, facts, at }: { run: Run; graph: Gr
       {run.failure && (!node || run.failure.node === node.id) && at === null && <section><Failure run={run} /></section>}
       {why && (why.move === "approve" || why.then) && <Next why={why} run={run} />}
       <section>
-        <div className="panel-line"><h3>{at === null ? t.run.recent : t.run.around}</h3><button type="button" className="linklike" onClick={() => setSearch({ tab: "facts" })}>{t.run.allFacts(facts.length)}</button></div>
+        <div className="panel-line"><h3>{at === null ? t.run.recent : t.run.around}</h3><button type="button" className="linklike" onClick={() => setSearch({ tab: "facts" })}>{t.run.allFacts(count)}</button></div>
         <FactLines facts={nearest(facts, at)} graph={graph} at={at} />
       </section>
     </>

@@ -7,6 +7,7 @@ import type { Fact, Graph, Run } from "../api/types";
 import { NetList } from "../net/NetList";
 import type { Mode } from "../net/view";
 import { Button, Failed, Segment, Skeleton } from "../parts";
+import { useNarrow } from "../parts/narrow";
 import { useFrame } from "../shell/chrome";
 import { useKeys } from "../shell/keys";
 import { go, setSearch, useParam, useSearch } from "../shell/router";
@@ -112,15 +113,4 @@ function usePlay(run: Run, at: number | null, speed: number): [boolean, (playing
     setPlaying(next);
   };
   return [playing, set];
-}
-
-function useNarrow(): boolean {
-  const query = useMemo(() => matchMedia("(max-width: 720px)"), []);
-  const [narrow, setNarrow] = useState(query.matches);
-  useEffect(() => {
-    const changed = () => setNarrow(query.matches);
-    query.addEventListener("change", changed);
-    return () => query.removeEventListener("change", changed);
-  }, [query]);
-  return narrow;
 }

@@ -151,7 +151,7 @@ export const ko = {
     neededN: (n: number) => (n > 1 ? `${n}명이 답해야 해요.` : "1명만 답하면 돼요."), approvedBy: (name: string, time: string) => `${name} 님이 ${time}에 승인했어요`,
     rejectedBy: (name: string, time: string) => `${name} 님이 ${time}에 반려했어요`, decidedBy: (name: string, time: string, what: string) => `${name} 님이 ${time}에 결정했어요: ${what}`,
     candidates: "물은 사람", talk: "이야기", talkNone: "아직 이야기가 없어요.", leaveComment: "의견 남기기", comment: "의견", commentForReject: "반려할 때는 꼭 적어 주세요", commentPhone: "반려할 때 필수",
-    commentHint: "한 줄로 적어 주세요", saved: "임시 저장", approve: "승인", reject: "반려", judge: "판정", submit: "보내기", delegate: "맡기기", delegateTo: "누구에게", seeRun: "실행 보기", claim: "내가 맡기", release: "내려놓기", claimedBy: (who: string) => `${who} 님이 맡았어요`,
+    commentHint: "한 줄로 적어 주세요", saved: "임시 저장", approve: "승인", reject: "반려", judge: "판정", submit: "보내기", answer: "답", delegate: "맡기기", delegateTo: "누구에게", seeRun: "실행 보기", claim: "내가 맡기", release: "내려놓기", claimedBy: (who: string) => `${who} 님이 맡았어요`,
     final: "결정은 바꿀 수 없고, 이름과 시각이 기록에 남아요", approveAsk: (title: string) => `${josa(title, "을/를")} 승인할까요?`, rejectAsk: (title: string) => `${josa(title, "을/를")} 반려할까요?`, judgeAsk: (what: string) => `${josa(what, "으로/로")} 판정할까요?`, submitAsk: "이 답을 보낼까요?",
     notNow: "아직 아니에요", commentNeeded: "반려하는 이유를 적어 주세요", fieldNeeded: "꼭 필요해요", notNumber: "숫자로 적어 주세요", tooSmall: (n: number) => `${n} 이상이어야 해요`, tooBig: (n: number) => `${n} 이하여야 해요`, badJson: "JSON으로 읽지 못해요", tooShort: (n: number) => `${n}자 이상 적어 주세요`,
     approved: "승인했어요", rejected: "반려했어요", judged: "판정했어요", sent: "보냈어요", delegated: "맡겼어요", commented: "의견을 남겼어요", taken: "다른 사람이 먼저 결정했어요", takenText: "적은 내용은 그대로 있어요.", takenNext: "다음 할 일", gone: "이 일은 이미 끝났어요",

@@ -15,6 +15,7 @@ from penstock.api.site import Options
 from penstock.app.tracing import TRACE
 
 _TRACEPARENT = re.compile(r"^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$")
+_REQUEST_ID = re.compile(r"^[\w.:-]{1,128}$", re.ASCII)
 _POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; worker-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
@@ -51,6 +52,8 @@ class Edge:
             await refusal(scope, receive, _with_headers(send, trace, self.options))
             return
         limit = _Limited(receive, self.options.body_limit)
+        named = request.headers.get("x-request-id") or ""
+        send = _echoed(send, named) if _REQUEST_ID.match(named) else send
         try:
             await self.app(scope, limit, _with_headers(send, trace, self.options))
         except BodyTooLarge:
@@ -61,7 +64,7 @@ class Edge:
         host = (request.headers.get("host") or "").rsplit(":", 1)[0].strip("[]")
         if self.options.hosts and host not in self.options.hosts:
             # a page that has its own name point here must not be taken for ours
-            hint = "Name it with --host, or call the server by its own name."
+            hint = "Name it with --name, or call the server by its own name."
             return problem(request, 400, "PS-400-HOST", f"This server is not called «{host}».", hint=hint)
         if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
             return problem(request, 400, "PS-400-PATH", "The address holds the character NUL.")
@@ -96,6 +99,17 @@ def _trace(request: Request) -> str:
     """The caller's trace goes on; else a new one begins."""
     said = _TRACEPARENT.match(request.headers.get("traceparent") or "")
     return said.group(1) if said else secrets.token_hex(16)
+
+
+def _echoed(send: Send, named: str) -> Send:
+    """What the caller calls its request, for its own logs."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message)["X-Request-Id"] = named
+        await send(message)
+
+    return sent
 
 
 def _with_headers(send: Send, trace: str, options: Options) -> Send:

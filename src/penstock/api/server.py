@@ -10,6 +10,7 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import Message
 
 import penstock
 from penstock.api import jwt, problems
@@ -73,6 +74,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
             site.watching = Watching(site)
             beside = [await _demo(site), _folder(site)]
             _first_key(site)
+            await _warm(app)
             try:
                 yield
             finally:
@@ -105,6 +107,23 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
     app.add_middleware(Edge, options=site.options)
     app.add_middleware(Watched, site=site)
     return app
+
+
+async def _warm(app: FastAPI) -> None:
+    """The framework puts its routes together at the first request, which takes seconds: nobody shall wait for that."""
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": "/api/v1/health",
+        "raw_path": b"/api/v1/health", "root_path": "", "query_string": b"", "headers": [(b"host", b"localhost")],
+        "app": app,
+    }  # fmt: skip
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(_: Message) -> None:
+        return None
+
+    await app(scope, receive, send)
 
 
 def _cross_origin(app: FastAPI, options: Options) -> None:

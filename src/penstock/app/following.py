@@ -47,11 +47,12 @@ class Following:
         teller, told = Teller(self.door.net_of, row.id), 0
         while True:
             future = self.engine.next_turn(row.id)
+            ended = self.door.row(row.id).status >= COMPLETED  # asked first: what it ended with is in the journal then
             for turn in list(self.door.store.journal(row.no, told)):
                 told = turn.seq_to
                 for event in teller.turn(turn):
                     yield event
-            if self.door.row(row.id).status >= COMPLETED:
+            if ended:
                 return
             await future
 

@@ -63,9 +63,7 @@ def waiting(door: Queries, user: str | None = None) -> list[Waiting]:
     if user is None:
         return found
     body, said = user_of(door, user), Remarks(door).of_all(found)
-    return [
-        one for one in found if may_act(one.candidates, user, body) or held_by(said[one.id].delegated, user, body)
-    ]
+    return [one for one in found if may_act(one.candidates, user, body) or held_by(said[one.id].delegated, user, body)]
 
 
 def _open(door: Queries) -> Iterator[Waiting]:
@@ -155,7 +153,9 @@ def anybody(door: Queries, item: Waiting) -> str | None:
     return None
 
 
-def decision(door: Queries, item: Waiting, verdict: str, by: str, comment: str | None) -> C.Command:
+def decision(
+    door: Queries, item: Waiting, verdict: str, by: str, comment: str | None, confidence: float = 1.0
+) -> C.Command:
     """The command of an approval or a rejection. Raises ApproverDenied where somebody else must decide, ItemClaimed
     where somebody else is on it, FourEyes where whoever asked for it may not decide it."""
     said = may_decide(door, item, by)
@@ -163,7 +163,7 @@ def decision(door: Queries, item: Waiting, verdict: str, by: str, comment: str |
         if verdict not in DECISIONS:
             why = f"a review gives one of {', '.join(DECISIONS)}"
             raise BadInput(what="the decision", why=why, hint=f"Write --decision {'|'.join(DECISIONS)}.")
-        return C.work(item.firing, "submit", by, _judged(verdict, by, comment))
+        return C.work(item.firing, "submit", by, _judged(verdict, by, comment, confidence))
     data: dict[str, Any] = {"vote": verdict, "comment": comment}
     target = stands_for(door, item, by, said)
     if target is not None:
@@ -171,10 +171,10 @@ def decision(door: Queries, item: Waiting, verdict: str, by: str, comment: str |
     return C.work(item.firing, "vote", by, fitting(door, item, by, data))
 
 
-def _judged(decision: str, by: str, comment: str | None) -> dict[str, Any]:
+def _judged(decision: str, by: str, comment: str | None, confidence: float) -> dict[str, Any]:
     """C-52: a person's verdict has the form of every other."""
     return {
-        "decision": decision, "confidence": 1.0, "reasoning": comment or "", "matched_rules": [],
+        "decision": decision, "confidence": confidence, "reasoning": comment or "", "matched_rules": [],
         "recommendations": [], "decided_by": "human", "reviewer": by, "needs_review": False,
     }  # fmt: skip
 
@@ -200,9 +200,11 @@ class Inbox:
     async def reject(self, id: str, *, by: str, comment: str | None = None) -> Waiting:
         return await self._decide(id, "rejected", by, comment)
 
-    async def judge(self, id: str, decision: str, *, by: str, comment: str | None = None) -> Waiting:
+    async def judge(
+        self, id: str, decision: str, *, by: str, comment: str | None = None, confidence: float = 1.0
+    ) -> Waiting:
         """Give a review its verdict: normal, warning, critical or unknown."""
-        return await self._decide(id, decision, by, comment)
+        return await self._decide(id, decision, by, comment, confidence)
 
     async def answer(self, id: str, value: Any, *, by: str) -> Waiting:
         """Give what waits the answer that it asks for. Only who may decide it may answer."""
@@ -211,7 +213,7 @@ class Inbox:
         await self.door.respond(item.run, item.node, value, by=by)
         return item
 
-    async def _decide(self, id: str, verdict: str, by: str, comment: str | None) -> Waiting:
+    async def _decide(self, id: str, verdict: str, by: str, comment: str | None, confidence: float = 1.0) -> Waiting:
         item = find(self.door, id)
-        await self.door.command(item.run, decision(self.door, item, verdict, by, comment))
+        await self.door.command(item.run, decision(self.door, item, verdict, by, comment, confidence))
         return item

@@ -157,19 +157,25 @@ def brief(value: Any) -> str | None:
         return _cut(_text(value)) if isinstance(value, str | int | float | bool) else None
     found = [(name, one) for name, one in _scalars(value, "", 2) if one not in (None, "")]
     found.sort(key=lambda pair: _rank(pair[0]))
-    return _cut(", ".join(f"{name}: {_text(one)}" for name, one in found[:3])) or None
+    return _cut(", ".join(f"{_last(name)}: {_text(one)}" for name, one in found[:3])) or None
 
 
 def _scalars(value: dict[str, Any], stem: str, deep: int) -> Iterable[tuple[str, Any]]:
     for name, one in value.items():
+        if name.startswith("_"):  # how it was delivered is not what came of it
+            continue
         if isinstance(one, dict) and deep > 0:
             yield from _scalars(one, f"{stem}{name}.", deep - 1)
         elif isinstance(one, str | int | float | bool):
             yield f"{stem}{name}", one
 
 
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
 def _rank(name: str) -> int:
-    last = name.rpartition(".")[2]
+    last = _last(name)
     return _FIRST.index(last) if last in _FIRST else len(_FIRST) + name.count(".")
 
 

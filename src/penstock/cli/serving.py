@@ -84,7 +84,8 @@ def _run(
     if folder is not None and not folder.is_dir():
         raise BadInput(what=f"«{folder}»", why="it is not a folder", hint="Name the folder that holds your documents.")
     options = Options(
-        dev=dev, hosts=hosts, living=living, folder=str(folder) if folder is not None else "", origins=_origins(store)
+        dev=dev, hosts=hosts, living=living, folder=str(folder) if folder is not None else "", origins=_origins(store),
+        secure=read_settings(store).get("server.secure") is True,
     )
     app = create(door, options)
     listening = _listen(host, port)

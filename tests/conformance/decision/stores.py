@@ -71,20 +71,21 @@ class Databases:
         self.template = _template()
 
     def make(self, folder: Path) -> Path:
-        return self._like(self.template)
+        return place(self.like(self.template))
 
     def copy(self, path: Path, folder: Path) -> Path:
-        return self._like(str(path))
+        return place(self.like(str(path)))
 
     def drop(self, path: Path) -> None:
-        name = _name(str(path))
-        if name in self.made:
-            del self.made[name]
-            _ask(self.template, f'DROP DATABASE "{name}" WITH (FORCE)')
+        self._drop(_name(str(path)))
+
+    def _drop(self, name: str) -> None:
+        del self.made[name]
+        _ask(self.template, f'DROP DATABASE "{name}" WITH (FORCE)')
 
     def drop_all(self) -> None:
         for name in list(self.made):
-            self.drop(Path(f"/{name}"))
+            self._drop(name)
 
     def dying(self, path: Path, at: int) -> Any:
         from penstock.store.postgres import Postgres
@@ -95,11 +96,12 @@ class Databases:
         assert isinstance(path, Server)
         return DiesThere(path).doomed(at, STEPS)
 
-    def _like(self, url: str) -> Path:
+    def like(self, url: str) -> str:
+        """The URL of a copy of a database that nobody uses."""
         name = f"world_{os.getpid()}_{next(_numbers)}_{time.time_ns() % 1_000_000}"
         _ask(self.template, f'CREATE DATABASE "{name}" TEMPLATE "{_name(url)}"')
         self.made[name] = None
-        return place(_at(self.template, name))
+        return _at(self.template, name)
 
 
 class Dies(Mortal, Sqlite):
@@ -129,7 +131,7 @@ def _at(url: str, name: str) -> str:
 
 
 def _name(url: str) -> str:
-    return url.rpartition("/")[2]
+    return urlsplit(url).path[1:]
 
 
 FILES = Files()

@@ -41,7 +41,7 @@ CASES = [(who, at, name, whole) for who, struct, at, whole in EVERY for name in 
 
 @pytest.mark.parametrize(("who", "at", "name", "whole"), CASES, ids=[f"{w}{a}/{n}" for w, a, n, _ in CASES])
 def test_every_number_has_a_largest(who: str, at: str, name: str, whole: Any) -> None:
-    """W-7.2, W-7.3.1, W-7.5.1, W-8.1, W-4.1.7, W-4.5.2: told there with what may be written."""
+    """W-7.2.1, W-7.3.1, W-7.5.1, W-8.1.4, W-4.1.7, W-4.5.2: told there with what may be written."""
     made = copy.deepcopy(whole)
     held: Any = made
     for part in at.split("/")[1:]:

@@ -653,7 +653,7 @@ def test_a_sure_verdict_needs_nobody() -> None:
 @pytest.mark.parametrize(
     ("routing", "config", "role"),
     [
-        ({"reviewer_role": "expert"}, None, "role:expert"), ({"reviewer_role": "${input.r}"}, None, "lead"),
+        ({"reviewer_role": "expert"}, None, "role:expert"), ({"reviewer_role": "${input.r}"}, None, "role:lead"),
         ({}, {"judgment": {"reviewer_role": "boss"}}, "role:boss"), ({}, None, "role:quality_manager"),
     ],
 )  # fmt: skip

@@ -139,7 +139,7 @@ BAD = [
 
 @pytest.mark.parametrize("schema", BAD)
 def test_a_broken_schema_is_told(schema: Any) -> None:
-    """W-9.1.1, W-12: of the input, of the output, and of what a node gives; nothing is fetched."""
+    """W-9.1.1, W-12.1.5: of the input, of the output, and of what a node gives; nothing is fetched."""
     for name in ("input_schema", "output_schema"):
         told = found(document([A], **{name: schema}))
         errors = [f for f in told if f.rule == "json_schema"]
@@ -191,12 +191,13 @@ def test_data_does_not_choose_who_gets_a_secret() -> None:
     """C-28, C-63: the host of a request that carries a secret is the author's word, or the tenant's."""
     key = {"headers": {"Authorization": "Bearer ${secrets.key}"}}
     for url in ("https://${input.h}/x", "${input.url}", "https://${input.h}.x.test/", "//${input.h}/x",
-                "${secrets.base}${input.rest}", "https://x.test${input.h}", "https://x.test:${input.port}/"):  # fmt: skip
+                "${secrets.base}${input.rest}", "https://x.test${input.h}",
+                "https://x.test:${input.port}/"):  # fmt: skip
         assert rules([hook(url, **key)]) == [("error", "address_outside", "/nodes/0/channel/config/url")]
     nested = act("a", channel={"type": "webhook", "config": {"webhook": {"url": "https://${input.h}/x", **key}}})
     assert rules([nested]) == [("error", "address_outside", "/nodes/0/channel/config/webhook/url")]
-    for url in ("https://x.test/${input.h}", "${secrets.place}", "https://${secrets.host}/x", "${secrets.base}/${input.rest}",
-                "${fn.get_tenant_config('hook.url')}"):  # fmt: skip
+    for url in ("https://x.test/${input.h}", "${secrets.place}", "https://${secrets.host}/x",
+                "${secrets.base}/${input.rest}", "${fn.get_tenant_config('hook.url')}"):  # fmt: skip
         assert rules([hook(url, **key)]) == []
     assert rules([hook("https://${input.h}/x")]) == []
 
@@ -235,7 +236,7 @@ def test_a_word_that_is_certainly_wrong(node: dict[str, Any], at: str) -> None:
 
 
 def test_the_same_in_a_compensation() -> None:
-    """W-4.10: its requests have methods, too; and a wrong word in `on` is told with those that there are."""
+    """W-4.10.3: its requests have methods, too; and a wrong word in `on` is told with those that there are."""
     made = undo("u", "a", actions=[{"type": "api", "endpoint": "/x", "method": "EXPLODE"}])
     assert rules([A, made]) == [("error", "wrong_type", "/nodes/1/actions/0/method")]
     (told,) = found(document([A, undo("u", "a", trigger={"on": ["node_failure", "node_failur"]})]))
@@ -260,7 +261,7 @@ def test_a_jq_program_that_is_broken(program: str) -> None:
 
 
 def test_the_context_is_read_too() -> None:
-    """C-64, W-6.1: a search's query is a template, and a variable's first value is not."""
+    """C-64, W-6.1.1: a search's query is a template, and a variable's first value is not."""
     asks = {"name": "cases", "query": "${inpt.x}", "top_k": 5}
     told = rules([A], context={"rag_context": [asks]})
     assert ("error", "unresolved_reference", "/context/rag_context/0/query") in told
@@ -306,7 +307,7 @@ BIG = "9223372036854775807 * 4"
 
 
 def test_the_node_that_makes_too_large_a_number_fails(tmp_path: Path) -> None:
-    """C-07, C-08, W-2.2: after an action, news and an approval alike; whoever was answered has succeeded."""
+    """C-07, C-08, W-2.2.2: after an action, news and an approval alike; whoever was answered has succeeded."""
     for first, answer in (
         (act("a"), lambda play: play.ok("a", {})),
         (wait("a", {"type": "manual"}), lambda play: play.news("manual:a", {})),

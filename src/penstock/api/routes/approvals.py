@@ -103,7 +103,7 @@ async def reviews(
 @router.post("/judgment-reviews", response_model=shape.ApprovalDecided, summary="Give a review its verdict")
 async def judge(asked: shape.ReviewAsked, door: Door, site: TheSite, who: Caller = may("inbox.decide")) -> Response:
     item = _item(door, f"{asked.instance_id}:{asked.node_id}", "review")
-    done = await door.inbox.judge(item, asked.decision, by=who.user, comment=asked.comment)
+    done = await door.inbox.judge(item, asked.decision, by=who.user, comment=asked.comment, confidence=asked.confidence)
     return _decided(door, site, who, done.id, done.run)
 
 

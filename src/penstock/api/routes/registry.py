@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
+import msgspec
 from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
@@ -14,8 +16,11 @@ from penstock.api.problems import shown_finding
 from penstock.api.routes.admin import given_by, no_more_than
 from penstock.api.shapes import keeping as shape
 from penstock.api.site import Caller, Door, may
+from penstock.app.audit import masked
 from penstock.app.registry import shown as shown_thing
+from penstock.app.roles import ROLES
 from penstock.errors import ChangedMeanwhile, ThingNotFound
+from penstock.executors.parts.secret import MASK
 from penstock.store.contract import ArtifactRow
 
 #: the path of each kind, and what the registry calls it
@@ -30,19 +35,44 @@ WRITES = {"users": "user.write", "roles": "user.write"}
 def _thing(row: ArtifactRow, findings: list[Any] | None = None) -> dict[str, Any]:
     return {
         "id": row.id, "type": row.type, "version": row.version, "status": row.status, "at": row.at,
-        "body": shown_thing(row), "findings": [shown_finding(one) for one in findings or ()],
+        "body": masked(shown_thing(row)), "findings": [shown_finding(one) for one in findings or ()],
     }  # fmt: skip
 
 
 def _etag(row: ArtifactRow) -> str:
-    return f'"{row.at}-{len(row.body)}"'
+    return f'"{row.at}-{hashlib.blake2b(row.body, digest_size=8).hexdigest()}"'
 
 
 def _found(door: Door, type: str, id: str) -> ArtifactRow:
     row = door.registry.get(type, id)
+    if row is None and type == "role" and id in ROLES:
+        return _built_in(door, id)
     if row is None:
         raise ThingNotFound(type=type, id=id)
     return row
+
+
+def _rows(door: Door, type: str) -> list[ArtifactRow]:
+    """Of roles also those that every tenant has, unless it has registered them otherwise."""
+    rows = door.registry.each(type)
+    if type != "role":
+        return rows
+    own = {row.id for row in rows}
+    return [*rows, *(_built_in(door, name) for name in ROLES if name not in own)]
+
+
+def _built_in(door: Door, role: str) -> ArtifactRow:
+    body = msgspec.msgpack.encode({"permissions": sorted(ROLES[role])})
+    return ArtifactRow(door.tenant, "role", role, "", "built-in", body, 0)
+
+
+def _unmasked(new: Any, old: Any) -> Any:
+    """Who sends back what was masked means what is there."""
+    if isinstance(new, dict) and isinstance(old, dict):
+        return {name: _unmasked(part, old.get(name)) for name, part in new.items()}
+    if isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
+        return [_unmasked(part, before) for part, before in zip(new, old, strict=True)]
+    return old if new == MASK and isinstance(old, str) else new
 
 
 def _router(path: str, type: str) -> APIRouter:
@@ -53,7 +83,7 @@ def _router(path: str, type: str) -> APIRouter:
     async def each(
         door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may(read)
     ) -> Response:
-        page, after = paging.sliced(door.registry.each(type), cursor, limit)
+        page, after = paging.sliced(_rows(door, type), cursor, limit)
         return shown(shape.ThingPage, {"items": [_thing(row) for row in page], "next": after})
 
     @router.get("/{id}", response_model=shape.ThingOut, summary=f"One {type}", name=f"get_{type}")
@@ -72,13 +102,17 @@ def _router(path: str, type: str) -> APIRouter:
         if type in ("user", "role"):
             no_more_than(who, given_by(door, type, body))
         _unchanged(request, door, type, id)
+        there = door.registry.get(type, id)
+        if there is not None:
+            body = _unmasked(body, msgspec.msgpack.decode(there.body))
         findings = door.registry.put(type, id, body)
         row = _found(door, type, id)
         return shown(shape.ThingOut, _thing(row, findings), headers={"ETag": _etag(row)})
 
     @router.delete("/{id}", status_code=204, summary=f"Take a {type} away", name=f"drop_{type}")
     async def drop(id: str, request: Request, door: Door, _: Caller = may(write)) -> Response:
-        _found(door, type, id)
+        if door.registry.get(type, id) is None:
+            raise ThingNotFound(type=type, id=id)
         _unchanged(request, door, type, id)
         door.registry.remove(type, id)
         return Response(status_code=204)

@@ -137,7 +137,7 @@ class BatchAsked(Asked):
     """Either `ids` or a `filter`."""
 
     verb: str = Field(pattern="^(cancel|retry|signal)$", examples=["cancel"])
-    ids: list[str] | None = Field(None, max_length=1000)
+    ids: list[str] | None = Field(None, max_length=1000, examples=[["r1m7fz8sa3vrn35v"]])
     filter: BatchFilter | None = None
     dry_run: bool = True
     mode: str = Field("now", pattern="^(now|boundary)$")

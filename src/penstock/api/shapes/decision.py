@@ -260,6 +260,7 @@ class ReviewAsked(Asked):
     instance_id: str = Field(min_length=1, max_length=200)
     node_id: str = Field(min_length=1, max_length=200)
     decision: str = Field(pattern="^(normal|warning|critical|unknown)$", examples=["warning"])
+    confidence: float = Field(1.0, ge=0, le=1)
     comment: str | None = Field(None, max_length=4000)
 
 

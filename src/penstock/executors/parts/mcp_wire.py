@@ -14,6 +14,7 @@ import httpx2
 
 from penstock.executors.parts.addresses import Reach
 from penstock.executors.parts.outbound import Refused, _CheckedBackend, _tls
+from penstock.executors.parts.tracing import traceparent
 
 MAX_BYTES = 10 * 1024 * 1024
 _GRACE_S = 1.0
@@ -84,8 +85,9 @@ async def _speak(process: asyncio.subprocess.Process, to_it: Any) -> None:
 
 def http_client(reach: Reach, headers: Mapping[str, str], timeout_s: float, ca_file: str | None) -> httpx2.AsyncClient:
     """A client whose every connection goes to a checked address, and whose answers have a limit."""
-    transport = _Checked(reach, ca_file)
-    return httpx2.AsyncClient(transport=transport, headers=dict(headers), timeout=timeout_s, trust_env=False)
+    transport, trace = _Checked(reach, ca_file), traceparent()
+    every = {**headers, "traceparent": trace} if trace is not None else dict(headers)
+    return httpx2.AsyncClient(transport=transport, headers=every, timeout=timeout_s, trust_env=False)
 
 
 class _Checked(httpx2.AsyncBaseTransport):
