@@ -49,6 +49,7 @@ class Board:
         self.acts: dict[int, Act] = {}
         self.ended: dict[int, Act] = {}
         self.visits: Counter[Where] = Counter()
+        self.since: Counter[Where] = Counter()  # visits before the last restart
         self.starts: Counter[int] = Counter()
         self.rounds = 1  # how often the start nodes may have fired
         self.owed: dict[Where, dict[int, set[int]]] = {}
@@ -159,7 +160,7 @@ class Board:
         if why == "late" and visit < 0:
             node = self.net.nodes[at[1]]
             optional = node.join == DIAGRAM and self.net.edges[edge].role == "skip"
-            assert optional and self.visits[at], "K8: only a skippable way may come too late for its node"
+            assert optional and self._fired(at), "K8: only a skippable way may come too late for its node"
         elif why == "late":
             self.used.add("K11")
             assert edge in self.owed[at][visit], "K11: only what is owed is absorbed"
@@ -167,7 +168,7 @@ class Board:
         elif why == "max_iteration":
             self.used.add("K15")
             most = self.net.nodes[at[1]].max_iter
-            assert most is not None and self.visits[at] >= most, "K15: absorbed before its limit"
+            assert most is not None and self._fired(at) >= most, "K15: absorbed before its limit"
 
     def rearmed(self, scope: int, key: int, visit: int, edges: list[int]) -> None:
         self._pay((scope, key & ((1 << EPOCH) - 1), key >> EPOCH), visit, edges)
@@ -176,7 +177,7 @@ class Board:
         self._left()
         at = (scope, node, key >> EPOCH)
         assert at not in self.spent, "K15: the last output is forwarded once"
-        assert self.visits[at] == self.net.nodes[node].max_iter, "K15: forwarded at the limit"
+        assert self._fired(at) == self.net.nodes[node].max_iter, "K15: forwarded at the limit"
         self.spent.add(at)
         self.passed = {int(k): v for k, v in (passed or {}).items()}
 
@@ -216,7 +217,7 @@ class Board:
         assert not [p for p in self.places if p[0] == scope], "K5: a scope is closed with tokens in it"
         assert not [a for a in self.acts.values() if a.scope == scope], "K4: a scope is closed with firings in it"
         self._forget_debts(scope)
-        for table in (self.visits, self.spent):
+        for table in (self.visits, self.since, self.spent):
             for at in [a for a in table if a[0] == scope]:
                 table.pop(at) if isinstance(table, Counter) else table.discard(at)
 
@@ -225,7 +226,10 @@ class Board:
         self.acts[no] = self.ended[no]
 
     def reopened(self, how: str, retries: int) -> None:
-        self.rounds += how == "restart"
+        if how == "restart":  # K15: limits count anew, and nothing of the life before is owed or spent
+            self.rounds += 1
+            self.since = Counter(self.visits)
+            self.spent, self.owed = set(), {}
 
     def signal_used(self, *_: Any) -> None:
         self._left()
@@ -235,15 +239,20 @@ class Board:
 
     # -- what a fact means ---------------------------------------------------------------------------------------------
 
+    def _fired(self, at: Where) -> int:
+        """How often since the run was started or restarted."""
+        return self.visits[at] - self.since[at]
+
     def _begins(self, act: Act, fed: bool) -> None:
         at = (act.scope, act.node.no, act.epoch)
         self.visits[at] += 1
         assert act.visit == self.visits[at], "E2: a visit, hence a key, belongs to one firing"
+        rounds = self._fired(at)
         assert act.no not in self.acts and act.no not in self.ended, "a firing's number is used once"
         if act.node.max_iter is not None:
             self.used.add("K15")
-            assert act.visit <= act.node.max_iter, "K15: at most max_iteration firings per node, scope and epoch"
-        assert act.visit <= self.net.net.max_visits + 1, "K15: beyond max_visits the run fails"
+            assert rounds <= act.node.max_iter, "K15: at most max_iteration firings per node, scope and epoch"
+        assert rounds <= self.net.net.max_visits + 1, "K15: beyond max_visits the run fails"
         if act.node in self.net.starts:
             self.starts[act.node.no] += 1
             assert self.starts[act.node.no] <= self.rounds, "K14: START fires once per run attempt"
@@ -430,7 +439,7 @@ class Board:
             if st.scopes[scope].status != OPEN or self._held(node, scope, epoch, st):
                 continue
             limit = node.max_iter
-            assert limit is None or self.visits[scope, no, epoch] < limit, "K15: reaching the limit is not a stall"
+            assert limit is None or self._fired((scope, no, epoch)) < limit, "K15: reaching the limit is not a stall"
             if node.join != DIAGRAM or node.lone:
                 ready = self._is_ready(node, scope, epoch, self._marked(node, scope, epoch))
                 assert not ready, f"{self._law(node)}: «{node.id}» is ready and does not fire"
@@ -444,7 +453,7 @@ class Board:
     def _held(self, node: CNode, scope: int, epoch: int, st: State) -> bool:
         """A full group, a full edge, a plan under way, or its own last firing keep a ready node back."""
         at_work = [a for a in self.acts.values() if (a.node, a.scope, a.epoch) == (node, scope, epoch)]
-        if node.max_iter is not None and self.visits[scope, node.no, epoch] >= node.max_iter and at_work:
+        if node.max_iter is not None and self._fired((scope, node.no, epoch)) >= node.max_iter and at_work:
             return True
         if node.kind == UNDO and st.undo is not None:
             return True
