@@ -452,6 +452,7 @@ class QueryUnknown(PenstockError):
     """«{name}» is not asked for here."""
 
     code, http = "PS-400-QUERY", 400
+    hint = "The page /api/docs lists what each route takes."
 
 
 class BodyUnreadable(PenstockError):
@@ -493,6 +494,7 @@ class DraftNotFound(PenstockError):
     """There is no draft «{key}»."""
 
     code, http = "PS-404-DRAFT", 404
+    hint = "`GET /api/v1/drafts` lists yours; a draft is gone when it was sent."
 
 
 class ThingNotFound(PenstockError):

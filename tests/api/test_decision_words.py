@@ -184,6 +184,8 @@ def test_an_approval_is_escalated_and_decided_once(dev: Server) -> None:
     assert "escalate_action" in events and "approve_action" in events
     late = manager.post(f"/approvals/{one['id']}/reject")
     assert late.status_code == 409 and QA in late.json()["detail"]
+    decided = late.json()["decided"]
+    assert (decided["by"], decided["decision"]) == (QA, "approved") and "T" in decided["at"]
 
 
 def test_a_verdict_that_nobody_is_sure_of_is_reviewed(dev: Server) -> None:
@@ -212,5 +214,6 @@ def test_a_verdict_that_nobody_is_sure_of_is_reviewed(dev: Server) -> None:
     ended = _stands(dev, instance, "completed")["context"]["verdict"]
     assert (ended["decision"], ended["decided_by"], ended["reasoning"]) == ("warning", "human", "seen")
     assert ended["confidence"] == 0.5
-    assert manager.post("/judgment-reviews", json=verdict).status_code == 409
+    late = manager.post("/judgment-reviews", json=verdict)
+    assert late.status_code == 409 and late.json()["decided"]["decision"] == "warning", late.text
     assert manager.post("/judgment-reviews", json={**verdict, "instance_id": "x"}).status_code == 404

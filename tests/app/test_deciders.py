@@ -105,6 +105,7 @@ def test_who_is_late_hears_who_was_first(tmp_path: Path) -> None:
                 with pytest.raises(ItemDecided, match=ADMIN) as late:
                     await door.inbox.reject(name, by=ADMIN)
                 assert late.value.http == 409 and "T" in late.value.facts["at"] and late.value.facts["by"] == ADMIN
+                assert late.value.facts["decision"] == "approved"
             with pytest.raises(ItemNotFound):
                 await door.inbox.reject(f"{run}/other", by=ADMIN)
 

@@ -61,9 +61,10 @@ class Watch:
         return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
-    """One browser for all; skips, and says why, where there is none or nothing to look at."""
+    """One browser for all stories; skips, and says why, where there is none or nothing to look at. It keeps an event loop
+    running in this process, so it is closed before other tests come."""
     if sync_playwright is None:
         pytest.skip("playwright is not installed")
     found = next((path for path in map(shutil.which, NAMES) if path), None)
@@ -77,7 +78,7 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that starts nothing by itself; every story brings its own runs."""
     with serving(tmp_path_factory.mktemp("site"), "dev", "--quiet") as one:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.serving import Server, until
 from tests.browser.conftest import Open, Watch
-from tests.browser.runs import MANAGER, decisions, read, waiting
+from tests.browser.runs import MANAGER, TITLE, decisions, read, waiting
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.xdist_group("browser")
@@ -43,3 +43,30 @@ def test_a_killed_server_takes_nothing_from_an_open_dialog(server: Server, windo
     assert [one["data"]["event"] for one in decisions(server, run)].count("decide") == 1
     expect(page.locator(".top .live")).to_have_text("실시간")
     expect(page.locator(f"a[href='/inbox/{run}/request_approval']")).to_have_count(0)
+
+
+def test_a_dead_server_counts_as_offline_until_it_answers(server: Server, window: Open, watch: Watch) -> None:
+    """W-4.6.5: within seconds a banner says so and nothing can be decided, with the reason; back without a reload."""
+    watch.excuse("net::ERR_")
+    run = waiting(server)
+    page = window(MANAGER)
+    page.goto(f"/inbox/{run}/request_approval")
+    yes, banner = page.locator("button.yes"), page.locator(".offline")
+    expect(yes).to_be_enabled()
+    expect(page.locator(".top .live")).to_have_text("실시간")
+    expect(banner).to_have_count(0)
+    page.evaluate("window.here = true")
+    server.kill()
+    try:
+        expect(banner).to_contain_text("오프라인이에요", timeout=6000)
+        expect(page.locator(".top .live")).to_have_text("오프라인")
+        expect(yes).to_be_disabled()
+        expect(page.locator("button.no")).to_be_disabled()
+        expect(page.locator(".item-foot")).to_contain_text("오프라인이라 지금은 결정할 수 없어요")
+        expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
+    finally:
+        server.start()
+    expect(banner).to_have_count(0)
+    expect(yes).to_be_enabled()
+    expect(page.locator(".top .live")).to_have_text("실시간")
+    assert page.evaluate("window.here") is True

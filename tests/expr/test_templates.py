@@ -177,3 +177,11 @@ def test_text_of_what_has_no_end() -> None:
         text_of([float("nan")])
     with pytest.raises(ExprTypeError):
         text_of({"f": print})
+
+
+def test_the_place_of_an_index_has_both_brackets() -> None:
+    """C-28: what is cut out of a template by its place is the whole expression."""
+    text = "/lines/${input['line id']}/${rows[0]}"
+    tree = compile_template(text).tree
+    parts = [text[one.start : one.end] for one in tree.children]
+    assert "input['line id']" in parts and "rows[0]" in parts

@@ -22,9 +22,15 @@ export type LiveEvent =
 
 export type Liveness = "live" | "stale" | "offline";
 
-type Passed = { id: string | null; event: LiveEvent } | { ask: "last" };
+type Passed = { id: string | null; event: LiveEvent } | { down: boolean };
 
 const STALE_MS = 15_000;
+/** A try that got no answer in this time has failed. */
+const ANSWER_MS = 5000;
+/** Until it is opened again: after it broke off, after a try that failed (the second makes it offline), after a refusal. */
+const BROKEN_MS = 1000;
+const FAILED_MS = 2000;
+const REFUSED_MS = 8000;
 const listeners = new Set<(event: LiveEvent) => void>();
 const watchers = new Set<() => void>();
 const channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("penstock.live");
@@ -32,6 +38,7 @@ let lastId: string | null = null;
 let lastHeard = Date.now();
 let liveness: Liveness = "live";
 let started = false;
+let down = false;
 
 export function onLive(listener: (event: LiveEvent) => void): () => void {
   listeners.add(listener);
@@ -52,7 +59,8 @@ export function startLive(): void {
   if (started) return;
   started = true;
   channel?.addEventListener("message", ({ data }: MessageEvent<Passed>) => {
-    if ("event" in data) heard(data.id, data.event);
+    if ("down" in data) turn(data.down);
+    else heard(data.id, data.event);
   });
   window.addEventListener("online", judge);
   window.addEventListener("offline", judge);
@@ -69,31 +77,55 @@ function heard(id: string | null, event: LiveEvent): void {
   listeners.forEach((listener) => listener(event));
 }
 
+function turn(now: boolean): void {
+  const back = down && !now;
+  if (back) lastHeard = Date.now();
+  down = now;
+  judge();
+  if (back) listeners.forEach((listener) => listener({ kind: "reset" })); // what failed meanwhile is asked again
+}
+
 function judge(): void {
-  const now: Liveness = !navigator.onLine ? "offline" : Date.now() - lastHeard > STALE_MS ? "stale" : "live";
+  const now: Liveness = down || !navigator.onLine ? "offline" : Date.now() - lastHeard > STALE_MS ? "stale" : "live";
   if (now === liveness) return;
   liveness = now;
   watchers.forEach((watcher) => watcher());
 }
 
 async function read(): Promise<never> {
-  let pause = 500;
-  for (;;) {
-    try {
-      const headers: Record<string, string> = { Accept: "text/event-stream" };
-      if (lastId) headers["Last-Event-ID"] = lastId;
-      const answer = await fetch(`${BASE}/stream`, { headers, credentials: "same-origin" });
-      if (!answer.ok || !answer.body) throw new Error(String(answer.status));
-      pause = 500;
+  for (let failed = 0; ; ) {
+    const answer = await open();
+    // who refuses me is there all the same; a gateway that speaks for a dead server is not
+    failed = !answer || answer.status >= 500 ? failed + 1 : 0;
+    if (failed === 0 || failed === 2) tellAll(failed > 0);
+    const body = answer?.ok ? answer.body : null;
+    if (body) {
       lastHeard = Date.now();
-      judge();
-      await follow(answer.body);
-    } catch {
-      // the next turn of the loop tries again, later and later
+      await follow(body).catch(() => undefined);
     }
-    await new Promise((done) => setTimeout(done, pause));
-    pause = Math.min(pause * 2, 8000);
+    const pause = body ? BROKEN_MS : failed ? FAILED_MS : REFUSED_MS;
+    await new Promise((done) => setTimeout(done, pause * (0.9 + Math.random() * 0.2))); // not all browsers at once
   }
+}
+
+async function open(): Promise<Response | null> {
+  const headers: Record<string, string> = { Accept: "text/event-stream" };
+  if (lastId) headers["Last-Event-ID"] = lastId;
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), ANSWER_MS);
+  try {
+    return await fetch(`${BASE}/stream`, { headers, credentials: "same-origin", signal: late.signal });
+  } catch {
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** For every tab: whether the server answers. */
+function tellAll(now: boolean): void {
+  channel?.postMessage({ down: now } satisfies Passed);
+  turn(now);
 }
 
 async function follow(body: ReadableStream<Uint8Array>): Promise<void> {
@@ -109,7 +141,7 @@ async function follow(body: ReadableStream<Uint8Array>): Promise<void> {
     rest = (rest + got.value).replace(/\r\n?/g, "\n");
     const frames = rest.split("\n\n");
     rest = frames.pop() ?? "";
-    for (const frame of frames) pass(frame);
+    for (const frame of frames) take(frame);
   }
 }
 
@@ -117,7 +149,7 @@ function silence(): Promise<null> {
   return new Promise((done) => setTimeout(() => done(null), STALE_MS * 2));
 }
 
-function pass(frame: string): void {
+function take(frame: string): void {
   let id: string | null = null;
   let kind = "message";
   let data = "";

@@ -366,5 +366,7 @@ export interface Problem {
   reason?: Json;
   state?: Json;
   findings?: Json[];
+  /** Of a closed item: who closed it, how and when. */
+  decided?: { by: string | null; decision: string | null; at: string };
   trace_id?: string | null;
 }

@@ -15,12 +15,13 @@ interface Props {
   comment: string;
   needsComment: boolean;
   busy: boolean;
+  offline: boolean;
   onComment: (comment: string) => void;
   onClose: () => void;
   onYes: () => void;
 }
 
-export function Confirm({ title, effect, verb, danger, anchor, comment, needsComment, busy, onComment, onClose, onYes }: Props): ReactNode {
+export function Confirm({ title, effect, verb, danger, anchor, comment, needsComment, busy, offline, onComment, onClose, onYes }: Props): ReactNode {
   const { t } = useWords();
   const [bad, setBad] = useState(false);
   const submit = (event: FormEvent) => {
@@ -40,10 +41,10 @@ export function Confirm({ title, effect, verb, danger, anchor, comment, needsCom
             {bad && <span className="bad" role="alert">{t.inbox.commentNeeded}</span>}
           </label>
         )}
-        <p className="dim small">{t.inbox.final}</p>
+        <p className="dim small" role={offline ? "status" : undefined}>{offline ? t.inbox.offlineDisabled : t.inbox.final}</p>
         <div className="dialog-foot">
           <Button autoFocus={!needsComment} onClick={onClose}>{t.inbox.notNow}</Button>
-          <Button type="submit" look={danger ? "danger" : "primary"} icon={danger ? X : Check} disabled={busy}>{verb}</Button>
+          <Button type="submit" look={danger ? "danger" : "primary"} icon={danger ? X : Check} disabled={busy || offline}>{verb}</Button>
         </div>
       </form>
     </Dialog>

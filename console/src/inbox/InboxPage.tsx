@@ -11,7 +11,7 @@ import { useFrame } from "../shell/chrome";
 import { useKeys } from "../shell/keys";
 import { go, Link, useParam } from "../shell/router";
 import { useNow, useWords } from "../words";
-import { useClosed } from "./closed";
+import { closedBy } from "./closed";
 import { dueText, type Due } from "./due";
 import { itemIcon } from "./icon";
 import { ItemSkeleton, ItemView } from "./ItemView";
@@ -86,7 +86,8 @@ export function InboxPage({ run, node }: { run: string | null; node: string | nu
 }
 
 function One({ id, known, place, phone, onNext }: { id: string; known: Item | undefined; place: { n: number; of: number } | null; phone: boolean; onNext: () => void }): ReactNode {
-  const { t } = useWords();
+  const words = useWords();
+  const { t } = words;
   const path = `/inbox/${id.split("/").map(encodeURIComponent).join("/")}`;
   const answer = useGet<Item>(path);
   // What I was looking at stays when it is taken meanwhile, and so does my text.
@@ -94,8 +95,7 @@ function One({ id, known, place, phone, onNext }: { id: string; known: Item | un
   // 404: never was or the run is gone; 409: somebody closed it.
   const problem = answer.error instanceof ApiError && [404, 409, 410].includes(answer.error.status) ? answer.error.problem : null;
   const gone = problem !== null;
-  const [itsRun = "", itsNode = ""] = id.split("/");
-  const said = useClosed(itsRun, itsNode, gone);
+  const said = closedBy(problem, words);
   if (!item) return gone ? <Empty page title={said ?? t.inbox.gone} text={said ? undefined : t.inbox.goneText}><Link className="btn" to={`/runs/${id.split("/")[0]}`}>{t.inbox.seeRun}</Link><Button onClick={onNext}>{t.inbox.takenNext}</Button></Empty> : answer.error ? <Failed page error={answer.error} retry={answer.reload} /> : <ItemSkeleton />;
   return (
     <>

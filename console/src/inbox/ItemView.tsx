@@ -16,7 +16,7 @@ import { LiveChip } from "../shell/Topbar";
 import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";
 import { people, person } from "../words/why";
-import { useClosed } from "./closed";
+import { closedBy } from "./closed";
 import { Confirm } from "./Confirm";
 import { useDecision } from "./decide";
 import { useDraft, type Pending } from "./drafts";
@@ -61,6 +61,7 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
   const answers = may("respond") && !may("approve") && !item.form;
   const offline = live === "offline";
   const blocked = offline || !item.eligible || decision.fate.kind === "sending" || decision.fate.kind === "taken" || !!decision.pending;
+  const reason = offline ? t.inbox.offlineDisabled : undefined;
 
   const open = (verb: Pending["verb"], from: Element | null, verdict?: string) => {
     if (blocked) return;
@@ -125,7 +126,7 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
         </header>
         {phone && item.due_at && <p className={`item-left ${due.late ? "tone-failed" : due.near ? "tone-held" : "tone-idle"}`}><AlarmClock size={18} aria-hidden /><b className="grow">{due.text}</b><span>{f.when(item.due_at, now)}</span></p>}
         {!phone && (graph ? <Steps graph={graph} node={item.node} /> : !noGraph && <div className="steps-room" />)}
-        <Notices item={item} decision={decision} offline={offline} onNext={onNext} />
+        <Notices item={item} decision={decision} offline={offline} phone={phone} onNext={onNext} />
         <div className="item-cols">
           <div className="item-main">
             {item.description && <p className="item-text">{item.description}</p>}
@@ -152,10 +153,10 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
         {!phone && <Link className="btn btn-quiet" to={`/runs/${item.run}?node=${encodeURIComponent(item.node)}`}><Waypoints size={15} aria-hidden />{t.inbox.seeRun}</Link>}
         {!phone && <span className="grow" />}
         {!phone && item.eligible && <span className="dim small">{offline ? t.inbox.offlineDisabled : t.inbox.final}</span>}
-        {may("reject") && <Button look="danger" className="no" icon={X} hint={phone ? undefined : "R"} disabled={blocked} onClick={(event) => open("reject", event.currentTarget)}>{t.inbox.reject}</Button>}
-        {may("approve") && <Button look="primary" className="yes" icon={Check} hint={phone ? undefined : "A"} disabled={blocked} onClick={(event) => open("approve", event.currentTarget)}>{t.inbox.approve}</Button>}
-        {may("judge") && VERDICTS.map((verdict) => <Button key={verdict} look={verdict === "critical" ? "danger" : "plain"} disabled={blocked} onClick={(event) => open("judge", event.currentTarget, verdict)}>{t.inbox.verdicts[verdict]}</Button>)}
-        {may("respond") && !may("approve") && <Button look="primary" className="yes" icon={Send} disabled={blocked} onClick={(event) => open("respond", event.currentTarget)}>{t.inbox.submit}</Button>}
+        {may("reject") && <Button look="danger" className="no" icon={X} hint={phone ? undefined : "R"} disabled={blocked} title={reason} onClick={(event) => open("reject", event.currentTarget)}>{t.inbox.reject}</Button>}
+        {may("approve") && <Button look="primary" className="yes" icon={Check} hint={phone ? undefined : "A"} disabled={blocked} title={reason} onClick={(event) => open("approve", event.currentTarget)}>{t.inbox.approve}</Button>}
+        {may("judge") && VERDICTS.map((verdict) => <Button key={verdict} look={verdict === "critical" ? "danger" : "plain"} disabled={blocked} title={reason} onClick={(event) => open("judge", event.currentTarget, verdict)}>{t.inbox.verdicts[verdict]}</Button>)}
+        {may("respond") && !may("approve") && <Button look="primary" className="yes" icon={Send} disabled={blocked} title={reason} onClick={(event) => open("respond", event.currentTarget)}>{t.inbox.submit}</Button>}
         {!item.eligible && <span className="item-locked"><Lock size={15} aria-hidden />{because(item, t)}</span>}
       </div>
       {asking && (
@@ -163,7 +164,7 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
           title={asking.verb === "approve" ? t.inbox.approveAsk(item.title) : asking.verb === "reject" ? t.inbox.rejectAsk(item.title) : asking.verb === "judge" ? t.inbox.judgeAsk(t.inbox.verdicts[asking.verdict ?? ""] ?? "") : t.inbox.submitAsk}
           effect={asking.verb === "approve" || asking.verb === "reject" ? effect(asking.verb) : item.run_title}
           verb={asking.verb === "approve" ? t.inbox.approve : asking.verb === "reject" ? t.inbox.reject : asking.verb === "judge" ? (t.inbox.verdicts[asking.verdict ?? ""] ?? t.inbox.judge) : t.inbox.submit}
-          danger={asking.verb === "reject"} anchor={asking.anchor} comment={draft.comment} needsComment={asking.verb === "reject"} busy={decision.fate.kind === "sending"}
+          danger={asking.verb === "reject"} anchor={asking.anchor} comment={draft.comment} needsComment={asking.verb === "reject"} busy={decision.fate.kind === "sending"} offline={offline}
           onComment={(comment) => set({ ...draft, comment })} onClose={() => setAsking(null)} onYes={send} />
       )}
     </article>
@@ -178,17 +179,16 @@ function because(item: Item, t: ReturnType<typeof useWords>["t"]): string {
 }
 
 /** What stands between me and a decision: it was taken, it got lost on its way, it was refused, I am offline. */
-function Notices({ item, decision, offline, onNext }: { item: Item; decision: ReturnType<typeof useDecision>; offline: boolean; onNext: () => void }): ReactNode {
-  const { t, f } = useWords();
+function Notices({ item, decision, offline, phone, onNext }: { item: Item; decision: ReturnType<typeof useDecision>; offline: boolean; phone: boolean; onNext: () => void }): ReactNode {
+  const words = useWords();
+  const { t } = words;
   const { fate, pending } = decision;
-  const last = item.approvals.at(-1);
-  const closed = useClosed(item.run, item.node, fate.kind === "taken");
   return (
     <>
       {fate.kind === "taken" && (
         <div className="notice tone-held" role="alert">
           <TriangleAlert size={18} aria-hidden />
-          <div className="grow"><b>{last ? (/reject/i.test(last.decision) ? t.inbox.rejectedBy : t.inbox.approvedBy)(person(last.by, t), f.clock(last.at)) : (closed ?? t.inbox.taken)}</b><p>{t.inbox.takenText}</p></div>
+          <div className="grow"><b>{closedBy(fate.problem, words) ?? t.inbox.taken}</b><p>{t.inbox.takenText}</p></div>
           <Button onClick={() => { decision.reset(); stale(`/inbox/${item.run}`); }}>{t.common.retry}</Button><Button onClick={onNext}>{t.inbox.takenNext}</Button>
         </div>
       )}
@@ -200,6 +200,7 @@ function Notices({ item, decision, offline, onNext }: { item: Item; decision: Re
           <Button onClick={decision.discard}>{t.inbox.discard}</Button><Button look="primary" icon={Send} disabled={offline} onClick={decision.resend}>{t.inbox.resend}</Button>
         </div>
       )}
+      {phone && offline && item.eligible && !pending && <p className="notice tone-held" role="status"><WifiOff size={18} aria-hidden /><b>{t.inbox.offlineDisabled}</b></p>}
       {item.escalation_level > 0 && <p className="notice tone-held"><TriangleAlert size={18} aria-hidden /><b>{t.inbox.escalated}</b></p>}
     </>
   );
@@ -213,7 +214,7 @@ function WhyMe({ item }: { item: Item }): ReactNode {
       <h2>{t.inbox.whyMe}</h2>
       <p className="dim"><Rich text={asked.length ? t.inbox.role(people(asked, t), item.needed, item.needed) : `${t.inbox.anybody} · ${t.inbox.neededN(item.needed)}`} /></p>
       {item.approvals.map((one) => <p key={one.by + one.at} className="vote"><Face name={person(one.by, t)} size={22} />{(/reject/i.test(one.decision) ? t.inbox.rejectedBy : t.inbox.approvedBy)(person(one.by, t), f.clock(one.at))}</p>)}
-      {item.claimed_by && <p className="vote"><Face name={item.claimed_by} size={22} />{t.inbox.claimedBy(item.claimed_by)}</p>}
+      {item.claimed_by && <p className="vote"><Face name={person(item.claimed_by, t)} size={22} />{t.inbox.claimedBy(person(item.claimed_by, t))}</p>}
     </section>
   );
 }

@@ -1,7 +1,7 @@
 /** The head of a run: what it is, how it stands, why, and what can be done now. */
 import { CalendarClock, CornerDownRight, Ellipsis, GitFork, History, Hourglass, Play, SkipForward, Timer, TriangleAlert, type LucideIcon } from "lucide-react";
 import { useState, type ReactNode } from "react";
-import type { Graph, Move, Run, Tone, Verb } from "../api/types";
+import type { Graph, Json, Move, Run, Tone, Verb } from "../api/types";
 import { Badge, Button, Copyable, toneIcon } from "../parts";
 import { anchorOf, Dialog, type Anchor } from "../parts/Dialog";
 import { useNow, useWords } from "../words";
@@ -34,11 +34,12 @@ export function Header({ run, graph, at, ask, onLive }: Props): ReactNode {
   const waited = Math.max(0, ended - started - run.active_ms);
   const moment = past ? momentTone(graph, run) : { tone: run.tone, state: run.paused ? "PAUSED" : run.state };
   const word = past ? (t.state[moment.state] ?? moment.state) : run.paused ? t.state["PAUSED"] : runWord(run.language, run.status, run.state);
+  const about = run.key ?? mainInput(run.input);
   return (
     <header className="run-head">
       <div className="run-title">
         <div className="grow">
-          <h1>{run.title}<Badge tone={moment.tone as Tone} state={moment.state}>{word}</Badge></h1>
+          <h1>{run.title}{about && <span className="run-about mono">{about}</span>}<Badge tone={moment.tone as Tone} state={moment.state}>{word}</Badge></h1>
           <p className="run-meta">
             <span className="mono">{run.name}{run.version !== null ? ` · v${run.version}` : ""}</span>
             {run.trigger && <span><CalendarClock size={14} aria-hidden />{t.trigger[run.trigger.type] ?? run.trigger.type} {run.started_at && f.when(run.started_at, now)}</span>}
@@ -66,6 +67,12 @@ export function Header({ run, graph, at, ask, onLive }: Props): ReactNode {
       )}
     </header>
   );
+}
+
+/** What tells one run of a document from the next to people: the first plain value that it was given. */
+function mainInput(input: Json): string | null {
+  const first = typeof input === "object" && input !== null && !Array.isArray(input) ? Object.values(input).find((one) => typeof one === "string" || typeof one === "number") : input;
+  return (typeof first === "string" || typeof first === "number") && String(first).length <= 40 ? String(first) || null : null;
 }
 
 /** How the run stood then, as far as its nodes tell. */

@@ -1,13 +1,15 @@
 /** The timeline: a row per firing, a bar per attempt, waits hatched and folded; its slider is the playhead. */
 import { Pause, Play, StepBack, StepForward } from "lucide-react";
-import { useEffect, useMemo, useRef, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent, type ReactNode, type RefObject } from "react";
 import type { Fact, Firing, GraphNode, Run } from "../api/types";
 import { nodeIcon } from "../net/icons";
 import { textWidth } from "../net/size";
 import { Segment } from "../parts";
+import { useNarrow } from "../parts/narrow";
 import { useKeys } from "../shell/keys";
 import { useNow, useWords } from "../words";
 import { factText } from "./facts";
+import { placed, sideOf, type Asked } from "./labels";
 import { scaleOf, type Scale } from "./scale";
 
 interface Props {
@@ -121,18 +123,21 @@ function Rows({ run, facts, nodes, at, scale, now, selected, onAt, onPick }: Pro
     const seconds = (time / 1000) % 60;
     return `:${step < 1000 ? seconds.toFixed(step < 10 ? 3 : step < 100 ? 2 : 1).padStart(step < 10 ? 6 : step < 100 ? 5 : 4, "0") : String(Math.floor(seconds)).padStart(2, "0")}`;
   };
+  const room = useRoom(track);
+  // what matters most is placed first
+  const times: Asked[] = [
+    { key: "now", look: "tl-now", text: f.seconds(head), at: scale.x(head) * room.width },
+    ...due.map((why) => ({ key: "due", look: "tl-due-time", text: `${f.clock(why.until as string)} ${t.run.due}`, at: scale.x(ms(why.until)) * room.width, moves: true })),
+    ...scale.folds.map((one) => ({ key: `fold${one.from}`, look: "tl-fold-time", text: f.duration(one.to - one.from, 1), at: one.x * room.width })),
+    ...scale.ticks.map((tick, i) => ({ key: `tick${tick.at}`, look: "", text: tickText(tick.at, i === 0), at: tick.x * room.width })),
+  ];
   return (
     <div className={`tl-body ${past ? "tl-past" : ""}`} ref={body}>
       <div className="tl-axis">
         <div />
         <div className="tl-plot">
           <div className="tl-times" aria-hidden>
-            {scale.ticks.filter((tick) => Math.abs(tick.x - scale.x(head)) > 0.075).map((tick, i) => (
-              <span key={tick.at} style={{ left: `${tick.x * 100}%` }}>{tickText(tick.at, i === 0)}</span>
-            ))}
-            {scale.folds.filter((one) => Math.abs(one.x - scale.x(head)) > 0.07).map((one) => <span key={one.from} className="tl-fold-time" style={{ left: `${one.x * 100}%` }}>{f.duration(one.to - one.from, 1)}</span>)}
-            <b className="tl-now" style={{ left: `${scale.x(head) * 100}%` }}>{f.seconds(head)}</b>
-            {due.map((why) => Math.abs(scale.x(ms(why.until)) - scale.x(head)) > 0.08 && <span key={why.until} className="tl-due-time" style={{ left: `${scale.x(ms(why.until)) * 100}%` }}>{f.clock(why.until as string)} {t.run.due}</span>)}
+            {placed(times, room.to).map((one) => <span key={one.key} className={one.look} style={{ left: one.left }}>{one.text}</span>)}
           </div>
           <div className="tl-track" ref={track} role="slider" tabIndex={0} aria-label={t.run.slider} aria-valuemin={1} aria-valuemax={Math.max(1, run.facts)} aria-valuenow={at ?? run.facts}
             aria-valuetext={t.run.factAt(at ?? run.facts, run.facts, f.seconds(head), current ? factText(current, label, t) : "")} onPointerDown={drag} onPointerMove={(event) => event.buttons === 1 && seek(event)} onKeyDown={key}>
@@ -155,11 +160,30 @@ function Rows({ run, facts, nodes, at, scale, now, selected, onAt, onPick }: Pro
         </div>
         {run.firings.length === 0 && <p className="dim pad">{t.run.noFirings}</p>}
         <ul>
-          {run.firings.map((firing) => <Row key={firing.id} run={run} firing={firing} node={nodes.get(firing.node)} scale={scale} head={head} now={now} past={past} here={firing.node === selected} onPick={onPick} />)}
+          {run.firings.map((firing) => <Row key={firing.id} run={run} firing={firing} node={nodes.get(firing.node)} scale={scale} head={head} now={now} room={room} past={past} here={firing.node === selected} onPick={onPick} />)}
         </ul>
       </div>
     </div>
   );
+}
+
+interface Room {
+  /** Of the plot, in px. */
+  width: number;
+  /** How far words may go, which is a little beyond its end. */
+  to: number;
+}
+
+function useRoom(plot: RefObject<HTMLElement | null>): Room {
+  const narrow = useNarrow();
+  const [width, setWidth] = useState(700);
+  useEffect(() => {
+    if (!plot.current) return;
+    const watch = new ResizeObserver(([entry]) => entry && setWidth(entry.contentRect.width));
+    watch.observe(plot.current);
+    return () => watch.disconnect();
+  }, [plot]);
+  return { width, to: width + (narrow ? 20 : 58) };
 }
 
 /** Marks of facts, thinned out where they would lie on each other. */
@@ -183,7 +207,7 @@ interface Bar {
   point?: boolean;
 }
 
-function Row({ run, firing, node, scale, head, now, past, here, onPick }: { run: Run; firing: Firing; node: GraphNode | undefined; scale: Scale; head: number; now: number; past: boolean; here: boolean; onPick: (node: string) => void }): ReactNode {
+function Row({ run, firing, node, scale, head, now, room, past, here, onPick }: { run: Run; firing: Firing; node: GraphNode | undefined; scale: Scale; head: number; now: number; room: Room; past: boolean; here: boolean; onPick: (node: string) => void }): ReactNode {
   const { t, f } = useWords();
   const Icon = nodeIcon(node?.icon, firing.type, node?.shape ?? "task");
   const started = ms(firing.started_at);
@@ -191,6 +215,7 @@ function Row({ run, firing, node, scale, head, now, past, here, onPick }: { run:
   const end = Math.min(head, run.ended_at ? ms(run.ended_at) : now);
   const bars = shown ? barsOf(firing, end, past, { t, f }) : [];
   const until = past || run.ended_at ? null : run.why.find((why) => why.node === firing.node && why.until && ms(why.until) > now)?.until;
+  let taken = 0; // how far the bars and words so far reach, in px
   return (
     <li className={`tl-row tone-${firing.tone}`} data-here={here}>
       <button type="button" onClick={() => onPick(firing.node)} aria-pressed={here}>
@@ -201,11 +226,19 @@ function Row({ run, firing, node, scale, head, now, past, here, onPick }: { run:
         {bars.map((bar, i) => {
           const [a, b] = [scale.x(bar.from), scale.x(bar.to)];
           if (bar.point) return <span key={i} className={`tl-point ${bar.look}`} style={{ left: `${a * 100}%` }}><i />{bar.beside && <span>{bar.beside}</span>}</span>;
-          const inside = bar.text && (b - a) * 700 > textWidth(bar.text, 11.5) + 12;
+          const [left, right] = [a * room.width, Math.max(b * room.width, a * room.width + 4)];
+          const ahead = until && !firing.ended_at ? scale.x(end) * room.width : room.to;
+          const free = { left: taken, right: i < bars.length - 1 ? scale.x(bars[i + 1]?.from ?? 0) * room.width : ahead };
+          // a bar that went well is told by how long it took
+          const beside = bar.look === "bar-done" ? bar.beside || bar.text : bar.text || bar.beside;
+          const fits = sideOf(bar.text, { left, right }, { left, right });
+          const side = fits === "inside" ? fits : sideOf(beside, { left, right }, free);
+          taken = right + (side === "right" ? textWidth(beside, 11.5) + 12 : 0);
+          const short = side === "none" && bar.short && right - left > textWidth(bar.short, 11.5) + 8;
           return (
             <span key={i} className={`tl-bar ${bar.look}`} style={{ left: `${a * 100}%`, width: `max(4px, ${(b - a) * 100}%)` }} title={[bar.text, bar.beside].filter(Boolean).join(" · ")}>
-              {inside ? <span>{bar.text}</span> : bar.short && (b - a) * 700 > textWidth(bar.short, 11.5) + 8 ? <span className="tl-short">{bar.short}</span> : null}
-              {!inside && i === bars.length - 1 && !(until && !firing.ended_at) && (bar.beside || bar.text) ? <em className={b > 0.86 ? "em-left" : undefined}>{bar.text && bar.look !== "bar-done" ? bar.text : bar.beside || bar.text}</em> : null}
+              {side === "inside" ? <span>{fits === "inside" ? bar.text : beside}</span> : short ? <span className="tl-short">{bar.short}</span> : null}
+              {(side === "right" || side === "left") && <em className={side === "left" ? "em-left" : undefined}>{beside}</em>}
             </span>
           );
         })}

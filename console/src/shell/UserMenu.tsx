@@ -11,7 +11,7 @@ import { setTheme, useTheme } from "./theme";
 
 export function UserMenu({ at, onClose }: { at: Element; onClose: () => void }): ReactNode {
   const { t, locale, setLocale } = useWords();
-  const { me, users, become, leave } = useSession();
+  const { me, users, demo, become, leave } = useSession();
   const theme = useTheme();
   const [keys, setKeys] = useState(keysOn);
   return (
@@ -27,9 +27,9 @@ export function UserMenu({ at, onClose }: { at: Element; onClose: () => void }):
         <li><button type="button" onClick={() => setTheme(theme === "dark" ? "light" : "dark")}><SunMoon size={16} aria-hidden />{theme === "dark" ? t.nav.light : t.nav.dark}</button></li>
         <li><button type="button" onClick={() => setLocale(locale === "ko" ? "en" : "ko")} lang={locale === "ko" ? "en" : "ko"}><Languages size={16} aria-hidden />{t.nav.locale}</button></li>
         <li><button type="button" onClick={() => { keep("ps.keys", keys ? "off" : "on"); setKeys(!keys); }}><Keyboard size={16} aria-hidden />{keys ? t.nav.keysOff : t.nav.keysOn}</button></li>
-        {me.profile !== "dev" && <li><button type="button" onClick={() => void leave()}><LogOut size={16} aria-hidden />{t.nav.signOut}</button></li>}
+        {!demo && <li><button type="button" onClick={() => void leave()}><LogOut size={16} aria-hidden />{t.nav.signOut}</button></li>}
       </ul>
-      {users.length > 1 && (
+      {demo && users.length > 1 && (
         <>
           <p className="menu-head">{t.nav.switchUser}</p>
           <ul className="menu menu-users">

@@ -3,13 +3,17 @@ import { KeyRound } from "lucide-react";
 import { createContext, useCallback, useContext, useEffect, useState, type FormEvent, type ReactNode } from "react";
 import { forgetAll } from "../api/cache";
 import { ApiError, call, post } from "../api/client";
-import type { DevUser, Me } from "../api/types";
+import type { DevUser, Me, Page } from "../api/types";
 import { Button, Failed } from "../parts";
 import { firstLocale, WordsProvider, useWords } from "../words";
+import { callThem } from "../words/why";
 
 interface Session {
   me: Me;
+  /** Everybody who is registered, as far as I may read it. */
   users: DevUser[];
+  /** In development I can be any of them. */
+  demo: boolean;
   become: (user: string) => Promise<void>;
   leave: () => Promise<void>;
 }
@@ -24,12 +28,13 @@ export function useSession(): Session {
 
 export const may = (me: Me, permission: string): boolean => me.permissions.includes(permission) || me.permissions.includes("*");
 
-type Got = { me: Me; users: DevUser[] } | { signIn: true } | { error: unknown };
+type Got = { me: Me; users: DevUser[]; demo: boolean } | { signIn: true } | { error: unknown };
 
 async function enter(): Promise<Got> {
   try {
     const me = await call<Me>("/me");
-    return { me, users: me.profile === "dev" ? await devUsers() : [] };
+    const demo = me.profile === "dev" ? await devUsers() : [];
+    return { me, users: demo.length ? demo : await registered(me), demo: demo.length > 0 };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) return { error };
   }
@@ -38,7 +43,7 @@ async function enter(): Promise<Got> {
   if (!first) return { signIn: true };
   try {
     await post("/dev/session", { user: first.id });
-    return { me: await call<Me>("/me"), users };
+    return { me: await call<Me>("/me"), users, demo: true };
   } catch (error) {
     return { error };
   }
@@ -48,9 +53,23 @@ async function devUsers(): Promise<DevUser[]> {
   return call<{ items: DevUser[] }>("/dev/users").then((page) => page.items, () => []);
 }
 
+async function registered(me: Me): Promise<DevUser[]> {
+  if (!may(me, "registry.read")) return [];
+  const page = await call<Page<Registered>>("/users?limit=200").catch(() => null);
+  return (page?.items ?? []).filter(({ body }) => body.active !== false).map(({ id, body }) => ({ id, name: body.name || id, roles: body.roles ?? [] }));
+}
+
+interface Registered {
+  id: string;
+  body: { name?: string; roles?: string[]; active?: boolean };
+}
+
 export function SessionProvider({ children }: { children: ReactNode }): ReactNode {
   const [got, setGot] = useState<Got | null>(null);
-  const load = useCallback(() => enter().then(setGot), []);
+  const load = useCallback(() => enter().then((entered) => {
+    if ("users" in entered) callThem(entered.users);
+    setGot(entered);
+  }), []);
   useEffect(() => void load(), [load]);
   if (got === null) return <div className="booting" aria-busy="true" />;
   if ("error" in got) return <WordsProvider me={null}><main><Failed page error={got.error} retry={() => void load()} /></main></WordsProvider>;
@@ -65,7 +84,7 @@ export function SessionProvider({ children }: { children: ReactNode }): ReactNod
     location.assign("/");
   };
   return (
-    <Context.Provider value={{ me: got.me, users: got.users, become, leave }}>
+    <Context.Provider value={{ me: got.me, users: got.users, demo: got.demo, become, leave }}>
       <WordsProvider me={got.me}>{children}</WordsProvider>
     </Context.Provider>
   );

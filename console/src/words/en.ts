@@ -146,7 +146,7 @@ export const en: Dictionary = {
     pick: "Pick something from the list", runsOn: (title) => title, whatHappens: "What your decision does", approveEffect: "Approve", rejectEffect: "Reject", whyMe: "Why me?",
     role: (role, n, all) => `Asked of the role ${b(role)}.${all > 1 ? (n >= all ? ` All ${n} must answer.` : ` ${n} of ${all} must answer.`) : " One answer is enough."}`,
     neededN: (n) => (n > 1 ? `${n} people must answer.` : "One answer is enough."), approvedBy: (name, time) => `${name} approved this at ${time}`,
-    rejectedBy: (name, time) => `${name} rejected this at ${time}`, decidedBy: (name, time, what) => `${name} decided at ${time}: ${what}`,
+    rejectedBy: (name, time) => `${name} rejected this at ${time}`, decidedBy: (name, time, what) => `${name} decided at ${time}${what && `: ${what}`}`,
     candidates: "Asked", talk: "Conversation", talkNone: "Nobody has said anything yet.", leaveComment: "Leave a comment", comment: "Comment", commentForReject: "Needed when you reject", commentPhone: "Needed to reject",
     commentHint: "One line is enough", saved: "Draft saved", approve: "Approve", reject: "Reject", judge: "Verdict", submit: "Send", answer: "Answer", delegate: "Delegate", delegateTo: "To whom", seeRun: "See run", claim: "I take it", release: "Let go", claimedBy: (who) => `${who} has taken it`,
     final: "Final, and recorded with your name and the time", approveAsk: (title) => `Approve “${title}”?`, rejectAsk: (title) => `Reject “${title}”?`, judgeAsk: (what) => `Judge it “${what}”?`, submitAsk: "Send this answer?",

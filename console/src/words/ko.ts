@@ -149,7 +149,7 @@ export const ko = {
     pick: "왼쪽에서 일을 고르세요", runsOn: (title: string) => title, whatHappens: "결정하면 일어나는 일", approveEffect: "승인", rejectEffect: "반려", whyMe: "왜 나에게 왔나요?",
     role: (role: string, n: number, all: number) => `역할 ${b(role)}에게 요청했어요.${all > 1 ? ` ${n >= all ? `${n}명 모두 답해야 해요.` : `${n}명이 답하면 돼요.`}` : " 1명만 답하면 돼요."}`,
     neededN: (n: number) => (n > 1 ? `${n}명이 답해야 해요.` : "1명만 답하면 돼요."), approvedBy: (name: string, time: string) => `${name} 님이 ${time}에 승인했어요`,
-    rejectedBy: (name: string, time: string) => `${name} 님이 ${time}에 반려했어요`, decidedBy: (name: string, time: string, what: string) => `${name} 님이 ${time}에 결정했어요: ${what}`,
+    rejectedBy: (name: string, time: string) => `${name} 님이 ${time}에 반려했어요`, decidedBy: (name: string, time: string, what: string) => `${name} 님이 ${time}에 결정했어요${what && `: ${what}`}`,
     candidates: "물은 사람", talk: "이야기", talkNone: "아직 이야기가 없어요.", leaveComment: "의견 남기기", comment: "의견", commentForReject: "반려할 때는 꼭 적어 주세요", commentPhone: "반려할 때 필수",
     commentHint: "한 줄로 적어 주세요", saved: "임시 저장", approve: "승인", reject: "반려", judge: "판정", submit: "보내기", answer: "답", delegate: "맡기기", delegateTo: "누구에게", seeRun: "실행 보기", claim: "내가 맡기", release: "내려놓기", claimedBy: (who: string) => `${who} 님이 맡았어요`,
     final: "결정은 바꿀 수 없고, 이름과 시각이 기록에 남아요", approveAsk: (title: string) => `${josa(title, "을/를")} 승인할까요?`, rejectAsk: (title: string) => `${josa(title, "을/를")} 반려할까요?`, judgeAsk: (what: string) => `${josa(what, "으로/로")} 판정할까요?`, submitAsk: "이 답을 보낼까요?",

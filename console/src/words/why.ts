@@ -29,7 +29,7 @@ export function whySentence(why: Why, { t, f, now }: Speaker): string {
     case "limit":
       return (why.what ? w.limit(why.what) : w.limitPlain) + (why.until ? next(why, { t, f, now }) : "");
     case "paused":
-      return w.paused(why.who[0] ?? null);
+      return w.paused(why.who[0] ? person(why.who[0], t) : null);
     case "work": {
       const who = why.who.length ? people(why.who, t) : null;
       const kind = why.move === "approve" ? w.workApproval : why.move === "judge" ? w.workReview : w.workItem;
@@ -67,10 +67,18 @@ export function people(who: string[], t: Dictionary): string {
   return who.map((one) => person(one, t)).join(", ");
 }
 
-/** "role:quality_manager" as people say it. */
+/** What those who are registered are called, as far as I may read it; the session tells it before a screen is shown. */
+const called = new Map<string, string>();
+
+export function callThem(users: { id: string; name: string }[]): void {
+  called.clear();
+  for (const user of users) called.set(user.id, user.name);
+}
+
+/** "role:quality_manager" or "kim@example.com" as people say it. */
 export function person(one: string, t: Dictionary): string {
   const name = one.replace(/^(role|user|group):/, "");
-  return t.role[name] ?? name;
+  return t.role[name] ?? called.get(name) ?? name;
 }
 
 /** What a run says of itself when nothing holds it. */

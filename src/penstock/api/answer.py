@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import msgspec
 from pydantic import BaseModel, ConfigDict
@@ -27,7 +28,9 @@ class Asked(BaseModel):
 def shown(
     model: type[M], value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:  # fmt: skip
-    """Written by hand, and not by the framework, which would check it a second time."""
+    """Written by hand, and not by the framework, which would check it a second time. A Location is given as it reads:
+    names in it may have any letters, and a header may not."""
     made = value if isinstance(value, model) else model.model_validate(msgspec.to_builtins(value))
     body = made.model_dump_json(by_alias=True).encode()
-    return Response(body, status, headers=dict(headers or {}), media_type="application/json")
+    named = {name: quote(one, safe="/") if name == "Location" else one for name, one in (headers or {}).items()}
+    return Response(body, status, headers=named, media_type="application/json")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Annotated
+
 import msgspec
-from fastapi import Request
+from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
 from starlette.responses import Response
 
 from penstock.api.checked import SAFE, Checked, Handler, read_json
 from penstock.api.site import Caller, caller_of, site_of
 from penstock.app.once import Answer, Ticket, fingerprint
+from penstock.errors import PenstockError
 
 _KEPT = ("content-type", "location", "etag")
 #: routes that look only, although their question has a body
@@ -29,10 +35,10 @@ class Changing(Checked):
         async def changed(request: Request) -> Response:
             caller = await caller_of(request)
             key = request.headers.get("idempotency-key")
-            if key is None:
+            if key is None or not self._needed <= caller.permissions:  # who may not is told so, whoever asked before
                 return await self._audited(plain, request, caller)
             body = await request.body()
-            print = fingerprint(caller.user, request.method, request.url.path, body)
+            print = fingerprint(caller.user, request.method, _path(request), body)
             begun = site_of(request).once.begin(caller.tenant, key, print)
             if isinstance(begun, Answer):
                 return Response(begun.body, begun.status, headers={**begun.headers, "Idempotency-Replayed": "true"})
@@ -40,17 +46,27 @@ class Changing(Checked):
 
         return changed
 
+    @functools.cached_property
+    def _needed(self) -> frozenset[str]:
+        return frozenset(_permissions(self.dependant))
+
     async def _once(self, plain: Handler, request: Request, caller: Caller, ticket: Ticket) -> Response:
+        request.state.run_key = ticket.run_key
         try:
             answer = await self._audited(plain, request, caller)
-        except BaseException:
-            ticket.dropped()
+        except BaseException as error:
+            if _refused(error):
+                ticket.dropped()
+            else:
+                ticket.left()
             raise
         if answer.status_code < 400:
             kept = {name: value for name, value in answer.headers.items() if name in _KEPT}
             ticket.done(Answer(answer.status_code, kept, self._without_token(bytes(answer.body))))
-        else:
+        elif answer.status_code < 500:
             ticket.dropped()
+        else:
+            ticket.left()
         return answer
 
     def _without_token(self, body: bytes) -> bytes:
@@ -76,7 +92,32 @@ class Changing(Checked):
         return answer
 
 
+def _refused(error: BaseException) -> bool:
+    """Was it said before anything was done? Whatever the server had trouble with may have been done all the same."""
+    status = error.http if isinstance(error, PenstockError) else getattr(error, "status_code", None)
+    return isinstance(error, RequestValidationError) or isinstance(status, int) and 400 <= status < 500
+
+
+def _permissions(dependant: Dependant) -> list[str]:
+    found = [one for part in dependant.dependencies for one in _permissions(part)]
+    mine = getattr(dependant.call, "permission", None)
+    return found if mine is None else [*found, str(mine)]
+
+
+async def _run_key(request: Request) -> str | None:
+    return getattr(request.state, "run_key", None)
+
+
+#: the key of what a request starts, made of its Idempotency-Key; None where it has none
+RunKey = Annotated[str | None, Depends(_run_key)]
+
+
+def _path(request: Request) -> str:
+    """The same under both of the API's prefixes."""
+    return request.url.path.removeprefix("/api/v1").removeprefix("/api").strip("/")
+
+
 def _target(request: Request) -> str:
-    path = request.url.path.removeprefix("/api/v1").removeprefix("/api").strip("/")
+    path = _path(request)
     kind, _, name = path.partition("/")
     return f"secret:{name}" if kind == "secrets" else path

@@ -10,7 +10,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from penstock.api.problems import problem
+from penstock.api.problems import of_bug, problem
 from penstock.api.site import Options
 from penstock.app.tracing import TRACE
 
@@ -54,11 +54,20 @@ class Edge:
         limit = _Limited(receive, self.options.body_limit)
         named = request.headers.get("x-request-id") or ""
         send = _echoed(send, named) if _REQUEST_ID.match(named) else send
+        out = _Out(_with_headers(send, trace, self.options), head=scope["method"] == "HEAD")
+        inner = {**scope, "method": "GET"} if out.head else scope
         try:
-            await self.app(scope, limit, _with_headers(send, trace, self.options))
+            await self.app(inner, limit, out)
         except BodyTooLarge:
-            too = _too_large(request, self.options.body_limit)
-            await too(scope, receive, _with_headers(send, trace, self.options))
+            await _too_large(request, self.options.body_limit)(scope, receive, out)
+        except Exception as error:
+            if out.done:  # of a HEAD nothing more is wanted
+                return
+            if out.begun:
+                raise
+            await of_bug(request, error)(scope, receive, out)
+        finally:
+            scope |= {name: inner[name] for name in ("route", "endpoint") if name in inner}
 
     def _refusal(self, request: Request) -> Any:
         host = (request.headers.get("host") or "").rsplit(":", 1)[0].strip("[]")
@@ -76,6 +85,28 @@ class Edge:
 
 class BodyTooLarge(Exception):
     pass
+
+
+class _Enough(Exception):
+    """Whoever asked with HEAD has all that they asked for."""
+
+
+class _Out:
+    """What goes out, and how far it has got. A HEAD is done as a GET, and its body is left out."""
+
+    def __init__(self, send: Send, *, head: bool) -> None:
+        self.send, self.head = send, head
+        self.begun = self.done = False
+
+    async def __call__(self, message: Message) -> None:
+        if self.done:
+            raise _Enough
+        self.begun = True
+        if not self.head or message["type"] != "http.response.body":
+            await self.send(message)
+            return
+        self.done = True
+        await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 class _Limited:

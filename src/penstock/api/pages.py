@@ -21,6 +21,15 @@ _ABSENT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Penstoc
 """
 
 
+def _file(path: str) -> Path | None:
+    """The built file at a path; a path that no file system takes has none."""
+    try:
+        found = (BUILT / path).resolve()
+        return found if path and found.is_file() and found.is_relative_to(BUILT.resolve()) else None
+    except (OSError, ValueError):
+        return None
+
+
 def serve_console(app: FastAPI, first: Callable[[Request, Response], None]) -> None:
     """Every path that is neither the API nor a file is a view of the console: views are URLs. `first` is asked for each
     page that is a view."""
@@ -32,8 +41,8 @@ def serve_console(app: FastAPI, first: Callable[[Request, Response], None]) -> N
         index = BUILT / "index.html"
         if not index.is_file():
             return HTMLResponse(_ABSENT, headers={"Cache-Control": "no-store"})
-        found = (BUILT / path).resolve()
-        if path and found.is_file() and found.is_relative_to(BUILT.resolve()):
+        found = _file(path)
+        if found is not None:
             return FileResponse(found, headers=_FOR_EVER if path.startswith("assets/") else None)
         if path.startswith("assets/"):
             raise HTTPException(404)

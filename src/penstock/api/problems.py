@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from penstock.errors import DocumentInvalid, Finding, PenstockError, StoreError
+from penstock.errors import DocumentInvalid, Finding, ItemDecided, PenstockError, StoreError
 
 log = logging.getLogger("penstock.api")
 
@@ -48,6 +48,14 @@ class FoundOut(BaseModel):
     category: str = ""
 
 
+class DecidedBy(BaseModel):
+    """Who closed an item, how and when; nobody, where it ended without a decision."""
+
+    by: str | None
+    decision: str | None = Field(examples=["approved", "rejected"])
+    at: str = Field(examples=["2026-03-02T09:30:00Z"])
+
+
 class Problem(BaseModel):
     """What went wrong, for people and programs."""
 
@@ -61,12 +69,14 @@ class Problem(BaseModel):
     reason: str | None = None
     state: str | None = None
     findings: list[FoundOut] | None = None
+    decided: DecidedBy | None = None
     trace_id: str | None = None
 
 
 def problem(
     request: Request, status: int, code: str, detail: str, *, hint: str = "", where: str = "", reason: str = "",
-    state: str = "", findings: list[Finding] | None = None, headers: Mapping[str, str] | None = None,
+    state: str = "", findings: list[Finding] | None = None, decided: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:  # fmt: skip
     body: dict[str, Any] = {
         "type": "about:blank", "title": _TITLES.get(status, "Error"), "status": status, "code": code, "detail": detail,
@@ -75,6 +85,8 @@ def problem(
     body |= {name: value for name, value in more.items() if value}
     if findings is not None:
         body["findings"] = [shown_finding(one) for one in findings]
+    if decided is not None:
+        body["decided"] = decided
     trace = getattr(request.state, "trace_id", None)
     if trace:
         body["trace_id"] = trace
@@ -97,10 +109,12 @@ def of_error(request: Request, error: PenstockError) -> Response:
     if isinstance(error, StoreError) and error.passing or "retry_s" in error.facts:
         headers["Retry-After"] = str(error.facts.get("retry_s", _RETRY_S))
     findings = getattr(error, "findings", None)
+    decided = {name: error.facts.get(name) or None for name in ("by", "decision", "at")}
     return problem(
         request, error.http, error.code, error.message, hint=str(error.facts.get("hint") or error.hint),
         where=error.where, reason=str(error.facts.get("reason") or error.facts.get("why") or ""),
-        state=str(error.facts.get("status") or ""), findings=findings, headers=headers,
+        state=str(error.facts.get("status") or ""), findings=findings,
+        decided=decided if isinstance(error, ItemDecided) else None, headers=headers,
     )  # fmt: skip
 
 
@@ -115,6 +129,12 @@ def _of_validation(request: Request, error: RequestValidationError) -> Response:
     where = "/" + "/".join(rest) if kind == "body" else f"{kind}:{'.'.join(rest)}"
     detail = f"{where}: {first['msg']}."
     return problem(request, 422, "PS-422-REQUEST", detail, where=where, hint="The page /api/docs shows what is taken.")
+
+
+def of_bug(request: Request, error: Exception) -> Response:
+    log.error("unexpected error in %s %s", request.method, request.url.path, exc_info=error)
+    hint = "Look whether it was done before you send it again, and please report it with the trace id."
+    return problem(request, 500, "PS-500", "Something unexpected went wrong.", hint=hint)
 
 
 def install(app: FastAPI) -> None:
@@ -135,9 +155,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def _bug(request: Request, error: Exception) -> Response:
-        log.exception("unexpected error in %s %s", request.method, request.url.path)
-        hint = "Nothing of it was done. Please report it with the trace id."
-        return problem(request, 500, "PS-500", "Something unexpected went wrong.", hint=hint)
+        return of_bug(request, error)
 
 
 #: for routes' documentation: every answer that is not a success has this form
@@ -146,4 +164,4 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     "5XX": {"model": Problem, "content": {MEDIA: {}}, "description": "What is wrong with the server"},
 }
 
-__all__ = ["MEDIA", "RESPONSES", "DocumentInvalid", "Problem", "install", "of_error", "problem", "shown_finding"]
+__all__ = ["MEDIA", "RESPONSES", "DocumentInvalid", "Problem", "install", "of_bug", "of_error", "problem", "shown_finding"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from contextlib import AbstractAsyncContextManager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from fastapi import FastAPI
 
 if TYPE_CHECKING:
     from penstock.api.site import Site
@@ -22,14 +24,31 @@ class Server(uvicorn.Server):
     """On SIGTERM `/ready` says 503 for a while and streams end; then the sockets are closed. A second signal stops at
     once, and so does Ctrl-C."""
 
-    def __init__(self, config: uvicorn.Config, site: Site, said_s: float = SAID_S) -> None:
-        super().__init__(config)
+    def __init__(self, app: FastAPI, site: Site, said_s: float = SAID_S) -> None:
+        # the framework would log the traceback of a start that fails and exit, so the application's life is led here
+        super().__init__(
+            uvicorn.Config(
+                app, log_config=None, access_log=False, timeout_graceful_shutdown=REQUESTS_S, server_header=False,
+                lifespan="off",
+            )
+        )  # fmt: skip
         self.site, self.said_s = site, said_s
+        self._life: AbstractAsyncContextManager[Any] = app.router.lifespan_context(app)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def serve(self, sockets: Any = None) -> None:
         self._loop = asyncio.get_running_loop()
         await super().serve(sockets)
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Raises what keeps the application from starting."""
+        await self._life.__aenter__()
+        await super().startup(sockets)
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        await super().shutdown(sockets)
+        if not self.force_exit:
+            await self._life.__aexit__(None, None, None)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         first, self.site.draining = not self.site.draining, True

@@ -25,6 +25,7 @@ from penstock.errors import (
     RunNotFound,
 )
 from penstock.kernel import command as C
+from penstock.kernel import fact as F
 from penstock.kernel.item import moment
 from penstock.lang.decision.words import APPROVAL
 from penstock.net.author import author
@@ -124,15 +125,27 @@ def _decided(door: Queries, run: str, node: str) -> ItemDecided | None:
     net = door.watcher(row).reader.net
     assert net is not None
     closed = [
-        (moved_at, name, by)
-        for _, _, no, _, _, _, by, _, moved_at in door.store.items(open_only=False, run=row.no)
+        (moved_at, name, by, firing)
+        for _, firing, no, _, _, _, by, _, moved_at in door.store.items(open_only=False, run=row.no)
         if no < len(net.nodes) and (name := author(net.nodes[no])) and node in ("", name)
     ]
     if not closed:
         return None
-    at, name, by = max(closed, key=lambda one: one[0])
+    at, name, by, firing = max(closed, key=lambda one: one[0])
     how = f"{by} decided it" if by else "it ended without a decision"
-    return ItemDecided(item=f"{row.id}/{name}", how=how, at=moment(at), by=by)
+    verdict = _verdict(door, row.no, firing, by) if by else None
+    return ItemDecided(item=f"{row.id}/{name}", how=how, at=moment(at), by=by, decision=verdict)
+
+
+def _verdict(door: Queries, run: int, firing: int, by: str) -> str | None:
+    """How somebody voted or judged; None of an answer, which is no decision. The table of items does not keep it."""
+    for turn in reversed([*door.store.journal(run)]):
+        for said in reversed(F.decode_facts(turn.body)):
+            if said[0] == F.WORK_MOVED and said[1] == firing and by in (said[6] or {}):
+                return str(said[6][by]["vote"])
+            if said[0] == F.SETTLED and said[1] == firing and isinstance(said[7], dict) and "reviewer" in said[7]:
+                return str(said[7]["decision"])
+    return None
 
 
 def user_of(door: Queries, user: str) -> Mapping[str, Any] | None:

@@ -26,10 +26,18 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Ticket:
-    """A request that is ours to do. Either `done` or `dropped` is said of it at the end."""
+    """A request that is ours to do. One of `done`, `dropped` and `left` is said of it at the end."""
 
-    def __init__(self, store: Store, row: RequestRow) -> None:
-        self._store, self._row = store, row
+    def __init__(self, store: Store, row: RequestRow, working: set[str]) -> None:
+        self._store, self._row, self._working = store, row, working
+        working.add(row.holder)
+
+    @property
+    def run_key(self) -> str:
+        """The key of what it starts: whoever sends it again, after a crash too, finds the same run."""
+        row = self._row
+        said = msgspec.msgpack.encode([row.tenant, row.key, row.fingerprint])
+        return f"idem:{hashlib.sha256(said).hexdigest()[:40]}"
 
     def done(self, answer: Answer) -> None:
         """Whoever sends it again gets this."""
@@ -37,10 +45,16 @@ class Ticket:
             self._row, status=answer.status, headers=msgspec.msgpack.encode(answer.headers), body=answer.body
         )
         self._store.answer_request(kept)
+        self.left()
 
     def dropped(self) -> None:
-        """Nothing came of it: it may be sent again, and is then done."""
+        """Certainly nothing came of it: it may be sent again, and is then done."""
         self._store.drop_request(self._row.tenant, self._row.key, self._row.holder)
+        self.left()
+
+    def left(self) -> None:
+        """Nobody works on it any more, and nobody knows how far it got: only the same request may go on with it."""
+        self._working.discard(self._row.holder)
 
 
 class Once:
@@ -48,20 +62,20 @@ class Once:
 
     def __init__(self, store: Store, clock: Clock | None = None, *, alone: bool = True) -> None:
         self._store, self._clock, self._alone = store, clock or SystemClock(), alone
-        self._boot = secrets.token_hex(8)
+        self._working: set[str] = set()
 
     def begin(self, tenant: str, key: str, print: str) -> Answer | Ticket:
         """The answer that there is, or the ticket to make one. Raises IdempotencyConflict for a key of another
         request, RequestRunning while the same one is worked on. After a crash it may be done a second time: give what
-        it starts a key that is made of this one."""
+        it starts the ticket's `run_key`."""
         if not 0 < len(key) <= _LONGEST or not key.isascii() or not key.isprintable():
             why = f"it has 1 to {_LONGEST} printable ASCII characters"
             raise BadInput(what="the Idempotency-Key", why=why, hint="A UUID will do.")
         now = self._clock.now()
-        mine = RequestRow(tenant, key, print, f"{self._boot}:{secrets.token_hex(8)}", now)
+        mine = RequestRow(tenant, key, print, secrets.token_hex(16), now)
         there = self._store.put_request(mine)
         if there is None:
-            return Ticket(self._store, mine)
+            return Ticket(self._store, mine, self._working)
         if there.at <= now - REQUESTS_KEPT_MS:  # over, and not tidied yet
             return self._taken(mine, there)
         if there.fingerprint != print:
@@ -69,7 +83,7 @@ class Once:
         if there.status is not None:
             headers = msgspec.msgpack.decode(there.headers or b"\x80", type=dict[str, str])
             return Answer(there.status, headers, there.body or b"")
-        dead = self._alone and not there.holder.startswith(f"{self._boot}:")
+        dead = self._alone and there.holder not in self._working
         if dead or there.at <= now - LEASE_MS:
             return self._taken(mine, there)
         raise RequestRunning(key=key, retry_s=_AGAIN_S)
@@ -77,7 +91,7 @@ class Once:
     def _taken(self, mine: RequestRow, there: RequestRow) -> Ticket:
         if not self._store.take_request(mine, there):
             raise RequestRunning(key=mine.key, retry_s=_AGAIN_S)
-        return Ticket(self._store, mine)
+        return Ticket(self._store, mine, self._working)
 
 
 def fingerprint(actor: str, method: str, path: str, body: bytes) -> str:

@@ -30,9 +30,10 @@ _TYPES: dict[str, dict[str, tuple[str, str, str]]] = {
     },
     "diagram": {
         "start": ("start", "시작", "circle-play"), "condition": ("condition", "조건", "split"),
-        "user_response": ("answer", "사람의 답", "user-check"), "llm_job": ("model", "언어 모델", "sparkles"),
+        "user_response": ("answer", "사람의 답", "user-check"), "person_job": ("model", "언어 모델", "bot"),
         "code_job": ("code", "코드", "code"), "api_job": ("call", "호출", "globe"),
-        "file": ("file", "파일", "file"), "sub_diagram": ("sub-diagram", "하위 다이어그램", "workflow"),
+        "db": ("data", "데이터", "database"), "template_job": ("template", "템플릿", "file-text"),
+        "endpoint": ("end", "끝", "flag"), "sub_diagram": ("sub-diagram", "하위 다이어그램", "workflow"),
     },
 }  # fmt: skip
 

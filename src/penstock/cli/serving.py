@@ -73,11 +73,9 @@ def _run(
     living: bool = False,
 ) -> int:  # fmt: skip
     _extra()
-    import uvicorn
-
     from penstock.api.server import create
     from penstock.api.site import Options
-    from penstock.api.stopping import REQUESTS_S, SAID_S, Server
+    from penstock.api.stopping import SAID_S, Server
     from penstock.app.logs import configure
 
     hosts = (*names, host) if names else ()
@@ -86,18 +84,15 @@ def _run(
     options = Options(
         dev=dev, hosts=hosts, living=living, folder=str(folder) if folder is not None else "", origins=_origins(store),
         secure=read_settings(store).get("server.secure") is True,
-    )
+    )  # fmt: skip
     app = create(door, options)
     listening = _listen(host, port)
     shown = f"http://{'localhost' if host in _HERE else host}:{listening.getsockname()[1]}"
     say(f"Penstock is at {shown}  (API {shown}/api/docs, store {store}, Ctrl-C stops)")
     known = read_settings(store)
     configure(known)
-    config = uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=REQUESTS_S, server_header=False
-    )
     said_s = float(known.get("serve.drain_s", 0 if dev else SAID_S))
-    server = Server(config, app.state.site, said_s)
+    server = Server(app, app.state.site, said_s)
     server.run(sockets=[listening])
     door.raise_if_stopped()
     return DONE

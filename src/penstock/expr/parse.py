@@ -216,18 +216,20 @@ class _Parser(Cursor):
 
     def postfix(self, node: Node) -> Node:
         steps: list[Node] = []
+        end = node.end
         while True:
             if self.token.kind == ".":
                 self.advance()
                 step = self.segment()
                 if self.token.kind == "(" and isinstance(step, Literal):
-                    node = self.method(_path(node, steps), step)
+                    node = self.method(_path(node, steps, end), step)
                     steps = []
                     continue
+                end = step.end
             elif self.token.kind == "[":
-                step = self.index()
+                step, end = self.index()
             else:
-                return _path(node, steps)
+                return _path(node, steps, end)
             steps.append(step)
 
     def segment(self) -> Node:
@@ -241,14 +243,15 @@ class _Parser(Cursor):
         self.advance()
         return Literal(token.start, token.end, self.source[token.start : token.end])
 
-    def index(self) -> Node:
+    def index(self) -> tuple[Node, int]:
+        """What stands in the brackets, and where they end."""
         opening = self.token
         self.advance()
         step = self.expression()
-        self.expect("]", opening)
+        end = self.expect("]", opening)
         if isinstance(step, Literal) and type(step.value) not in (str, int):
             self.fail("An index is an integer or a string", opening)
-        return step
+        return step, end
 
     # ---- calls -------------------------------------------------------------------------------------------------------
 
@@ -375,11 +378,11 @@ class _Parser(Cursor):
         return Snippet(literal.start, literal.end, shape.locals, body)
 
 
-def _path(node: Node, steps: list[Node]) -> Node:
+def _path(node: Node, steps: list[Node], end: int) -> Node:
     if not steps:
         return node
     before = node.children if isinstance(node, Path) else (node,)
-    return Path(node.start, steps[-1].end, (*before, *steps))
+    return Path(node.start, end, (*before, *steps))
 
 
 def _field_keys(body: Node) -> tuple[str | int, ...] | None:

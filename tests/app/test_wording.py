@@ -1,0 +1,22 @@
+"""Every node type has a word in both tongues: no author's type is shown to people as it is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.app.wording import wording
+from penstock.lang.decision import nodes as decision
+from penstock.lang.diagram import nodes as diagram
+
+TYPES = {"decision": [*decision.NODE_TYPES, *decision.LATER], "diagram": [*diagram.NODE_TYPES]}
+
+
+@pytest.mark.parametrize("locale", ["ko", "en"])
+@pytest.mark.parametrize("language", TYPES)
+def test_every_node_type_has_words(language: str, locale: str) -> None:
+    """Those that are registered, and those that the language names for later."""
+    said = wording(locale)[language]["types"]
+    assert set(TYPES[language]) <= set(said)
+    assert all(one["label"] and one["icon"] for one in said.values())
+    hangul = [any("가" <= letter <= "힣" for letter in one["label"]) for one in said.values()]
+    assert all(hangul) if locale == "ko" else not any(hangul)
