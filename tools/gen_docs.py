@@ -306,7 +306,11 @@ SETTINGS = {
     "sql.root": ("", "Where a SQLite connection with a relative path lies; the command line: beside the store."),
     "notify.max_bytes": ("channels.contract:MAX_BYTES", "The largest message that a channel sends."),
     "notify.max_attachment_bytes": ("channels.contract:MAX_ATTACHED", "The largest attachment of a mail."),
-    "mcp.commands": ("", "Commands that may be started as MCP servers; all that are registered when it is not set."),
+    "sql.roots": ("", "`penstock serve`: where SQLite connections may lie beyond the tenant's own folder."),
+    "file.roots": ("", "`penstock serve`: where file connections may lie beyond the tenant's own folder."),
+    "mcp.commands": (
+        "", "What may start as an MCP server: programs, or lists with arguments. Not set: all; under `serve`, none."
+    ),
     "code.timeout_ms": ("code:TIMEOUT_MS", "How long a script may run that does not say."),
     "code.max_ms": ("code:TIMEOUT_MAX_MS", "How long a script may run at most."),
     "code.memory_bytes": ("code:MEMORY_BYTES", "How much memory a script may use."),

@@ -84,6 +84,13 @@ class DocumentTooLarge(PenstockError):
     hint = "Split it into sub-diagrams, or move large texts into files."
 
 
+class DocumentTooLong(PenstockError):
+    """The document has {count} nodes; at most {limit} are looked at."""
+
+    code, http = "PS-413-NODES", 413
+    hint = "Split it into sub-diagrams or sub-workflows."
+
+
 class DocumentInvalid(PenstockError):
     """The document has {count} error(s); the first: {first}."""
 

@@ -94,7 +94,7 @@ def test_roles_are_listed_and_registered_secrets_are_not_shown(dev: Server) -> N
     assert admin.put("/connections/shop", json=body).status_code == 200
     seen = viewer.get("/connections/shop")
     assert "literal-91d2" not in seen.text and "literal-91d2" not in viewer.get("/connections").text
-    changed = {**seen.json()["body"], "base_url": "http://b.example.com"}
+    changed = {**seen.json()["body"], "timeout": 3}
     kept = admin.put("/connections/shop", json=changed, headers={"If-Match": seen.headers["etag"]})
     assert kept.status_code == 200, kept.text
     again = admin.put("/connections/shop", json={**changed, "api_key": "literal-91d2"})

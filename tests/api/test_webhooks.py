@@ -102,6 +102,27 @@ def _signed(body: bytes, id: str, at: int | None = None, secret: str = SECRET) -
     }  # fmt: skip
 
 
+def _plain(body: bytes, path: str, method: str = "POST", secret: str = SECRET) -> dict[str, str]:
+    moment = str(int(time.time()))
+    mark = hmac.digest(secret.encode(), f"{moment}.{method}.{path}.".encode() + body, hashlib.sha256).hex()
+    return {"X-Timestamp": moment, "X-Signature": f"sha256={mark}"}
+
+
+def test_what_was_signed_for_one_webhook_is_not_done_by_another(dev: Server) -> None:
+    """W-3.2.4: with one secret for all, a request that is sent again to another path starts nothing there."""
+    assert dev.client(ADMIN).put("/secrets/webhook", json={"value": "whsec-of-all"}).status_code == 204
+    first, second = (in_force(dev, hook(name)) for name in ("wf_hook_a", "wf_hook_b"))
+    a, b = (f"/api/v1/workflows/{name}/trigger" for name in (first, second))
+    body = b'{"line_id":"L01"}'
+    plain, standard = _plain(body, a, secret="whsec-of-all"), _signed(body, "evt-of-a", secret="whsec-of-all")
+    for headers, status in ((plain, 401), (standard, 409)):
+        assert _post(dev, a, body, **headers).status_code == 202
+        assert _post(dev, b, body, **headers).status_code == status
+    assert _post(dev, f"{a}?parent_instance_id=x", body, **plain).status_code == 401, "the query is signed, too"
+    assert (_runs(dev, first), _runs(dev, second)) == (2, 0)
+    assert dev.client(ADMIN).delete("/secrets/webhook").status_code == 204
+
+
 def test_a_signature_must_be_right_and_fresh(dev: Server, name: str) -> None:
     """W-3.2.4: HMAC over id, time and body; every way to get it wrong is 401 and starts nothing."""
     path, body, now = f"/api/v1/workflows/{name}/trigger", b'{"line_id":"L01"}', int(time.time())
@@ -135,8 +156,7 @@ def test_the_same_request_again_starts_nothing(dev: Server, key: str, name: str)
         answers = list(pool.map(lambda _: _post(dev, path, body, **headers), range(60)))
     assert {one.status_code for one in answers} == {202}
     assert len({one.json()["instance_id"] for one in answers}) == 1 and not answers[-1].json()["new"]
-    mark = hmac.digest(SECRET.encode(), f"{int(time.time())}.".encode() + body, hashlib.sha256).hex()
-    plain = {"X-Timestamp": str(int(time.time())), "X-Signature": f"sha256={mark}"}
+    plain = _plain(body, path)
     assert len({_post(dev, path, body, **plain).json()["instance_id"] for _ in range(3)}) == 1
     keyed = {**_bearer(key), "Idempotency-Key": "order-77"}
     assert len({_post(dev, path, body, **keyed).json()["instance_id"] for _ in range(3)}) == 1

@@ -163,3 +163,15 @@ def test_a_file_that_a_crash_has_left_is_written_anew(door: Penstock, keys: Keys
     path.with_name(f"{path.name}.new").write_text("half")
     assert first_key(door, door.path) == path and keys.verified(path.read_text().strip())
     assert stat.S_IMODE(path.stat().st_mode) == 0o600 and not path.with_name(f"{path.name}.new").exists()
+
+
+def test_the_keys_of_a_user_end_together(keys: Keys, door: Penstock) -> None:
+    """Z17: who is taken out has no key left; others, and those of another tenant, keep theirs."""
+    tokens = [keys.create(f"k{n}", user="kim", by="lee")[1] for n in range(2)]
+    _, other = keys.create("k", user="lee", by="lee")
+    _, far = Keys(door.of("other"), keys.clock).create("k", user="kim", by="lee")
+    assert len(keys.revoke_of("kim")) == 2 and keys.revoke_of("kim") == []
+    for token in tokens:
+        with pytest.raises(KeyRevoked):
+            keys.verified(token)
+    assert keys.verified(other).user == "lee" and keys.verified(far).tenant == "other"

@@ -105,7 +105,7 @@ def test_a_claim_of_an_earlier_round_does_not_count(tmp_path: Path) -> None:
         remarks.claim(item.id, QA)
         now = remarks.of(item.id, item.firing + 1)
         assert now.claimed_by is None and [one.text for one in now.comments] == ["first round"]
-        assert remarks.of_all([item])[item.id].claimed_by == QA
+        assert remarks.each([(item.key, item.firing)])[item.key, item.firing].claimed_by == QA
 
     played(tmp_path, asking("role:qa_lead"), story)
 

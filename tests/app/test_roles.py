@@ -21,7 +21,7 @@ from penstock.app.roles import (
     user_of,
     zone_of,
 )
-from penstock.errors import ThingInvalid
+from penstock.errors import KeyInvalid, ThingInvalid
 from tests.app.workflows import opened
 
 
@@ -75,7 +75,10 @@ def test_scopes_only_take_away(door: Penstock) -> None:
     program = person(door, "line-1", roles=["operator"], scopes=frozenset({"run.start"}))
     assert (program.roles, program.permissions) == (("operator",), {"run.start"})
     door.register("user", "viewer@example.com", {"roles": ["viewer"], "active": False})
-    assert person(door, "viewer@example.com").permissions == frozenset()
+    for roles in ((), ("admin",)):  # nor with a key that has roles of its own
+        with pytest.raises(KeyInvalid, match="not active") as gone:
+            person(door, "viewer@example.com", roles=roles)
+        assert gone.value.http == 401
     assert "viewer@example.com" not in [one["id"] for one in each_user(door)]
 
 

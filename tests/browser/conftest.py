@@ -63,8 +63,8 @@ class Watch:
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
-    """One browser for all stories; skips, and says why, where there is none or nothing to look at. It keeps an event loop
-    running in this process, so it is closed before other tests come."""
+    """One browser for all stories; skips, and says why, where there is none or nothing to look at. It keeps an event
+    loop running in this process, so it is closed before other tests come."""
     if sync_playwright is None:
         pytest.skip("playwright is not installed")
     found = next((path for path in map(shutil.which, NAMES) if path), None)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.app.test_inbox import TWICE
 from tests.cli.shell import ROOT
 
 ALARM = str(ROOT / "examples/decision/defect_alert.json")
@@ -131,3 +132,26 @@ def test_c_81_a_production_store_is_born_empty(here: Path, penstock: Any) -> Non
     assert missing == {"missing_dependency"}
     assert "production" in penstock("run", ALARM, "--profile", "dev", "--json", code=2).error()["message"]
     assert penstock("run", ALARM, "--profile", "other", "--json", code=2).error()["code"] == "PS-400-INPUT"
+
+
+def test_d_3_2_one_of_two_that_a_node_asks(here: Path, penstock: Any) -> None:
+    """D-3.2: the inbox gives each its own id; a short one lists them."""
+    (here / "twice.light.json").write_text(json.dumps(TWICE))
+    penstock("run", "twice.light.json", "--key", "twice", code=4)
+    one, two = penstock("inbox", "--json").json()
+    assert one["id"] == f"{one['run']}/Ask~{one['firing']}" and one["id"] != two["id"]
+    several = penstock("respond", "twice", "Ask", "x", "--json", code=2).error()
+    assert f"Ask~{one['firing']}" in several["message"] and f"Ask~{two['firing']}" in several["message"]
+    assert two["id"] in penstock("approve", "twice", "--json", code=2).error()["message"]
+    penstock("respond", "twice", f"Ask~{two['firing']}", "second", code=4)
+    (left,) = penstock("inbox", "--json").json()
+    assert left["id"] == f"{one['run']}/Ask" and left["firing"] == one["firing"]
+    penstock("respond", "twice", "Ask", "first")
+
+
+def test_an_approval_by_its_firing(here: Path, penstock: Any) -> None:
+    """W-4.6.4: whoever has the long id of what waits gets in with it."""
+    penstock("run", ALARM, "--input", '{"line_id": "L01"}', "--key", "alarm", code=4)
+    (one,) = penstock("inbox", "--json").json()
+    assert penstock("approve", f"alarm/{one['node']}~{one['firing'] + 99}", "--json", code=2).error()
+    assert penstock("approve", f"alarm/{one['node']}~{one['firing']}", "--json").json()["status"] == "completed"

@@ -95,7 +95,7 @@ OUTSIDE = [
     "..\\x", "a\\..\\..\\x", "C:\\x", "C:/x", "c:x", "\\\\host\\share", "file:x", "x:stream", "a\x00b", "a\nb", "a\rb",
     "a\tb", "\x1b[31m", "a\u202eb.txt", "a\u2066b", "CON", "con.txt", "NUL", "nul.json", "COM1", "lpt9.txt", "AUX",
     "PRN", "a/CON/b", "x.", "x ", "a./b", "x" * 256, "é" * 128, "a/" * 40 + "x", "y/" * 600 + "x", "a/",
-    ".", "./", "a/./",
+    ".", "./", "a/./", "..%2fx", "..x", ".env", "a/.git/config",
     ".penstock-keys-x", "a/.penstock-x", "\ud800", "a\x7fb", "...", "a/.../b", ". .", ".. /x", " /../x", "COM0.log",
     "a/../b", "\u2028/../x", "x/\x85",
 ]  # fmt: skip
@@ -120,9 +120,7 @@ def test_a_path_out_of_data_is_refused_like_any_other(bench):
     assert failure.code == "PATH_REFUSED"
 
 
-@pytest.mark.parametrize(
-    "name", ["%2e%2e%2fx", "..%2fx", "a..b", "-rf", "$(id)", ";ls", "한글.txt", "a b", "..x", "x" * 255]
-)
+@pytest.mark.parametrize("name", ["%2e%2e%2fx", "a..b", "-rf", "$(id)", ";ls", "한글.txt", "a b", "x" * 255])
 def test_odd_names_are_just_names(bench, name):
     bench.done(FILE, {"operation": "write", "file": name, "content": "x"})
     assert names(bench.output_dir) == [name]

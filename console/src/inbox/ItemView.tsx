@@ -1,4 +1,5 @@
 /** One item: what it is, how long is left, what it rests on, what yes and no do, and the two buttons. */
+import { itemPath } from "./path";
 import { AlarmClock, Check, ChevronLeft, CircleCheck, CircleX, CloudCheck, Ellipsis, Lock, Send, TriangleAlert, UserPlus, Waypoints, WifiOff, X } from "lucide-react";
 import { useRef, useState, type ReactNode } from "react";
 import { put, stale, useGet } from "../api/cache";
@@ -223,7 +224,7 @@ function Talk({ item }: { item: Item }): ReactNode {
   const { t, f } = useWords();
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
-  const path = `/inbox/${item.run}/${encodeURIComponent(item.node)}`;
+  const path = itemPath(item);
   const send = async () => {
     if (!text.trim()) return;
     setBusy(true);
@@ -256,7 +257,7 @@ function Delegate({ item, disabled }: { item: Item; disabled: boolean }): ReactN
   const give = async (to: string) => {
     setAt(null);
     try {
-      await post(`/inbox/${item.run}/${encodeURIComponent(item.node)}/delegate`, { to: `user:${to}` });
+      await post(`${itemPath(item)}/delegate`, { to: `user:${to}` });
       stale("/inbox");
       toast(t.inbox.delegated);
     } catch (error) {

@@ -1,4 +1,5 @@
 /** Sending a decision: once, with a key that is kept until an answer came. */
+import { itemPath } from "./path";
 import { useState } from "react";
 import { close, stale } from "../api/cache";
 import { ApiError, call, newKey, Offline } from "../api/client";
@@ -19,7 +20,7 @@ export function useDecision(name: string, item: Item, onDone: (verb: Pending["ve
     writePending(name, next);
     setPending(next);
   };
-  const path = `/inbox/${encodeURIComponent(item.run)}/${encodeURIComponent(item.node)}`;
+  const path = itemPath(item);
   const send = async (one: Pending, again: boolean) => {
     setFate({ kind: "sending" });
     keep(one);

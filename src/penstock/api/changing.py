@@ -14,6 +14,7 @@ from starlette.responses import Response
 from penstock.api.checked import SAFE, Checked, Handler, read_json
 from penstock.api.site import Caller, caller_of, site_of
 from penstock.app.once import Answer, Ticket, fingerprint
+from penstock.app.penstock import Penstock
 from penstock.errors import PenstockError
 
 _KEPT = ("content-type", "location", "etag")
@@ -110,6 +111,12 @@ async def _run_key(request: Request) -> str | None:
 
 #: the key of what a request starts, made of its Idempotency-Key; None where it has none
 RunKey = Annotated[str | None, Depends(_run_key)]
+
+
+def begun(door: Penstock, key: str | None) -> str | None:
+    """The run that the same request has started already: whatever is in force by now, it is that one."""
+    row = door.store.run_by_key(door.tenant, key) if key is not None else None
+    return row.id if row is not None else None
 
 
 def _path(request: Request) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import re
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -19,6 +20,8 @@ from penstock.errors import BodyUnreadable, MediaWrong, QueryUnknown
 SAFE = ("GET", "HEAD", "OPTIONS")
 #: how deep a value may be nested
 DEEPEST = 100
+#: bytes of a body that is read a second time, for names that are there twice
+_SMALL = 256 * 1024
 _LARGE = re.compile(rb"\d{19}")
 _JSON = re.compile(r"\Aapplication/(?:json|[\w.-]+\+json)\s*(?:;.*)?\Z", re.IGNORECASE)
 
@@ -84,7 +87,17 @@ def strict(body: bytes) -> Any:
         raise BodyUnreadable(why="a text holds the character NUL")
     if _LARGE.search(body) or body.count(b"[") + body.count(b"{") > DEEPEST:
         _look_into(found)
+    if len(body) <= _SMALL and body.count(b":") > 1:
+        json.loads(body, object_pairs_hook=_once_each, parse_int=str, parse_float=str)
     return found
+
+
+def _once_each(members: list[tuple[str, Any]]) -> None:
+    """One reader takes the first of two, another the last."""
+    if len(members) > 1 and len({name for name, _ in members}) < len(members):
+        names = [name for name, _ in members]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BodyUnreadable(why=f"«{twice[:100]}» is there twice in one object")
 
 
 def _look_into(value: Any) -> None:

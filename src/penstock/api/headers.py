@@ -67,7 +67,7 @@ class Edge:
                 raise
             await of_bug(request, error)(scope, receive, out)
         finally:
-            scope |= {name: inner[name] for name in ("route", "endpoint") if name in inner}
+            scope.update({name: inner[name] for name in ("route", "endpoint") if name in inner})
 
     def _refusal(self, request: Request) -> Any:
         host = (request.headers.get("host") or "").rsplit(":", 1)[0].strip("[]")

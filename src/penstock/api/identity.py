@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from fastapi import Request
@@ -11,12 +12,13 @@ from penstock.api.site import Caller, Options
 from penstock.app.keys import Key, Keys
 from penstock.app.penstock import Penstock
 from penstock.app.roles import person, user_of
-from penstock.errors import KeyInvalid, KeyMissing, NotOurPage, UserNotFound
+from penstock.errors import KeyInvalid, KeyMissing, NotOurPage, PenstockError, TokenInvalid, UserNotFound
 
 if TYPE_CHECKING:
     from penstock.api.jwt import Tokens
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_COOKIE = 3800  # browsers keep about 4,096 bytes, with its name
 
 
 class Identity:
@@ -45,6 +47,18 @@ class Identity:
             raise KeyInvalid(why="the session is over")
         return self._session(session)
 
+    def still(self, request: Request, who: Caller) -> Callable[[], Awaitable[bool]]:
+        """Is the caller of a stream let in as before? Trouble of ours and a used up rate do not end it."""
+
+        async def asked() -> bool:
+            try:
+                now = await self.caller(request)
+            except PenstockError as error:
+                return error.http not in (401, 403)
+            return (now.tenant, now.user) == (who.tenant, who.user) and "run.read" in now.permissions
+
+        return asked
+
     async def bearer(self, token: str) -> Caller:
         if token.startswith("ps_"):
             return self._of_key(self.keys.verified(token))
@@ -56,7 +70,10 @@ class Identity:
     def _session(self, session: Session) -> Caller:
         if session.key:
             return self._of_key(self.keys.still(session.key))
-        if not self.options.dev:
+        if session.token and self.jwt is not None:
+            scopes = None if session.scopes is None else frozenset(session.scopes)
+            return self._made(session.tenant, session.user, roles=session.roles, scopes=scopes)
+        if not self.options.dev or session.token:
             raise KeyInvalid(why="the session is over")
         return self._made(session.tenant, session.user)
 
@@ -76,6 +93,18 @@ class Identity:
         """The cookie of a session that lasts as long as the key, at most half a day."""
         key = self.keys.verified(token)
         return self.sessions.written(Session(key.tenant, key.user, key.id, self._until()))
+
+    async def opened_with(self, token: str) -> str:
+        """The same with a token of the company's sign-in: it lasts as long as that, and has its roles."""
+        if self.jwt is None:
+            raise KeyInvalid(why="tokens are not taken here: the settings have no [jwt]")
+        claims = await self.jwt.verified_soon(token)
+        scopes = None if claims.permissions is None else tuple(sorted(claims.permissions))
+        until = min(self._until(), claims.until)
+        made = self.sessions.written(Session(claims.tenant, claims.user, "", until, True, claims.roles, scopes))
+        if len(made) > _COOKIE:
+            raise TokenInvalid(why="it names too many roles for a session")
+        return made
 
     def opened_for(self, tenant: str, user: str) -> str:
         """In dev: whoever one wants to be."""

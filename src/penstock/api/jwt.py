@@ -50,6 +50,8 @@ class Claims(msgspec.Struct, frozen=True):
     user: str
     roles: tuple[str, ...]
     permissions: frozenset[str] | None = None
+    #: in milliseconds
+    until: int = 0
 
 
 def read_settings(settings: Mapping[str, Any], folder: Path | None = None) -> Settings | None:
@@ -167,7 +169,15 @@ class Tokens:
         permissions = None
         if asked.permissions_claim:
             permissions = in_our_words(_names(_at(found, asked.permissions_claim)))
-        return Claims(str(tenant), str(user), _names(_at(found, asked.roles_claim)), permissions)
+        return Claims(str(tenant), str(user), _names(_at(found, asked.roles_claim)), permissions, _millis(found["exp"]))
+
+
+def _millis(seconds: Any) -> int:
+    """A time that is too far away for a number is far away."""
+    try:
+        return min(int(seconds) * 1000, 2**62)
+    except OverflowError:
+        return 2**62
 
 
 def _why(error: Exception) -> str:

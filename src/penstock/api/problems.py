@@ -164,4 +164,6 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     "5XX": {"model": Problem, "content": {MEDIA: {}}, "description": "What is wrong with the server"},
 }
 
-__all__ = ["MEDIA", "RESPONSES", "DocumentInvalid", "Problem", "install", "of_bug", "of_error", "problem", "shown_finding"]
+__all__ = [
+    "MEDIA", "RESPONSES", "DocumentInvalid", "Problem", "install", "of_bug", "of_error", "problem", "shown_finding",
+]  # fmt: skip

@@ -18,12 +18,16 @@ HEADER = "x-penstock"
 
 
 class Session(msgspec.Struct, array_like=True, frozen=True):
-    """`key` is the id of the API key that it was opened with; it ends with that key. In dev there is none."""
+    """`key` is the id of the API key that it was opened with; it ends with that key. In dev there is none. One that
+    was opened with a token of the company's sign-in has the roles of that, and ends with it."""
 
     tenant: str
     user: str
     key: str
     until: int
+    token: bool = False
+    roles: tuple[str, ...] = ()
+    scopes: tuple[str, ...] | None = None
 
 
 def signing_key(path: Path) -> bytes:

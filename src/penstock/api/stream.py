@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -15,12 +16,31 @@ from penstock.host.live import Live
 from penstock.kernel.state import STATUS
 
 PING_S = 10.0
+_DIGITS = 15  # of a number in Last-Event-ID
 _KEPT = 4096  # how many of a tenant's news can be caught up with; who was away longer reads anew
 _encode = msgspec.json.encode
 #: for routes' documentation
 EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
 }
+
+
+#: may whoever listens still do so?
+Still = Callable[[], Awaitable[bool]]
+
+
+class Watch:
+    """Asks so from time to time: a stream outlives the request that opened it."""
+
+    def __init__(self, still: Still) -> None:
+        self._still, self._asked = still, time.monotonic()
+
+    async def over(self) -> bool:
+        now = time.monotonic()
+        if now - self._asked < PING_S:
+            return False
+        self._asked = now
+        return not await self._still()
 
 
 class News(msgspec.Struct, frozen=True):
@@ -59,7 +79,8 @@ class Hub:
         self.stopped.set()
         self.changed.set()
 
-    async def listen(self, tenant: str, last: str | None) -> AsyncIterator[bytes]:
+    async def listen(self, tenant: str, last: str | None, still: Still) -> AsyncIterator[bytes]:
+        watch = Watch(still)
         at = self._from(last)
         if at is None:
             yield b"event: reset\nid: %s-%d\ndata: {}\n\n" % (self.boot.encode(), self.number)
@@ -70,6 +91,8 @@ class Hub:
         try:
             while not self.closing:
                 changed = self.changed
+                if await watch.over():
+                    return
                 if self.kept and self.kept[0].number > at + 1:
                     yield b"event: reset\nid: %s-%d\ndata: {}\n\n" % (self.boot.encode(), self.number)
                     at = self.number
@@ -89,7 +112,7 @@ class Hub:
         if last is None:
             return self.number
         boot, _, number = last.partition("-")
-        if boot != self.boot or not number.isdecimal() or int(number) > self.number:
+        if boot != self.boot or not number.isdecimal() or len(number) > _DIGITS or int(number) > self.number:
             return None
         oldest = self.kept[0].number if self.kept else self.number + 1
         return int(number) if int(number) >= oldest - 1 else None
@@ -108,18 +131,18 @@ def written(event: str, id: str, data: Any) -> bytes:
     return b"event: %s\nid: %s\ndata: %s\n\n" % (event.encode(), id.encode(), _encode(data))
 
 
-async def run_events(hub: Hub, door: Penstock, run: str, after: int) -> AsyncIterator[bytes]:
+async def run_events(hub: Hub, door: Penstock, run: str, after: int, still: Still) -> AsyncIterator[bytes]:
     """The events of one run from the first that the reader has not seen; exact, for the journal has them all. When the
     server stops it ends, and whoever reads comes back with the last number."""
     events = door.subscribe(run).__aiter__()
     coming: asyncio.Future[Any] | None = None
-    stopped = asyncio.ensure_future(hub.stopped.wait())
+    stopped, watch = asyncio.ensure_future(hub.stopped.wait()), Watch(still)
     try:
         while True:
             if coming is None:
                 coming = asyncio.ensure_future(anext(events, None))
             done, _ = await asyncio.wait({coming, stopped}, timeout=PING_S, return_when=asyncio.FIRST_COMPLETED)
-            if stopped in done:
+            if stopped in done or await watch.over():
                 return
             if not done:
                 yield b"event: ping\ndata: {}\n\n"

@@ -2,7 +2,8 @@
 
 The secret is the tenant's `webhook_WORKFLOW`, else `webhook`. A signature is that of Standard Webhooks (`webhook-id`,
 `webhook-timestamp`, `webhook-signature: v1,BASE64` over ID.TIMESTAMP.BODY) or `x-signature: sha256=HEX` with
-`x-timestamp`, over TIMESTAMP.BODY. One request that comes again starts nothing again.
+`x-timestamp`, over TIMESTAMP.METHOD.PATH.BODY, where the path is as it is sent, with its query. One request that comes
+again starts nothing again, at whichever path: an id is known to the whole tenant.
 """
 
 from __future__ import annotations
@@ -88,13 +89,21 @@ def _signed(site: Site, request: Request, find: Find, said: str, body: bytes) ->
     standard = "webhook-signature" in headers
     if standard and not id:
         raise SignatureInvalid(why="it has no webhook-id")
-    text = b".".join((id.encode(), at.encode(), body)) if standard else b".".join((at.encode(), body))
+    said_of = (id.encode(), at.encode()) if standard else (at.encode(), request.method.encode(), _asked_for(request))
+    text = b".".join((*said_of, body))
     tenant, found, held = _secret(site, request, find)
     made = hmac.digest((held or "").encode(), text, hashlib.sha256)
     if not _equal(said, made, standard) or found is None or held is None:
         raise SignatureInvalid(why="it does not fit the body and the secret")
     again = id if standard else hashlib.sha256(made).hexdigest()
     return Called(tenant, f"webhook:{found[0].name}", *found, again)
+
+
+def _asked_for(request: Request) -> bytes:
+    """The path as it was sent."""
+    path: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+    query: bytes = request.scope["query_string"]
+    return path + b"?" + query if query else path
 
 
 def _equal(said: str, made: bytes, standard: bool) -> bool:

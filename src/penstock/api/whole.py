@@ -9,6 +9,15 @@ import msgspec
 
 from penstock.app.detail import detail
 from penstock.app.queries import Queries
+from penstock.errors import RunNotFound
+
+
+def whole_id(door: Queries, run: str) -> str:
+    """Of a run that is to be changed: by its id or its key. A beginning that is enough today is another's tomorrow."""
+    row = door.row(run)
+    if run not in (row.id, row.key):
+        raise RunNotFound(run=run)
+    return row.id
 
 
 def whole(door: Queries, run: str, permissions: Collection[str] | None = None) -> dict[str, Any]:

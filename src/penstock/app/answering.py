@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from penstock.app.answers import firings_of
 from penstock.app.inbox import find
+from penstock.app.people import Who, id_of
 from penstock.app.remarks import may_decide
 from penstock.errors import ItemDecided, ItemNotFound, NotAllowed, Refused
 
@@ -15,20 +17,23 @@ if TYPE_CHECKING:
 _OTHERWISE = {"approval": "approved or rejected", "review": "given its verdict"}
 
 
-async def answer(door: Penstock, run: str, node: str, value: Any, *, by: str, permissions: Collection[str]) -> None:
-    """Only who may decide; and what is decided by a vote or a verdict is not answered. A node that is stuck gets its
-    result by an operator's hand. Raises ApproverDenied, FourEyes, ItemClaimed, NotAllowed, Refused, NotWaiting."""
+async def answer(door: Penstock, run: str, node: str, value: Any, *, by: Who, permissions: Collection[str]) -> None:
+    """Only who may decide; and what is decided by a vote or a verdict is not answered. NODE~FIRING is one of several. A
+    node that is stuck gets its result by an operator's hand. Raises ApproverDenied, FourEyes, ItemClaimed, NotAllowed,
+    Refused, NotWaiting, ItemAmbiguous."""
     try:
         item = find(door, f"{run}/{node}")
     except (ItemNotFound, ItemDecided):
         if "run.edit" not in permissions and _stuck(door, run, node):
-            raise NotAllowed(user=by, permission="run.edit") from None
+            raise NotAllowed(user=id_of(by), permission="run.edit") from None
     else:
         if item.kind in _OTHERWISE:
             raise Refused(why=f"«{item.id}» is {_OTHERWISE[item.kind]}, and not answered")
         may_decide(door, item, by)
-    await door.respond(run, node, value, by=by)
+        run, node = item.run, item.firing_name
+    await door.respond(run, node, value, by=id_of(by))
 
 
 def _stuck(door: Penstock, run: str, node: str) -> bool:
-    return any(one.node == node and one.for_ == "operator" for one in door.look(run).waiting)
+    watcher = door.watcher(door.row(run))
+    return any(watcher.reader.st.firings[no].blocked for no in firings_of(watcher, node))

@@ -7,6 +7,7 @@ from typing import Any
 from penstock.app.look import Look, Watcher
 from penstock.errors import (
     IllegalTransition,
+    ItemAmbiguous,
     KeyConflict,
     NodeNotFound,
     NotWaiting,
@@ -29,22 +30,33 @@ _KINDS: dict[str, type[PenstockError]] = {
 _DONE = ("COMPLETED", "SUCCEEDED", "MAXITER_REACHED")
 
 
-def answer_to(watcher: Watcher, node: str, value: Any, by: str | None) -> C.Command | None:
-    """For a node by its name in the document; None when it does not wait for an answer."""
+def firings_of(watcher: Watcher, node: str) -> list[int]:
+    """Those that wait for an answer, by the node's name in the document; NODE~FIRING is one of them."""
     st, net = watcher.reader.st, watcher.reader.net
     assert net is not None
-    for no, firing in st.firings.items():
-        if node not in (net.nodes[firing.node].id, author(net.nodes[firing.node])):
-            continue
-        if no in st.items:
-            return C.work(no, "submit", by, value)
-        if firing.blocked:
-            return C.resolve(no, value)
-    return None
+    held = [(no, net.nodes[one.node]) for no, one in st.firings.items() if no in st.items or one.blocked]
+    named = [no for no, one in held if node in (one.id, author(one))]
+    return named or [no for no, one in held if node == f"{author(one)}~{no}"]
+
+
+def answer_to(watcher: Watcher, node: str, value: Any, by: str | None) -> C.Command | None:
+    """For a node by its name in the document; None when it does not wait for an answer. Raises ItemAmbiguous where
+    several of its firings ask somebody: they may have been asked different things."""
+    st = watcher.reader.st
+    found = firings_of(watcher, node)
+    if not found:
+        return None
+    asked = [no for no in found if no in st.items]
+    if len(asked) > 1:
+        known = ", ".join(f"{node}~{no}" for no in asked[:5])
+        raise ItemAmbiguous(item=node, known=known, hint="Write which one: NODE~N.")
+    return C.work(found[0], "submit", by, value) if found[0] in st.items else C.resolve(found[0], value)
 
 
 def not_waiting(look: Look, net: Compiled, node: str) -> PenstockError:
     """Why a node cannot be answered, and which ones can."""
+    plain = node.rpartition("~")[0]
+    node = plain if node not in look.nodes and plain in look.nodes else node
     names = dict.fromkeys(one.node for one in look.waiting if one.for_ in ("person", "operator"))
     waiting = ", ".join(f"«{name}»" for name in names)
     hint = f"An answer is awaited by {waiting}." if names else "Nothing in this run waits for an answer now."

@@ -17,12 +17,18 @@ from penstock.store.contract_admin import AuditRow
 
 #: C-29, and what else is nobody's business
 _SECRET = re.compile(
-    r"(?i)(^|[_.-])(password|passwd|secret|token|cookie|authorization|api[_-]?key|private[_-]?key|routing[_-]?key"
-    r"|webhook[_-]?url|credentials?)$"
+    r"(^|_)(password|passwd|passphrase|passcode|pwd|secret|token|cookie|authorization|api_?key|(private|routing|access"
+    r"|account|signing|encryption|shared|master)_?key|webhook_?url|credentials?|connection_?string)_?\d*$|_auth$"
 )
+#: among the headers of a request
+_HEADER = re.compile(r"auth|token|secret|cookie|session|signature|password|credential|(^|_)(api_?)?key$")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+#: what begins NAME= keeps its name; of an address the part before @ goes, whatever letters its password has
 _LOOKS = re.compile(
     r"(?i)\bps_[0-9a-f]{16}_[A-Za-z0-9_-]{20,}|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+|\b(?:bearer|basic)\s+[\w.~+/=-]{8,}"
-    r"|(?<=://)[^/\s@]+(?=@)"
+    r"|(?<=://)[^/\s@:]{0,200}:(?!\d{1,5}/)[^\s\"'<>]{0,300}(?=@)|(?<=://)[^/\s@]{1,300}(?=@)"
+    r"|(?<![a-z])(?P<name>(?:[a-z]+[_-])?(?:password|passwd|pwd|secret|token|account_?key|access_?key|api[_-]?key)"
+    r"\s?=\s?)(?![=\s]|\$\{)(?:\"[^\"]*\"|'[^']*'|[^;&\s]+)"
 )
 _LONGEST = 16_384  # bytes of a body; what is longer is cut, and says so
 _WORDS = 500  # characters of the other columns
@@ -124,21 +130,39 @@ def _wrong(row: AuditRow, prev: str, expected: int) -> str:
 
 def masked(value: Any, *, of_secret: bool = False) -> Any:
     """The same without secrets: by the name that they stand under, and by how they look."""
+    return _masked(value, of_secret, headers=False)
+
+
+def _masked(value: Any, of_secret: bool, *, headers: bool) -> Any:
     if isinstance(value, Mapping):
-        return {
-            _text(str(name)): MASK if _hidden(str(name), part, of_secret) else masked(part, of_secret=of_secret)
-            for name, part in value.items()
-        }
+        return {_text(str(name)): _member(str(name), part, of_secret, headers) for name, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [masked(part, of_secret=of_secret) for part in value]
-    return _LOOKS.sub(MASK, value) if isinstance(value, str) else value
+        return [_masked(part, of_secret, headers=headers) for part in value]
+    return _LOOKS.sub(_mask, value) if isinstance(value, str) else value
 
 
-def _hidden(name: str, part: Any, of_secret: bool) -> bool:
+def _member(name: str, part: Any, of_secret: bool, headers: bool) -> Any:
+    said = words_of(name)
+    if _hidden(said, part, of_secret, headers):
+        return MASK
+    return _masked(part, of_secret, headers=said.endswith("headers"))
+
+
+def _mask(found: re.Match[str]) -> str:
+    return f"{found['name'] or ''}{MASK}"
+
+
+def words_of(name: str) -> str:
+    """clientSecret, Client-Secret and client.secret are client_secret."""
+    return _CAMEL.sub("_", name).lower().replace("-", "_").replace(".", "_")
+
+
+def _hidden(name: str, part: Any, of_secret: bool, headers: bool) -> bool:
     """A reference to a secret is none, nor is a number or a list of names."""
     if not isinstance(part, str) or not part:
         return False
-    return bool(_SECRET.search(name)) and not part.startswith("${secrets.") or of_secret and name == "value"
+    secret = bool(_SECRET.search(name)) or headers and bool(_HEADER.search(name))
+    return secret and not part.startswith("${secrets.") or of_secret and name == "value"
 
 
 def _bytes(body: Any) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from penstock.app.home import DEFAULT_TENANT
 from penstock.app.queries import Held
 from penstock.app.serving import Serving
 from penstock.app.shelf import Shelf
@@ -19,7 +20,7 @@ from penstock.host.embedded import Host, Told
 from penstock.host.live import Live
 from penstock.host.nets import Nets
 from penstock.host.secrets import places_of
-from penstock.host.tenants import Tenants
+from penstock.host.tenants import Ground, Shared, Tenants
 from penstock.kernel import fact as F
 from penstock.kernel.reading import Line
 from penstock.kernel.state import RUNNING
@@ -33,6 +34,7 @@ class Engine(Held):
     def __init__(
         self, path: Path, *, drive: bool, recover: bool, alone: bool, profile: str | None, create: bool,
         settings: Mapping[str, Any], output_dir: Path, input_dir: Path, grow_mb: int = 0,
+        shared: Shared = "none",
     ) -> None:  # fmt: skip
         super().__init__()
         if profile not in (None, "dev", "production"):
@@ -41,6 +43,7 @@ class Engine(Held):
         self.drive, self.recover, self.alone = drive, recover and not alone, alone
         self._settings, self._output_dir, self._input_dir = dict(settings), output_dir, input_dir
         self._grow_mb, self._create = grow_mb, create
+        self._ground = Ground(store=path, shared=shared, home=DEFAULT_TENANT)
         self.executors: dict[str, Executor] = {}
         self.host: Host | None = None
         self.task: asyncio.Task[None] | None = None
@@ -61,6 +64,7 @@ class Engine(Held):
                 settings=self.settings(),
                 alone=self.alone,
                 patient=not self.alone,
+                ground=self._ground,
             )
             self.nets = host.nets
             host.starter.prepare = prepare_with(store, host.nets)
@@ -85,6 +89,8 @@ class Engine(Held):
         checkpoints, too (C-47)."""
         key_file = self.path.with_name(f"{self.path.name}.secret-key")
         known: dict[str, Any] = {"sql.root": self.path.parent, "secrets.key_file": key_file, **self._settings}
+        if self._ground.shared == "all":
+            known.setdefault("mcp.commands", [])  # no tenant says what runs on the operator's machine
         if self.profile() == "dev":
             known.setdefault("checkpoint.key_file", self.path.with_name(f"{self.path.name}.checkpoint-key"))
         return known

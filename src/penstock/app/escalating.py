@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.inbox import Waiting, find
 from penstock.app.items import item
+from penstock.app.people import Who, id_of
 from penstock.app.remarks import Remarks
 from penstock.errors import BadInput
 from penstock.kernel import command as C
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _HINT = "Say to whom: user:…, role:… or group:…."
 
 
-async def escalate(door: Penstock, id: str, *, by: str, to: str | None = None, comment: str | None = None) -> Waiting:
+async def escalate(door: Penstock, id: str, *, by: Who, to: str | None = None, comment: str | None = None) -> Waiting:
     """To `to`, else to those whom its document names for it. Only who may decide may pass it on; what is known of it
     stays, and its history says who did it. Raises ApproverDenied, TargetNotFound, BadInput."""
     one = find(door, id)
@@ -25,13 +26,13 @@ async def escalate(door: Penstock, id: str, *, by: str, to: str | None = None, c
     if not targets:
         raise BadInput(what=f"«{one.id}»", why="its document names nobody to escalate it to", hint=_HINT)
     for target in targets:
-        Remarks(door).delegate(one.id, by, target, comment)
-    await door.command(one.run, C.work(one.firing, "reassign", by, None, comment))
-    return find(door, one.id)
+        Remarks(door).delegate(one.exact, by, target, comment)
+    await door.command(one.run, C.work(one.firing, "reassign", id_of(by), None, comment))
+    return find(door, one.exact)
 
 
-def _next(door: Penstock, one: Waiting, by: str) -> list[str]:
-    then = item(door, by, (), one.id).due_then
+def _next(door: Penstock, one: Waiting, by: Who) -> list[str]:
+    then = item(door, by, (), one.exact).due_then
     if then is None or then.kind != "escalate" or not then.to:
         return []
     return [part for part in re.split(r"[,\s]+", then.to) if part]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from penstock.app.look import Watcher
-from penstock.app.people import held_by, may_act
+from penstock.app.people import Who, held_by, id_of, may_act
 from penstock.app.queries import Queries
-from penstock.app.remarks import Remarks, may_decide, stands_for
+from penstock.app.remarks import Remarks, Said, may_decide, requester, stands_for
+from penstock.app.roles import each_user, known_of
 from penstock.app.votes import fitting
 from penstock.errors import (
     ApproverDenied,
@@ -27,18 +28,25 @@ from penstock.errors import (
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.item import moment
+from penstock.kernel.state import State
 from penstock.lang.decision.words import APPROVAL
 from penstock.net.author import author
+from penstock.net.compiled import Compiled
+from penstock.store.contract import RunRow
+from penstock.store.contract_lists import ItemRow
 
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock
 
 _unpack = msgspec.msgpack.decode
+#: So many rows of open items are read at most.
+MOST = 100_000
 DECISIONS = ("normal", "warning", "critical", "unknown")
 
 
 class Waiting(msgspec.Struct, kw_only=True):
-    """One thing that waits for somebody. `id` is RUN/NODE; a beginning of the run that is enough will do."""
+    """One thing that waits for somebody. `id` is RUN/NODE, or RUN/NODE~FIRING while several firings of the node wait; a
+    beginning of the run that is enough will do."""
 
     id: str
     run: str
@@ -56,43 +64,104 @@ class Waiting(msgspec.Struct, kw_only=True):
     escalation_level: int = 0
     due_at: int | None = None
     votes: dict[str, dict[str, Any]] = {}
+    requested_by: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What remarks are kept by: it stays when others of the node open or close."""
+        return f"{self.run}/{self.node}"
+
+    @property
+    def firing_name(self) -> str:
+        return f"{self.node}~{self.firing}"
+
+    @property
+    def exact(self) -> str:
+        """An id that is never another's."""
+        return f"{self.run}/{self.firing_name}"
 
 
-def waiting(door: Queries, user: str | None = None) -> list[Waiting]:
-    """Everything open of the tenant, oldest first; of one user if asked for."""
-    found = list(_open(door))
-    if user is None:
-        return found
-    body, said = user_of(door, user), Remarks(door).of_all(found)
-    return [one for one in found if may_act(one.candidates, user, body) or held_by(said[one.id].delegated, user, body)]
+class Open(NamedTuple):
+    """A work item with the fold that it was read from: whoever needs more of the run does not fold it again."""
+
+    item: Waiting
+    row: RunRow
+    watcher: Watcher
 
 
-def _open(door: Queries) -> Iterator[Waiting]:
-    rows = door.store.items()
-    runs = {row.no: row for row, _ in door.store.load({item[0] for item in rows})}
-    for run, firing, _, status, prompt, candidates, _, opened_at, _ in rows:
-        row = runs.get(run)
+def waiting(door: Queries, who: Who | None = None) -> list[Waiting]:
+    """Everything open of the tenant, oldest first; of one user if asked for. Costs a fold of each run."""
+    rows = door.store.open_items(door.tenant, MOST)
+    return [one.item for one in folded(door, rows if who is None else for_whom(door, rows, who))]
+
+
+def for_whom(door: Queries, rows: list[ItemRow], who: Who, *, free: bool = False) -> list[ItemRow]:
+    """Those that somebody may decide, or that were passed on to them; `free`: without what another one is on. Told from
+    the rows and the remarks: no run is folded."""
+    user, body = id_of(who), known_of(door, who)
+    named: dict[bytes | None, bool] = {}  # most have the same candidates as others
+    keys = [(key_of(door, row), row.firing) for row in rows]
+    said, nothing = Remarks(door).each(keys), Said()
+    found = []
+    for row, key in zip(rows, keys, strict=True):
+        packed, about = row.candidates, said.get(key, nothing)
+        if packed not in named:
+            named[packed] = may_act(None if packed is None else _unpack(packed), user, body)
+        if free and about.claimed_by not in (None, user):
+            continue
+        if named[packed] or held_by(about.delegated, user, body):
+            found.append(row)
+    return found
+
+
+def key_of(door: Queries, row: ItemRow) -> str:
+    """RUN/NODE, which remarks are kept by: other than the id it stays as it is when others of the node close."""
+    nets = door._held.nets
+    assert nets is not None
+    return f"{row.run_id}/{author(nets.get(row.net).nodes[row.node])}"
+
+
+def id_in(st: State, net: Compiled, run: str, firing: int) -> str:
+    """RUN/NODE, or RUN/NODE~FIRING where several firings of the node ask somebody."""
+    names = {no: author(net.nodes[st.firings[no].node]) for no in st.items if no in st.firings}
+    name = names[firing]
+    return f"{run}/{name}" if [*names.values()].count(name) == 1 else f"{run}/{name}~{firing}"
+
+
+def folded(door: Queries, rows: Iterable[ItemRow]) -> Iterator[Open]:
+    """Rows as people read them, in their order. What was closed meanwhile is left out."""
+    asked = list(rows)
+    runs = {row.no: row for row, _ in door.store.load({one.run for one in asked})}
+    watchers: dict[int, Watcher] = {}
+    for one in asked:
+        row = runs.get(one.run)
         if row is None or row.tenant != door.tenant:
             continue
-        watcher = door.watcher(row)
-        held = watcher.reader.st.firings.get(firing)
-        if held is None or watcher.reader.net is None:
-            continue
-        node = watcher.reader.net.nodes[held.node]
-        asked = _unpack(prompt)
-        said = asked if isinstance(asked, dict) else {"title": asked}
-        item = watcher.reader.st.items[firing]
-        kind = str(said.get("kind", "work"))
-        if kind == "approval":
-            status = "escalated" if item.level else APPROVAL[status]  # C-34: those who may decide now are others
-        yield Waiting(
-            id=f"{row.id}/{author(node)}", run=row.id, node=author(node), kind=kind,
-            title=str(said.get("title") or node.label), firing=firing, document=watcher.reader.net.net.name,
-            status=status, opened_at=opened_at, description=str(said.get("description") or ""),
-            priority=str(said.get("priority") or "normal"), data=said.get("data"),
-            candidates=None if candidates is None else _unpack(candidates), escalation_level=item.level,
-            due_at=_due(watcher, firing), votes=item.votes,
-        )  # fmt: skip
+        if one.run not in watchers:
+            watchers[one.run] = door.watcher(row)
+        found = _read(one, row, watchers[one.run])
+        if found is not None:
+            yield Open(found, row, watchers[one.run])
+
+
+def _read(one: ItemRow, row: RunRow, watcher: Watcher) -> Waiting | None:
+    st, net, firing = watcher.reader.st, watcher.reader.net, one.firing
+    item = st.items.get(firing)
+    if net is None or item is None or firing not in st.firings:
+        return None
+    node, asked, status = net.nodes[st.firings[firing].node], _unpack(one.prompt), one.status
+    said = asked if isinstance(asked, dict) else {"title": asked}
+    kind = str(said.get("kind", "work"))
+    if kind == "approval":
+        status = "escalated" if item.level else APPROVAL[status]  # C-34: those who may decide now are others
+    return Waiting(
+        id=id_in(st, net, row.id, firing), run=row.id, node=author(node), kind=kind,
+        title=str(said.get("title") or node.label), firing=firing, document=net.net.name,
+        status=status, opened_at=one.opened_at, description=str(said.get("description") or ""),
+        priority=str(said.get("priority") or "normal"), data=said.get("data"),
+        candidates=None if one.candidates is None else _unpack(one.candidates), escalation_level=item.level,
+        due_at=_due(watcher, firing), votes=item.votes, requested_by=requester(st),
+    )  # fmt: skip
 
 
 def _due(watcher: Watcher, firing: int) -> int | None:
@@ -102,18 +171,36 @@ def _due(watcher: Watcher, firing: int) -> int | None:
 
 
 def find(door: Queries, id: str) -> Waiting:
-    """By RUN/NODE, or by RUN alone where only one thing waits; RUN is an id, a beginning of it, or a key."""
+    """By RUN/NODE, by RUN/NODE~FIRING where several of a node wait, or by RUN alone where only one thing waits; RUN is
+    an id, a beginning of it, or a key."""
+    return find_open(door, id).item
+
+
+def find_open(door: Queries, id: str) -> Open:
+    """The same with its fold. Only the items of that run are read."""
     run, _, node = id.partition("/")
-    with contextlib.suppress(RunNotFound, RunAmbiguous):
-        run = door.row(run).id  # a key is as good as an id
-    found = [one for one in _open(door) if one.run.startswith(run) and node in ("", one.node)]
-    exact = [one for one in found if one.run == run]
-    found = exact or found
+    of_run = [*folded(door, _rows_of(door, run))]
+    named = [one for one in of_run if node in ("", one.item.node)]
+    found = named or [one for one in of_run if node == one.item.firing_name]
     if not found:
         raise _decided(door, run, node) or ItemNotFound(item=id)
     if len(found) > 1:
-        raise ItemAmbiguous(item=id, known=", ".join(one.id for one in found[:5]))
+        known = ", ".join(one.item.id for one in found[:5])
+        raise ItemAmbiguous(item=id, known=known, hint="Write the whole id, as it is listed.")
     return found[0]
+
+
+def _rows_of(door: Queries, run: str) -> list[ItemRow]:
+    try:
+        row = door.row(run)  # a key is as good as an id
+    except RunNotFound:
+        return []
+    except RunAmbiguous:  # of those with this beginning perhaps only one waits for somebody
+        return [one for one in door.store.open_items(door.tenant, MOST) if one.run_id.startswith(run.lower())]
+    return [
+        ItemRow(row.no, row.id, row.net, firing, node, status, prompt, candidates, opened_at)
+        for _, firing, node, status, prompt, candidates, _, opened_at, _ in door.store.items(run=row.no)
+    ]
 
 
 def _decided(door: Queries, run: str, node: str) -> ItemDecided | None:
@@ -124,11 +211,13 @@ def _decided(door: Queries, run: str, node: str) -> ItemDecided | None:
         return None
     net = door.watcher(row).reader.net
     assert net is not None
-    closed = [
+    past = [
         (moved_at, name, by, firing)
         for _, firing, no, _, _, _, by, _, moved_at in door.store.items(open_only=False, run=row.no)
-        if no < len(net.nodes) and (name := author(net.nodes[no])) and node in ("", name)
+        if no < len(net.nodes) and (name := author(net.nodes[no]))
     ]
+    named = [one for one in past if node in ("", one[1])]
+    closed = named or [one for one in past if node == f"{one[1]}~{one[3]}"]
     if not closed:
         return None
     at, name, by, firing = max(closed, key=lambda one: one[0])
@@ -148,37 +237,29 @@ def _verdict(door: Queries, run: int, firing: int, by: str) -> str | None:
     return None
 
 
-def user_of(door: Queries, user: str) -> Mapping[str, Any] | None:
-    for row in door.store.artifacts(door.tenant, "user"):
-        if row.id == user:
-            body: Mapping[str, Any] = _unpack(row.body)
-            return body
-    return None
-
-
 def anybody(door: Queries, item: Waiting) -> str | None:
     """The first registered user who may decide and has not voted: what a laptop uses when nobody says who it is."""
-    for row in door.store.artifacts(door.tenant, "user"):
-        if row.id not in item.votes:
+    for user in (one["id"] for one in each_user(door)):
+        if user not in item.votes:
             with contextlib.suppress(ApproverDenied, FourEyes, ItemClaimed):
-                may_decide(door, item, row.id)
-                return row.id
+                may_decide(door, item, user)
+                return str(user)
     return None
 
 
 def decision(
-    door: Queries, item: Waiting, verdict: str, by: str, comment: str | None, confidence: float = 1.0
+    door: Queries, item: Waiting, verdict: str, who: Who, comment: str | None, confidence: float = 1.0
 ) -> C.Command:
     """The command of an approval or a rejection. Raises ApproverDenied where somebody else must decide, ItemClaimed
     where somebody else is on it, FourEyes where whoever asked for it may not decide it."""
-    said = may_decide(door, item, by)
+    said, by = may_decide(door, item, who), id_of(who)
     if item.kind == "review":
         if verdict not in DECISIONS:
             why = f"a review gives one of {', '.join(DECISIONS)}"
             raise BadInput(what="the decision", why=why, hint=f"Write --decision {'|'.join(DECISIONS)}.")
         return C.work(item.firing, "submit", by, _judged(verdict, by, comment, confidence))
     data: dict[str, Any] = {"vote": verdict, "comment": comment}
-    target = stands_for(door, item, by, said)
+    target = stands_for(door, item, who, said)
     if target is not None:
         data["target"] = target
     return C.work(item.firing, "vote", by, fitting(door, item, by, data))
@@ -198,35 +279,35 @@ class Inbox:
     def __init__(self, door: Penstock) -> None:
         self.door = door
 
-    def each(self, user: str | None = None) -> list[Waiting]:
+    def each(self, user: Who | None = None) -> list[Waiting]:
         """Everything open, oldest first; of one user if asked for."""
         return waiting(self.door, user)
 
     def get(self, id: str) -> Waiting:
-        """By RUN/NODE, or by RUN alone where only one thing waits."""
+        """By its id, or by RUN alone where only one thing waits."""
         return find(self.door, id)
 
-    async def approve(self, id: str, *, by: str, comment: str | None = None) -> Waiting:
+    async def approve(self, id: str, *, by: Who, comment: str | None = None) -> Waiting:
         """What was approved, as it stood before. Raises ApproverDenied where somebody else must decide."""
         return await self._decide(id, "approved", by, comment)
 
-    async def reject(self, id: str, *, by: str, comment: str | None = None) -> Waiting:
+    async def reject(self, id: str, *, by: Who, comment: str | None = None) -> Waiting:
         return await self._decide(id, "rejected", by, comment)
 
     async def judge(
-        self, id: str, decision: str, *, by: str, comment: str | None = None, confidence: float = 1.0
+        self, id: str, decision: str, *, by: Who, comment: str | None = None, confidence: float = 1.0
     ) -> Waiting:
         """Give a review its verdict: normal, warning, critical or unknown."""
         return await self._decide(id, decision, by, comment, confidence)
 
-    async def answer(self, id: str, value: Any, *, by: str) -> Waiting:
+    async def answer(self, id: str, value: Any, *, by: Who) -> Waiting:
         """Give what waits the answer that it asks for. Only who may decide it may answer."""
         item = find(self.door, id)
         may_decide(self.door, item, by)
-        await self.door.respond(item.run, item.node, value, by=by)
+        await self.door.respond(item.run, item.firing_name, value, by=id_of(by))
         return item
 
-    async def _decide(self, id: str, verdict: str, by: str, comment: str | None, confidence: float = 1.0) -> Waiting:
+    async def _decide(self, id: str, verdict: str, by: Who, comment: str | None, confidence: float = 1.0) -> Waiting:
         item = find(self.door, id)
         await self.door.command(item.run, decision(self.door, item, verdict, by, comment, confidence))
         return item

@@ -9,23 +9,26 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from penstock.app.around import Around, around
-from penstock.app.inbox import Waiting, find, waiting
+from penstock.app.inbox import MOST, Open, Waiting, find_open, folded, for_whom
 from penstock.app.look import Watcher
 from penstock.app.moves import Move, moves
-from penstock.app.people import held_by, targets_of
-from penstock.app.remarks import Remark, Remarks, Said, eligible
+from penstock.app.people import Who, held_by, id_of, targets_of
+from penstock.app.remarks import Remark, Remarks, Said, eligible, requester, two_persons
 from penstock.app.resting import deadline
-from penstock.app.roles import user_of
+from penstock.app.roles import known_of
 from penstock.app.seen import Seen, Then
-from penstock.app.summary import title_of
+from penstock.app.summary import states_of, title_of
 from penstock.errors import ApproverDenied, FourEyes
 from penstock.net.author import author
 from penstock.net.compiled import CNode, Compiled
+from penstock.store.contract_lists import ItemRow
 
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock
 
 _DECIDING = ("approve", "reject", "judge", "respond")
+#: so many are sorted by their deadlines
+SORTED = 200
 #: how many values are shown beside the title
 DECISIVE = 5
 #: of what is known about a run, these say most about it, in this order
@@ -86,39 +89,94 @@ class Item(msgspec.Struct, kw_only=True):
     etag: str
 
 
-def items(
-    door: Penstock, user: str, permissions: Iterable[str], *, mine: bool = True, kind: str | None = None
-) -> list[Item]:
-    """What is open, the nearest deadline first; what has none comes last, the oldest first."""
+class Page(msgspec.Struct):
+    items: list[Item]
+    total: int
+    more: bool
+
+
+def page(
+    door: Penstock, who: Who, permissions: Iterable[str], *, mine: bool = True, kind: str | None = None,
+    start: int = 0, limit: int = SORTED,
+) -> Page:  # fmt: skip
+    """What is open, the nearest deadline first; what has none comes last, the oldest first.
+
+    Where more than SORTED are asked for, the oldest come first: a deadline is known only from a run's state. Then
+    `total` is counted from the rows, so that of what is mine it has also what I have voted on, or have asked for
+    myself where two persons are wanted; a page leaves those out. Costs the rows of what is open, at most SORTED states,
+    and a fold of the runs of one page."""
     allowed, beside = frozenset(permissions), around(door)
-    found = [_item(door, one, user, allowed, beside) for one in waiting(door) if kind in (None, one.kind)]
+    if mine and "inbox.decide" not in allowed:
+        return Page([], 0, False)
+    rows = [one for one in door.store.open_items(door.tenant, MOST) if kind in (None, kind_of(one.prompt))]
     if mine:
-        found = [one for one in found if one.eligible]
-    return sorted(found, key=lambda one: (one.due_at is None, one.due_at or one.opened_at, one.id))
+        rows = for_whom(door, rows, who, free=True)
+    if len(rows) <= SORTED:
+        rows = _by_deadline(door, rows, id_of(who) if mine else None, beside)
+    found = [_item(door, one, who, allowed, beside) for one in folded(door, rows[start : start + limit])]
+    return Page([one for one in found if one.eligible or not mine], len(rows), start + limit < len(rows))
 
 
-def item(door: Penstock, user: str, permissions: Iterable[str], id: str) -> Item:
-    """By RUN/NODE. Raises ItemNotFound."""
-    return _item(door, find(door, id), user, frozenset(permissions), around(door))
+def _by_deadline(door: Penstock, rows: list[ItemRow], user: str | None, beside: Around) -> list[ItemRow]:
+    """In the order of their deadlines; with a user, without what that one has had a say in."""
+    nets, states = door._held.nets, states_of(door, {one.run for one in rows})
+    assert nets is not None
+    found = []
+    for one in rows:
+        st = states.get(one.run)
+        firing, asked = (st.firings.get(one.firing), st.items.get(one.firing)) if st is not None else (None, None)
+        if st is None or firing is None or asked is None:
+            continue
+        if user is not None and (user in asked.votes or two_persons(asked.candidates) and requester(st) == user):
+            continue
+        net = nets.get(one.net)
+        due, _ = deadline(Seen(st, net, one.run, beside), firing, net.nodes[firing.node])
+        found.append(((due is None, due or one.opened_at, one.run_id, one.firing), one))
+    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 
 
-def _item(door: Penstock, one: Waiting, user: str, permissions: frozenset[str], beside: Around) -> Item:
-    row = door.row(one.run)
-    watcher = door.watcher(row)
+class _Kind(msgspec.Struct):
+    kind: str = "work"
+
+
+_kind = msgspec.msgpack.Decoder(_Kind)
+
+
+def kind_of(prompt: bytes) -> str:
+    """Approval, review or work. The rest of what is asked, which may be long, is not read."""
+    try:
+        return _kind.decode(prompt).kind
+    except msgspec.MsgspecError:  # a text alone
+        return "work"
+
+
+def item(door: Penstock, who: Who, permissions: Iterable[str], id: str) -> Item:
+    """By RUN/NODE, or RUN/NODE~FIRING. Raises ItemNotFound, ItemAmbiguous."""
+    return _item(door, find_open(door, id), who, frozenset(permissions), around(door))
+
+
+def _item(door: Penstock, opened: Open, who: Who, permissions: frozenset[str], beside: Around) -> Item:
+    one, row, watcher = opened
     net, st = watcher.reader.net, watcher.reader.st
     assert net is not None
     firing = st.firings[one.firing]
     node = net.nodes[firing.node]
     due_at, due_then = deadline(Seen(st, net, 0, beside, watcher), firing, node)
-    remarks = Remarks(door).of(one.id, one.firing)
+    remarks = Remarks(door).about(one)
     targets = [*targets_of(one.candidates), *remarks.delegated]
-    mine = held_by(targets, user, user_of(door, user))
-    because = _not_eligible(door, one, user, remarks, permissions)
+    mine = held_by(targets, id_of(who), known_of(door, who))
+    because = _not_eligible(door, one, who, remarks, permissions)
     votes = [Vote(by, str(v.get("vote")), v.get("comment"), int(v.get("at") or 0)) for by, v in one.votes.items()]
     spec = node.spec.work
     needed = max(spec.quorum, len(targets_of(one.candidates)) if spec.all_of else 0, 1) if spec is not None else 1
     known = {name: watcher.resolve(value) for name, value in {**st.vars, **st.names}.items()}
-    told = {"data": one.data, "votes": len(votes), "level": one.escalation_level, "status": one.status}
+    told = {
+        "firing": one.firing,
+        "data": one.data,
+        "votes": len(votes),
+        "level": one.escalation_level,
+        "status": one.status,
+    }
     return Item(
         id=one.id, run=one.run, run_title=title_of(door, row.net, net), node=one.node, kind=one.kind,
         title=one.title, description=one.description, priority=one.priority, status=one.status, document=one.document,
@@ -132,12 +190,13 @@ def _item(door: Penstock, one: Waiting, user: str, permissions: frozenset[str], 
     )  # fmt: skip
 
 
-def _not_eligible(door: Penstock, one: Waiting, user: str, said: Said, permissions: frozenset[str]) -> str | None:
+def _not_eligible(door: Penstock, one: Waiting, who: Who, said: Said, permissions: frozenset[str]) -> str | None:
     """Why not, as a word that the console has a sentence for."""
+    user = id_of(who)
     if user in one.votes:
         return "voted"
     try:
-        eligible(door, one, user, said)
+        eligible(door, one, who, said)
     except ApproverDenied:
         return "target"
     except FourEyes:
@@ -148,7 +207,8 @@ def _not_eligible(door: Penstock, one: Waiting, user: str, said: Said, permissio
 
 
 def _moves(watcher: Watcher, node: str, permissions: frozenset[str]) -> list[Move]:
-    return [one for one in moves(watcher, permissions=permissions) if one.target == node and one.verb in _DECIDING]
+    found = (one for one in moves(watcher, permissions=permissions) if one.target == node and one.verb in _DECIDING)
+    return [*{one.verb: one for one in found}.values()]  # several firings of a node have the same
 
 
 def _decisive(data: Any, variables: Mapping[str, Any], given: Any) -> list[Field]:

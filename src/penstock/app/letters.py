@@ -72,16 +72,22 @@ def _letter(door: Queries, row: LetterRow) -> Letter:
     )  # fmt: skip
 
 
-async def replay(door: Penstock, run: str, release: Release | str | None = None) -> str:
+async def replay(door: Penstock, run: str, release: Release | str | None = None, key: str | None = None) -> str:
     """A new run with the same input, of the same net or of a release that mends it; its id.
 
     The new run has a key made of the letter and the number of the replay: asked for twice, after a crash too, it is
-    one run. What is replayed is the input as it came in, not as the letter shows it."""
+    one run; with a key of the caller's, it is one also after it was counted. What is replayed is the input as it came
+    in, not as the letter shows it."""
     row = _row(door, run)
+    known = door.store.run_by_key(door.tenant, key) if key is not None else None
+    if known is not None:
+        said = door.watcher(known).reader.st.options.get("trigger") or {}
+        door.store.letter_replayed(row.run, int(said.get("attempt") or 0))  # a crash may have come in between
+        return known.id
     again = _again(door, row)
     what = release if release is not None else door.hash_of(door.row(row.run).net)
     begin = door.start if door.drives else door.hand_in
-    new = await begin(what, again.input, key=again.key, trigger=again.trigger)
+    new = await begin(what, again.input, key=key or again.key, trigger=again.trigger)
     door.store.letter_replayed(row.run, again.number)
     return new
 

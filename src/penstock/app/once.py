@@ -17,6 +17,8 @@ _LONGEST = 200
 #: after so long without an answer, whoever worked on it is not there any more
 LEASE_MS = 60_000
 _AGAIN_S = 1
+#: how the keys begin that runs get from requests
+_MADE = "idem:"
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -37,15 +39,17 @@ class Ticket:
         """The key of what it starts: whoever sends it again, after a crash too, finds the same run."""
         row = self._row
         said = msgspec.msgpack.encode([row.tenant, row.key, row.fingerprint])
-        return f"idem:{hashlib.sha256(said).hexdigest()[:40]}"
+        return f"{_MADE}{hashlib.sha256(said).hexdigest()[:40]}"
 
     def done(self, answer: Answer) -> None:
         """Whoever sends it again gets this."""
         kept = replace(
             self._row, status=answer.status, headers=msgspec.msgpack.encode(answer.headers), body=answer.body
         )
-        self._store.answer_request(kept)
-        self.left()
+        try:
+            self._store.answer_request(kept)
+        finally:
+            self.left()
 
     def dropped(self) -> None:
         """Certainly nothing came of it: it may be sent again, and is then done."""
@@ -92,6 +96,11 @@ class Once:
         if not self._store.take_request(mine, there):
             raise RequestRunning(key=mine.key, retry_s=_AGAIN_S)
         return Ticket(self._store, mine, self._working)
+
+
+def given(key: str | None) -> str | None:
+    """A run's key for people: one that was made of a request says nothing to them."""
+    return None if key is not None and key.startswith(_MADE) else key
 
 
 def fingerprint(actor: str, method: str, path: str, body: bytes) -> str:

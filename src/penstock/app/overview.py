@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from penstock.app.around import Around, around
 from penstock.app.home import driver_of
-from penstock.app.inbox import user_of
-from penstock.app.people import may_act, targets_of
+from penstock.app.inbox import MOST, for_whom, id_in, key_of
+from penstock.app.people import Who, targets_of
 from penstock.app.queries import Queries
 from penstock.app.resting import deadline
 from penstock.app.seen import Seen, Why
@@ -24,7 +23,7 @@ from penstock.store.contract_lists import ItemRow, RunFilter
 
 #: So many runs that could be stuck are looked at: by their next timer, and by how long nothing was heard of them.
 LOOKED_AT = 200
-#: So many failed runs of the day, and so many open work items.
+#: So many failed runs of the day, and so many open work items that are counted; of a user all of them are looked at.
 FAILED_MOST, ITEMS_MOST = 100, 1_000
 SHOWN, NEXT = 20, 5
 _unpack = msgspec.msgpack.decode
@@ -94,18 +93,18 @@ class Home(msgspec.Struct, kw_only=True):
     schedules: list[NextSchedule]
 
 
-def home(door: Queries, user: str | None = None) -> Home:
-    """Of a tenant; with a user, only what waits for that person.
+def home(door: Queries, who: Who | None = None) -> Home:
+    """Of a tenant; with a user, only what waits for that person, also because it was passed on.
 
     Costs: one count over the open runs; one over the runs of the last eight days that have ended; at most 20,000 rows
-    of firings and 1,000 of work items; the states (checkpoint and what came after) of at most 2 x LOOKED_AT open runs,
-    FAILED_MOST failed ones and SHOWN items; and a fold of the SHOWN stuck runs. Nothing grows with the runs that the
-    store has had."""
+    of firings and 1,000 of work items, with a user those of all that are open; the states (checkpoint and what came
+    after) of at most 2 x LOOKED_AT open runs, FAILED_MOST failed ones and SHOWN items; and a fold of the SHOWN stuck
+    runs. Nothing grows with the runs that the store has had."""
     beside = around(door)
-    items = door.store.open_items(door.tenant, ITEMS_MOST)
-    day = Day(door, beside.now, items)
+    items = door.store.open_items(door.tenant, ITEMS_MOST if who is None else MOST)
+    day = Day(door, beside.now, items[:ITEMS_MOST])
     found = _stuck(door, beside, day)
-    mine = items if user is None else _mine(items, user, user_of(door, user))
+    mine = items if who is None else for_whom(door, items, who)
     open_stuck = sum(row.status < COMPLETED for row, _ in found)
     headline = Headline(
         stuck=len(found), waiting=len(mine), flowing=max(day.count_open() - open_stuck, 0),
@@ -169,10 +168,6 @@ def _shown(door: Queries, row: RunRow, st: State, beside: Around) -> Stuck:
 # ---- waiting ---------------------------------------------------------------------------------------------------------
 
 
-def _mine(items: list[ItemRow], user: str, body: Mapping[str, Any] | None) -> list[ItemRow]:
-    return [one for one in items if may_act(_candidates(one), user, body)]
-
-
 def _candidates(item: ItemRow) -> Any:
     return None if item.candidates is None else _unpack(item.candidates)
 
@@ -194,8 +189,10 @@ def _item(door: Queries, item: ItemRow, st: State | None, beside: Around) -> Sho
     due, then = (
         (None, None) if st is None or firing is None else deadline(Seen(st, net, item.run, beside), firing, node)
     )
+    known = st is not None and firing is not None and item.firing in st.items
+    id = id_in(st, net, item.run_id, item.firing) if st is not None and known else key_of(door, item)
     return ShortItem(
-        id=f"{item.run_id}/{author(node)}", run=item.run_id, run_title=title_of(door, item.net, net), node=author(node),
+        id=id, run=item.run_id, run_title=title_of(door, item.net, net), node=author(node),
         kind=str(said.get("kind", "work")), title=str(said.get("title") or node.label),
         priority=str(said.get("priority") or "normal"), opened_at=item.opened_at,
         candidates=targets_of(_candidates(item)), due_at=due, due_then=None if then is None else then.kind,

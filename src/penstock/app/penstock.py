@@ -27,6 +27,7 @@ from penstock.host.checkpoints import Checkpoint
 from penstock.host.children import CALLED
 from penstock.host.embedded import Host
 from penstock.host.nets import Nets
+from penstock.host.tenants import Shared
 from penstock.kernel import command as C
 from penstock.kernel.reading import Line
 from penstock.kernel.state import COMPLETED
@@ -49,7 +50,8 @@ class Penstock(Queries):
 
     `drive=False` opens the store for looking and for leaving commands to the process that drives it. `alone` drives
     only the runs that are started, asked for with `go_on` or sent a command here; the others in the store stay as
-    they are.
+    they are. `shared` says which tenants are not the operator of this machine: «all» or «others» than the default one.
+    They have folders of their own beside the store.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Penstock(Queries):
         alone: bool = False,
         grow_mb: int = 0,
         create: bool = True,
+        shared: Shared = "none",
     ) -> None:
         path = place(store)
         self._engine = Engine(
@@ -79,6 +82,7 @@ class Penstock(Queries):
             output_dir=Path(output_dir) if output_dir is not None else path.parent / "output",
             input_dir=Path(input_dir) if input_dir is not None else Path(),
             grow_mb=grow_mb,
+            shared=shared,
         )
         self._stand_for(tenant)
 
@@ -307,21 +311,24 @@ class Penstock(Queries):
             row = self.row(row.parent)
         return row.id
 
-    def fork(self, run: str, fact: int) -> str:
+    def fork(self, run: str, fact: int, *, key: str | None = None) -> str:
         """A new run that goes on from a fact of another one. What was in flight is asked anew, under the new run's
-        keys.
+        keys. `key` is one that no run has.
 
         The facts of one turn belong together, so the fork stands at the end of the turn that holds the fact."""
         row = self.row(run)
         _, _, last = self.end_of_turn(row.id, fact)
         turns = [turn for turn in self.store.journal(row.no) if turn.seq_to <= last]
-        return self.host.fork(row, turns, fact)
+        return self.host.fork(row, turns, fact, key=key)
 
-    async def replay_letter(self, run: str, release: Release | str | None = None) -> str:
-        """Start a run that ended badly again with its input, of the same net or of a release that mends it; its id."""
+    async def replay_letter(
+        self, run: str, release: Release | str | None = None, *, key: str | None = None
+    ) -> str:  # fmt: skip
+        """Start a run that ended badly again with its input, of the same net or of a release that mends it; its id.
+        The same key again is the same replay."""
         from penstock.app.letters import replay
 
-        return await replay(self, run, release)
+        return await replay(self, run, release, key)
 
     # -- commands ------------------------------------------------------------------------------------------------------
 

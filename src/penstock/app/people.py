@@ -3,7 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
+
+
+class Actor(Protocol):
+    """Somebody who is known to have these roles and groups, be it from the registry, a key or a token."""
+
+    @property
+    def user(self) -> str: ...
+    @property
+    def roles(self) -> tuple[str, ...]: ...
+    @property
+    def groups(self) -> tuple[str, ...]: ...
+
+
+#: A user's id alone has what the registry says.
+Who = str | Actor
+
+
+def id_of(who: Who) -> str:
+    return who if isinstance(who, str) else who.user
 
 
 def is_target(target: str, user: str, body: Mapping[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from penstock.app.audit import masked
 from penstock.app.home import DEFAULT_TENANT
 from penstock.app.things import checked, known, read_thing
 from penstock.errors import Finding
@@ -35,8 +36,8 @@ def artifact(tenant: str, type: str, id: str, body: Mapping[str, Any], now: int)
 
 
 def shown(row: ArtifactRow) -> dict[str, Any]:
-    """A thing for people: the value of a secret is theirs who gave it."""
-    body: dict[str, Any] = msgspec.msgpack.decode(row.body)
+    """A thing for people: the value of a secret is theirs who gave it, wherever it stands."""
+    body: dict[str, Any] = masked(msgspec.msgpack.decode(row.body))
     if row.type == "secret" and ("value" in body or "sealed" in body):
         body = {**{name: one for name, one in body.items() if name != "sealed"}, "value": MASK}
     return body

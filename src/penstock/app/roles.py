@@ -8,6 +8,9 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from penstock.app.people import Who, id_of
+from penstock.errors import KeyInvalid
+
 if TYPE_CHECKING:
     from penstock.app.queries import Queries
     from penstock.store.contract import Store
@@ -87,6 +90,23 @@ def user_of(door: Queries, user: str) -> Mapping[str, Any] | None:
     return None if found is None or found.get("active") is False else found
 
 
+def inactive(door: Queries, user: str) -> bool:
+    """Was somebody registered, and is not to act any more («active»: false)?"""
+    return _known(door).users.get(user, {}).get("active") is False
+
+
+def known_of(door: Queries, who: Who) -> Mapping[str, Any]:
+    """What the registry says about somebody, with the roles and groups that they came with."""
+    body = user_of(door, id_of(who)) or {}
+    if isinstance(who, str):
+        return body
+    return {
+        **body,
+        "roles": [*(body.get("roles") or ()), *who.roles],
+        "groups": [*(body.get("groups") or ()), *who.groups],
+    }
+
+
 def each_user(door: Queries) -> list[dict[str, Any]]:
     """Everybody who may come in, by id."""
     return [
@@ -112,7 +132,11 @@ class Person(msgspec.Struct, frozen=True):
 
 def person(door: Queries, user: str, *, roles: Iterable[str] = (), scopes: frozenset[str] | None = None) -> Person:
     """A user of the door's tenant with the roles that the registry gives, and those that a key or a token gives
-    besides; `scopes` can only take away."""
+    besides; `scopes` can only take away. Raises KeyInvalid for who is not active any more: no key of theirs, whatever
+    roles it has of its own, lets them in."""
+    if inactive(door, user):
+        hint = "An administrator can make the user active again."
+        raise KeyInvalid(why=f"its user «{user}» is not active any more", hint=hint)
     body = user_of(door, user) or {}
     held = tuple(dict.fromkeys((*(body.get("roles") or ()), *roles)))
     allowed = permissions_of(door, held)

@@ -10,7 +10,7 @@ import msgspec
 from penstock.app.triggers import begin
 from penstock.errors import BadInput, ReleaseNotFound, ScheduleNotFound
 from penstock.host.clock import Clock, SystemClock
-from penstock.host.schedules import key_of, next_time, times_between, trigger_of
+from penstock.host.schedules import key_of, keys_of, next_time, times_between, trigger_of
 from penstock.store.contract import ScheduleRow
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ class Timetable:
             self.door.store.pause_schedule(row.tenant, row.name, False, next_time(row, self.clock.now()))
         return self.get(name)
 
-    async def fire(self, name: str) -> Fired:
-        """Once, now, whatever the clock says and even while it is paused."""
-        return await self._start(self.get(name), self.clock.now())
+    async def fire(self, name: str, *, key: str | None = None) -> Fired:
+        """Once, now, whatever the clock says and even while it is paused. The same key again is the same fire."""
+        return await self._start(self.get(name), self.clock.now(), key)
 
     async def backfill(self, name: str, first: int, last: int) -> list[Fired]:
         """Every time from one to another, both included, oldest first. A time that has been fired is not fired again:
@@ -69,13 +69,13 @@ class Timetable:
             raise BadInput(what="the times", why=f"there are more than {MOST} between them")
         return [await self._start(row, at) for at in times]
 
-    async def _start(self, row: ScheduleRow, at: int) -> Fired:
+    async def _start(self, row: ScheduleRow, at: int, once: str | None = None) -> Fired:
         release = self.door.store.release(row.tenant, row.name, row.version)
         if release is None:
             raise ReleaseNotFound(name=row.name, version=row.version)
         runs = []
         for index, given in enumerate(msgspec.msgpack.decode(row.inputs)):
-            key = key_of(row.name, row.version, at, index)
+            key = key_of(row.name, row.version, at, index) if once is None else f"{keys_of(row.name)}{once}:{index}"
             known = self.door.store.run_by_key(row.tenant, key)
             trigger = trigger_of(row, at, index)
             runs.append(known.id if known else await begin(self.door, release, given, key=key, trigger=trigger))

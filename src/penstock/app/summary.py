@@ -9,6 +9,7 @@ import msgspec
 
 from penstock.app.around import Around
 from penstock.app.look import Watcher, run_word
+from penstock.app.once import given
 from penstock.app.queries import Queries
 from penstock.app.seen import Why
 from penstock.app.tone import house_state, run_tone
@@ -90,7 +91,7 @@ def summary(
     state = house_state(row.status)
     ended = row.status >= COMPLETED
     return RunSummary(
-        id=row.id, key=row.key, name=net.net.name, title=title_of(door, row.net, net), language=net.net.language,
+        id=row.id, key=given(row.key), name=net.net.name, title=title_of(door, row.net, net), language=net.net.language,
         version=net.net.declares.version or None, status=run_word(net.net.language, state), state=state,
         tone=run_tone(state, paused=st.paused), why=found[0] if found else None, more_why=max(len(found) - 1, 0),
         result=result_of(door, st) if ended else None, node=_node(st, net, found), started_at=row.created_at,

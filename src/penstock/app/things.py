@@ -146,10 +146,17 @@ def _connection(body: Mapping[str, Any]) -> list[Finding]:
 def _user(body: Mapping[str, Any]) -> list[Finding]:
     hint = 'Write {"roles": ["quality_manager"]}.'
     return [
-        _wrong("wrong_type", f"«{name}» is a list.", f"/{name}", hint)
+        _wrong("wrong_type", f"«{name}» is a list of names.", f"/{name}{at}", hint)
         for name in ("roles", "groups")
-        if not isinstance(body.get(name, []), list)
+        for at in _no_names(body.get(name, []))
     ]
+
+
+def _no_names(given: Any) -> list[str]:
+    """Where it is not a list of names."""
+    if not isinstance(given, list):
+        return [""]
+    return [f"/{i}" for i, one in enumerate(given) if not isinstance(one, str) or not one.strip()]
 
 
 def _role(body: Mapping[str, Any]) -> list[Finding]:

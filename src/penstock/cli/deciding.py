@@ -19,7 +19,9 @@ from penstock.cli.running import finish
 from penstock.cli.speak import DONE, say, store_option, tell_json
 from penstock.errors import BadInput
 
-Item = Annotated[str, typer.Argument(metavar="ID", help="What waits: RUN/NODE, or the run if only one thing waits.")]
+Item = Annotated[
+    str, typer.Argument(metavar="ID", help="What waits: RUN/NODE as the inbox shows it, or RUN if only one waits.")
+]
 By = Annotated[str | None, typer.Option("--by", metavar="USER", help="Who decides; else the first who may.")]
 Comment = Annotated[str | None, typer.Option("--comment", "-m", metavar="TEXT", help="Why.")]
 

@@ -15,6 +15,7 @@ from penstock.cli.options import STORE, Profile, Store
 from penstock.cli.settings import read_settings
 from penstock.cli.speak import DONE, say
 from penstock.errors import BadInput, ExtraMissing
+from penstock.host.tenants import Shared
 
 PORT = 8080
 _HERE = ("127.0.0.1", "localhost", "::1")
@@ -38,7 +39,7 @@ def serve(
     The first start makes a key for the administrator and says where it is."""
     if openapi:
         return _describe()
-    door = _door(store, profile)
+    door = _door(store, profile, "all")
     return _run(door, store, host, port, dev=False, names=tuple(name or ()))
 
 
@@ -51,12 +52,12 @@ def dev(
     store: Store = STORE,
 ) -> int:
     """Serve on this machine for trying things out: a sample tenant, a demo user per role, no keys."""
-    door = _door(store, "dev")
+    door = _door(store, "dev", "others")
     return _run(door, store, "127.0.0.1", port, dev=True, names=_HERE, folder=folder, living=not quiet)
 
 
-def _door(store: Path, profile: str | None) -> Penstock:
-    return Penstock(store, settings=read_settings(store), profile=profile)
+def _door(store: Path, profile: str | None, shared: Shared) -> Penstock:
+    return Penstock(store, settings=read_settings(store), profile=profile, shared=shared)
 
 
 def _describe() -> int:

@@ -42,7 +42,12 @@ def signal(
 
 def respond(
     run: Run,
-    node: Annotated[str, typer.Argument(metavar="NODE", help="The node that waits, as the document names it.")],
+    node: Annotated[
+        str,
+        typer.Argument(
+            metavar="NODE", help="The node that waits, as the document names it; NODE~N where several wait."
+        ),
+    ],
     value: Value,
     by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answers.")] = None,
     json: Json = False,
@@ -52,7 +57,9 @@ def respond(
     answer = read_text_or_value(value, "the answer")
 
     async def give(door: Penstock, target: str) -> None:
-        called = next((w.run for w in door.look(target).waiting if w.node == node and w.run), target)
+        called = next(
+            (w.run for w in door.look(target).waiting if w.node in (node, node.rpartition("~")[0]) and w.run), target
+        )
         await door.respond(called, node, answer, by=by)
 
     return _drive_on(run, store, json, give)

@@ -112,7 +112,7 @@ class ContextExecutor:
             kept = self._files.get(whole)
             if kept is not None and kept[0] == mark:
                 return kept[1]
-            data = jail.read(services.input_dir, path, limit)
+            data = jail.read(services.input_dir, path, limit, services.fence)
         except jail.PathRefused as error:
             raise _Stop(failed("PATH_REFUSED", "authorization", f"The path «{path}» is refused: {error}.")) from None
         except jail.TooLarge as error:

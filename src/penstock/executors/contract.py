@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from penstock.executors.parts.fence import Fence
 from penstock.kernel.failure import Failure
 
 
@@ -127,6 +128,12 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     input_dir: Path
     settings: Mapping[str, Any] = {}
     tenant: Callable[[str], Tenant] | None = None
+    fence: Fence = Fence()
+    lend: Callable[[str], Services] | None = None  # where tenants have folders of their own
+
+    def of(self, tenant: str) -> Services:
+        """What is lent for an effect of one tenant."""
+        return self if self.lend is None else self.lend(tenant)
 
 
 class Executor(Protocol):

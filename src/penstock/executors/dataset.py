@@ -100,7 +100,8 @@ class _Reading:
         given = str(connection.body.get("root") or connection.body.get("path") or "")
         if not given or "\0" in given:
             raise Refused("CONNECTION_NOT_FOUND", "validation", f"The connection «{connection.id}» names no folder.")
-        self.root = services.input_dir / given
+        self.root = services.fence.folder(given, services.input_dir, connection.id)
+        self.fence = services.fence.opened(self.root)
         self.most = connection.limit("max_rows", services, "file", MAX_ROWS)
         self.most_bytes = connection.limit("max_bytes", services, "file", MAX_BYTES)
         self.format = _FORMATS.get(PurePosixPath(path).suffix.lower(), "")
@@ -120,7 +121,7 @@ class _Reading:
                     self.base.interrupt()
 
     def _read(self) -> tuple[Any, dict[str, Any]]:
-        data = jail.read(self.root, self.path, self.most_bytes)
+        data = jail.read(self.root, self.path, self.most_bytes, self.fence)
         meta: dict[str, Any] = {"path": self.path, "format": self.format, "bytes": len(data)}
         if self.format == "parquet":
             found = self._parquet(data)

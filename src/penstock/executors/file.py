@@ -70,7 +70,7 @@ def _read(paths: list[str], operation: str, args: Mapping[str, Any], request: Re
     several = isinstance(args.get("file"), list | tuple) or bool(args.get("glob"))
     if args.get("glob"):
         roots = (services.input_dir, services.output_dir)
-        paths = sorted({found for path in paths for root in roots for found in jail.match(root, path)})
+        paths = sorted({found for path in paths for root in roots for found in jail.match(root, path, services.fence)})
         if not paths:
             raise FileNotFoundError
     left = int(services.settings.get("file.max_bytes") or jail.MAX_BYTES)
@@ -78,9 +78,9 @@ def _read(paths: list[str], operation: str, args: Mapping[str, Any], request: Re
     total = 0
     for path in paths:
         try:
-            data = jail.read(services.input_dir, path, left - total)
+            data = jail.read(services.input_dir, path, left - total, services.fence)
         except FileNotFoundError:
-            data = jail.read(services.output_dir, path, left - total)
+            data = jail.read(services.output_dir, path, left - total, services.fence)
         total += len(data)
         found[path] = _value(data, _format(path, args, ""))
     if several:
@@ -110,9 +110,10 @@ def _write(paths: list[str], operation: str, args: Mapping[str, Any], request: R
     if len(data) > limit:
         raise jail.TooLarge(f"{len(data)} bytes are more than {limit}")
     if operation == "append":
-        jail.append(services.output_dir, path, data if data.endswith(b"\n") else data + b"\n", request.key, limit)
+        line = data if data.endswith(b"\n") else data + b"\n"
+        jail.append(services.output_dir, path, line, request.key, limit, services.fence)
     else:
-        jail.write(services.output_dir, path, data, request.key)
+        jail.write(services.output_dir, path, data, request.key, services.fence)
     about = {"path": path, "bytes": len(data)}
     return Done(content, about) if operation == "save" else Done(dict(about), about, "object")
 

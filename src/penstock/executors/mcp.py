@@ -28,6 +28,11 @@ OPERATIONS = ("tool", "resource", "prompt")
 FALLBACKS = ("fail", "skip", "default_value", "alternative_server")
 _VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z", re.ASCII)
 
+_LOADS = re.compile(
+    r"(LD_|DYLD_|PYTHON|NODE_|NPM_|UV_|PIP_|RUBY|PERL|JAVA|_JAVA|JDK_|CLASSPATH|BASH|GIT_|GCONV|DOTNET_|CORECLR|DENO_"
+    r"|BUN_|PATH\Z|ENV\Z|IFS\Z|SHELL\Z|HOME\Z|XDG_|TMPDIR\Z|LUA|PHP|GLIBC|MALLOC|OPENSSL|SSL)", re.IGNORECASE,
+)  # fmt: skip
+
 
 class McpExecutor:
     """args: server {id, version}, operation {type: tool, resource or prompt, name, arguments}, fallback.
@@ -163,7 +168,9 @@ async def _connected(
 
     secret = secrets.get(str(body["secret"])) if body.get("secret") else None
     if (body.get("transport") or "http") == "stdio":
-        async with Client(spoken_to(_command(body, id, services), _environment(body, secret, secrets))) as client:
+        command = _command(body, id, services)
+        env = _environment(body, id, secret, secrets, services.fence.shared)
+        async with Client(spoken_to(command, env)) as client:
             yield client
         return
     headers = {"Idempotency-Key": request.key}
@@ -186,16 +193,26 @@ def _command(body: Mapping[str, Any], id: str, services: Services) -> list[str]:
     if not isinstance(command, list | tuple) or not command or not all(isinstance(part, str) for part in command):
         raise Refused("INPUT_INVALID", "validation", f"The command of «{id}» must be a list of texts.")
     allowed = services.settings.get("mcp.commands")
-    if allowed is not None and command[0] not in allowed:
+    lines = [allowed] if isinstance(allowed, str) else allowed
+    if lines is not None and not any(_is(command, line) for line in lines):
         raise Refused("MCP_COMMAND", "authorization", f"The command of «{id}» does not stand in «mcp.commands».")
     return list(command)
 
 
-def _environment(body: Mapping[str, Any], secret: str | None, secrets: Secrets) -> dict[str, str]:
+def _is(command: list[str] | tuple[str, ...], line: Any) -> bool:
+    """A text allows a program with whatever arguments, a list these and no others."""
+    return list(command) == list(line) if isinstance(line, list | tuple) else command[0] == line
+
+
+def _environment(
+    body: Mapping[str, Any], id: str, secret: str | None, secrets: Secrets, shared: bool
+) -> dict[str, str]:
     given = body.get("env") if isinstance(body.get("env"), Mapping) else {}
     env = {str(name): secrets.fill(str(value)) for name, value in dict(given or {}).items()}
     if secret is not None:
         env[str(body.get("secret_env") or "MCP_SECRET")] = secret
+    if shared and any(_LOADS.match(name) for name in env):  # they make another program of the one that is allowed
+        raise Refused("MCP_COMMAND", "authorization", f"The environment of «{id}» says what a program is to load.")
     return env
 
 

@@ -12,8 +12,10 @@ from urllib.parse import quote, unquote
 
 from penstock.executors.contract import Failed, Outcome, Request, Services, failed
 from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
+from penstock.executors.parts.fence import PathRefused
 from penstock.executors.parts.finish import finish
-from penstock.executors.parts.outbound import Refused
+from penstock.executors.parts.outbound import Refused, Unresolved
+from penstock.executors.parts.postgres import address_of
 from penstock.executors.parts.raised import scrubbed
 from penstock.executors.parts.rows import MAX_BYTES, MAX_ROWS, Rows, TooMuch
 from penstock.executors.parts.secret import SecretMissing, Secrets
@@ -50,6 +52,8 @@ class SqlExecutor:
             return failed(error.code, "validation", secrets.scrub_message(str(error)))
         except Refused as error:
             return failed(error.code, error.category, str(error))
+        except PathRefused as error:
+            return failed("PATH_REFUSED", "authorization", f"It is not read: {error}.")
         except SecretMissing as error:
             return failed("SECRET_NOT_FOUND", "authorization", str(error))
         except TooMuch as error:
@@ -143,7 +147,8 @@ def sqlite_path(connection: Connection, services: Services) -> Path:
         text = unquote(text.removeprefix("sqlite:").removeprefix("///"))
     if not text or "\0" in text:
         raise Refused("CONNECTION_NOT_FOUND", "validation", f"The connection «{connection.id}» names no file.")
-    return Path(services.settings.get("sql.root") or services.input_dir) / text
+    base = Path(services.settings.get("sql.root") or services.input_dir)
+    return services.fence.database(text, base, connection.id)
 
 
 def _sqlite_wrong(error: Exception, connection: Connection) -> _Wrong:
@@ -175,10 +180,11 @@ async def _postgresql(
         raise _Wrong(failed("EXTRA_MISSING", "permanent", message, {"extra": "postgresql"})) from None
     limit = request.timeout_ms or TIMEOUT_MS
     try:
-        base = await psycopg.AsyncConnection.connect(
-            str(connection.body.get("url") or ""),
-            **_overrides(connection, secrets, limit),
-        )
+        url, password = str(connection.body.get("url") or ""), password_of(connection, secrets)
+        given = await address_of(url, password, services, request.tenant, connection.id, **_overrides(limit))
+        base = await psycopg.AsyncConnection.connect(**given)
+    except Unresolved as error:
+        raise _Wrong(failed("CONNECTION_LOST", "transient", f"«{connection.id}» cannot be reached: {error}.")) from None
     except psycopg.Error as error:
         raise _postgresql_wrong(error, connection, opening=True) from None
     try:
@@ -191,17 +197,13 @@ async def _postgresql(
         await base.close()  # rolls back: nothing of the session outlives the statement
 
 
-def _overrides(connection: Connection, secrets: Secrets, limit_ms: int) -> dict[str, Any]:
-    given: dict[str, Any] = {
+def _overrides(limit_ms: int) -> dict[str, Any]:
+    return {
         "connect_timeout": max(2, limit_ms // 1000),
         "application_name": "penstock",
         "options": f"-c default_transaction_read_only=on -c statement_timeout={int(limit_ms)}"
         " -c standard_conforming_strings=on -c lock_timeout=5000 -c idle_in_transaction_session_timeout=60000",
     }
-    password = password_of(connection, secrets)
-    if password is not None:
-        given["password"] = password
-    return given
 
 
 async def _streamed(base: Any, ready: Bound, connection: Connection, services: Services) -> Rows:

@@ -27,6 +27,7 @@ from penstock.executors.parts.addresses import Reach, reach_of
 from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
 from penstock.executors.parts.finish import finish
 from penstock.executors.parts.outbound import Refused, resolve
+from penstock.executors.parts.postgres import address_of
 from penstock.executors.parts.rows import Rows, TooMuch
 from penstock.executors.parts.secret import SecretMissing, Secrets
 from penstock.executors.parts.threads import in_thread
@@ -98,6 +99,7 @@ class _Reading(msgspec.Struct, frozen=True, kw_only=True):
     reach: Reach
     ca_file: str | None
     tenant_id: str
+    services: Services
 
     def extra(self, name: str) -> Refused:
         message = f"This source needs the extra «{name}»: pip install 'penstock[{name}]'."
@@ -123,6 +125,7 @@ def _reading(request: Request, services: Services, tenant: Tenant, secrets: Secr
         reach=reach_of(services.settings, request.tenant),
         ca_file=services.settings.get("http.ca_file"),
         tenant_id=request.tenant,
+        services=services,
     )
 
 
@@ -359,10 +362,10 @@ async def _notify(reading: _Reading) -> AsyncIterator[Batch]:
     except ImportError:
         raise reading.extra("postgresql") from None
     password, rows = password_of(reading.connection, reading.secrets), Rows([], reading.most)
-    given: dict[str, Any] = {"password": password} if password is not None else {}
-    url = str(reading.connection.body.get("url") or "")
+    url, more = str(reading.connection.body.get("url") or ""), {"connect_timeout": 10, "options": ""}
+    given = await address_of(url, password, reading.services, reading.tenant_id, reading.connection.id, **more)
     try:
-        base = await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=10, **given)
+        base = await psycopg.AsyncConnection.connect(autocommit=True, **given)
         try:
             await base.execute(sql.SQL("LISTEN {}").format(sql.Identifier(reading.source)))
             heard = base.notifies(timeout=reading.wait_ms / 1000, stop_after=reading.most)

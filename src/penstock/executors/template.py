@@ -32,7 +32,8 @@ class TemplateExecutor:
         meta: dict[str, Any] = {"missing": sorted(set(missing))} if missing else {}
         if path:
             try:
-                await in_thread(jail.write, services.output_dir, path, text.encode("utf-8", "replace"), request.key)
+                data = text.encode("utf-8", "replace")
+                await in_thread(jail.write, services.output_dir, path, data, request.key, services.fence)
             except jail.PathRefused as error:
                 return failed("PATH_REFUSED", "authorization", f"The path is refused: {error}.")
             except OSError as error:

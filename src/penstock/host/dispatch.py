@@ -146,7 +146,7 @@ class Lane:
         try:
             request = dispatch.request(going)
             CURRENT.set(request)  # whoever it calls hears which trace it belongs to
-            outcome: Any = self.executor.run(request, dispatch.services)
+            outcome: Any = self.executor.run(request, dispatch.services.of(request.tenant))
             if type(outcome) is not CoroutineType and not self.waits:
                 self._waits()  # nobody can tell whether it will
             if self.waits:

@@ -31,7 +31,7 @@ from penstock.host.secrets import places_of
 from penstock.host.starter import Starter
 from penstock.host.taken import Arrivals, Taken
 from penstock.host.telling import Telling
-from penstock.host.tenants import Tenants
+from penstock.host.tenants import Ground, Lending, Tenants
 from penstock.host.turn import Turns
 from penstock.host.workers import Workers
 from penstock.kernel import command as C
@@ -73,6 +73,7 @@ class Laps:
         alone: bool = False,
         publish: bool = False,
         patient: bool = True,
+        ground: Ground = Ground(),  # noqa: B008 (it is frozen)
     ) -> None:
         self.store = store
         self.clock: Clock = clock or SystemClock()
@@ -83,7 +84,8 @@ class Laps:
         self.blobs = Blobs(store)
         places = places_of(known)
         self.tenants = Tenants(store, places, self.clock.now)
-        services = Services(output_dir=output_dir, input_dir=input_dir, settings=known, tenant=self.tenants)
+        lent = Services(output_dir=output_dir, input_dir=input_dir, settings=known, tenant=self.tenants)
+        services = Lending(ground, lent).base
         self.dispatch = Dispatch(
             executors,
             services,
@@ -260,7 +262,7 @@ class Laps:
 
     # -- forks ---------------------------------------------------------------------------------------------------------
 
-    def fork(self, row: RunRow, turns: list[JournalRow], fact: int) -> str:
+    def fork(self, row: RunRow, turns: list[JournalRow], fact: int, *, key: str | None = None) -> str:
         """A new run with the same past: its journal is copied up to there, in one commit, and then goes its own way."""
         now = self.clock.now()
         new_id, no = self.new_id(), self.turns.next_no
@@ -276,7 +278,7 @@ class Laps:
         net_no = row.net if self.nets.get(row.net).hash == st.net else (self.nets.by_hash(st.net) or (row.net,))[0]
         wake = None if st.paused else min((t.due for t in st.timers.values()), default=None)
         batch.new.append((
-            no, new_id, row.tenant, net_no, None, st.status, row.priority, now, now, wake, row.id, st.n,
+            no, new_id, row.tenant, net_no, key, st.status, row.priority, now, now, wake, row.id, st.n,
             bytearray(encode_state(st)),
         ))  # fmt: skip
         batch.journal += [(no, t.seq_from, t.seq_to, t.at, bytearray(t.body)) for t in copied]

@@ -111,7 +111,7 @@ class Notices:
                 key=notice.key, tenant=notice.tenant, run=notice.run, node=notice.node, executor="notify", args=args,
                 names=notice.names, at=self.clock.now(),
             )  # fmt: skip
-            return await executor.run(request, self.services)
+            return await executor.run(request, self.services.of(notice.tenant))
         except PenstockError as error:
             return failed(error.code, "permanent", str(error))
         except Exception as error:

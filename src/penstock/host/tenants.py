@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
+import os
+import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
-from penstock.executors.contract import Tenant
+from penstock.executors.contract import Services, Tenant
+from penstock.executors.parts.fence import Fence
 from penstock.executors.parts.similar import Similar
 from penstock.host.secrets import SecretPlaces
 from penstock.host.taken import Source, Taken
 from penstock.host.versions import usable, version_key
 from penstock.store.contract import JudgmentRow, MessageRow, Store
 
+#: Which tenants are not the operator of this machine, and so have folders of their own.
+Shared = Literal["none", "others", "all"]
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}\Z")
+_OWN = ("secrets.key_file", "checkpoint.key_file", "secrets.folder")
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
 _POLL_S = 0.05
@@ -134,3 +144,73 @@ class Tenants:
         """Something was registered: read it again when it is next asked for."""
         for one in self.known.values():
             one.refresh()
+
+
+class Ground(msgspec.Struct, frozen=True, kw_only=True):
+    """Where on this machine the engine stands: its store, and whose tenants it serves. `home` is the tenant that the
+    sample beside the store belongs to."""
+
+    store: Path | None = None
+    shared: Shared = "none"
+    home: str = ""
+
+
+class Lending:
+    """What is lent to executors: to tenants that share a machine, each in folders of its own beside the store."""
+
+    def __init__(self, ground: Ground, services: Services) -> None:
+        self.ground = ground
+        self.known: dict[str, Services] = {}
+        if ground.store is None:
+            self.base = services
+            return
+        self.folder = Path(os.path.realpath(ground.store.parent))
+        own = [self.folder / "settings.toml", *(services.settings.get(name) for name in _OWN)]
+        self.fence = Fence(
+            store=self.folder / ground.store.name, own=tuple(_real(one) for one in own if one is not None)
+        )
+        declared = (services.output_dir, services.input_dir, self.folder / "files")
+        fence = msgspec.structs.replace(self.fence, open=tuple(map(_real, declared)))
+        lend = None if ground.shared == "none" else self.to
+        self.base = msgspec.structs.replace(services, fence=fence, lend=lend)
+
+    def to(self, tenant: str) -> Services:
+        found = self.known.get(tenant)
+        if found is None:
+            at_home = self.ground.shared == "others" and tenant == self.ground.home
+            found = self.known[tenant] = self.base if at_home else self._apart(tenant)
+        return found
+
+    def _apart(self, tenant: str) -> Services:
+        folder, settings = self.folder / "tenants" / folder_name(tenant), self.base.settings
+        for name in ("input", "output", "files"):
+            with contextlib.suppress(OSError):  # it is said when a file is wanted
+                (folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+        given, made, dropped = (_real(folder / name) for name in ("input", "output", "files"))
+        # What a document writes is no database: a forged one would make SQLite do more than read.
+        databases = [given, dropped, *_listed(settings, "sql.roots")]
+        folders = [given, made, dropped, *_listed(settings, "file.roots")]
+        sql_base = dropped
+        if tenant == self.ground.home:
+            sql_base = _real(settings.get("sql.root") or self.folder)
+            databases.append(self.folder / "sample.db")
+            folders.append(self.folder / "files")
+        fence = msgspec.structs.replace(
+            self.fence, open=(*databases, *folders), shared=True, sql_base=sql_base,
+            file_base=folder, sql_roots=tuple(databases), file_roots=tuple(folders),
+        )  # fmt: skip
+        return msgspec.structs.replace(self.base, input_dir=given, output_dir=made, fence=fence)
+
+
+def folder_name(tenant: str) -> str:
+    """A name that no other tenant has, on a disk that does not tell cases apart either."""
+    return tenant if _PLAIN.match(tenant) else f"~{hashlib.sha256(tenant.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _listed(settings: Mapping[str, Any], name: str) -> list[Path]:
+    said = settings.get(name) or ()
+    return [_real(one) for one in ([said] if isinstance(said, str | Path) else said)]
+
+
+def _real(path: str | Path) -> Path:
+    return Path(os.path.realpath(path))

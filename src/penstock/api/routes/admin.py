@@ -13,7 +13,7 @@ from penstock.api import paging
 from penstock.api.answer import shown
 from penstock.api.changing import Changing
 from penstock.api.shapes import admin as shape
-from penstock.api.site import Caller, Door, Site, TheSite, Who, may
+from penstock.api.site import Caller, Door, Site, TheSite, may
 from penstock.api.times import moment
 from penstock.app.drafts import Draft, Drafts
 from penstock.app.keys import Key, Keys
@@ -129,6 +129,8 @@ async def verify(door: Door, site: TheSite, _: Caller = may("audit.read")) -> Re
 # -- drafts ------------------------------------------------------------------------------------------------------------
 
 Name = Annotated[str, Path(max_length=200)]
+#: of one user
+MOST_DRAFTS = 200
 
 
 def _drafted(draft: Draft) -> Response:
@@ -136,13 +138,15 @@ def _drafted(draft: Draft) -> Response:
 
 
 @router.get("/drafts", response_model=shape.DraftPage, tags=["drafts"], summary="What the caller has begun to write")
-async def drafts(who: Who, door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None) -> Response:
+async def drafts(
+    door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, who: Caller = may("run.read")
+) -> Response:
     page, after = paging.sliced(Drafts(door, who.user).each(), cursor, limit)
     return shown(shape.DraftPage, {"items": page, "next": after})
 
 
 @router.get("/drafts/{key}", response_model=shape.DraftOut, tags=["drafts"], summary="One draft of the caller's")
-async def get_draft(key: Name, who: Who, door: Door) -> Response:
+async def get_draft(key: Name, door: Door, who: Caller = may("run.read")) -> Response:
     found = Drafts(door, who.user).get(key)
     if found is None:
         raise DraftNotFound(key=key)
@@ -150,13 +154,21 @@ async def get_draft(key: Name, who: Who, door: Door) -> Response:
 
 
 @router.put("/drafts/{key}", response_model=shape.DraftOut, tags=["drafts"], summary="Keep a draft")
-async def put_draft(key: Name, asked: shape.DraftAsked, who: Who, door: Door, if_match: IfMatch = None) -> Response:
+async def put_draft(
+    key: Name, asked: shape.DraftAsked, door: Door, if_match: IfMatch = None, who: Caller = may("run.read")
+) -> Response:
     """`If-Match` is the ETag of the draft that it takes the place of; a new one has none."""
-    return _drafted(Drafts(door, who.user).put(key, asked.body, seen=_number(if_match)))
+    mine = Drafts(door, who.user)
+    if mine.get(key) is None and len(mine.each()) >= MOST_DRAFTS:
+        why = f"there are {MOST_DRAFTS} already"
+        raise BadInput(what="the draft", why=why, hint="Throw one away: DELETE /drafts/KEY.")
+    return _drafted(mine.put(key, asked.body, seen=_number(if_match)))
 
 
 @router.delete("/drafts/{key}", status_code=204, tags=["drafts"], summary="Throw a draft away")
-async def drop_draft(key: Name, who: Who, door: Door, if_match: IfMatch = None) -> Response:
+async def drop_draft(
+    key: Name, door: Door, if_match: IfMatch = None, who: Caller = may("run.read")
+) -> Response:  # fmt: skip
     mine = Drafts(door, who.user)
     there, seen = mine.get(key), _number(if_match)
     if there is None:

@@ -14,7 +14,7 @@ from penstock.api.shapes import decision as shape
 from penstock.api.site import Caller, Door, TheSite, may
 from penstock.app.escalating import escalate as escalated
 from penstock.app.inbox import find
-from penstock.app.items import Item, items
+from penstock.app.items import Item, page
 from penstock.errors import ItemNotFound
 
 router = APIRouter(tags=["approvals"], route_class=Changing)
@@ -35,6 +35,14 @@ def _item(door: Door, id: str, kind: str) -> str:
     return found.id
 
 
+def _page(
+    door: Door, who: Caller, kind: str, mine: bool, cursor: str | None, limit: int
+) -> tuple[list[Item], str | None]:
+    start = paging.read(cursor, int) or 0
+    found = page(door, who, who.permissions, mine=mine, kind=kind, start=start, limit=limit)
+    return found.items, paging.written(start + limit) if found.more else None
+
+
 def _approval(one: Item) -> dict[str, Any]:
     return {
         "id": _id(one.id), "instance_id": one.run, "workflow_id": one.document, "node_id": one.node,
@@ -52,9 +60,8 @@ async def approvals(
     door: Door, mine: bool = False, limit: paging.Limit = 50, cursor: paging.Cursor = None,
     who: Caller = may("inbox.read"),
 ) -> Response:  # fmt: skip
-    found = items(door, who.user, who.permissions, mine=mine, kind="approval")
-    page, after = paging.sliced(found, cursor, limit)
-    return shown(shape.ApprovalPage, {"items": [_approval(one) for one in page], "next": after})
+    found, after = _page(door, who, "approval", mine, cursor, limit)
+    return shown(shape.ApprovalPage, {"items": [_approval(one) for one in found], "next": after})
 
 
 @router.post("/approvals/{id}/approve", response_model=shape.ApprovalDecided, summary="Approve it")
@@ -62,7 +69,7 @@ async def approve(
     id: Id, door: Door, site: TheSite, asked: shape.ApprovalAsked | None = None, who: Caller = may("inbox.decide")
 ) -> Response:
     comment = asked.comment if asked is not None else None
-    done = await door.inbox.approve(_item(door, id, "approval"), by=who.user, comment=comment)
+    done = await door.inbox.approve(_item(door, id, "approval"), by=who, comment=comment)
     return _decided(door, site, who, done.id, done.run)
 
 
@@ -71,7 +78,7 @@ async def reject(
     id: Id, door: Door, site: TheSite, asked: shape.ApprovalAsked | None = None, who: Caller = may("inbox.decide")
 ) -> Response:
     comment = asked.comment if asked is not None else None
-    done = await door.inbox.reject(_item(door, id, "approval"), by=who.user, comment=comment)
+    done = await door.inbox.reject(_item(door, id, "approval"), by=who, comment=comment)
     return _decided(door, site, who, done.id, done.run)
 
 
@@ -81,7 +88,7 @@ async def escalate(
 ) -> Response:
     given = asked or shape.EscalateAsked(to=None, comment=None)
     item = _item(door, id, "approval")
-    done = await escalated(door, item, by=who.user, to=given.to, comment=given.comment)
+    done = await escalated(door, item, by=who, to=given.to, comment=given.comment)
     return _decided(door, site, who, done.id, done.run)
 
 
@@ -90,12 +97,12 @@ async def reviews(
     door: Door, mine: bool = False, limit: paging.Limit = 50, cursor: paging.Cursor = None,
     who: Caller = may("inbox.read"),
 ) -> Response:  # fmt: skip
-    page, after = paging.sliced(items(door, who.user, who.permissions, mine=mine, kind="review"), cursor, limit)
+    found, after = _page(door, who, "review", mine, cursor, limit)
     told = [
         {"id": _id(one.id), "instance_id": one.run, "workflow_id": one.document, "node_id": one.node,
          "title": one.title, "reviewers": one.candidates, "data": one.data, "deadline": one.due_at,
          "requested_at": one.opened_at}
-        for one in page
+        for one in found
     ]  # fmt: skip
     return shown(shape.ReviewPage, {"items": told, "next": after})
 
@@ -103,7 +110,7 @@ async def reviews(
 @router.post("/judgment-reviews", response_model=shape.ApprovalDecided, summary="Give a review its verdict")
 async def judge(asked: shape.ReviewAsked, door: Door, site: TheSite, who: Caller = may("inbox.decide")) -> Response:
     item = _item(door, f"{asked.instance_id}:{asked.node_id}", "review")
-    done = await door.inbox.judge(item, asked.decision, by=who.user, comment=asked.comment, confidence=asked.confidence)
+    done = await door.inbox.judge(item, asked.decision, by=who, comment=asked.comment, confidence=asked.confidence)
     return _decided(door, site, who, done.id, done.run)
 
 

@@ -10,9 +10,10 @@ from penstock.api.changing import Changing
 from penstock.api.shapes import admin as shape
 from penstock.api.site import Caller, Door, may
 from penstock.api.times import moment
+from penstock.api.whole import whole_id
 from penstock.app.finding import Filters
 from penstock.app.many import meant, steer_many
-from penstock.errors import BadInput
+from penstock.errors import BadInput, RunAmbiguous, RunNotFound
 
 router = APIRouter(tags=["runs"], route_class=Changing)
 
@@ -23,7 +24,7 @@ async def steer(asked: shape.BatchAsked, door: Door, who: Caller = may("run.stee
         raise BadInput(what="the request", why="it has either «ids» or a «filter»")
     if asked.verb == "signal" and not asked.name:
         raise BadInput(what="the signal", why="it has no «name»")
-    runs, more = list(asked.ids or ()), False
+    runs, more = [_whole(door, one) for one in asked.ids or ()], False
     if asked.filter is not None:
         runs, more = meant(door, _filters(asked.filter))
     done = await steer_many(
@@ -31,6 +32,15 @@ async def steer(asked: shape.BatchAsked, door: Door, who: Caller = may("run.stee
         payload=asked.payload, user=who.user, permissions=who.permissions,
     )  # fmt: skip
     return shown(shape.BatchOut, done)
+
+
+def _whole(door: Door, run: str) -> str:
+    """One that nobody knows is told with the others; a beginning of an id is refused."""
+    try:
+        door.row(run)
+    except (RunNotFound, RunAmbiguous):
+        return run
+    return whole_id(door, run)
 
 
 def _filters(asked: shape.BatchFilter) -> Filters:

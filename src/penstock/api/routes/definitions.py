@@ -11,14 +11,13 @@ from starlette.responses import Response
 from penstock.api import paging
 from penstock.api.answer import shown
 from penstock.api.changing import Changing
+from penstock.api.looking import looked_at
 from penstock.api.problems import shown_finding
 from penstock.api.shapes import definitions as shape
 from penstock.api.shapes.runs import GraphOut
 from penstock.api.site import Caller, Door, may
-from penstock.app.documents import compile_source
 from penstock.app.graph import definition_graph
 from penstock.app.releases import document_of
-from penstock.errors import DocumentInvalid
 from penstock.lifecycle import MACHINES
 from penstock.store.contract import ReleaseRow
 
@@ -53,14 +52,10 @@ def _definition(door: Door, rows: list[ReleaseRow]) -> dict[str, Any]:
 
 @router.post("/check", response_model=shape.CheckOut, summary="What is wrong with a document, and where")
 async def check(asked: shape.CheckAsked, _: Caller = may("definition.read")) -> Response:
-    try:
-        compiled, _source = compile_source(_bytes(asked.document))
-    except DocumentInvalid as wrong:
-        told = [shown_finding(one) for one in wrong.findings]
-        return shown(shape.CheckOut, {"ok": False, "language": None, "findings": told})
-    told = [shown_finding(one) for one in compiled.findings]
-    ok = not any(one.severity == "error" for one in compiled.findings)
-    return shown(shape.CheckOut, {"ok": ok, "language": compiled.language, "findings": told})
+    language, findings = await looked_at(asked.document)
+    ok = language is not None and not any(one.severity == "error" for one in findings)
+    told = [shown_finding(one) for one in findings]
+    return shown(shape.CheckOut, {"ok": ok, "language": language, "findings": told})
 
 
 @router.post("", response_model=shape.SubmittedOut, status_code=201, summary="Submit a version for approval")

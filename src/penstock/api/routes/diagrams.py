@@ -10,14 +10,15 @@ from starlette.responses import Response, StreamingResponse
 
 from penstock.api import paging
 from penstock.api.answer import shown
-from penstock.api.changing import Changing
+from penstock.api.changing import Changing, RunKey, begun
+from penstock.api.looking import looked_at
 from penstock.api.problems import problem, shown_finding
 from penstock.api.shapes import diagrams as shape
-from penstock.api.site import Caller, Door, may, site_of
+from penstock.api.site import Caller, Door, Who, may, site_of
 from penstock.api.stream import EVENTS, run_events
+from penstock.api.whole import whole_id
 from penstock.app import diagrams
 from penstock.app.answering import answer
-from penstock.app.documents import compile_source
 from penstock.errors import DocumentInvalid, DocumentUnreadable, LanguageUnknown, RunNotFound
 
 router = APIRouter(tags=["diagrams"], route_class=Changing)
@@ -49,11 +50,7 @@ async def keep_diagram(
 
 @router.post("/diagrams:validate", response_model=shape.DiagramChecked, summary="What is wrong with a diagram")
 async def validate_diagram(asked: shape.DiagramAsked, _: Caller = may("definition.read")) -> Response:
-    given = _source(asked.document)
-    try:
-        findings = compile_source(given if isinstance(given, bytes) else msgspec.json.encode(given))[0].findings
-    except DocumentInvalid as wrong:
-        findings = wrong.findings
+    findings = (await looked_at(asked.document))[1]
     told = [shown_finding(one) for one in findings]
     valid = not any(one.severity == "error" for one in findings)
     return shown(shape.DiagramChecked, {"valid": valid, "problems": told})
@@ -61,11 +58,12 @@ async def validate_diagram(asked: shape.DiagramAsked, _: Caller = may("definitio
 
 @router.post("/diagrams/{id}/runs", response_model=shape.DiagramStarted, status_code=201, summary="Run a diagram")
 async def run_diagram(
-    id: Id, door: Door, asked: shape.DiagramRunAsked | None = None, who: Caller = may("run.start")
+    id: Id, door: Door, again: RunKey, asked: shape.DiagramRunAsked | None = None, who: Caller = may("run.start")
 ) -> Response:
     given = asked or shape.DiagramRunAsked(inputs=None, max_concurrent=None, key=None)
-    run = await diagrams.start(
-        door, id, given.inputs, max_concurrent=given.max_concurrent, key=given.key,
+    run = begun(door, again) if given.key is None else None
+    run = run or await diagrams.start(
+        door, id, given.inputs, max_concurrent=given.max_concurrent, key=again if given.key is None else given.key,
         trigger={"type": "manual", "source": f"user:{who.user}"},
     )  # fmt: skip
     return shown(shape.DiagramStarted, {"run_id": run}, status=201, headers={"Location": f"/api/v1/diagram-runs/{run}"})
@@ -117,10 +115,11 @@ async def tokens(
     "/diagram-runs/{id}/events", summary="Its events as they happen (SSE)", responses=EVENTS,
     response_class=StreamingResponse, dependencies=[may("run.read")],
 )  # fmt: skip
-async def diagram_events(id: Id, door: Door, request: Request) -> StreamingResponse:
+async def diagram_events(id: Id, door: Door, request: Request, who: Who) -> StreamingResponse:
     last = request.headers.get("last-event-id") or "0"
     after = int(last) if last.isdecimal() and len(last) < 16 else 0
-    events = run_events(site_of(request).hub, door, _run(door, id), after)
+    site = site_of(request)
+    events = run_events(site.hub, door, _run(door, id), after, site.identity.still(request, who))
     return StreamingResponse(events, media_type="text/event-stream")
 
 
@@ -128,7 +127,7 @@ async def diagram_events(id: Id, door: Door, request: Request) -> StreamingRespo
     "/diagram-runs/{id}:cancel", response_model=shape.DiagramRunOut, status_code=202, summary="End it",
 )  # fmt: skip
 async def cancel_diagram_run(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
-    run = _run(door, id)
+    run = _run(door, whole_id(door, id))
     await door.cancel(run)
     return _whole(door, run, status=202)
 
@@ -140,6 +139,6 @@ async def respond(
     id: Id, label: Annotated[str, Path(max_length=200)], asked: shape.RespondAsked, door: Door,
     who: Caller = may("inbox.decide"),
 ) -> Response:  # fmt: skip
-    run = _run(door, id)
-    await answer(door, run, label, asked.value, by=who.user, permissions=who.permissions)
+    run = _run(door, whole_id(door, id))
+    await answer(door, run, label, asked.value, by=who, permissions=who.permissions)
     return _whole(door, run)

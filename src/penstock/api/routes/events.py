@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from penstock.api import paging
 from penstock.api.answer import shown
-from penstock.api.changing import Changing
+from penstock.api.changing import Changing, RunKey
 from penstock.api.shapes import keeping as shape
 from penstock.api.site import Caller, Door, may
 
@@ -18,8 +18,9 @@ router = APIRouter(prefix="/events", tags=["events"], route_class=Changing)
 
 
 @router.post("", response_model=shape.EventOut, status_code=202, summary="Send one; it resumes and starts runs")
-async def send(asked: shape.EventAsked, door: Door, _: Caller = may("events.send")) -> Response:
-    return shown(shape.EventOut, await door.send_event(asked.source, asked.payload, id=asked.id), status=202)
+async def send(asked: shape.EventAsked, door: Door, again: RunKey, _: Caller = may("events.send")) -> Response:
+    id = again if asked.id is None else asked.id
+    return shown(shape.EventOut, await door.send_event(asked.source, asked.payload, id=id), status=202)
 
 
 @router.get("", response_model=shape.EventPage, summary="Those that came, the oldest first")

@@ -20,4 +20,4 @@ router = APIRouter(tags=["home"], route_class=Checked)
 async def get(
     door: Door, scope: Annotated[str, Query(pattern="^(mine|site)$")] = "mine", who: Caller = may("run.read")
 ) -> Response:
-    return shown(HomeOut, home(door, who.user if scope == "mine" else None))
+    return shown(HomeOut, home(door, who if scope == "mine" else None))

@@ -65,8 +65,9 @@ def _key(request: Request, called: Called) -> str | None:
     said = request.headers.get("idempotency-key")
     if said is not None and not (0 < len(said) <= 200 and said.isascii() and said.isprintable()):
         raise BadInput(what="the Idempotency-Key", why="it has 1 to 200 printable ASCII characters")
-    known = called.again or said
-    return f"webhook:{called.row.name}:{known}" if known else None
+    if called.again:  # one secret may be that of several webhooks: what was signed for one is not done by another
+        return f"webhook::{called.again}"
+    return f"webhook:{called.row.name}:{said}" if said else None
 
 
 def serve_hooks(app: FastAPI) -> None:

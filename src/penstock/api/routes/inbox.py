@@ -14,7 +14,7 @@ from penstock.api.shapes import inbox as shape
 from penstock.api.site import Caller, Door, TheSite, may
 from penstock.app.answering import answer
 from penstock.app.escalating import escalate as escalated
-from penstock.app.items import item, items
+from penstock.app.items import item, page
 from penstock.app.remarks import Remarks
 from penstock.errors import ChangedMeanwhile
 
@@ -27,14 +27,15 @@ async def each(
     door: Door, mine: bool = True, kind: Annotated[str | None, Query(pattern="^(approval|review|work)$")] = None,
     limit: paging.Limit = 50, cursor: paging.Cursor = None, who: Caller = may("inbox.read"),
 ) -> Response:  # fmt: skip
-    found = items(door, who.user, who.permissions, mine=mine, kind=kind)
-    page, after = paging.sliced(found, cursor, limit)
-    return shown(shape.ItemPage, {"items": page, "next": after, "total": len(found)})
+    start = paging.read(cursor, int) or 0
+    found = page(door, who, who.permissions, mine=mine, kind=kind, start=start, limit=limit)
+    after = paging.written(start + limit) if found.more else None
+    return shown(shape.ItemPage, {"items": found.items, "next": after, "total": found.total})
 
 
 @router.get("/{run}/{node}", response_model=shape.ItemOut, summary="One of them")
 async def get(run: str, node: str, door: Door, who: Caller = may("inbox.read")) -> Response:
-    found = item(door, who.user, who.permissions, f"{run}/{node}")
+    found = item(door, who, who.permissions, f"{run}/{node}")
     return shown(shape.ItemOut, found, headers={"ETag": f'"{found.etag}"'})
 
 
@@ -44,7 +45,7 @@ async def approve(
     who: Caller = may("inbox.decide"),
 ) -> Response:  # fmt: skip
     _unchanged(door, who, run, node, if_match)
-    done = await door.inbox.approve(f"{run}/{node}", by=who.user, comment=asked.comment)
+    done = await door.inbox.approve(f"{run}/{node}", by=who, comment=asked.comment)
     return _decided(door, site, who, done.id, done.run)
 
 
@@ -54,7 +55,7 @@ async def reject(
     who: Caller = may("inbox.decide"),
 ) -> Response:  # fmt: skip
     _unchanged(door, who, run, node, if_match)
-    done = await door.inbox.reject(f"{run}/{node}", by=who.user, comment=asked.comment)
+    done = await door.inbox.reject(f"{run}/{node}", by=who, comment=asked.comment)
     return _decided(door, site, who, done.id, done.run)
 
 
@@ -62,7 +63,7 @@ async def reject(
 async def judge(
     run: str, node: str, asked: shape.JudgeAsked, door: Door, site: TheSite, who: Caller = may("inbox.decide")
 ) -> Response:
-    done = await door.inbox.judge(f"{run}/{node}", asked.decision, by=who.user, comment=asked.comment)
+    done = await door.inbox.judge(f"{run}/{node}", asked.decision, by=who, comment=asked.comment)
     return _decided(door, site, who, done.id, done.run)
 
 
@@ -70,51 +71,49 @@ async def judge(
 async def respond(
     run: str, node: str, asked: shape.AnswerAsked, door: Door, site: TheSite, who: Caller = may("inbox.decide")
 ) -> Response:
-    await answer(door, run, node, asked.value, by=who.user, permissions=who.permissions)
+    await answer(door, run, node, asked.value, by=who, permissions=who.permissions)
     return _decided(door, site, who, f"{run}/{node}", run)
 
 
 @router.post("/{run}/{node}/claim", response_model=shape.ItemOut, summary="Say that I am on it")
 async def claim(run: str, node: str, door: Door, who: Caller = may("inbox.decide")) -> Response:
-    Remarks(door).claim(f"{run}/{node}", who.user)
-    return shown(shape.ItemOut, item(door, who.user, who.permissions, f"{run}/{node}"))
+    Remarks(door).claim(f"{run}/{node}", who)
+    return shown(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
 
 
 @router.post("/{run}/{node}/release", response_model=shape.ItemOut, summary="Leave it to others")
 async def release(run: str, node: str, door: Door, who: Caller = may("inbox.decide")) -> Response:
-    Remarks(door).release(f"{run}/{node}", who.user)
-    return shown(shape.ItemOut, item(door, who.user, who.permissions, f"{run}/{node}"))
+    Remarks(door).release(f"{run}/{node}", who)
+    return shown(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
 
 
 @router.post("/{run}/{node}/delegate", response_model=shape.ItemOut, summary="Let somebody else decide")
 async def delegate(
     run: str, node: str, asked: shape.DelegateAsked, door: Door, who: Caller = may("inbox.decide")
 ) -> Response:
-    Remarks(door).delegate(f"{run}/{node}", who.user, asked.to, asked.comment)
-    return shown(shape.ItemOut, item(door, who.user, who.permissions, f"{run}/{node}"))
+    Remarks(door).delegate(f"{run}/{node}", who, asked.to, asked.comment)
+    return shown(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
 
 
 @router.post("/{run}/{node}/comment", response_model=shape.ItemOut, summary="Say something about it")
 async def comment(
     run: str, node: str, asked: shape.CommentAsked, door: Door, who: Caller = may("inbox.read")
 ) -> Response:
-    Remarks(door).comment(f"{run}/{node}", who.user, asked.text)
-    return shown(shape.ItemOut, item(door, who.user, who.permissions, f"{run}/{node}"))
+    Remarks(door).comment(f"{run}/{node}", who, asked.text)
+    return shown(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
 
 
 @router.post("/{run}/{node}/escalate", response_model=shape.ItemOut, summary="Let others decide, now")
 async def escalate(
     run: str, node: str, asked: shape.EscalateAsked, door: Door, who: Caller = may("inbox.decide")
 ) -> Response:
-    done = await escalated(door, f"{run}/{node}", by=who.user, to=asked.to, comment=asked.comment)
-    return shown(shape.ItemOut, item(door, who.user, who.permissions, done.id))
+    done = await escalated(door, f"{run}/{node}", by=who, to=asked.to, comment=asked.comment)
+    return shown(shape.ItemOut, item(door, who, who.permissions, done.id))
 
 
 def _unchanged(door: Door, who: Caller, run: str, node: str, if_match: str | None) -> None:
     """Who looked at something that has changed since decides on what it is now, not on what it was."""
-    if if_match is not None and (now := item(door, who.user, who.permissions, f"{run}/{node}").etag) != if_match.strip(
-        '" '
-    ):
+    if if_match is not None and (now := item(door, who, who.permissions, f"{run}/{node}").etag) != if_match.strip('" '):
         raise ChangedMeanwhile(what=f"{run}/{node}", now=now)
 
 

@@ -10,11 +10,12 @@ from starlette.responses import Response
 
 from penstock.api import paging
 from penstock.api.answer import shown
-from penstock.api.changing import Changing
+from penstock.api.changing import Changing, RunKey, begun
 from penstock.api.shapes import decision as shape
 from penstock.api.shapes.runs import TraceOut
 from penstock.api.site import Caller, Door, may
 from penstock.api.times import moment
+from penstock.api.whole import whole_id
 from penstock.app import triggers
 from penstock.app.detail import detail
 from penstock.app.finding import Filters, find_runs
@@ -79,13 +80,13 @@ async def each(
 
 
 @router.post("", response_model=shape.InstanceStarted, status_code=201, summary="Start a workflow by hand")
-async def start(asked: shape.InstanceAsked, door: Door, who: Caller = may("run.start")) -> Response:
+async def start(asked: shape.InstanceAsked, door: Door, again: RunKey, who: Caller = may("run.start")) -> Response:
     row = door.releases.get(asked.workflow_id, asked.version)
     if door.store.net(row.net).language != "decision":
         raise ReleaseNotFound(name=asked.workflow_id)
     parent = _row(door, asked.parent_instance_id).id if asked.parent_instance_id else ""
-    run = await triggers.start(
-        door, asked.workflow_id, asked.input, version=asked.version, parent=parent,
+    run = begun(door, again) or await triggers.start(
+        door, asked.workflow_id, asked.input, version=asked.version, parent=parent, key=again,
         trigger={"type": "manual", "source": f"user:{who.user}"},
     )  # fmt: skip
     told = {"instance_id": run, "status": door.look(run).status}
@@ -131,21 +132,21 @@ def told_checkpoints(door: Door, row: RunRow) -> dict[str, Any]:
 async def cancel(
     id: Id, door: Door, _asked: shape.InstanceCancelAsked | None = None, _: Caller = may("run.steer")
 ) -> Response:
-    run = _row(door, id).id
+    run = _row(door, whole_id(door, id)).id
     await door.cancel(run)
     return _whole(door, run)
 
 
 @router.post("/{id}/resume", response_model=shape.InstanceOut, summary="Let it go on")
 async def resume(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
-    run = _row(door, id).id
+    run = _row(door, whole_id(door, id)).id
     await door.resume(run)
     return _whole(door, run)
 
 
 @router.post("/{id}/retry", response_model=shape.InstanceOut, summary="Try again where it failed")
 async def retry(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
-    run = _row(door, id).id
+    run = _row(door, whole_id(door, id)).id
     await door.retry(run)
     return _whole(door, run)
 
@@ -154,20 +155,21 @@ async def retry(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
 async def compensate(
     id: Id, door: Door, asked: shape.InstanceCompensateAsked | None = None, _: Caller = may("run.steer")
 ) -> Response:
-    run = _row(door, id).id
+    run = _row(door, whole_id(door, id)).id
     await door.compensate(run, only=asked.node_ids if asked is not None else ())
     return _whole(door, run)
 
 
 @router.post("/{id}/nodes/{node_id}/signal", response_model=shape.InstanceOut, summary="Let a waiting node go on")
 async def signal(
-    id: Id, node_id: Id, door: Door, asked: shape.NodeSignalAsked | None = None, _: Caller = may("run.steer")
-) -> Response:
-    row, given = _row(door, id), asked or shape.NodeSignalAsked(payload=None, id="")
+    id: Id, node_id: Id, door: Door, again: RunKey, asked: shape.NodeSignalAsked | None = None,
+    _: Caller = may("run.steer"),
+) -> Response:  # fmt: skip
+    row, given = _row(door, whole_id(door, id)), asked or shape.NodeSignalAsked(payload=None, id="")
     waits = next((one for one in door.look(row.id).waiting if one.node == node_id and one.name), None)
     if waits is None:
         if node_id not in door.net_of(door.hash_of(row.net)).by_id:
             raise NodeNotFound(node=node_id)
         raise NotWaiting(why=f"«{node_id}» of {row.id} does not wait for a signal")
-    await door.signal(row.id, waits.name, given.payload, id=given.id)
+    await door.signal(row.id, waits.name, given.payload, id=given.id or again or "")
     return _whole(door, row.id)

@@ -9,9 +9,10 @@ from starlette.responses import Response
 
 from penstock.api import paging
 from penstock.api.answer import shown
-from penstock.api.changing import Changing
+from penstock.api.changing import Changing, RunKey
 from penstock.api.shapes import keeping as shape
 from penstock.api.site import Caller, Door, may
+from penstock.api.whole import whole_id
 from penstock.app.letters import letter, letters
 from penstock.errors import PenstockError
 
@@ -35,13 +36,15 @@ async def get(run: str, door: Door, _: Caller = may("ops.read")) -> Response:
 
 
 @router.post("/{run}/replay", response_model=shape.Replayed, status_code=201, summary="Start it again with its input")
-async def replay(run: str, door: Door, _: Caller = may("ops.write")) -> Response:
-    made = await door.replay_letter(run)
+async def replay(run: str, door: Door, again: RunKey, _: Caller = may("ops.write")) -> Response:
+    made = await door.replay_letter(whole_id(door, run), key=again)
     return shown(shape.Replayed, {"run": made, "of": run}, status=201, headers={"Location": f"/api/v1/runs/{made}"})
 
 
 @router.post("/replay", response_model=shape.BulkReplayOut, summary="Replay many; a dry run says what would happen")
-async def replay_many(asked: shape.BulkReplayAsked, door: Door, _: Caller = may("ops.write")) -> Response:
+async def replay_many(
+    asked: shape.BulkReplayAsked, door: Door, again: RunKey, _: Caller = may("ops.write")
+) -> Response:
     replayed: dict[str, str] = {}
     refused: dict[str, str] = {}
     for run in dict.fromkeys(asked.runs):
@@ -53,7 +56,8 @@ async def replay_many(asked: shape.BulkReplayAsked, door: Door, _: Caller = may(
                 else:
                     replayed[run] = ""
             else:
-                replayed[run] = await door.replay_letter(run)
+                id = whole_id(door, run)
+                replayed[run] = await door.replay_letter(id, key=f"{again}:{id}" if again is not None else None)
         except PenstockError as error:
             refused[run] = error.message
     told = {"count": len(replayed), "replayed": replayed, "refused": refused, "dry_run": asked.dry_run}

@@ -17,4 +17,5 @@ router = APIRouter(tags=["live"], route_class=Checked)
 )
 async def stream(request: Request, site: TheSite, who: Caller = may("run.read")) -> StreamingResponse:
     last = request.headers.get("last-event-id")
-    return StreamingResponse(site.hub.listen(who.tenant, last), media_type="text/event-stream")
+    told = site.hub.listen(who.tenant, last, site.identity.still(request, who))
+    return StreamingResponse(told, media_type="text/event-stream")

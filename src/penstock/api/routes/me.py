@@ -28,9 +28,11 @@ async def me(who: Who, door: Door) -> Response:
     return shown(Me, told)
 
 
-@router.post("/session", status_code=204, summary="Open a session of the console with an API key")
+@router.post("/session", status_code=204, summary="Open a session of the console with an API key or a JWT")
 async def open_session(asked: SessionAsked, site: TheSite) -> Response:
-    return _with_cookie(site, site.identity.opened(asked.key))
+    if asked.token is not None:
+        return _with_cookie(site, await site.identity.opened_with(asked.token))
+    return _with_cookie(site, site.identity.opened(asked.key or ""))
 
 
 @router.delete("/session", status_code=204, summary="End the session")

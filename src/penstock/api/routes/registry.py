@@ -16,11 +16,11 @@ from penstock.api.problems import shown_finding
 from penstock.api.routes.admin import given_by, no_more_than
 from penstock.api.shapes import keeping as shape
 from penstock.api.site import Caller, Door, may
-from penstock.app.audit import masked
+from penstock.api.unmasking import unmasked
+from penstock.app.keys import Keys
 from penstock.app.registry import shown as shown_thing
-from penstock.app.roles import ROLES
+from penstock.app.roles import ROLES, roles_of
 from penstock.errors import ChangedMeanwhile, ThingNotFound
-from penstock.executors.parts.secret import MASK
 from penstock.store.contract import ArtifactRow
 
 #: the path of each kind, and what the registry calls it
@@ -35,7 +35,7 @@ WRITES = {"users": "user.write", "roles": "user.write"}
 def _thing(row: ArtifactRow, findings: list[Any] | None = None) -> dict[str, Any]:
     return {
         "id": row.id, "type": row.type, "version": row.version, "status": row.status, "at": row.at,
-        "body": masked(shown_thing(row)), "findings": [shown_finding(one) for one in findings or ()],
+        "body": shown_thing(row), "findings": [shown_finding(one) for one in findings or ()],
     }  # fmt: skip
 
 
@@ -66,13 +66,12 @@ def _built_in(door: Door, role: str) -> ArtifactRow:
     return ArtifactRow(door.tenant, "role", role, "", "built-in", body, 0)
 
 
-def _unmasked(new: Any, old: Any) -> Any:
-    """Who sends back what was masked means what is there."""
-    if isinstance(new, dict) and isinstance(old, dict):
-        return {name: _unmasked(part, old.get(name)) for name, part in new.items()}
-    if isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
-        return [_unmasked(part, before) for part, before in zip(new, old, strict=True)]
-    return old if new == MASK and isinstance(old, str) else new
+def _held(door: Door, type: str, id: str) -> frozenset[str]:
+    """What a user or a role that is there may do: nobody changes or takes away one that may do more than they may."""
+    if type == "role":
+        return roles_of(door).get(id, frozenset())
+    row = door.registry.get(type, id)
+    return given_by(door, type, msgspec.msgpack.decode(row.body)) if row is not None else frozenset()
 
 
 def _router(path: str, type: str) -> APIRouter:
@@ -100,20 +99,24 @@ def _router(path: str, type: str) -> APIRouter:
         who: Caller = may(write),
     ) -> Response:
         if type in ("user", "role"):
-            no_more_than(who, given_by(door, type, body))
+            no_more_than(who, given_by(door, type, body) | _held(door, type, id))
         _unchanged(request, door, type, id)
         there = door.registry.get(type, id)
         if there is not None:
-            body = _unmasked(body, msgspec.msgpack.decode(there.body))
+            body = unmasked(f"{type} «{id}»", body, msgspec.msgpack.decode(there.body))
         findings = door.registry.put(type, id, body)
         row = _found(door, type, id)
         return shown(shape.ThingOut, _thing(row, findings), headers={"ETag": _etag(row)})
 
     @router.delete("/{id}", status_code=204, summary=f"Take a {type} away", name=f"drop_{type}")
-    async def drop(id: str, request: Request, door: Door, _: Caller = may(write)) -> Response:
+    async def drop(id: str, request: Request, door: Door, who: Caller = may(write)) -> Response:
         if door.registry.get(type, id) is None:
             raise ThingNotFound(type=type, id=id)
+        if type in ("user", "role"):
+            no_more_than(who, _held(door, type, id) | (ROLES.get(id, frozenset()) if type == "role" else frozenset()))
         _unchanged(request, door, type, id)
+        if type == "user":
+            Keys(door).revoke_of(id)  # first: whoever is gone must not come in with one that was left
         door.registry.remove(type, id)
         return Response(status_code=204)
 

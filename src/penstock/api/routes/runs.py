@@ -9,14 +9,14 @@ from starlette.responses import Response, StreamingResponse
 
 from penstock.api import paging
 from penstock.api.answer import shown
-from penstock.api.changing import Changing
+from penstock.api.changing import Changing, RunKey, begun
 from penstock.api.routes.instances import told_checkpoints, told_history
 from penstock.api.shapes import runs as shape
 from penstock.api.shapes.decision import CheckpointPage, HistoryOut
-from penstock.api.site import Caller, Door, may, site_of
+from penstock.api.site import Caller, Door, Who, may, site_of
 from penstock.api.stream import EVENTS, run_events
 from penstock.api.times import moment
-from penstock.api.whole import whole
+from penstock.api.whole import whole, whole_id
 from penstock.app import triggers
 from penstock.app.finding import Filters, find_runs
 from penstock.app.graph import deltas, graph
@@ -56,11 +56,12 @@ def _variable(text: str | None) -> tuple[str, str] | None:
 
 
 @router.post("", response_model=shape.Started, status_code=201, summary="Start a run")
-async def start(asked: shape.StartAsked, door: Door, who: Caller = may("run.start")) -> Response:
+async def start(asked: shape.StartAsked, door: Door, again: RunKey, who: Caller = may("run.start")) -> Response:
     trigger = {"type": "manual", "source": f"user:{who.user}"}
-    run = await triggers.start(
-        door, asked.definition, asked.input, version=asked.version, key=asked.key, trigger=trigger,
-        priority=asked.priority,
+    run = begun(door, again) if asked.key is None else None
+    run = run or await triggers.start(
+        door, asked.definition, asked.input, version=asked.version, key=again if asked.key is None else asked.key,
+        trigger=trigger, priority=asked.priority,
     )  # fmt: skip
     told = {"id": run, "status": door.look(run).status}
     return shown(shape.Started, told, status=201, headers={"Location": f"/api/v1/runs/{run}"})
@@ -116,11 +117,13 @@ async def checkpoints(run: str, door: Door, _: Caller = may("run.read")) -> Resp
     "/{run}/events", summary="Its events as they happen (SSE)", dependencies=[may("run.read")], responses=EVENTS,
     response_class=StreamingResponse,
 )  # fmt: skip
-async def events(run: str, door: Door, request: Request) -> StreamingResponse:
+async def events(run: str, door: Door, request: Request, who: Who) -> StreamingResponse:
     row = door.row(run)
     last = request.headers.get("last-event-id") or "0"
     after = int(last) if last.isdecimal() and len(last) < 16 else 0
-    return StreamingResponse(run_events(site_of(request).hub, door, row.id, after), media_type="text/event-stream")
+    site = site_of(request)
+    told = run_events(site.hub, door, row.id, after, site.identity.still(request, who))
+    return StreamingResponse(told, media_type="text/event-stream")
 
 
 # -- steering ----------------------------------------------------------------------------------------------------------
@@ -132,61 +135,63 @@ async def _now(door: Door, run: str, who: Caller) -> Response:
 
 @router.post("/{run}/cancel", response_model=shape.RunOut, summary="End it")
 async def cancel(run: str, asked: shape.CancelAsked, door: Door, who: Caller = may("run.steer")) -> Response:
-    await door.cancel(run, mode=asked.mode)
+    await door.cancel(whole_id(door, run), mode=asked.mode)
     return await _now(door, run, who)
 
 
 @router.post("/{run}/pause", response_model=shape.RunOut, summary="Let it start nothing new")
 async def pause(run: str, door: Door, who: Caller = may("run.steer")) -> Response:
-    await door.pause(run)
+    await door.pause(whole_id(door, run))
     return await _now(door, run, who)
 
 
 @router.post("/{run}/resume", response_model=shape.RunOut, summary="Let it go on")
 async def resume(run: str, door: Door, who: Caller = may("run.steer")) -> Response:
-    await door.resume(run)
+    await door.resume(whole_id(door, run))
     return await _now(door, run, who)
 
 
 @router.post("/{run}/retry", response_model=shape.RunOut, summary="Try again where it failed, or from the start")
 async def retry(run: str, asked: shape.RetryAsked, door: Door, who: Caller = may("run.steer")) -> Response:
-    await door.retry(run, how=asked.how)
+    await door.retry(whole_id(door, run), how=asked.how)
     return await _now(door, run, who)
 
 
 @router.post("/{run}/compensate", response_model=shape.RunOut, summary="Undo what it has done")
 async def compensate(run: str, asked: shape.CompensateAsked, door: Door, who: Caller = may("run.steer")) -> Response:
-    await door.compensate(run, only=asked.only)
+    await door.compensate(whole_id(door, run), only=asked.only)
     return await _now(door, run, who)
 
 
 @router.post("/{run}/fork", response_model=shape.Started, status_code=201, summary="A new run from a fact of this one")
-async def fork(run: str, asked: shape.ForkAsked, door: Door, _: Caller = may("run.steer")) -> Response:
-    made = door.fork(run, asked.fact)
+async def fork(run: str, asked: shape.ForkAsked, door: Door, again: RunKey, _: Caller = may("run.steer")) -> Response:
+    made = begun(door, again) or door.fork(whole_id(door, run), asked.fact, key=again)
     return shown(
         shape.Started, {"id": made, "status": "PENDING"}, status=201, headers={"Location": f"/api/v1/runs/{made}"}
     )
 
 
 @router.post("/{run}/signal", response_model=shape.RunOut, summary="Send it news")
-async def signal(run: str, asked: shape.SignalAsked, door: Door, who: Caller = may("run.steer")) -> Response:
-    await door.signal(run, asked.name, asked.payload, id=asked.id)
+async def signal(
+    run: str, asked: shape.SignalAsked, door: Door, again: RunKey, who: Caller = may("run.steer")
+) -> Response:
+    await door.signal(whole_id(door, run), asked.name, asked.payload, id=asked.id or again or "")
     return await _now(door, run, who)
 
 
 @router.post("/{run}/resolve", response_model=shape.RunOut, summary="Give a node its result by hand")
 async def resolve(run: str, asked: shape.ResolveAsked, door: Door, who: Caller = may("run.edit")) -> Response:
-    await door.resolve(run, asked.node, asked.value)
+    await door.resolve(whole_id(door, run), asked.node, asked.value)
     return await _now(door, run, who)
 
 
 @router.post("/{run}/skip", response_model=shape.RunOut, summary="Go on without what a node would give")
 async def skip(run: str, asked: shape.SkipAsked, door: Door, who: Caller = may("run.edit")) -> Response:
-    await door.resolve(run, asked.node, None)
+    await door.resolve(whole_id(door, run), asked.node, None)
     return await _now(door, run, who)
 
 
 @router.patch("/{run}/variables", response_model=shape.RunOut, summary="Change variables; the reason is kept")
 async def edit(run: str, asked: shape.VariablesAsked, door: Door, who: Caller = may("run.edit")) -> Response:
-    await door.edit(run, asked.set)
+    await door.edit(whole_id(door, run), asked.set)
     return await _now(door, run, who)

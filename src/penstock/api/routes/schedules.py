@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from penstock.api import paging
 from penstock.api.answer import shown
-from penstock.api.changing import Changing
+from penstock.api.changing import Changing, RunKey
 from penstock.api.shapes import keeping as shape
 from penstock.api.site import Caller, Door, may
 from penstock.api.times import moment
@@ -56,8 +56,8 @@ async def resume(name: str, door: Door, _: Caller = may("ops.write")) -> Respons
 
 
 @router.post("/{name}/fire", response_model=shape.FiredOut, status_code=201, summary="Start it now")
-async def fire(name: str, door: Door, _: Caller = may("ops.write")) -> Response:
-    return shown(shape.FiredOut, await door.schedules.fire(name), status=201)
+async def fire(name: str, door: Door, again: RunKey, _: Caller = may("ops.write")) -> Response:
+    return shown(shape.FiredOut, await door.schedules.fire(name, key=again), status=201)
 
 
 @router.post("/{name}/backfill", response_model=shape.FiredPage, status_code=201, summary="Start what was missed")

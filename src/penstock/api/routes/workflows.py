@@ -11,13 +11,13 @@ from starlette.responses import Response
 from penstock.api import paging
 from penstock.api.answer import shown
 from penstock.api.changing import Changing
+from penstock.api.looking import looked_at
 from penstock.api.problems import shown_finding
 from penstock.api.shapes import decision as shape
 from penstock.api.site import Caller, Door, may
-from penstock.app.documents import compile_source
 from penstock.app.releases import canonical, document_of
 from penstock.app.triggers import trigger_findings
-from penstock.errors import DocumentInvalid, Finding, ReleaseNotFound
+from penstock.errors import Finding, ReleaseNotFound
 from penstock.store.contract import ReleaseRow
 
 router = APIRouter(prefix="/workflows", tags=["workflows"], route_class=Changing)
@@ -79,10 +79,9 @@ async def submit(asked: shape.WorkflowAsked, door: Door, who: Caller = may("defi
 
 @router.post("/validate", response_model=shape.ValidateOut, summary="What is wrong with a workflow")
 async def validate(asked: shape.ValidateAsked, _: Caller = may("definition.read")) -> Response:
-    try:
-        findings = [*compile_source(canonical(asked.dsl))[0].findings, *trigger_findings(asked.dsl)]
-    except DocumentInvalid as wrong:
-        findings = wrong.findings
+    language, findings = await looked_at(canonical(asked.dsl))
+    if language is not None:
+        findings += trigger_findings(asked.dsl)
     errors, warnings = _told(findings, errors=True), _told(findings, errors=False)
     return shown(shape.ValidateOut, {"valid": not errors, "errors": errors, "warnings": warnings})
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field, model_validator
+
 from penstock.api.answer import Asked, Shape
 
 
@@ -19,7 +21,16 @@ class Me(Shape):
 
 
 class SessionAsked(Asked):
-    key: str
+    """One of the two: an API key, or a token of the company's own sign-in."""
+
+    key: str | None = Field(None, max_length=200, examples=["ps_0123456789abcdef_…"])
+    token: str | None = Field(None, max_length=20_000, description="A JWT; the session ends with it.")
+
+    @model_validator(mode="after")
+    def _one(self) -> SessionAsked:
+        if (self.key is None) == (self.token is None):
+            raise ValueError("give either «key» or «token»")
+        return self
 
 
 class DevSessionAsked(Asked):

@@ -11,7 +11,6 @@ import sqlite3
 from collections.abc import Generator, Mapping
 from typing import Any
 from urllib.parse import quote as url_quote
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -90,9 +89,19 @@ POSTGRES = Dialect(
 
 
 async def write(connection: Mapping[str, Any], change: Change, timeout_s: float) -> Written:
+    """The connection has been checked: `path` is its SQLite file, `reached` what to connect to PostgreSQL with."""
     if connection["type"] == "sqlite":
         return await in_thread(_sqlite, connection, change, timeout_s)
-    return await _postgres(connection, change, timeout_s)
+    return await _postgres(connection, change)
+
+
+def limits(timeout_s: float) -> dict[str, Any]:
+    """What a session of PostgreSQL is opened with."""
+    return {
+        "connect_timeout": max(2, int(timeout_s)),
+        "application_name": "penstock",
+        "options": f"-c statement_timeout={int(timeout_s * 1000)} -c lock_timeout={int(_BUSY_S * 1000)}",
+    }
 
 
 # ---- what is to be done ----------------------------------------------------------------------------------------------
@@ -282,24 +291,11 @@ def _conflicts() -> Unsendable:
     return Unsendable("DATABASE_CONFLICT", "permanent", why)
 
 
-async def _postgres(connection: Mapping[str, Any], change: Change, timeout_s: float) -> Written:
+async def _postgres(connection: Mapping[str, Any], change: Change) -> Written:
+    import psycopg
+
     try:
-        import psycopg
-    except ImportError:
-        why = "PostgreSQL needs the extra «postgresql»: pip install 'penstock[postgresql]'."
-        raise Unsendable("EXTRA_MISSING", "permanent", why, {"extra": "postgresql"}) from None
-    url = str(connection.get("url") or "")
-    if urlsplit(url).scheme not in ("postgresql", "postgres"):
-        raise Unsendable("HTTP_URL", "validation", f"«{connection['id']}» must have postgresql://… as its url.")
-    more: dict[str, Any] = {
-        "connect_timeout": max(2, int(timeout_s)),
-        "application_name": "penstock",
-        "options": f"-c statement_timeout={int(timeout_s * 1000)} -c lock_timeout={int(_BUSY_S * 1000)}",
-    }
-    if connection.get("password"):
-        more["password"] = connection["password"]
-    try:
-        async with await psycopg.AsyncConnection.connect(url, **more) as db:
+        async with await psycopg.AsyncConnection.connect(**connection["reached"]) as db:
             return await _drive_async(steps(change, POSTGRES), db)
     except Conflict:
         raise _conflicts() from None

@@ -13,9 +13,11 @@ import msgspec
 from penstock.executors.contract import Failed, Services, Tenant, failed
 from penstock.executors.parts.addresses import reach_of
 from penstock.executors.parts.connections import connection_of, password_of
+from penstock.executors.parts.fence import PathRefused
 from penstock.executors.parts.message import Message, Unsendable
 from penstock.executors.parts.outbound import MAX_BYTES as MAX_ANSWER
 from penstock.executors.parts.outbound import Call, Reply, failure_of, send
+from penstock.executors.parts.postgres import address_of
 from penstock.executors.parts.secret import Secrets
 
 OUTBOX = "outbox:"
@@ -58,7 +60,7 @@ class House:
 
     def __init__(self, tenant: Tenant, services: Services, secrets: Secrets) -> None:
         self.tenant, self.settings, self.secrets = tenant, services.settings, secrets
-        self._folder = services.input_dir
+        self._services = services
         self._places: set[str] = set()  # addresses, and parts of them, that nobody may be told
         self._secret_place = False
 
@@ -78,7 +80,23 @@ class House:
         if not text or "\0" in text:
             why = f"The connection «{connection['id']}» names no file."
             raise Unsendable("CONNECTION_NOT_FOUND", "validation", why)
-        return Path(self.settings.get("sql.root") or self._folder) / text
+        base = Path(self.settings.get("sql.root") or self._services.input_dir)
+        try:
+            return self._services.fence.database(text, base, str(connection["id"]))
+        except PathRefused as error:
+            raise Unsendable("PATH_REFUSED", "authorization", f"It is not written: {error}.") from None
+
+    async def postgres(self, connection: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        """What to connect to a PostgreSQL connection with."""
+        url, password = str(connection.get("url") or ""), connection.get("password") or None
+        id = str(connection["id"])
+        if urlsplit(url).scheme not in ("postgresql", "postgres"):
+            raise Unsendable("HTTP_URL", "validation", f"«{id}» must have postgresql://… as its url.")
+        try:
+            return await address_of(url, password, self._services, self.tenant.id, id, **more)
+        except ImportError:
+            why = "PostgreSQL needs the extra «postgresql»: pip install 'penstock[postgresql]'."
+            raise Unsendable("EXTRA_MISSING", "permanent", why, {"extra": "postgresql"}) from None
 
     def _filled(self, value: Any) -> Any:
         if isinstance(value, str):

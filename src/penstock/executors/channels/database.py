@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.executors.channels.change import Change, Written, write
+from penstock.executors.channels.change import Change, Written, limits, write
 from penstock.executors.channels.contract import OUTBOX, House, Letter, Sent, listed
 from penstock.executors.parts.message import Message, Unsendable
 
@@ -91,6 +91,8 @@ class DatabaseChannel:
         )
         if connection["type"] == "sqlite":
             connection["path"] = house.sqlite_path(connection)
+        else:
+            connection["reached"] = await house.postgres(connection, **limits(letter.timeout_s))
         written: Written = await write(connection, change, letter.timeout_s)
         status = "duplicate" if written.again else "sent"
         return Sent(status=status, message_id=letter.id, response={"rows": written.rows, "keys": written.keys})

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import msgspec
 
+from penstock.executors.parts.fence import Fence, PathRefused
+
 MAX_BYTES = 10 * 1024 * 1024
 _NAME_MAX, _PATH_MAX, _DEPTH_MAX = 255, 1024, 32
 _OURS = ".penstock-"
@@ -27,10 +29,9 @@ _BIDI = set("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LEDGER_MAX = 1024 * 1024
 _MATCHES_MAX = 1000
+_NO_FENCE = Fence()
 
-
-class PathRefused(ValueError):
-    """A path that is not followed; the text says why."""
+__all__ = ["MAX_BYTES", "PathRefused", "TooLarge", "append", "match", "names_of", "read", "write"]
 
 
 class TooLarge(ValueError):
@@ -77,11 +78,21 @@ def _check(name: str) -> None:
         raise PathRefused("a name is reserved")
     if name.startswith(_OURS):
         raise PathRefused(f"names that begin with «{_OURS}» are the engine's own")
+    if name.startswith("."):
+        raise PathRefused("names that begin with a dot are hidden")
 
 
-def read(root: Path, path: str, limit: int = MAX_BYTES) -> bytes:
-    """The file's bytes. Raises FileNotFoundError, PathRefused or TooLarge."""
+def _inside(root: Path, path: str, fence: Fence) -> list[str]:
+    """The names of a path that may be used. No link is followed below the root, so this is where it leads."""
     names = names_of(path)
+    if fence.closed(Path(os.path.realpath(root), *names)):
+        raise PathRefused("it is the engine's own")
+    return names
+
+
+def read(root: Path, path: str, limit: int = MAX_BYTES, fence: Fence = _NO_FENCE) -> bytes:
+    """The file's bytes. Raises FileNotFoundError, PathRefused or TooLarge."""
+    names = _inside(root, path, fence)
     with _folder(root, names[:-1], create=False) as folder:
         handle = _open(names[-1], os.O_RDONLY | os.O_NONBLOCK, folder)
         try:
@@ -96,21 +107,23 @@ def read(root: Path, path: str, limit: int = MAX_BYTES) -> bytes:
     return data
 
 
-def write(root: Path, path: str, data: bytes, key: str) -> None:
+def write(root: Path, path: str, data: bytes, key: str, fence: Fence = _NO_FENCE) -> None:
     """The whole file at once: a reader sees the old one or the new one. The same key and data give the same file."""
-    names = names_of(path)
+    names = _inside(root, path, fence)
     with _folder(root, names[:-1], create=True) as folder:
         _refuse_special(names[-1], folder)
         _replace(folder, names[-1], data, key)
 
 
-def append(root: Path, path: str, data: bytes, key: str, limit: int = MAX_BYTES) -> None:
+def append(
+    root: Path, path: str, data: bytes, key: str, limit: int = MAX_BYTES, fence: Fence = _NO_FENCE
+) -> None:  # fmt: skip
     """The bytes at the end, once per key, also when the process died half-way.
 
     The ledger names the place before the bytes are written. An attempt that finds its key checks the bytes at that
     place; one that finds the last entry's bytes cut short takes them away first.
     """
-    names = names_of(path)
+    names = _inside(root, path, fence)
     with _folder(root, names[:-1], create=True) as folder:
         ledger = f"{_OURS}keys-{hashlib.sha256(names[-1].encode()).hexdigest()[:24]}"
         with _locked(ledger, folder) as book:
@@ -159,7 +172,7 @@ def _locked(name: str, folder: int) -> Iterator[int]:
         os.close(handle)
 
 
-def match(root: Path, pattern: str) -> list[str]:
+def match(root: Path, pattern: str, fence: Fence = _NO_FENCE) -> list[str]:
     """The paths of plain files under the folder that fit a pattern with * and ? in its names."""
     found: list[str] = []
     try:
@@ -167,7 +180,8 @@ def match(root: Path, pattern: str) -> list[str]:
             _match(folder, names_of(pattern), "", found)
     except FileNotFoundError:
         return []
-    return sorted(found)
+    here = os.path.realpath(root)
+    return sorted(path for path in found if not fence.closed(Path(here, path)))
 
 
 def _match(folder: int, names: list[str], before: str, found: list[str]) -> None:
