@@ -50,6 +50,7 @@ class Board:
         self.ended: dict[int, Act] = {}
         self.visits: Counter[Where] = Counter()
         self.since: Counter[Where] = Counter()  # visits before the last restart
+        self.seen: set[Where] = set()  # since then
         self.starts: Counter[int] = Counter()
         self.rounds = 1  # how often the start nodes may have fired
         self.owed: dict[Where, dict[int, set[int]]] = {}
@@ -217,7 +218,7 @@ class Board:
         assert not [p for p in self.places if p[0] == scope], "K5: a scope is closed with tokens in it"
         assert not [a for a in self.acts.values() if a.scope == scope], "K4: a scope is closed with firings in it"
         self._forget_debts(scope)
-        for table in (self.visits, self.since, self.spent):
+        for table in (self.visits, self.since, self.spent, self.seen):
             for at in [a for a in table if a[0] == scope]:
                 table.pop(at) if isinstance(table, Counter) else table.discard(at)
 
@@ -228,7 +229,7 @@ class Board:
     def reopened(self, how: str, retries: int) -> None:
         if how == "restart":  # K15: limits count anew, and nothing of the life before is owed or spent
             self.rounds += 1
-            self.since = Counter(self.visits)
+            self.since, self.seen = Counter(self.visits), set()
             self.spent, self.owed = set(), {}
 
     def signal_used(self, *_: Any) -> None:
@@ -239,14 +240,18 @@ class Board:
 
     # -- what a fact means ---------------------------------------------------------------------------------------------
 
-    def _fired(self, at: Where) -> int:
+    def _fired(self, at: Where, visit: int | None = None) -> int:
         """How often since the run was started or restarted."""
-        return self.visits[at] - self.since[at]
+        return (self.visits[at] if visit is None else visit) - self.since[at]
 
     def _begins(self, act: Act, fed: bool) -> None:
         at = (act.scope, act.node.no, act.epoch)
-        self.visits[at] += 1
-        assert act.visit == self.visits[at], "E2: a visit, hence a key, belongs to one firing"
+        assert act.visit > self.visits[at], "E2: a visit, hence a key, belongs to one firing"
+        if at not in self.seen:
+            self.seen.add(at)
+            self.since[at] = act.visit - 1
+        assert act.visit == self.visits[at] + 1 or self._fired(at, act.visit) == 1, "visits are numbered on"
+        self.visits[at] = act.visit
         rounds = self._fired(at)
         assert act.no not in self.acts and act.no not in self.ended, "a firing's number is used once"
         if act.node.max_iter is not None:

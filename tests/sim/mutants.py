@@ -468,7 +468,7 @@ def _(p: Patches) -> None:
     def reopened(st: Any, f: Any) -> None:
         right(st, f)
         if f[1] == "restart":
-            st.scopes[0].visits, st.scopes[0].since = {}, {}
+            st.scopes[0].visits, st.scopes[0].since, st.scopes[0].most = {}, {}, {}
 
     table = list(EVOLVE)
     table[F.REOPENED] = reopened

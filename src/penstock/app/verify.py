@@ -153,7 +153,7 @@ def _check_firing(case: _Case, f: list[Any]) -> None:
     if case.net is None:
         return
     if scope in case.st.scopes:
-        visit -= case.st.scopes[scope].since.get(key(node_no, epoch), 0)  # a restart counts anew
+        visit -= case.st.scopes[scope].before(key(node_no, epoch))  # a restart counts anew
     node = case.net.nodes[node_no]
     comp = f[9] if f[0] == F.FIRED else -1
     if node.max_iter is not None and visit > node.max_iter and comp < 0:

@@ -33,7 +33,7 @@ from penstock.net.compiled import EPOCH, START, TASK, CEdge, CNode
 
 def fire(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int], *, relaxed: bool = False) -> None:
     """Take these tokens and begin."""
-    visit = scope.visits.get(node.no + (epoch << EPOCH), 0) + 1
+    visit = (scope.visits.get(node.no + (epoch << EPOCH), 0) or scope.most.get(node.no, 0)) + 1
     if node.pass_on and visit <= (most := r.net.net.max_visits) and epoch <= most:
         _pass(r, node, scope, epoch, visit, takes, -1, 0, relaxed)
         return
@@ -53,7 +53,8 @@ def _take(r: Run, node: CNode, scope: Scope, epoch: int, visit: int, takes: list
 
 def fire_by_hand(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int]) -> Firing:
     """An operator has a node take what lies before it, ready or not; it does no work of its own."""
-    firing = _take(r, node, scope, epoch, scope.visits.get(key(node.no, epoch), 0) + 1, takes, 0)
+    visit = (scope.visits.get(key(node.no, epoch), 0) or scope.most.get(node.no, 0)) + 1
+    firing = _take(r, node, scope, epoch, visit, takes, 0)
     r.opened(firing, node.group)
     return firing
 
@@ -86,8 +87,8 @@ def _clear_dead(r: Run, node: CNode, scope: Scope, epoch: int) -> None:
 def fire_via(r: Run, edge: CEdge, scope: Scope, epoch: int) -> None:
     """A token is put on this edge and taken at once: one fact for both."""
     node, high = edge.dst, epoch << EPOCH
-    visit = scope.visits.get(node.no + high, 0) + 1
-    seq = scope.seqs.get(edge.no + high, 0)
+    visit = (scope.visits.get(node.no + high, 0) or scope.most.get(node.no, 0)) + 1
+    seq = scope.seqs.get(edge.no + high, 0) or scope.most_seqs.get(edge.no, 0)
     no = r.st.next_firing
     flags = F.USED_START if edge.role == "start" else 0
     if node.pass_on and visit <= (most := r.net.net.max_visits) and epoch <= most:
@@ -150,7 +151,7 @@ def work(r: Run, node: CNode, firing: Firing) -> None:
 
 def fire_entry(r: Run, node: CNode, scope: Scope, path: Any, *, fuse: bool = True) -> None:
     """The entry of a child scope, or a start node of the run: it takes nothing."""
-    visit = scope.visits.get(node.no, 0) + 1
+    visit = (scope.visits.get(node.no, 0) or scope.most.get(node.no, 0)) + 1
     if node.pass_on and not scope.no:
         _pass(r, node, scope, 0, visit, [], -1, 0, False, fuse)
         return

@@ -72,7 +72,7 @@ def put(
         if hand is not None:
             path, passed = path if path is not None else hand.path, passed if passed is not None else hand.passed
     place = edge.no + (epoch << EPOCH)
-    seq = scope.seqs.get(place, 0)
+    seq = scope.seqs.get(place, 0) or scope.most_seqs.get(edge.no, 0)
     fresh = place not in scope.tokens
     r.say((F.PUT, edge.no, scope.no, epoch, seq, envelope, path, passed))
     if scope.owed and _pay_debt(r, edge, scope, epoch, seq, fresh):

@@ -109,7 +109,7 @@ def _join_timeout(r: Run, scope_no: int, node_no: int, epoch: int) -> None:
         return
     takes = [e.no for e in node.ins for _ in scope.tokens.get(key(e.no, epoch), ())]
     no = r.st.next_firing
-    visit = scope.visits.get(key(node_no, epoch), 0) + 1
+    visit = (scope.visits.get(key(node_no, epoch), 0) or scope.most.get(node_no, 0)) + 1
     r.say((F.FIRED, no, node_no, scope_no, epoch, visit, takes, [], 0, -1, None))
     firing = r.st.firings[no]
     r.opened(firing, node.group)

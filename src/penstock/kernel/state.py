@@ -90,10 +90,19 @@ class Scope(msgspec.Struct, array_like=True, gc=False):
     top: int = 0  # the highest attempt asked for in it or below, when it is not the first
     expired: dict[int, int] = {}  # places and when a token last outlived its time there
     since: dict[int, int] = {}  # visits before the last restart: they have names of their own, but limits count anew
+    left: dict[int, int] = {}  # by node: the most visits in an epoch that was left and forgotten
+    left_seqs: dict[int, int] = {}  # by edge: the most tokens in such an epoch
+    most: dict[int, int] = {}  # the same two, at the last restart: visits and tokens are numbered on from there,
+    most_seqs: dict[int, int] = {}  # or what is done again in those epochs would have the keys of before
 
     def rounds(self, at_key: int) -> int:
         """How often a node has fired since the run was started or restarted."""
-        return self.visits.get(at_key, 0) - self.since.get(at_key, 0)
+        fired = self.visits.get(at_key, 0)
+        return fired - self.before(at_key) if fired else 0
+
+    def before(self, at_key: int) -> int:
+        """The number of its last visit before the run was restarted."""
+        return self.since.get(at_key) or self.most.get(at_key % (1 << EPOCH), 0)
 
 
 class Timer(msgspec.Struct, array_like=True, gc=False):

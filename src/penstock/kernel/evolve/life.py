@@ -30,6 +30,7 @@ def reopened(st: State, f: F.Fact) -> None:
         st.reopen, st.parked = None, {}
         root = st.scopes[0]
         root.dead, root.used, root.owed, root.spent, root.expired, root.since = {}, {}, {}, {}, {}, dict(root.visits)
+        root.most, root.most_seqs = {**root.most, **root.left}, {**root.most_seqs, **root.left_seqs}
         st.scopes = {0: root}
 
 
@@ -91,6 +92,8 @@ def migrated(st: State, f: F.Fact) -> None:
         sc.dead, sc.expired = moved_key(sc.dead, edge_of), moved_key(sc.expired, edge_of)
         sc.used = {node_of.get(n, n): v for n, v in sc.used.items() if node_of.get(n, n) >= 0}
         sc.since = moved_key(sc.since, node_of)
+        for name, numbers in (("left", node_of), ("most", node_of), ("left_seqs", edge_of), ("most_seqs", edge_of)):
+            setattr(sc, name, moved_key(getattr(sc, name), numbers))
         sc.owed = {}
     for no, name in names.items():
         st.firings[no].name = name

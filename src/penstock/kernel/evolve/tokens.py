@@ -7,7 +7,7 @@ from typing import Any
 from penstock.kernel import fact as F
 from penstock.kernel.state import Scope, State
 from penstock.kernel.token import Envelope, Passed, Taken, Token
-from penstock.net.compiled import EPOCH
+from penstock.net.compiled import EPOCH, MOST
 
 
 def as_envelope(raw: Any) -> Envelope:
@@ -108,6 +108,10 @@ def forgot(st: State, f: F.Fact) -> None:
     _, scope, below = f
     sc = st.scopes[scope]
     limit = below << EPOCH
+    for forgotten, kept in ((sc.visits, sc.left), (sc.seqs, sc.left_seqs)):
+        for at_key, number in forgotten.items():
+            if at_key < limit and number > kept.get(at_key & (MOST - 1), 0):
+                kept[at_key & (MOST - 1)] = number
     for table in (sc.visits, sc.since, sc.seqs, sc.dead, sc.spent, sc.expired):
         for at_key in [k for k in table if k < limit]:
             del table[at_key]
