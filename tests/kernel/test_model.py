@@ -181,6 +181,7 @@ def test_arbitrary_nets(seed: int, given_: int) -> None:
 @example(585897799, 171)  # limits count anew after a restart of the run's own
 @example(55742079, 254)  # the same, with what a fork passes on unchanged
 @example(606259578, 92)  # an undo node in a scope that a retry has opened again undoes what was done there before
+@example(491839590, 138)  # tokens are stuck in a scope of a group: the scope says how to go on
 def test_everything_at_once(seed: int, given_: int) -> None:
     """Retries, boundaries, polls, work, undo, run retry, pause, cancel, signals, ticks, late answers, crashes."""
     pair = Pair(R.spice(seed), R.bits(given_))

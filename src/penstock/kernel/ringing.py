@@ -13,6 +13,7 @@ from penstock.kernel.run import Run
 from penstock.kernel.state import Reopen, Timer, key
 from penstock.kernel.sweep import sweep_children
 from penstock.kernel.trigger import pull, rearm
+from penstock.net.compiled import CNode
 
 
 def next_due(r: Run) -> int | None:
@@ -74,8 +75,14 @@ def _on_final(r: Run, was: Reopen) -> str:
     if how != "member":
         return how
     failures = [r.st.scopes[no].failure for no in was.kids or ()]
-    members = [r.net.by_id[f.node].spec for f in failures if f is not None and f.node in r.net.by_id]
-    return "restart" if any(member.on_final == "restart" for member in members) else "here"
+    members = [_blamed(r, f) for f in failures if f is not None and f.node in r.net.by_id]
+    return "restart" if any(member.spec.on_final == "restart" for member in members) else "here"
+
+
+def _blamed(r: Run, failure: Failure) -> CNode:
+    """Where tokens are stuck, nobody has failed but the scope that they are in."""
+    node = r.net.by_id[failure.node]
+    return r.net.by_id[node.scope] if failure.code == "DEADLOCK" and node.scope else node
 
 
 def _expire(r: Run, scope_no: int, edge_no: int, epoch: int, seq: int) -> None:
