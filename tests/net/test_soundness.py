@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections import Counter
 
 import pytest
@@ -365,11 +364,9 @@ def shape(kind: str) -> Net:
 
 @pytest.mark.parametrize("kind", ["chain", "fan", "ladder of exits"])
 def test_ten_thousand_nodes_are_decided_by_reductions_alone(kind: str) -> None:
-    one = shape(kind)
-    began = time.perf_counter()
-    found = verdict(one)
+    """No state is looked at, however large the net is."""
+    found = verdict(shape(kind))
     assert (found.status, found.states) == ("sound", 0)
-    assert time.perf_counter() - began < 2.0
 
 
 def test_a_wide_deadlock_is_told_in_few_words() -> None:
