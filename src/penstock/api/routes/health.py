@@ -12,6 +12,7 @@ from penstock.api.answer import Shape, shown
 from penstock.api.checked import Checked
 from penstock.api.problems import problem
 from penstock.api.site import TheSite
+from penstock.errors import StoreError
 
 router = APIRouter(tags=["health"], route_class=Checked)
 
@@ -35,10 +36,19 @@ async def health(site: TheSite) -> Response:
 
 @router.get("/ready", response_model=Health, summary="Does it take more")
 async def ready(request: Request, site: TheSite) -> Response:
-    trouble = site.door.host.trouble
+    trouble = site.door.host.trouble or _asked(site)
     if site.draining:
         return problem(request, 503, "PS-503-DRAINING", "The server is about to stop.", headers={"Retry-After": "5"})
     if trouble is not None:
         return problem(request, 503, trouble.code, str(trouble), hint=trouble.hint, headers={"Retry-After": "2"})
     site.door.raise_if_stopped()
     return await health(site)
+
+
+def _asked(site: TheSite) -> StoreError | None:
+    """A store that nobody has used for a while may be gone without anybody having noticed."""
+    try:
+        site.door.store.notices_left()
+    except StoreError as error:
+        return error
+    return None
