@@ -209,7 +209,7 @@ class Board:
             assert [t.seq for t in have] == list(seqs), "K5: what is swept was there, all of it"
         for timer in timers:
             del self.timers[timer]
-        if not effects and why != "abandoned":
+        if not effects and why not in ("abandoned", "superseded"):
             self._forget_debts(scope)
         for no in scopes:
             self.scope_closed(no)

@@ -211,3 +211,26 @@ def forwards(right: Any) -> Any:
         right(self, (fact[0], fact[1][::-1], *fact[2:]) if fact[0] == F.UNDO_PLANNED else fact)
 
     return wrong
+
+
+def never_shared(right: Any) -> Any:
+    def wrong(passed: Any) -> Any:
+        found = right(passed)
+        return {k: 1 if k < 0 else v for k, v in found.items()} if found else found
+
+    return wrong
+
+
+def never_sealed(right: Any) -> Any:
+    def wrong(st: Any, firing: Any) -> Any:
+        return {k: v for k, v in (firing.passed or {}).items() if k >= 0} or None
+
+    return wrong
+
+
+def mode_of_the_net(right: Any) -> Any:
+    return lambda node, mode: node.spec.work is not None and node.spec.work.agent
+
+
+def same_attempt(right: Any) -> Any:
+    return lambda firing, item: firing.attempt

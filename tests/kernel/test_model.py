@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from penstock.errors import PenstockError
 from penstock.kernel import command as C
+from penstock.kernel import item, redo, token
+from penstock.kernel.evolve import origin
 from penstock.kernel.failure import Failure
 from penstock.kernel.state import PHASE
+from tests.kernel import mutants
 from tests.kernel.harness import Sim
 from tests.model import random_nets as R
 from tests.model.bridge import to_product
@@ -73,7 +76,8 @@ class Pair:
         if what == "signal":
             return C.signal(c["id"], c["name"], c.get("payload"), broadcast=bool(c.get("broadcast")))
         if what == "work":
-            return C.work(self.numbers.get(c["item"], 10**6), c["verb"], c.get("by"), c.get("output", c.get("vote")))
+            data = c.get("output", c.get("vote", c.get("mode")))
+            return C.work(self.numbers.get(c["item"], 10**6), c["verb"], c.get("by"), data)
         if what == "cancel":
             return C.cancel(c.get("mode", "now"))
         no = self.numbers.get(c.get("firing", ""), 0)
@@ -98,7 +102,9 @@ class Pair:
         failure = mine.st.failure
         assert (failure.code if failure is not None else None) == (state["failure"] or {}).get("code")
         assert sorted(run_items(mine)) == sorted(
-            (name, i["status"], i["level"]) for name, i in state["items"].items() if i["firing"] in state["firings"]
+            (name, i["status"], i["level"], i["mode"])
+            for name, i in state["items"].items()
+            if i["firing"] in state["firings"]
         )
         assert mine.vars() == state["vars"]
         in_flight = set(state["effects"])
@@ -115,9 +121,9 @@ class Pair:
         assert [p[0] for p in phases] == sorted(state["firings"])
 
 
-def run_items(sim: Sim) -> list[tuple[str, str, int]]:
+def run_items(sim: Sim) -> list[tuple[str, str, int, str]]:
     st = sim.st
-    return [(sim.run.firing_id(st.firings[no]), item.status, item.level) for no, item in st.items.items()]
+    return [(sim.run.firing_id(st.firings[no]), i.status, i.level, i.mode) for no, i in st.items.items()]
 
 
 def answer_all(pair: Pair, rng: random.Random, *, fails: frozenset[str] = frozenset(), crash: bool = False) -> None:
@@ -195,6 +201,48 @@ def test_everything_at_once(seed: int, given_: int) -> None:
         pair.same()
     else:
         raise AssertionError("no end")
+
+
+@LAWS
+@given(st.integers(0, 10**9), st.integers(0, 255))
+def test_people_and_agents(seed: int, given_: int) -> None:
+    """P-X.15, P-X.40: items go to and fro, and finished work is done again wherever nothing was made of it."""
+    pair = Pair(R.process(seed), R.bits(given_))
+    world = World(random.Random(seed ^ 99), eager=True)
+    for _ in range(1500):
+        if world.ended(pair.model.state):
+            break
+        if world.rng.random() < 0.2:
+            pair.product.crash()
+        pair.do(world.next(pair.model.state), world.now)
+        pair.same()
+    else:
+        raise AssertionError("no end")
+
+
+FAULTS = {
+    "joins forget what else they took": (token.merged, mutants.never_shared, (331, 350, 361)),
+    "what was made of work does not bind it": (origin.sealed, mutants.never_sealed, (32, 79, 121)),
+    "begun work is taken back": (redo._check_untouched, mutants.nothing, (32, 42, 79)),
+    "a switched mode is forgotten": (item.for_agent, mutants.mode_of_the_net, (17, 20, 63)),
+    "an attempt is asked twice": (item.next_attempt, mutants.same_attempt, (44, 50, 120)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_model_finds_what_is_wrong_with_people_and_agents(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P-X.15, P-X.40: each fault shows in at least one of these runs."""
+    right, wrong, seeds = FAULTS[fault]
+    mutants.plant(monkeypatch, right, wrong(right))
+    assert any(shows(seed) for seed in seeds)
+
+
+def shows(seed: int) -> bool:
+    try:
+        test_people_and_agents.hypothesis.inner_test(seed, seed % 256)  # type: ignore[attr-defined]
+    except (AssertionError, PenstockError, KeyError):
+        return True
+    return False
 
 
 @pytest.mark.parametrize("seed", range(5))

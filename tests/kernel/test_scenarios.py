@@ -1202,6 +1202,18 @@ def test_a_filter_is_fixed_when_the_wait_opens() -> None:
     assert m.status == "COMPLETED" and m.output("w") == {"id": 7}
 
 
+def test_a_name_that_a_node_has_given_can_be_set_by_hand() -> None:
+    """D-X.29: what is edited is what expressions see, also when it is the name of an output; and after a reload."""
+    wait = Node(id="w", kind="wait", triggers=(Trigger(kind="signal", name="go"),))
+    nodes = [S, *tasks("a", out=("found",)), wait, Node(id="c", split="first"), *tasks("y", "n"), X]
+    m = Sim(net(nodes, ["s>a a>w w>c y>x n>x", edge("c>y", guard="found == 2"), edge("c>n", default=True)]))
+    m.ok("a", 1)
+    m.do(C.set_variable("found", 2))
+    m.crash()
+    m.do(C.signal("1", "go"))
+    assert m.asked("y") and m.asked("n") is None
+
+
 @pytest.mark.parametrize("wanted", [{"$expr": "input"}, {"id": {"$expr": "input"}}, {"id": {"$in": [1, None]}}])
 def test_a_filter_without_a_value_fails_the_wait(wanted: Any) -> None:
     """C-37."""
@@ -1499,3 +1511,19 @@ def test_a_draft_that_is_made_again_is_undone_once(approved: bool) -> None:
     assert m.status == "COMPENSATING"
     m.ok("u")
     assert m.status == "COMPENSATED" and m.fired().count("u") == 1
+
+
+def test_a_token_that_expires_makes_room_on_its_edge() -> None:
+    """KERNEL 3.8: whoever was held back by the full edge fires at once, not only after a reload."""
+    nodes = [S, Node(id="m", join=MERGE), task("p"), task("b"), Node(id="n"), Node(id="g", split="first"), X]
+    full = edge("p>n", ttl_ms=50, capacity=1)
+    m = Sim(
+        net(nodes, ["s>m s>b m>p p>g b>n n>x", full, edge("g>m", guard="counters.p < 2"), edge("g>x", default=True)])
+    )
+    m.ok("p")
+    assert not m.asked("p") and m.st.live == 2, "one lies on the full edge, one before «p»"
+    m.tick()
+    assert m.asked("p")
+    m.ok("p")
+    m.ok("b")
+    assert m.status == "COMPLETED"

@@ -41,6 +41,7 @@ EXITS = {
         ("SUCCEEDED", "workflow_compensation"),
     },
     "approval": set(),
+    "process_run": {("TERMINATED", "compensate"), ("COMPLETED", "compensate")},
     "release": set(),
 }
 

@@ -36,6 +36,7 @@ def to_product(net: model.Net, name: str = "model") -> product.Net:
         run_retry=product.RunRetry(max=net.retry_run[0], delay_ms=net.retry_run[1]),
         active_timeout_ms=net.active_ms,
         max_visits=net.max_visits,
+        tracks_origin=net.tracks,
     )
 
 
@@ -92,7 +93,7 @@ def to_node(node: model.Node) -> product.Node:
 
 def to_effect(node: model.Node) -> product.Effect | None:
     """The executor is the model's effect name; without one, the kind."""
-    if node.kind not in ("task", "call") and not (node.kind == "work" and node.agent):
+    if node.kind not in ("task", "call") and not (node.kind == "work" and (node.agent or node.modes)):
         return None
     return product.Effect(executor=node.effect or node.kind, args=to_value(node.arg, f"arg of {node.id}"))
 
@@ -136,6 +137,7 @@ def to_work(node: model.Node) -> product.Work | None:
         quorum=node.quorum,
         all_of=node.all_of,
         candidates=list(node.candidates) or None,
+        modes=node.modes,
     )
 
 

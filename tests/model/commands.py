@@ -30,6 +30,7 @@ def start(turn: Turn, command: dict) -> None:
 def say_started(turn: Turn, command: dict) -> None:
     run = command["run"]
     about = {"net": turn.net.hash, "seed": command.get("seed", run), "input": command.get("input")}
+    about["tracks"] = turn.net.tracks
     turn.say("run.started", run=run, at=turn.now, **about)
 
 
@@ -103,7 +104,7 @@ def poll_again(turn: Turn, fid: str, firing: dict, node: Node, errors: int) -> N
 
 
 def done_outcome(turn: Turn, fid: str, firing: dict, node: Node, output: object) -> None:
-    if node.kind == "work" and needs_approval(turn, firing, node, output):  # a draft: it waits, and it is booked
+    if node.kind == "work" and needs_approval(turn, fid, node, output):  # a draft: it waits, and it is booked
         turn.say("work.moved", item=fid, to="SUBMITTED", draft=output)
         turn.book_draft(fid, firing, output)
         turn.say("phase", firing=fid, phase="suspended")
@@ -111,8 +112,13 @@ def done_outcome(turn: Turn, fid: str, firing: dict, node: Node, output: object)
         turn.close(fid, "done", output)
 
 
-def needs_approval(turn: Turn, firing: dict, node: Node, draft: object) -> bool:
-    return node.approve if node.approve_if is None else node.approve_if(turn.view(firing["scope"], draft=draft)) is True
+def needs_approval(turn: Turn, fid: str, node: Node, draft: object) -> bool:
+    mode = turn.state["items"][fid]["mode"]
+    if mode and mode != "SUPERVISED":
+        return False
+    if node.approve_if is None:
+        return node.approve or bool(mode)
+    return node.approve_if(turn.view(turn.state["firings"][fid]["scope"], draft=draft)) is True
 
 
 def due(turn: Turn, command: dict) -> None:
@@ -195,6 +201,9 @@ def signal(turn: Turn, command: dict) -> None:
 def work(turn: Turn, command: dict) -> None:
     item = turn.state["items"].get(command["item"])
     require(item, "NOT_FOUND")
+    if command["verb"] == "rework" and item["firing"] not in turn.state["firings"]:
+        rework_done(turn, command["item"], item)
+        return
     require(item["firing"] in turn.state["firings"], "STATE", item["status"])
     require(command["verb"] in WORK, "VERB", command["verb"])
     allowed, verb = WORK[command["verb"]]
@@ -213,7 +222,7 @@ def work_start(turn: Turn, command: dict, item: dict) -> None:
 
 def work_submit(turn: Turn, command: dict, item: dict) -> None:
     turn.drop_effects(item["firing"], "taken_over")
-    turn.say("work.moved", item=command["item"], to="DONE", by=command.get("by"))
+    turn.say("work.moved", item=command["item"], to="DONE", by=command.get("by"), **by_hand(item))
     turn.close(item["firing"], "done", command.get("output"))
 
 
@@ -229,10 +238,65 @@ def work_reject(turn: Turn, command: dict, item: dict) -> None:
     if (entry := turn.open_entry(fid)) and entry["draft"]:
         turn.say("ledger.changed", n=entry["n"], status="withdrawn")
     turn.say("work.moved", item=command["item"], to="TODO")
-    firing = turn.state["firings"][fid]
-    if turn.net.node[firing["node"]].agent:
-        turn.say("work.moved", item=command["item"], to="IN_PROGRESS")
-        turn.ask(fid, firing["attempt"] + 1)
+    if turn.with_agent(fid):
+        turn.begin_agent(fid, turn.state["firings"][fid]["attempt"] + 1)
+
+
+def work_take_over(turn: Turn, command: dict, item: dict) -> None:
+    call_off(turn, item["firing"])
+    turn.say("work.moved", item=command["item"], to="IN_PROGRESS", by=command.get("by"), **by_hand(item))
+
+
+def work_reassign(turn: Turn, command: dict, item: dict) -> None:
+    call_off(turn, item["firing"])
+    turn.say("work.moved", item=command["item"], to="TODO", by=command.get("by"), **by_hand(item))
+
+
+def by_hand(item: dict) -> dict:
+    return {"mode": "MANUAL"} if item["mode"] else {}
+
+
+def call_off(turn: Turn, fid: str) -> None:
+    """The agent is out: not what it does now, and not what it would try again."""
+    if turn.state["firings"][fid]["phase"] not in ("effect", "backoff"):
+        return
+    turn.drop_effects(fid, "taken_over")
+    for name in [n for n, t in turn.state["timers"].items() if t["firing"] == fid and t["why"] == "retry"]:
+        turn.say("timer.gone", timer=name, why="disarmed")
+    turn.say("phase", firing=fid, phase="suspended")
+
+
+def work_set_mode(turn: Turn, command: dict, item: dict) -> None:
+    """P-X.40."""
+    require(item["mode"] and command["mode"] in ("MANUAL", "SUPERVISED", "AUTONOMOUS"), "MODE")
+    turn.say("work.moved", item=command["item"], to="TODO", mode=command["mode"])
+    if turn.with_agent(item["firing"]):
+        firing = turn.state["firings"][item["firing"]]
+        first = firing["attempt"] > firing["base"] and not item["tried"]
+        turn.begin_agent(item["firing"], firing["attempt"] + (not first))
+
+
+def rework_done(turn: Turn, name: str, item: dict) -> None:
+    """P-X.15: as if it had never been done; refused when something was made of it."""
+    state, fid = turn.state, item["firing"]
+    require(item["status"] == "DONE" and fid in state["redo"], "STATE", item["status"])
+    require(state["status"] in ("RUNNING", "WAITING") and not state["draining"] and not state["undo"], "STATE")
+    kept = state["redo"][fid]
+    node = turn.net.node[kept["node"]]
+    require(not turn.held_outside(node), "FULL")
+    came = turn.what_came(fid)
+    require(came is not None, "GONE_ON")
+    turn.strict = True
+    turn.take_back(kept["scope"], came)
+    if entry := turn.open_entry(fid):
+        turn.say("ledger.changed", n=entry["n"], status="withdrawn")
+    turn.say("revived", **kept)
+    turn.say("work.moved", item=name, to="REWORK")
+    turn.say("work.opened", item=name, firing=fid, level=0, mode=item["mode"])
+    turn.say("phase", firing=fid, phase="suspended")
+    turn.arm(fid, node)
+    if fid in state["firings"] and turn.with_agent(fid):
+        turn.begin_agent(fid, kept["attempt"] + 1)
 
 
 def work_vote(turn: Turn, command: dict, item: dict) -> None:
@@ -270,6 +334,10 @@ WORK = {
     "submit": (("TODO", "IN_PROGRESS"), work_submit),
     "approve": (("SUBMITTED",), work_approve),
     "reject": (("SUBMITTED",), work_reject),
+    "rework": (("SUBMITTED",), work_reject),
+    "take_over": (("IN_PROGRESS",), work_take_over),
+    "reassign": (("TODO", "IN_PROGRESS"), work_reassign),
+    "set_mode": (("TODO",), work_set_mode),
     "vote": (("TODO", "IN_PROGRESS"), work_vote),
 }
 

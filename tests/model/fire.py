@@ -20,15 +20,18 @@ class Firing:
     """put, fire, settle; a part of Turn."""
 
     # ---- tokens
-    def put(self, edge: Edge, scope: str, epoch: int, value: Any, path: list, passed: dict, **meta: Any) -> None:
-        """Put a value on an edge; a join that is owed this token absorbs it at once."""
+    def put(
+        self, edge: Edge, scope: str, epoch: int, value: Any, path: list, passed: dict, of: dict, **meta: Any
+    ) -> None:
+        """Put a value on an edge; a join that is owed this token absorbs it at once. `of`: the firing that made it, or
+        the tokens that it stands for."""
         epoch += edge.raises
         if edge.transform:
             value = edge.transform(self.view(scope, body=value))
         here = place(edge.id, scope, epoch)
         seq = self.state["seqs"].get(here, 0)
         where = {"edge": edge.id, "scope": scope, "epoch": epoch, "seq": seq}
-        self.say("put", **where, env=value, meta=meta, path=path, passed=passed, n=self.state["n"])
+        self.say("put", **where, env=value, meta=meta, path=path, passed=passed, of=of, n=self.state["n"])
         token = f"{here}|{seq}"
         target = place(edge.dst, scope, epoch)
         for visit in sorted(self.state["owed"].get(target, {}), key=int):
@@ -40,12 +43,12 @@ class Firing:
             self.set_timer(f"token/{token}", edge.ttl, "ttl", scope=scope, data=token)
 
     def put_all(
-        self, edges: list[Edge], scope: str, epoch: int, value: Any, fork: str, taken: dict, **meta: Any
+        self, edges: list[Edge], scope: str, epoch: int, value: Any, fork: str, taken: dict, of: dict, **meta: Any
     ) -> None:
         """Put on several edges; more than one begins a fork, and each token carries its branch number."""
         for i, edge in enumerate(edges):
             path = [*taken["path"], *([[fork, i]] if len(edges) > 1 else [])]
-            self.put(edge, scope, epoch, value, path, taken["passed"], **meta)
+            self.put(edge, scope, epoch, value, path, taken["passed"], of, **meta)
 
     def tokens_gone(self, tokens: list[str]) -> None:
         """A token that is taken needs no ttl timer."""
@@ -62,7 +65,8 @@ class Firing:
         if timer in self.state["timers"] and not self.lying_before(edge.dst, token["scope"], token["epoch"]):
             self.say("timer.gone", timer=timer, why="nothing rests")
         dead = [e for e in self.net.outs[edge.src] if e.port == "dead"]
-        self.put_all(dead, token["scope"], token["epoch"], token["env"], f"token/{token_name}", token)
+        of = {"tokens": [token_name]}
+        self.put_all(dead, token["scope"], token["epoch"], token["env"], f"token/{token_name}", token, of)
 
     # ---- fire
     def fire(self, node: Node, scope: str, epoch: int, takes: list[dict], **options: Any) -> None:
@@ -159,11 +163,20 @@ class Firing:
         self.ask(fid, self.state["firings"][fid]["attempt"])
 
     def begin_work(self, node: Node, fid: str, attempt: int = 0) -> None:
-        self.say("work.opened", item=fid, firing=fid, level=0)
+        mode = first_mode(node)
+        self.say("work.opened", item=fid, firing=fid, level=0, mode=mode)
         self.say("phase", firing=fid, phase="suspended")
-        if node.agent:
-            self.say("work.moved", item=fid, to="IN_PROGRESS", by="agent")
-            self.ask(fid, attempt or self.state["firings"][fid]["attempt"])
+        if self.with_agent(fid):
+            self.begin_agent(fid, attempt or self.state["firings"][fid]["attempt"])
+
+    def with_agent(self, fid: str) -> bool:
+        """Who does it: its mode says so, or the node where items have none."""
+        mode = self.state["items"][fid]["mode"]
+        return mode != "MANUAL" if mode else self.net.node[self.state["firings"][fid]["node"]].agent
+
+    def begin_agent(self, fid: str, attempt: int) -> None:
+        self.say("work.moved", item=fid, to="IN_PROGRESS", by="agent", tried=True)
+        self.ask(fid, attempt)
 
     def begin_wait(self, node: Node, fid: str) -> None:
         self.say("phase", firing=fid, phase="suspended")
@@ -248,6 +261,8 @@ class Firing:
             dead=dead_marks(outs, chosen, scope, epoch),
             reopen=reopen,
             park=park,
+            seals=node.kind == "call",
+            redo=self.kept_of(fid, firing),
         )
         for name, home in names:
             if home:
@@ -259,7 +274,7 @@ class Firing:
             return
         if status == "done":
             self.book(fid, firing, node, output)
-        self.put_all(chosen, scope, epoch, output, fid, firing)
+        self.put_all(chosen, scope, epoch, output, fid, firing, {"firing": fid})
 
     def settle_view(self, firing: dict, node: Node, status: str, output: Any, failure: dict | None) -> dict:
         """What guards and sets of a settling node see: its own result too."""
@@ -311,7 +326,16 @@ class Firing:
         self.say("absorbed", **about, forwards=here, dead=dead_marks(outs, chosen, scope, epoch))
         self.tokens_gone(about["tokens"])
         taken = {"path": common_path(takes), "passed": merged_passed(takes)}
-        self.put_all(chosen, scope, epoch, last, f"{node.id}@{scope}~{epoch}#max", taken, maxiter=True)
+        of = {"tokens": about["tokens"]}
+        self.put_all(chosen, scope, epoch, last, f"{node.id}@{scope}~{epoch}#max", taken, of, maxiter=True)
+
+
+def first_mode(node: Node) -> str:
+    """P-X.40: "" where nobody may switch."""
+    if not node.modes:
+        return ""
+    supervised = node.approve or node.approve_if is not None
+    return "MANUAL" if not node.agent else "SUPERVISED" if supervised else "AUTONOMOUS"
 
 
 def merged_passed(takes: list[dict]) -> dict:

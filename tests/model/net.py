@@ -150,6 +150,7 @@ class Node:
     quorum: int = 0
     all_of: bool = False  # every candidate must approve
     candidates: tuple = ()
+    modes: bool = False  # work: it may be switched between people and the agent
     off_path: bool = False
     on_final: str = "here"  # run retry: here (the same firing) | restart (the start nodes again) | member (they say it)
     only: tuple = ()  # undo: these nodes only
@@ -167,6 +168,7 @@ class Net:
     retry_run: tuple = (0, 0)  # (max, delay)
     max_visits: int = 1000
     active_ms: int | None = None
+    tracks: bool = False  # finished work can be done again as long as nothing was made of it
 
     def __post_init__(self) -> None:
         compiled = {

@@ -208,6 +208,7 @@ class Spicer:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed ^ 5)
         self.heat = self.rng.choice([1, 1, 2])
+        self.process = random.Random(seed ^ 11)  # its own, so that what was found by a seed stays found by it
         self.extra_nodes: list[Node] = []
         self.extra_edges: list[Edge] = []
 
@@ -263,7 +264,9 @@ class Spicer:
             who = {"quorum": self.rng.choice([1, 2]), "all_of": self.chance(0.3), "candidates": ("p", "q")}
             if self.chance(0.5):
                 self.side_exit(node, "rejected", self.rng.choice(["", "cancel:NO"]))
-        return replace(node, kind="work", agent=agent, **who, **self.effect())
+        votes = "quorum" in who
+        modes = not votes and self.process.random() < 0.4
+        return replace(node, kind="work", agent=agent, modes=modes, **who, **self.effect())
 
     def effect(self) -> dict:
         retry = Retry(
@@ -362,6 +365,44 @@ def spice(seed: int) -> Net:
         retry_run=rng.choice([(0, 0), (1, 40)]),
         active_ms=rng.choice([None, None, None, 100]),
         max_visits=50,
+        tracks=spicer.process.random() < 0.4,
+    )
+
+
+# ---------------------------------------------------------------- people and agents
+def process(seed: int) -> Net:
+    """A structured net of work items, most of them of people: what is done may be done again."""
+    plain = structured(seed, race=True)
+    rng = random.Random(seed ^ 23)
+    spicer = Spicer(seed ^ 29)
+
+    def activity(node: Node) -> Node:
+        draw = rng.random()
+        if node.kind != "task" or draw < 0.2:
+            return replace(node, kind="call") if node.kind == "task" and draw < 0.03 else node
+        undo = ("UNDO",) if rng.random() < 0.3 else ()
+        agent = rng.random() < 0.35
+        node = replace(node, kind="work", modes=rng.random() < 0.8, agent=agent, approve=rng.random() < 0.5, undo=undo)
+        draw = rng.random()
+        if draw < 0.15:
+            stops = rng.random() < 0.5
+            spicer.side_exit(node, "late", pause=rng.choice([0, 20]))
+            return replace(node, triggers=(Trigger("late", "timer", after=rng.choice([15, 60]), interrupting=stops),))
+        if draw < 0.25:
+            spicer.side_exit(node, "told")
+            return replace(node, triggers=(Trigger("told", "signal", name="SIG", interrupting=rng.random() < 0.5),))
+        return node
+
+    nodes = [activity(n) for n in plain.nodes]
+    edges = [replace(e, ttl=30) if rng.random() < 0.03 else e for e in plain.edges]
+    undo = Node("UNDO", "task", off_path=True, arg=UNDONE)
+    return Net(
+        (*nodes, *spicer.extra_nodes, undo),
+        (*edges, *spicer.extra_edges),
+        undo_policy="group",
+        on_stuck="pause",
+        max_visits=50,
+        tracks=True,
     )
 
 

@@ -21,9 +21,12 @@ class World:
     retried: int = 0
     waiting: list[Command] = field(default_factory=list)
     trouble: float = 0.0  # how often an effect fails
+    eager: bool = False  # people change their minds all the time
 
     def __post_init__(self) -> None:
-        self.trouble = self.rng.choice([0.1, 0.2, 0.4])
+        self.trouble = 0.03 if self.eager else self.rng.choice([0.1, 0.2, 0.4])
+        self.process = random.Random(str(self.rng.getstate()[1][:4]))  # what only processes know
+        self.reworked = 0
 
     def ended(self, state: dict) -> bool:
         """The run is over, and nobody wants to retry it."""
@@ -42,6 +45,8 @@ class World:
             return self.unpause(state)
         if state["parked"] and self.rng.random() < 0.3:
             return {"c": "retry", "firing": self.rng.choice(sorted(state["parked"]))}
+        if command := self.switch(state) or self.rework(state):
+            return command
         draw = self.rng.random()
         if draw < 0.02:
             return {"c": self.rng.choice(["pause", "resume"])}
@@ -59,6 +64,24 @@ class World:
         if draw < 0.55 or not state["effects"]:
             return self.tick(state)
         return self.answer(state)
+
+    def switch(self, state: dict) -> Command | None:
+        """Items that have a mode go from people to agents and back."""
+        items = sorted(name for name, i in state["items"].items() if i["mode"] and i["firing"] in state["firings"])
+        if not items or self.process.random() > 0.15:
+            return None
+        verb = self.process.choice(["set_mode", "set_mode", "take_over", "reassign", "rework"])
+        mode = self.process.choice(["MANUAL", "SUPERVISED", "AUTONOMOUS"])
+        return {"c": "work", "item": self.process.choice(items), "verb": verb, "by": "m", "mode": mode}
+
+    def rework(self, state: dict) -> Command | None:
+        """Finished work is done again, a few times."""
+        done = sorted(name for name, i in state["items"].items() if i["status"] == "DONE") if state["redo"] else []
+        if not done or self.reworked > (25 if self.eager else 8) or self.process.random() > 0.2:
+            return None
+        self.reworked += 1
+        item = self.process.choice(sorted(state["redo"])) if self.process.random() < 0.8 else self.process.choice(done)
+        return {"c": "work", "item": item, "verb": "rework", "by": "m"}
 
     def unpause(self, state: dict) -> Command:
         """Nothing can happen while it is paused; a run that is stuck is cancelled, or it would be stuck for ever."""

@@ -53,6 +53,11 @@ def empty() -> dict:
         "incidents": [],
         "active": 0,
         "active_since": None,
+        "tracks": False,
+        "lives": [],  # every firing there ever was, when origins are tracked
+        "life": {},  # firing -> the last of its lives
+        "made": {},  # token -> the life, or else the tokens, that it came of
+        "redo": {},  # finished work that may be done again -> what is needed for it
     }
 
 
@@ -85,6 +90,7 @@ def evolve(state: dict, fact: dict) -> None:
 # ---------------------------------------------------------------- the run
 def run_started(s: dict, f: dict) -> None:
     s.update(run=f["run"], net=f["net"], seed=f["seed"], input=f["input"], status="RUNNING", active_since=f["at"])
+    s["tracks"] = f["tracks"]
     root = {"parent": None, "firing": None, "key": "", "index": 0, "number": 0, "required": True, "base": 0}
     s["scopes"][""] = {**root, **NEW_SCOPE, "at": f["at"], "vars": {}}
 
@@ -94,6 +100,8 @@ def run_moved(s: dict, f: dict) -> None:
     s["failure"] = f.get("failure", s["failure"])
     if f.get("draining") is not None:
         s["draining"] = f["draining"]
+    if f["to"] not in ("RUNNING", "WAITING"):
+        s["redo"] = {}
     stop_clock(s, f["at"])
     start_clock(s, f["at"])
 
@@ -131,8 +139,11 @@ def ignored(s: dict, f: dict) -> None:
 
 # ---------------------------------------------------------------- tokens and firings
 def put(s: dict, f: dict) -> None:
-    token = {name: value for name, value in f.items() if name != "f"}
+    token = {name: value for name, value in f.items() if name not in ("f", "of")}
     s["tokens"][token_id(token)] = token
+    if s["tracks"]:
+        by = f["of"].get("firing")
+        s["made"][token_id(token)] = {"life": None if by is None else s["life"][by], "tokens": f["of"].get("tokens")}
     s["seqs"][place(f["edge"], f["scope"], f["epoch"])] = f["seq"] + 1
 
 
@@ -153,10 +164,15 @@ def fired(s: dict, f: dict) -> None:
     # what is asked again under the same key goes on counting: no answer of the first asking is taken for the second
     base = s["scopes"][f["scope"]]["base"] if f["comp"] is None else s["ledger"][int(f["comp"])]["base"]
     s["firings"][f["firing"]] = new_firing(f, attempt=base + 1, base=base, takes=f["taken"], comp=f["comp"])
+    if s["tracks"] and f["comp"] is None:
+        owner = s["life"].get(s["scopes"][f["scope"]]["firing"])
+        s["life"][f["firing"]] = len(s["lives"])
+        s["lives"].append({"takes": f["takes"], "owner": owner, "sealed": False, "opened": False})
 
 
 def revived(s: dict, f: dict) -> None:
     s["parked"].pop(f["firing"], None)
+    s["redo"].pop(f["firing"], None)
     s["firings"][f["firing"]] = new_firing(f, attempt=f["attempt"], base=f["attempt"], takes=f["takes"], comp=None)
 
 
@@ -208,6 +224,12 @@ def settled(s: dict, f: dict) -> None:
     elif f["reopen"]:
         s["reopen"] = f["reopen"]
     count_undoing(s, firing)
+    if s["tracks"] and firing["comp"] is None:
+        life = s["lives"][s["life"][f["firing"]]]
+        if life["opened"] or f["seals"]:
+            life["sealed"] = True
+        if life["opened"] and s["items"][f["firing"]]["status"] == "DONE":
+            s["redo"][f["firing"]] = f["redo"]
 
 
 def var_set(s: dict, f: dict) -> None:
@@ -275,13 +297,16 @@ def work_opened(s: dict, f: dict) -> None:
     item = {"firing": f["firing"], "status": "TODO", "draft": None}
     if f["level"]:
         item = s["items"][f["item"]]
-    s["items"][f["item"]] = {**item, "votes": {}, "by": None, "level": f["level"]}
+    about = {"votes": {}, "by": None, "level": f["level"], "mode": f["mode"]}
+    s["items"][f["item"]] = {**item, "tried": item.get("tried", False), **about}
+    if s["tracks"] and f["firing"] in s["life"]:
+        s["lives"][s["life"][f["firing"]]]["opened"] = True
 
 
 def work_moved(s: dict, f: dict) -> None:
     item = s["items"][f["item"]]
     item["status"] = f["to"]
-    item.update({name: f[name] for name in ("draft", "by", "votes") if name in f})
+    item.update({name: f[name] for name in ("draft", "by", "votes", "mode", "tried") if name in f})
 
 
 # ---------------------------------------------------------------- scopes
@@ -301,7 +326,8 @@ def scope_closed(s: dict, f: dict) -> None:
 
 def end_scope(s: dict, scope: str, status: str, now: int) -> None:
     s["scopes"][scope].update(status=status, ended=now)
-    s["parked"] = {firing: was for firing, was in s["parked"].items() if was["scope"] != scope}
+    for part in ("parked", "redo"):
+        s[part] = {firing: was for firing, was in s[part].items() if was["scope"] != scope}
 
 
 def scope_forgotten(s: dict, f: dict) -> None:
@@ -328,6 +354,8 @@ def swept(s: dict, f: dict) -> None:
     for item in f["items"]:  # a draft that was handed in is work done: never CANCELLED
         s["items"][item]["status"] = "COMPENSATED" if s["items"][item]["status"] == "SUBMITTED" else "CANCELLED"
     for firing in f["firings"]:
+        if s["tracks"] and s["firings"][firing]["comp"] is None and f["why"] != "superseded":
+            s["lives"][s["life"][firing]]["sealed"] = True
         count_undoing(s, s["firings"].pop(firing))
     for scope in f["scopes"]:
         end_scope(s, scope, f["scope_status"], f["at"])

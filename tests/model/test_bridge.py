@@ -43,13 +43,14 @@ def test_text_and_function_go_together():
 
 
 ELSEWHERE = {  # fields of the model that the product keeps under another name
-    "Node": {"effect", "arg", "agent", "approve", "approve_if", "quorum", "all_of", "candidates", "join_timeout"},
+    "Node": {"effect", "arg", "join_timeout"}
+    | {"agent", "approve", "approve_if", "quorum", "all_of", "candidates", "modes"},
     "Edge": {"ttl"},
     "Retry": {"base", "cap", "delays"},
     "Poll": {"every"},
     "Trigger": {"after", "repeat"},
     "Body": {"timeout"},
-    "Net": {"retry_run", "active_ms"},
+    "Net": {"retry_run", "active_ms", "tracks"},
     "Join": set(),
 }
 

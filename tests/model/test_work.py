@@ -183,3 +183,49 @@ def test_all_of_needs_every_candidate_and_submits_are_no_votes():  # C-32
     sim.do(c="work", item=i, verb="vote", by="q", vote="approved")
     assert sim.status == "COMPLETED"
     assert [a["user"] for a in sim.state["outputs"]["a"]["output"]["approvals"]] == ["p", "q"]
+
+
+def test_modes_and_every_switch():  # P-X.40
+    sim = Sim(Net((S, Node("a", "work", modes=True), X), edges("s>a a>x")))
+    i = sim.item("a")
+    assert sim.state["items"][i]["mode"] == "MANUAL" and not sim.state["effects"]
+    sim.do(c="work", item=i, verb="set_mode", mode="SUPERVISED")
+    with pytest.raises(Refused):
+        sim.do(c="work", item=i, verb="set_mode", mode="MANUAL")
+    sim.ok("a", "d1")
+    assert sim.state["items"][i]["status"] == "SUBMITTED"
+    sim.do(c="work", item=i, verb="rework")
+    sim.do(c="work", item=i, verb="take_over", by="kim")
+    assert sim.state["items"][i]["mode"] == "MANUAL" and not sim.state["effects"]
+    sim.do(c="work", item=i, verb="reassign", by="lee")
+    sim.do(c="work", item=i, verb="set_mode", mode="AUTONOMOUS")
+    assert list(sim.state["effects"]) == ["a@~0#1/a3"]
+    sim.ok("a")
+    assert sim.status == "COMPLETED"
+
+
+def test_finished_work_is_done_again_while_nothing_was_made_of_it():  # P-X.15
+    def work(name):
+        return Node(name, "work")
+
+    nodes = (S, work("a"), work("b"), Node("j"), work("c"), X)
+    sim = Sim(Net(nodes, edges("s>a s>b a>j b>j j>c c>x"), tracks=True))
+    a, b = sim.item("a"), sim.item("b")
+    sim.do(c="work", item=a, verb="submit")
+    sim.do(c="work", item=a, verb="rework")
+    assert not sim.state["tokens"] and sim.state["items"][a]["status"] == "TODO"
+    sim.do(c="work", item=a, verb="submit")
+    sim.do(c="work", item=b, verb="submit")
+    for item in (a, b):
+        with pytest.raises(Refused, match="GONE_ON"):  # c needs both
+            sim.do(c="work", item=item, verb="rework")
+    sim = Sim(Net((S, work("a"), work("b"), X), edges("s>a a>b b>x"), tracks=True))
+    a = sim.item("a")
+    sim.do(c="work", item=a, verb="submit")
+    b = sim.item("b")
+    sim.do(c="work", item=a, verb="rework")
+    assert (sim.state["items"][a]["status"], sim.state["items"][b]["status"]) == ("TODO", "CANCELLED")
+    sim.do(c="work", item=a, verb="submit")
+    sim.do(c="work", item=sim.item("b"), verb="start")
+    with pytest.raises(Refused, match="GONE_ON"):
+        sim.do(c="work", item=a, verb="rework")

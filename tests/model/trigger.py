@@ -73,10 +73,12 @@ class Triggers:
         trigger = node.triggers[i]
         value = trigger.value if trigger.action == "value" else payload
         if not trigger.interrupting:
-            path = [*firing["path"], [f"{fid}/b{i}", 0]]
+            path = [*firing["path"], [fid, -1 - i]]
+            lives = self.state["lives"]
+            of = {"tokens": lives[self.state["life"][fid]]["takes"]} if self.state["tracks"] else {}
             for edge in self.net.outs[node.id]:
                 if edge.port == trigger.port:
-                    self.put(edge, firing["scope"], firing["epoch"], value, path, firing["passed"])
+                    self.put(edge, firing["scope"], firing["epoch"], value, path, firing["passed"], of)
             return
         for scope in self.open_children(fid):
             self.sweep(scope, "interrupted")
@@ -100,7 +102,8 @@ class Triggers:
         """Nobody decided in time: others get the item and the full time. A draft waits for them; an agent is out."""
         item = self.state["items"][fid]
         self.disarm(fid)
-        self.say("work.opened", item=fid, firing=fid, level=item["level"] + 1)
+        mode = item["mode"] if item["status"] == "SUBMITTED" or not item["mode"] else "MANUAL"
+        self.say("work.opened", item=fid, firing=fid, level=item["level"] + 1, mode=mode)
         self.say("work.moved", item=fid, to="SUBMITTED" if item["status"] == "SUBMITTED" else "TODO")
         self.say("phase", firing=fid, phase="suspended")
         self.arm(fid, node)

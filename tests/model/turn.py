@@ -11,13 +11,14 @@ from tests.model.fire import Firing, node_view
 from tests.model.loop import Loop
 from tests.model.net import Net
 from tests.model.ready import Readiness
+from tests.model.redo import Redoing
 from tests.model.scopes import Scopes
 from tests.model.state import canon, evolve
 from tests.model.trigger import Triggers
 from tests.model.undo import Undoing
 
 
-class Turn(Readiness, Firing, Triggers, Failing, Scopes, Undoing, Loop):
+class Turn(Readiness, Firing, Triggers, Failing, Scopes, Undoing, Redoing, Loop):
     def __init__(self, net: Net, state: dict, now: int, old: Net | None = None) -> None:
         self.net = net
         self.old = old  # migrate only: the net so far

@@ -87,11 +87,13 @@ class Undoing:
 
     def before_failed_group(self, entry: dict) -> bool:
         """Policy group: what lies before a fork stays open when a step in that fork's branches failed."""
-        forks = {fork for fork, _ in entry["path"]}
+        forks = [fork for fork, _ in entry["path"]]
         for n in self.state["undo"]["steps"]:
             other = self.state["ledger"][n]
-            if n > entry["n"] and other["status"] == "FAILED" and other["path"]:
-                if not forks & {fork for fork, _ in other["path"]}:
+            if n > entry["n"] and other["status"] == "FAILED":
+                # the first of its forks that this entry has not come through in the same branch
+                beyond = [fork for fork, branch in other["path"] if [fork, branch] not in entry["path"]]
+                if beyond and beyond[0] not in forks:
                     return True
         return False
 

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import astuple, replace
 
-from penstock.store.chain import FIRST, by_tenant, linked
-from penstock.store.contract_admin import REQUESTS_KEPT_MS, AuditRow, DraftRow, KeyRow, RemarkRow, RequestRow
+from penstock.store.chain import FIRST, by_tenant, linked, old_of, pruned
+from penstock.store.contract_admin import (
+    PRUNED_AT_ONCE,
+    REQUESTS_KEPT_MS,
+    AuditRow,
+    DraftRow,
+    KeyRow,
+    RemarkRow,
+    RequestRow,
+)
 
 if TYPE_CHECKING:
     from tests.sim.store import Disk
@@ -92,6 +100,16 @@ class SimAdmin:
         marked = {name.partition(":")[2] for name in self.disk.last if name.startswith("audit:")}
         return sorted(marked | {tenant for tenant, _ in self.disk.tables["audit"]})
 
+    def prune_audit(self, tenant: str, before: int, at: int) -> AuditRow | None:
+        rows = self.audit_chain(tenant, limit=PRUNED_AT_ONCE)
+        old = old_of([(row.no, row.at, row.hash) for row in rows], before)
+        if old is None:
+            return None
+        (said,) = self.append_audit([pruned(tenant, at, old)])
+        for no in range(old[0], old[1] + 1):
+            self.disk.tables["audit"].pop((tenant, no), None)
+        return said
+
     # -- requests -----------------------------------------------------------------------------------------------------
 
     def _request(self, tenant: str, key: str) -> RequestRow | None:
@@ -152,6 +170,14 @@ class SimAdmin:
     def drop_draft(self, tenant: str, user: str, key: str) -> bool:
         return self.disk.tables["draft"].pop((tenant, user, key), None) is not None
 
+    def forget_drafts(self, before: int) -> int:
+        return self._forget("draft", [key for key, row in self.disk.tables["draft"].items() if row[5] < before])
+
+    def _forget(self, table: str, keys: list[Any]) -> int:
+        for key in keys:
+            del self.disk.tables[table][key]
+        return len(keys)
+
     # -- remarks ------------------------------------------------------------------------------------------------------
 
     def add_remark(self, row: RemarkRow) -> bool:
@@ -160,3 +186,9 @@ class SimAdmin:
     def remarks(self, tenant: str, items: Iterable[str]) -> list[RemarkRow]:
         rows, asked = self.disk.tables["remark"], set(items)
         return [RemarkRow(*rows[key]) for key in sorted(rows) if key[0] == tenant and key[1] in asked]
+
+    def forget_remarks(self, before: int) -> int:
+        running = {row[1] for row in self.disk.tables["run"].values() if row[5] < 5}
+        rows = self.disk.tables["remark"].items()
+        old = [key for key, row in rows if row[4] < before and row[1].partition("/")[0] not in running]
+        return self._forget("remark", old)

@@ -17,6 +17,7 @@ from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel import ready as readiness
+from penstock.kernel import redo as redoing
 from penstock.kernel import retry as retrying
 from penstock.kernel import ringing
 from penstock.kernel.decide import DECIDE
@@ -473,3 +474,13 @@ def _(p: Patches) -> None:
     table = list(EVOLVE)
     table[F.REOPENED] = reopened
     p.everywhere(EVOLVE, tuple(table))
+
+
+@mutant("begun", "finished work is done again although somebody has begun with what came of it")
+def _(p: Patches) -> None:
+    p.attribute(redoing, "_check_untouched", lambda *args: None)
+
+
+@mutant("left-behind", "finished work is done again, and what came of it the first time stays")
+def _(p: Patches) -> None:
+    p.attribute(redoing, "_take_back", lambda *args: None)

@@ -94,6 +94,11 @@ def spice(rng: random.Random) -> Workload:
     return Workload("spice", to_product(R.spice(rng.randrange(10**9))), R.bits(rng.randrange(256)))
 
 
+def process(rng: random.Random) -> Workload:
+    """People and agents; what is done may be done again."""
+    return Workload("process", to_product(R.process(rng.randrange(10**9))), R.bits(rng.randrange(256)))
+
+
 def arbitrary(rng: random.Random) -> Workload:
     return Workload("arbitrary", to_product(R.arbitrary(rng.randrange(10**9))), R.bits(rng.randrange(256)))
 

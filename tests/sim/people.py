@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tests.sim.sim import Sim
 
 VERBS = ("start", "submit", "approve", "reject", "vote", "take_over", "reassign", "rework")
+MODES = ("MANUAL", "SUPERVISED", "AUTONOMOUS")
 PEOPLE = ("kim", "lee", "max")
 NOT_STORED = "it cannot be stored"
 _pack = msgspec.msgpack.Encoder().encode
@@ -62,6 +63,10 @@ class People:
     inbox: dict[int, tuple[int, C.Command]] = field(default_factory=dict)  # not yet answered
     tried: dict[int, int] = field(default_factory=dict)  # how often a run was helped
     sent: int = 0
+    process: random.Random = field(init=False)  # what only processes know
+
+    def __post_init__(self) -> None:
+        self.process = self.sim.fork("switching")
 
     # -- starting -----------------------------------------------------------------------------------------------------
 
@@ -204,13 +209,24 @@ class People:
         if not items:
             return False
         shadow, no = self.rng.choice(items)
-        if self.sim.plan.hit("odd_work", 3):
+        if (change := self._change(shadow, no)) is not None:
+            self.send(shadow, change)
+        elif self.sim.plan.hit("odd_work", 3):
             verb = self.rng.choice(VERBS)
             data = self.rng.choice(("approved", "rejected")) if verb == "vote" else self.rng.choice((None, 7))
             self.send(shadow, C.work(no, verb, self.rng.choice(PEOPLE), data))
         else:
             self.send(shadow, self._next_step(shadow, no))
         return True
+
+    def _change(self, shadow: Shadow, no: int) -> C.Command | None:
+        """P-X.15, P-X.40: finished work is done again, an item goes to somebody else; a few times in a run."""
+        redo, mode = sorted(shadow.st.redoable), shadow.st.items[no].mode
+        if shadow.st.reopened > 5 or not (redo or mode) or self.process.random() > 0.25:
+            return None
+        if redo and self.process.random() < 0.6:
+            return C.work(self.process.choice(redo), "rework", "lee", None, "again")
+        return C.work(no, "set_mode", "lee", self.process.choice(MODES)) if mode else None
 
     def _next_step(self, shadow: Shadow, no: int) -> C.Command:
         firing, item = shadow.st.firings[no], shadow.st.items[no]

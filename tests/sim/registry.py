@@ -121,16 +121,20 @@ class SimRegistry:
 
     # -- releases and schedules ---------------------------------------------------------------------------------------
 
-    def put_release(self, row: ReleaseRow) -> bool:
+    def put_release(self, row: ReleaseRow, told: Iterable[tuple[Any, ...]] = ()) -> bool:
         rows, key = self.disk.tables["release"], (row.tenant, row.name, row.version)
         if key in rows:
             return False
         rows[key] = astuple(row)
+        for one in told:
+            self._insert("outbox", (self._number("outbox"), *one), "fail")
+        self.disk.undo.clear()
         return True
 
     def releases(
-        self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None
-    ) -> list[ReleaseRow]:
+        self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None,
+        kind: str | None = None,
+    ) -> list[ReleaseRow]:  # fmt: skip
         found = [ReleaseRow(*row) for row in self._rows("release")]
         return [
             one
@@ -139,6 +143,7 @@ class SimRegistry:
             and name in (None, one.name)
             and status in (None, one.status)
             and listens in (None, one.listens)
+            and (kind in (None, one.kind) or kind == "*" and one.kind is not None)
         ]
 
     def release(self, tenant: str, name: str, version: int) -> ReleaseRow | None:

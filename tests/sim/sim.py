@@ -77,6 +77,9 @@ class Sim(Border):
         suited = sorted({name for fault in self.plan.enabled for name in SUITS.get(fault, ())})
         if suited and rng.random() < 0.7:
             works[0] = workloads.by_hand(rng.choice(suited))
+        own = self.fork("people_and_agents")  # beside the others, so that what was found by a seed stays found by it
+        if own.random() < 0.15:
+            works.append(workloads.process(own))
         return works
 
     # -- what the parts ask --------------------------------------------------------------------------------------------

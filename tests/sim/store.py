@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from penstock.errors import Fenced, RunAmbiguous, RunNotFound, StoreError, StoreFull
-from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
+from penstock.store.contract import AGENT, Batch, JournalRow, NetRow, RunRow
 from penstock.store.sqlite import INBOX_KEPT_MS
 from penstock.store.tables import TABLES
 from tests.sim.admin import SimAdmin
@@ -26,6 +26,7 @@ COLUMNS = {t.name: [(*_TYPES[c.type], *((type(None),) if c.null else ())) for c 
 #: kind of batch row → its table, and what happens to a row that is there: it is a conflict, goes, or stays
 INSERTS: tuple[tuple[str, str, str], ...] = (
     ("firing", "firing", "replace"), ("wait", "waiting", "replace"), ("item_new", "item", "replace"),
+    ("work_new", "work", "replace"),
     ("incident", "incident", "replace"), ("intent", "intent", "replace"), ("gate", "gate", "replace"),
     ("memo", "memo", "replace"), ("blobs", "blob", "ignore"), ("judgment", "judgment", "replace"),
     ("checkpoint", "checkpoint", "fail"),
@@ -109,6 +110,8 @@ class SimStore(SimRegistry, SimAdmin):
             disk.set(tables["waiting"], (name, run, wait), _MISSING)
         for status, by, at, run, firing in batch.item_moved:
             self._change("item", (run, firing), status=status, moved_at=at, **({} if by is None else {"by": by}))
+        for status, assignee, mode, version, run, firing in batch.work_moved:
+            self._move_work((run, firing), status, assignee, mode, version)
         for row in batch.outbox:
             self._insert("outbox", (self._number("outbox"), *row), "fail")
         for state, key in batch.intent_moved:
@@ -117,6 +120,13 @@ class SimStore(SimRegistry, SimAdmin):
             disk.set(tables["intent"], key, _MISSING)
         for answer, no in batch.inbox_answered:
             self._change("inbox", no, answer=answer)
+
+    def _move_work(self, key: Row, status: str, assignee: str | None, mode: str | None, version: int) -> None:
+        row = self.disk.tables["work"].get(key)
+        if row is None:
+            return
+        who = row[5] if assignee is None else (row[4] or "agent") if assignee == AGENT else assignee or None
+        self._change("work", key, status=status, assignee=who, mode=mode or row[6], version=version)
 
     def _inserts(self, batch: Batch) -> None:
         for kind, table, conflict in INSERTS:
@@ -329,7 +339,7 @@ class SimStore(SimRegistry, SimAdmin):
             batch = Batch()
             project(row, self.journal(row.no), batch)
             shown = Batch()
-            for kind in ("firing", "wait", "unwait", "item_new", "item_moved", "incident"):
+            for kind in ("firing", "wait", "unwait", "item_new", "item_moved", "work_new", "work_moved", "incident"):
                 setattr(shown, kind, getattr(batch, kind))
             folded.append(shown)
         for table in TABLES:

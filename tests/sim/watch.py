@@ -30,6 +30,7 @@ from penstock.kernel.state import (
     key,
     new_state,
 )
+from penstock.kernel.token import SOLE
 from penstock.lifecycle import MACHINES
 from penstock.net.compiled import ALL, MOST, CNode, Compiled, K
 from penstock.store.contract import Batch
@@ -381,6 +382,11 @@ def _settled(s: Shadow, f: list[Any]) -> None:
 
 
 def _revived(s: Shadow, f: list[Any]) -> None:
+    if f[1] in s.st.redoable:
+        left = [one.no for one in s.st.firings.values() if -f[1] in (one.passed or ())]
+        lying = any(-f[1] in (t.passed or ()) for sc in s.st.scopes.values() for q in sc.tokens.values() for t in q)
+        if left or lying or s.st.closed_items.get(f[1]) != "DONE" or s.st.status not in (RUNNING, WAITING):
+            raise Violation("K24", f"run {s.no}: item {f[1]} is done again, and what came of it goes on: {left}")
     s.failed.pop(f[1], None)
     s.rung = {one for one in s.rung if one[0] != f[1]}
 
@@ -453,6 +459,19 @@ def _work_moved(s: Shadow, f: list[Any]) -> None:
     item = s.st.items.get(f[1])
     if item is not None and not (_ITEM.allows(item.status, f[3]) and _ITEM.next(item.status, f[3]) == f[2]):
         raise Violation("K24", f"run {s.no}: item {f[1]} went from {item.status} to {f[2]} by {f[3]}")
+    if item is not None and len(f) > 9 and f[9] == "superseded" and item.status != "TODO":
+        raise Violation("K24", f"run {s.no}: item {f[1]} is {item.status}, and is taken back with what it came of")
+
+
+def _swept(s: Shadow, f: list[Any]) -> None:
+    """P-X.15: what is taken back with the work it came of came of nothing else, and nobody has begun with it."""
+    if f[2] != "superseded":
+        return
+    for no in f[3]:
+        firing = s.st.firings[no]
+        shared = [-k for k, v in (firing.passed or {}).items() if k < 0 and v != SOLE]
+        if shared or firing.phase in (EFFECT, BACKOFF):
+            raise Violation("K24", f"run {s.no}: firing {no} is taken back, it comes of {shared}, it is {firing.phase}")
 
 
 def _incident(s: Shadow, f: list[Any]) -> None:
@@ -465,7 +484,7 @@ LAWS: dict[int, Callable[[Shadow, list[Any]], None]] = {
     F.ATTEMPT_FAILED: _attempt_failed, F.ANSWERED: _answered, F.SETTLED: _settled, F.REVIVED: _revived,
     F.TIMER_SET: _timer_set, F.TIMER_GONE: _timer_gone, F.SEEN: _seen, F.SIGNAL_KEPT: _signal_kept,
     F.SIGNAL_USED: _signal_used, F.IGNORED: _ignored, F.UNDO_PLANNED: _undo_planned, F.UNDO_STEP: _undo_step,
-    F.WORK_OPENED: _work_opened, F.WORK_MOVED: _work_moved, F.INCIDENT: _incident,
+    F.WORK_OPENED: _work_opened, F.WORK_MOVED: _work_moved, F.INCIDENT: _incident, F.SWEPT: _swept,
 }  # fmt: skip
 
 

@@ -59,8 +59,10 @@ def signal(id: str, name: str, payload: Any = None, *, broadcast: bool = False) 
 
 
 def work(firing: int, verb: str, by: str | None = None, data: Any = None, comment: str | None = None) -> Command:
-    """A person or an agent moves a work item: start submit approve reject vote take_over reassign rework. What a vote
-    says is `approved`, `rejected`, or {"vote": …, "comment": …, "target": …}; any other move may have a `comment`."""
+    """A person or an agent moves a work item: start submit approve reject vote take_over reassign rework set_mode. What
+    a vote says is `approved`, `rejected`, or {"vote": …, "comment": …, "target": …}; any other move may have a
+    `comment`. With `set_mode` the data is the mode, with `approve` what the approver has changed, with `reassign` to
+    whom it goes."""
     return (WORK, firing, verb, by, data, comment)
 
 

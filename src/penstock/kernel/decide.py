@@ -11,10 +11,11 @@ from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire_by_hand, fire_entry
 from penstock.kernel.flow import REVIVE, Broken, ask, book_draft, close, expr_failure, lineage_of, set_timer, settle
-from penstock.kernel.item import move, needs_approval, open_item
+from penstock.kernel.item import ITEM, check_modes, move, needs_approval, open_item
 from penstock.kernel.kinds import scope as scope_kind
 from penstock.kernel.migrate import plan as plan_migration
 from penstock.kernel.ready import tokens_at
+from penstock.kernel.redo import rework_done
 from penstock.kernel.region import view_of
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
@@ -45,13 +46,21 @@ RUN_MOVES = MACHINES["run"]
 
 
 def start(r: Run, c: C.Command) -> None:
-    _, run, tenant, seed, trace, parent, given, options = c
+    options = c[7]
     if r.st.status != CREATED:
         raise Refused(why=f"run {r.st.run} has started already")
-    r.say((F.STARTED, run, tenant, r.net.hash, seed, trace, parent, given, options))
+    if options.get("modes") is not None:
+        check_modes(r, options["modes"])
+    say_started(r, c)
     if options.get("limits"):
         r.limits = {**r.net.limits, **options["limits"]}
     fire_starts(r)
+
+
+def say_started(r: Run, c: C.Command) -> None:
+    _, run, tenant, seed, trace, parent, given, options = c
+    said: F.Fact = (F.STARTED, run, tenant, r.net.hash, seed, trace, parent, given, options)
+    r.say((*said, True) if r.net.net.tracks_origin else said)
 
 
 def fire_starts(r: Run) -> None:
@@ -166,6 +175,13 @@ def signal(r: Run, c: C.Command) -> None:
         r.say((F.SIGNAL_KEPT, sid, name, payload))
 
 
+def work(r: Run, c: C.Command) -> None:
+    if c[2] == "rework" and c[1] not in r.st.items and r.st.closed_items.get(c[1]) == "DONE" and r.st.tracks:
+        rework_done(r, c)
+    else:
+        move(r, c)
+
+
 def cancel(r: Run, c: C.Command) -> None:
     mode = c[1]
     st = r.st
@@ -202,6 +218,9 @@ def retry(r: Run, c: C.Command) -> None:
     blocked = [f for f in st.firings.values() if f.blocked]
     if blocked and st.status < COMPLETED:
         for firing in blocked:
+            item = st.items.get(firing.no)
+            if item is not None and ITEM.allows(item.status, "retry"):
+                r.say((F.WORK_MOVED, firing.no, ITEM.next(item.status, "retry"), "retry", None, None, None))
             ask(r, firing, firing.attempt + 1)
         return
     if st.status != FAILED or st.reopen is None:
@@ -285,7 +304,8 @@ def cancel_firing(r: Run, c: C.Command) -> None:
     firing = _firing(r, c[1])
     if firing.phase == EFFECT:
         stop_effect(r, firing, "cancelled")
-    close(r, firing, INTERRUPTED, None, port="cancelled" if "cancelled" in r.net.nodes[firing.node].ports else "-")
+    port = "cancelled" if "cancelled" in r.net.nodes[firing.node].ports else "-"
+    close(r, firing, INTERRUPTED, None, port=port, why="cancelled")
 
 
 def _firing(r: Run, named: int | str) -> Firing:
@@ -334,7 +354,9 @@ def migrate(r: Run, c: C.Command) -> None:
 
 
 def set_variable(r: Run, c: C.Command) -> None:
-    r.say((F.SETS, {c[1]: c[2]}))
+    """A name that a node has given its output is set under that name: else nobody would see the change."""
+    values = {c[1]: c[2]}
+    r.say((F.SETS, values, True) if c[1] in r.st.names else (F.SETS, values))
 
 
 def nudge(r: Run, c: C.Command) -> None:
@@ -349,14 +371,23 @@ def doubt(r: Run, c: C.Command) -> None:
         r.say((F.IGNORED, "doubt", "superseded", no))
         return
     r.say((F.ANSWERED, no, attempt, probe, "in_doubt", None, None))
-    r.say((F.PHASE, no, "blocked"))
+    block(r, firing, "IN_DOUBT", None)
     r.say((F.INCIDENT, "IN_DOUBT", r.net.nodes[firing.node].id, {"attempt": attempt}))
+
+
+def block(r: Run, firing: Firing, why: str, answer: Any) -> None:
+    """A firing waits for an operator. Its work item tells why, and what its agent has said (P-X.11)."""
+    r.say((F.PHASE, firing.no, "blocked"))
+    item = r.st.items.get(firing.no)
+    if item is not None and ITEM.allows(item.status, "block"):
+        to = ITEM.next(item.status, "block")
+        r.say((F.WORK_MOVED, firing.no, to, "block", None, answer, None, None, None, why))
 
 
 Decide = Callable[[Run, C.Command], None]
 #: by tag; `tick` is the loop's own (step.py), since it runs to quiet between two timers
 DECIDE: dict[int, Decide] = {
-    C.START: start, C.OUTCOME: outcome, C.SIGNAL: signal, C.WORK: move, C.CANCEL: cancel, C.PAUSE: pause, C.RESUME:
+    C.START: start, C.OUTCOME: outcome, C.SIGNAL: signal, C.WORK: work, C.CANCEL: cancel, C.PAUSE: pause, C.RESUME:
     resume,
     C.RETRY: retry, C.COMPENSATE: compensate, C.RESOLVE: resolve, C.CANCEL_FIRING: cancel_firing, C.MIGRATE: migrate,
     C.SET: set_variable, C.NUDGE: nudge, C.DOUBT: doubt,

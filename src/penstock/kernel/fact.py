@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from penstock.net import compiled
+
 Fact = tuple[Any, ...]
 
 (
@@ -26,7 +28,7 @@ Fact = tuple[Any, ...]
 
 #: name and fields of every fact, by tag. `takes` is a list of edges, one entry per token; an empty list takes nothing.
 FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("run.started", ("run", "tenant", "net", "seed", "trace", "parent", "input", "options")),
+    ("run.started", ("run", "tenant", "net", "seed", "trace", "parent", "input", "options", "tracks")),
     ("put", ("edge", "scope", "epoch", "seq", "envelope", "path", "passed")),
     ("fired", ("firing", "node", "scope", "epoch", "visit", "takes", "owed", "flags", "comp", "path")),
     ("fired", ("firing", "node", "scope", "epoch", "visit", "edge", "seq", "flags")),
@@ -39,7 +41,7 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("firing", "status", "port", "node", "attempt", "started", "body", "content_type", "meta", "failure", "flags"),
     ),
     ("named", ("names",)),
-    ("sets", ("values",)),
+    ("sets", ("values", "named")),
     ("result", ("name",)),
     ("dead", ("scope", "places")),
     ("absorbed", ("scope", "edge", "epoch", "seqs", "why", "owed_key", "owed_visit")),
@@ -53,8 +55,8 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("signal.used", ("id", "wait")),
     ("signal.expired", ("id",)),
     ("seen", ("id",)),
-    ("work.opened", ("firing", "node", "prompt", "candidates", "level")),
-    ("work.moved", ("firing", "to", "event", "by", "draft", "votes", "comment")),
+    ("work.opened", ("firing", "node", "prompt", "candidates", "level", "mode")),
+    ("work.moved", ("firing", "to", "event", "by", "draft", "votes", "comment", "mode", "why")),
     ("phase", ("firing", "phase", "attempt")),
     ("scope.opened", ("scope", "parent", "firing", "key", "index", "vars", "required")),
     ("scope.closed", ("scope", "status", "failure")),
@@ -81,8 +83,9 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 # flags of fired and passed
 USED_START, ENTERED, ABSORBING, RELAXED, KEEP, OWN_BODY, FROM_INPUT = 1, 2, 4, 8, 16, 32, 64
-# flags of settled
-KEEP_RECORD, REOPENABLE, PARKED = 1, 2, 4
+# flags of settled, beside those that the net knows
+KEEP_RECORD, SEALS = compiled.KEEP_RECORD, compiled.SEALS
+REOPENABLE, PARKED = 2, 4
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[list[Any]])

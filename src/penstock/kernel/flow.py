@@ -9,14 +9,17 @@ from penstock.errors import ExprError
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.run import Run
-from penstock.kernel.state import DONE, EFFECT, FAILURE, SKIPPED, Firing, Scope, key
+from penstock.kernel.state import DONE, EFFECT, FAILURE, INTERRUPTED, SKIPPED, Firing, Item, Scope, key
 from penstock.kernel.sweep import abandon_undo, disarm, lose_item, open_entry, stop_effect, sweep_children
 from penstock.kernel.token import Envelope
 from penstock.kernel.view import View
-from penstock.net.compiled import EPOCH, LAST_EPOCH, SPLIT_ALL, SPLIT_FIRST, CEdge, CNode
+from penstock.net.compiled import EPOCH, LAST_EPOCH, SPLIT_ALL, SPLIT_FIRST, WORK, CEdge, CNode
+from penstock.net.model import SPREAD
 
 # what `run.later` may hold, in the order in which the loop treats them: first in, first out
 JUDGE, ROOT_FAILED, UNDO_NEXT, UNDO_ANSWERED, BEGIN, FIRE_ENTRY, PLAN_UNDO, ESCALATE, REVIVE, CANCEL_RUN = range(10)
+#: why the work item of a firing is lost that did not end well
+_LOST = {FAILURE: "execution_failed", SKIPPED: "skipped", INTERRUPTED: "interrupted"}
 #: the end of the year 9999 in milliseconds: nothing is due later, and every table holds it
 LAST_MOMENT = 253_402_300_799_000
 
@@ -168,6 +171,23 @@ def taken(r: Run, node: CNode, scope: Scope, epoch: int, edges: list[int]) -> No
         r.ask(node, scope, epoch)
 
 
+def left(r: Run, edge: CEdge, scope: Scope, epoch: int) -> None:
+    """After a fact took tokens away that their node has not taken: who waits for them, or for room, is asked again."""
+    if r.ttl:
+        _stop_ttl(r, scope, epoch, [edge.no])
+    place, node = key(edge.no, epoch), edge.dst
+    if place not in scope.tokens:
+        r.unmark(edge, scope, epoch)
+        rests = not node.lone and r.marks.get((scope.no, node.no, epoch))
+        timer = join_timer(r, node, scope, epoch) if node.spec.join_timeout_ms is not None and not rests else 0
+        if timer:
+            r.say((F.TIMER_GONE, timer, "nothing rests"))
+    elif r.owing:
+        r.unsure += r.owing.pop((scope.no, edge.no), ())
+    for candidate in r.full.pop((scope.no, place), ()):
+        r.queue(candidate)
+
+
 def _stop_ttl(r: Run, scope: Scope, epoch: int, edges: list[int]) -> None:
     for no in set(edges):
         place = key(no, epoch)
@@ -221,8 +241,8 @@ def settle(
         disarm(r, firing)
     scope = st.scopes[firing.scope]
     no, comp = firing.no, firing.comp
-    if node.keep:
-        flags |= F.KEEP_RECORD
+    if node.flags:
+        flags |= node.flags
     edge = node.plain_out
     if edge is not None and port is None and comp < 0 and not node.undo:
         r.say(
@@ -257,7 +277,11 @@ def ways(
     if node.sets and status == DONE:
         sets = {}
         for name, run in node.sets:
-            sets[name] = run(view)
+            value = run(view)
+            if name != SPREAD:
+                sets[name] = value
+            elif type(value) is dict:
+                sets.update(value)
         view.update(sets)
     if port is None and node.port is not None:
         port = node.port.run(view)
@@ -453,8 +477,10 @@ def close(
     meta: Any = None,
     flags: int = 0,
     fuse: bool = False,
+    why: str = "",
 ) -> None:
-    """End a firing together with what it holds: its work item, its effect, its children."""
+    """End a firing together with what it holds: its work item, its effect, its children. `why` its item is lost, when
+    the way it ended does not say it."""
     node = r.net.nodes[firing.node]
     undo = r.st.undo
     if undo is not None and undo.then == "firing" and undo.firing == firing.no:
@@ -474,7 +500,7 @@ def close(
                 )
             )
         else:
-            lose_item(r, firing.no, item)
+            lose_item(r, firing.no, item, why or _LOST[status])
     if firing.kids:
         sweep_children(r, firing, "closed")
     kids = list(firing.kids or ())
@@ -494,13 +520,13 @@ def close(
         fuse=fuse,
     )
     if kids and not flags & (F.REOPENABLE | F.PARKED):
-        r.say((F.SCOPE_FORGOTTEN, _tree(r, kids)))
+        r.say((F.SCOPE_FORGOTTEN, tree(r, kids)))
 
 
-def _tree(r: Run, kids: list[int]) -> list[int]:
+def tree(r: Run, kids: list[int]) -> list[int]:
     """These scopes and all below them, innermost first."""
     below = [no for kid in kids for no in r.st.scopes[kid].below]
-    return [*(_tree(r, below) if below else []), *kids]
+    return [*(tree(r, below) if below else []), *kids]
 
 
 def ask(r: Run, firing: Firing, attempt: int, probe: int = 0) -> None:
@@ -513,8 +539,15 @@ def ask(r: Run, firing: Firing, attempt: int, probe: int = 0) -> None:
             view["attempt"], view["visit"] = attempt, firing.visit
             if firing.comp >= 0:
                 view["undone"] = r.whole(r.st.ledger[firing.comp].output)
+            if node.kind == WORK and r.st.items[firing.no].mode:
+                _tell_agent(r, view, r.st.items[firing.no])
             args = node.args(view)
         except ExprError as error:
             raise Broken(firing, expr_failure(error, node)) from error
     r.say((F.ASKED, firing.no, attempt, probe, args))
     r.asks.append(firing.no)
+
+
+def _tell_agent(r: Run, view: View, item: Item) -> None:
+    """P-X.14: one that is asked again is told what was wrong with its draft."""
+    view["mode"], view["feedback"], view["draft"] = item.mode, item.comment, r.whole(item.draft)

@@ -18,40 +18,97 @@ from penstock.net.compiled import CNode, Resolve
 from penstock.net.model import Work
 
 ITEM = MACHINES["work_item"]
+#: P-2.2.1: a person does it; an agent does it and a person approves; an agent does it
+MODES = ("MANUAL", "SUPERVISED", "AUTONOMOUS")
+VERBS = ("start", "submit", "approve", "reject", "vote", "take_over", "reassign", "rework", "set_mode")
 
 
 def open_item(r: Run, node: CNode, firing: Firing, attempt: int) -> None:
-    spec = node.spec.work
-    _say_opened(r, node, firing, node.candidates, 0)
+    mode = first_mode(r, node)
+    say_opened(r, node, firing, node.candidates, 0, mode)
     r.say((F.PHASE, firing.no, "suspended"))
-    if spec is not None and spec.agent:
-        r.say((F.WORK_MOVED, firing.no, "IN_PROGRESS", "start", "agent", None, None))
-        ask(r, firing, attempt)
+    if for_agent(node, mode):
+        start_agent(r, firing, attempt)
 
 
-def _say_opened(r: Run, node: CNode, firing: Firing, candidates: Resolve, level: int) -> None:
+def first_mode(r: Run, node: CNode) -> str:
+    """P-X.40: the mode of the definition, unless the run was started with another one; "" where there is none."""
+    spec = node.spec.work
+    if spec is None or not spec.modes:
+        return ""
+    given = (r.st.options.get("modes") or {}).get(node.spec.origin or node.id)
+    if given is not None:
+        return str(given)
+    if not spec.agent:
+        return "MANUAL"
+    return "SUPERVISED" if spec.approve or spec.approve_if is not None else "AUTONOMOUS"
+
+
+def check_modes(r: Run, modes: Any) -> None:
+    """What a run is to be started with, before its first fact."""
+    if type(modes) is not dict:
+        raise Refused(why="modes are given as {activity: mode}")
+    known = {n.spec.origin or n.id: n for n in r.net.nodes if n.spec.work is not None and n.spec.work.modes}
+    for activity, mode in modes.items():
+        if activity not in known:
+            raise Refused(why=f"«{activity}» is no activity that has a mode", hint="Give the ids of its activities.")
+        _check_mode(known[activity], mode)
+
+
+def _check_mode(node: CNode, mode: Any) -> None:
+    if mode not in MODES:
+        raise Refused(why=f"a mode is {', '.join(MODES)}", hint="Write it in capitals.")
+    if mode != "MANUAL" and node.effect is None:
+        raise Refused(why=f"«{node.label}» has no agent")
+
+
+def for_agent(node: CNode, mode: str) -> bool:
+    return mode != "MANUAL" if mode else node.spec.work is not None and node.spec.work.agent
+
+
+def with_person(r: Run, firing: Firing) -> bool:
+    """Its mode says that no agent may be asked."""
+    item = r.st.items.get(firing.no)
+    return item is not None and item.mode == "MANUAL"
+
+
+def start_agent(r: Run, firing: Firing, attempt: int) -> None:
+    r.say((F.WORK_MOVED, firing.no, "IN_PROGRESS", "start", "agent", None, None))
+    ask(r, firing, attempt)
+
+
+def next_attempt(firing: Firing, item: Item) -> int:
+    """The first one of a firing may not have been asked for: a person had the item."""
+    return firing.attempt if firing.attempt > firing.base and not item.tried else firing.attempt + 1
+
+
+def say_opened(r: Run, node: CNode, firing: Firing, candidates: Resolve, level: int, mode: str) -> None:
     try:
         view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
         prompt, who = node.prompt(view), candidates(view)
     except ExprError as error:
         raise Broken(firing, expr_failure(error, node)) from error
-    r.say((F.WORK_OPENED, firing.no, node.no, prompt, who, level))
+    said: F.Fact = (F.WORK_OPENED, firing.no, node.no, prompt, who, level)
+    r.say((*said, mode) if mode else said)
 
 
 def escalate(r: Run, node: CNode, firing: Firing, i: int) -> None:
     """Nobody decided in time: the item goes to the trigger's candidates, or to the same ones again. An agent is out."""
     item = r.st.items[firing.no]
     others = node.trigger_value[i] if node.spec.triggers[i].value is not None else node.candidates
-    _say_opened(r, node, firing, others, item.level + 1)
+    mode = item.mode if not item.mode or item.status == "SUBMITTED" else "MANUAL"
+    say_opened(r, node, firing, others, item.level + 1, mode)
     r.say((F.WORK_MOVED, firing.no, ITEM.next(item.status, "escalate"), "escalate", None, None, None))
-    if firing.phase != SUSPENDED:
+    if firing.phase != SUSPENDED or firing.blocked:
         r.say((F.PHASE, firing.no, "suspended"))
 
 
 def needs_approval(r: Run, node: CNode, firing: Firing, draft: Any) -> bool:
-    spec = node.spec.work
+    spec, mode = node.spec.work, r.st.items[firing.no].mode
+    if mode and mode != "SUPERVISED":
+        return False
     if node.approve_if is None:
-        return spec is not None and spec.approve
+        return bool(mode) or spec is not None and spec.approve
     view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
     view["draft"] = r.whole(draft)
     try:
@@ -64,7 +121,7 @@ def needs_approval(r: Run, node: CNode, firing: Firing, draft: Any) -> bool:
 
 
 def move(r: Run, c: C.Command) -> None:
-    """Somebody does something with an item: start submit approve reject vote take_over reassign rework."""
+    """Somebody does something with an open item: one of VERBS."""
     _, no, verb, by, data, *said = c
     comment = said[0] if said else None  # a command that was kept by an older version has none
     item, firing = r.st.items.get(no), r.st.firings.get(no)
@@ -73,6 +130,8 @@ def move(r: Run, c: C.Command) -> None:
     node = r.net.nodes[firing.node]
     spec = node.spec.work
     assert spec is not None
+    if verb not in VERBS:
+        raise Refused(why=f"«{verb}» is nothing to do with a work item", hint=f"Do one of {', '.join(VERBS)}.")
     to = ITEM.next(item.status, verb)
     votes = bool(spec.quorum or spec.all_of)
     if verb == "submit" and votes or verb == "vote" and not votes:
@@ -81,21 +140,36 @@ def move(r: Run, c: C.Command) -> None:
         raise Refused(why=why, hint=hint)
     r.strict = True
     if verb in ("start", "reassign", "take_over"):
-        if verb in ("take_over", "reassign") and firing.phase in (EFFECT, BACKOFF):
+        if verb in ("take_over", "reassign") and (firing.phase in (EFFECT, BACKOFF) or firing.blocked):
             _call_off(r, firing)
-        _say_moved(r, no, to, verb, by, comment)
+        by_hand = "MANUAL" if item.mode and verb != "start" else None
+        if verb == "reassign" and type(data) is str:  # to whom
+            r.say((F.WORK_MOVED, no, to, verb, by, None, None, comment, by_hand, data))
+        else:
+            say_moved(r, no, to, verb, by, comment, mode=by_hand)
+    elif verb == "set_mode":
+        _set_mode(r, firing, node, item, by, data, comment)
     elif verb == "vote":
         _vote(r, firing, item, spec, by, data)
     elif verb in ("reject", "rework"):
         if item.entry >= 0:
             r.say((F.LEDGER_MOVED, item.entry, "withdrawn", None, 0, None))
-        _say_moved(r, no, "REWORK", verb, by, comment)
+        say_moved(r, no, "REWORK", verb, by, comment)
         r.say((F.WORK_MOVED, no, "TODO", "redo", by, None, None))
-        if spec.agent:
-            r.say((F.WORK_MOVED, no, "IN_PROGRESS", "start", "agent", None, None))
-            ask(r, firing, firing.attempt + 1)
+        if for_agent(node, item.mode):
+            start_agent(r, firing, firing.attempt + 1)
     else:
         _finish(r, firing, item, verb, by, data, comment)
+
+
+def _set_mode(r: Run, firing: Firing, node: CNode, item: Item, by: str | None, mode: Any, comment: str | None) -> None:
+    """P-X.40: while nobody has begun. An agent begins at once."""
+    if not item.mode:
+        raise Refused(why=f"«{node.label}» has no mode", hint="Only activities of a process have one.")
+    _check_mode(node, mode)
+    say_moved(r, firing.no, "TODO", "set_mode", by, comment, mode=mode)
+    if mode != "MANUAL":
+        start_agent(r, firing, next_attempt(firing, item))
 
 
 def _call_off(r: Run, firing: Firing) -> None:
@@ -116,10 +190,16 @@ def _not_open(r: Run, no: Any, verb: str) -> Exception:
     return StatusConflict(what="work item", status=status, verb=verb, allowed=allowed)
 
 
-def _say_moved(r: Run, no: int, to: str, verb: str, by: str | None, comment: str | None) -> None:
+def say_moved(
+    r: Run, no: int, to: str, verb: str, by: str | None, comment: str | None, *, mode: str | None = None
+) -> None:
     """P-A.9: who did it, and why, stays readable in the history; when is the fact's own time."""
     said: F.Fact = (F.WORK_MOVED, no, to, verb, by, None, None)
-    r.say(said if comment is None else (*said, comment))
+    if mode is not None:
+        said = (*said, comment, mode)
+    elif comment is not None:
+        said = (*said, comment)
+    r.say(said)
 
 
 def _decided(r: Run, by: str | None, comment: str | None) -> dict[str, Any] | None:
@@ -133,9 +213,18 @@ def _finish(r: Run, firing: Firing, item: Item, verb: str, by: str | None, data:
     """submit or approve: the item is done and the firing settles."""
     if firing.phase == EFFECT:
         stop_effect(r, firing, "taken_over")
-    output = item.draft if verb == "approve" and data is None else data
-    _say_moved(r, firing.no, "DONE", verb, by, comment)
+    by_hand = "MANUAL" if verb == "submit" and item.mode else None
+    output = _edited(r, item, data) if verb == "approve" else data
+    say_moved(r, firing.no, "DONE", verb, by, comment, mode=by_hand)
     close(r, firing, DONE, output, meta=_decided(r, by, comment))
+
+
+def _edited(r: Run, item: Item, data: Any) -> Any:
+    """P-X.14: the draft; what the approver gives stands instead of it, or of those of its members that it names."""
+    if data is None:
+        return item.draft
+    draft = r.whole(item.draft) if item.mode and type(data) is dict else None
+    return {**draft, **data} if type(draft) is dict else data
 
 
 # ---- votes -----------------------------------------------------------------------------------------------------------
@@ -154,7 +243,7 @@ def _vote(r: Run, firing: Firing, item: Item, spec: Work, by: str | None, data: 
     if rejected or enough(votes, spec, item.candidates):
         if firing.phase == EFFECT:
             stop_effect(r, firing, "decided")
-        _say_moved(r, firing.no, "DONE", "decide", by, vote["comment"])
+        say_moved(r, firing.no, "DONE", "decide", by, vote["comment"])
         output = decision(r, firing, item, "rejected" if rejected else "approved", by)
         meta = _decided(r, by, vote["comment"])
         close(r, firing, DONE, output, port="rejected" if rejected else None, meta=meta)
@@ -165,7 +254,8 @@ def read_vote(data: Any, now: int) -> dict[str, Any]:
     if said.get("vote") not in ("approved", "rejected"):
         raise Refused(why="a vote is «approved» or «rejected»")
     vote = {"vote": said["vote"], "comment": said.get("comment"), "at": now}
-    return vote if said.get("target") is None else {**vote, "target": said["target"]}
+    more = {name: said[name] for name in ("target", "value") if said.get(name) is not None}
+    return {**vote, **more} if more else vote
 
 
 def enough(votes: dict[str, dict[str, Any]], spec: Work, candidates: Any) -> bool:
@@ -195,8 +285,10 @@ def decision(r: Run, firing: Firing, item: Item, status: str, by: str | None = N
 
 
 def decided(item: Item, status: str, by: str | None, now: int, request_id: str) -> dict[str, Any]:
-    """W-4.6, W-4.6.7."""
+    """W-4.6, W-4.6.7. What a form has asked the decider besides goes under its own names, never in place of these."""
+    filled = item.votes[by].get("value") if by is not None else None
     return {
+        **(filled if type(filled) is dict else {}),
         "status": status,
         "approver": by,
         "comment": item.votes[by]["comment"] if by is not None else None,

@@ -14,7 +14,7 @@ from penstock.kernel import fact as F
 from penstock.kernel.evolve import EVOLVE
 from penstock.kernel.evolve.tokens import as_envelope
 from penstock.kernel.state import SCOPE_STATUS, SETTLED, Firing, State, new_state
-from penstock.kernel.token import EMPTY, Envelope
+from penstock.kernel.token import EMPTY, Envelope, Path
 from penstock.net.compiled import EPOCH, MOST, Compiled
 
 NetOf = Callable[[str], Compiled]
@@ -313,7 +313,8 @@ class Reader:
         return [Line(seq, "forwarded", at, node=self._node(node), scope=self.paths.get(scope, ""), epoch=key >> EPOCH)]
 
     def _revived(self, seq: int, at: int, f: Any) -> list[Line]:
-        was = self.st.parked.get(f[1]) or self.st.reopen
+        redo = self.st.redoable.get(f[1])
+        was = redo.was if redo is not None else self.st.parked.get(f[1]) or self.st.reopen
         assert was is not None
         name = f"{self._node(was.node)}@{self.paths.get(was.scope, '')}~{was.epoch}#{was.visit}"
         return [Line(seq, "revived", at, node=self._node(was.node), epoch=was.epoch, data={"firing": name})]
@@ -321,6 +322,20 @@ class Reader:
     def _migrated(self, seq: int, at: int, f: Any) -> list[Line]:
         _, net, was, _nodes, _edges, _names = f
         return [Line(seq, "migrated", at, data={"net": net, "was": was})]
+
+
+def group_of(path: Path | None, net: Compiled) -> tuple[str, int] | None:
+    """P-5.5.6: the author's element that has forked last before a firing or a ledger entry with this path, and which of
+    its branches it is. A scope with several children is a fork as well; a boundary event that interrupts nothing is
+    none."""
+    for fork, branch in reversed(path or ()):
+        if branch >= 0:
+            at = fork.find("@")
+            while at >= 0 and fork[:at] not in net.by_id:  # the author's own name may hold one, too
+                at = fork.find("@", at + 1)
+            node = net.by_id.get(fork[:at])
+            return (node.spec.origin or node.id, branch) if node is not None else (fork, branch)
+    return None
 
 
 def firing_of(line: Line) -> str:

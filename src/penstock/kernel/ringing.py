@@ -5,7 +5,8 @@ from __future__ import annotations
 from penstock.kernel import fact as F
 from penstock.kernel.decide import reopen
 from penstock.kernel.failure import Failure
-from penstock.kernel.flow import ROOT_FAILED, ask, join_timer, put, set_timer
+from penstock.kernel.flow import ROOT_FAILED, ask, left, put, set_timer
+from penstock.kernel.item import with_person
 from penstock.kernel.quiet import depth_of, has_token
 from penstock.kernel.region import verdict
 from penstock.kernel.retry import fail
@@ -53,7 +54,10 @@ def ring(r: Run, no: int) -> None:
         if any(t.again for t in node.spec.triggers) and not firing.timers:
             rearm(r, firing, node, timer.data)
         if node.effect is not None and timer.firing in r.st.firings:
-            ask(r, firing, timer.data)
+            if with_person(r, firing):
+                r.say((F.PHASE, firing.no, "suspended", timer.data))
+            else:
+                ask(r, firing, timer.data)
     elif why == "poll":
         ask(r, firing, firing.attempt, timer.data)
     elif why == "join":
@@ -96,11 +100,7 @@ def _expire(r: Run, scope_no: int, edge_no: int, epoch: int, seq: int) -> None:
         return
     edge = r.net.edges[edge_no]
     r.say((F.ABSORBED, scope_no, edge_no, epoch, [seq], "expired", 0, -1))
-    if place not in scope.tokens:
-        r.unmark(edge, scope, epoch)
-        waits = join_timer(r, edge.dst, scope, epoch) if edge.dst.spec.join_timeout_ms is not None else 0
-        if waits and not has_token(r, edge.dst, scope, epoch):
-            r.say((F.TIMER_GONE, waits, "nothing rests"))
+    left(r, edge, scope, epoch)
     if scope_no:
         r.rests(scope_no)
     envelope = token.envelope

@@ -13,6 +13,7 @@ from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
 from penstock.kernel.state import DONE, SKIPPED, Entry, Undo
 from penstock.kernel.sweep import sweep
+from penstock.kernel.token import Path
 from penstock.kernel.view import View, failure_view
 from penstock.net.compiled import CNode
 
@@ -96,17 +97,20 @@ def _before_failed_group(r: Run, number: int) -> bool:
     """Policy group: what lies before a fork stays open when a step inside that fork's branches has failed."""
     undo = r.st.undo
     assert undo is not None
-    mine = {fork for fork, _ in r.st.ledger[number].path or ()}
-    for other in undo.steps:
-        entry = r.st.ledger[other]
-        if (
-            other > number
-            and entry.status == "FAILED"
-            and entry.path
-            and not any(fork in mine for fork, _ in entry.path)
-        ):
-            return True
-    return False
+    ledger = r.st.ledger
+    mine = ledger[number].path or []
+    failed = [ledger[n].path or [] for n in undo.steps if n > number and ledger[n].status == "FAILED"]
+    return any(_lies_before(mine, path) for path in failed)
+
+
+def _lies_before(mine: Path, other: Path) -> bool:
+    """Of two finished works, mine the older: did a fork lie between them? Another branch of one fork does not."""
+    n = 0
+    while n < len(mine) and n < len(other) and mine[n] == other[n]:
+        n += 1
+    if n == len(other):
+        return False
+    return n == len(mine) or mine[n][0] != other[n][0]
 
 
 def answered(r: Run, number: int, status: int, failure: Failure | None) -> bool:

@@ -127,6 +127,10 @@ class Item(msgspec.Struct, array_like=True, gc=False):
     entry: int = -1  # the ledger entry of a submitted draft
     level: int = 0  # how often it was escalated
     candidates: Any = None
+    mode: str = ""  # MANUAL SUPERVISED AUTONOMOUS; "" where nobody may switch
+    why: str | None = None  # what its agent is blocked by
+    comment: str | None = None  # the last one; what an agent that is asked again is told
+    tried: bool = False  # an agent was asked
 
 
 class Record(msgspec.Struct, array_like=True, gc=False):
@@ -199,6 +203,13 @@ class Reopen(msgspec.Struct, array_like=True, gc=False):
     kids: list[int] | None
 
 
+class Redo(msgspec.Struct, array_like=True, gc=False):
+    """Finished work of which nothing was made yet: what a rework needs to do it again."""
+
+    was: Reopen
+    item: Item
+
+
 class State(msgspec.Struct, array_like=True, gc=False):
     run: str = ""
     tenant: str = ""
@@ -244,6 +255,8 @@ class State(msgspec.Struct, array_like=True, gc=False):
     next_wait: int = 1
     parked: dict[int, Reopen] = {}  # failed firings that went on by a port and can still be revived by hand
     closed_items: dict[int, str] = {}  # how the newest work items ended
+    tracks: bool = False  # tokens know which finished work they come from
+    redoable: dict[int, Redo] = {}  # such work after which no other was finished, the newest ones
 
 
 def new_state() -> State:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from penstock.errors import NoBranch, StatusConflict
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
-from penstock.kernel.decide import DECIDE
+from penstock.kernel.decide import DECIDE, block, say_started
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire, fire_via, forward
 from penstock.kernel.flow import Broken, NoMatch
@@ -117,12 +117,11 @@ def _blocked(r: Run, c: C.Command) -> None:
         firing = r.st.firings[c[1]]
         node = r.net.nodes[firing.node]
         r.say((F.ANSWERED, firing.no, firing.attempt, firing.probe, "done", c[5], None))
-        r.say((F.PHASE, firing.no, "blocked"))
+        block(r, firing, "NO_MATCHING_BRANCH", c[5])
         r.say((F.INCIDENT, "NO_MATCHING_BRANCH", node.id, None))
         conclude(r)
     elif c[0] == C.START:
-        _, run, tenant, seed, trace, parent, given, options = c
-        r.say((F.STARTED, run, tenant, r.net.hash, seed, trace, parent, given, options))
+        say_started(r, c)
         failure = Failure("NO_MATCHING_BRANCH", "business", "no branch can be taken with this input")
         r.say((F.MOVED, "FAILED", "unrecoverable_error", failure))
     else:

@@ -58,7 +58,7 @@ def sweep(r: Run, scope: Scope, why: str, *, keep: bool = False) -> None:
     for firing in firings:
         item = st.items.get(firing.no)
         if item is not None and item.status not in ("DONE", "CANCELLED", "COMPENSATED"):
-            lose_item(r, firing.no, item)
+            lose_item(r, firing.no, item, why)
     r.stops += [f.no for f in firings if f.phase == EFFECT]
     ids = {f.no: r.firing_id(f) for f in firings if f.phase == EFFECT and nodes[f.node].undo}
     status = CLOSED_TIMEOUT if why == "timeout" else CLOSED_CANCELLED
@@ -74,12 +74,13 @@ def sweep(r: Run, scope: Scope, why: str, *, keep: bool = False) -> None:
         r.idle.discard(no)
 
 
-def lose_item(r: Run, firing_no: int, item: Item) -> None:
-    """A work item goes with its firing. What was submitted is work done: compensated, never cancelled."""
+def lose_item(r: Run, firing_no: int, item: Item, why: str, by: str | None = None) -> None:
+    """A work item goes with its firing, and it is told why (P-X.16): `execution_failed` is its own failure, every other
+    word is that of the sweep. What was submitted is work done: compensated, never cancelled."""
     if item.status != "SUBMITTED":
-        r.say((F.WORK_MOVED, firing_no, "CANCELLED", "cancel", None, None, None))
+        r.say((F.WORK_MOVED, firing_no, "CANCELLED", "cancel", by, None, None, None, None, why))
         return
-    r.say((F.WORK_MOVED, firing_no, "COMPENSATED", "compensate", None, None, None))
+    r.say((F.WORK_MOVED, firing_no, "COMPENSATED", "compensate", by, None, None, None, None, why))
     entry = open_entry(r, firing_no)
     if entry >= 0 and not r.net.nodes[r.st.ledger[entry].node].undo:
         r.say((F.UNDO_STEP, entry, "SKIPPED"))

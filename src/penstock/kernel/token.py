@@ -12,8 +12,10 @@ import msgspec
 
 #: Which fork and which of its branches, outermost first: [[firing, branch], …].
 Path = list[list[Any]]
-#: Absorbing joins this token has passed: node key → visit.
+#: Absorbing joins this token has passed: node key → visit. In a run that tracks origins also the finished work that it
+#: was made of: -firing → SOLE, or SHARED where something else was needed for it, too.
 Passed = dict[int, int]
+SOLE, SHARED = 1, 2
 
 
 class Envelope(msgspec.Struct, array_like=True, gc=False):
@@ -75,4 +77,6 @@ def merged(passed: list[Passed | None]) -> Passed | None:
     for one in passed:
         for key, visit in (one or {}).items():
             out[key] = max(out.get(key, 0), visit)
+    if out and min(out) < 0:
+        out.update({key: SHARED for key in out if key < 0 and any(key not in (one or ()) for one in passed)})
     return out or None

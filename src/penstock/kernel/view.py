@@ -195,7 +195,23 @@ def _nodes(view: View) -> dict[str, Any]:
 
 def _context(view: View) -> dict[str, Any]:
     held = {**view.run.net.net.declares.variables, **view.run.st.vars}
+    if view.scope.no:
+        held |= _locals(view)
     return {**held, "variables": held}
+
+
+def _locals(view: View) -> dict[str, Any]:
+    """What the scopes around have declared as their own, the innermost last."""
+    st, nodes = view.run.st, view.run.net.nodes
+    found: dict[str, Any] = {}
+    scope = view.scope
+    while scope.no:
+        owner = st.firings.get(scope.firing)
+        body = nodes[owner.node].spec.body if owner is not None else None
+        mine = {n: view.run.whole(scope.vars[n]) for n in body.locals if n in scope.vars} if body is not None else {}
+        found = {**mine, **found}
+        scope = st.scopes[scope.parent]
+    return found
 
 
 def _sys(view: View) -> dict[str, Any]:

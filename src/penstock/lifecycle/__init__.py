@@ -11,6 +11,7 @@ from penstock.lifecycle.diagram_node import DIAGRAM_NODE
 from penstock.lifecycle.diagram_run import DIAGRAM_RUN
 from penstock.lifecycle.effect import EFFECT
 from penstock.lifecycle.firing import FIRING
+from penstock.lifecycle.process_run import PROCESS_RUN
 from penstock.lifecycle.release import RELEASE
 from penstock.lifecycle.run import RUN
 from penstock.lifecycle.timer import TIMER
@@ -28,6 +29,7 @@ MACHINES: dict[str, Machine] = {
     "decision_run": DECISION_RUN,
     "decision_node": DECISION_NODE,
     "approval": APPROVAL,
+    "process_run": PROCESS_RUN,
     "release": RELEASE,
 }
 

@@ -26,6 +26,9 @@ MOST = 1 << EPOCH
 #: Beyond this epoch a loop controller fails the run: a key would no longer fit into 64 bits.
 LAST_EPOCH = (1 << 42) - 1
 
+#: Flags of `settled` that follow from the net: a record is kept; what came before can no longer be done again.
+KEEP_RECORD, SEALS = 1, 8
+
 Resolve = Callable[[Mapping[str, Any]], Any]
 
 
@@ -51,11 +54,12 @@ class CNode:
     """A node with its number, its ways in and out, and its expressions compiled."""
 
     __slots__ = (
-        "_reach", "absorb", "again", "approve_if", "args", "args_static", "back_mask", "branches", "candidates",
+        "_reach", "absorb", "again", "approve_if", "args", "args_static", "back_mask", "branches", "calls",
+        "candidates",
         "capped", "cond_mask",
         "conditional", "cyclic", "depth",
-        "effect", "entry", "fail_if", "full", "fused", "group", "head", "id", "ins", "items", "join", "k", "keep",
-        "kind", "label",
+        "effect", "entry", "fail_if", "flags", "full", "fused", "group", "head", "id", "ins", "items", "join", "k",
+        "keep", "kind", "label",
         "lone", "match", "max_iter", "merge", "named_ins", "net", "no", "only_if", "order", "outs", "pass_on",
         "plain_mask", "plain_out",
         "port", "ports", "priority", "prompt", "ranked", "result", "scope", "secretive", "sets", "skip_mask",
@@ -82,6 +86,8 @@ class CNode:
         self.value_static, self.value = value(spec.value)
         effect = spec.effect
         self.effect = effect
+        #: A run of its own does it; its end is the outcome.
+        self.calls = self.kind == CALL or effect is not None and effect.executor == "call"
         self.args_static, self.args = value(effect.args) if effect is not None else (True, _const(None))
         #: Its arguments hold references to secrets, in the run's own mark.
         args = effect.args if effect is not None else None
@@ -109,6 +115,7 @@ class CNode:
         self.outs: tuple[CEdge, ...] = ()
         self.ports: dict[str, tuple[CEdge, ...]] = {}
         self.keep = True
+        self.flags = 0  # of the fact that settles one of its firings
         self._reach: tuple[list[int], list[int]] | None = None
 
     def wire(self, ins: tuple[CEdge, ...], outs: tuple[CEdge, ...]) -> None:
@@ -216,7 +223,7 @@ class Compiled:
         self.edge_by_id = {e.id: e for e in self.edges}
         self.limits = dict(net.limits)
         self.on_fail, self.on_stuck, self.undo_policy = net.on_fail, net.on_stuck, net.undo_policy
-        self.grouped = net.undo_policy == "group" and any(n.undo for n in net.nodes)
+        self.grouped = net.undo_policy == "group"
         #: the inner node of one that was lowered to two: it speaks for it as long as the other has not fired
         self.cores = {n.spec.origin: n for n in self.nodes if n.spec.origin and n.id == f"{n.spec.origin}.do"}
         self.aliases = {alias: self.by_id[node] for alias, node in net.declares.aliases.items() if node in self.by_id}
@@ -268,6 +275,9 @@ class Compiled:
             named = node.id in roots or node.id in asked
             named = named or node.spec.origin in roots and self.cores.get(node.spec.origin) is node
             node.keep = dynamic or named or node.max_iter is not None or node.port is not None
+            node.flags = KEEP_RECORD if node.keep else 0
+            if node.kind == CALL and self.net.tracks_origin:
+                node.flags |= SEALS
 
     def _expressions(self) -> list[Expression]:
         found: list[Expression] = []

@@ -161,6 +161,7 @@ class Work(_Part):
     all_of: bool = False  # every candidate must approve: as many votes as there are candidates, one for each target
     candidates: Value = None
     prompt: Value = None
+    modes: bool = False  # the item has a mode: a person may take it from its agent, or give it to one (P-X.40)
 
 
 class Branch(_Part):
@@ -184,6 +185,10 @@ class Body(_Part):
     on_fail: Literal["fail", "continue", "compensate"] = "fail"
     collect: Literal["object", "array", "outputs", "first", "last"] = "object"
     locals: tuple[str, ...] = ()
+
+
+#: A set of this name sets every member of the object that its expression gives, each under its own name.
+SPREAD = "*"
 
 
 class Set(_Part):
@@ -284,4 +289,5 @@ class Net(_Part):
     active_timeout_ms: int | None = None
     max_visits: int = 1000
     declares: Declares = Declares()
+    tracks_origin: bool = False  # finished work can be done again as long as nothing was made of it (P-X.15)
     source_map: dict[str, Place] = {}  # node or edge id → place in the document; not part of the hash

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.kernel import fact as F
+from penstock.kernel.evolve.origin import finished, sealed
 from penstock.kernel.evolve.raw import as_failure
 from penstock.kernel.evolve.tokens import take
 from penstock.kernel.evolve.waiting import close_item
@@ -160,9 +161,11 @@ def settled(st: State, f: F.Fact) -> None:
         st.active -= 1
         if firing.phase == EFFECT:
             st.asked -= 1
-    if no in st.items:
-        close_item(st, no)
     st.hand = Token(0, Envelope(body, node, no, firing.visit, st.at, content_type, meta), firing.path, firing.passed)
+    if no in st.items:
+        item = close_item(st, no)
+        if st.tracks:
+            st.hand.passed = finished(st, firing, item, attempt, body)
     if firing.comp >= 0:
         st.ledger[firing.comp].top = max(st.ledger[firing.comp].top, attempt)
     elif status <= SKIPPED and status != FAILURE:
@@ -182,6 +185,8 @@ def settled(st: State, f: F.Fact) -> None:
                 st.reopen = was
             else:
                 st.parked[no] = was
+        if flags & F.SEALS:
+            st.hand.passed = sealed(st, firing)
 
 
 def named(st: State, f: F.Fact) -> None:
@@ -192,6 +197,8 @@ def named(st: State, f: F.Fact) -> None:
 
 def sets(st: State, f: F.Fact) -> None:
     st.vars.update(f[1])
+    if len(f) > 2:
+        st.names.update(f[1])
 
 
 def result(st: State, f: F.Fact) -> None:
@@ -210,6 +217,7 @@ def phase(st: State, f: F.Fact) -> None:
         firing.blocked = True
         set_phase(st, firing, 3)
     else:
+        firing.blocked = False
         set_phase(st, firing, _PHASE_NO[to])
     if len(f) > 3:  # a wait is armed anew: nobody is asked, so nothing else says which attempt it is
         firing.attempt = f[3]
@@ -217,6 +225,11 @@ def phase(st: State, f: F.Fact) -> None:
 
 def revived(st: State, f: F.Fact) -> None:
     parked = st.parked.pop(f[1], None)
+    redo = st.redoable.pop(f[1], None)
+    if redo is not None:
+        parked = redo.was
+        st.items[f[1]] = redo.item
+        st.closed_items.pop(f[1], None)
     was = parked or st.reopen
     assert was is not None, "a firing is revived from what its failure kept"
     st.firings[was.firing] = Firing(

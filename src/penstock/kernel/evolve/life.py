@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.kernel import fact as F
 from penstock.kernel.evolve.raw import as_failure
-from penstock.kernel.state import RUNNING, STATUS, Scope, State
+from penstock.kernel.state import RUNNING, STATUS, WAITING, Scope, State
 from penstock.kernel.token import Taken
 from penstock.net.compiled import EPOCH, MOST
 
@@ -15,7 +15,8 @@ _STATUS_NO = {name: i for i, name in enumerate(STATUS)}
 
 
 def started(st: State, f: F.Fact) -> None:
-    _, st.run, st.tenant, st.net, st.seed, st.trace, st.parent, st.input, options = f
+    _, st.run, st.tenant, st.net, st.seed, st.trace, st.parent, st.input, options = f[:9]
+    st.tracks = len(f) > 9 and f[9]
     st.options = dict(options)
     st.vars = dict(st.options.get("vars") or {})
     st.status, st.active_since = RUNNING, st.at
@@ -53,6 +54,8 @@ def moved(st: State, f: F.Fact) -> None:
         st.failure = as_failure(failure)
     if st.status > 4 or to in ("PENDING", "COMPENSATING"):
         st.draining = ""
+    if st.redoable and st.status not in (RUNNING, WAITING):
+        st.redoable = {}
     _clock(st, st.status)
 
 
@@ -113,6 +116,7 @@ def migrated(st: State, f: F.Fact) -> None:
         entry.node = node_of.get(entry.node, entry.node)
     for lost in st.dropped.values():
         lost.node = node_of.get(lost.node, lost.node)
+    st.redoable = {}  # nothing knows any more what it was made of
     st.records = {node_of.get(n, n): r for n, r in st.records.items() if node_of.get(n, n) >= 0}
     st.parked = {no: was for no, was in st.parked.items() if node_of.get(was.node, was.node) >= 0}
     for was in (st.reopen, *st.parked.values()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.kernel import fact as F
 from penstock.kernel.evolve.firings import set_phase
+from penstock.kernel.evolve.origin import sealed
 from penstock.kernel.evolve.raw import as_failure
 from penstock.kernel.evolve.waiting import close_item
 from penstock.kernel.state import BACKOFF, CLOSED_DONE, CLOSED_FAILED, EFFECT, OPEN, RUN, Dropped, Firing, Scope, State
@@ -55,6 +56,8 @@ def close_scope(st: State, sc: Scope, status: int) -> None:
     sc.status, sc.ended = status, st.at
     if st.parked:
         st.parked = {no: was for no, was in st.parked.items() if was.scope != sc.no}
+    if st.redoable:
+        st.redoable = {no: redo for no, redo in st.redoable.items() if redo.was.scope != sc.no}
     sc.tokens, sc.live, sc.visits, sc.dead, sc.used, sc.owed, sc.spent = {}, 0, {}, {}, {}, {}, {}
 
 
@@ -70,9 +73,12 @@ def scope_forgotten(st: State, f: F.Fact) -> None:
 
 
 def swept(st: State, f: F.Fact) -> None:
-    _, scope, _why, firings, tokens, scopes, status, effects, timers, ids = f
-    if not effects and _why != "abandoned":
+    _, scope, why, firings, tokens, scopes, status, effects, timers, ids = f
+    if not effects and why not in ("abandoned", "superseded"):
         st.scopes[scope].owed = {}
+    if st.tracks and why != "superseded":
+        for no in firings:
+            sealed(st, st.firings[no])
     for no in firings:
         firing = st.firings.pop(no)
         st.scopes[firing.scope].busy -= 1

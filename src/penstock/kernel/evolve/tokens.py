@@ -124,5 +124,5 @@ def forgot(st: State, f: F.Fact) -> None:
 
 
 def _since(passed: Passed | None, limit: int) -> Passed | None:
-    """Joins of left epochs can no longer be passed."""
-    return {k: v for k, v in passed.items() if k >= limit} or None if passed else None
+    """Joins of left epochs can no longer be passed; finished work (a negative key) belongs to none."""
+    return {k: v for k, v in passed.items() if k >= limit or k < 0} or None if passed else None

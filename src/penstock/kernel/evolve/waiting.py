@@ -66,33 +66,42 @@ def seen(st: State, f: F.Fact) -> None:
 
 def work_opened(st: State, f: F.Fact) -> None:
     """Said again, the item goes to others, who begin from nothing; a draft that was handed in stays with it."""
-    _, no, _node, _prompt, candidates, level = f
+    _, no, _node, _prompt, candidates, level = f[:6]
+    mode = f[6] if len(f) > 6 else ""
     item = st.items.get(no)
     if item is None:
         st.closed_items.pop(no, None)
-        st.items[no] = Item(level=level, candidates=candidates)
+        st.items[no] = Item(level=level, candidates=candidates, mode=mode)
     else:
-        item.by, item.votes, item.level, item.candidates = None, {}, level, candidates
+        item.by, item.votes, item.level, item.candidates, item.mode = None, {}, level, candidates, mode
 
 
 def work_moved(st: State, f: F.Fact) -> None:
-    _, no, to, _event, by, draft, votes = f[:7]  # a comment may follow, for those who read
+    _, no, to, event, by, draft, votes, comment, mode, why = (*f, None, None, None)[:10]
     item = st.items.get(no)
     if item is None:
         if no in st.closed_items:
             st.closed_items[no] = to
         return
-    item.status = to
-    if by is not None:
+    item.status, item.why = to, why if event == "block" else None
+    if by is not None and event != "set_mode":
         item.by = by
     if draft is not None:
         item.draft = draft
     if votes is not None:
         item.votes = dict(votes)
+    if comment is not None or event in ("reject", "rework"):
+        item.comment = comment
+    if mode is not None:
+        item.mode = mode
+    if event == "start" and by == "agent":
+        item.tried = True
 
 
-def close_item(st: State, no: int) -> None:
+def close_item(st: State, no: int) -> Item:
     """The item goes with its firing; how it ended is remembered for those who come too late, the newest ones."""
-    st.closed_items[no] = st.items.pop(no).status
+    item = st.items.pop(no)
+    st.closed_items[no] = item.status
     if len(st.closed_items) > CLOSED_CAP:
         del st.closed_items[next(iter(st.closed_items))]
+    return item

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from penstock.errors import Finding
 from penstock.net.facts import WARNING, Facts
+from penstock.net.model import SPREAD
 
 #: Edges looked at in all; the check is a help, not a proof, and stays cheap on the largest nets.
 _BUDGET = 200_000
@@ -36,7 +37,7 @@ def _writers(facts: Facts) -> dict[str, list[int]]:
             own |= {"item", "index", *(around.body.locals if around.body else ())}
             scope = around.scope
         for name in dict.fromkeys([*(s.name for s in node.sets), *node.out]):
-            if name not in own:
+            if name not in own and name != SPREAD:
                 found.setdefault(name, []).append(v)
     return found
 
