@@ -10,10 +10,13 @@ from penstock.lang.contract import Compiled, Language, Lowered, Resolve, Setting
 from penstock.lang.decision import LANGUAGE as DECISION
 from penstock.lang.diagram import LANGUAGE as DIAGRAM
 from penstock.lang.document import Document
-from penstock.lang.read import read_document, why_not_found
+from penstock.lang.files import why_not_found
+from penstock.lang.process import LANGUAGE as PROCESS
+from penstock.lang.read import read_document
 from penstock.lang.report import TOO_MANY, Report
+from penstock.lang.soundness import soundness
 
-LANGUAGES: tuple[Language, ...] = (DECISION, DIAGRAM)
+LANGUAGES: tuple[Language, ...] = (DECISION, DIAGRAM, PROCESS)
 #: How deep documents may call documents.
 DEEPEST = 20
 _TOP = Place("", 1, 1)
@@ -26,13 +29,17 @@ def compile_document(
     language: str | None = None,
     resolve: Resolve | None = None,
     extra: Mapping[str, Any] | None = None,
+    unsound: bool = False,
 ) -> Compiled:
     """The net of a document. Raises DocumentUnreadable, DocumentTooLarge, LanguageUnknown, or DocumentInvalid with all
-    findings. `resolve` gives the bytes of files it names; `extra` are node types of the language from outside."""
+    findings. `resolve` gives the bytes of files it names; `extra` are node types of the language from outside;
+    `unsound`: it is taken although not every run of it can end."""
     document = read_document(data, name=name)
     chosen = language_of(document, language)
     findings: list[Finding] = []
     lowered = _Compilation(resolve, extra or {}).lower(document, chosen, findings)
+    if lowered is not None and chosen.sound:
+        findings += _soundness(lowered, findings, "warning" if unsound else "error")
     if lowered is None or any(f.severity == "error" for f in findings):
         raise DocumentInvalid(_in_order(findings))
     return Compiled(lowered.net, _in_order(findings), chosen.name, lowered.children)
@@ -47,19 +54,27 @@ def check_document(
     extra: Mapping[str, Any] | None = None,
     secret: Callable[[str], bool] | None = None,
     registered: Callable[[str, str], bool] | None = None,
+    sound: bool = False,
 ) -> tuple[str | None, list[Finding]]:
     """The language of a document, if it has one, and everything there is to say about it. `secret` tells whether a
     secret is set on this machine, `registered` whether the tenant has what is asked for (type, id); what is not there
-    is a warning."""
+    is a warning. `sound`: can every run end? is asked also where the language does not ask it by itself."""
     chosen: Language | None = None
     findings: list[Finding] = []
     try:
         document = read_document(data, name=name)
         chosen = language_of(document, language)
-        _Compilation(resolve, extra or {}, secret, registered).lower(document, chosen, findings)
+        lowered = _Compilation(resolve, extra or {}, secret, registered).lower(document, chosen, findings)
+        if lowered is not None and (sound or chosen.sound):
+            findings += _soundness(lowered, findings, "error" if chosen.sound else "warning")
     except PenstockError as wrong:
         findings.append(_as_finding(wrong))
     return (chosen.name if chosen else None), _in_order(findings)
+
+
+def _soundness(lowered: Lowered, findings: list[Finding], severity: str) -> list[Finding]:
+    """Of a net without errors; of one with errors it would only tell consequences."""
+    return [] if any(f.severity == "error" for f in findings) else soundness(lowered.net, severity)
 
 
 def language_of(document: Document, wanted: str | None = None) -> Language:

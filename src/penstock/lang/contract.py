@@ -57,6 +57,7 @@ class Language:
     read: Callable[[Document, Report, Setting], Any]
     lower: Callable[[Any, Report, Setting], Lowered | None]
     words: Words
+    sound: bool = False  # a document of which not every run can end is refused
 
 
 class Compiled(msgspec.Struct, frozen=True):

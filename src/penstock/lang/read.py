@@ -1,4 +1,4 @@
-"""Bytes in, a document out: YAML or JSON, strictly, with the place of every value.
+"""Bytes in, a document out: YAML, JSON or BPMN, strictly, with the place of every value.
 
 What is read is JSON's world whatever the syntax: null, booleans, numbers, texts, lists, and maps with text keys. A file
 that means different things to different readers (two equal keys, a number beyond 64 bits, half a surrogate pair) is
@@ -10,16 +10,17 @@ from __future__ import annotations
 import hashlib
 from typing import NoReturn
 
-from penstock.errors import DocumentTooLarge, DocumentUnreadable, PenstockError, Place
+from penstock.errors import DocumentTooLarge, DocumentUnreadable, Place
 from penstock.lang.document import Document
+from penstock.lang.files import LIMIT
+from penstock.lang.process.bpmn.reading import read_bpmn
 from penstock.lang.read_json import parse_json
 from penstock.lang.read_yaml import parse_yaml
 
-LIMIT = 4 * 1024 * 1024
-
 
 def read_document(data: bytes, *, name: str) -> Document:
-    """JSON if the name ends in .json, YAML if in .yaml or .yml, else JSON if the text opens with { or [."""
+    """BPMN if the text opens with <, JSON if the name ends in .json, YAML if in .yaml or .yml, else JSON if the text
+    opens with { or [."""
     if len(data) > LIMIT:
         raise DocumentTooLarge(size=len(data), limit=LIMIT, where=Place("", 1, 1))
     text = _decode(data)
@@ -27,24 +28,19 @@ def read_document(data: bytes, *, name: str) -> Document:
     opens = text.lstrip(" \t\r\n")[:1]
     if not opens:
         _refuse("it is empty", 1, 1)
+    if opens == "<":
+        value, mark = read_bpmn(text)
+        return Document(name, value, mark, hashlib.sha256(data).hexdigest())
     json = ending == "json" or (ending not in ("yaml", "yml") and opens in ("{", "["))
     value, mark = parse_json(text) if json else parse_yaml(text)
     return Document(name, value, mark, hashlib.sha256(data).hexdigest())
 
 
-def why_not_found(wrong: OSError | PenstockError) -> tuple[str, str]:
-    """Why a file that a document names cannot be read, and as a hint where it was looked for."""
-    if isinstance(wrong, OSError):
-        why, spot = wrong.strerror or str(wrong), wrong.filename
-    else:
-        why, spot = str(wrong.facts.get("why") or wrong).rstrip("."), wrong.facts.get("where")
-    looked = f"It was looked for at {spot}. " if spot else ""
-    return why[:1].lower() + why[1:], f"{looked}A path is read from the folder of the document that is released."
-
-
 def _decode(data: bytes) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in data[:4]:
         _refuse("it is UTF-16 or UTF-32, not UTF-8", 1, 1)
+    if data.startswith(b"\xef\xbb\xbf<"):  # XML may say so; modelers do
+        data = data[3:]
     if data.startswith(b"\xef\xbb\xbf"):
         _refuse("it begins with a byte order mark; save it as UTF-8 without one", 1, 1)
     if (at := data.find(b"\x00")) >= 0:

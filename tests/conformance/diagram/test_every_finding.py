@@ -12,7 +12,7 @@ import pytest
 from penstock import errors
 from penstock.errors import BadInput, Finding, PenstockError, Place
 from penstock.lang.compile import check_document
-from penstock.lang.read import LIMIT
+from penstock.lang.files import LIMIT
 from penstock.lang.report import TOO_MANY
 from penstock.net.checks import check
 from penstock.net.model import ANY, INCLUSIVE, Body, Branch, Effect, Join, Net, Node, OnError, Set, Trigger

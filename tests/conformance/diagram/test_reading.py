@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from penstock.errors import DocumentTooLarge, DocumentUnreadable, LanguageUnknown, Place
 from penstock.lang.compile import check_document, compile_document
-from penstock.lang.read import LIMIT, read_document
+from penstock.lang.files import LIMIT
+from penstock.lang.read import read_document
 
 
 def why(data: bytes | str, name: str) -> tuple[str, int, int]:

@@ -12,10 +12,10 @@ from penstock.lang.contract import Setting
 from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes import LATER, NODE_TYPES, NodeType
 from penstock.lang.decision.nodes.contract import BreakerFields, Checkpoint, IdempotencyFields, NodeFields, RetryPolicy
-from penstock.lang.decision.schemas import schema_problem
 from penstock.lang.document import Document, step
 from penstock.lang.fields import Fields, read_fields, unknown_fields
 from penstock.lang.report import Report, did_you_mean
+from penstock.lang.schemas import schema_problem
 
 ID = re.compile(r"[a-z][a-z0-9_]*\Z")
 UUID = re.compile(r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")

@@ -14,7 +14,7 @@ from penstock.expr.roots import HOST_ROOTS
 from penstock.lang.contract import Setting
 from penstock.lang.diagram.persons import Person, person_args
 from penstock.lang.document import step
-from penstock.lang.read import LIMIT, why_not_found
+from penstock.lang.files import LIMIT, why_not_found
 from penstock.lang.report import Report, did_you_mean
 
 #: Names every expression of a diagram may use, beside those its inputs bring (D-X.16).

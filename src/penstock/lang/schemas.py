@@ -1,4 +1,4 @@
-"""JSON Schemas of a document (W-9.1.1, W-12): compiled when it is checked, so that no run finds one that is broken."""
+"""JSON Schemas that a document holds (W-9.1.1, W-12): compiled when it is checked: no run finds a broken one."""
 
 from __future__ import annotations
 

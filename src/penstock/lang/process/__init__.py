@@ -1,0 +1,28 @@
+"""The process language: BPMN for people and agents, work items, sagas (seed 001)."""
+
+from __future__ import annotations
+
+from penstock.lang.contract import Language, Lowered, Setting
+from penstock.lang.document import Document
+from penstock.lang.process.lower import lower, pieces
+from penstock.lang.process.rules import categorised
+from penstock.lang.process.schema import Definition, read, recognise
+from penstock.lang.process.words import WORDS
+from penstock.lang.report import Report
+
+
+def _lower(definition: Definition, report: Report, setting: Setting) -> Lowered | None:
+    lowered = lower(definition, report, setting)
+    report.findings[:] = [categorised(one) for one in report.findings]
+    return lowered
+
+
+def dependencies(document: Document) -> list[tuple[str, str, str]]:
+    """What a process asks of its tenant: type, id and JSON pointer."""
+    report = Report(document)
+    return list(dict.fromkeys(pieces(read(document, report, Setting()), report, Setting())[0].depends))
+
+
+LANGUAGE = Language("process", recognise, read, _lower, WORDS, sound=True)
+
+__all__ = ["LANGUAGE", "dependencies"]

@@ -1,0 +1,10 @@
+"""How large what an author writes may be."""
+
+from __future__ import annotations
+
+NAME = 255
+ID = 200
+SECONDS = 366 * 24 * 3600
+COUNT = 1_000_000
+ELEMENTS = 20_000
+DEEPEST = 30

@@ -1,0 +1,149 @@
+"""Where elements are drawn when nobody has said it: ranks from left to right, sub-processes around what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_SIZES = {"activities": (100, 80), "gateways": (50, 50), "events": (36, 36)}
+_GAP_X, _GAP_Y, _EDGE, _PAD = 60, 40, 160, 40
+_Box = list[float]
+
+
+def laid_out(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """{shapes, edges}, as drawing.read gives them."""
+    drawing = _Drawing(definition)
+    drawing.level("", _EDGE, _EDGE / 2)
+    drawing.boundaries()
+    return {"shapes": drawing.shapes, "edges": drawing.ways()}
+
+
+class _Drawing:
+    def __init__(self, definition: Mapping[str, Any]) -> None:
+        self.size: dict[str, tuple[float, float]] = {}
+        self.inside: dict[str, list[str]] = {}
+        self.attached: list[tuple[str, str]] = []
+        for collection, size in _SIZES.items():
+            for one in definition.get(collection) or []:
+                self.size[one["id"]] = size
+                if one.get("attached_to"):
+                    self.attached.append((one["id"], one["attached_to"]))
+                else:
+                    self.inside.setdefault(one.get("parent") or "", []).append(one["id"])
+        self.flows = [
+            (one["id"], one["source"], one["target"]) for one in definition.get("transitions") or []
+            if one["source"] in self.size and one["target"] in self.size
+        ]  # fmt: skip
+        self.host = dict(self.attached)
+        self.shapes: dict[str, Any] = {}
+
+    def level(self, parent: str, x: float, y: float) -> tuple[float, float]:
+        """Draws what lies in a sub-process; gives the size that it takes."""
+        members = self.inside.get(parent, [])
+        ranks = self._ranks(members)
+        right, bottom, at = 0.0, 0.0, x
+        for rank in ranks:
+            wide, top = 0.0, y
+            for id in rank:
+                width, height = self.size[id]
+                if id in self.inside:  # a sub-process is as large as what it holds
+                    inner = self.level(id, at + _PAD, top + _PAD)
+                    width, height = max(width, inner[0] + 2 * _PAD), max(height, inner[1] + 2 * _PAD)
+                    self.shapes[id] = {"bounds": [at, top, width, height], "expanded": True}
+                else:
+                    self.shapes[id] = {"bounds": [at, top, width, height]}
+                wide, top = max(wide, width), top + height + _GAP_Y
+            self._middled(rank, at, wide)
+            at += wide + _GAP_X
+            right, bottom = max(right, at - _GAP_X - x), max(bottom, top - _GAP_Y - y)
+        for rank in ranks:
+            low = max(self.shapes[id]["bounds"][1] + self.shapes[id]["bounds"][3] for id in rank)
+            for id in rank:
+                self._lower(id, (y + bottom - low) / 2)
+        return right, bottom
+
+    def _lower(self, id: str, by: float) -> None:
+        """Ranks share one middle line; a sub-process takes along what it holds."""
+        self.shapes[id]["bounds"][1] += by
+        for inner in self.inside.get(id, []):
+            self._lower(inner, by)
+
+    def _middled(self, rank: list[str], at: float, wide: float) -> None:
+        for id in rank:
+            if id not in self.inside:
+                self.shapes[id]["bounds"][0] = at + (wide - self.shapes[id]["bounds"][2]) / 2
+
+    def _ranks(self, members: list[str]) -> list[list[str]]:
+        """Longest way from a beginning; a flow that leads back is not followed."""
+        inside = set(members)
+        ends = [(self.host.get(s, s), self.host.get(t, t)) for _, s, t in self.flows]
+        outs: dict[str, list[str]] = {id: [] for id in members}
+        for source, target in ends:
+            if source in inside and target in inside and source != target:
+                outs[source].append(target)
+        rank = dict.fromkeys(members, 0)
+        order = _without_returns(members, outs)
+        place = {id: n for n, id in enumerate(order)}
+        for id in order:
+            for target in outs[id]:
+                if place[target] > place[id]:
+                    rank[target] = max(rank[target], rank[id] + 1)
+        found: list[list[str]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
+        for id in members:
+            found[rank[id]].append(id)
+        return found
+
+    def boundaries(self) -> None:
+        taken: dict[str, int] = {}
+        for id, host in self.attached:
+            box = self.shapes.get(host, {}).get("bounds")
+            if box is None:
+                continue
+            n = taken[host] = taken.get(host, 0) + 1
+            self.shapes[id] = {"bounds": [box[0] + box[2] - 18 - 40 * (n - 1) - 10, box[1] + box[3] - 18, 36, 36]}
+
+    def ways(self) -> dict[str, Any]:
+        return {
+            id: {"points": _way(self.shapes[source]["bounds"], self.shapes[target]["bounds"], source in self.host)}
+            for id, source, target in self.flows if source in self.shapes and target in self.shapes
+        }  # fmt: skip
+
+
+def _without_returns(members: list[str], outs: Mapping[str, list[str]]) -> list[str]:
+    """An order in which every flow that does not close a circle leads forward; without recursion."""
+    done: dict[str, bool] = {}
+    found: list[str] = []
+    for start in members:
+        stack = [(start, iter(outs[start]))] if start not in done else []
+        if stack:
+            done[start] = True
+        while stack:
+            id, rest = stack[-1]
+            following = next((one for one in rest if one not in done), None)
+            if following is None:
+                found.append(id)
+                stack.pop()
+            else:
+                done[following] = True
+                stack.append((following, iter(outs[following])))
+    return found[::-1]
+
+
+def _way(a: _Box, b: _Box, below: bool) -> list[_Box]:
+    """At right angles: out on the right, in on the left; back underneath."""
+    ay, by = a[1] + a[3] / 2, b[1] + b[3] / 2
+    if below:
+        start = [a[0] + a[2] / 2, a[1] + a[3]]
+        return [start, [start[0], by], [b[0], by]] if by > start[1] else [start, [start[0], start[1] + 20],
+                [b[0] - 20, start[1] + 20], [b[0] - 20, by], [b[0], by]]  # fmt: skip
+    if b[0] >= a[0] + a[2]:
+        middle = (a[0] + a[2] + b[0]) / 2
+        bends = [] if ay == by else [[middle, ay], [middle, by]]
+        return [[a[0] + a[2], ay], *bends, [b[0], by]]
+    low = max(a[1] + a[3], b[1] + b[3]) + 30
+    return [
+        [a[0] + a[2] / 2, a[1] + a[3]],
+        [a[0] + a[2] / 2, low],
+        [b[0] + b[2] / 2, low],
+        [b[0] + b[2] / 2, b[1] + b[3]],
+    ]

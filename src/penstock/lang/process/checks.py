@@ -1,0 +1,321 @@
+"""What can be said about a definition as a whole: its levels, its ways, its choices, its people."""
+
+from __future__ import annotations
+
+import re
+
+from penstock.lang.process import bounds
+from penstock.lang.process.fields import ActivityFields, EventFields
+from penstock.lang.process.nodes.parts import RULES, role_of
+from penstock.lang.process.rules import CATEGORY
+from penstock.lang.process.schema import Definition, Element, Flow
+from penstock.lang.process.site import Shared
+from penstock.lang.report import Report, did_you_mean
+from penstock.lang.schemas import schema_problem
+from penstock.net.checks import check
+from penstock.net.model import Net
+
+_RULE = re.compile(r"(user|role|group):\S+\Z")
+_CHOOSING = ("exclusiveGateway", "inclusiveGateway")
+
+
+def check_definition(shared: Shared) -> None:
+    definition, report = shared.definition, shared.report
+    _levels(definition, report)
+    _roles(definition, report)
+    _origin(definition, report)
+    if not definition.whole:
+        return
+    _flows(definition, report)
+    _borders(definition, shared)
+    for element in definition.elements.values():
+        if element.activity is not None:
+            _activity(element, element.activity, shared)
+        if element.event is not None:
+            _event(element, element.event, shared)
+        if element.gateway is not None:
+            _gateway(element, shared)
+    _starts(shared)
+    _cycles(shared)
+
+
+def check_net(net: Net, shared: Shared) -> None:
+    """The net's own findings, told of the author's elements; where the definition is wrong they are consequences."""
+    report = shared.report
+    _dependencies(shared)
+    wrong = any(one.severity == "error" and CATEGORY.get(one.rule) == "semantic" for one in report.findings)
+    if wrong or shared.definition.container and not shared.definition.elements:
+        return
+    origin = {node.id: node.origin or node.id for node in net.nodes}
+    told = {(one.rule, one.node) for one in report.findings}
+    for finding in check(net):
+        node = origin.get(finding.node, finding.node)
+        if (finding.rule, node) in told or finding.rule == "trigger_without_edge":
+            continue  # an event without a way is told of the event
+        told.add((finding.rule, node))
+        tell = report.error if finding.severity == "error" else report.warning
+        tell(finding.rule, finding.message, finding.where, hint=finding.hint, node=node)
+
+
+def _dependencies(shared: Shared) -> None:
+    registered = shared.setting.registered
+    for type, id, at in dict.fromkeys(shared.depends) if registered is not None else ():
+        if registered is not None and not registered(type, id):
+            word = type.replace("_", " ")
+            hint = f"Register the {word}, or correct its name."
+            shared.report.warning("missing_dependency", f"There is no {word} «{id}» here.", at, hint=hint)
+
+
+# ---- levels ----------------------------------------------------------------------------------------------------------
+
+
+def _levels(definition: Definition, report: Report) -> None:
+    """Whatever lies in something lies in a sub-process, and not in itself."""
+    grounded = {"": 0}  # a level, and how deep it lies
+    for element in definition.elements.values():
+        parent = definition.elements.get(element.fields.parent)
+        if element.fields.parent and (
+            parent is None or parent.activity is None or parent.activity.type != "subProcess"
+        ):
+            definition.whole = False
+            subs = [id for id, one in definition.elements.items() if one.activity and one.activity.type == "subProcess"]
+            hint = did_you_mean(element.fields.parent, subs, "Name an activity of the type subProcess.")
+            message = f"«{element.name}» lies in «{element.fields.parent}», which is no sub-process."
+            report.error("unknown_parent", message, f"{element.pointer}/parent", hint=hint, node=element.id)
+            continue
+        path: dict[str, None] = {}
+        at = element.fields.parent
+        while at not in grounded and at not in path and at in definition.elements:
+            path[at] = None
+            at = definition.elements[at].fields.parent
+        deep = grounded.get(at, 0) + len(path)
+        if deep > bounds.DEEPEST and definition.whole:
+            definition.whole = False
+            message = f"«{element.name}» lies {deep} sub-processes deep; at most {bounds.DEEPEST} are run."
+            hint = "Call a process of its own instead of drawing it inside."
+            report.error("too_deep", message, f"{element.pointer}/parent", hint=hint, node=element.id)
+        if at in path:
+            definition.whole = False
+            message = f"The sub-process «{at}» lies inside itself."
+            hint = "Take one of them out of the other."
+            report.error("unknown_parent", message, f"{element.pointer}/parent", hint=hint, node=at)
+        grounded |= {id: deep - i for i, id in enumerate(path)}
+
+
+def _flows(definition: Definition, report: Report) -> None:
+    for flow in definition.flows:
+        source, target = definition.elements[flow.fields.source], definition.elements[flow.fields.target]
+        if source.fields.parent != target.fields.parent:
+            message = f"The transition «{flow.id}» crosses the border of a sub-process."
+            hint = "Lead it to the sub-process itself: it is entered and left as one."
+            report.error("flow_crosses_border", message, flow.pointer, hint=hint, node=source.id)
+            definition.whole = False
+        if target.event is not None and target.event.position in ("start", "boundary"):
+            message = f"«{flow.id}» leads to «{target.name}», where things begin by themselves."
+            hint = "Lead it to what comes after that event."
+            report.error("start_with_incoming", message, flow.pointer, hint=hint, node=target.id)
+        if source.event is not None and source.event.position == "end":
+            message = f"«{flow.id}» comes from «{source.name}», where its path has ended."
+            report.error("end_with_outgoing", message, flow.pointer, hint="Remove the transition.", node=source.id)
+        for one in (source, target):
+            if one.activity is not None and one.activity.triggered_by_event:
+                message = f"«{one.name}» is an event sub-process: no transition leads to it or from it."
+                hint = "Remove the transition; its start event says when it runs."
+                report.error("event_sub_process_flow", message, flow.pointer, hint=hint, node=one.id)
+            if one.activity is not None and one.activity.is_for_compensation:
+                message = f"«{one.name}» only undoes: no transition leads to it or from it."
+                hint = "Remove the transition, or `is_for_compensation`."
+                report.error("handler_with_flow", message, flow.pointer, hint=hint, node=one.id)
+
+
+def _starts(shared: Shared) -> None:
+    """P-X.35."""
+    definition, graph, report = shared.definition, shared.graph, shared.report
+    for level in graph.levels():
+        owner = definition.elements.get(level)
+        pointer, name = (owner.pointer, f"«{owner.name}»") if owner is not None else ("", "The process")
+        if not level and definition.container and not definition.elements:
+            continue
+        handler = owner is not None and owner.activity is not None and owner.activity.triggered_by_event
+        starts = graph.starts(level)
+        if not starts:
+            message = f"{name} cannot begin: nothing in it is without a transition that leads to it."
+            if not definition.elements:
+                message = "The process has no activities."
+            hint = "Add an activity or a start event that nothing leads to."
+            report.error("no_start", message, pointer or "/activities", hint=hint, node=level)
+        elif handler:
+            _event_start(owner, starts, report)
+        else:
+            _one_start(level, starts, name, report)
+
+
+def _one_start(level: str, starts: list[Element], name: str, report: Report) -> None:
+    events = [one for one in starts if one.event is not None and one.event.position == "start"]
+    if len(events) > 1:
+        names = ", ".join(f"«{one.name}»" for one in events)
+        hint = "Keep one start event; a parallel gateway after it begins several paths."
+        message = f"{name} has {len(events)} start events: {names}."
+        report.error("several_starts", message, events[1].pointer, hint=hint, node=events[1].id)
+    for one in events:
+        assert one.event is not None
+        trigger = one.event.trigger
+        if not level and trigger not in ("none", "timer", "message", "signal"):
+            message = f"«{one.name}» is a start event with the trigger {trigger}, which is not run here."
+            hint = "Take timer, message, signal or none."
+            report.error("bpmn_not_supported", message, f"{one.pointer}/trigger", hint=hint, node=one.id)
+        elif not level and trigger != "none":
+            message = f"«{one.name}» is passed when somebody starts the process: no {trigger} starts one by itself."
+            hint = "Start it from outside when that comes; what comes with it is the input."
+            report.warning("start_by_hand", message, one.pointer, hint=hint, node=one.id)
+        if level and trigger != "none":
+            message = f"«{one.name}» begins a sub-process, which begins when it is reached."
+            hint = "Take a start event without a trigger, or mark the sub-process `triggered_by_event`."
+            report.error("event_sub_process_start", message, one.pointer, hint=hint, node=one.id)
+
+
+def _event_start(owner: Element | None, starts: list[Element], report: Report) -> None:
+    assert owner is not None
+    good = ("timer", "message", "signal", "error", "escalation")
+    if len(starts) != 1 or starts[0].event is None or starts[0].event.trigger not in good:
+        message = f"The event sub-process «{owner.name}» needs one start event with a trigger: {', '.join(good)}."
+        hint = "Draw one start event in it, with a timer, message, signal, error or escalation."
+        report.error("event_sub_process_start", message, owner.pointer, hint=hint, node=owner.id)
+
+
+def _cycles(shared: Shared) -> None:
+    """P-X.31."""
+    elements = shared.definition.elements
+    stops = {
+        id
+        for id, one in elements.items()
+        if one.gateway is not None and one.gateway.type in (*_CHOOSING, "eventBasedGateway")
+    }
+    for cycle in shared.graph.cycles(stops):
+        names = " → ".join(f"«{elements[id].name}»" for id in cycle[:8])
+        message = f"This loop has no gateway that could leave it: {names}."
+        hint = "Put an exclusive or inclusive gateway into the loop."
+        shared.report.error("cycle_without_choice", message, elements[cycle[0]].pointer, hint=hint, node=cycle[0])
+
+
+# ---- choices ---------------------------------------------------------------------------------------------------------
+
+
+def _gateway(element: Element, shared: Shared) -> None:
+    gateway, flows = element.gateway, shared.graph.outs[element.id]
+    assert gateway is not None
+    choice = shared.choice(element)
+    if gateway.type not in _CHOOSING:
+        _unasked(element, flows, shared)
+        return
+    if len(flows) < 2:
+        return
+    bare = [flow for flow in flows if flow.id not in choice.conditions and flow.id != choice.default]
+    if not choice.conditions:
+        message = f"«{element.name}» has {len(flows)} ways out and no condition."
+        hint = f'Write `"conditions": {{"{flows[0].id}": "…", "default": "{flows[-1].id}"}}`.'
+        shared.report.error("gateway_without_conditions", message, element.pointer, hint=hint, node=element.id)
+    elif bare:
+        names = ", ".join(f"«{flow.id}»" for flow in bare)
+        message = f"Of the ways out of «{element.name}» these have no condition: {names}."
+        hint = "Give each a condition; one of them may be the default."
+        shared.report.error("condition_missing", message, bare[0].pointer, hint=hint, node=element.id)
+
+
+def _unasked(element: Element, flows: list[Flow], shared: Shared) -> None:
+    choice = shared.choice(element)
+    for flow in flows:
+        if flow.id in choice.conditions:
+            message = f"«{element.name}» takes its ways without asking: the condition of «{flow.id}» changes nothing."
+            hint = "Remove the condition, or make it an exclusive or inclusive gateway."
+            at = choice.conditions[flow.id][1]
+            shared.report.warning("condition_ignored", message, at, hint=hint, node=element.id)
+
+
+# ---- activities and events -------------------------------------------------------------------------------------------
+
+
+def _activity(element: Element, f: ActivityFields, shared: Shared) -> None:
+    report, definition = shared.report, shared.definition
+    if f.role and role_of(f, shared.site(element)) is None:
+        known = [*definition.roles, *(lane.id for lane in definition.lanes)]
+        hint = did_you_mean(f.role, known, "Write the id of a role under `roles`.")
+        message = f"There is no role «{f.role}»."
+        report.error("unknown_role", message, f"{element.pointer}/role", hint=hint, node=element.id)
+    if f.form is not None and (wrong := schema_problem(f.form)) is not None:
+        at, why = wrong
+        message = f"The form of «{element.name}» is no JSON Schema: {why}."
+        hint = "Correct the schema; references stay inside it, and nothing is fetched."
+        report.error("json_schema", message, f"{element.pointer}/form{at}", hint=hint, node=element.id)
+    if f.type == "subProcess" and shared.graph.embedded(element) and element.orchestration.sub_process:
+        message = f"«{element.name}» holds elements and calls another process, too."
+        hint = "Keep one of the two."
+        report.error("sub_process_missing", message, f"{element.pointer}/orchestration", hint=hint, node=element.id)
+    if f.triggered_by_event and not shared.graph.embedded(element):
+        message = f"The event sub-process «{element.name}» is empty."
+        hint = "Draw a start event and what follows in it."
+        report.error("event_sub_process_start", message, element.pointer, hint=hint, node=element.id)
+        definition.whole = False
+
+
+def _event(element: Element, f: EventFields, shared: Shared) -> None:
+    report = shared.report
+    if f.position != "boundary":
+        return
+    host = shared.definition.elements.get(f.attached_to)
+    if host is None or host.activity is None:
+        shared.definition.whole = False
+        known = [id for id, one in shared.definition.elements.items() if one.activity is not None]
+        hint = did_you_mean(f.attached_to, known, "Write the id of an activity.")
+        what = f"«{f.attached_to}», which is no activity" if f.attached_to else "nothing"
+        message = f"The boundary event «{element.name}» is attached to {what}."
+        report.error("boundary_target", message, f"{element.pointer}/attached_to", hint=hint, node=element.id)
+        return
+    if f.trigger in ("none", "terminate"):
+        message = f"«{element.name}» is a boundary event with the trigger {f.trigger}, which is not run here."
+        hint = "Use timer, message, signal, error, escalation or compensation."
+        report.error("bpmn_not_supported", message, f"{element.pointer}/trigger", hint=hint, node=element.id)
+    if f.trigger == "compensation":
+        handler = shared.definition.elements.get(f.activity)
+        if handler is None or handler.activity is None:
+            message = f"The compensation event «{element.name}» names no handler."
+            hint = 'Write `"activity": "…"`: the id of the activity that undoes.'
+            report.error("compensation_target", message, element.pointer, hint=hint, node=element.id)
+    elif not shared.graph.outs[element.id]:
+        message = f"When «{element.name}» comes, its path ends at once."
+        hint = "Draw a transition from it."
+        report.warning("boundary_without_flow", message, element.pointer, hint=hint, node=element.id)
+
+
+def _borders(definition: Definition, shared: Shared) -> None:
+    for host, events in shared.graph.boundaries.items():
+        for one in events:
+            if host in definition.elements and one.fields.parent != definition.elements[host].fields.parent:
+                definition.whole = False
+                message = f"The boundary event «{one.name}» lies in another sub-process than its activity."
+                hint = "Give it the same `parent`."
+                shared.report.error("boundary_target", message, one.pointer, hint=hint, node=one.id)
+
+
+# ---- people and origin -----------------------------------------------------------------------------------------------
+
+
+def _roles(definition: Definition, report: Report) -> None:
+    """P-X.13."""
+    for i, role in enumerate(definition.roles.values()):
+        rule = role.assignment_rule
+        if rule and rule not in RULES and not _RULE.match(rule):
+            hint = did_you_mean(rule, RULES, "Write round_robin, least_loaded, initiator, user:ID or role:NAME.")
+            message = f"«{rule}» is no rule by which work is assigned."
+            report.error("bad_assignment_rule", message, f"/roles/{i}/assignment_rule", hint=hint)
+
+
+def _origin(definition: Definition, report: Report) -> None:
+    top = definition.top
+    if top.type == "discovered" and not top.source_event_log_id:
+        hint = 'Write `"source_event_log_id": "…"`: the event log it was found in.'
+        report.warning("origin_unknown", "A discovered model does not say where it comes from.", "/type", hint=hint)
+    if definition.container and definition.elements:
+        message = f"A {top.type} process only holds others: its activities are never run."
+        hint = "Make it a base process, or move the activities into one."
+        report.warning("container_with_activities", message, "/type", hint=hint)

@@ -1,0 +1,35 @@
+"""Durations and cycles as BPMN writes them (ISO 8601), in milliseconds."""
+
+from __future__ import annotations
+
+import re
+
+_DURATION = re.compile(
+    r"P(?:(?P<years>\d+)Y)?(?:(?P<months>\d+)M)?(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?"
+    r"(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?\Z"
+)
+_CYCLE = re.compile(r"R(?P<times>\d*)/(?P<each>P[^/]+)\Z")
+_DAY = 86_400
+_SECONDS = {
+    "years": 365 * _DAY, "months": 30 * _DAY, "weeks": 7 * _DAY, "days": _DAY, "hours": 3600, "minutes": 60,
+    "seconds": 1,
+}  # fmt: skip
+_MOST_MS = 100 * 365 * _DAY * 1000
+
+
+def milliseconds(text: str) -> int | None:
+    """P1DT2H as milliseconds; a year has 365 days and a month 30. None when it is no duration."""
+    found = _DURATION.match(text.strip())
+    if found is None or text.strip() in ("P", "PT") or text.strip().endswith("T"):
+        return None
+    total = sum(float(value) * _SECONDS[name] for name, value in found.groupdict().items() if value is not None)
+    return min(round(total * 1000), _MOST_MS)
+
+
+def cycle(text: str) -> tuple[int, int] | None:
+    """R3/PT10M as (times, milliseconds); R/PT10M has no end, and 0 times. None when it is no cycle."""
+    found = _CYCLE.match(text.strip())
+    if found is None:
+        return None
+    each = milliseconds(found["each"])
+    return (int(found["times"] or 0), each) if each else None

@@ -1,0 +1,255 @@
+"""The fields of a ProcessDefinition: P-2.2 word for word, and beside it what BPMN files have more.
+
+What P-2.2 does not name may be left out; a document without any of it means what the seed says.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta
+
+from penstock.lang.fields import Fields
+from penstock.lang.process import bounds
+
+AgentMode = Literal["AUTONOMOUS", "SUPERVISED", "MANUAL"]
+ActivityType = Literal["humanTask", "serviceTask", "scriptTask", "subProcess"]
+GatewayType = Literal["exclusiveGateway", "parallelGateway", "inclusiveGateway", "eventBasedGateway"]
+DataType = Literal["sql", "db", "api", "file"]
+DefinitionType = Literal["mega", "major", "base", "sub", "discovered"]
+Tag = Literal[
+    "task", "userTask", "manualTask", "serviceTask", "scriptTask", "sendTask", "receiveTask", "businessRuleTask",
+    "subProcess", "callActivity",
+]  # fmt: skip
+Position = Literal["start", "end", "catch", "throw", "boundary"]
+EventTrigger = Literal["none", "timer", "message", "signal", "error", "escalation", "compensation", "terminate"]
+Name = Annotated[str, Meta(max_length=bounds.NAME)]
+Id = Annotated[str, Meta(max_length=bounds.ID)]
+Seconds = Annotated[float, Meta(gt=0, le=bounds.SECONDS)]
+#: an ISO 8601 duration, or seconds, or ${an expression that gives seconds}
+Duration = str | Seconds
+
+
+class Part(Fields):
+    """A map in which nothing is allowed that nobody reads."""
+
+
+class ProcessData(Part):
+    """P-2.2.4: a source of data that a process uses."""
+
+    name: Annotated[Name, Meta(description="The name under which it is read or written.")] = ""
+    type: Annotated[DataType | None, Meta(description="What kind of source it is.")] = None
+    source: Annotated[str, Meta(description="A connection, then # and its table, statement or path.")] = ""
+    fields: Annotated[list[str], Meta(description="Only these columns; none listed means all.")] = []
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ("name", "type", "source")
+
+
+class ProcessRole(Part):
+    """P-2.2.5, P-X.13."""
+
+    name: Name = ""
+    id: Id = ""
+    assignment_rule: Annotated[
+        str | None, Meta(description="round_robin, least_loaded, initiator, user:ID or role:NAME.")
+    ] = None
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ("name", "id")
+
+
+class Compensation(Part):
+    """P-X.18: a tool that undoes, with its parameters; without them it gets the activity's result."""
+
+    tool: str = ""
+    params: dict[str, Any] | None = None
+    timeout: Annotated[Seconds, Meta(description="Seconds one attempt may take.")] = 30
+    retry: Annotated[dict[str, Any] | None, Meta(description="{max, backoff_ms}; none by default.")] = None
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ("tool",)
+
+
+class Multi(Part):
+    """Several instances of one activity: for every item, so many times, or as long as a condition holds."""
+
+    mode: Literal["parallel", "sequential", "loop"] = "parallel"
+    items: Annotated[str | None, Meta(description="An expression that gives a list.")] = None
+    count: Annotated[str | int | None, Meta(description="How many, or an expression that says it.")] = None
+    item: Annotated[str, Meta(description="The name of an instance's item, also in sub-processes.")] = ""
+    until: Annotated[str | None, Meta(description="Completion condition over done, failed, open, total.")] = None
+    again: Annotated[str | None, Meta(description="loop: another round while it holds.")] = None
+    most: Annotated[int, Meta(ge=1, le=bounds.COUNT, description="loop: at most so many rounds.")] | None = None
+    collect: Annotated[str, Meta(description="The variable that gets the list of all results.")] = ""
+
+
+class Orchestration(Part):
+    """What only an agent, a call or an approval needs; other members are handed to the agent as they are."""
+
+    OPEN: ClassVar[bool] = True
+
+    sub_process: Annotated[str | None, Meta(description="The definition that is called, by id or name.")] = None
+    version: Annotated[int, Meta(ge=1)] | None = None
+    input: Annotated[
+        dict[str, Any] | None, Meta(description="What it is started with; ${…} is an expression here.")
+    ] = None
+    output: Annotated[dict[str, str] | None, Meta(description="Name here → variable of the called process.")] = None
+    timeout_s: Annotated[Seconds, Meta(description="Seconds an agent may take.")] = 300
+    tokens: Annotated[int, Meta(ge=1, description="Tokens an agent may use.")] | None = None
+    tools: Annotated[list[str], Meta(description="The tools an agent may use.")] = []
+    approvers: Annotated[list[str], Meta(description="Who may approve: user:ID, role:NAME.")] = []
+
+
+class ActivityFields(Part):
+    """P-2.2.6, and what BPMN's tasks have more."""
+
+    name: Name = ""
+    id: Id = ""
+    type: ActivityType | None = None
+    instruction: Annotated[str, Meta(description="What an agent, or a person, is told to do.")] = ""
+    input_data: list[ProcessData] = []
+    output_data: list[ProcessData] = []
+    python_code: Annotated[str | None, Meta(description="scriptTask only.")] = None
+    agent: Annotated[str | None, Meta(description="The agent's id.")] = None
+    agent_mode: AgentMode = "MANUAL"
+    orchestration: Annotated[
+        dict[str, Any] | None, Meta(description="Settings of the agent, the call or the approval; see Orchestration.")
+    ] = None
+    compensation: Annotated[
+        str | dict[str, Any] | None, Meta(description="What undoes it: an activity's id, a tool, or {tool, params}.")
+    ] = None
+    role: Annotated[str | None, Meta(description="The role whose work it is: its id, its name, or a lane.")] = None
+    bpmn: Annotated[Tag | None, Meta(description="The BPMN element it was read from.")] = None
+    parent: Annotated[str, Meta(description="The sub-process it lies in.")] = ""
+    form: Annotated[dict[str, Any] | None, Meta(description="JSON Schema of the result.")] = None
+    multi: Multi | None = None
+    message: Annotated[str, Meta(description="sendTask, receiveTask: the message's name.")] = ""
+    signal: Annotated[str, Meta(description="sendTask, receiveTask: the signal's name.")] = ""
+    correlation: Annotated[dict[str, Any] | None, Meta(description="Member of the message → its value.")] = None
+    payload: Annotated[Any, Meta(description="sendTask: what is sent; all variables by default.")] = None
+    rule_pack: Annotated[str, Meta(description="businessRuleTask: the rule pack of the registry.")] = ""
+    decision: Annotated[str, Meta(description="businessRuleTask: the same as rule_pack.")] = ""
+    due: Annotated[Duration | None, Meta(description="When it should be done: ISO 8601 duration or seconds.")] = None
+    escalate_to: Annotated[list[str], Meta(description="Who gets it when it is due: user:ID, role:NAME.")] = []
+    priority: Literal["high", "normal", "low"] = "normal"
+    is_for_compensation: bool = False
+    triggered_by_event: bool = False
+    default: Annotated[str, Meta(description="The transition taken when no condition holds.")] = ""
+    documentation: str = ""
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ("name", "id", "type")
+
+
+class GatewayFields(Part):
+    """P-2.2.7, P-X.9, P-X.10."""
+
+    id: Id = ""
+    name: Name = ""
+    type: GatewayType | None = None
+    conditions: Annotated[dict[str, Any], Meta(description="Transition → condition; `default` → transition.")] = {}
+    default: Annotated[str, Meta(description="The transition taken when no condition holds.")] = ""
+    parent: str = ""
+    documentation: str = ""
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ("id", "type")
+
+
+class TransitionFields(Part):
+    """P-2.2.8."""
+
+    id: Id = ""
+    source: str = ""
+    target: str = ""
+    condition: str | None = None
+    name: Name = ""
+    documentation: str = ""
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ("id", "source", "target")
+
+
+class TimerFields(Part):
+    """One of them."""
+
+    date: Annotated[str | None, Meta(description="A moment: ISO 8601, or ${an expression}.")] = None
+    duration: Annotated[Duration | None, Meta(description="ISO 8601 duration, seconds, or ${seconds}.")] = None
+    cycle: Annotated[str | None, Meta(description="R3/PT10M: every ten minutes, three times.")] = None
+
+
+class EventFields(Part):
+    id: Id = ""
+    name: Name = ""
+    position: Position | None = None
+    trigger: EventTrigger = "none"
+    attached_to: Annotated[str, Meta(description="boundary: the activity it belongs to.")] = ""
+    interrupting: bool = True
+    timer: TimerFields | None = None
+    message: str = ""
+    signal: str = ""
+    code: Annotated[str, Meta(description="error, escalation: its code; empty catches every one.")] = ""
+    name_ref: Annotated[str, Meta(description="Id of an entry of messages, signals, errors, escalations.")] = ""
+    correlation: Annotated[dict[str, Any] | None, Meta(description="Member of the news → its value.")] = None
+    payload: Annotated[Any, Meta(description="throw, end: what is sent; all variables by default.")] = None
+    activity: Annotated[str, Meta(description="compensation: only this activity; boundary: the handler.")] = ""
+    parent: str = ""
+    documentation: str = ""
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ("id", "position")
+
+
+class LaneFields(Part):
+    id: Id = ""
+    name: Name = ""
+    role: str = ""
+    parent: str = ""
+    elements: list[str] = []
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ("id",)
+
+
+class PoolFields(Part):
+    id: Id = ""
+    name: Name = ""
+    process: str = ""
+
+
+class NewsFields(Part):
+    """A message, signal, error or escalation that events name by its id."""
+
+    id: Id = ""
+    name: Name = ""
+    code: str = ""
+
+
+class UnsupportedFields(Part):
+    """An element that the reader of a BPMN file has met and that cannot be run."""
+
+    element: str = ""
+    id: str = ""
+    name: str = ""
+
+
+class TopFields(Part):
+    """P-2.2.9 without its collections."""
+
+    schema: str = ""
+    process_definition_id: Id = ""
+    process_definition_name: Name = ""
+    description: str = ""
+    version: Annotated[int, Meta(ge=1, le=bounds.COUNT)] = 1
+    tenant_id: Annotated[str, Meta(max_length=50)] = ""
+    type: Annotated[DefinitionType, Meta(description="mega and major hold others and are not started.")] = "base"
+    parent_id: Annotated[str, Meta(description="The definition one level above.")] = ""
+    source_event_log_id: Annotated[str, Meta(description="discovered: the event log it comes from.")] = ""
+    documentation: str = ""
+    diagram: Annotated[dict[str, Any] | None, Meta(description="Where shapes and flows are drawn.")] = None
+    extensions: Annotated[dict[str, Any], Meta(description="A modeler's own extension elements, as they were.")] = {}
+
+    ALIASES: ClassVar[dict[str, str]] = {"$schema": "schema"}
+    REQUIRED: ClassVar[tuple[str, ...]] = ("process_definition_id", "process_definition_name")
+
+
+#: collection → what an entry of it is
+COLLECTIONS: dict[str, type[Fields]] = {
+    "data": ProcessData, "roles": ProcessRole, "activities": ActivityFields, "gateways": GatewayFields,
+    "transitions": TransitionFields, "events": EventFields, "lanes": LaneFields, "pools": PoolFields,
+    "messages": NewsFields, "signals": NewsFields, "errors": NewsFields, "escalations": NewsFields,
+    "unsupported": UnsupportedFields,
+}  # fmt: skip

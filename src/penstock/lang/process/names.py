@@ -1,0 +1,19 @@
+"""The names that conditions read: instance variables, unless they already mean something in every expression."""
+
+from __future__ import annotations
+
+from penstock.expr.roots import HOST_ROOTS, RESERVED_ROOTS
+
+#: Roots that every expression knows (KERNEL 9); a variable of such a name is read as context['name'].
+ROOTS = frozenset(RESERVED_ROOTS) | {"nodes", "counters", "branches", "epoch", "config", "now", "undoing", "default"}
+#: What a completion condition may count; BPMN's own names mean the same.
+COUNTS = {
+    "nrOfInstances": "total", "nrOfCompletedInstances": "done", "nrOfActiveInstances": "open",
+    "loopCounter": "index", "numberOfInstances": "total", "numberOfCompletedInstances": "done",
+    "numberOfActiveInstances": "open", "numberOfTerminatedInstances": "failed",
+}  # fmt: skip
+
+
+def variables_of(roots: frozenset[str]) -> set[str]:
+    """Of the roots an expression reads those that are variables of the instance."""
+    return set(roots) - ROOTS - HOST_ROOTS

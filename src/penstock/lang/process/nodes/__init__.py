@@ -1,0 +1,35 @@
+"""Every type of element, one line each."""
+
+from __future__ import annotations
+
+from penstock.lang.process.graph import Graph
+from penstock.lang.process.nodes import events, gateways, messages, rule_task, script_task, sub_process, tasks
+from penstock.lang.process.nodes.contract import ElementType, Fragment
+from penstock.lang.process.schema import Element
+
+ELEMENT_TYPES: dict[str, ElementType] = {
+    one.name: one
+    for one in (
+        tasks.HUMAN_TASK, tasks.SERVICE_TASK, script_task.SCRIPT_TASK, rule_task.RULE_TASK, messages.SEND_TASK,
+        messages.RECEIVE_TASK, sub_process.EMBEDDED, sub_process.CALL_ACTIVITY, gateways.EXCLUSIVE, gateways.PARALLEL,
+        gateways.INCLUSIVE_GATEWAY, gateways.EVENT_BASED, events.START, events.END, events.CATCH, events.THROW,
+        events.BOUNDARY,
+    )
+}  # fmt: skip
+#: BPMN's tags that mean a type of their own; every other tag is only how the element is drawn.
+_TAGGED = ("sendTask", "receiveTask", "businessRuleTask")
+
+
+def type_of(element: Element, graph: Graph) -> ElementType:
+    if element.event is not None:
+        return ELEMENT_TYPES[f"{element.event.position}Event"]
+    if element.gateway is not None:
+        return ELEMENT_TYPES[str(element.gateway.type)]
+    activity = element.activity
+    assert activity is not None
+    if activity.type == "subProcess":
+        return ELEMENT_TYPES["subProcess" if graph.embedded(element) else "callActivity"]
+    return ELEMENT_TYPES[str(activity.bpmn if activity.bpmn in _TAGGED else activity.type)]
+
+
+__all__ = ["ELEMENT_TYPES", "ElementType", "Fragment", "type_of"]

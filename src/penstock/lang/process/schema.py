@@ -1,0 +1,288 @@
+"""Reading a ProcessDefinition: its collections into elements, each with its place; what cannot be read is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from penstock.lang.contract import Setting
+from penstock.lang.document import Document, step
+from penstock.lang.fields import Fields, read_fields, unknown_fields
+from penstock.lang.process import bounds
+from penstock.lang.process.fields import (
+    COLLECTIONS,
+    ActivityFields,
+    Compensation,
+    EventFields,
+    GatewayFields,
+    LaneFields,
+    Orchestration,
+    ProcessRole,
+    TopFields,
+    TransitionFields,
+)
+from penstock.lang.report import Report, did_you_mean
+
+ID = re.compile(r"[^\s\x00-\x1f]+\Z")
+TENANT = re.compile(r"[A-Za-z0-9_-]{1,50}\Z")
+#: What BPMN has and nobody runs, by the field in which its word stands.
+REFUSED = {
+    "type": {"complexGateway": "complex gateway"},
+    "bpmn": {"adHocSubProcess": "ad-hoc sub-process", "transaction": "transaction sub-process"},
+    "trigger": {
+        "conditional": "conditional event", "link": "link event", "cancel": "cancel event",
+        "multiple": "multiple event", "parallelMultiple": "parallel multiple event",
+    },
+}  # fmt: skip
+_ELEMENTS = ("activities", "gateways", "events")
+_MARKS = ("process_definition_id", "process_definition_name")
+
+
+@dataclass(frozen=True)
+class Element:
+    """An activity, gateway or event, with its place in the document."""
+
+    id: str
+    fields: Any
+    pointer: str
+    raw: dict[str, Any]
+    orchestration: Orchestration = field(default_factory=Orchestration)
+    settings: dict[str, Any] = field(default_factory=dict)  # what of its orchestration is the agent's own
+    undo: Compensation | str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.fields.name or self.id
+
+    @property
+    def activity(self) -> ActivityFields | None:
+        return self.fields if isinstance(self.fields, ActivityFields) else None
+
+    @property
+    def gateway(self) -> GatewayFields | None:
+        return self.fields if isinstance(self.fields, GatewayFields) else None
+
+    @property
+    def event(self) -> EventFields | None:
+        return self.fields if isinstance(self.fields, EventFields) else None
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A transition, with its place."""
+
+    fields: TransitionFields
+    pointer: str
+
+    @property
+    def id(self) -> str:
+        return self.fields.id
+
+
+@dataclass
+class Definition:
+    """`whole` is false when parts could not be read; checks of the whole would then only tell consequences."""
+
+    top: TopFields
+    elements: dict[str, Element] = field(default_factory=dict)
+    flows: list[Flow] = field(default_factory=list)
+    roles: dict[str, ProcessRole] = field(default_factory=dict)
+    lanes: list[LaneFields] = field(default_factory=list)
+    news: dict[str, dict[str, str]] = field(default_factory=dict)  # messages, signals …: id → name or code
+    unread: set[str] = field(default_factory=set)  # ids of elements that could not be read
+    flow_ids: set[str] = field(default_factory=set)
+    whole: bool = True
+
+    @cached_property
+    def laned(self) -> dict[str, str]:
+        """The role that its lane gives to an element."""
+        return {id: lane.role or lane.id for lane in self.lanes for id in lane.elements}
+
+    @property
+    def container(self) -> bool:
+        return self.top.type in ("mega", "major")
+
+
+def recognise(data: Any) -> bool:
+    return isinstance(data, dict) and any(name in data for name in _MARKS)
+
+
+def read(document: Document, report: Report, setting: Setting) -> Definition:
+    """Never raises for what a user wrote: what cannot be read is told and left out."""
+    data = document.data
+    if not isinstance(data, dict):
+        hint = "Begin with `process_definition_id` and `process_definition_name`."
+        report.error("wrong_type", "A process definition is a map.", hint=hint)
+        return Definition(TopFields(), whole=False)
+    plain = {name: value for name, value in data.items() if name not in COLLECTIONS}
+    top, rest = read_fields(TopFields, plain, "", report)
+    unknown_fields(rest, TopFields, "", report, also=tuple(COLLECTIONS))
+    definition = Definition(top)
+    _check_top(top, report)
+    _check_size(data, definition, report)
+    if not definition.whole:
+        return definition
+    for at, raw in _entries(data, "unsupported", definition, report):
+        _refuse(str(raw.get("element") or "element"), raw, at, definition, report)
+    for name in _ELEMENTS:
+        for at, raw in _entries(data, name, definition, report):
+            _read_element(name, raw, at, definition, report)
+    for at, raw in _entries(data, "transitions", definition, report):
+        _read_flow(raw, at, definition, report)
+    _read_rest(data, definition, report)
+    return definition
+
+
+def _check_top(top: TopFields, report: Report) -> None:
+    if top.process_definition_id and not ID.match(top.process_definition_id):
+        message = f"«{top.process_definition_id}» cannot be the id of a process."
+        report.error("bad_id", message, "/process_definition_id", hint="Write an id without blanks.")
+    if top.tenant_id and not TENANT.match(top.tenant_id):
+        hint = "Use letters, digits, _ and -, at most 50, or leave it out."
+        report.error("wrong_type", f"«{top.tenant_id}» cannot be a tenant.", "/tenant_id", hint=hint)
+
+
+def _check_size(data: dict[str, Any], definition: Definition, report: Report) -> None:
+    """A document made to hurt is told off before anything is looked at twice."""
+    count = sum(len(data[name]) for name in COLLECTIONS if isinstance(data.get(name), list))
+    if count > bounds.ELEMENTS:
+        definition.whole = False
+        message = f"The process has {count} elements; at most {bounds.ELEMENTS} are read."
+        report.error("too_many_elements", message, hint="Divide it into sub-processes that are called.")
+
+
+def _entries(
+    data: dict[str, Any], name: str, definition: Definition, report: Report
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    found = data.get(name)
+    if found is None:
+        return
+    if not isinstance(found, list):
+        definition.whole = False
+        report.error("wrong_type", f"«{name}» must be a list.", f"/{name}", hint=f"Write `{name}: [ … ]`.")
+        return
+    for i, raw in enumerate(found):
+        if isinstance(raw, dict):
+            yield step(f"/{name}", i), raw
+        else:
+            definition.whole = False
+            report.error("wrong_type", f"An entry of «{name}» is a map.", step(f"/{name}", i), hint="Write `{ … }`.")
+
+
+def _read_element(name: str, raw: dict[str, Any], at: str, definition: Definition, report: Report) -> None:
+    id = raw.get("id")
+    if not _good_id(id, at, definition, report):
+        definition.whole = False
+        return
+    assert isinstance(id, str)
+    for word, refused in REFUSED.items():
+        if isinstance(raw.get(word), str) and raw[word] in refused:
+            _refuse(refused[raw[word]], raw, step(at, word), definition, report)
+            return
+    kind = COLLECTIONS[name]
+    fields, rest = read_fields(kind, raw, at, report, node=id)
+    unknown_fields(rest, kind, at, report, node=id)
+    if getattr(fields, "position" if name == "events" else "type") is None:
+        definition.whole = False
+        definition.unread.add(id)
+        return
+    definition.elements[id] = _with_settings(id, fields, at, raw, report)
+
+
+def _with_settings(id: str, fields: Fields, at: str, raw: dict[str, Any], report: Report) -> Element:
+    if not isinstance(fields, ActivityFields):
+        return Element(id, fields, at, raw)
+    orchestration, settings = read_fields(
+        Orchestration, fields.orchestration or {}, step(at, "orchestration"), report, node=id
+    )
+    undo: Compensation | str | None = None
+    if isinstance(fields.compensation, dict):
+        undo, rest = read_fields(Compensation, fields.compensation, step(at, "compensation"), report, node=id)
+        unknown_fields(rest, Compensation, step(at, "compensation"), report, node=id)
+    elif fields.compensation:
+        undo = fields.compensation
+    return Element(id, fields, at, raw, orchestration, settings, undo)
+
+
+def _refuse(what: str, raw: dict[str, Any], at: str, definition: Definition, report: Report) -> None:
+    definition.whole = False
+    id, name = str(raw.get("id") or ""), str(raw.get("name") or raw.get("id") or "")
+    if id:
+        definition.unread.add(id)
+    message = f"«{name}» is a {what}, which is not run here." if name else f"A {what} is not run here."
+    hint = "Draw it with tasks, gateways, sub-processes and the events of the reference, or remove it."
+    report.error("bpmn_not_supported", message, at, hint=hint, node=id)
+
+
+def _good_id(id: Any, at: str, definition: Definition, report: Report) -> bool:
+    if id is None or id == "":
+        report.error("missing_field", "«id» is missing.", at, hint="Give every element an id of its own.")
+    elif not isinstance(id, str) or not ID.match(id) or len(id) > bounds.ID:
+        hint = f"Write a text without blanks, at most {bounds.ID} characters."
+        report.error("bad_id", f"«{id}» cannot be an id.", step(at, "id"), hint=hint)
+    elif id in definition.elements or id in definition.unread:
+        message = f"The id «{id}» is used more than once."
+        report.error("duplicate_id", message, step(at, "id"), node=id, hint="Every element has an id of its own.")
+    else:
+        return True
+    return False
+
+
+def _read_flow(raw: dict[str, Any], at: str, definition: Definition, report: Report) -> None:
+    fields, rest = read_fields(TransitionFields, raw, at, report)
+    unknown_fields(rest, TransitionFields, at, report)
+    if not fields.id or not fields.source or not fields.target:
+        definition.whole = False
+        return
+    if fields.id in definition.elements or fields.id in definition.unread or fields.id in definition.flow_ids:
+        message = f"The id «{fields.id}» is used more than once."
+        report.error("duplicate_id", message, step(at, "id"), hint="Every transition has an id of its own.")
+        definition.whole = False
+        return
+    definition.flow_ids.add(fields.id)
+    elements, unread = definition.elements, definition.unread
+    ends = (("source", fields.source, "comes from"), ("target", fields.target, "leads to"))
+    missing = [one for one in ends if one[1] not in elements and one[1] not in unread]
+    for name, id, word in missing:
+        hint = did_you_mean(id, [*elements, *unread], "Write the id of an activity, a gateway or an event.")
+        message = f"The transition «{fields.id}» {word} «{id}», which does not exist."
+        report.error("flow_to_nowhere", message, step(at, name), hint=hint)
+    if missing or fields.source in unread or fields.target in unread:
+        definition.whole = False
+        return
+    definition.flows.append(Flow(fields, at))
+
+
+def _read_rest(data: dict[str, Any], definition: Definition, report: Report) -> None:
+    for at, raw in _entries(data, "data", definition, report):
+        _plain(raw, "data", at, report)
+    for at, raw in _entries(data, "pools", definition, report):
+        _plain(raw, "pools", at, report)
+    for at, raw in _entries(data, "roles", definition, report):
+        role = _plain(raw, "roles", at, report)
+        assert isinstance(role, ProcessRole)
+        if role.id in definition.roles:
+            report.error(
+                "duplicate_id", f"Two roles have the id «{role.id}».", step(at, "id"), hint="Keep one of them."
+            )
+        elif role.id:
+            definition.roles[role.id] = role
+    for at, raw in _entries(data, "lanes", definition, report):
+        lane = _plain(raw, "lanes", at, report)
+        assert isinstance(lane, LaneFields)
+        definition.lanes.append(lane)
+    for name in ("messages", "signals", "errors", "escalations"):
+        for at, raw in _entries(data, name, definition, report):
+            one = _plain(raw, name, at, report)
+            definition.news.setdefault(name, {})[getattr(one, "id", "")] = (
+                getattr(one, "code", "") if name in ("errors", "escalations") else ""
+            ) or getattr(one, "name", "")
+
+
+def _plain(raw: dict[str, Any], name: str, at: str, report: Report) -> Fields:
+    fields, rest = read_fields(COLLECTIONS[name], raw, at, report)
+    unknown_fields(rest, COLLECTIONS[name], at, report)
+    return fields

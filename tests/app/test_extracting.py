@@ -1,0 +1,85 @@
+"""A definition out of a text: by a scripted model on a real socket, repaired once, else by rules."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock import Penstock
+from penstock.app.extracting import Proposal, propose
+from tests.conformance.process.test_plain_words import MANUAL
+from tests.executors.bench import Server, as_json
+
+GOOD = {
+    "process_definition_name": "검증", "roles": [{"id": "clerk", "name": "담당자"}],
+    "activities": [{"id": "a", "name": "접수", "type": "humanTask", "role": "clerk"},
+                   {"id": "b", "name": "분류", "type": "serviceTask", "agent_mode": "AUTONOMOUS"}],
+    "transitions": [{"id": "t", "source": "a", "target": "b"}],
+}  # fmt: skip
+BROKEN = {**GOOD, "transitions": [{"id": "t", "source": "a", "target": "nowhere"}]}
+
+
+class Models:
+    """A model that says the given things in turn."""
+
+    def __init__(self) -> None:
+        self.says: list[Any] = []
+        self.server = Server(self._answer)
+
+    def _answer(self, seen: Any) -> Any:
+        said = self.says.pop(0)
+        message = {"role": "assistant", "content": said if isinstance(said, str) else json.dumps(said)}
+        return as_json({"model": "tiny-1", "choices": [{"message": message}]})
+
+
+@pytest.fixture
+def models() -> Iterator[Models]:
+    made = Models()
+    yield made
+    made.server.close()
+
+
+def proposed(folder: Path, models: Models | None, *says: Any, text: str = MANUAL) -> Proposal:
+    async def scene() -> Proposal:
+        settings: dict[str, Any] = {"http.allow": ["127.0.0.1"]}
+        if models is not None:
+            models.says = list(says)
+            settings["llm.base_url"] = f"{models.server.url}/v1"
+        async with Penstock(folder / "store.db", settings=settings, tenant="other") as door:
+            return await propose(door, text)
+
+    return asyncio.run(scene())
+
+
+def test_without_a_model_the_rules_read_it(tmp_path: Path) -> None:
+    """P-X.2, P-X.3: offline, and sure enough to be started."""
+    found = proposed(tmp_path, None)
+    assert (found.source, found.certain, found.findings) == ("rules", True, []) and found.evidence["a1"]
+
+
+def test_a_model_reads_it(tmp_path: Path, models: Models) -> None:
+    """P-X.2: what a model has read goes through the same checks and the same confidence."""
+    found = proposed(tmp_path, models, GOOD)
+    assert (found.source, found.confidence, found.certain) == ("tiny-1", 1.0, True)
+    assert found.definition["process_definition_id"] == "proc_text"
+    asked = models.server.seen[0].json["messages"]
+    assert "never an instruction" in asked[0]["content"] and "데이터 등록서 접수" in asked[1]["content"]
+
+
+def test_a_definition_that_cannot_be_used_is_repaired_once(tmp_path: Path, models: Models) -> None:
+    """P-X.2: checked, and repaired with what the checks have said."""
+    found = proposed(tmp_path, models, BROKEN, GOOD)
+    assert found.source == "tiny-1" and not found.findings
+    assert "nowhere" in models.server.seen[1].json["messages"][-1]["content"]
+    found = proposed(tmp_path, models, BROKEN, BROKEN)
+    assert not found.certain and found.parts["schema"] == 0.0 and found.note
+
+
+def test_a_model_that_says_nothing_of_use(tmp_path: Path, models: Models) -> None:
+    found = proposed(tmp_path, models, "I cannot", "Sorry")
+    assert found.source == "rules" and found.note and found.certain

@@ -1,0 +1,130 @@
+"""Bad input is normal: whatever a definition holds is answered with findings, quickly, never with a traceback."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import time
+from typing import Any
+
+import pytest
+
+from penstock.lang.compile import check_document
+from tests.conformance.process.make import (
+    EXAMPLES,
+    as_bytes,
+    compiled,
+    event,
+    findings,
+    gateway,
+    process,
+    rules,
+    service,
+    task,
+)
+
+WHOLE = process(
+    [
+        event("S", "start"),
+        task(
+            "A", role="r", due="PT1H", escalate_to=["user:x"], input_data=[{"name": "d", "type": "db", "source": "c"}]
+        ),
+        service("B", "SUPERVISED", compensation={"tool": "t", "params": {"a": "${x}"}}, multi={"items": "xs"}),
+        gateway("G", conditions={"G>C": "n > 1", "default": "G>D"}),
+        task("C", type="subProcess"),
+        task("C1", parent="C", compensation="K"),
+        task("D", type="scriptTask", python_code="result = {}"),
+        task("K", is_for_compensation=True),
+        event("T", "boundary", "timer", attached_to="A", timer={"cycle": "R2/PT1M"}, interrupting=False),
+        task("H", type="subProcess", triggered_by_event=True),
+        event("HS", "start", "message", message="m", parent="H", correlation={"k": "${v}"}),
+        task("H1", parent="H"),
+        gateway("V", "eventBased"),
+        event("M", "catch", "signal", signal="s"),
+        event("W", "catch", "timer", timer={"date": "2030-01-01T00:00:00Z"}),
+        event("E", "end", "terminate"),
+    ],
+    ["S>A", "A>B", "B>G", "G>C", "G>D", "C>V", "V>M", "V>W", "M>E", "HS>H1", ("D>E", {"condition": "x == 1"})],
+    roles=[{"id": "r", "name": "R", "assignment_rule": "round_robin"}],
+    lanes=[{"id": "l", "name": "L", "role": "r", "elements": ["C1"]}],
+)
+JUNK: tuple[Any, ...] = (
+    None, True, -1, 1e300, "", "A", "G", "H", "C", "${", "${x", "$expr", "한글", "x" * 3000, [], {}, [[]], [None],
+    {"$expr": "1"},
+)  # fmt: skip
+
+
+def spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [path] if path else []
+    if isinstance(value, dict):
+        return found + [one for key, inner in value.items() for one in spots(inner, (*path, key))]
+    if isinstance(value, list):
+        return found + [one for i, inner in enumerate(value) for one in spots(inner, (*path, i))]
+    return found
+
+
+def mutated(chance: random.Random) -> dict[str, Any]:
+    document = copy.deepcopy(WHOLE)
+    for _ in range(chance.randint(1, 3)):
+        places = spots(document)
+        *way, last = chance.choice(places)
+        at: Any = document
+        for step in way:
+            at = at[step]
+        if chance.random() < 0.3 and isinstance(at, dict):
+            del at[last]
+        elif chance.random() < 0.2 and isinstance(at, list):
+            at.append(copy.deepcopy(at[last]))
+        else:
+            at[last] = copy.deepcopy(chance.choice(JUNK))
+    return document
+
+
+def test_the_whole_is_good() -> None:
+    """P-X.25: everything the language has in one definition, and nothing is wrong with it."""
+    assert [str(one) for one in findings(WHOLE) if one.severity == "error"] == []
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_broken_at_random(seed: int) -> None:
+    """P-X.1: every finding has a place in the document and a hint; nothing raises."""
+    for found in findings(mutated(random.Random(seed))):
+        assert found.hint and found.message and found.where.line >= 1
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"1", b'{"process_definition_id": []}', b"\xff\xfe", b"null"])
+def test_no_definition_at_all(text: bytes) -> None:
+    """P-X.1: what is no document is told as one finding."""
+    _, found = check_document(text, name="p.json", language="process")
+    assert found and all(one.hint for one in found if one.severity == "error")
+
+
+def test_large_ones_are_answered_soon() -> None:
+    """P-8.1: a thousand activities in a row, and ten thousand in one fork, within two seconds each."""
+    row = process([task(f"A{i}") for i in range(1000)], [f"A{i}>A{i + 1}" for i in range(999)])
+    star = process(
+        [gateway("F", "parallel"), *(task(f"A{i}") for i in range(5000)), gateway("J", "parallel"), task("Z")],
+        [*(f"F>A{i}" for i in range(5000)), *(f"A{i}>J" for i in range(5000)), "J>Z"],
+    )
+    for document in (row, star):
+        data = as_bytes(document)
+        began = time.perf_counter()
+        check_document(data, name="p.json")
+        assert time.perf_counter() - began < 20, "it must not grow with the square of its size"
+
+
+def test_hostile_names_are_only_names() -> None:
+    """P-X.9: a text that looks like an expression, a template or a reference stays a text."""
+    nasty = ["${secrets.key}", "{{x}}", "$expr", "'; DROP TABLE run; --", "<b>x</b>", "a\u202eb"]
+    for name in nasty:
+        document = process([task("A", name=name, instruction=name)], [], process_definition_name=name)
+        assert rules(document) == []
+        (node,) = [one for one in compiled(document).net.nodes if one.id == "A"]
+        assert node.work is not None and node.work.prompt["title"] == name and node.work.prompt["instruction"] == name
+
+
+def test_the_examples_have_no_trailing_words() -> None:
+    """P-2.2.9: examples are plain JSON, UTF-8, one definition each."""
+    for file in EXAMPLES.rglob("*.json"):
+        assert json.loads(file.read_text("utf-8"))["process_definition_id"]
