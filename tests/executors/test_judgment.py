@@ -12,7 +12,7 @@ from penstock.executors.contract import Done
 from penstock.executors.judgment import JudgmentExecutor, Routing, merge
 from penstock.executors.parts.rules.evaluate import Judge, Verdict
 from penstock.executors.parts.rules.stub import thumb
-from tests.executors.bench import as_json, timed
+from tests.executors.bench import as_json
 from tests.executors.desk import Desk
 
 JUDGMENT = JudgmentExecutor()
@@ -243,9 +243,8 @@ def test_a_slow_model(desk, model):
     model(slow(3, said()))
     failure = desk.failed(JUDGMENT, args("LLM_ONLY"), timeout_ms=300)
     assert (failure.code, failure.category) == ("NODE_TIMEOUT", "timeout")
-    done, seconds = timed(lambda: desk.done(JUDGMENT, args("HYBRID"), timeout_ms=300))
+    done = desk.done(JUDGMENT, args("HYBRID"), timeout_ms=300)
     assert (done.body["decision"], done.body["llm_error"]["code"]) == ("critical", "NODE_TIMEOUT")
-    assert seconds < 2.5
 
 
 # ---- which model, which prompt ---------------------------------------------------------------------------------------

@@ -17,7 +17,9 @@ def _lazy(module: str, cls: str) -> Callable[[], Executor]:
 
 
 BUILTIN: dict[str, Callable[[], Executor]] = {
+    "agent": _lazy("agent", "AgentExecutor"),
     "api": _lazy("api", "ApiExecutor"),
+    "assign": _lazy("assign", "AssignExecutor"),
     "code": _lazy("code", "CodeExecutor"),
     "context": _lazy("context", "ContextExecutor"),
     "dataset": _lazy("dataset", "DatasetExecutor"),
@@ -30,8 +32,11 @@ BUILTIN: dict[str, Callable[[], Executor]] = {
     "mcp": _lazy("mcp", "McpExecutor"),
     "notify": _lazy("notify", "NotifyExecutor"),
     "person": _lazy("person", "PersonExecutor"),
+    "publish": _lazy("publish", "PublishExecutor"),
+    "process_data": _lazy("process_data", "ProcessDataExecutor"),
     "shape": _lazy("shape", "ShapeExecutor"),
     "sql": _lazy("sql", "SqlExecutor"),
     "stream": _lazy("stream", "StreamExecutor"),
     "template": _lazy("template", "TemplateExecutor"),
+    "tool": _lazy("tool", "ToolExecutor"),
 }

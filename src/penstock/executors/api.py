@@ -15,7 +15,7 @@ from penstock.executors.contract import Outcome, Request, Services, failed
 from penstock.executors.parts.addresses import Reach, reach_of
 from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
 from penstock.executors.parts.finish import finish
-from penstock.executors.parts.outbound import MAX_BYTES, Call, Refused, Reply, failure_of, send
+from penstock.executors.parts.outbound import MAX_BYTES, Call, Refused, Reply, failure_of
 from penstock.executors.parts.raised import scrubbed
 from penstock.executors.parts.secret import SecretMissing, Secrets
 from penstock.executors.parts.values import NotPlain, plain
@@ -44,7 +44,8 @@ class ApiExecutor:
             args = secrets.fill_marked(request.args if isinstance(request.args, Mapping) else {}, request.mark)
             connection = connection_of(args, tenant, "default_api", ("http",))
             reach = reach_of(services.settings, request.tenant)
-            reply = await send(_call(args, connection, request, services, secrets, reach), reach)
+            call = _call(args, connection, request, services, secrets, reach)
+            reply = await services.own.send(request.tenant, call, reach)
         except SecretMissing as error:
             return failed("SECRET_NOT_FOUND", "authorization", str(error))
         except Refused as error:

@@ -39,7 +39,7 @@ class Misfit(ValueError):
 
 
 class CodeExecutor:
-    """args: language (python), code, function (call it with the inputs that it names), timeout (s).
+    """args: language (python), code, function (call it with the inputs that it names), timeout (s), inputs (by name).
 
     Inputs are variables. The result is what `return` or the last line yields, or the variable `result` if the script
     sets it. Settings: `code.timeout_ms`, `code.max_ms` (what a document may ask for at most), `code.memory_bytes`.
@@ -187,7 +187,9 @@ def _prepared(args: Mapping[str, Any], request: Request) -> tuple[str, dict[str,
         raise Misfit("«code» must be a text")
     if len(source) > SOURCE_MAX:
         raise Misfit(f"the script is longer than {SOURCE_MAX} characters")
-    inputs = {name: value for name, value in request.named().items() if _NAME.match(name)}
+    given = args.get("inputs")
+    named = {**(given if isinstance(given, Mapping) else {}), **request.named()}
+    inputs = {name: value for name, value in named.items() if _NAME.match(name)}
     function = args.get("function")
     if function:
         source = f"{source}\n{function}({', '.join(_named(source, str(function), inputs))})"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
 from penstock.executors.parts.fence import Fence
+from penstock.executors.parts.own import Own
 from penstock.kernel.failure import Failure
 
 
@@ -111,8 +112,20 @@ class Tenant(Protocol):
         """Put a message into the local outbox instead of sending it; the same key again changes nothing."""
         ...
 
+    def turn(self, name: str, key: str, names: Sequence[str]) -> str:
+        """The next of several, one after another; for the same key the same one again."""
+        ...
+
+    def loads(self) -> Mapping[str, int]:
+        """How many open work items each person has who is named for them by name."""
+        ...
+
     async def search(self, collection: str, query: Any, top_k: int) -> list[Any]:
         """The most similar things of a collection: stored judgments, documents."""
+        ...
+
+    def tell(self, source: str, payload: Any, id: str) -> None:
+        """News for whoever waits for it; the same id again changes nothing."""
         ...
 
     async def take(self, source: str, most: int, wait_ms: int) -> Taken | None:
@@ -127,9 +140,12 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     output_dir: Path
     input_dir: Path
     settings: Mapping[str, Any] = {}
+    machine: Mapping[str, Any] | None = None  # the operator's settings, where those are as a tenant may see them
     tenant: Callable[[str], Tenant] | None = None
+    executors: Mapping[str, Executor] = {}  # by name; `agent:ID` and `tool:NAME` are agents and tools of the program
     fence: Fence = Fence()
     lend: Callable[[str], Services] | None = None  # where tenants have folders of their own
+    own: Own = msgspec.field(default_factory=Own)
 
     def of(self, tenant: str) -> Services:
         """What is lent for an effect of one tenant."""

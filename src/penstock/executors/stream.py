@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ssl
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -27,6 +26,7 @@ from penstock.executors.parts.addresses import Reach, reach_of
 from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
 from penstock.executors.parts.finish import finish
 from penstock.executors.parts.outbound import Refused, resolve
+from penstock.executors.parts.pinned import Named, pin
 from penstock.executors.parts.postgres import address_of
 from penstock.executors.parts.rows import Rows, TooMuch
 from penstock.executors.parts.secret import SecretMissing, Secrets
@@ -224,14 +224,13 @@ async def _mqtt_client(reading: _Reading) -> Any:
     addresses = await resolve(place.hostname, port, Reach(reading.reach.rules, reading.reach.ports + _MQTT_PORTS))
     password, client_id = password_of(connection, reading.secrets), connection.options.get("client_id")
     return aiomqtt.Client(
-        # With TLS the certificate vouches for the name, without it the checked address is what is reached.
-        place.hostname if tls else addresses[0],
+        addresses[0],
         port,
         identifier=str(client_id) if client_id else None,
         clean_session=not client_id,
         username=str(connection.options.get("username") or "") if password is not None else None,
         password=password,
-        tls_context=ssl.create_default_context(cafile=reading.ca_file) if tls else None,
+        tls_context=Named.to(place.hostname, reading.ca_file) if tls else None,
         timeout=10,
     )
 
@@ -252,11 +251,6 @@ async def _sqs(reading: _Reading) -> AsyncIterator[Batch]:
         raise Refused("SECRET_NOT_FOUND", "authorization", why)
     if "://" in reading.source:
         raise Refused("INPUT_INVALID", "validation", "«name» is the queue's name, not its URL.")
-    endpoint = reading.connection.options.get("endpoint_url")
-    if endpoint:
-        place = urlsplit(str(endpoint))
-        port = place.port or (443 if place.scheme == "https" else 80)
-        await resolve(place.hostname or "", port, reading.reach)
     queue = _Queue(reading, key, word)
     try:
         yield Batch(await in_thread(queue.read), lambda: in_thread(queue.delete))
@@ -317,6 +311,9 @@ class _Queue:
         except ClientError as error:
             raise _sqs_wrong(error, self.reading) from None
         except BotoCoreError as error:
+            inner = error.kwargs.get("error")
+            if isinstance(inner, Refused):
+                raise inner from None
             raise ConnectionError(f"the queue cannot be reached ({type(error).__name__})") from None
 
 
@@ -329,7 +326,7 @@ def _sqs_client(reading: _Reading, key: str, word: str) -> Any:
     from botocore.config import Config  # type: ignore[import-untyped, unused-ignore]
 
     options = reading.connection.options
-    return boto3.client(
+    client = boto3.client(
         "sqs",
         region_name=str(options.get("region") or "us-east-1"),
         endpoint_url=options.get("endpoint_url") or None,
@@ -337,6 +334,8 @@ def _sqs_client(reading: _Reading, key: str, word: str) -> Any:
         aws_secret_access_key=word,
         config=Config(connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 1}, proxies={}),
     )
+    pin(client, reading.reach)
+    return client
 
 
 def _sqs_wrong(error: Any, reading: _Reading) -> Exception:

@@ -16,7 +16,7 @@ from penstock.executors.parts.connections import connection_of, password_of
 from penstock.executors.parts.fence import PathRefused
 from penstock.executors.parts.message import Message, Unsendable
 from penstock.executors.parts.outbound import MAX_BYTES as MAX_ANSWER
-from penstock.executors.parts.outbound import Call, Reply, failure_of, send
+from penstock.executors.parts.outbound import Call, Reply, failure_of
 from penstock.executors.parts.postgres import address_of
 from penstock.executors.parts.secret import Secrets
 
@@ -124,7 +124,7 @@ class House:
             redirects=False,
             ca_file=self.settings.get("http.ca_file"),
         )
-        reply = await send(call, reach_of(self.settings, letter.tenant))
+        reply = await self._services.own.send(letter.tenant, call, reach_of(self.settings, letter.tenant))
         wrong = failure_of(reply)
         if wrong is not None:
             failure = wrong.failure

@@ -9,7 +9,6 @@ firing repeats: a robot that has done it does not do it again.
 from __future__ import annotations
 
 import re
-import ssl
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +20,7 @@ from penstock.executors.parts.addresses import Reach, reach_of
 from penstock.executors.parts.finish import mismatch
 from penstock.executors.parts.message import Message, Unsendable
 from penstock.executors.parts.outbound import resolve
+from penstock.executors.parts.pinned import Named
 
 DEFAULT_BROKER = "default_mqtt"
 DEFAULT_QUEUE = "robot_commands"
@@ -125,7 +125,7 @@ async def _connected(broker: Mapping[str, Any], letter: Letter, house: House) ->
             port,
             username=str(broker["options"].get("username") or "") if broker.get("password") else None,
             password=broker.get("password"),
-            tls_context=_Named.to(place.hostname, house.settings.get("http.ca_file")) if tls else None,
+            tls_context=Named.to(place.hostname, house.settings.get("http.ca_file")) if tls else None,
             timeout=letter.timeout_s,
         )
         try:
@@ -134,21 +134,3 @@ async def _connected(broker: Mapping[str, Any], letter: Letter, house: House) ->
             if position + 1 == len(addresses) or getattr(error, "rc", None) is not None:
                 raise
     raise ConnectionError(f"{place.hostname} has no address")
-
-
-class _Named(ssl.SSLContext):
-    """TLS to a checked address under the name it was looked up by."""
-
-    host: str
-
-    @classmethod
-    def to(cls, host: str, ca_file: str | None) -> _Named:
-        made = cls(ssl.PROTOCOL_TLS_CLIENT)
-        made.load_default_certs()
-        if ca_file:
-            made.load_verify_locations(ca_file)
-        made.host = host
-        return made
-
-    def wrap_socket(self, *args: Any, **kwargs: Any) -> ssl.SSLSocket:
-        return super().wrap_socket(*args, **{**kwargs, "server_hostname": self.host})

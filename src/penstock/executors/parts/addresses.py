@@ -13,9 +13,12 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 PORTS = (80, 443, 8080, 8443)
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-#: Not marked as special by every supported Python version.
+#: Not marked as special by every supported Python version, and where clouds tell machines about themselves.
 _NEVER: tuple[Network, ...] = tuple(
-    map(ipaddress.ip_network, ("192.88.99.0/24", "64:ff9b:1::/48", "fec0::/10", "3fff::/20", "5f00::/16", "100::/64"))
+    map(
+        ipaddress.ip_network,
+        "192.88.99.0/24 192.0.0.0/24 168.63.129.16/32 64:ff9b:1::/48 fec0::/10 3fff::/20 5f00::/16 100::/64".split(),
+    )
 )
 
 
@@ -70,11 +73,13 @@ class Reach(msgspec.Struct, frozen=True):
 
 
 def reach_of(settings: Mapping[str, Any], tenant: str = "", also: Iterable[str] = ()) -> Reach:
-    """`http.allow` is a list, or a mapping from tenant to list in which `*` is for everyone."""
+    """`http.allow` is a list, or a mapping from tenant to list in which `*` is for everyone; what
+    `tenants.NAME.http.allow` lists is for one tenant."""
     allow = settings.get("http.allow") or ()
     if isinstance(allow, Mapping):
         allow = [*(allow.get("*") or ()), *(allow.get(tenant) or ())]
-    rules = tuple(_rule(str(line)) for line in (*allow, *also))
+    own = settings.get(f"tenants.{tenant}.http.allow") or ()
+    rules = tuple(_rule(str(line)) for line in (*allow, *own, *also))
     return Reach(rules, tuple(settings.get("http.ports") or PORTS))
 
 

@@ -24,12 +24,14 @@ class Fence(msgspec.Struct, frozen=True, kw_only=True):
     file_base: Path | None = None
     sql_roots: tuple[Path, ...] = ()  # what connections may name where the machine is shared
     file_roots: tuple[Path, ...] = ()
+    apart: Path | None = None  # where every tenant has its folder, of which only one is
+    mine: Path | None = None
 
     def closed(self, path: Path) -> bool:
         """Is it the engine's? The store, what begins with its name, and its folder but for what is declared."""
         if self.store is None:
             return False
-        if any(path.is_relative_to(one) for one in self.own):
+        if any(path.is_relative_to(one) for one in self.own) or self._anothers(path):
             return True
         folder = self.store.parent
         if not path.is_relative_to(folder):
@@ -41,6 +43,12 @@ class Fence(msgspec.Struct, frozen=True, kw_only=True):
         if inner and inner[0].casefold().startswith(self.store.name.casefold()):
             return True
         return not around
+
+    def _anothers(self, path: Path) -> bool:
+        """Another tenant's, however wide the folder is that was declared around it."""
+        if self.apart is None or not path.is_relative_to(self.apart):
+            return False
+        return self.mine is None or not path.is_relative_to(self.mine)
 
     def opened(self, folder: Path) -> Fence:
         """The same with one more declared folder."""

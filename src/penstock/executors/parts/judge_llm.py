@@ -19,11 +19,11 @@ from penstock.errors import ExprError, ExprSyntaxError
 from penstock.executors.contract import Failed, Request, Services, Tenant, failed
 from penstock.executors.parts.chat import Answer, Message, NoAnswer, complete
 from penstock.executors.parts.finish import mismatch as author_mismatch
-from penstock.executors.parts.raised import secrets_of
+from penstock.executors.parts.models import model_of
 from penstock.executors.parts.rules.evaluate import Verdict
 from penstock.executors.parts.rules.pack import DECISIONS, RANK
 from penstock.executors.parts.rules.stub import StubModel
-from penstock.executors.parts.secret import MASK, SecretMissing, Secrets
+from penstock.executors.parts.secret import MASK, Secrets
 from penstock.executors.parts.shape import mismatch
 from penstock.executors.parts.values import NotPlain, plain
 from penstock.expr import compile_template, text_of
@@ -105,7 +105,7 @@ async def judge_by_llm(
 ) -> Judged:
     """The model's verdict. Raises NoAnswer, whose failure names the code of C-80 and the tokens that were spent."""
     tenant = services.tenant(request.tenant) if services.tenant is not None else None
-    chosen = _chosen(policy, data, request, services, tenant)
+    chosen = _chosen(policy, data, request, services)
     prompt = _prompt(policy, tenant)
     messages = _messages(prompt, data, context, request, chosen.secrets)
     limit = (request.timeout_ms or 60_000) * _SHARE / 1000
@@ -245,55 +245,18 @@ def _clean(text: str, mark: str, secrets: tuple[Secrets, ...]) -> str:
 # ---- the model -------------------------------------------------------------------------------------------------------
 
 
-def _chosen(
-    policy: Mapping[str, Any], data: Any, request: Request, services: Services, tenant: Tenant | None
-) -> Chosen:
+def _chosen(policy: Mapping[str, Any], data: Any, request: Request, services: Services) -> Chosen:
     """The model of the node: an artifact of that name, else the provider's own name (C-82)."""
     asked = policy.get("llm_config")
     config: Mapping[str, Any] = asked if isinstance(asked, Mapping) else {}
-    name = str(config.get("model") or "")
-    artifact = (tenant.find("model", name) if tenant is not None and name else None) or {}
-    wanted = config.get("connection") or artifact.get("connection")
-    connection = tenant.find("connection", str(wanted or "default_llm")) if tenant is not None else None
-    if connection is None and wanted:
-        raise NoAnswer(failed("CONNECTION_NOT_FOUND", "validation", f"There is no connection «{wanted}»."))
-    options = connection.get("options") if connection is not None else None
-    options = options if isinstance(options, Mapping) else {}
-    model = artifact.get("model") or name or options.get("model") or services.settings.get("llm.model") or MODEL
-    temperature = _first(config.get("temperature"), artifact.get("temperature"), TEMPERATURE)
-    most = _first(config.get("max_tokens"), artifact.get("max_tokens"), MAX_TOKENS)
-    if connection is not None and connection.get("type") == "stub":
-        return Chosen(StubModel(data, options), str(model), float(temperature), int(most))
-    provider, secrets = _endpoint(connection, request, services, tenant)
-    return Chosen(provider, str(model), float(temperature), int(most), secrets)
+    model = model_of(config, request, services, MODEL)
+    temperature = _first(config.get("temperature"), model.artifact.get("temperature"), TEMPERATURE)
+    most = _first(config.get("max_tokens"), model.artifact.get("max_tokens"), MAX_TOKENS)
+    if model.stub is not None:
+        return Chosen(StubModel(data, model.stub), model.name, float(temperature), int(most))
+    provider = _OpenAi(model.person, request, model.services)
+    return Chosen(provider, model.name, float(temperature), int(most), model.secrets)
 
 
 def _first(*values: Any) -> Any:
     return next(one for one in values if isinstance(one, int | float) and not isinstance(one, bool))
-
-
-def _endpoint(
-    connection: Mapping[str, Any] | None, request: Request, services: Services, tenant: Tenant | None
-) -> tuple[Provider, tuple[Secrets, ...]]:
-    machine = secrets_of(services)
-    settings = services.settings
-    if connection is None or tenant is None:  # the operator's own endpoint
-        if not settings.get("llm.base_url") and not settings.get("llm.api_key"):
-            message = "No model is set up: there is no connection «default_llm» and no setting «llm.base_url»."
-            raise NoAnswer(failed("CONNECTION_NOT_FOUND", "validation", message))
-        own = Secrets({"llm.api_key": str(settings["llm.api_key"])}) if settings.get("llm.api_key") else machine
-        return _OpenAi({}, request, services), (machine, own)
-    base = connection.get("base_url") or connection.get("url")
-    if connection.get("type") not in ("openai", "http") or not base:
-        message = "The connection of the model must be of type openai with a base_url, or of type stub."
-        raise NoAnswer(failed("CONNECTION_NOT_FOUND", "validation", message))
-    person: dict[str, Any] = {"base_url": str(base)}
-    theirs = Secrets(tenant.secret)
-    if connection.get("secret"):
-        person["api_key"] = f"${{secrets.{connection['secret']}}}"
-        try:
-            theirs.get(str(connection["secret"]))
-        except SecretMissing as error:
-            raise NoAnswer(failed("SECRET_NOT_FOUND", "authorization", str(error))) from None
-    lent = msgspec.structs.replace(services, settings={**settings, "secrets": tenant.secret})
-    return _OpenAi(person, request, lent), (machine, theirs)

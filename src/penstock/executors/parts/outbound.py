@@ -222,6 +222,19 @@ async def resolve(host: str, port: int, reach: Reach) -> list[str]:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise Unresolved(f"{host} cannot be resolved") from None
+    return _allowed(found, host, port, reach)
+
+
+def resolve_here(host: str, port: int, reach: Reach) -> list[str]:
+    """The same in a thread that may wait."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise Unresolved(f"{host} cannot be resolved") from None
+    return _allowed(found, host, port, reach)
+
+
+def _allowed(found: list[Any], host: str, port: int, reach: Reach) -> list[str]:
     addresses = list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
     for address in addresses:
         if not reach.allows(host, port, ipaddress.ip_address(address)):

@@ -20,6 +20,11 @@ def secrets_of(services: Services) -> Secrets:
     return Secrets(services.settings.get("secrets"))
 
 
+def operators_secrets(services: Services) -> Secrets:
+    """For what the operator has set up for everybody; nothing of a document is filled with them."""
+    return Secrets((services.settings if services.machine is None else services.machine).get("secrets"))
+
+
 def raised(error: BaseException, secrets: Secrets) -> Failed:
     """`.category` and `.code` of the exception are honoured where they are words of the house."""
     code, category = _kind(error)

@@ -1,0 +1,54 @@
+"""What an agent is: one activity in, one result out, with a transcript of how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from penstock.executors.contract import Failed, Request, Services
+from penstock.executors.parts.tools import Toolbox
+
+#: what an activity may spend unless it says otherwise
+STEPS, TOKENS = 16, 200_000
+#: characters of one entry of a transcript
+LONGEST = 8_000
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be done. `settings` is how the agent was registered, with the activity's own on top. `remarks` is why
+    an earlier result was sent back."""
+
+    agent: str
+    instruction: str = ""
+    input_data: Any = None
+    tools: list[str] = []
+    schema: Mapping[str, Any] | None = None
+    remarks: str = ""
+    draft: Any = None
+    steps: int = STEPS
+    tokens: int = TOKENS
+    seconds: float = 300.0
+    settings: Mapping[str, Any] = {}
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    result: Any = None
+    usage: dict[str, int] = {}
+    model: str = ""
+    transcript: list[Any] = []
+
+
+class AgentFailed(Exception):
+    """No result. `outcome` says why; what was said until then is kept."""
+
+    def __init__(self, outcome: Failed, transcript: list[Any] | None = None) -> None:
+        self.outcome, self.transcript = outcome, transcript or []
+        super().__init__(outcome.failure.message)
+
+
+class Agent(Protocol):
+    """A cancelled `act` leaves nothing running."""
+
+    async def act(self, task: Task, request: Request, services: Services, box: Toolbox) -> Answer: ...

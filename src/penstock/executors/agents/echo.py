@@ -1,0 +1,21 @@
+"""echo: gives back what it was given, or what it is told to; for trying a process out, and for working offline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.executors.agents.contract import AgentFailed, Answer, Task
+from penstock.executors.contract import Request, Services, failed
+from penstock.executors.parts.tools import Toolbox
+
+
+class EchoAgent:
+    """settings: result (what it answers; without it, its input data), fails (why it answers nothing)."""
+
+    async def act(self, task: Task, request: Request, services: Services, box: Toolbox) -> Answer:
+        if task.settings.get("fails"):
+            raise AgentFailed(failed("AGENT_ERROR", "external", str(task.settings["fails"])[:500]))
+        given = task.input_data if isinstance(task.input_data, Mapping) else {"value": task.input_data}
+        result = task.settings["result"] if "result" in task.settings else dict(given)
+        said = [{"role": "user", "content": task.instruction}, {"role": "assistant", "content": result}]
+        return Answer(result=result, model="echo", transcript=said)

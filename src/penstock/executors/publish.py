@@ -1,0 +1,24 @@
+"""publish: a message or a signal of a process goes to whoever waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.executors.contract import Done, Outcome, Request, Services, failed
+
+
+class PublishExecutor:
+    """args: kind (message or signal), name, payload. It is told once: its id is the key of the effect."""
+
+    name = "publish"
+
+    async def run(self, request: Request, services: Services) -> Outcome:
+        args: Mapping[str, Any] = request.args if isinstance(request.args, Mapping) else {}
+        name = args.get("name")
+        if not isinstance(name, str) or not name:
+            return failed("INPUT_INVALID", "validation", "What is sent has no name.")
+        if services.tenant is None:
+            return failed("TENANT_MISSING", "permanent", "Nobody is here who could hear it.")
+        services.tenant(request.tenant).tell(name, args.get("payload"), f"publish:{request.key}")
+        return Done({"sent": name})
