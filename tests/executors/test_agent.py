@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import penstock
 from penstock.executors.agent import AgentExecutor
 from penstock.executors.contract import Done
 from penstock.executors.graph import GraphExecutor
@@ -206,6 +210,26 @@ def test_its_time_is_over_and_nothing_is_left_running(desk: Tools, tmp_path: Pat
     _gone(int(mark.read_text()))
 
 
+def test_a_program_dies_with_its_worker(tmp_path: Path) -> None:
+    """P-X.39: kill -9 of the worker: its agent does not go on beside the one that is asked again."""
+    mark, program = tmp_path / "pid", tmp_path / "agent.py"
+    program.write_text(f"import os, time\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
+    text = (
+        "import asyncio, sys\nfrom penstock.executors.agents.process import _spoken\n"
+        "from penstock.executors.contract import Request\n"
+        "asked = Request(key='k', tenant='t', run='r', node='n', executor='agent', args=None)\n"
+        "asyncio.run(_spoken([sys.executable, '-I', sys.argv[1]], b'{}', asked))\n"
+    )
+    home = {**os.environ, "PYTHONPATH": str(Path(penstock.__file__).parents[1])}
+    worker = subprocess.Popen([sys.executable, "-c", text, str(program)], env=home)
+    ends = time.monotonic() + 60
+    while not (mark.exists() and mark.read_text()) and time.monotonic() < ends:
+        time.sleep(0.02)
+    worker.kill()
+    assert worker.wait() == -signal.SIGKILL
+    _gone(int(mark.read_text()))
+
+
 def _gone(pid: int) -> None:
     ends = time.monotonic() + 20
     while Path(f"/proc/{pid}").exists() and time.monotonic() < ends:
@@ -247,3 +271,147 @@ def test_a_compiled_graph_is_an_agent(desk: Tools) -> None:
     worse.add_edge(graphs.START, "broken")
     desk.own["agent:worse"] = GraphExecutor("agent:worse", worse.compile())
     assert "graph broke" in desk.failed(AGENT, {"agent": "worse"}).message
+
+
+def test_tools_inside_a_graph(desk: Tools, script: str) -> None:  # noqa: F811
+    """P-4.3.4, P-X.3: a compiled graph gets the activity's tools of a real MCP server as functions, and no others."""
+    graphs = pytest.importorskip("langgraph.graph", reason="the extra «langgraph» is not installed")
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.config import get_config
+    from typing_extensions import TypedDict
+
+    class State(TypedDict, total=False):
+        tools: list[str]
+        input_data: dict[str, Any]
+        result: dict[str, Any]
+
+    with_server(desk, script)
+    desk.function("tool:local", lambda n: {"n": n + 1})
+
+    async def undo(state: State) -> State:
+        tools = get_config()["configurable"]["tools"]
+        assert sorted(tools) == ["bank/cancel_payment", "cancel_payment", "local"] == sorted(state["tools"])
+        first = await tools["cancel_payment"](payment_id=state["input_data"]["id"])
+        again = await asyncio.create_task(tools["bank/cancel_payment"](payment_id="P8"))
+        return {"result": {"first": first, "again": again, "local": await tools["local"](n=1)}}
+
+    async def fails(state: State) -> State:
+        return {"result": await get_config()["configurable"]["tools"]["bank/says_no"]()}
+
+    for id, node in (("undoer", undo), ("failer", fails)):
+        made = graphs.StateGraph(State)
+        made.add_node("only", node)
+        made.add_edge(graphs.START, "only")
+        desk.own[f"agent:{id}"] = GraphExecutor(f"agent:{id}", made.compile(checkpointer=InMemorySaver()))
+    asked = {"agent": "undoer", "input_data": {"id": "P7"}, "tools": ["cancel_payment", "local"]}
+    assert desk.done(AGENT, asked).body == {
+        "first": {"cancelled": "P7", "by": "bank"}, "again": {"cancelled": "P8", "by": "bank"}, "local": {"n": 2},
+    }  # fmt: skip
+    assert "too late" in desk.failed(AGENT, {"agent": "failer", "tools": ["bank/says_no"]}).message
+    assert desk.failed(AGENT, {"agent": "failer", "tools": ["nobody"]}).code == "TOOL_NOT_FOUND"
+
+
+def test_two_tools_are_never_one(desk: Tools, model: Any) -> None:
+    """P-4.3.4: names that an endpoint cannot tell apart are made to differ; each call reaches its own tool."""
+    called: list[str] = []
+    desk.function("tool:a/b", lambda: called.append("a/b"))
+    desk.function("tool:a_b", lambda: called.append("a_b"))
+    desk.function("tool:../%", lambda: called.append("dots"))
+    server = model(says(None, ("a_b", {}), ("a_b_1", {}), ("tool_2", {})), says("{}"))
+    desk.done(AGENT, {"instruction": "x", "tools": ["a/b", "a_b", "../%"]})
+    offered = [one["function"]["name"] for one in server.seen[0].json["tools"]]
+    assert offered == ["a_b", "a_b_1", "tool_2"] and called == ["a/b", "a_b", "dots"]
+
+
+def test_the_key_of_a_call_is_its_own(desk: Tools, model: Any, serve: Any) -> None:
+    """P-4.3.4: a later attempt that calls the same has the same key; another call never has it."""
+    shop = serve(lambda seen: as_json({}))
+    desk.register("tool", "charge", type="http", url=shop.url)
+    for first in ({"n": 1, "to": "a"}, {"n": 2}):
+        model(says(None, ("charge", first)), says(None, ("charge", {"to": "a", "n": 1})), says("{}"))
+        desk.done(AGENT, {"instruction": "x", "tools": ["charge"]})
+    keys = [one.headers["idempotency-key"] for one in shop.seen]
+    assert len(set(keys[:2])) == 2 and keys[3] == keys[0] and keys[2] not in keys[:2]
+
+
+def test_what_tools_tell_of_secrets(desk: Tools, model: Any) -> None:
+    """P-4.3.4: not in what a tool answers, a schema or an agent's own words: no prompt and no transcript has them."""
+    desk.function("tool:leak", lambda: {"key": KEY})
+    server = model(says(None, ("leak", {})), says("{}"))
+    schema = {"type": "object", "title": KEY}
+    asked = {"instruction": "${secrets.K}", "tools": ["leak"], "schema": schema, "orchestration": {"system": KEY}}
+    done = desk.done(AGENT, asked)
+    assert done.meta is not None and KEY not in json.dumps(done.meta)
+    assert all(KEY not in one.body.decode() for one in server.seen)
+    assert "${secrets.K}" in server.seen[0].json["messages"][-1]["content"], "a reference in a text is a text"
+
+
+def test_a_transcript_has_a_size(desk: Tools, model: Any) -> None:
+    """P-4.3.8: what is said at length is kept at its beginning; the result itself is whole, up to its own limit."""
+    desk.function("tool:t", lambda **given: {"long": "y" * 50_000})
+    model(says(None, ("t", {"a": "x" * 100_000})), says(json.dumps({"a": "z" * 100_000})))
+    done = desk.done(AGENT, {"instruction": "x" * 100_000, "tools": ["t"]})
+    assert len(done.body["a"]) == 100_000
+    assert done.meta is not None and max(len(json.dumps(one)) for one in done.meta["transcript"]) < 20_000
+    desk.function("agent:long", lambda: {"a": "x" * 100_000})
+    told = desk.done(AGENT, {"agent": "long"}).meta
+    assert told is not None and len(json.dumps(told["transcript"])) < 20_000
+    desk.function("agent:huge", lambda: {"a": "x" * 11 * 1024 * 1024})
+    failure = desk.failed(AGENT, {"agent": "huge"})
+    assert (failure.code, failure.category) == ("OUTPUT_TOO_LARGE", "resource")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("print('x' * 50_000_000)", "says more than"),
+        ("import sys\nwhile True: sys.stderr.write('x' * 1000)", "says more than"),
+        ("import os, time\nif os.fork() == 0: os.setsid(); time.sleep(20)\nelse: print('{}')", "no result within"),
+        ("print('[' * 100_000)", None),
+        ("print('{\"a\": NaN}')", None),
+    ],
+    ids=["huge", "stderr", "held open", "deep", "nan"],
+)
+def test_a_program_that_misbehaves(desk: Tools, tmp_path: Path, text: str, says: str | None) -> None:
+    """P-X.3: what it prints has a limit, and what it leaves behind keeps nobody waiting; no JSON is a text."""
+    program = tmp_path / "agent.py"
+    program.write_text(text)
+    desk.settings["agent.commands.bad"] = [sys.executable, "-I", str(program)]
+    desk.register("agent", "bad", kind="process", command="bad")
+    began = time.monotonic()
+    asked = {"agent": "bad", "orchestration": {"timeout_s": 5}}
+    if says is None:
+        assert isinstance(desk.done(AGENT, asked).body["result"], str)
+    else:
+        assert says in desk.failed(AGENT, asked).message
+    assert time.monotonic() - began < 18
+
+
+def test_an_address_that_sends_elsewhere(desk: Tools, serve: Any) -> None:
+    """P-X.3: an HTTP agent that redirects is not followed, wherever it points."""
+    server = serve(lambda seen: (307, {"Location": "http://169.254.169.254/"}, b""))
+    desk.register("agent", "away", kind="http", url=server.url)
+    assert desk.failed(AGENT, {"agent": "away"}).code == "HTTP_REDIRECT"
+
+
+def test_an_activity_does_not_say_where_its_agent_lives(desk: Tools, serve: Any) -> None:
+    """P-2.2.6: orchestration never turns a registered agent into another one."""
+    server = serve(lambda seen: as_json({"stolen": True}))
+    desk.register("agent", "calm", kind="echo")
+    more = {"kind": "http", "url": server.url, "command": "x", "connection": "y", "secret": "K"}
+    assert desk.done(AGENT, {"agent": "calm", "input_data": {"a": 1}, "orchestration": more}).body == {"a": 1}
+    assert not server.seen
+
+
+def test_a_server_that_dies_in_the_middle(desk: Tools, model: Any, tmp_path: Path) -> None:
+    """P-4.3.4, P-X.36: the model hears that a tool's server is gone, and may end its work without it."""
+    pytest.importorskip("mcp")
+    died = tmp_path / "dies.py"
+    died.write_text(
+        "import os\nfrom mcp.server.mcpserver import MCPServer\nserver = MCPServer('x', version='1')\n"
+        "@server.tool()\ndef dies() -> dict:\n    os._exit(3)\nserver.run('stdio')\n"
+    )
+    desk.register("mcp_server", "frail", transport="stdio", command=[sys.executable, "-I", str(died)])
+    server = model(says(None, ("frail_dies", {})), says('{"went_on": true}'))
+    assert desk.done(AGENT, {"instruction": "x", "tools": ["frail/*"]}).body == {"went_on": True}
+    assert "Connection closed" in server.seen[1].json["messages"][-1]["content"]

@@ -163,4 +163,8 @@ def test_formats_are_checked(format, right, other):
 
 
 def test_a_pattern_that_backtracks_for_ever_ends():
-    mismatch("a" * 60 + "!", {"pattern": r"^(?=a)(a+)+\1\1$"})
+    """W-4.1.6: what has not been found to fit when the limit is reached does not fit."""
+    schema = {"pattern": r"^(?=a)(a+)+\1\1$"}
+    assert mismatch("a" * 9, schema) is None
+    ended = mismatch("a" * 60 + "!", schema).failure
+    assert (ended.code, ended.detail["schema_pointer"]) == ("OUTPUT_SCHEMA", "/pattern")

@@ -17,7 +17,7 @@ from tests.executors.bench import as_json
 from tests.executors.desk import Desk
 
 TOOL = ToolExecutor()
-SERVER = '''
+SERVER = """
 import asyncio, sys
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -46,7 +46,7 @@ async def sleeps() -> dict:
     return {}
 
 server.run("stdio")
-'''
+"""
 
 
 class Tools(Desk):
@@ -162,3 +162,22 @@ def test_a_function_that_raises(desk: Tools) -> None:
 
     desk.function("tool:broken", broken)
     assert desk.failed(TOOL, {"tool": "broken"}).category == "transient"
+
+
+def test_a_server_that_is_down_hides_no_other_s_tools(desk: Tools, script: str) -> None:
+    """P-5.3.10, P-X.3: an undo by its bare name goes on while another MCP server is away; a tool that nobody has who
+    answers may come back."""
+    desk.register("mcp_server", "absent", transport="stdio", command=["/nowhere/at/all"])
+    with_server(desk, script)
+    assert desk.done(TOOL, {"tool": "cancel_payment", "params": {"payment_id": "P1"}}).body["cancelled"] == "P1"
+    failure = desk.failed(TOOL, {"tool": "nobody"})
+    assert (failure.code, failure.category) == ("CONNECTION_LOST", "transient") and "absent" in failure.message
+
+
+def test_a_registered_name_of_an_mcp_tool(desk: Tools, script: str) -> None:
+    """P-X.3: a tool of the tenant may be one of an MCP server under another name."""
+    with_server(desk, script)
+    desk.register("tool", "undo_it", type="mcp", server="bank", tool="cancel_payment")
+    assert desk.done(TOOL, {"tool": "undo_it", "params": {"payment_id": "P3"}}).body["cancelled"] == "P3"
+    desk.register("tool", "lost", type="mcp", server="gone", tool="x")
+    assert desk.failed(TOOL, {"tool": "lost"}).code == "CONNECTION_NOT_FOUND"

@@ -216,8 +216,7 @@ def test_people_and_agents(seed: int, given_: int) -> None:
             pair.product.crash()
         pair.do(world.next(pair.model.state), world.now)
         pair.same()
-    else:
-        raise AssertionError("no end")
+    assert world.ended(pair.model.state), "no end"
 
 
 FAULTS = {

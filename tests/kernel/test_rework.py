@@ -242,6 +242,7 @@ def test_a_call_closes_what_was_before_it() -> None:
     m.refused("a", "«k» has been begun")
     m.ok("k")
     m.refused("a", "has gone on")
+    assert m.open() == {"b": "TODO"}, "nothing was taken back"
 
 
 def test_timers_are_set_anew_and_branches_beside_it_stay() -> None:

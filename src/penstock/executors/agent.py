@@ -1,5 +1,4 @@
-"""agent: an AI agent does an activity (P-4.3). Which one: the program's own, one that the tenant has registered, or the
-house's own over the model that is set up."""
+"""agent: an AI agent does an activity (P-4.3): the program's own, a registered one, or the house's own."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from typing import Any
 import msgspec
 
 from penstock.executors.agents import AGENTS
-from penstock.executors.agents.contract import STEPS, TOKENS, AgentFailed, Answer, Task
+from penstock.executors.agents.contract import STEPS, TOKENS, AgentFailed, Answer, Task, shortened
 from penstock.executors.contract import Done, Failed, Outcome, Request, Services, failed
 from penstock.executors.parts.shape import mismatch
 from penstock.executors.parts.tools import Toolbox
@@ -19,7 +18,8 @@ from penstock.kernel.failure import Failure
 
 SECONDS = 300  # P-X.39
 _ITS_OWN = ("model", "temperature", "max_tokens", "system", "result", "fails")
-_KEPT = 200  # entries of a transcript
+#: bytes of a result as JSON; what is larger belongs into a store of its own, with a reference to it as the result
+MOST_BYTES = 10 * 1024 * 1024
 
 
 class AgentExecutor:
@@ -51,7 +51,9 @@ class AgentExecutor:
         result = result if isinstance(result, dict) else {} if result is None else {"result": result}
         if wrong := mismatch(result, task.schema, "the result"):
             return failed("OUTPUT_SCHEMA", "validation", f"The agent's result cannot be used: {wrong}.")
-        meta: dict[str, Any] = {"agent": task.agent, "transcript": answer.transcript[-_KEPT:]}
+        if len(msgspec.json.encode(result)) > MOST_BYTES:
+            return failed("OUTPUT_TOO_LARGE", "resource", f"The agent's result is larger than {MOST_BYTES} bytes.")
+        meta: dict[str, Any] = {"agent": task.agent, "transcript": shortened(answer.transcript)}
         if answer.usage:
             meta |= {"token_usage": answer.usage}
         if answer.model:
@@ -127,5 +129,5 @@ def _told(error: AgentFailed) -> Failed:
     old = error.outcome.failure
     if not error.transcript:
         return error.outcome
-    detail = {"transcript": error.transcript[-_KEPT:], **(old.detail if isinstance(old.detail, dict) else {})}
+    detail = {"transcript": shortened(error.transcript), **(old.detail if isinstance(old.detail, dict) else {})}
     return Failed(Failure(old.code, old.category, old.message, old.node, detail))

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
 from penstock.executors.parts.raised import raised, secrets_of
 from penstock.executors.parts.threads import in_thread
+from penstock.executors.parts.tools import Tool, Toolbox, ToolFailed, refused
 from penstock.executors.parts.values import NotPlain, plain
+
+Call = Callable[..., Awaitable[Any]]
 
 
 class GraphExecutor:
     """`graph.ainvoke(state, config)` gets {instruction, input_data, tools, messages}; `read` makes the result of what
     it gives back: `result` of the state, else its last message, else the whole state.
 
+    `config["configurable"]["tools"]` holds the tools that the activity allows, and no others: name → async function
+    of the tool's arguments, which raises ToolFailed. `tools` of the state are their names.
     The thread of its checkpointer, where it has one, is the effect's key: after a crash it goes on where it was.
     """
 
@@ -24,25 +29,48 @@ class GraphExecutor:
 
     async def run(self, request: Request, services: Services) -> Outcome:
         args: Mapping[str, Any] = request.args if isinstance(request.args, Mapping) else {}
-        text = str(args.get("instruction") or "")
-        state = {
-            "instruction": text, "input_data": args.get("input_data"), "tools": args.get("tools") or [],
-            "remarks": args.get("remarks"), "messages": [{"role": "user", "content": text}],
-        }  # fmt: skip
-        config = {"configurable": {"thread_id": request.key}, "metadata": {"run": request.run, "node": request.node}}
+        names = [str(one) for one in args.get("tools") or ()]
         try:
-            if hasattr(self.graph, "ainvoke"):
-                given = await self.graph.ainvoke(state, config)
-            else:
-                given = await in_thread(self.graph.invoke, state, config)
-            result = self.read(given)
-            result = await result if inspect.isawaitable(result) else result
+            async with Toolbox(request, services) as box:
+                # every server is reached here: it must be left by the task that has entered it, and nodes are others
+                tools = {name: _lent(name, one, box) for name, one in (await box.by_name(names)).items()}
+                given = await self._invoked(args, tools, request)
+                result = self.read(given)
+                result = await result if inspect.isawaitable(result) else result
+        except ToolFailed as error:
+            return error.outcome
         except Exception as error:
             return raised(error, secrets_of(services))
         try:
             return Done(plain(result), {"transcript": plain(_messages(given)), "model": self.name})
         except NotPlain as error:
             return failed("OUTPUT_INVALID", "permanent", f"«{self.name}» gave back what JSON cannot hold: {error}.")
+
+    async def _invoked(self, args: Mapping[str, Any], tools: dict[str, Call], request: Request) -> Any:
+        text = str(args.get("instruction") or "")
+        state = {
+            "instruction": text, "input_data": args.get("input_data"), "tools": list(tools),
+            "remarks": args.get("remarks"), "draft": args.get("draft"), "messages": [{"role": "user", "content": text}],
+        }  # fmt: skip
+        config = {
+            "configurable": {"thread_id": request.key, "tools": tools},
+            "metadata": {"run": request.run, "node": request.node},
+        }
+        if hasattr(self.graph, "ainvoke"):
+            return await self.graph.ainvoke(state, config)
+        return await in_thread(self.graph.invoke, state, config)
+
+
+def _lent(name: str, tool: Tool, box: Toolbox) -> Call:
+    async def call(**arguments: Any) -> Any:
+        result = await tool.call(arguments, box.key(tool.name, arguments))
+        wrong = refused(tool.name, result)
+        if wrong is not None:
+            raise ToolFailed(wrong)
+        return result
+
+    call.__name__, call.__doc__ = name, tool.description
+    return call
 
 
 def _result(state: Any) -> Any:

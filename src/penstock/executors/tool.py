@@ -11,7 +11,7 @@ from penstock.executors.parts.tools import TIMEOUT_MS, Toolbox, ToolFailed, refu
 
 
 class ToolExecutor:
-    """args: tool, params (else what the undone activity had answered is handed over), timeout_s (30).
+    """args: tool, params (else `data`, what the undone activity had answered), timeout_s or timeout_ms (30 s).
 
     A failure is an exception, too long a time, or a reply that says `isError: true` or `ok: false` (P-X.36).
     """
@@ -23,8 +23,12 @@ class ToolExecutor:
         name, seconds = args.get("tool"), args.get("timeout_s")
         if not isinstance(name, str) or not name:
             return failed("INPUT_INVALID", "validation", "«tool» must be the name of a tool.")
-        given = args.get("params", request.result)
-        arguments = dict(given) if isinstance(given, Mapping) else {} if given is None else {"value": given}
+        given = args.get("params")
+        if given is None:
+            given = args.get("data", request.result)
+        arguments = dict(given) if isinstance(given, Mapping) else {} if given is None else {"result": given}
+        if isinstance(args.get("timeout_ms"), int):
+            seconds = args["timeout_ms"] / 1000
         if not isinstance(seconds, int | float) or isinstance(seconds, bool) or seconds <= 0:
             seconds = TIMEOUT_MS / 1000
         try:

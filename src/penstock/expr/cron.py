@@ -1,4 +1,7 @@
-"""Schedules as data: what is wrong with one, and the times at which it fires (W-3.2.1). It never asks a clock."""
+"""Schedules as data: what is wrong with one, and the times at which it fires (W-3.2.1). It never asks a clock.
+
+A schedule is five fields of cron, six with seconds first, a word such as @daily, a moment, or a repeating interval of
+ISO 8601 with its beginning."""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
+
+from penstock.expr import repeats
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WORDS = {
@@ -29,6 +34,25 @@ def cron_problem(text: str) -> str | None:
     return None
 
 
+def plain_cron(text: str) -> str:
+    """Cron as modelers write it: `?` says nothing about a day, as `*` does."""
+    fields = text.split()
+    if len(fields) in (5, 6):
+        fields = ["*" if one == "?" and at in (len(fields) - 3, len(fields) - 1) else one
+                  for at, one in enumerate(fields)]  # fmt: skip
+    return " ".join(fields)
+
+
+def seconds_problem(text: str) -> str | None:
+    """What six fields may not say, for those who write them do not agree on it; None when there is nothing."""
+    fields = text.split()
+    if len(fields) == 7:
+        return "it has seven fields, and there is no year here"
+    if len(fields) == 6 and "*" not in (fields[3], fields[5]):
+        return "it names a day of the month and a day of the week; say MON#1 for the first Monday"
+    return None
+
+
 def zone_of(name: str) -> ZoneInfo | None:
     """A zone of the IANA table; None when there is none of that name."""
     if not _ZONE.match(name):
@@ -45,6 +69,9 @@ def fire_times(cron: str, zone: str, after_ms: int) -> Iterator[int]:
     found = zone_of(zone)
     if found is None:
         raise ValueError(f"there is no time zone {zone}")
+    if repeats.recognise(cron):
+        yield from repeats.times(cron, found, after_ms)
+        return
     start = (_EPOCH + timedelta(milliseconds=after_ms)).astimezone(found)
     for moment in CronSim(_WORDS.get(cron, cron), start):
         yield (moment.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)

@@ -139,7 +139,8 @@ def _answered(r: Run, firing: Firing, node: CNode, body: Any, content_type: str 
         except ExprError as error:
             raise Broken(firing, expr_failure(error, node)) from error
     if node.spec.work is not None and needs_approval(r, node, firing, body):
-        r.say((F.WORK_MOVED, firing.no, "SUBMITTED", "submit_for_approval", "agent", body, None))
+        said: F.Fact = (F.WORK_MOVED, firing.no, "SUBMITTED", "submit_for_approval", "agent", body, None)
+        r.say((*said, None, None, meta) if meta else said)  # how the draft came about is read by whoever approves it
         book_draft(r, firing, node, body)
         return r.say((F.PHASE, firing.no, "suspended"))
     return close(r, firing, DONE, body, content_type=content_type, meta=meta, fuse=True)

@@ -149,6 +149,7 @@ class Trigger(_Part):
     value: Value = None  # may read `approvals`, `escalation_level`, `request_id` of a work item; reopen: new candidates
     code: str = "WAIT_TIMEOUT"
     again: bool = False  # fail: the node's retries count, and the firing is armed anew
+    one: bool = False  # news from outside is for one run only: the first one whose wait it matches
 
 
 class Work(_Part):

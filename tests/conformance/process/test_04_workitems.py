@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -264,3 +266,50 @@ async def test_an_agent_that_fails(tmp_path: Path) -> None:
         run = await office.start(process([service("A")], []))
         assert run.states() == {"A": "CANCELLED"} and run.status == "TERMINATED"
         assert run.look.failure is not None and "no model" in run.look.failure["message"]
+
+
+# ---- races -----------------------------------------------------------------------------------------------------------
+
+
+@awaited
+async def test_a_person_takes_over_while_the_agent_answers(tmp_path: Path) -> None:
+    """P-X.40, P-3.4.6: whoever is first has it; the other is refused or not heard, and what follows begins once."""
+    document = process([service("A"), task("B")], ["A>B"])
+    async with Office(tmp_path, agents={"A": "waits"}) as office:
+        for n in range(20):
+            office.gates["A"] = asyncio.Event()
+            run = await office.begin(document)
+            await run.until(lambda one: any(item.status == "IN_PROGRESS" for item in one.items()))
+            office.gates["A"].set()
+            for _ in range(n % 5):
+                await asyncio.sleep(0)
+            with contextlib.suppress(StatusConflict):
+                await run.do("A", "take_over", by="kim")
+                assert (run.item("A").status, run.item("A").mode) == ("IN_PROGRESS", "MANUAL") and run.open() == ["A"]
+                await run.submit("A")
+            await run.rest()
+            assert run.states() == {"A": "DONE", "B": "TODO"} and len(run.items()) == 2
+
+
+@awaited
+async def test_two_at_once(tmp_path: Path) -> None:
+    """P-3.2.4, P-X.14: of two submits, and of a rejection and an approval, one counts; the other is told the status."""
+    async with Office(tmp_path, agents={"A": {"n": 1}}) as office:
+        run = await office.start(process([task("A"), task("B")], ["A>B"]))
+        no = run.item("A").no
+        told = await asyncio.gather(
+            *(office.p.command(run.id, C.work(no, "submit", by, {"by": by})) for by in ("kim", "lee", "park")),
+            return_exceptions=True,
+        )
+        assert sorted(type(one).__name__ for one in told if one is not None) == ["StatusConflict", "StatusConflict"]
+        assert run.states() == {"A": "DONE", "B": "TODO"}
+        run = await office.start(process([service("A", "SUPERVISED"), task("B")], ["A>B"]))
+        no = run.item("A").no
+        told = await asyncio.gather(
+            office.p.command(run.id, C.work(no, "reject", "kim", None, "again")),
+            office.p.command(run.id, C.work(no, "approve", "lee", None)),
+            return_exceptions=True,
+        )
+        await run.rest()
+        assert told[0] is None and isinstance(told[1], StatusConflict)
+        assert run.states() == {"A": "SUBMITTED"} and len(office.asked) == 2

@@ -28,7 +28,8 @@ def ledger(run: Instance) -> dict[str, str]:
 
 @awaited
 async def test_what_was_done_is_undone_in_reverse(tmp_path: Path) -> None:
-    """P-A.11, P-5.2.2, P-5.3.3, P-5.3.4, P-5.3.5, P-5.3.7, P-5.1.1, P-1.1.3: B, then A, each with its own result."""
+    """P-A.11, P-5.2.2, P-5.3.2, P-5.3.3, P-5.3.4, P-5.3.5, P-5.3.7, P-1.1.3: B, then A, each with its own result; which
+    activity has failed, and why, is what sets it off and stays known."""
     async with Office(tmp_path, agents=AGENTS) as office:
         run = await office.start(ABC)
         assert office.undone == [("undo_b", {"b": 2}), ("undo_a", {"a": 1})]
@@ -37,6 +38,8 @@ async def test_what_was_done_is_undone_in_reverse(tmp_path: Path) -> None:
         assert ledger(run) == {"A": "EXECUTED", "B": "EXECUTED"}
         assert compensation_status(run.look.internal_status, ["EXECUTED", "EXECUTED"]) == "COMPLETE"
         assert run.look.failure is not None and "C is broken" in run.look.failure["message"]
+        (planned,) = run.of("undo.planned")
+        assert planned.data["why"] == "failure" and planned.data["failure"]["node"] == "C"
 
 
 @awaited

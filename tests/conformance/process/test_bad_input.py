@@ -114,6 +114,70 @@ def test_large_ones_are_answered_soon() -> None:
         assert time.perf_counter() - began < 20, "it must not grow with the square of its size"
 
 
+def test_what_is_too_wide_to_be_played_through_is_told_soon() -> None:
+    """P-X.1: ten thousand tokens at once are no way to keep a release waiting; nothing is claimed that was not seen."""
+    for document in (
+        process([task("A"), task("B")], [("A>B", {"id": f"f{i}"}) for i in range(10_000)]),
+        process([*(task(f"A{i}") for i in range(3000)), task("Z")], [f"A{i}>Z" for i in range(3000)]),
+    ):
+        assert [one.rule for one in findings(document)] == ["soundness_undecided"], "the budget counts tokens, too"
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"due": f"P{'9' * 400}D"}, ""),
+        ({"due": "PT0.0S"}, ""),
+        ({"compensation": {"tool": "t", "retry": {"max": 10**9}}}, "wrong_type"),
+        ({"compensation": {"tool": "t", "retry": {"max": True}}}, "wrong_type"),
+        ({"compensation": {"tool": "t", "retry": {"backoff_ms": -1}}}, "wrong_type"),
+        ({"compensation": {"tool": ""}}, "missing_field"),
+        ({"multi": {"count": 1_000_000}}, "wrong_type"),
+        ({"form": {"$ref": "http://169.254.169.254/"}}, "json_schema"),
+    ],
+)
+def test_numbers_and_places_out_of_this_world(fields: dict[str, Any], rule: str) -> None:
+    """P-X.1, P-X.21, P-X.34: each is told or cut to what can be; none raises."""
+    assert rules(process([task("A", **fields), task("B")], ["A>B"])) == ([rule] if rule else [])
+
+
+def test_a_cycle_of_endless_digits() -> None:
+    """P-X.1: a number that no integer should be made of."""
+    timer = {"cycle": f"R{'9' * 5000}/PT1M"}
+    ringing = event("T", "boundary", "timer", attached_to="A", timer=timer, interrupting=False)
+    assert rules(process([task("A"), ringing, task("B")], ["T>B"])) == []
+
+
+def test_a_time_that_is_next_to_nothing_is_still_a_limit() -> None:
+    """P-X.34, P-5.3.10: a step of no milliseconds would be one without a limit."""
+    net = compiled(process([task("A", compensation={"tool": "t", "timeout": 1e-9})], [])).net
+    (undo,) = [one for one in net.nodes if one.id == "A.undo"]
+    assert undo.timeout_ms == 1
+
+
+SECRET = "${secrets.KEY}"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        process([task("A", compensation={"tool": "t", "params": {"k": SECRET}})], []),
+        process([gateway("G", conditions={"G>A": "secrets.KEY == 'x'", "default": "G>B"}), task("A"), task("B")],
+                ["G>A", "G>B"]),
+        process([task("A", due=SECRET)], []),
+        process([task("A", multi={"items": SECRET})], []),
+        process([task("A", type="subProcess", orchestration={"sub_process": "x", "input": {"k": SECRET}})], []),
+        process([task("A"), event("T", "throw", "message", message="m", payload={"k": SECRET})], ["A>T"]),
+        process([task("A"), event("T", "catch", "message", message="m", correlation={"k": SECRET})], ["A>T"]),
+    ],
+    ids=["params", "condition", "due", "items", "input", "payload", "correlation"],
+)  # fmt: skip
+def test_no_expression_reads_a_secret(document: dict[str, Any]) -> None:
+    """P-X.9, P-X.18: what expressions give goes into facts, forms and prompts; a secret belongs to a tool."""
+    found = [one for one in findings(document) if one.rule == "secret_in_expression"]
+    assert found and found[0].severity == "error" and "Register" in found[0].hint
+
+
 def test_hostile_names_are_only_names() -> None:
     """P-X.9: a text that looks like an expression, a template or a reference stays a text."""
     nasty = ["${secrets.key}", "{{x}}", "$expr", "'; DROP TABLE run; --", "<b>x</b>", "a\u202eb"]

@@ -159,6 +159,14 @@ def test_expressions_of_other_modelers(text: str, read: str) -> None:
     assert expression(text) == read
 
 
+def test_a_timer_may_be_an_expression() -> None:
+    """P-X.25: a time is text, unless the file marks it as an expression; then it stays one."""
+    inner = '<bpmn:startEvent id="s"/><bpmn:intermediateCatchEvent id="w"><bpmn:timerEventDefinition>'
+    inner += "<bpmn:timeDuration>{}</bpmn:timeDuration></bpmn:timerEventDefinition></bpmn:intermediateCatchEvent>"
+    for said, read in (("PT5M", "PT5M"), ("${wait}", "${wait}"), ("=wait", "${wait}")):
+        assert by_id(data(bpmn(inner.replace("{}", said)))["events"])["w"]["timer"] == {"duration": read}
+
+
 def test_a_script_is_python_or_nobodys() -> None:
     """P-X.25: the body of a scriptTask is python_code only when it says that it is Python."""
     inner = (
@@ -237,7 +245,7 @@ def test_a_drawing_is_made_where_there_is_none() -> None:
     assert shapes["s"]["expanded"] and outer[0] < inner[0] and inner[0] + inner[2] < outer[0] + outer[2]
 
 
-TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
+TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
 
 
 @settings(max_examples=150, deadline=None)
@@ -282,6 +290,33 @@ def test_hostile_files_are_refused_with_their_place(raw: bytes, why: str) -> Non
     with pytest.raises(DocumentUnreadable) as refused:
         read_document(raw, name="x.bpmn")
     assert why in str(refused.value)
+
+
+SETTINGS = "<bpmn:extensionElements><s:settings xmlns:s='urn:penstock:bpmn:1'>%s</s:settings></bpmn:extensionElements>"
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":' * 900 + "1" + "}" * 900, r'{"name": "x\u0000"}', r'{"id": "\ud800"}', "{", "NaN"]
+)
+def test_what_a_file_says_of_ours_is_read_as_strictly_as_json(text: str) -> None:
+    """P-X.25, P-X.1: nothing comes in through an extension element that a JSON document could not bring."""
+    _, found = check_document(bpmn(f'<bpmn:task id="A">{SETTINGS % text}</bpmn:task>'), name="file.bpmn")
+    assert [one.rule for one in found] == ["PS-400-DOCUMENT"] and "penstock:settings" in found[0].message
+
+
+@pytest.mark.parametrize(
+    ("inner", "rule"),
+    [
+        (f"{SETTINGS % '{&quot;roles&quot;: [5]}'}<bpmn:task id='A' c:assignee='kim'/>", "wrong_type"),
+        (f"<bpmn:task id='A'>{SETTINGS % '{&quot;id&quot;: [1]}'}</bpmn:task>", "bad_id"),
+        (f"<bpmn:task id='A'><bpmn:standardLoopCharacteristics loopMaximum='{'9' * 5000}'/></bpmn:task>", "wrong_type"),
+    ],
+    ids=["roles", "id", "loopMaximum"],
+)
+def test_settings_of_any_shape(inner: str, rule: str) -> None:
+    """P-X.25: told as in a JSON document, never raised."""
+    raw = bpmn(inner).replace(b' id="d"', b' id="d" xmlns:c="http://camunda.org/schema/1.0/bpmn"', 1)
+    assert rule in [one.rule for one in check_document(raw, name="file.bpmn")[1]]
 
 
 def test_a_huge_file_is_not_looked_at() -> None:

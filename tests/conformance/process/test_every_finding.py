@@ -29,6 +29,10 @@ def timed(**timer: Any) -> Doc:
     return process([task("A"), event("T", "catch", "timer", timer=timer)], ["A>T"])
 
 
+def begun(trigger: str, **fields: Any) -> Doc:
+    return process([event("S", "start", trigger, **fields), task("A")], ["S>A"])
+
+
 def edge(element: Doc, *more: Doc) -> Doc:
     return process([task("A"), element, *more], [f"A>{element['id']}"])
 
@@ -82,6 +86,8 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
                                     "/gateways/0/conditions/G>X"),
     "a condition nobody can read": (split(conditions={"G>X": "a >", "G>Y": "b"}), "expression_syntax",
                                     "/gateways/0/conditions/G>X"),
+    "a secret in a condition": (split(conditions={"G>X": "secrets.k == 1", "G>Y": "b"}), "secret_in_expression",
+                                "/gateways/0/conditions/G>X"),
     "a loop without a choice": (process([event("S", "start"), task("A"), task("B")], ["S>A", "A>B", "B>A"]),
                                 "cycle_without_choice", "/activities/0"),
     "no such role": (process([task("A", role="q")], [], roles=[{"id": "r", "name": "R"}]), "unknown_role",
@@ -153,6 +159,21 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
                                       "/activities/0/form"),
     "a value that would be evaluated": (process([service("A", bpmn="sendTask", message="m", payload={"$expr": "1"})],
                                                 []), "reserved_key", "/activities/0/payload"),
+    "a start in no zone": (begun("timer", timer={"cycle": "R/PT1H", "timezone": "Asia/Soul"}), "wrong_type",
+                           "/events/0/timer/timezone"),
+    "a start at two times": (begun("timer", timer={"cycle": "R/PT1H", "duration": "PT1H"}), "missing_field",
+                             "/events/0"),
+    "a start at a time nobody knows": (begun("timer", timer={"duration": "${delay}"}), "bad_duration",
+                                       "/events/0/timer/duration"),
+    "a start at no date": (begun("timer", timer={"date": "tomorrow"}), "bad_duration", "/events/0/timer/date"),
+    "a start after no time": (begun("timer", timer={"duration": "PT"}), "bad_duration",
+                              "/events/0/timer/duration"),
+    "a start by no cron": (begun("timer", timer={"cycle": "0 0 25 * * *"}), "bad_duration",
+                           "/events/0/timer/cycle"),
+    "a start with a text": (begun("timer", timer={"cycle": "R/PT1H"}, payload="x"), "wrong_type",
+                            "/events/0/payload"),
+    "a start that compares with nothing": (begun("message", message="m", correlation={"a": "${a}"}),
+                                           "start_correlation", "/events/0/correlation/a"),
     "a tenant that is none": (process([task("A")], [], tenant_id="a b"), "wrong_type", "/tenant_id"),
     "a list that is none": (process([task("A")], [], roles={}), "wrong_type", "/roles"),
     "an entry that is none": (process([task("A")], [], roles=[1]), "wrong_type", "/roles/0"),
@@ -172,8 +193,11 @@ WARNED: dict[str, tuple[Doc, str, str]] = {
                                       timer={"duration": 1})], []), "boundary_without_flow", "/events/0"),
     "a name of an element": (split(conditions={"G>X": "A == true", "G>Y": "b"}), "name_of_element",
                              "/gateways/0/conditions/G>X"),
-    "a start that waits": (process([event("S", "start", "message", message="m"), task("A")], ["S>A"]),
-                           "start_by_hand", "/events/0"),
+    "a start that says nothing": (begun("message"), "start_by_hand", "/events/0"),
+    "a day by its number": (begun("timer", timer={"cycle": "0 0 9 ? * 1-5"}), "weekday_number",
+                            "/events/0/timer/cycle"),
+    "a zone that nobody asks": (timed(duration="PT1H", timezone="Asia/Seoul"), "idle_field",
+                                "/events/0/timer/timezone"),
     "found somewhere": (process([task("A")], [], type="discovered"), "origin_unknown", "/type"),
     "a container that does something": (process([task("A")], [], type="major"), "container_with_activities", "/type"),
 }  # fmt: skip

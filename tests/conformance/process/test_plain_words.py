@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.lang.compile import check_document, compile_document
+from penstock.lang.process.bpmn.reading import read_bpmn
+from penstock.lang.process.bpmn.writing import write_bpmn
 from penstock.lang.process.plain import ENOUGH, Extracted, extract
 
 MANUAL = """# 공급망 데이터 검증 절차
@@ -55,6 +57,20 @@ def test_the_manual_of_the_seed() -> None:
     released(found)
 
 
+@pytest.mark.parametrize("text", [MANUAL, ORDER])
+def test_what_was_found_becomes_bpmn(text: str) -> None:
+    """P-1.2.7: activities, gateways and flows of a text as a BPMN file, drawn, which is read as the same process."""
+    definition = extract(text).definition
+    written = write_bpmn(definition)
+    assert "BPMNShape" in written and "BPMNEdge" in written
+    again, _ = read_bpmn(written)
+    for name in ("activities", "gateways", "transitions"):
+        known = {one["id"]: one for one in again[name]}
+        for one in definition[name]:
+            assert {key: known[one["id"]].get(key) for key in one} == one
+    assert not [one for one in check_document(written.encode(), name="text.bpmn")[1] if one.severity == "error"]
+
+
 def test_an_english_text_with_a_loop_and_branches_side_by_side() -> None:
     """P-X.3: numbered steps, role prefixes, if and otherwise, a way back, and what runs at the same time."""
     found = extract(ORDER)
@@ -66,6 +82,15 @@ def test_an_english_text_with_a_loop_and_branches_side_by_side() -> None:
     assert sum(one["type"] == "parallelGateway" for one in found.definition["gateways"]) == 2
     back = next(one for one in flows if one.get("condition") == "approved == false")
     assert back["target"] == activities["Receive the request"]["id"]
+    released(found)
+
+
+def test_otherwise_may_be_a_step_of_its_own() -> None:
+    """P-X.3: it belongs to the condition of the step before."""
+    steps = ["Clerk: Receive it", "If the amount is over 100, the boss must sign it.", "Otherwise, order it."]
+    found = extract("Buy\n" + "".join(f"{n}. {one}\n" for n, one in enumerate(steps, 1)))
+    conditions = [one["condition"] for one in found.definition["transitions"] if "condition" in one]
+    assert conditions == ["amount > 100", "!(amount > 100)"] and len(found.definition["gateways"]) == 1
     released(found)
 
 

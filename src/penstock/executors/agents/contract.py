@@ -12,8 +12,28 @@ from penstock.executors.parts.tools import Toolbox
 
 #: what an activity may spend unless it says otherwise
 STEPS, TOKENS = 16, 200_000
-#: characters of one entry of a transcript
-LONGEST = 8_000
+#: characters of one entry of a transcript, and how many entries are kept
+LONGEST, KEPT = 8_000, 200
+
+
+def shortened(transcript: list[Any]) -> list[Any]:
+    """What is kept of a conversation: its newest entries, and of a long text its beginning."""
+    return [_short(entry) for entry in transcript[-KEPT:]]
+
+
+def _short(value: Any, deep: int = 0) -> Any:
+    """Texts are cut, and what is not one text but many is kept as the beginning of its JSON."""
+    if isinstance(value, str):
+        return f"{value[:LONGEST]}…" if len(value) > LONGEST else value
+    if isinstance(value, Mapping) and deep == 0:
+        return {str(name): _short(one, 1) for name, one in value.items()}
+    if isinstance(value, Mapping | list | tuple):
+        try:
+            text = msgspec.json.encode(value).decode(errors="replace")
+        except (RecursionError, TypeError, ValueError, msgspec.MsgspecError):
+            return "…"
+        return value if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return value
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.executors.agents.contract import LONGEST, AgentFailed, Answer, Task
+from penstock.executors.agents.contract import AgentFailed, Answer, Task
 from penstock.executors.contract import Request, Services, failed
 from penstock.executors.parts.chat import Asked, Entry, NoAnswer, Turn, converse
 from penstock.executors.parts.models import Model, model_of
@@ -59,7 +59,7 @@ class _Talk:
 
     def __init__(self, task: Task, request: Request, model: Model, box: Toolbox, tools: list[Tool]) -> None:
         self.task, self.request, self.model, self.box = task, request, model, box
-        self.tools = {_called(tool.name, n): tool for n, tool in enumerate(tools)}
+        self.tools = _called(tools)
         self.offered = [
             {"type": "function", "function": {"name": name, "description": tool.description[:1000],
                                               "parameters": dict(tool.schema)}}
@@ -68,9 +68,8 @@ class _Talk:
         self.person = {**model.person, "model": model.name}
         self.person |= {name: task.settings[name] for name in ("temperature", "max_tokens") if name in task.settings}
         self.entries: list[Entry] = self._opening()
-        self.transcript: list[Any] = [_shortened(entry) for entry in self.entries]
+        self.transcript: list[Any] = list(self.entries)
         self.usage = {"input": 0, "output": 0, "total": 0}
-        self.used = 0  # calls of tools, each with a key of its own
 
     async def held(self) -> Answer:
         repaired = False
@@ -115,17 +114,18 @@ class _Talk:
             return as_text({"error": "The arguments are no JSON object."})
         if not isinstance(arguments, dict):
             return as_text({"error": "The arguments are no JSON object."})
-        self.used += 1
         try:
-            result = await tool.call(arguments, f"{self.request.key}#tool{self.used}")
+            result = await tool.call(arguments, self.box.key(tool.name, arguments))
         except ToolFailed as error:
             return as_text({"error": error.outcome.failure.message, "code": error.outcome.failure.code})
         wrong = refused(tool.name, result)
         return as_text({"error": wrong.failure.message} if wrong is not None else result)[:_MOST]
 
     def _say(self, entry: Entry) -> None:
+        if isinstance(entry.get("content"), str):
+            entry = {**entry, "content": self._blank(entry["content"])}
         self.entries.append(entry)
-        self.transcript.append(_shortened(entry))
+        self.transcript.append(entry)
 
     def _opening(self) -> list[Entry]:
         task = self.task
@@ -134,7 +134,7 @@ class _Talk:
         text = f"{task.instruction or 'Do the activity.'}"
         if task.remarks:
             text += f"\nAn earlier result was sent back: {task.remarks}"
-        found: list[Entry] = [{"role": "system", "content": f"{_SYSTEM}{shape}\n{own}".strip()}]
+        found: list[Entry] = [{"role": "system", "content": self._blank(f"{_SYSTEM}{shape}\n{own}".strip())}]
         data = {"input_data": task.input_data} | ({"earlier_result": task.draft} if task.draft is not None else {})
         written = self._blank(as_text(data))
         mark = hashlib.sha256(f"{self.request.key}\0{written}".encode(errors="surrogatepass")).hexdigest()[:12]
@@ -152,10 +152,15 @@ class _Talk:
         return AgentFailed(failed(code, category, message, {"token_usage": dict(self.usage)}), self.transcript)
 
 
-def _called(name: str, n: int) -> str:
-    """A name that every endpoint takes: at most 64 of its letters."""
-    plain_name = _NAME.sub("_", name)
-    return plain_name[:64] if plain_name.strip("_") else f"tool_{n}"
+def _called(tools: list[Tool]) -> dict[str, Tool]:
+    """Each under a name that every endpoint takes (at most 64 of its letters) and that no other of them has."""
+    found: dict[str, Tool] = {}
+    for n, tool in enumerate(tools):
+        name = _NAME.sub("_", tool.name)[:64]
+        if name in found or not name.strip("_"):
+            name = f"{name[:56]}_{n}" if name.strip("_") else f"tool_{n}"
+        found[name] = tool
+    return found
 
 
 def _result(text: str, task: Task) -> tuple[Any, str]:
@@ -167,10 +172,3 @@ def _result(text: str, task: Task) -> tuple[Any, str]:
     if not isinstance(value, dict):
         return None, "it is no JSON object"
     return value, mismatch(value, task.schema, "the result") or ""
-
-
-def _shortened(entry: Entry) -> Entry:
-    content = entry.get("content")
-    if isinstance(content, str) and len(content) > LONGEST:
-        return {**entry, "content": f"{content[:LONGEST]}…"}
-    return entry

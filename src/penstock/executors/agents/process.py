@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
 from typing import Any
 
 import msgspec
 
 from penstock.executors.agents.contract import AgentFailed, Answer, Task
 from penstock.executors.contract import Request, Services, failed
+from penstock.executors.parts.ended import bound, ended
 from penstock.executors.parts.mcp_calls import parsed
 from penstock.executors.parts.tools import Toolbox
 
@@ -49,7 +48,7 @@ async def _spoken(line: list[str], said: bytes, request: Request) -> tuple[str, 
     pipe = asyncio.subprocess.PIPE
     try:
         process = await asyncio.create_subprocess_exec(
-            *line, stdin=pipe, stdout=pipe, stderr=pipe, env=env, start_new_session=True
+            *bound(line), stdin=pipe, stdout=pipe, stderr=pipe, env=env, start_new_session=True
         )
     except OSError as error:
         raise AgentFailed(
@@ -60,9 +59,7 @@ async def _spoken(line: list[str], said: bytes, request: Request) -> tuple[str, 
         out, told, _ = await reading
         status = await process.wait()
     finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        await ended(process)
     return out, status, told
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +11,7 @@ import httpcore2
 import httpx2
 
 from penstock.executors.parts.addresses import Reach
+from penstock.executors.parts.ended import ended
 from penstock.executors.parts.outbound import Refused, _CheckedBackend, _tls
 from penstock.executors.parts.tracing import traceparent
 
@@ -51,9 +50,7 @@ async def spoken_to(command: Sequence[str], env: Mapping[str, str]) -> AsyncIter
     finally:
         for pump in pumps:
             pump.cancel()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        await ended(process)
         await asyncio.gather(*pumps, return_exceptions=True)
 
 

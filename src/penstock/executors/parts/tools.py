@@ -6,8 +6,10 @@ A name is looked up in this order: a function that the program has registered, a
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+import hashlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -25,6 +27,8 @@ from penstock.executors.parts.threads import in_thread
 from penstock.executors.parts.values import NotPlain, plain
 
 TIMEOUT_MS = 30_000
+#: seconds that each MCP server has to say which tools it has, when a tool is looked for by its bare name
+_SEARCH_S = 8.0
 _ANY = {"type": "object", "additionalProperties": True}
 
 
@@ -54,6 +58,7 @@ class Toolbox:
         self.secrets = Secrets(self.tenant.secret if self.tenant is not None else None)
         self._open = contextlib.AsyncExitStack()
         self._clients: dict[str, Any] = {}
+        self._called: dict[str, int] = {}
 
     async def __aenter__(self) -> Toolbox:
         return self
@@ -68,24 +73,57 @@ class Toolbox:
             return self._own(name)
         body = self.tenant.find("tool", name) if self.tenant is not None else None
         if body is not None:
+            if body.get("type") == "mcp":
+                await self._reached(str(body.get("server") or ""))
             return self._registered(name, body)
         server, slash, inner = name.partition("/")
         if slash and self.tenant is not None and self.tenant.find("mcp_server", server) is not None:
             return await self._of(server, inner, name)
-        having = [tool for id in self._servers() for tool in await self._listed(id) if tool.name == f"{id}/{name}"]
+        having, away = await self._searched(name)
         if len(having) == 1:
             return having[0]
         if having:
             said = ", ".join(one.name for one in having)
             raise ToolFailed(failed("TOOL_AMBIGUOUS", "validation", f"«{name[:80]}» may be one of {said[:300]}."))
+        if away:  # it may be there again later, so this is not for ever
+            message = f"No MCP server that answers has a tool «{name[:80]}»; {', '.join(away)[:300]} did not answer."
+            raise ToolFailed(failed("CONNECTION_LOST", "transient", message))
         raise ToolFailed(failed("TOOL_NOT_FOUND", "validation", f"There is no tool «{name[:80]}»."))
 
+    async def _searched(self, name: str) -> tuple[list[Tool], list[str]]:
+        """Who has a tool of this bare name, and which servers cannot be asked: one that is down hides no other's."""
+        having: list[Tool] = []
+        away: list[str] = []
+        for id in self._servers():
+            try:
+                async with asyncio.timeout(_SEARCH_S):
+                    having += [one for one in await self._listed(id) if one.name == f"{id}/{name}"]
+            except (ToolFailed, TimeoutError):
+                away.append(id)
+        return having, away
+
     async def allowed(self, names: list[str]) -> list[Tool]:
-        """The tools of an allow-list; `server/*` stands for all of a server's."""
-        found: list[Tool] = []
+        """The tools of an allow-list; `server/*` stands for all of a server's. Their servers are reached already."""
+        found = await self.by_name(names)
+        return list({one.name: one for one in found.values()}.values())
+
+    async def by_name(self, names: list[str]) -> dict[str, Tool]:
+        """The same under the names by which they were asked for, and under their own."""
+        found: dict[str, Tool] = {}
         for name in names:
-            found += await self._listed(name[:-2]) if name.endswith("/*") else [await self.find(name)]
-        return list({one.name: one for one in found}.values())
+            if name.endswith("/*"):
+                found |= {one.name: one for one in await self._listed(name[:-2])}
+            else:
+                one = await self.find(name)
+                found |= {name: one, one.name: one}
+        return found
+
+    def key(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """The key of one call. A later attempt that calls the same has the same; no other call ever has it."""
+        said = name.encode() + b"\0" + msgspec.json.encode(arguments, order="sorted")
+        call = hashlib.sha256(said).hexdigest()[:16]
+        self._called[call] = self._called.get(call, 0) + 1
+        return f"{self.request.key}#{call}.{self._called[call]}"
 
     # -- where tools come from -----------------------------------------------------------------------------------------
 
@@ -130,14 +168,13 @@ class Toolbox:
         raise ToolFailed(failed("TOOL_NOT_FOUND", "validation", f"«{server[:80]}» has no tool «{inner[:80]}»."))
 
     async def _listed(self, server: str) -> list[Tool]:
-        try:
-            client = await self._client(server)
-            told = await client.list_tools()
-        except ToolFailed:
-            raise
-        except Exception as error:  # the SDK raises groups of whatever its tasks have met
-            raise ToolFailed(scrubbed(failure_of(error, server), self.secrets)) from None
+        with self._telling(server):
+            told = await (await self._client(server)).list_tools()
         return [self._tool(server, one) for one in told.tools]
+
+    async def _reached(self, server: str) -> None:
+        with self._telling(server):
+            await self._client(server)
 
     def _tool(self, server: str, one: Any) -> Tool:
         async def call(arguments: dict[str, Any], key: str) -> Any:
@@ -160,9 +197,15 @@ class Toolbox:
         return self._clients[server]
 
     async def _mcp(self, server: str, name: str, arguments: dict[str, Any], key: str) -> Any:
-        try:
+        with self._telling(server):
             client = await self._client(server)
             return self.secrets.scrub(plain(await tool(client, name, arguments, key)))
+
+    @contextlib.contextmanager
+    def _telling(self, server: str) -> Iterator[None]:
+        """Whatever goes wrong with a server is a ToolFailed that says so."""
+        try:
+            yield
         except ToolFailed:
             raise
         except SecretMissing as error:

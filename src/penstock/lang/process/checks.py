@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from penstock.lang.process import bounds
+from penstock.lang.process.begins import check_begin
 from penstock.lang.process.fields import ActivityFields, EventFields
 from penstock.lang.process.nodes.parts import RULES, role_of
 from penstock.lang.process.rules import CATEGORY
@@ -147,10 +148,11 @@ def _starts(shared: Shared) -> None:
         elif handler:
             _event_start(owner, starts, report)
         else:
-            _one_start(level, starts, name, report)
+            _one_start(level, starts, name, shared)
 
 
-def _one_start(level: str, starts: list[Element], name: str, report: Report) -> None:
+def _one_start(level: str, starts: list[Element], name: str, shared: Shared) -> None:
+    report = shared.report
     events = [one for one in starts if one.event is not None and one.event.position == "start"]
     if len(events) > 1:
         names = ", ".join(f"«{one.name}»" for one in events)
@@ -165,9 +167,7 @@ def _one_start(level: str, starts: list[Element], name: str, report: Report) -> 
             hint = "Take timer, message, signal or none."
             report.error("bpmn_not_supported", message, f"{one.pointer}/trigger", hint=hint, node=one.id)
         elif not level and trigger != "none":
-            message = f"«{one.name}» is passed when somebody starts the process: no {trigger} starts one by itself."
-            hint = "Start it from outside when that comes; what comes with it is the input."
-            report.warning("start_by_hand", message, one.pointer, hint=hint, node=one.id)
+            check_begin(shared.site(one))
         if level and trigger != "none":
             message = f"«{one.name}» begins a sub-process, which begins when it is reached."
             hint = "Take a start event without a trigger, or mark the sub-process `triggered_by_event`."
@@ -260,6 +260,12 @@ def _activity(element: Element, f: ActivityFields, shared: Shared) -> None:
 
 def _event(element: Element, f: EventFields, shared: Shared) -> None:
     report = shared.report
+    if f.timer is not None and not (f.position == "start" and not f.parent):
+        for name in ("timezone", "overlap", "catch_up"):
+            if name in element.raw["timer"]:
+                message = f"«{name}» is for the start of a process; here it changes nothing."
+                at = f"{element.pointer}/timer/{name}"
+                report.warning("idle_field", message, at, hint="Remove it.", node=element.id)
     if f.position != "boundary":
         return
     host = shared.definition.elements.get(f.attached_to)

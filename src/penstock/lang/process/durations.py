@@ -15,6 +15,7 @@ _SECONDS = {
     "seconds": 1,
 }  # fmt: skip
 _MOST_MS = 100 * 365 * _DAY * 1000
+_MOST_TIMES = 1_000_000
 
 
 def milliseconds(text: str) -> int | None:
@@ -23,7 +24,7 @@ def milliseconds(text: str) -> int | None:
     if found is None or text.strip() in ("P", "PT") or text.strip().endswith("T"):
         return None
     total = sum(float(value) * _SECONDS[name] for name, value in found.groupdict().items() if value is not None)
-    return min(round(total * 1000), _MOST_MS)
+    return round(min(total * 1000, _MOST_MS))  # what is endless to a float is cut, too
 
 
 def cycle(text: str) -> tuple[int, int] | None:
@@ -31,5 +32,7 @@ def cycle(text: str) -> tuple[int, int] | None:
     found = _CYCLE.match(text.strip())
     if found is None:
         return None
-    each = milliseconds(found["each"])
-    return (int(found["times"] or 0), each) if each else None
+    each, times = milliseconds(found["each"]), found["times"]
+    if not each:
+        return None
+    return (int(times or 0) if len(times) < 7 else _MOST_TIMES), each

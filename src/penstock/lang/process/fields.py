@@ -166,11 +166,20 @@ class TransitionFields(Part):
 
 
 class TimerFields(Part):
-    """One of them."""
+    """One of date, duration and cycle. What follows them is for the start event of a process."""
 
     date: Annotated[str | None, Meta(description="A moment: ISO 8601, or ${an expression}.")] = None
     duration: Annotated[Duration | None, Meta(description="ISO 8601 duration, seconds, or ${seconds}.")] = None
-    cycle: Annotated[str | None, Meta(description="R3/PT10M: every ten minutes, three times.")] = None
+    cycle: Annotated[
+        str | None, Meta(description="R3/PT10M: every ten minutes, three times; at the start cron, too.")
+    ] = None
+    timezone: Annotated[str, Meta(description="IANA name; the tenant's by default.")] = ""
+    overlap: Annotated[
+        Literal["allow", "skip", "queue"], Meta(description="What happens while the last instance goes on.")
+    ] = "allow"
+    catch_up: Annotated[
+        Literal["one", "all", "none"], Meta(description="What becomes of times that nobody was there for.")
+    ] = "one"
 
 
 class EventFields(Part):
@@ -186,7 +195,9 @@ class EventFields(Part):
     code: Annotated[str, Meta(description="error, escalation: its code; empty catches every one.")] = ""
     name_ref: Annotated[str, Meta(description="Id of an entry of messages, signals, errors, escalations.")] = ""
     correlation: Annotated[dict[str, Any] | None, Meta(description="Member of the news → its value.")] = None
-    payload: Annotated[Any, Meta(description="throw, end: what is sent; all variables by default.")] = None
+    payload: Annotated[
+        Any, Meta(description="throw, end: what is sent, all variables by default; timer at the start: the input.")
+    ] = None
     activity: Annotated[str, Meta(description="compensation: only this activity; boundary: the handler.")] = ""
     parent: str = ""
     documentation: str = ""

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.errors import Place
 from penstock.lang.contract import Lowered, Setting
+from penstock.lang.process.begins import begin_of_process
 from penstock.lang.process.checks import check_definition, check_net
 from penstock.lang.process.graph import Graph
 from penstock.lang.process.nodes import type_of
@@ -55,7 +56,7 @@ def lower(definition: Definition, report: Report, setting: Setting) -> Lowered |
             variables=dict.fromkeys(sorted(shared.variables)),
             carries=tuple(sorted(shared.carried)),
             version=top.version if "version" in (report.document.data or {}) else 0,
-            policies=_policies(definition, shared.graph),
+            policies=_policies(definition, shared),
         ),
         source_map=places,
     )
@@ -81,13 +82,15 @@ def _runs(element: Element, graph: Graph) -> bool:
     return element.id not in graph.handlers
 
 
-def _policies(definition: Definition, graph: Graph) -> dict[str, Any]:
+def _policies(definition: Definition, shared: Shared) -> dict[str, Any]:
     """What the host shows and asks of a process: data for it alone."""
-    top = definition.top
+    top, graph = definition.top, shared.graph
     about: dict[str, Any] = {
         "id": top.process_definition_id, "name": top.process_definition_name, "type": top.type,
         "activities": {id: _shown(one, graph) for id, one in definition.elements.items() if one.activity is not None},
     }  # fmt: skip
+    begin = None if definition.container else begin_of_process(shared)
+    about |= {"begins": begin} if begin is not None else {}
     about |= {name: value for name in ("parent_id", "source_event_log_id") if (value := getattr(top, name))}
     return {"process": about, **({"tenant": top.tenant_id} if top.tenant_id else {})}
 

@@ -177,6 +177,8 @@ class _Reading:
         if not branches:
             self._then(number, head, " ".join(one for one in lines[1:]))
             return None
+        if all(condition is None for condition, _ in branches):
+            return self._otherwise(number, branches[0][1])
         first = _branch(told[0])
         if first is None:
             name, _, _ = _named(told[0])
@@ -184,6 +186,24 @@ class _Reading:
                 self._then(number, told[0], "")
             return self._choose(number, name, branches, told[0])
         return self._choose(number, "", branches, head)
+
+    def _otherwise(self, number: int, action: str) -> None:
+        """A step of its own that says what follows where the condition of the step before does not hold."""
+        waiting = next((one for one in self.open if one[1] is not None), None)
+        if waiting is None:
+            return self._then(number, action, "")
+        self.open.remove(waiting)
+        source, condition = waiting
+        if found := _JUMP.search(action):
+            self.jumps.append((self._flow(source, "", condition), int(found[1] or found[2])))
+        elif _END.match(action):
+            self._flow(source, self._end(), condition)
+        else:
+            id = self._activity(action, "")
+            self._flow(source, id, condition)
+            self.step.setdefault(number, id)
+            self.open.append((id, None))
+        return None
 
     def _then(self, number: int, head: str, more: str) -> None:
         id = self._activity(head, more)

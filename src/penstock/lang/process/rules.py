@@ -8,11 +8,11 @@ from penstock.errors import Finding
 
 CATEGORY: dict[str, str] = dict.fromkeys(
     (
-        "no_start", "several_starts", "start_by_hand", "flow_to_nowhere", "flow_crosses_border", "unknown_parent",
-        "condition_conflict", "unknown_condition", "unknown_default", "gateway_without_conditions",
-        "condition_missing", "condition_ignored", "cycle_without_choice", "unknown_role", "bad_assignment_rule",
-        "compensation_target", "boundary_target", "boundary_without_flow", "bpmn_not_supported",
-        "start_with_incoming", "end_with_outgoing", "event_gateway_target", "sub_process_missing",
+        "no_start", "several_starts", "start_by_hand", "start_correlation", "weekday_number", "flow_to_nowhere",
+        "flow_crosses_border", "unknown_parent", "condition_conflict", "unknown_condition", "unknown_default",
+        "gateway_without_conditions", "condition_missing", "condition_ignored", "cycle_without_choice",
+        "unknown_role", "bad_assignment_rule", "compensation_target", "boundary_target", "boundary_without_flow",
+        "bpmn_not_supported", "start_with_incoming", "end_with_outgoing", "event_gateway_target", "sub_process_missing",
         "sub_process_unknown", "container_with_activities", "origin_unknown", "missing_dependency",
         "name_of_element", "idle_field", "event_sub_process_start", "event_sub_process_flow", "handler_with_flow",
         "unreachable_node", "join_never_satisfied", "UNBOUNDED_LOOP", "RACE",

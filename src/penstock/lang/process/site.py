@@ -137,6 +137,11 @@ def expression(text: str, shared: Shared, at: str, node: str, *known: str) -> st
         message = f"The expression cannot be read: {wrong}"
         shared.report.error("expression_syntax", message, at, hint=wrong.hint, node=node)
         return None
+    if "secrets" in compiled.roots:
+        message = "An expression of a process reads no secrets: what it gives is kept, shown, and told to agents."
+        hint = "Register the tool, the agent or the connection with its secret, and name that here."
+        shared.report.error("secret_in_expression", message, at, hint=hint, node=node)
+        return None
     names = variables_of(compiled.roots) - set(known)
     for name in sorted(names & shared.definition.elements.keys()):
         if re.search(rf"\b{re.escape(name)}\s*[.\[]", text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.lang.process import bounds
 from penstock.lang.process.fields import Compensation
 from penstock.lang.process.nodes.contract import Fragment
 from penstock.lang.process.nodes.parts import core_id
@@ -48,7 +49,7 @@ def _handler(site: Site) -> Node | None:
 
 
 def _tool(base: dict[str, Any], undo: Compensation, site: Site) -> Node:
-    timeout = round(undo.timeout * 1000)
+    timeout = max(1, round(undo.timeout * 1000))
     args: dict[str, Any] = {"tool": undo.tool, "data": UNDONE, "timeout_s": undo.timeout, "activity_id": site.id}
     if undo.params is not None:
         args["params"] = site.value(undo.params, "compensation/params", "undone")
@@ -63,10 +64,12 @@ def _retry(undo: Compensation, site: Site) -> Retry:
     if undo.retry is None:
         return Retry()
     most, wait = undo.retry.get("max", 0), undo.retry.get("backoff_ms", 1000)
-    if not isinstance(most, int) or not isinstance(wait, int) or most < 0 or wait < 0:
-        hint = 'Write `"retry": {"max": 5, "backoff_ms": 2000}`.'
-        site.error("wrong_type", "«retry» has whole numbers.", "compensation/retry", hint=hint)
-        return Retry()
+    for name, value, bound in (("max", most, bounds.RETRIES), ("backoff_ms", wait, bounds.SECONDS * 1000)):
+        if type(value) is not int or not 0 <= value <= bound:
+            hint = 'Write `"retry": {"max": 5, "backoff_ms": 2000}`.'
+            message = f"«{name}» of «retry» is a whole number from 0 to {bound}."
+            site.error("wrong_type", message, "compensation/retry", hint=hint)
+            return Retry()
     return Retry(max=most, base_ms=wait, cap_ms=max(wait, 30_000))
 
 
@@ -80,7 +83,7 @@ def _activity(base: dict[str, Any], other: Element, site: Site) -> Node | None:
         hint = "Name a human, service or script task, or a tool."
         site.error("compensation_target", message, "compensation", hint=hint)
         return None
-    timeout = round(other.orchestration.timeout_s * 1000)
+    timeout = max(1, round(other.orchestration.timeout_s * 1000))
     if f.type == "scriptTask":
         args = {**code_args(there), "inputs": {"undone": UNDONE, "variables": {"$expr": "context.variables"}}}
         return Node(**base, kind="task", timeout_ms=timeout, effect=Effect(executor="code", args=args))

@@ -20,6 +20,7 @@ Action = tuple[int, Marking]  # a node, and what it takes
 _PILE = 6  # tokens on one edge; beyond that a level with onlookers is given up as undecided
 _PAST = 1000  # ancestors compared with a new marking
 _WIDE = 10  # ways of an inclusive split: more have too many subsets
+_LOOKS = 20  # tokens looked at per marking of the budget: a few markings of ten thousand tokens each cost as much
 
 
 def explore(level: Level, budget: int) -> Verdict:
@@ -40,6 +41,7 @@ class _Game:
         self.parent: dict[Marking, tuple[Marking, int, Marking] | None] = {}
         self.after: dict[Marking, list[Marking]] = {}
         self.fired: set[int] = set()
+        self.looks = budget * _LOOKS
 
     def play(self) -> Verdict:
         level = self.level
@@ -50,7 +52,8 @@ class _Game:
             m = stack.pop()
             if m in self.after:
                 continue
-            if len(self.after) >= self.budget:
+            self.looks -= len(m)
+            if len(self.after) >= self.budget or self.looks < 0:
                 return Verdict("undecided", "budget", states=len(self.after))
             actions = self._actions(m)
             if not actions:
@@ -64,6 +67,7 @@ class _Game:
             for x, v, put in reversed(steps):  # so that the first choice is followed first
                 if x not in self.parent:
                     self.parent[x] = (m, v, put)
+                    self.looks -= len(x)
                     if grows := self._grows(x, m):
                         return grows
                 if x not in self.after:
@@ -161,8 +165,12 @@ class _Game:
             more = Counter(x)
             at = m
             for _ in range(_PAST):
-                if len(at) < len(x) and not Counter(at) - more:
-                    return self._unsound("unbounded", x)
+                if len(at) < len(x):
+                    self.looks -= len(at)
+                    if not Counter(at) - more:
+                        return self._unsound("unbounded", x)
+                if self.looks < 0:
+                    break
                 link = self.parent[at]
                 if link is None:
                     break

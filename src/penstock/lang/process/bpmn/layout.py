@@ -7,6 +7,7 @@ from typing import Any
 
 _SIZES = {"activities": (100, 80), "gateways": (50, 50), "events": (36, 36)}
 _GAP_X, _GAP_Y, _EDGE, _PAD = 60, 40, 160, 40
+_NAMED = 60  # more, where a flow has a name to be read
 _Box = list[float]
 
 
@@ -34,6 +35,7 @@ class _Drawing:
             (one["id"], one["source"], one["target"]) for one in definition.get("transitions") or []
             if one["source"] in self.size and one["target"] in self.size
         ]  # fmt: skip
+        self.named = {one["source"] for one in definition.get("transitions") or [] if one.get("name")}
         self.host = dict(self.attached)
         self.shapes: dict[str, Any] = {}
 
@@ -54,8 +56,8 @@ class _Drawing:
                     self.shapes[id] = {"bounds": [at, top, width, height]}
                 wide, top = max(wide, width), top + height + _GAP_Y
             self._middled(rank, at, wide)
-            at += wide + _GAP_X
-            right, bottom = max(right, at - _GAP_X - x), max(bottom, top - _GAP_Y - y)
+            right, bottom = max(right, at + wide - x), max(bottom, top - _GAP_Y - y)
+            at += wide + _GAP_X + (_NAMED if self.named.intersection(rank) else 0)
         for rank in ranks:
             low = max(self.shapes[id]["bounds"][1] + self.shapes[id]["bounds"][3] for id in rank)
             for id in rank:

@@ -6,7 +6,6 @@ that the file goes out as it came in.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from penstock.errors import DocumentUnreadable, Place
@@ -26,6 +25,7 @@ from penstock.lang.process.bpmn.names import (
     TRIGGERS,
 )  # fmt: skip
 from penstock.lang.process.bpmn.tree import Node, Tree, parse, written
+from penstock.lang.read_json import parse_json
 
 _FLOW_NODES = (*TASKS, *GATEWAYS, *POSITIONS)
 _LANES = ("lane", "flowNodeRef", "childLaneSet", "partitionElement")
@@ -75,9 +75,10 @@ class _Reading:
 
     def _finished(self, top: dict[str, Any], process: Node) -> tuple[dict[str, Any], Mark]:
         data, marks = dict(top), _marks(top, process)
-        for role in self.roles.values():
-            if role["id"] not in [one.get("id") for one in data.get("roles", [])]:
-                data.setdefault("roles", []).append(role)
+        given = data.get("roles", [])
+        if self.roles and isinstance(given, list):
+            known = {str(one.get("id")) for one in given if isinstance(one, dict)}
+            data["roles"] = [*given, *(role for role in self.roles.values() if role["id"] not in known)]
         if "roles" in data:
             marks["roles"] = _marked(data["roles"], process)
         for name, entries in self.found.items():
@@ -271,7 +272,7 @@ class _Reading:
         found: dict[str, Any] = {"trigger": trigger}
         if trigger == "timer":
             words = {"timeDate": "date", "timeDuration": "duration", "timeCycle": "cycle"}
-            found["timer"] = {word: vendors.expression(node.said(tag, BPMN)) for tag, word in words.items()
+            found["timer"] = {word: vendors.moment(node.said(tag, BPMN)) for tag, word in words.items()
                               if node.said(tag, BPMN)}  # fmt: skip
         elif trigger in REFERS and (ref := node.get(REFERS[trigger])):
             found["name_ref"] = ref
@@ -333,10 +334,10 @@ class _Reading:
         if found is None:
             return {}
         try:
-            value = json.loads(found.text or "{}", parse_constant=_no_constant)
-        except (ValueError, RecursionError):
+            value, _ = parse_json(found.text or "{}")  # as strict as a document: no NUL, no depth, no 65th bit
+        except DocumentUnreadable:
             raise DocumentUnreadable(
-                why="<penstock:settings> holds no JSON", where=Place("", found.line, found.column)
+                why="<penstock:settings> holds no JSON that can be read", where=Place("", found.line, found.column)
             ) from None
         return value if isinstance(value, dict) else {}
 
@@ -355,10 +356,6 @@ class _Reading:
             self.extensions.setdefault("elements", {})[id] = kept
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(name)
-
-
 def _multi(node: Node) -> dict[str, Any]:
     many = node.first("multiInstanceLoopCharacteristics", BPMN)
     if many is not None:
@@ -374,8 +371,9 @@ def _multi(node: Node) -> dict[str, Any]:
     found = {"mode": "loop"}
     if condition := again.said("loopCondition", BPMN):
         found["again"] = vendors.expression(condition)
-    if again.get("loopMaximum").isdecimal():
-        found["most"] = int(again.get("loopMaximum"))
+    most = again.get("loopMaximum").strip()
+    if most.isascii() and most.isdecimal():
+        found["most"] = int(most[:18])  # a number that is longer is refused by its size, as one of 18 digits is
     return found
 
 

@@ -32,6 +32,12 @@ def expression(text: str) -> str:
     return "".join(parts)
 
 
+def moment(text: str) -> str:
+    """A time as it is written, or an expression that gives one, which stays marked as one."""
+    text = text.strip()
+    return f"${{{expression(text)}}}" if text.startswith("=") or _WRAPPED.match(text) else text
+
+
 def read(node: Node, entry: dict[str, Any], roles: dict[str, dict[str, Any]]) -> None:
     """Who does it, when it is due, what it calls and what it decides."""
     user, groups = _attribute(node, "assignee"), _attribute(node, "candidateGroups")

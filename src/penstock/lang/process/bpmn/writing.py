@@ -205,7 +205,10 @@ class _Writing:
             attributes["attachedToRef"] = self._id(one["attached_to"])
         if one.get("interrupting") is False:
             attributes["cancelActivity" if one["position"] == "boundary" else "isInterrupting"] = "false"
-        inner = self._opening(one, self._settings("events", one), deep)
+        settings = self._settings("events", one)
+        if any(word not in _TIMES or not isinstance(value, str) for word, value in (one.get("timer") or {}).items()):
+            settings["timer"] = one["timer"]  # what the file's own element has no words for
+        inner = self._opening(one, settings, deep)
         inner += self._definition(one, deep + 1)
         return self._element(EVENTS[one["position"]], attributes, inner, deep)
 

@@ -126,7 +126,7 @@ def trigger_of(site: Site, **parts: Any) -> Trigger:
         return _timer(site, parts)
     if f.trigger == "escalation":
         return Trigger(kind="escalation", name=code_of(site), **parts)
-    return news_of(site, name_of(site), f.correlation, **parts)
+    return news_of(site, name_of(site), f.correlation, one=f.trigger == "message", **parts)
 
 
 def _timer(site: Site, parts: dict[str, Any]) -> Trigger:

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.lang.process.nodes.contract import KEPT, ElementType, Fragment, plain
 from penstock.lang.process.nodes.events import trigger_of
-from penstock.lang.process.nodes.messages import news_of
+from penstock.lang.process.nodes.messages import name_of_task, news_of
 from penstock.lang.process.site import Site
 from penstock.net.model import ALL, INCLUSIVE, MERGE, Node, Trigger
 
@@ -42,8 +42,8 @@ def lower_event_based(site: Site) -> Fragment:
         if event is not None and event.position == "catch" and event.trigger in ("timer", "message", "signal"):
             triggers.append(trigger_of(other, port=target.id))
         elif activity is not None and activity.bpmn == "receiveTask":
-            name = activity.message or activity.signal
-            triggers.append(news_of(other, name, activity.correlation, port=target.id))
+            one = not activity.signal
+            triggers.append(news_of(other, name_of_task(other), activity.correlation, port=target.id, one=one))
         else:
             message = f"After «{site.element.name}» comes «{target.name}», for which nobody can wait."
             hint = "An event-based gateway leads to timer, message or signal events, or to receive tasks."

@@ -13,7 +13,7 @@ from penstock.net.model import Effect, Node, Trigger
 def lower_send(site: Site) -> Fragment:
     f = activity_of(site)
     kind = "signal" if f.signal else "message"
-    return work_of(site, publish(site, kind, _name(site), f.payload), agent=True)
+    return work_of(site, publish(site, kind, name_of_task(site), f.payload), agent=True)
 
 
 def publish(site: Site, kind: str, name: str, payload: Any) -> Effect:
@@ -26,13 +26,13 @@ def lower_receive(site: Site) -> Fragment:
     """It rests like a catch event: nobody has it on the desk."""
     f = activity_of(site)
     node = Node(
-        **base_of(site, core_id(site.element)), kind="wait", triggers=(news_of(site, _name(site), f.correlation),),
-        sets=KEPT,
+        **base_of(site, core_id(site.element)), kind="wait", sets=KEPT,
+        triggers=(news_of(site, name_of_task(site), f.correlation, one=not f.signal),),
     )  # fmt: skip
     return repeated(plain(node), f, site)
 
 
-def _name(site: Site) -> str:
+def name_of_task(site: Site) -> str:
     f = activity_of(site)
     news = site.shared.definition.news
     name = f.message or f.signal

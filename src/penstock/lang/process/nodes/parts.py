@@ -59,7 +59,7 @@ def work_of(site: Site, effect: Effect, *, agent: bool, approve: bool = False, m
     if f.multi is not None:
         prompt["item"] = {"$expr": "item"}
     node = Node(
-        **base_of(site, id), kind="work", effect=effect, timeout_ms=round(orchestration.timeout_s * 1000),
+        **base_of(site, id), kind="work", effect=effect, timeout_ms=max(1, round(orchestration.timeout_s * 1000)),
         work=Work(agent=agent, approve=approve, modes=modes, candidates=candidates, prompt=prompt),
         triggers=_escalation(f, site), sets=KEPT,
     )  # fmt: skip

@@ -9,63 +9,18 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import msgspec
-
-
-class Place(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where something stands in the user's document."""
-
-    pointer: str = ""
-    line: int = 0
-    column: int = 0
-
-    def __str__(self) -> str:
-        spot = f"{self.line}:{self.column}" if self.line else ""
-        return " ".join(part for part in (self.pointer, f"({spot})" if spot else "") if part) or "/"
-
-
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing a check has to say about a document or a net."""
-
-    rule: str
-    severity: str  # error | warning | info
-    message: str
-    where: Place = Place()
-    hint: str = ""
-    node: str = ""
-    category: str = ""  # syntax | semantic | security | performance, where the language names it
-
-    def __str__(self) -> str:
-        hint = f" Hint: {self.hint}" if self.hint else ""
-        return f"{self.severity} {self.rule} at {self.where}: {self.message}{hint}"
-
-
-class PenstockError(Exception):
-    """Something was asked that cannot be done."""
-
-    code: ClassVar[str] = "PS-500"
-    http: ClassVar[int] = 400
-    hint: ClassVar[str] = ""
-    exit_code: ClassVar[int] = 2
-
-    def __init__(self, **facts: Any) -> None:
-        self.facts = facts
-        template = (type(self).__doc__ or "").strip().splitlines()[0]
-        super().__init__(template.format_map(_Blank(facts)))
-
-    @property
-    def message(self) -> str:
-        return str(self)
-
-    @property
-    def where(self) -> str:
-        return str(self.facts.get("where", ""))
-
-
-class _Blank(dict[str, Any]):
-    def __missing__(self, key: str) -> str:
-        return f"<{key}>"
-
+from penstock.errors.base import DocumentInvalid as DocumentInvalid
+from penstock.errors.base import Finding as Finding
+from penstock.errors.base import PenstockError as PenstockError
+from penstock.errors.base import Place as Place
+from penstock.errors.base import Refused as Refused
+from penstock.errors.process import ProcessBranch as ProcessBranch
+from penstock.errors.process import ProcessChanged as ProcessChanged
+from penstock.errors.process import ProcessInvalid as ProcessInvalid
+from penstock.errors.process import ProcessNotFound as ProcessNotFound
+from penstock.errors.process import ProcessScope as ProcessScope
+from penstock.errors.process import ProcessState as ProcessState
+from penstock.errors.process import ProcessUnreadable as ProcessUnreadable
 
 # ---- documents -------------------------------------------------------------------------------------------------------
 
@@ -87,20 +42,7 @@ class DocumentTooLarge(PenstockError):
 class DocumentTooLong(PenstockError):
     """The document has {count} nodes; at most {limit} are looked at."""
 
-    code, http = "PS-413-NODES", 413
-    hint = "Split it into sub-diagrams or sub-workflows."
-
-
-class DocumentInvalid(PenstockError):
-    """The document has {count} error(s); the first: {first}."""
-
-    code, http = "PS-422-DOCUMENT", 422
-    hint = "Every finding has its own hint; `penstock check FILE` lists them all."
-
-    def __init__(self, findings: list[Finding], **facts: Any) -> None:
-        self.findings = findings
-        errors = [f for f in findings if f.severity == "error"] or findings
-        super().__init__(count=len(errors), first=errors[0].message.rstrip("."), where=errors[0].where, **facts)
+    code, http, hint = "PS-413-NODES", 413, "Split it into sub-diagrams or sub-workflows."
 
 
 class ThingInvalid(DocumentInvalid):
@@ -114,7 +56,10 @@ class LanguageUnknown(PenstockError):
     """No language reads this document; known are {known}."""
 
     code, http = "PS-422-LANGUAGE", 422
-    hint = "A diagram has `nodes` and `connections`; a decision workflow has `id`, `version`, `nodes` and `edges`."
+    hint = (
+        "A diagram has `nodes` and `connections`; a decision workflow `id`, `version`, `nodes` and `edges`; a process "
+        "`process_definition_id` and `activities`, or it is BPMN 2.0."
+    )
 
 
 # ---- expressions -----------------------------------------------------------------------------------------------------
@@ -175,13 +120,6 @@ class ExprSecretMissing(ExprError):
 
 
 # ---- runs ------------------------------------------------------------------------------------------------------------
-
-
-class Refused(PenstockError):
-    """The command was refused: {why}."""
-
-    code, http = "PS-409-REFUSED", 409
-    hint = "`penstock show RUN` says how the run stands and what it waits for."
 
 
 class StatusConflict(Refused):
@@ -275,6 +213,13 @@ class AnswerInvalid(PenstockError):
     hint = "Nothing was changed. The node's output.schema says what a decision has; a reason is given with --comment."
 
 
+class ResultInvalid(PenstockError):
+    """The result does not fit the form of «{item}»: {why}."""
+
+    code, http = "OUTPUT_SCHEMA", 422
+    hint = "Nothing was changed. The form of the activity says what a result has."
+
+
 class TenantConflict(PenstockError):
     """«{name}» belongs to the tenant «{named}» (/tenant_id), and this is «{tenant}»."""
 
@@ -366,7 +311,7 @@ class CheckpointKeyMissing(PenstockError):
     """«{name}» wants its checkpoints encrypted, and there is no secret «checkpoint_key»."""
 
     code, http = "PS-422-CHECKPOINT-KEY", 422
-    hint = "Set it (PENSTOCK_SECRET_checkpoint_key), or write `\"encryption\": false` in policies.checkpoint.storage."
+    hint = 'Set it (PENSTOCK_SECRET_checkpoint_key), or write `"encryption": false` in policies.checkpoint.storage.'
 
 
 class CheckpointPlaceMissing(PenstockError):
@@ -428,6 +373,12 @@ class TooMany(PenstockError):
     hint = "Wait as long as Retry-After says, or ask for a higher rate."
 
 
+class StrangerTooMany(TooMany):
+    """More than {rate} calls in a minute from this address were not let in."""
+
+    hint = "Wait as long as Retry-After says, and call with a key that is good."
+
+
 class HookTooMany(TooMany):
     """The webhook of «{name}» takes {requests} requests in {seconds} s, and they are used up."""
 
@@ -483,6 +434,13 @@ class SignatureInvalid(KeyInvalid):
     hint = "Sign ID.TIMESTAMP.BODY with the secret by HMAC-SHA256; the clocks must agree within five minutes."
 
 
+class TenantUnknown(PenstockError):
+    """There is no tenant «{tenant}» here, or it is not active."""
+
+    code, http = "PS-403-TENANT", 403
+    hint = "The server's administrator makes tenants: POST /api/v1/tenants."
+
+
 class TenantExists(PenstockError):
     """There is a tenant «{tenant}» already."""
 
@@ -509,6 +467,20 @@ class ThingNotFound(PenstockError):
 
     code, http = "PS-404-THING", 404
     hint = "`penstock registry ls` lists what is registered."
+
+
+class SampleNotFound(PenstockError):
+    """Nobody has asked the laboratory for a sample «{id}»."""
+
+    code, http = "PS-404-SAMPLE", 404
+    hint = "The template lab_sample_request asks for one, and its answer has the id."
+
+
+class StandInAbsent(PenstockError):
+    """There is no {what} here: this store has no stand-ins for systems outside."""
+
+    code, http = "PS-404-STAND-IN", 404
+    hint = "Register the connection `default_api` with the base_url of the real one; stand-ins are for the dev profile."
 
 
 class FourEyes(PenstockError):

@@ -1,0 +1,81 @@
+"""What every error is made of: a place in a document, a finding about it, and the error itself."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+
+class Place(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where something stands in the user's document."""
+
+    pointer: str = ""
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        spot = f"{self.line}:{self.column}" if self.line else ""
+        return " ".join(part for part in (self.pointer, f"({spot})" if spot else "") if part) or "/"
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing a check has to say about a document or a net."""
+
+    rule: str
+    severity: str  # error | warning | info
+    message: str
+    where: Place = Place()
+    hint: str = ""
+    node: str = ""
+    category: str = ""  # syntax | semantic | security | performance, where the language names it
+
+    def __str__(self) -> str:
+        hint = f" Hint: {self.hint}" if self.hint else ""
+        return f"{self.severity} {self.rule} at {self.where}: {self.message}{hint}"
+
+
+class _Blank(dict[str, Any]):
+    def __missing__(self, key: str) -> str:
+        return f"<{key}>"
+
+
+class PenstockError(Exception):
+    """Something was asked that cannot be done."""
+
+    code: ClassVar[str] = "PS-500"
+    http: ClassVar[int] = 400
+    hint: ClassVar[str] = ""
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, **facts: Any) -> None:
+        self.facts = facts
+        template = (type(self).__doc__ or "").strip().splitlines()[0]
+        super().__init__(template.format_map(_Blank(facts)))
+
+    @property
+    def message(self) -> str:
+        return str(self)
+
+    @property
+    def where(self) -> str:
+        return str(self.facts.get("where", ""))
+
+
+class DocumentInvalid(PenstockError):
+    """The document has {count} error(s); the first: {first}."""
+
+    code, http = "PS-422-DOCUMENT", 422
+    hint = "Every finding has its own hint; `penstock check FILE` lists them all."
+
+    def __init__(self, findings: list[Finding], **facts: Any) -> None:
+        self.findings = findings
+        errors = [f for f in findings if f.severity == "error"] or findings
+        super().__init__(count=len(errors), first=errors[0].message.rstrip("."), where=errors[0].where, **facts)
+
+
+class Refused(PenstockError):
+    """The command was refused: {why}."""
+
+    code, http = "PS-409-REFUSED", 409
+    hint = "`penstock show RUN` says how the run stands and what it waits for."
