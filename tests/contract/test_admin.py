@@ -7,9 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from penstock.store.chain import FIRST, hash_of
+from penstock.app.audit import Audit
+from penstock.kernel.state import COMPLETED, WAITING
+from penstock.store.chain import FIRST, anchor_of, hash_of, pruned
 from penstock.store.contract_admin import REQUESTS_KEPT_MS, AuditRow, DraftRow, KeyRow, RemarkRow, RequestRow
-from tests.contract.store_suite import Capability, Kit, needs
+from tests.contract.store_suite import Capability, Kit, a_batch, a_net, a_run, needs
 
 MINUTE = 60_000
 
@@ -195,3 +197,55 @@ def test_remarks_are_numbered_and_a_number_is_taken_once(kit: Kit) -> None:
     assert store.remarks("t", ["r1/4", "r0/1", "none"]) == [others[0], one, two]
     assert store.remarks("t", []) == []
     assert len(store.remarks("t", [f"r{i}/4" for i in range(1200)])) == 2
+
+
+# ---- what is forgotten -----------------------------------------------------------------------------------------------
+
+
+def test_z23_old_rows_of_the_audit_are_pruned_and_the_chain_is_verified_still(kit: Kit) -> None:
+    """Z23: the chain begins later, its last row has the hash of what was taken, and appends go on from there; whoever
+    takes a row besides, or forges the anchor, is found out."""
+    store = kit.open()
+    audit = Audit(store)
+    store.append_audit([*(an_entry(at=at) for at in (10, 20, 30, 25, 40)), an_entry(tenant="u", at=10)])
+    assert store.prune_audit("t", 10, 90) is None and store.prune_audit("nobody", 99, 90) is None
+    whole = store.audit_chain("t")
+    said = store.prune_audit("t", 30, 90)
+    assert said is not None and (said.no, said.at, said.action) == (6, 90, "audit.prune")
+    assert anchor_of(said) == (2, whole[1].hash), "30 is young enough, and 25 comes after it"
+    assert store.audit_chain("t") == [*whole[2:], said] and len(store.audit_chain("u")) == 1
+    assert audit.verify("t") == [] == audit.verify("u")
+    (more,) = store.append_audit([an_entry(at=91)])
+    assert (more.no, more.prev) == (7, said.hash) and audit.verify("t") == []
+    again = store.prune_audit("t", 1000, 95)
+    assert again is not None and store.audit_chain("t") == [again] and audit.verify("t") == []
+    (last,) = store.append_audit([an_entry(at=96)])
+    assert (last.no, last.prev) == (9, again.hash) and audit.verify("t") == []
+    assert store.audit_last("t") == 9
+
+
+def test_z23_what_is_missing_and_was_not_pruned_is_a_break(kit: Kit) -> None:
+    """Z23: an anchor that does not fit the first row is not believed."""
+    store = kit.open()
+    store.append_audit([an_entry(at=at) for at in (10, 20, 30, 40)])
+    forged = pruned("t", 50, (1, 3, "0" * 64))
+    store.prune_audit("t", 15, 50)
+    store.append_audit([forged])
+    found = Audit(store).verify("t")
+    assert found and found[0].no == 1, "the newest anchor speaks of other rows"
+
+
+def test_drafts_and_remarks_are_forgotten_when_they_are_old(kit: Kit) -> None:
+    """Z23: drafts that nobody has touched; remarks, but not about a run that has not ended."""
+    store = kit.open()
+    a_net(store)
+    store.commit(a_batch(new=[a_run(1, status=WAITING, id="open"), a_run(2, status=COMPLETED, id="over")]))
+    for key, at in (("old", 10), ("new", 20)):
+        assert store.put_draft(DraftRow("t", "kim", key, 1, b"x", at), None)
+    for item, at in (("open/a", 10), ("over/a", 10), ("over/b", 20), ("gone/a", 10)):
+        assert store.add_remark(RemarkRow("t", item, 1, "kim", at, "comment", b"x"))
+    assert store.forget_drafts(20) == 1 and [one.key for one in store.drafts("t", "kim")] == ["new"]
+    assert store.forget_remarks(20) == 2
+    left = store.remarks("t", ["open/a", "over/a", "over/b", "gone/a"])
+    assert [one.item for one in left] == ["open/a", "over/b"]
+    assert store.forget_drafts(20) == 0 == store.forget_remarks(20)

@@ -10,6 +10,7 @@ import pytest
 
 from penstock.kernel.state import COMPLETED, WAITING
 from penstock.store.contract import ReleaseRow
+from penstock.store.contract_lists import Ranking, RunFilter
 from tests.contract.store_suite import PostgresKit, a_batch, a_net, a_run, a_turn
 
 RUNS = 4000
@@ -31,6 +32,10 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresKit]:
     one.ask(f"INSERT INTO inbox SELECT n, n, 'c', n, {answered} FROM generate_series(1, 9000) n")
     one.ask(
         f"INSERT INTO event SELECT n, 't', 'e' || n, 'source' || n % 20, 'x', n, {answered}"
+        " FROM generate_series(1, 9000) n"
+    )
+    one.ask(
+        "INSERT INTO remark SELECT 'default', 'r' || lpad(n::text, 15, '0') || '/n', 1, 'kim', n, 'claim', 'x'"
         " FROM generate_series(1, 9000) n"
     )
     one.ask("ANALYZE")
@@ -87,6 +92,9 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from nodes(below)
 
 
+EVERY = RunFilter(tenant="default", below=RUNS)
+OPEN = RunFilter(tenant="default", below=RUNS, status=(2, 3))
+LATER = Ranking(by="updated_at", falling=True, after=(5000, 7))
 ASKED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "pick-up": (lambda s: s.unfinished(), "run_pick"),
     "due": (lambda s: s.due(500, 10), "run_wake"),
@@ -105,6 +113,10 @@ ASKED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "memo": (lambda s: s.memo("cache:7", 5), "memo_pkey"),
     "blob": (lambda s: s.blob("hash7"), "blob_pkey"),
     "open items": (lambda s: s.items(), "item_open"),
+    "inbox of a tenant": (lambda s: s.open_items("default", 9), "item_open"),
+    "inbox of some": (lambda s: s.open_items("default", 9, of=[(1, 1, "TODO", b"x")]), "item_open"),
+    "inbox with remarks": (lambda s: s.open_items("default", 9, spoken=True), "remark_pkey"),
+    "inbox counted": (lambda s: s.open_groups("default", 500), "item_open"),
     "items of a run": (lambda s: s.items(open_only=False, run=7), "item_pkey"),
     "open events": (lambda s: s.open_events(), "event_open"),
     "event by id": (lambda s: s.event("t", "e7"), "event_id"),
@@ -118,8 +130,23 @@ ASKED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "next schedule": (lambda s: s.next_schedule(5), "schedule_next"),
     "letters of a queue": (lambda s: s.letters_since("t", "q7", 3900), "letter_at"),
     "newest judgments": (lambda s: s.judgments("t", limit=20), "judgment_at"),
+    "sorted by time": (lambda s: s.ranked_runs(EVERY, Ranking(by="updated_at"), 50, 2000), "run_updated"),
+    "later by time": (lambda s: s.ranked_runs(EVERY, LATER, 50, 1000), "run_updated"),
+    "sorted by priority": (
+        lambda s: s.ranked_runs(EVERY, Ranking(by="priority", after=(5, 5)), 50, 1000),
+        "run_priority",
+    ),
+    "open by time": (lambda s: s.ranked_runs(OPEN, LATER, 50, 1000), "run_live"),
+    "open newest": (lambda s: s.find_runs(OPEN, 50), "run_live"),
+    "longest untouched": (lambda s: s.open_runs("default", 9, soonest=False), "run_quiet"),
+    "open runs counted": (lambda s: s.open_counts("default", 500), "run_open"),
+    "ended runs counted": (lambda s: s.ended_counts("default", 500), "run_ended"),
+    "failed of a day": (lambda s: s.ended_runs("default", 6, 500, 9), "run_ended"),
+    "oldest runs": (lambda s: s.find_runs(EVERY, 50, oldest=True), "run_pkey"),
     "judgments to review": (lambda s: s.judgments("t", reviews=True, limit=20), "judgment_review"),
 }
+#: what is counted is never read
+COUNTED = {"open runs counted", "ended runs counted"}
 #: tables that stay so small that the server is right to read them whole
 SMALL = {"net", "waiting"}
 
@@ -142,6 +169,8 @@ def test_what_is_asked_is_answered_by_an_index(kit: PostgresKit, asked: str, mon
     scans = [n["Relation Name"] for n in found if n["Node Type"] == "Seq Scan" and n["Relation Name"] not in SMALL]
     assert scans == [], json.dumps(plans, indent=1)
     assert not index or index in {n.get("Index Name") for n in found}, json.dumps(plans, indent=1)
+    kinds = {n["Node Type"] for n in found if n.get("Relation Name") == "run"}
+    assert asked not in COUNTED or kinds == {"Index Only Scan"}, json.dumps(plans, indent=1)
 
 
 def plan_of(c: Any, sql: str, values: tuple[Any, ...]) -> dict[str, Any]:

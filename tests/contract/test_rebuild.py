@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from penstock.executors.contract import failed
 from penstock.host.clock import ManualClock
@@ -39,6 +40,14 @@ def branches() -> Net:
     return Net(name="branches", nodes=nodes, edges=edges)
 
 
+def activities() -> Net:
+    """A process: one activity for somebody in particular, then one for anybody (P-X.13)."""
+    asks = [{"kind": "work", "activity_id": name, "agent": "bot"} for name in ("p", "q")]
+    kim = {"type": "any_of", "targets": ["user:kim"]}
+    one = Node(id="p", kind="work", work=Work(prompt=asks[0], candidates=kim, modes=True))
+    return replace(chain(one, Node(id="q", kind="work", work=Work(prompt=asks[1])), name="process"), language="process")
+
+
 def no_way_out() -> Net:
     """An answer that no branch takes: an incident."""
     nodes = (START, task("a", split="first", retry=QUICK), END)
@@ -56,7 +65,7 @@ async def life(host: Host, clock: ManualClock) -> None:
 
     plain = chain(task("a", retry=QUICK), wait("w"), task("b"), name="plain")
     people = chain(work("p"), work("q"), name="people")
-    nets = [plain, fan(wait("v"), wait("w"), work("p")), timed_work(), branches(), people, no_way_out()]
+    nets = [plain, fan(wait("v"), wait("w"), work("p")), timed_work(), branches(), people, no_way_out(), activities()]
     for net in nets:
         number = host.release(net)
         for n in range(3):
@@ -93,14 +102,14 @@ def test_rebuilt_projections_are_the_live_ones(kit: Kit, batch: int) -> None:
         await life(host, clock)
         before = dump(kit)
         for _ in range(2):
-            assert host.store.rebuild(lambda row, journal, rows: rows_of(row, journal, rows) and None) == 18
+            assert host.store.rebuild(lambda row, journal, rows: rows_of(row, journal, rows) and None) == 21
             assert dump(kit) == before
         await host.close()
         return before
 
     before = asyncio.run(scene())
     assert {name: bool(rows) for name, rows in before.items()} == {
-        "firing": True, "waiting": True, "item": True, "incident": True, "judgment": False,
+        "firing": True, "waiting": True, "item": True, "work": True, "incident": True, "judgment": False,
     }  # fmt: skip
     statuses = {row[3] for row in before["item"]}
     assert {"TODO", "IN_PROGRESS", "DONE", "CANCELLED"} <= statuses

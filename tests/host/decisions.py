@@ -74,7 +74,7 @@ class House:
         finally:
             ENGINES.remove(task)
             await host.close()
-            await asyncio.wait_for(task, 20)
+            await asyncio.wait_for(task, 60)
             store.close()
 
     # -- running -------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from penstock.kernel.state import STATUS
 from penstock.net.model import MERGE, Edge, Effect, Net, Node, Retry, Trigger, Work
 from penstock.store.sqlite import Sqlite
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 ENGINES: list[asyncio.Task[None]] = []  # those that run now: who waits must hear of one that broke
 
 
@@ -153,7 +153,7 @@ async def ended(host: Host, *runs: str) -> None:
 
 
 def go(work: Coroutine[Any, Any, Any]) -> Any:
-    return asyncio.run(asyncio.wait_for(work, 60))
+    return asyncio.run(asyncio.wait_for(work, 120))
 
 
 # ---- nets ------------------------------------------------------------------------------------------------------------

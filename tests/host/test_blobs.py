@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
+from penstock.errors import StoreError
 from penstock.host.blobs import LIMIT, REF, Blobs
 from penstock.kernel import command as C
 from penstock.net.model import Edge, Net
@@ -54,7 +54,7 @@ def test_a_large_body_survives_a_restart(rig: Rig) -> None:
         host = rig.open(Fn(lambda request: body))
         host.start(host.release(chain(task("a"), task("b", "y"))), id="r1")
         host.lap()
-        await asyncio.sleep(0.05)
+        await eventually(lambda: host.turns.ready)
         host.turns.turn()
         await host.dispatch.close()
         rig.close()
@@ -83,7 +83,7 @@ def test_a_small_body_stays_where_it_is(rig: Rig) -> None:
     rig.store = Sqlite(rig.path)
     blobs = Blobs(rig.store)
     for body in (None, 1, True, "x" * (LIMIT // 4), b"x" * LIMIT, {"a": 1}, [1, 2], "x" * (LIMIT - 10)):
-        assert blobs.shelve(body) == body
+        assert blobs.shelve("t", body) == body
     assert not blobs.pending
 
 
@@ -108,12 +108,12 @@ def test_many_large_bodies_do_not_stay_in_memory(rig: Rig) -> None:
     blobs = Blobs(rig.store)
     refs = []
     for n in range(100):
-        refs.append(blobs.shelve([n] * 70_000))
+        refs.append(blobs.shelve("t", [n] * 70_000))
         batch = Batch()
         blobs.write(batch)
         rig.store.commit(batch)
     assert len(blobs.fresh) <= 64 and not blobs.pending
-    assert all(blobs.resolve(ref) == [n] * 70_000 for n, ref in enumerate(refs))
+    assert all(blobs.resolve("t", ref) == [n] * 70_000 for n, ref in enumerate(refs))
 
 
 def test_expressions_see_the_value_and_not_the_reference(rig: Rig) -> None:
@@ -138,3 +138,34 @@ def test_expressions_see_the_value_and_not_the_reference(rig: Rig) -> None:
     go(scene())
     assert [r.node for r in x.seen] == ["a", "yes"]
     rig.sound()
+
+
+def test_a_reference_is_no_way_to_another_tenants_value(rig: Rig) -> None:
+    """Z11: whoever knows the name of a blob, or all that is in it, gets nothing by writing it down."""
+    rig.store = Sqlite(rig.path)
+    blobs, value = Blobs(rig.store), ["canary"] * 70_000
+    theirs, ours = blobs.shelve("theirs", value), blobs.shelve("ours", value)
+    assert theirs != ours
+    for step in ("fresh", "failed", "stored"):
+        assert blobs.resolve("theirs", theirs) == value and blobs.of("ours")(ours) == value, step
+        if step == "fresh":
+            with pytest.raises(StoreError):
+                blobs.resolve("ours", theirs)
+        else:
+            assert blobs.resolve("ours", theirs) == theirs, step
+        batch = Batch()
+        blobs.write(batch)
+        blobs.fresh.clear()
+        if step == "fresh":
+            blobs.give_back(batch)
+        else:
+            rig.store.commit(batch)
+            blobs = Blobs(rig.store)
+
+
+@pytest.mark.parametrize("name", [1, None, [1], {"a": 1}, "", "0", "G" * 64, "0" * 63, "0" * 64 + "\n"])
+def test_what_is_no_reference_is_a_value(rig: Rig, name: Any) -> None:
+    """Whatever somebody writes under the engine's word trips nobody."""
+    rig.store = Sqlite(rig.path)
+    odd = {REF: name, "size": 1}
+    assert Blobs(rig.store).resolve("t", odd) == odd

@@ -129,7 +129,7 @@ def test_k23_a_crash_in_between_makes_no_second_child(rig: Rig, when: str) -> No
             host.dispatch.out(asks)
             host.lap()
         if when == "after its end":
-            await asyncio.sleep(0.01)
+            await eventually(lambda: host.turns.ready)
             host.turns.turn()
             assert rig.status(children(rig)[0][0]) == "COMPLETED"
         await host.dispatch.close()

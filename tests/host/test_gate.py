@@ -283,11 +283,12 @@ def test_e10_an_effect_that_waits_for_the_gate_never_goes_out_once_its_run_is_ca
     """E10: neither one that waits for a place, nor one that waits for its rate; and both give their place on."""
     gates: dict[str, dict[str, Any]] = {
         "place": {"concurrency": Concurrency(name="c", limit=1)},
-        "rate": {"rate": Rate(name="r", limit=1, per_ms=100)},
+        "rate": {"rate": Rate(name="r", limit=1, per_ms=1500)},
     }
 
     async def scene(which: str) -> list[str]:
-        x = Fn(lambda request: asyncio.sleep(0.05))
+        hold = asyncio.Event()
+        x = Fn(lambda request: hold.wait())
         rig.path = rig.path.with_name(f"{which}.db")
         async with rig.driving(x) as host:
             net = host.release(chain(task("a", **gates[which])))
@@ -295,8 +296,8 @@ def test_e10_an_effect_that_waits_for_the_gate_never_goes_out_once_its_run_is_ca
             await eventually(lambda: x.seen and not host.turns.ready)
             for run in runs[1:3]:
                 await host.ask(host.store.run_by_id(run).no, C.cancel())
+            hold.set()
             await ended(host, *runs)
-            await asyncio.sleep(0.15)
         assert [r.run for r in x.seen] == [runs[0], runs[3]]
         return runs
 

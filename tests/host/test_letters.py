@@ -360,13 +360,13 @@ def test_c_71_only_active_time_counts(today: House, line: Line) -> None:
     """C-71: a run that is too long at work fails with WORKFLOW_TIMEOUT and leaves a letter; one that only waits as long
     does not."""
     line.status = 200
-    slow = Server(lambda seen: (time.sleep(1.5), as_json({}))[1])
+    slow = Server(lambda seen: (time.sleep(5), as_json({}))[1])
     today.settings["http.ports"] = [slow.port]
     today.register("connection", "server", type="http", base_url=slow.url)
-    rest = {"id": "wait_a", "type": "WAIT", "condition": {"type": "time", "duration_ms": 900}}
+    rest = {"id": "wait_a", "type": "WAIT", "condition": {"type": "time", "duration_ms": 3000}}
     try:
-        (bad,) = go(ended(today, workflow(api("data_x"), policies={"timeout_ms": 400}), 1))
-        (good,) = go(through(today, workflow(rest, value("data_a", "1"), policies={"timeout_ms": 400})))
+        (bad,) = go(ended(today, workflow(api("data_x"), policies={"timeout_ms": 1500}), 1))
+        (good,) = go(through(today, workflow(rest, value("data_a", "1"), policies={"timeout_ms": 1500})))
     finally:
         slow.close()
     assert today.status(good) == "COMPLETED"

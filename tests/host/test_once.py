@@ -124,8 +124,9 @@ def test_a_mark_never_goes_before_its_answer_is_committed(rig: Rig) -> None:
         host.lap()
         for n in range(5):
             host.start(host.release(chain(task("b"))), n, priority=1)
-        await asyncio.sleep(0.01)  # the answer is here now, behind five others
-        assert x.seen and host.turns.ready
+        await eventually(lambda: x.seen)
+        await asyncio.sleep(0.05)  # the answer is here now, behind five others
+        assert host.turns.ready
         host.lap()
         assert rig.status(run) == "RUNNING" and intents(rig) == [(1, "started")]
         rig.close()
@@ -207,7 +208,7 @@ def test_a_lost_commit_of_the_answer_is_done_again_and_not_the_effect(rig: Rig) 
         host: Host = rig.open(x, store=store)
         host.start(host.release(chain(task("a", **ONCE))), id="r1")
         host.lap()
-        await asyncio.sleep(0.01)
+        await eventually(lambda: host.turns.ready)
         store.broken = True
         with pytest.raises(OSError, match="lost"):
             host.lap()

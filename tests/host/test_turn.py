@@ -251,7 +251,7 @@ def test_what_is_on_its_way_when_a_commit_fails_is_neither_repeated_nor_lost(rig
         net = fan(*ahead, task("slow", safe=safe), task("quick", "y"), wait("w"))
         host.start(host.release(net), id="r1")
         host.lap()
-        await asyncio.sleep(0.01)  # the quick one has answered
+        await eventually(lambda: quick.seen and host.turns.ready)
         with pytest.raises(StoreFull):
             host.lap()
         hold.set()

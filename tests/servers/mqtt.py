@@ -73,7 +73,7 @@ class MqttBroker:
                 self.heard.append((str(message.topic), json.loads(bytes(message.payload))))  # type: ignore[arg-type]
                 self._news.notify_all()
 
-    def wait(self, count: int = 1, seconds: float = 5.0) -> list[tuple[str, Any]]:
+    def wait(self, count: int = 1, seconds: float = 60.0) -> list[tuple[str, Any]]:
         """What was heard, once there are `count` messages."""
         with self._news:
             assert self._news.wait_for(lambda: len(self.heard) >= count, seconds), f"heard only {self.heard}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -12,16 +15,24 @@ from penstock.store.contract import Batch, Store
 
 LIMIT = 64 * 1024
 REF = "$blob"
+_NAME = re.compile(r"[0-9a-f]{64}\Z")
 _pack = msgspec.msgpack.Encoder().encode
 
 
 class Blobs:
+    """The name of a blob says whose it is: a reference that somebody has written into a document or an answer gives
+    nobody another tenant's value."""
+
     def __init__(self, store: Store) -> None:
         self.store = store
         self.pending: list[tuple[str, int, bytes]] = []
-        self.fresh: dict[str, Any] = {}
+        self.fresh: dict[tuple[str, str], Any] = {}
+        self.back: dict[str, bytes] = {}  # not in the store, for its commit has failed
 
-    def shelve(self, body: Any) -> Any:
+    def of(self, tenant: str) -> Callable[[Any], Any]:
+        return functools.partial(self.resolve, tenant)
+
+    def shelve(self, tenant: str, body: Any) -> Any:
         """The body itself when it is small, else a reference to it. What only looks like one is wrapped in one."""
         kind = type(body)
         if kind in (str, bytes):
@@ -35,9 +46,9 @@ class Blobs:
             return body  # it cannot be stored: the turn that tries says so, with the name of the node
         if len(packed) <= LIMIT and not (kind is dict and REF in body):
             return body
-        digest = hashlib.sha256(packed).hexdigest()
+        digest = _named(tenant, packed)
         self.pending.append((digest, len(packed), packed))
-        self.fresh[digest] = body
+        self.fresh[tenant, digest] = body
         return {REF: digest, "size": len(packed)}
 
     def write(self, batch: Batch) -> None:
@@ -46,19 +57,32 @@ class Blobs:
             self.pending = []
             if len(self.fresh) > 64:
                 self.fresh.clear()
+            if len(self.back) > 64:
+                self.back.clear()
 
     def give_back(self, batch: Batch) -> None:
         """The commit of what `write` has added has failed, and commands that wait for their turn may speak of it."""
         self.pending[:0] = batch.blobs
-        self.fresh.update({digest: msgspec.msgpack.decode(packed) for digest, _, packed in batch.blobs})
+        self.back.update({digest: packed for digest, _, packed in batch.blobs})
 
-    def resolve(self, body: Any) -> Any:
+    def resolve(self, tenant: str, body: Any) -> Any:
+        """The value of a reference. What only looks like one, or like one of another tenant, is a value itself."""
         if type(body) is dict and REF in body and len(body) == 2:
             digest = body[REF]
-            if digest in self.fresh:
-                return self.fresh[digest]
-            packed = self.store.blob(digest)
+            if type(digest) is not str or not _NAME.match(digest):
+                return body
+            if (tenant, digest) in self.fresh:
+                return self.fresh[tenant, digest]
+            packed = self.back.get(digest) or self.store.blob(digest)
             if packed is None:
                 raise StoreError(why=f"blob {digest} is missing")
+            # before names said whose it is, they were the hash of the value alone
+            if digest not in (_named(tenant, packed), hashlib.sha256(packed).hexdigest()):
+                return body
             return msgspec.msgpack.decode(packed)
         return body
+
+
+def _named(tenant: str, packed: bytes) -> str:
+    whose = hashlib.sha256(tenant.encode("utf-8", "surrogatepass")).digest()
+    return hashlib.sha256(whose + packed).hexdigest()

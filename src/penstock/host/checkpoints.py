@@ -114,12 +114,13 @@ class Checkpoint(msgspec.Struct, kw_only=True):
 
 class Checkpoints:
     def __init__(
-        self, store: Store, clock: Clock, tenant: Callable[[str], Tenant], settings: Mapping[str, Any]
-    ) -> None:
+        self, store: Store, clock: Clock, tenant: Callable[[str], Tenant], settings: Mapping[str, Any],
+        operators: Callable[[str], str | None] | None = None,
+    ) -> None:  # fmt: skip
         self.store, self.clock, self.tenant, self.settings = store, clock, tenant, settings
         file = settings.get("checkpoint.key_file")
         self.dev = file is not None
-        self.keys = Keys(tenant, Path(file) if file is not None else None)
+        self.keys = Keys(tenant, Path(file) if file is not None else None, operators)
         self.last: dict[int, tuple[int, int]] = {}  # run → number and time of its newest one
         self.wrote = False  # something that is to be moved
         self._places: dict[str, Place | None] = {}

@@ -141,16 +141,19 @@ class Children:
         return asks
 
     def _result(self, ask: Ask, child: S.State) -> Any:
-        """What the caller gets: one named result, some under other names, or all there is."""
+        """What the caller gets: some variables, one named result, some under other names, or all there is."""
         run = ask.live.run
         assert run is not None
+        whole = self.blobs.of(child.tenant)
         args = _args(ask, run.net.nodes[ask.firing.node])
-        found = {name: self.blobs.resolve(body) for name, body in child.results.items()}
+        if isinstance(args, dict) and "variables" in args:
+            return {as_: whole(child.vars.get(name)) for as_, name in args["variables"].items()}
+        found = {name: whole(body) for name, body in child.results.items()}
         if isinstance(args, dict) and "output" in args:
             return found.get(args["output"])
         if isinstance(args, dict) and "outputs" in args:
             return {as_: found.get(name) for name, as_ in args["outputs"].items()}
-        return found or self.blobs.resolve(child.scopes[0].last)
+        return found or whole(child.scopes[0].last)
 
     def stop(self, live: Live, firings: list[int]) -> None:
         """The kernel has dropped these calls."""

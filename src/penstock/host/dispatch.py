@@ -50,7 +50,7 @@ class Way:
 
     def __init__(self, node: CNode, effect: Effect, limited: bool = False) -> None:
         self.node, self.effect = node, effect
-        self.call = node.spec.kind == "call"
+        self.call = node.calls
         #: the gate hears of its end
         rolling = effect.rate is not None and effect.rate.rolling
         self.told = bool(
@@ -363,21 +363,21 @@ class Dispatch:
             args = effect.args if node.args_static else _own(firing.args)
         return Request(
             key=run.effect_key(firing), tenant=st.tenant, run=st.run, node=node.id, executor=effect.executor,
-            args=args, inputs=self._inputs(run.net.edges, firing), epoch=firing.epoch, visit=firing.visit,
+            args=args, inputs=self._inputs(st.tenant, run.net.edges, firing), epoch=firing.epoch, visit=firing.visit,
             attempt=ask.attempt, probe=ask.probe, timeout_ms=node.spec.timeout_ms, trace_id=st.trace,
-            result=_own(self.blobs.resolve(st.ledger[firing.comp].output)) if firing.comp >= 0 else None,
+            result=_own(self.blobs.resolve(st.tenant, st.ledger[firing.comp].output)) if firing.comp >= 0 else None,
             names=View(run, st.scopes[firing.scope], firing.epoch, node, firing) if effect.sees_run else {},
             mark=secret_mark(run) if node.secretive or effect.sees_run else "", at=self.now(),
         )  # fmt: skip
 
-    def _inputs(self, edges: tuple[Any, ...], firing: Firing) -> tuple[Input, ...]:
+    def _inputs(self, tenant: str, edges: tuple[Any, ...], firing: Firing) -> tuple[Input, ...]:
         takes = firing.takes
         if len(takes) == 1:
             taken = takes[0]
             edge, envelope = edges[taken.edge], taken.envelope
             body = envelope.body
             if type(body) in HOLDS:
-                body = _own(self.blobs.resolve(body))
+                body = _own(self.blobs.resolve(tenant, body))
             kind = envelope.content_type or content_type_of(body)
             more = ((envelope.meta,), (taken.seq,), (envelope.at,), (envelope.visit,))
             return (Input(edge.id, edge.src.id, edge.var, (body,), (kind,), *more),)
@@ -388,7 +388,7 @@ class Dispatch:
         for no, mine in found.items():
             edge = edges[no]
             envelopes = [t.envelope for t in mine]
-            bodies = tuple(_own(self.blobs.resolve(e.body)) for e in envelopes)
+            bodies = tuple(_own(self.blobs.resolve(tenant, e.body)) for e in envelopes)
             kinds = tuple(e.content_type or content_type_of(b) for e, b in zip(envelopes, bodies, strict=True))
             metas, ats = tuple(e.meta for e in envelopes), tuple(e.at for e in envelopes)
             seqs, visits = tuple(t.seq for t in mine), tuple(e.visit for e in envelopes)

@@ -2,6 +2,9 @@
 
 An event is open in the store until everybody has it, so a crash delivers it again. That changes nothing, for a run
 takes a signal once by its id and a start has a key. A run that begins to wait looks for what came since it began.
+
+A message has one receiver: when everybody else has the event, the first run that waits for it as a message takes it,
+and where none does the process that it begins. Who takes it is written before it is given; a crash changes nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import msgspec
 from penstock.errors import InputInvalid, PenstockError
 from penstock.executors.contract import Tenant
 from penstock.expr.filters import SCALES, matches, off_scale
+from penstock.host.delivery import Delivery, Listener, Reached, begun_by, envelope, listener
 from penstock.host.live import Live, Own
 from penstock.host.starter import Starter
 from penstock.host.turn import Turns
@@ -24,36 +28,19 @@ from penstock.kernel import fact as F
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED
 from penstock.kernel.trigger import matches as wait_matches
-from penstock.store.contract import EventRow, ReleaseRow, Store
+from penstock.store.contract import EventRow, Store
 
 #: C-37: how long events are kept unless the setting `events.keep_hours` says otherwise.
 KEEP_HOURS = 24.0
 #: The source of what the intake itself has to say, such as a severity that is on no scale.
 WARNING = "penstock.warning"
 AT_ONCE = 200  # runs that are looked at in one lap
+_STARTS, _MESSAGE = 0, -1  # in place of a run: what the event begins, and who takes it
 _HOUR_MS = 3_600_000
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
-_unjson = msgspec.json.decode
 log = logging.getLogger("penstock")
-
-
-class Reached(msgspec.Struct):
-    """Whom an event has reached: ids of runs."""
-
-    resumed: list[str] = []
-    started: list[str] = []
-    warnings: list[str] = []
-
-
-class Delivery:
-    """An event on its way. `left` counts who must still be heard of."""
-
-    def __init__(self, event: EventRow) -> None:
-        self.event, self.payload = event, _unpack(event.body)
-        self.left = 0
-        self.reached = Reached()
-        self.told: list[Callable[[PenstockError | None], None]] = []
+Told = Callable[[PenstockError | None], None]
 
 
 def scales_of(tenant: Tenant) -> Mapping[str, Mapping[str, float]]:
@@ -62,11 +49,6 @@ def scales_of(tenant: Tenant) -> Mapping[str, Mapping[str, float]]:
     if not isinstance(own, Mapping):
         return SCALES
     return {**SCALES, **{name: scale for name, scale in own.items() if isinstance(scale, Mapping)}}
-
-
-def envelope(event: EventRow, payload: Any) -> dict[str, Any]:
-    """W-3.2.6: what a run that an event has started sees as sys.trigger."""
-    return {"type": "event", "id": event.id, "source": event.source, "payload": payload, "at": event.at}
 
 
 class Intake:
@@ -81,14 +63,14 @@ class Intake:
         tenant: Callable[[str], Tenant],
         now: Callable[[], int],
         go_on: Callable[[int], None],
-        shelve: Callable[[Any], Any],
+        shelve: Callable[[str, Any], Any],
         keep_hours: float = KEEP_HOURS,
     ) -> None:
         self.store, self.turns, self.starter, self.tenant = store, turns, starter, tenant
         self.now, self.go_on, self.shelve = now, go_on, shelve
         self.keep_ms = int(keep_hours * _HOUR_MS)
         self.going: dict[int, Delivery] = {}  # by the event's number
-        self.todo: deque[tuple[int, Delivery]] = deque()  # a run that waits, or 0 for what the event starts
+        self.todo: deque[tuple[int, Delivery]] = deque()  # a run that waits, or what is to be done
         self.early: deque[tuple[int, str]] = deque()  # runs that have begun to wait, and for what
         self.sent: dict[int, set[int]] = {}  # waits that a signal is on its way to, by run
         self.done: list[Delivery] = []
@@ -102,10 +84,9 @@ class Intake:
         rows = [row for row in self.store.open_events() if row.no not in self.going]
         self.came = self.came or bool(rows)
         for row in rows:
-            delivery = self.going[row.no] = Delivery(row)
             runs = [no for no, tenant in self.store.waiting_for(row.source) if tenant == row.tenant]
-            delivery.left = len(runs) + 1
-            self.todo.extend((no, delivery) for no in (*runs, 0))
+            delivery = self.going[row.no] = Delivery(row, runs)
+            self.todo.extend((no, delivery) for no in (*runs, _STARTS))
         return bool(rows)
 
     def tell(self, number: int, told: Callable[[PenstockError | None], None]) -> None:
@@ -143,10 +124,12 @@ class Intake:
             self.early.popleft()
         for _ in range(min(AT_ONCE, len(self.todo))):
             run, delivery = self.todo[0]
-            if run:
+            if run > _STARTS:
                 self._offer(run, delivery)
-            else:
+            elif run == _STARTS:
                 self._start(delivery)
+            else:
+                self._settle(delivery)
             self.todo.popleft()
         if self.done:
             self._close()
@@ -167,8 +150,11 @@ class Intake:
 
     def _heard(self, delivery: Delivery) -> None:
         delivery.left -= 1
-        if not delivery.left:
+        if not delivery.left and delivery.settled:
             self.done.append(delivery)
+        elif not delivery.left:
+            delivery.left = 1
+            self.todo.append((_MESSAGE, delivery))
 
     # -- runs that wait ------------------------------------------------------------------------------------------------
 
@@ -183,13 +169,10 @@ class Intake:
         live = self.turns.peek(no)
         if live is None or live.run is None:
             return
-        trigger = live.run.st.options.get("trigger")
-        own: Mapping[str, Any] = trigger if type(trigger) is dict and trigger.get("type") == "event" else {}
-        since, after = min(live.since, own.get("at", live.since)), 0
+        since, after = min(live.since, begun_by(live.run.st.options).get("at", live.since)), 0
         while rows := self.store.events(live.tenant, name, since=since, after=after):
             for event in rows:
-                if event.id != own.get("id"):
-                    self._give(live, event)
+                self._give(live, event)
             after = rows[-1].no
 
     def _give(self, live: Live, event: EventRow) -> None:
@@ -198,9 +181,15 @@ class Intake:
             self.poll()
         delivery = self.going.get(event.no)
         if delivery is None or not delivery.left:
-            self._signal(live, event, _unpack(event.body), None)
+            payload = _unpack(event.body)
+            self._signal(live, event, payload, None)
+            if delivery is not None:
+                self._take(live, event, payload, delivery.reached)
+            elif event.answer is not None:  # else its delivery will come to this run
+                self._take(live, event, payload, msgspec.msgpack.decode(event.answer, type=Reached))
             return
         delivery.left += 1
+        delivery.runs.append(live.no)
         if not self._signal(live, event, delivery.payload, delivery):
             self._heard(delivery)
 
@@ -212,72 +201,139 @@ class Intake:
     def _signal(self, live: Live, event: EventRow, payload: Any, delivery: Delivery | None) -> bool:
         """One event may resume many waits, and each of them once: a wait that began after the run had taken the event
         gets it under a name of its own."""
-        run, no, run_id = live.run, live.no, live.id
-        if run is None or run.st.status >= COMPLETED:
-            return False
-        sent, seen = self.sent.setdefault(no, set()), run.st.seen
-        waits = [wait for wait in self._matching(run, event, payload, live.tenant) if wait not in sent]
+        run, run_id = live.run, live.id
+        waits, seen = self._open(live, event, payload, message=False), run.st.seen if run is not None else ()
         id = event.id if event.id not in seen else f"{event.id}@{waits[0]}" if waits else ""
         if not waits or id in seen:
             return False
-        sent.update(waits)
 
         def told(error: PenstockError | None) -> None:
-            self.sent.pop(no, None)
             if delivery is not None:
                 if error is None and run_id not in delivery.reached.resumed:
                     delivery.reached.resumed.append(run_id)
                 self._heard(delivery)
 
-        self.go_on(no)
-        self.turns.send(no, C.signal(id, event.source, self.shelve(payload), broadcast=True), Own(told))
+        self._send(live, id, event.source, payload, waits, told)
         return True
 
-    def _matching(self, run: Run, event: EventRow, payload: Any, tenant: str) -> list[int]:
+    def _open(self, live: Live, event: EventRow, payload: Any, *, message: bool) -> list[int]:
+        """Waits of a run that this event fits and that nothing is on its way to; the event it began with is no news."""
+        run = live.run
+        if run is None or run.st.status >= COMPLETED or begun_by(run.st.options).get("id") == event.id:
+            return []
+        sent = self.sent.get(live.no, ())
+        return [no for no in self._matching(run, event, payload, live.tenant, message) if no not in sent]
+
+    def _send(self, live: Live, id: str, name: str, payload: Any, waits: list[int], told: Told) -> None:
+        no = live.no
+        self.sent.setdefault(no, set()).update(waits)
+
+        def heard(error: PenstockError | None) -> None:
+            self.sent.pop(no, None)
+            told(error)
+
+        self.go_on(no)
+        self.turns.send(no, C.signal(id, name, self.shelve(live.tenant, payload), broadcast=True), Own(heard))
+
+    def _matching(self, run: Run, event: EventRow, payload: Any, tenant: str, message: bool) -> list[int]:
         found = []
         for no, wait in run.st.waits.items():
-            if wait.name != event.source:
-                continue
             firing = run.st.firings[wait.firing]
+            if wait.name != event.source or run.net.nodes[firing.node].spec.triggers[wait.trigger].one != message:
+                continue
             if wait_matches(run, firing, run.net.nodes[firing.node], wait, payload):
                 found.append(no)
             elif isinstance(wait.filter, dict):
                 self._off_scale(event, payload, wait.filter, tenant, run.st.run)
         return found
 
+    # -- the one that takes a message ----------------------------------------------------------------------------------
+
+    def _settle(self, delivery: Delivery) -> None:
+        """Everybody has it who may hear it. It is given to the first run that waits for it as a message; else it begins
+        a process, unless it has done so before a crash."""
+        event, delivery.settled = delivery.event, True
+        begins = [one for one in self._listeners(event) if one.message and self._fits(delivery, one)]
+        before = (self.store.run_by_key(event.tenant, one.key) for one in begins)
+        known = next((row for row in before if row is not None), None)
+        if known is not None:
+            delivery.reached.started.append(known.id)
+            delivery.reached.taken_by = known.id
+        elif not self._taken(delivery) and begins:
+            self._begin(delivery, begins[0])
+        self._heard(delivery)
+
+    def _taken(self, delivery: Delivery) -> bool:
+        for no in sorted(set(delivery.runs) - delivery.refused):
+            live = self.turns.peek(no)
+            if live is not None and self._take(live, delivery.event, delivery.payload, delivery.reached, delivery):
+                return True
+        return False
+
+    def _take(
+        self, live: Live, event: EventRow, payload: Any, reached: Reached, delivery: Delivery | None = None
+    ) -> bool:
+        """It is written down who takes it, then it is given: a run that has not got it when the engine dies looks for
+        it afterwards, and nobody else gets it."""
+        waits = self._open(live, event, payload, message=True)
+        if reached.taken_by not in ("", live.id) or not waits or live.run is None or event.id in live.run.st.seen:
+            return False
+        resumed = [*reached.resumed, *([] if live.id in reached.resumed else [live.id])]
+        answer = msgspec.structs.replace(reached, taken_by=live.id, resumed=resumed)
+        self.store.events_delivered([(_pack(answer), event.no)])
+        reached.taken_by, reached.resumed = live.id, resumed
+
+        def told(error: PenstockError | None) -> None:
+            if delivery is None:
+                return
+            if error is not None:  # it has ended meanwhile
+                reached.taken_by, delivery.settled = "", False
+                reached.resumed.remove(live.id)
+                delivery.refused.add(live.no)
+            self._heard(delivery)
+
+        if delivery is not None:
+            delivery.left += 1
+        self._send(live, event.id, event.source, payload, waits, told)
+        return True
+
     # -- runs that begin -----------------------------------------------------------------------------------------------
 
     def _start(self, delivery: Delivery) -> None:
-        event = delivery.event
-        for release, wanted in self._listeners(event):
-            if not matches(delivery.payload, wanted, scales_of(self.tenant(event.tenant))):
-                who = f"{release.name} v{release.version}"
-                delivery.reached.warnings += self._off_scale(event, delivery.payload, wanted, event.tenant, who)
-                continue
-            self._begin(delivery, release)
+        for one in self._listeners(delivery.event):
+            if not one.message and self._fits(delivery, one):
+                self._begin(delivery, one)
         self._heard(delivery)
 
-    def _listeners(self, event: EventRow) -> Iterator[tuple[ReleaseRow, Any]]:
+    def _listeners(self, event: EventRow) -> Iterator[Listener]:
         for release in self.store.releases(event.tenant, status="active", listens=event.source):
-            yield release, _unjson(release.document)["trigger"].get("config", {}).get("filter")
+            yield listener(event, release, lambda no: self.turns.nets.get(no).net)
 
-    def _begin(self, delivery: Delivery, release: ReleaseRow) -> None:
-        event = delivery.event
-        key = f"event:{event.id}:{release.name}:{release.version}"
+    def _fits(self, delivery: Delivery, one: Listener) -> bool:
+        event, who = delivery.event, f"{one.release.name} v{one.release.version}"
+        if matches(delivery.payload, one.wanted, scales_of(self.tenant(event.tenant))):
+            return True
+        delivery.reached.warnings += self._off_scale(event, delivery.payload, one.wanted, event.tenant, who)
+        return False
+
+    def _begin(self, delivery: Delivery, one: Listener) -> None:
+        event, release = delivery.event, one.release
 
         def told(run: str, error: PenstockError | None) -> None:
             if error is None:
                 delivery.reached.started.append(run)
+            if error is None and one.message:
+                delivery.reached.taken_by = run
             self._heard(delivery)
 
         delivery.left += 1
         try:
             trigger = envelope(event, delivery.payload)
-            self.starter.begin(event.tenant, release.net, delivery.payload, key, trigger, told)
+            self.starter.begin(event.tenant, release.net, delivery.payload, one.key, trigger, told)
         except InputInvalid as wrong:
             self._heard(delivery)
             text = f"{release.name} v{release.version} was not started by event {event.id}: {wrong}"
-            delivery.reached.warnings += self.warn(event.tenant, f"{key}:refused", text, {"event": event.id})
+            delivery.reached.warnings += self.warn(event.tenant, f"{one.key}:refused", text, {"event": event.id})
 
     # -- warnings ------------------------------------------------------------------------------------------------------
 

@@ -21,11 +21,14 @@ from penstock.host.clock import Clock, SystemClock
 from penstock.host.dispatch import Dispatch
 from penstock.host.gate import Gate
 from penstock.host.intake import KEEP_HOURS, Intake
+from penstock.host.keeping import Keeping
 from penstock.host.letters import Letters
 from penstock.host.live import Ask, Live, Own
 from penstock.host.nets import Nets
 from penstock.host.notices import Notices
 from penstock.host.outbox import Outbox
+from penstock.host.process_alerts import Alerts
+from penstock.host.process_events import Tellers
 from penstock.host.schedules import Schedules
 from penstock.host.secrets import places_of
 from penstock.host.starter import Starter
@@ -82,9 +85,11 @@ class Laps:
         known = settings or {}
         self.gate = Gate(store, Workers(known))
         self.blobs = Blobs(store)
-        places = places_of(known)
+        places = places_of(known, ground.lends(known))
         self.tenants = Tenants(store, places, self.clock.now)
-        lent = Services(output_dir=output_dir, input_dir=input_dir, settings=known, tenant=self.tenants)
+        lent = Services(
+            output_dir=output_dir, input_dir=input_dir, settings=known, tenant=self.tenants, executors=executors
+        )
         services = Lending(ground, lent).base
         self.dispatch = Dispatch(
             executors,
@@ -101,20 +106,23 @@ class Laps:
             store, self.nets, self.turns, self.blobs, self.answer, self.go_on, self.dispatch.named, self.clock.now
         )
         self.outbox = Outbox(store, self.clock, publish=publish)
+        self.outbox.tellers = Tellers(store, self.nets.of, self.blobs.of)
         self.starter = Starter(store, self.turns, self.new_id, self.go_on)
         self.intake = Intake(
             store, self.turns, self.starter, self.tenants, self.clock.now, self.go_on if alone else _let_be,
             self.blobs.shelve, float(known.get("events.keep_hours") or KEEP_HOURS),
         )  # fmt: skip
+        self.keeping = Keeping(store, known)
         self.schedules = Schedules(store, self.starter, self.intake.warn, on=not alone)
         self.turns.rows.publish = self.outbox.write
         self.notices = Notices(store, self.clock, executors, services)
         self.letters = Letters(store, self.tenants, self.notices)
-        self.checkpoints = Checkpoints(store, self.clock, self.tenants, known)
+        self.checkpoints = Checkpoints(store, self.clock, self.tenants, known, places.own)
         self.telling = Telling(self.tenants, self.notices)
+        self.turns.rows.alerts = Alerts(self.tenants, self.notices).write
         self.turns.rows.also = [self.telling.write, self.letters.write, self.checkpoints.write]
         self.turns.extra, self.turns.give_back = self._extra, self._give_back
-        self.turns.whole = self.blobs.resolve
+        self.turns.whole = self.blobs.of
         self.serve, self.alone, self.patient = serve, alone, patient
         self.near: list[tuple[int, int]] = []
         self.noted: dict[int, int] = {}  # run → the one time in `near` that counts
@@ -177,7 +185,7 @@ class Laps:
                 ask.attempt,
                 ask.probe,
                 C.OK,
-                self.blobs.shelve(outcome.body),
+                self.blobs.shelve(live.tenant, outcome.body),
                 outcome.content_type,
                 meta,
             )
@@ -283,7 +291,7 @@ class Laps:
         ))  # fmt: skip
         batch.journal += [(no, t.seq_from, t.seq_to, t.at, bytearray(t.body)) for t in copied]
         mine = msgspec.structs.replace(row, no=no, id=new_id)
-        rows_of(mine, iter(copied), batch, self.nets.of, self.blobs.resolve)
+        rows_of(mine, iter(copied), batch, self.nets.of, self.blobs.of(row.tenant))
         self.store.commit(batch)
         for live in self.turns.load([no]):
             self._resume(live, {})
@@ -363,6 +371,7 @@ class Laps:
                 self.store.tidy(now)
                 self.checkpoints.wrote = self.checkpoints.wrote or self.checkpoints.elsewhere
                 self.intake.tidy(now)
+                self.keeping.tidy(now)
                 self.tidy_at = now + TIDY_MS
         while self.near and self.near[0][0] <= now:
             wake, no = heapq.heappop(self.near)

@@ -13,7 +13,7 @@ from penstock.store.contract import Batch, Store
 from penstock.store.projection import WATCHED, Bench, firing_row, judge, judges, project, sweep_waits
 
 CHECKPOINT_EVERY = 50
-DECISION = "decision"
+DECISION, PROCESS = "decision", "process"
 
 #: rows for the outbox
 Publish = Callable[[Live, list[F.Fact], int, int, Batch], None]
@@ -23,11 +23,12 @@ Also = Callable[[Live, Run, list[F.Fact], int, int, Batch], None]
 
 class Rows:
     def __init__(
-        self, store: Store, nets: Nets, made: Callable[[Run], Run], *, checkpoint_every: int = CHECKPOINT_EVERY
+        self, store: Store, nets: Nets, made: Callable[[Run, str], Run], *, checkpoint_every: int = CHECKPOINT_EVERY
     ) -> None:
         self.store, self.nets, self.made, self.checkpoint_every = store, nets, made, checkpoint_every
         self.publish: Publish | None = None
         self.also: list[Also] = []
+        self.alerts: Also | None = None  # of processes
 
     def write(
         self, live: Live, run: Run, facts: list[F.Fact], body: bytes, was: int, before: int, now: int, batch: Batch
@@ -41,13 +42,17 @@ class Rows:
             self.publish(live, facts, before + 1, now, batch)
         for firing, ending in run.ended:
             batch.firing.append(firing_row(no, firing, ending, now))
-        if run.net.net.language == DECISION:
+        language = run.net.net.language
+        if language == DECISION:
             self._decided(live, run, facts, was, now, batch)
+        elif language == PROCESS and self.alerts is not None:
+            self.alerts(live, run, facts, was, now, batch)
         if run.net.hash != st.net and st.net:
             self._migrated(live, run)
         for f in facts:
             if f[0] in WATCHED:
-                project(batch, no, facts, before + 1, now, live.names)
+                tenant = live.tenant if language == PROCESS else None
+                project(batch, no, facts, before + 1, now, live.names, tenant)
                 if live.names:
                     sweep_waits(batch, no, st.waits, live.names)
                 break
@@ -100,6 +105,6 @@ class Rows:
         found = self.nets.by_hash(run.st.net)
         assert found is not None, "a run moves only to a released net"
         live.net_no, net = found
-        moved = self.made(Run.load(net, run.st))
+        moved = self.made(Run.load(net, run.st), live.tenant)
         moved.facts, moved.asks, moved.stops, moved.ended = run.facts, run.asks, run.stops, run.ended
         live.run = moved

@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,10 +16,10 @@ import msgspec
 from penstock.executors.contract import Services, Tenant
 from penstock.executors.parts.fence import Fence
 from penstock.executors.parts.similar import Similar
-from penstock.host.secrets import SecretPlaces
+from penstock.host.secrets import Lends, SecretPlaces
 from penstock.host.taken import Source, Taken
 from penstock.host.versions import usable, version_key
-from penstock.store.contract import JudgmentRow, MessageRow, Store
+from penstock.store.contract import ArtifactRow, EventRow, JudgmentRow, MessageRow, Store
 
 #: Which tenants are not the operator of this machine, and so have folders of their own.
 Shared = Literal["none", "others", "all"]
@@ -30,6 +30,7 @@ _unpack = msgspec.msgpack.decode
 _POLL_S = 0.05
 _FRESH_MS = 500  # what another process registers is seen after so long
 _SIMILAR = 2000  # so many judgments are looked through
+_LOADS = 20_000  # so many open work items are counted
 _JUDGED: Mapping[str, Any] = {"source": "judgments"}  # a collection that nobody has registered
 
 
@@ -79,6 +80,32 @@ class Kept:
 
     def keep(self, key: str, channel: str, target: str, message: Any, run: str) -> None:
         self.store.put_message(MessageRow(key, self.id, run, channel, target, _pack(message), self.now()))
+
+    def tell(self, source: str, payload: Any, id: str) -> None:
+        self.store.put_event(EventRow(self.id, id, source, _pack(payload), self.now()))
+
+    def turn(self, name: str, key: str, names: Sequence[str]) -> str:
+        """The next of several, one after another; for the same key the same one again."""
+        last = next((row for row in self.store.artifacts(self.id, "turn") if row.id == name), None)
+        known: dict[str, Any] = {} if last is None else _unpack(last.body)
+        if known.get("key") == key and known.get("name") in names:
+            return str(known["name"])
+        before = known.get("name")
+        chosen = names[(names.index(before) + 1) % len(names)] if before in names else names[0]
+        body = _pack({"name": chosen, "key": key})
+        self.store.put_artifacts([ArtifactRow(self.id, "turn", name, "", "approved", body, self.now())])
+        return chosen
+
+    def loads(self) -> Mapping[str, int]:
+        """How many open work items each person has who is named for them by name."""
+        found: dict[str, int] = {}
+        for row in self.store.open_items(self.id, _LOADS):
+            who = _unpack(row.candidates) if row.candidates is not None else None
+            targets = who.get("targets") if isinstance(who, dict) else None
+            for one in targets if isinstance(targets, list) else ():
+                if isinstance(one, str) and one.startswith("user:"):
+                    found[one[5:]] = found.get(one[5:], 0) + 1
+        return found
 
     async def search(self, collection: str, query: Any, top_k: int) -> list[Any]:
         body = self.find("collection", collection) or _JUDGED
@@ -154,6 +181,20 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     shared: Shared = "none"
     home: str = ""
 
+    def lends(self, settings: Mapping[str, Any]) -> Lends | None:
+        """Which of the operator's secrets a tenant gets: those that `tenants.NAME.secrets` lists, «*» for all. Where
+        nothing is said the tenant at home gets them all, and no other one any."""
+        if self.shared == "none":
+            return None
+
+        def lent(tenant: str, name: str) -> bool:
+            said = settings.get(f"tenants.{tenant}.secrets")
+            if said is None:
+                return tenant == self.home
+            return bool({"*", name} & set(_lines(said)))
+
+        return lent
+
 
 class Lending:
     """What is lent to executors: to tenants that share a machine, each in folders of its own beside the store."""
@@ -182,14 +223,15 @@ class Lending:
         return found
 
     def _apart(self, tenant: str) -> Services:
-        folder, settings = self.folder / "tenants" / folder_name(tenant), self.base.settings
+        settings, around = self.base.settings, self.folder / "tenants"
+        folder = around / folder_name(tenant)
         for name in ("input", "output", "files"):
             with contextlib.suppress(OSError):  # it is said when a file is wanted
                 (folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
         given, made, dropped = (_real(folder / name) for name in ("input", "output", "files"))
         # What a document writes is no database: a forged one would make SQLite do more than read.
-        databases = [given, dropped, *_listed(settings, "sql.roots")]
-        folders = [given, made, dropped, *_listed(settings, "file.roots")]
+        databases = [given, dropped, *_listed(settings, tenant, "sql.roots")]
+        folders = [given, made, dropped, *_listed(settings, tenant, "file.roots")]
         sql_base = dropped
         if tenant == self.ground.home:
             sql_base = _real(settings.get("sql.root") or self.folder)
@@ -198,8 +240,17 @@ class Lending:
         fence = msgspec.structs.replace(
             self.fence, open=(*databases, *folders), shared=True, sql_base=sql_base,
             file_base=folder, sql_roots=tuple(databases), file_roots=tuple(folders),
+            apart=_real(around), mine=_real(folder),
         )  # fmt: skip
-        return msgspec.structs.replace(self.base, input_dir=given, output_dir=made, fence=fence)
+        return msgspec.structs.replace(
+            self.base, input_dir=given, output_dir=made, fence=fence, settings=self._settings(tenant), machine=settings
+        )
+
+    def _settings(self, tenant: str) -> dict[str, Any]:
+        """The machine's, without what is the operator's alone: its secrets, and the right to start programs."""
+        settings = self.base.settings
+        secrets = self.base.tenant(tenant).secret if self.base.tenant is not None else None
+        return {**settings, "secrets": secrets, "mcp.commands": said_for(settings, tenant, "mcp.commands")}
 
 
 def folder_name(tenant: str) -> str:
@@ -207,9 +258,17 @@ def folder_name(tenant: str) -> str:
     return tenant if _PLAIN.match(tenant) else f"~{hashlib.sha256(tenant.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def _listed(settings: Mapping[str, Any], name: str) -> list[Path]:
-    said = settings.get(name) or ()
-    return [_real(one) for one in ([said] if isinstance(said, str | Path) else said)]
+def said_for(settings: Mapping[str, Any], tenant: str, name: str) -> list[Any]:
+    """A list of the settings: what is said for everybody, and for one tenant."""
+    return [*_lines(settings.get(name)), *_lines(settings.get(f"tenants.{tenant}.{name}"))]
+
+
+def _lines(said: Any) -> list[Any]:
+    return [] if said is None else [said] if isinstance(said, str | Path) else list(said)
+
+
+def _listed(settings: Mapping[str, Any], tenant: str, name: str) -> list[Path]:
+    return [_real(one) for one in said_for(settings, tenant, name)]
 
 
 def _real(path: str | Path) -> Path:

@@ -121,7 +121,8 @@ class Turns:
         self.on_facts: list[Callable[[Live, list[F.Fact], int, int], None]] = []
         self.extra: Callable[[Batch], None] | None = None  # the gate's and the dispatcher's rows of this batch
         self.give_back: Callable[[Batch], None] | None = None  # the same, when its commit has failed
-        self.whole: Callable[[Any], Any] | None = None  # the value of a body that is stored by reference
+        #: for a tenant: the value of a body that is stored by reference
+        self.whole: Callable[[str], Callable[[Any], Any]] | None = None
         self.wakes: list[tuple[int | None, int]] = []  # when the runs of this batch wake next, if they have timers
         self.stopped: list[tuple[Live, list[int]]] = []  # effects that this batch has dropped
         self.parked: dict[int, str] = {}  # runs that tripped over a bug of the engine, and why
@@ -142,7 +143,7 @@ class Turns:
         self.next_no += 1
         live.id, live.tenant, live.key, live.parent = id, tenant, key, parent or None
         live.net_no, live.priority = net_no, priority
-        live.run = self._made(Run.fresh(self.nets.get(net_no)))
+        live.run = self._made(Run.fresh(self.nets.get(net_no)), tenant)
         self.runs[live.no] = live
         if key is not None:
             self.starting[tenant, key] = live
@@ -197,7 +198,7 @@ class Turns:
             live.net_no, net = found
         else:
             live.net_no = row.net
-        live.run = self._made(Run.load(net, st))
+        live.run = self._made(Run.load(net, st), row.tenant)
         live.row, live.since = True, row.created_at
         live.id, live.tenant, live.key, live.parent, live.priority = (
             row.id,
@@ -234,9 +235,9 @@ class Turns:
         live = self.runs.get(no)
         return live is not None and live.run is not None
 
-    def _made(self, run: Run) -> Run:
+    def _made(self, run: Run, tenant: str) -> Run:
         if self.whole is not None:
-            run.whole = self.whole
+            run.whole = self.whole(tenant)
         run.refuse = self.refuse
         return run
 
@@ -363,7 +364,7 @@ class Turns:
         found = []
         for live in self.lost.values():
             if live.run is None and not live.row and live.commands and live.commands[0][0] == C.START:
-                live.run = self._made(Run.fresh(self.nets.get(live.net_no)))
+                live.run = self._made(Run.fresh(self.nets.get(live.net_no)), live.tenant)
                 live.names, live.wake = {}, None
                 live.checkpoint_seq = live.checkpoint_size = live.unsaved = 0
                 if live.key is not None:
@@ -445,7 +446,7 @@ class Turns:
         """A fresh fold of what is committed, for a turn that has to be done again."""
         if not live.row:
             assert live.run is not None
-            return self._made(Run.fresh(live.run.net))
+            return self._made(Run.fresh(live.run.net), live.tenant)
         live.run = None
         self.load([live.no])
         if live.run is None:

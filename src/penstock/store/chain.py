@@ -1,4 +1,4 @@
-"""The chain of the audit: what the hash of a row is made of. Whoever writes and whoever verifies use the same."""
+"""The chain of the audit: what the hash of a row is made of, and what stays of old ones. All use the same."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from penstock.store.contract_admin import AuditRow
 
 #: what the first row of a chain has before it
 FIRST = "0" * 64
+#: who takes the beginning of a chain away when it is old enough, and what that is called; no request has this name
+KEEPER, PRUNED = "retention", "audit.prune"
 
 
 def hash_of(prev: str, row: AuditRow) -> str:
@@ -29,6 +31,36 @@ def linked(rows: Iterable[AuditRow], last: int, prev: str) -> list[AuditRow]:
         prev = hash_of(prev, row)
         found.append(replace(row, hash=prev))
     return found
+
+
+def old_of(rows: Iterable[tuple[int, int, str]], before: int) -> tuple[int, int, str] | None:
+    """Of number, time and hash of rows, oldest first: the number of the first, and number and hash of the last before
+    one that is not older. The chain keeps its end in one piece, whatever clocks have said."""
+    first, last = 0, None
+    for no, at, hash in rows:
+        if at >= before:
+            break
+        first, last = first or no, (no, hash)
+    return None if last is None else (first, *last)
+
+
+def pruned(tenant: str, at: int, old: tuple[int, int, str]) -> AuditRow:
+    """The row that stands for those that were taken."""
+    first, last, hash = old
+    body = msgspec.json.encode({"first": first, "last": last, "hash": hash}, order="deterministic")
+    return AuditRow(tenant, 0, at, KEEPER, PRUNED, "audit", body)
+
+
+def anchor_of(row: AuditRow) -> tuple[int, str] | None:
+    """Number and hash of the last row that was taken when this one was written."""
+    if (row.actor, row.action) != (KEEPER, PRUNED):
+        return None
+    try:
+        said = msgspec.json.decode(row.body, type=dict[str, int | str])
+    except msgspec.MsgspecError:
+        return None
+    last, hash = said.get("last"), said.get("hash")
+    return (last, hash) if isinstance(last, int) and isinstance(hash, str) else None
 
 
 def by_tenant(rows: Iterable[AuditRow]) -> list[tuple[str, list[AuditRow]]]:

@@ -10,6 +10,9 @@ import msgspec
 from penstock.store.contract_admin import AdminStore
 from penstock.store.contract_lists import ListStore
 
+#: in the place of an assignee: the agent that the item names
+AGENT = "*"
+
 
 class Batch:
     """Everything that one commit writes. Rows are tuples in the order of `tables.py`."""
@@ -17,7 +20,7 @@ class Batch:
     __slots__ = (
         "blobs", "checkpoint", "checkpoint_until", "ended", "firing", "gate", "inbox_answered", "incident", "intent",
         "intent_gone", "intent_moved", "item_moved", "item_new", "journal", "judgment", "letter", "letter_gone", "memo",
-        "moved", "new", "outbox", "unwait", "wait",
+        "moved", "new", "outbox", "unwait", "wait", "work_moved", "work_new",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -30,6 +33,8 @@ class Batch:
         self.unwait: list[tuple[Any, ...]] = []
         self.item_new: list[tuple[Any, ...]] = []
         self.item_moved: list[tuple[Any, ...]] = []  # status, by, moved_at, run, firing
+        self.work_new: list[tuple[Any, ...]] = []
+        self.work_moved: list[tuple[Any, ...]] = []  # status, assignee, mode, version, run, firing
         self.incident: list[tuple[Any, ...]] = []
         self.outbox: list[tuple[Any, ...]] = []  # run, seq, topic, body, tries, due_at
         self.intent: list[tuple[Any, ...]] = []
@@ -179,6 +184,11 @@ class ReleaseRow(msgspec.Struct, frozen=True):
     deprecated_at: int | None = None
     change_summary: str | None = None
     feedback: str | None = None
+    kind: str | None = None
+    bpmn: bytes | None = None
+    dmn: bytes | None = None
+    diff: bytes | None = None
+    origin: bytes | None = None
 
 
 class ScheduleRow(msgspec.Struct, frozen=True):
@@ -214,12 +224,9 @@ class Store(AdminStore, ListStore, Protocol):
 
     def run_by_key(self, tenant: str, key: str) -> RunRow | None: ...
 
-    def runs(
-        self, *, status: Iterable[int] | None = None, limit: int = 50, tenant: str | None = None
-    ) -> list[RunRow]:
+    def runs(self, *, status: Iterable[int] | None = None, limit: int = 50, tenant: str | None = None) -> list[RunRow]:
         """Newest first; of all tenants, or of one."""
         ...
-
 
     def unfinished(self) -> list[int]:
         """Runs that can go on by themselves."""
@@ -391,14 +398,16 @@ class Store(AdminStore, ListStore, Protocol):
         """Runs that have not ended and whose key begins so: number, id."""
         ...
 
-    def put_release(self, row: ReleaseRow) -> bool:
-        """False, and nothing changes, when there is this version already."""
+    def put_release(self, row: ReleaseRow, told: Iterable[tuple[Any, ...]] = ()) -> bool:
+        """False, and nothing changes, when there is this version already. `told` are rows of the outbox, written with
+        it."""
         ...
 
     def releases(
-        self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None
-    ) -> list[ReleaseRow]:
-        """By name, then by version, the oldest first."""
+        self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None,
+        kind: str | None = None,
+    ) -> list[ReleaseRow]:  # fmt: skip
+        """By name, then by version, the oldest first. `kind` is that of a process; «*» is any."""
         ...
 
     def release(self, tenant: str, name: str, version: int) -> ReleaseRow | None: ...

@@ -9,6 +9,8 @@ import msgspec
 
 #: how long the answer to a request is kept for those who send it again
 REQUESTS_KEPT_MS = 86_400_000
+#: rows of an audit
+PRUNED_AT_ONCE = 10_000
 
 
 class KeyRow(msgspec.Struct, frozen=True):
@@ -122,6 +124,12 @@ class AdminStore(Protocol):
 
     def audit_tenants(self) -> list[str]: ...
 
+    def prune_audit(self, tenant: str, before: int, at: int) -> AuditRow | None:
+        """Take the beginning of a chain away, row by row up to the first that is not older than `before`, and say so in
+        a row at its end that has the number and the hash of the last one taken; all in one commit. That row, or None
+        where nothing is so old. At most PRUNED_AT_ONCE are taken."""
+        ...
+
     def put_request(self, row: RequestRow) -> RequestRow | None:
         """None when it was put; else the one that is there, and nothing changes."""
         ...
@@ -150,10 +158,18 @@ class AdminStore(Protocol):
 
     def drop_draft(self, tenant: str, user: str, key: str) -> bool: ...
 
+    def forget_drafts(self, before: int) -> int:
+        """Of everybody: those that were not touched since."""
+        ...
+
     def add_remark(self, row: RemarkRow) -> bool:
         """False, and nothing changes, when the item has a remark with this number already."""
         ...
 
     def remarks(self, tenant: str, items: Iterable[str]) -> list[RemarkRow]:
         """By item, then by number."""
+        ...
+
+    def forget_remarks(self, before: int) -> int:
+        """Of all tenants: older ones, but for those about a run that has not ended."""
         ...

@@ -7,6 +7,7 @@ politely; what keeps it from doing harm is the fence.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import socket
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import psycopg
 
-from penstock.errors import Fenced, StoreBusy, StoreMissing, StoreNewer, StoreNotOurs
+from penstock.errors import Fenced, StoreAway, StoreBusy, StoreMissing, StoreNewer, StoreNotOurs
 from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
 from penstock.store.lists import Lists
 from penstock.store.place import Server
@@ -25,7 +26,7 @@ from penstock.store.postgres_admin import TIDY as ADMIN_TIDY
 from penstock.store.postgres_admin import Admin
 from penstock.store.postgres_batch import Ready, again, packed
 from penstock.store.postgres_letters import TIDY, Letters
-from penstock.store.postgres_link import BY_KEY, connect, lost, raise_for
+from penstock.store.postgres_link import BY_KEY, ENGINE_S, READER_S, Patient, connect, lost, raise_for
 from penstock.store.postgres_pipe import Pipe
 from penstock.store.postgres_reads import HERE, RUN, Connection
 from penstock.store.postgres_registry import Registry
@@ -52,13 +53,20 @@ _OPEN_WORKER = (
 )
 #: takes the row away from whatever a connection that was lost may still be doing, after which it is known what it did
 _KEEP_WORKER = "UPDATE worker SET fence=fence+1 WHERE id=%s AND fence=%s RETURNING fence, commit_id"
-_REBUILT = frozenset({"firing", "wait", "unwait", "item_new", "item_moved", "incident", "judgment"})
+#: R5: the session of a connection that is half open would hold the worker's row and the driver's lock for ever. It is
+#: known by its number and its beginning, so that nobody else's is ended
+_MINE = "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid=pg_backend_pid()"
+_END_MINE = "SELECT pg_terminate_backend(pid, 3000) FROM pg_stat_activity WHERE pid=%s AND backend_start::text=%s"
+_REBUILT = frozenset({
+    "firing", "wait", "unwait", "item_new", "item_moved", "work_new", "work_moved", "incident", "judgment",
+})  # fmt: skip
 
 
 class Postgres(Registry, Letters, Admin, Lists):
     """`engine=True` takes the store for driving: one process at a time. Readers need nothing."""
 
-    MARK = "%s"
+    MARK, PLAIN = "%s", ""
+    ITS_RUN = "CROSS JOIN LATERAL (SELECT id, net, tenant FROM run WHERE no=i.run OFFSET 0) r"
 
     def __init__(self, server: Server, *, engine: bool = True, create: bool = True) -> None:
         self.path = server
@@ -67,7 +75,9 @@ class Postgres(Registry, Letters, Admin, Lists):
         self.fence = -1
         self.mutex = threading.RLock()
         self._engine = engine
-        self.c: Connection = connect(server)
+        self._session: tuple[int, str] | None = None
+        self._rest_until = 0.0
+        self.c: Patient = self._connect()
         self._pipe = Pipe(self.c)
         try:
             self._prepare(create)
@@ -105,6 +115,17 @@ class Postgres(Registry, Letters, Admin, Lists):
         finally:
             c.close()
 
+    def _connect(self) -> Patient:
+        return connect(self.path, ENGINE_S if self._engine else READER_S)
+
+    @contextlib.contextmanager
+    def _unhurried(self) -> Iterator[None]:
+        patience, self.c.patience_s = self.c.patience_s, None
+        try:
+            yield
+        finally:
+            self.c.patience_s = patience
+
     def _prepare(self, create: bool) -> None:
         """Create the tables of an empty schema; bring an older store up to date; leave what is not ours alone."""
         found = _version(self.c)
@@ -114,7 +135,7 @@ class Postgres(Registry, Letters, Admin, Lists):
             return
         if found is None and not create:
             raise StoreMissing(path=self.path)
-        with self.transaction():
+        with self._unhurried(), self.transaction():
             self._execute("SET LOCAL statement_timeout=0")
             self._execute("SET LOCAL lock_timeout='30s'")
             self._execute(f"SELECT pg_advisory_xact_lock({HERE})", (MAKER,))
@@ -144,6 +165,10 @@ class Postgres(Registry, Letters, Admin, Lists):
         self._lock()
         who = f"{os.getpid()}@{socket.gethostname()}"
         ((self.fence,),) = self._execute(_OPEN_WORKER, (WORKER, who)).fetchall()
+        self._settle()
+
+    def _settle(self) -> None:
+        (self._session,) = self._execute(_MINE).fetchall()
         self.c.execute(BY_KEY)
 
     def _lock(self) -> None:
@@ -160,19 +185,30 @@ class Postgres(Registry, Letters, Admin, Lists):
         self._reconnect()
 
     def _reconnect(self) -> str:
-        """The id of the last batch that was committed."""
+        """The id of the last batch that was committed. After a server that took its time to say nothing, as long is
+        left for other things: whoever asks meanwhile is told at once."""
         self.c.close()
-        self.c = connect(self.path)
-        self._pipe = Pipe(self.c)
-        if not self._engine:
-            return ""
+        began = time.monotonic()
+        if began < self._rest_until:
+            raise StoreAway(why=f"{self.path}: it does not answer")
         try:
+            self.c = self._connect()
+            self._pipe = Pipe(self.c)
+            return self._resume() if self._engine else ""
+        except (StoreAway, StoreBusy):
+            self._rest_until = 2 * time.monotonic() - began
+            raise
+
+    def _resume(self) -> str:
+        try:
+            if self._session is not None:
+                self._execute(_END_MINE, self._session)
             row = self._execute(_KEEP_WORKER, (WORKER, self.fence)).fetchone()
             if row is None:
                 raise Fenced
             self.fence = row[0]
             self._lock()
-            self.c.execute(BY_KEY)
+            self._settle()
         except psycopg.Error as error:
             self.c.close()
             raise_for(error, self.path)
@@ -254,7 +290,7 @@ class Postgres(Registry, Letters, Admin, Lists):
 
     def rebuild(self, project: Callable[[RunRow, Iterator[JournalRow], Batch], None]) -> int:
         count = 0
-        with self.transaction():
+        with self._unhurried(), self.transaction():
             for table in PROJECTIONS:
                 self._execute(f'DELETE FROM "{table.name}"')
             for row in self._execute(f"SELECT {RUN} FROM run ORDER BY no").fetchall():

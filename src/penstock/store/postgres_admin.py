@@ -7,8 +7,16 @@ from typing import Any
 
 from msgspec.structs import astuple
 
-from penstock.store.chain import FIRST, by_tenant, linked, mark
-from penstock.store.contract_admin import REQUESTS_KEPT_MS, AuditRow, DraftRow, KeyRow, RemarkRow, RequestRow
+from penstock.store.chain import FIRST, by_tenant, linked, mark, old_of, pruned
+from penstock.store.contract_admin import (
+    PRUNED_AT_ONCE,
+    REQUESTS_KEPT_MS,
+    AuditRow,
+    DraftRow,
+    KeyRow,
+    RemarkRow,
+    RequestRow,
+)
 from penstock.store.postgres_reads import Reads
 
 _KEY = 'id,tenant,name,"user",hash,roles,scopes,rate,created_at,created_by,expires_at,revoked_at,last_used_at'
@@ -54,16 +62,31 @@ class Admin(Reads):
     # -- audit ---------------------------------------------------------------------------------------------------------
 
     def append_audit(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
-        found: list[AuditRow] = []
         with self.transaction():
-            for tenant, those in by_tenant(rows):
-                ((last,),) = self._execute(_COUNT, (mark(tenant), len(those))).fetchall()
-                sql = "SELECT hash FROM audit WHERE tenant=%s AND no=%s"
-                before = self._execute(sql, (tenant, last - len(those))).fetchone()
-                found += linked(those, last - len(those), FIRST if before is None else before[0])
-            insert = f"INSERT INTO audit({_AUDIT}) VALUES({','.join(['%s'] * len(AuditRow.__struct_fields__))})"
-            self._many(insert, [astuple(row) for row in found])
+            return self._append(rows)
+
+    def _append(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
+        found: list[AuditRow] = []
+        for tenant, those in by_tenant(rows):
+            ((last,),) = self._execute(_COUNT, (mark(tenant), len(those))).fetchall()
+            sql = "SELECT hash FROM audit WHERE tenant=%s AND no=%s"
+            before = self._execute(sql, (tenant, last - len(those))).fetchone()
+            found += linked(those, last - len(those), FIRST if before is None else before[0])
+        insert = f"INSERT INTO audit({_AUDIT}) VALUES({','.join(['%s'] * len(AuditRow.__struct_fields__))})"
+        self._many(insert, [astuple(row) for row in found])
         return found
+
+    def prune_audit(self, tenant: str, before: int, at: int) -> AuditRow | None:
+        with self.transaction():
+            # the mark first, as whoever appends does: two who prune come one after the other
+            self._execute("SELECT value FROM mark WHERE name=%s FOR UPDATE", (mark(tenant),))
+            sql = "SELECT no, at, hash FROM audit WHERE tenant=%s ORDER BY no LIMIT %s"
+            old = old_of(self._execute(sql, (tenant, PRUNED_AT_ONCE)).fetchall(), before)
+            if old is None:
+                return None
+            (said,) = self._append([pruned(tenant, at, old)])
+            self._execute("DELETE FROM audit WHERE tenant=%s AND no<=%s", (tenant, old[1]))
+            return said
 
     def audit(
         self, tenant: str, *, before: int | None = None, limit: int = 100, actor: str | None = None,
@@ -139,6 +162,9 @@ class Admin(Reads):
     def drop_draft(self, tenant: str, user: str, key: str) -> bool:
         return self._put('DELETE FROM draft WHERE tenant=%s AND "user"=%s AND key=%s', (tenant, user, key))
 
+    def forget_drafts(self, before: int) -> int:
+        return self._gone("DELETE FROM draft WHERE at<%s", (before,))
+
     # -- remarks -------------------------------------------------------------------------------------------------------
 
     def add_remark(self, row: RemarkRow) -> bool:
@@ -147,6 +173,14 @@ class Admin(Reads):
     def remarks(self, tenant: str, items: Iterable[str]) -> list[RemarkRow]:
         sql = f"SELECT {_REMARK} FROM remark WHERE tenant=%s AND item=ANY(%s) ORDER BY item,no"
         return [RemarkRow(*row) for row in self._read(sql, (tenant, sorted(set(items))))]
+
+    def forget_remarks(self, before: int) -> int:
+        run = "SELECT 1 FROM run WHERE id=split_part(item,'/',1) AND status<5"
+        return self._gone(f"DELETE FROM remark WHERE at<%s AND NOT EXISTS ({run})", (before,))
+
+    def _gone(self, sql: str, values: tuple[Any, ...]) -> int:
+        with self.transaction():
+            return self._execute(sql, values).rowcount
 
     def _put(self, sql: str, values: tuple[Any, ...]) -> bool:
         """One statement, committed; has it changed anything?"""

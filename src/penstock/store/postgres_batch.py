@@ -14,7 +14,7 @@ import msgspec
 
 from penstock.errors import StoreError
 from penstock.store import tables as T
-from penstock.store.contract import Batch
+from penstock.store.contract import AGENT, Batch
 from penstock.store.postgres_link import ARRAYS
 from penstock.store.postgres_schema import columns_of, key_of
 
@@ -69,6 +69,16 @@ def _moves(rows: Rows) -> Iterable[tuple[Any, ...]]:
     for status, by, at, run, firing in rows:
         was = found.get((run, firing))
         found[run, firing] = (status, was[1] if by is None and was is not None else by, at, run, firing)
+    return found.values()
+
+
+def _works(rows: Rows) -> Iterable[tuple[Any, ...]]:
+    """Who has an item and how it is done stay, when the last move says nothing of it."""
+    found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for status, assignee, mode, version, run, firing in rows:
+        was = found.get((run, firing), (None, None, None))
+        kept = (was[1] if assignee is None else assignee, was[2] if mode is None else mode)
+        found[run, firing] = (status, *kept, version, run, firing)
     return found.values()
 
 
@@ -136,6 +146,14 @@ WRITES: tuple[Write, ...] = (
         "item_moved", T.ITEM, 'status=u.status, "by"=coalesce(u."by", t."by"), moved_at=u.moved_at',
         ("status", "by", "moved_at", "run", "firing"), ("text", "text", "int", "int", "int"), _moves,
         key=("run", "firing"),
+    ),
+    _insert("work_new", T.WORK, replace=_ALL, once=_pair),
+    _change(
+        "work_moved", T.WORK,
+        f"status=u.status, mode=coalesce(u.mode, t.mode), version=u.version, assignee=CASE u.assignee WHEN '{AGENT}'"
+        " THEN coalesce(t.agent, 'agent') ELSE nullif(coalesce(u.assignee, t.assignee), '') END",
+        ("status", "assignee", "mode", "version", "run", "firing"), ("text", "text", "text", "int", "int", "int"),
+        _works, key=("run", "firing"),
     ),
     _insert("incident", T.INCIDENT, replace=_ALL, once=_pair),
     _insert("outbox", T.OUTBOX, leave="no"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import psycopg
 from psycopg import pq
-from psycopg.abc import Buffer
+from psycopg.abc import RV, Buffer, PQGen
 from psycopg.adapt import Dumper
 from psycopg.types.numeric import Int8BinaryDumper
 
@@ -21,6 +22,8 @@ SETTINGS = (
     " SET tcp_keepalives_idle=10; SET tcp_keepalives_interval=5; SET tcp_keepalives_count=3;"
     " SET client_connection_check_interval='1s'; SET jit=off"
 )
+#: a reader may ask for as long as the server works on a statement; an engine holds up everybody who waits for it
+READER_S, ENGINE_S = 35.0, 15.0
 #: what the engine writes is a few hundred look-ups by key, planned once while the tables are still empty: never a scan
 BY_KEY = "SET enable_seqscan=off; SET enable_hashjoin=off; SET enable_mergejoin=off"
 #: no text of the server holds the character 0; what people read instead is the picture of it
@@ -53,13 +56,40 @@ class NumbersDumper(Dumper):
         return _numbers(obj)
 
 
-def connect(server: Server) -> psycopg.Connection[tuple[Any, ...]]:
+class Patient(psycopg.Connection[tuple[Any, ...]]):
+    """R5: a connection that is half open may take what is sent and never answer. Whoever hears nothing for so long
+    gives it up; None where a statement may take as long as it likes."""
+
+    patience_s: float | None = None
+
+    def wait(self, gen: PQGen[RV], *how: Any, **more: Any) -> RV:
+        return super().wait(self._watched(gen), *how, **more)
+
+    def _watched(self, gen: PQGen[RV]) -> PQGen[RV]:
+        heard = time.monotonic()
+        try:
+            wants = next(gen)
+            while True:
+                ready = yield wants
+                now = time.monotonic()
+                if ready:
+                    heard = now
+                elif self.patience_s is not None and now - heard > self.patience_s:
+                    self.pgconn.finish()
+                    raise psycopg.OperationalError(f"it has not answered for {self.patience_s:g} s")
+                wants = gen.send(ready)
+        except StopIteration as ended:
+            found: RV = ended.value
+            return found
+
+
+def connect(server: Server, patience_s: float = READER_S) -> Patient:
     asked: dict[str, Any] = {
         "connect_timeout": "5", "application_name": "penstock", "keepalives_idle": "10", "keepalives_interval": "5",
         "keepalives_count": "3", "tcp_user_timeout": "15000", **server.conninfo, "client_encoding": "utf8",
     }  # fmt: skip
     try:
-        c = psycopg.connect(**asked, autocommit=True)
+        c = Patient.connect(**asked, autocommit=True)
     except psycopg.ProgrammingError as error:
         why = _without(str(error), server)
         raise BadInput(what="the address of the store", why=why.strip().splitlines()[0]) from None
@@ -69,6 +99,7 @@ def connect(server: Server) -> psycopg.Connection[tuple[Any, ...]]:
         encoding = (c.pgconn.parameter_status(b"server_encoding") or b"").decode()
         if encoding != "UTF8":
             raise StoreError(why=f"{server}: its encoding is {encoding}, not UTF8")
+        c.patience_s = _patience(server.conninfo.get("tcp_user_timeout"), patience_s)
         c.execute(SETTINGS)
     except psycopg.Error as error:
         c.close()
@@ -80,6 +111,13 @@ def connect(server: Server) -> psycopg.Connection[tuple[Any, ...]]:
     c.adapters.register_dumper(str, TextDumper)
     c.adapters.register_dumper(Numbers, NumbersDumper)
     return c
+
+
+def _patience(said: str | None, usual_s: float) -> float | None:
+    """What an address says of the network below (`tcp_user_timeout`, in ms, 0 for ever) holds for answers, too."""
+    if said is None or not said.isdecimal():
+        return usual_s
+    return int(said) / 1000 or None
 
 
 def _raise_unreachable(error: psycopg.Error, server: Server) -> NoReturn:

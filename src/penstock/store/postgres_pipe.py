@@ -13,10 +13,8 @@ from psycopg import pq
 from psycopg.errors import error_from_result
 
 from penstock.store.postgres_batch import FENCE, SQL, Ready
-from penstock.store.postgres_reads import Connection
+from penstock.store.postgres_link import Patient
 
-#: longer than the server works on a statement; then nobody is there any more
-PATIENCE_MS = 35_000
 FENCED = b"penstock_fence"
 
 #: which statement went wrong first, and what it was
@@ -27,12 +25,16 @@ _WELL = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 class Pipe:
     """One connection. Each statement is parsed and planned once, when it is needed first."""
 
-    def __init__(self, c: Connection) -> None:
+    def __init__(self, c: Patient) -> None:
         self.c, self.pg = c, c.pgconn
         self._prepared: set[bytes] = set()
         self._readable, self._either = select.poll(), select.poll()
         self._readable.register(self.pg.socket, select.POLLIN)
         self._either.register(self.pg.socket, select.POLLIN | select.POLLOUT)
+
+    @property
+    def _patience_ms(self) -> float | None:
+        return None if self.c.patience_s is None else self.c.patience_s * 1000
 
     def send(self, held: list[bytes], ready: list[Ready]) -> Wrong:
         """One round trip: everything up to the sync is one transaction, and the first error undoes all of it."""
@@ -97,7 +99,7 @@ class Pipe:
 
     def _flush(self) -> None:
         while self.pg.flush():
-            if not (events := self._either.poll(PATIENCE_MS)):
+            if not (events := self._either.poll(self._patience_ms)):
                 self._give_up()
             if events[0][1] & ~select.POLLOUT:
                 self.pg.consume_input()
@@ -105,7 +107,7 @@ class Pipe:
     def _next(self) -> pq.abc.PGresult | None:
         pg = self.pg
         while pg.is_busy():
-            if not self._readable.poll(PATIENCE_MS):
+            if not self._readable.poll(self._patience_ms):
                 self._give_up()
             pg.consume_input()
         return pg.get_result()

@@ -12,7 +12,7 @@ import psycopg
 from penstock.errors import RunAmbiguous, RunNotFound, StoreError
 from penstock.store.contract import JournalRow, NetRow, RunRow
 from penstock.store.place import Server
-from penstock.store.postgres_link import Numbers, lost, raise_for
+from penstock.store.postgres_link import Numbers, Patient, lost, raise_for
 
 RUN = "no,id,tenant,net,key,status,priority,created_at,updated_at,wake_at,parent,checkpoint_seq,checkpoint"
 UNFINISHED = "SELECT no FROM run WHERE status IN (0,2,4) AND status < 5"  # «< 5» is what the partial index asks for
@@ -31,7 +31,7 @@ Cursor = psycopg.Cursor[tuple[Any, ...]]
 
 
 class Reads:
-    c: Connection
+    c: Patient
     path: Server
     mutex: threading.RLock  # a connection has one conversation at a time
     _inside = False  # a transaction of several statements, which no other connection can go on with

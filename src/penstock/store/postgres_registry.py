@@ -15,7 +15,7 @@ _JUDGMENT = "run,firing,tenant,name,node,decision,needs_review,body,at"
 _EVENT = "tenant,id,source,body,at,no,answer"
 _RELEASE = (
     "tenant,name,version,id,status,hash,net,document,listens,created_by,created_at,approved_by,approved_at,"
-    "deprecated_at,change_summary,feedback"
+    "deprecated_at,change_summary,feedback,kind,bpmn,dmn,diff,origin"
 )
 _SCHEDULE = "tenant,name,version,cron,zone,inputs,overlap,catch_up,paused,last_at,next_at"
 
@@ -157,19 +157,26 @@ class Registry(Reads):
 
     # -- releases ------------------------------------------------------------------------------------------------------
 
-    def put_release(self, row: ReleaseRow) -> bool:
+    def put_release(self, row: ReleaseRow, told: Iterable[tuple[Any, ...]] = ()) -> bool:
         with self.transaction():
             marks = ",".join(["%s"] * len(astuple(row)))
             sql = f"INSERT INTO release({_RELEASE}) VALUES({marks}) ON CONFLICT DO NOTHING"
-            return self._execute(sql, astuple(row)).rowcount > 0
+            new = self._execute(sql, astuple(row)).rowcount > 0
+            if new:
+                self._many("INSERT INTO outbox(run,seq,topic,body,tries,due_at) VALUES(%s,%s,%s,%s,%s,%s)", told)
+            return new
 
     def releases(
-        self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None
-    ) -> list[ReleaseRow]:
+        self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None,
+        kind: str | None = None,
+    ) -> list[ReleaseRow]:  # fmt: skip
         sql, values = f"SELECT {_RELEASE} FROM release WHERE tenant=%s", [tenant]
         for column, value in (("name", name), ("listens", listens)):
             if value is not None:
                 sql, values = f"{sql} AND {column}=%s", [*values, value]
+        if kind is not None:
+            sql += " AND kind IS NOT NULL" if kind == "*" else " AND kind=%s"
+            values += [] if kind == "*" else [kind]
         if status == "active":
             sql += " AND status='active'"  # as text, or the partial indexes cannot be used
         elif status is not None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from penstock.kernel.state import STATUS
+from penstock.store.schema import IN_FORCE, RELEASED_LATER, first_of
 from penstock.store.tables import (
     API_KEY,
     AUDIT,
     DRAFT,
+    RELEASE,
     REMARK,
     REQUEST,
     RUN,
     SERVER_TABLES,
     TABLES,
+    WORK,
     Column,
     Index,
     Table,
@@ -77,6 +80,14 @@ def _json(column: str, name: str) -> str:
     return rf"replace(convert_from({column}, 'UTF8'), '\u0000', '\u2400')::jsonb AS {name}"
 
 
+def _of(column: str, member: str) -> str:
+    return rf"replace(convert_from(r.{column}, 'UTF8'), '\u0000', '\u2400')::jsonb ->> '{member}'"
+
+
+def _written(column: str) -> str:
+    return f"convert_from(r.{column}, 'UTF8') AS {column}"
+
+
 _STATUSES = " ".join(f"WHEN {number} THEN '{name.lower()}'" for number, name in enumerate(STATUS))
 
 #: what people read under the names that their documents give it, with the types of the seed's tables; ids of runs,
@@ -97,19 +108,66 @@ VIEWS: dict[str, str] = {
         " to_timestamp(updated_at / 1000.0) FROM run"
         " WHERE checkpoint IS NOT NULL AND NOT EXISTS (SELECT 1 FROM checkpoint c WHERE c.run = run.id)"
     ),
+    # a process is known by the id of its first version, and shown as it is in force
+    "proc_def": (
+        f"SELECT {first_of('id')}::uuid AS id, coalesce({_of('document', 'process_definition_name')}, r.name) AS name,"
+        f" {_written('bpmn')}, {_json('r.document', 'definition')}, r.kind AS type, r.tenant AS tenant_id,"
+        f" {_moment(first_of('created_at'), 'created_at')}, {_moment('r.created_at', 'updated_at')},"
+        f" {_of('document', 'parent_id')} AS parent_id, {_of('document', 'source_event_log_id')} AS"
+        f" source_event_log_id, {_written('dmn')} FROM release r WHERE r.kind IS NOT NULL AND r.version = {IN_FORCE}"
+    ),
+    "proc_def_version": (
+        f"SELECT r.id::uuid AS id, {first_of('id')}::uuid AS proc_def_id, r.version::integer AS version,"
+        f" {_json('r.document', 'snapshot')}, {_json('r.diff', 'diff')}, {_moment('r.created_at', 'created_at')}"
+        " FROM release r WHERE r.kind IS NOT NULL"
+    ),
+    "proc_def_mining_link": (
+        f"SELECT {first_of('id')}::uuid AS proc_def_id, {_of('origin', 'event_log_id')} AS event_log_id,"
+        f" ({_of('origin', 'fitness')})::float8 AS fitness, ({_of('origin', 'precision')})::float8 AS precision"
+        f" FROM release r WHERE r.kind IS NOT NULL AND {_of('origin', 'event_log_id')} IS NOT NULL"
+    ),
 }
+
+
+def _view(name: str) -> str:
+    return f'CREATE VIEW "{name}" AS {VIEWS[name]}'
 
 
 def create_all() -> list[str]:
     tables = (*TABLES, *SERVER_TABLES)
-    views = [f'CREATE VIEW "{name}" AS {text}' for name, text in VIEWS.items()]
-    return [*(statement for table in tables for statement in create(table)), *views]
+    return [*(statement for table in tables for statement in create(table)), *map(_view, VIEWS)]
+
+
+def _index(table: Table, name: str) -> str:
+    """An index that an older table gets."""
+    return next(statement for statement in create(table) if f'INDEX "{name}"' in statement)
+
+
+def _added(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Columns that an older table gets, and what they are for."""
+    new = [column for column in table.columns if column.name in names]
+    return (
+        *(f'ALTER TABLE "{table.name}" ADD COLUMN "{one.name}" {_TYPE[one.type]}' for one in new),
+        *(f'COMMENT ON COLUMN "{table.name}"."{one.name}" IS {_text(one.comment)}' for one in new),
+    )
 
 
 #: version → statements that lead from the version before to it
 MIGRATIONS: dict[int, tuple[str, ...]] = {
     3: (
         *(statement for table in (API_KEY, AUDIT, REQUEST, DRAFT, REMARK) for statement in create(table)),
-        next(statement for statement in create(RUN) if "run_parent" in statement),
+        _index(RUN, "run_parent"),
+    ),
+    4: (
+        *(
+            _index(RUN, name)
+            for name in ("run_updated", "run_priority", "run_open", "run_quiet", "run_live", "run_ended")
+        ),
+        # whoever comes from version 2 has got them with their tables
+        *(_index(table, f"{table.name}_at").replace("INDEX", "INDEX IF NOT EXISTS", 1) for table in (DRAFT, REMARK)),
+        *_added(RELEASE, RELEASED_LATER),
+        _index(RELEASE, "release_kind"),
+        *create(WORK),
+        *map(_view, ("proc_def", "proc_def_version", "proc_def_mining_link")),
     ),
 }

@@ -12,10 +12,11 @@ from penstock.kernel import fact as F
 from penstock.kernel.evolve import EVOLVE
 from penstock.kernel.state import DONE, Firing, State, new_state
 from penstock.net.compiled import Compiled
-from penstock.store.contract import Batch, JournalRow, RunRow
+from penstock.store.contract import AGENT, Batch, JournalRow, RunRow
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
+AUTONOMOUS = "AUTONOMOUS"
 WATCHED = frozenset({F.WORK_OPENED, F.WORK_MOVED, F.WAIT_OPENED, F.WAIT_GONE, F.INCIDENT, F.SWEPT})
 
 
@@ -23,16 +24,25 @@ def firing_row(run: int, firing: Firing, status: int, at: int) -> tuple[int, ...
     return (run, firing.no, firing.node, firing.epoch, firing.visit, firing.attempt, status, firing.at, at)
 
 
-def project(batch: Batch, run: int, facts: Iterable[F.Fact], first: int, at: int, names: dict[int, str]) -> None:
-    """Rows of the watched facts of a turn. `names` remembers the signal names of open waits."""
+def project(
+    batch: Batch, run: int, facts: Iterable[F.Fact], first: int, at: int, names: dict[int, str],
+    tenant: str | None = None,
+) -> None:  # fmt: skip
+    """Rows of the watched facts of a turn. `names` remembers the signal names of open waits. `tenant` is that of a
+    process: its items are listed by it."""
     for seq, f in enumerate(facts, first):
         tag = f[0]
         if tag not in WATCHED:
             continue
         if tag == F.WORK_OPENED:
             _open_item(batch, run, f, at)
+            if tenant is not None:
+                _open_work(batch, run, f, seq, tenant)
         elif tag == F.WORK_MOVED:
             batch.item_moved.append((f[2], f[4], at, run, f[1]))
+            if tenant is not None:
+                mode = f[8] if len(f) > 8 else None
+                batch.work_moved.append((f[2], assignee_of(f), mode, seq, run, f[1]))
         elif tag == F.WAIT_OPENED:
             names[f[1]] = f[4]
             batch.wait.append((f[4], run, f[1]))
@@ -48,6 +58,33 @@ def _open_item(batch: Batch, run: int, f: Any, at: int) -> None:
         batch.item_moved = [move for move in batch.item_moved if move[3] != run or move[4] != f[1]]
     candidates = None if f[4] is None else _pack(f[4])
     batch.item_new.append((run, f[1], f[2], "TODO", _pack(f[3]), candidates, None, at, at))
+
+
+def _open_work(batch: Batch, run: int, f: Any, seq: int, tenant: str) -> None:
+    if batch.work_moved:
+        batch.work_moved = [move for move in batch.work_moved if move[4] != run or move[5] != f[1]]
+    agent = f[3].get("agent") if isinstance(f[3], dict) else None
+    mode = (f[6] if len(f) > 6 else "") or AUTONOMOUS  # what has no mode is done by the engine
+    batch.work_new.append((run, f[1], tenant, "TODO", agent, named(f[4]), mode, seq))
+
+
+def named(candidates: Any) -> str | None:
+    """P-X.13: the one person for whom an item is, where it is for one."""
+    targets = candidates.get("targets") if isinstance(candidates, dict) else None
+    only = targets[0] if isinstance(targets, list | tuple) and len(targets) == 1 else None
+    return only[5:] if isinstance(only, str) and only.startswith("user:") else None
+
+
+def assignee_of(f: Any) -> str | None:
+    """Who has an item after it was moved; None: who had it before, "": nobody."""
+    event, by = f[3], f[4]
+    if event in ("start", "submit_for_approval") and by == "agent":
+        return AGENT
+    if event in ("start", "take_over", "submit"):
+        return str(by) if by else None
+    if event == "reassign":
+        return named({"targets": [f[9] if len(f) > 9 else None]}) or ""
+    return None
 
 
 def _unwait(batch: Batch, run: int, wait: int, names: dict[int, str]) -> None:
@@ -124,6 +161,10 @@ def _given(args: Mapping[str, Any]) -> Any:
 # ---- all of it -------------------------------------------------------------------------------------------------------
 
 
+def _of_process(f: Any) -> bool:
+    return isinstance(f[3], dict) and "activity_id" in f[3]
+
+
 def _same(body: Any) -> Any:
     return body
 
@@ -138,6 +179,7 @@ def rows_of(
     decode = F.decode_facts
     judged: list[tuple[Any, ...]] = batch.judgment
     bench: Bench | None = None
+    process = False
 
     def kept(firing: int) -> bytes | None:
         return next((r[7] for r in reversed(judged) if r[:2] == (row.id, firing)), None)
@@ -156,7 +198,8 @@ def rows_of(
             EVOLVE[f[0]](st, f)
             st.n += 1
         st.hand = None
-        project(batch, row.no, facts, turn.seq_from, turn.at, names)
+        process = process or any(f[0] == F.WORK_OPENED and _of_process(f) for f in facts)
+        project(batch, row.no, facts, turn.seq_from, turn.at, names, row.tenant if process else None)
         if any(f[0] == F.SWEPT for f in facts):
             sweep_waits(batch, row.no, st.waits, names)
     return st

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from penstock.kernel.state import STATUS
 from penstock.store.tables import (
     API_KEY,
@@ -19,11 +21,13 @@ from penstock.store.tables import (
     RUN,
     SCHEDULE,
     TABLES,
+    WORK,
+    Column,
     Table,
 )
 
 #: raised by one with every change of `tables.py` that a store on disk must follow
-VERSION = 3
+VERSION = 4
 #: marks a file as ours in its header: "PNST"
 APPLICATION_ID = 0x504E5354
 
@@ -50,11 +54,28 @@ def create(table: Table) -> list[str]:
     return statements
 
 
-def _moment(column: str) -> str:
-    return f"strftime('%Y-%m-%dT%H:%M:%fZ', {column}/1000.0, 'unixepoch') AS {column}"
+def _moment(column: str, name: str = "") -> str:
+    return f"strftime('%Y-%m-%dT%H:%M:%fZ', {column}/1000.0, 'unixepoch') AS {name or column}"
 
 
 _STATUSES = " ".join(f"WHEN {number} THEN '{name.lower()}'" for number, name in enumerate(STATUS))
+
+_SAME = "WHERE o.tenant = r.tenant AND o.name = r.name"
+#: of a process `r`: the version that is in force, else the newest
+IN_FORCE = (
+    f"coalesce((SELECT max(o.version) FROM release o {_SAME} AND o.status = 'active'),"
+    f" (SELECT max(o.version) FROM release o {_SAME}))"
+)
+
+
+def first_of(column: str) -> str:
+    """Of its first version."""
+    return f"(SELECT o.{column} FROM release o {_SAME} ORDER BY o.version LIMIT 1)"
+
+
+def _of(column: str, member: str) -> str:
+    return f"json_extract(CAST(r.{column} AS TEXT), '$.{member}')"
+
 
 #: what people read under the names that their documents give it
 VIEWS: dict[str, str] = {
@@ -74,7 +95,30 @@ VIEWS: dict[str, str] = {
         " strftime('%Y-%m-%dT%H:%M:%fZ', updated_at / 1000.0, 'unixepoch') FROM run"
         " WHERE checkpoint IS NOT NULL AND NOT EXISTS (SELECT 1 FROM checkpoint c WHERE c.run = run.id)"
     ),
+    # a process is known by the id of its first version, and shown as it is in force
+    "proc_def": (
+        f"SELECT {first_of('id')} AS id, coalesce({_of('document', 'process_definition_name')}, r.name) AS name,"
+        " CAST(r.bpmn AS TEXT) AS bpmn, CAST(r.document AS TEXT) AS definition, r.kind AS type,"
+        f" r.tenant AS tenant_id, {_moment(first_of('created_at'), 'created_at')},"
+        f" {_moment('r.created_at', 'updated_at')}, {_of('document', 'parent_id')} AS parent_id,"
+        f" {_of('document', 'source_event_log_id')} AS source_event_log_id, CAST(r.dmn AS TEXT) AS dmn"
+        f" FROM release r WHERE r.kind IS NOT NULL AND r.version = {IN_FORCE}"
+    ),
+    "proc_def_version": (
+        f"SELECT r.id, {first_of('id')} AS proc_def_id, r.version, CAST(r.document AS TEXT) AS snapshot,"
+        f" CAST(r.diff AS TEXT) AS diff, {_moment('r.created_at', 'created_at')} FROM release r"
+        " WHERE r.kind IS NOT NULL"
+    ),
+    "proc_def_mining_link": (
+        f"SELECT {first_of('id')} AS proc_def_id, {_of('origin', 'event_log_id')} AS event_log_id,"
+        f" {_of('origin', 'fitness')} AS fitness, {_of('origin', 'precision')} AS precision FROM release r"
+        f" WHERE r.kind IS NOT NULL AND {_of('origin', 'event_log_id')} IS NOT NULL"
+    ),
 }
+
+
+#: what releases have since version 4
+RELEASED_LATER = ("kind", "bpmn", "dmn", "diff", "origin")
 
 
 def _view(name: str) -> str:
@@ -94,12 +138,40 @@ def _new(*tables: Table) -> tuple[str, ...]:
     return tuple(statement for table in tables for statement in create(table))
 
 
+def _before(table: Table, later: tuple[str, ...]) -> Table:
+    """A table as it was, without the columns that it got later and the indexes on them."""
+    kept = tuple(column for column in table.columns if column.name not in later)
+    indexes = tuple(index for index in table.indexes if not set(index.columns) & set(later))
+    return replace(table, columns=kept, indexes=indexes)
+
+
+def _added(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Columns that an older table gets."""
+
+    def one(column: Column) -> str:
+        return f'ALTER TABLE "{table.name}" ADD COLUMN "{column.name}" {_TYPE[column.type]}'
+
+    return tuple(one(column) for column in table.columns if column.name in names)
+
+
 #: version → statements that lead from the version before to it
 MIGRATIONS: dict[int, tuple[str, ...]] = {
     2: (
-        *_new(ARTIFACT, RELEASE, MESSAGE, EVENT, SCHEDULE, LETTER, JUDGMENT, CHECKPOINT),
+        *_new(ARTIFACT, _before(RELEASE, RELEASED_LATER), MESSAGE, EVENT, SCHEDULE, LETTER, JUDGMENT, CHECKPOINT),
         _view("workflow_versions"),
         _view("workflow_checkpoints"),
     ),
     3: (*_new(API_KEY, AUDIT, REQUEST, DRAFT, REMARK), _index(RUN, "run_parent")),
+    4: (
+        *(
+            _index(RUN, name)
+            for name in ("run_updated", "run_priority", "run_open", "run_quiet", "run_live", "run_ended")
+        ),
+        # whoever comes from version 2 has got them with their tables
+        *(_index(table, f"{table.name}_at").replace("INDEX", "INDEX IF NOT EXISTS", 1) for table in (DRAFT, REMARK)),
+        *_added(RELEASE, RELEASED_LATER),
+        _index(RELEASE, "release_kind"),
+        *_new(WORK),
+        *map(_view, ("proc_def", "proc_def_version", "proc_def_mining_link")),
+    ),
 }

@@ -25,7 +25,7 @@ from penstock.errors import (
     StoreNewer,
     StoreNotOurs,
 )
-from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
+from penstock.store.contract import AGENT, Batch, JournalRow, NetRow, RunRow
 from penstock.store.lists import Lists
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
 from penstock.store.sqlite_admin import TIDY as ADMIN_TIDY
@@ -53,6 +53,9 @@ INSERT_WAIT = "INSERT OR REPLACE INTO waiting VALUES(?,?,?)"
 DELETE_WAIT = "DELETE FROM waiting WHERE name=? AND run=? AND wait=?"
 INSERT_ITEM = "INSERT OR REPLACE INTO item VALUES(?,?,?,?,?,?,?,?,?)"
 MOVE_ITEM = "UPDATE item SET status=?,by=coalesce(?,by),moved_at=? WHERE run=? AND firing=?"
+INSERT_WORK = "INSERT OR REPLACE INTO work VALUES(?,?,?,?,?,?,?,?)"
+MOVE_WORK = f"""UPDATE work SET status=?1,mode=coalesce(?3,mode),version=?4,assignee=CASE ?2
+ WHEN '{AGENT}' THEN coalesce(agent,'agent') ELSE nullif(coalesce(?2,assignee),'') END WHERE run=?5 AND firing=?6"""
 INSERT_INCIDENT = "INSERT OR REPLACE INTO incident VALUES(?,?,?,?,?)"
 INSERT_OUTBOX = "INSERT INTO outbox(run,seq,topic,body,tries,due_at) VALUES(?,?,?,?,?,?)"
 INSERT_INTENT = "INSERT OR REPLACE INTO intent VALUES(?,?,?,?,?,?)"
@@ -222,7 +225,8 @@ class Sqlite(Registry, Letters, Admin, Lists):
                 many(INSERT_FIRING, batch.firing)
             for statement, rows in (
                 (INSERT_WAIT, batch.wait), (DELETE_WAIT, batch.unwait), (INSERT_ITEM, batch.item_new),
-                (MOVE_ITEM, batch.item_moved), (INSERT_INCIDENT, batch.incident), (INSERT_OUTBOX, batch.outbox),
+                (MOVE_ITEM, batch.item_moved), (INSERT_WORK, batch.work_new), (MOVE_WORK, batch.work_moved),
+                (INSERT_INCIDENT, batch.incident), (INSERT_OUTBOX, batch.outbox),
                 (INSERT_INTENT, batch.intent), (MOVE_INTENT, batch.intent_moved), (DELETE_INTENT, batch.intent_gone),
                 (ANSWER_INBOX, batch.inbox_answered), (INSERT_GATE, batch.gate), (INSERT_MEMO, batch.memo),
                 (INSERT_BLOB, batch.blobs), (INSERT_JUDGMENT, batch.judgment), (INSERT_LETTER, batch.letter),
@@ -300,7 +304,7 @@ class Sqlite(Registry, Letters, Admin, Lists):
                 for statement, rows in (
                     (INSERT_FIRING, batch.firing), (INSERT_WAIT, batch.wait), (DELETE_WAIT, batch.unwait),
                     (INSERT_ITEM, batch.item_new), (MOVE_ITEM, batch.item_moved), (INSERT_INCIDENT, batch.incident),
-                    (INSERT_JUDGMENT, batch.judgment),
+                    (INSERT_WORK, batch.work_new), (MOVE_WORK, batch.work_moved), (INSERT_JUDGMENT, batch.judgment),
                 ):  # fmt: skip
                     c.executemany(statement, rows)
                 count += 1

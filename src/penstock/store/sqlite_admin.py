@@ -7,8 +7,16 @@ from typing import Any
 
 from msgspec.structs import astuple
 
-from penstock.store.chain import FIRST, by_tenant, linked, mark
-from penstock.store.contract_admin import REQUESTS_KEPT_MS, AuditRow, DraftRow, KeyRow, RemarkRow, RequestRow
+from penstock.store.chain import FIRST, by_tenant, linked, mark, old_of, pruned
+from penstock.store.contract_admin import (
+    PRUNED_AT_ONCE,
+    REQUESTS_KEPT_MS,
+    AuditRow,
+    DraftRow,
+    KeyRow,
+    RemarkRow,
+    RequestRow,
+)
 from penstock.store.sqlite_reads import Reads
 
 _KEY = 'id,tenant,name,"user",hash,roles,scopes,rate,created_at,created_by,expires_at,revoked_at,last_used_at'
@@ -52,16 +60,29 @@ class Admin(Reads):
     # -- audit ---------------------------------------------------------------------------------------------------------
 
     def append_audit(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
-        found: list[AuditRow] = []
         with self.transaction():
-            for tenant, those in by_tenant(rows):
-                (last,) = self.c.execute(_COUNT, (mark(tenant), len(those))).fetchone()
-                sql = "SELECT hash FROM audit WHERE tenant=? AND no=?"
-                before = self.c.execute(sql, (tenant, last - len(those))).fetchone()
-                found += linked(those, last - len(those), FIRST if before is None else before[0])
-            insert = f"INSERT INTO audit({_AUDIT}) VALUES({','.join('?' * len(AuditRow.__struct_fields__))})"
-            self.c.executemany(insert, [astuple(row) for row in found])
+            return self._append(rows)
+
+    def _append(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
+        found: list[AuditRow] = []
+        for tenant, those in by_tenant(rows):
+            (last,) = self.c.execute(_COUNT, (mark(tenant), len(those))).fetchone()
+            sql = "SELECT hash FROM audit WHERE tenant=? AND no=?"
+            before = self.c.execute(sql, (tenant, last - len(those))).fetchone()
+            found += linked(those, last - len(those), FIRST if before is None else before[0])
+        insert = f"INSERT INTO audit({_AUDIT}) VALUES({','.join('?' * len(AuditRow.__struct_fields__))})"
+        self.c.executemany(insert, [astuple(row) for row in found])
         return found
+
+    def prune_audit(self, tenant: str, before: int, at: int) -> AuditRow | None:
+        with self.transaction():
+            sql = "SELECT no, at, hash FROM audit WHERE tenant=? ORDER BY no LIMIT ?"
+            old = old_of(self.c.execute(sql, (tenant, PRUNED_AT_ONCE)), before)
+            if old is None:
+                return None
+            (said,) = self._append([pruned(tenant, at, old)])
+            self.c.execute("DELETE FROM audit WHERE tenant=? AND no<=?", (tenant, old[1]))
+            return said
 
     def audit(
         self, tenant: str, *, before: int | None = None, limit: int = 100, actor: str | None = None,
@@ -138,6 +159,9 @@ class Admin(Reads):
     def drop_draft(self, tenant: str, user: str, key: str) -> bool:
         return self._put('DELETE FROM draft WHERE tenant=? AND "user"=? AND key=?', (tenant, user, key))
 
+    def forget_drafts(self, before: int) -> int:
+        return self._gone("DELETE FROM draft WHERE at<?", (before,))
+
     # -- remarks -------------------------------------------------------------------------------------------------------
 
     def add_remark(self, row: RemarkRow) -> bool:
@@ -150,6 +174,14 @@ class Admin(Reads):
             sql = f"SELECT {_REMARK} FROM remark WHERE tenant=? AND item IN ({','.join('?' * len(part))})"
             found += [RemarkRow(*row) for row in self._read(f"{sql} ORDER BY item,no", (tenant, *part))]
         return found
+
+    def forget_remarks(self, before: int) -> int:
+        run = "SELECT 1 FROM run WHERE id=substr(item,1,instr(item,'/')-1) AND status<5"
+        return self._gone(f"DELETE FROM remark WHERE at<? AND NOT EXISTS ({run})", (before,))
+
+    def _gone(self, sql: str, values: tuple[Any, ...]) -> int:
+        with self.transaction():
+            return self.c.execute(sql, values).rowcount
 
     def _put(self, sql: str, values: tuple[Any, ...]) -> bool:
         """One statement, committed; has it changed anything?"""

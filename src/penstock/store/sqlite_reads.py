@@ -93,9 +93,7 @@ class Reads:
         row = self._read(f"SELECT {RUN} FROM run WHERE tenant=? AND key=?", (tenant, key)).fetchone()
         return None if row is None else RunRow(*row)
 
-    def runs(
-        self, *, status: Iterable[int] | None = None, limit: int = 50, tenant: str | None = None
-    ) -> list[RunRow]:
+    def runs(self, *, status: Iterable[int] | None = None, limit: int = 50, tenant: str | None = None) -> list[RunRow]:
         where, values = list[str](), list[Any]()
         if status is not None:
             values += status

@@ -14,7 +14,7 @@ from penstock.store.sqlite_reads import Reads
 _EVENT = "tenant,id,source,body,at,no,answer"
 _RELEASE = (
     "tenant,name,version,id,status,hash,net,document,listens,created_by,created_at,approved_by,approved_at,"
-    "deprecated_at,change_summary,feedback"
+    "deprecated_at,change_summary,feedback,kind,bpmn,dmn,diff,origin"
 )
 _SCHEDULE = "tenant,name,version,cron,zone,inputs,overlap,catch_up,paused,last_at,next_at"
 
@@ -150,21 +150,29 @@ class Registry(Reads):
 
     # -- releases ------------------------------------------------------------------------------------------------------
 
-    def put_release(self, row: ReleaseRow) -> bool:
+    def put_release(self, row: ReleaseRow, told: Iterable[tuple[Any, ...]] = ()) -> bool:
         with self.transaction():
             marks = ",".join("?" * len(astuple(row)))
             sql = f"INSERT OR IGNORE INTO release({_RELEASE}) VALUES({marks})"
-            return self.c.execute(sql, astuple(row)).rowcount > 0
+            new = self.c.execute(sql, astuple(row)).rowcount > 0
+            if new:
+                self.c.executemany("INSERT INTO outbox(run,seq,topic,body,tries,due_at) VALUES(?,?,?,?,?,?)", told)
+            return new
 
     def releases(
-        self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None
-    ) -> list[ReleaseRow]:
+        self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None,
+        kind: str | None = None,
+    ) -> list[ReleaseRow]:  # fmt: skip
         # asked for every event; without being told, SQLite would look through all versions of the tenant
         by = " INDEXED BY release_listens" if listens is not None and status == "active" else ""
+        by = " INDEXED BY release_kind" if kind not in (None, "*") and name is None and not by else by
         sql, values = f"SELECT {_RELEASE} FROM release{by} WHERE tenant=?", [tenant]
         for column, value in (("name", name), ("listens", listens)):
             if value is not None:
                 sql, values = f"{sql} AND {column}=?", [*values, value]
+        if kind is not None:
+            sql += " AND kind IS NOT NULL" if kind == "*" else " AND kind=?"
+            values += [] if kind == "*" else [kind]
         if status == "active":
             sql += " AND status='active'"  # as text, or the partial indexes cannot be used
         elif status is not None:

@@ -95,6 +95,12 @@ RUN = Table(
         Index("run_pick", ("status", "priority", "created_at"), where="status < 5"),
         Index("run_wake", ("wake_at",), where="wake_at IS NOT NULL"),
         Index("run_parent", ("parent",), where="parent IS NOT NULL"),
+        Index("run_updated", ("updated_at", "no")),
+        Index("run_priority", ("priority", "no")),
+        Index("run_open", ("tenant", "net", "status", "created_at"), where="status < 5"),
+        Index("run_quiet", ("tenant", "updated_at"), where="status < 5"),
+        Index("run_live", ("tenant", "no", "status"), where="status < 5"),
+        Index("run_ended", ("tenant", "status", "updated_at"), where="status >= 5"),
     ),
 )
 
@@ -157,6 +163,27 @@ ITEM = Table(
         _c("moved_at", "int", "milliseconds since 1970"),
     ),
     (Index("item_open", ("status", "opened_at"), where="status IN ('TODO','IN_PROGRESS','SUBMITTED','REWORK')"),),
+    projection=True,
+    clustered=True,
+)
+
+WORK = Table(
+    "work",
+    "Work items of processes, as lists ask for them; what is asked stands in item.",
+    (
+        _c("run", "int", "run.no", key=True),
+        _c("firing", "int", "number of the firing", key=True),
+        _c("tenant", "text", "whose it is"),
+        _c("status", "text", "lifecycle: work_item"),
+        _c("agent", "text", "the agent that may do it", null=True),
+        _c("assignee", "text", "who has it: a person, or the agent", null=True),
+        _c("mode", "text", "MANUAL, SUPERVISED, AUTONOMOUS", null=True),
+        _c("version", "int", "number of the fact that changed it last"),
+    ),
+    (
+        Index("work_status", ("tenant", "status", "run", "firing")),
+        Index("work_assignee", ("tenant", "assignee", "status", "run", "firing"), where="assignee IS NOT NULL"),
+    ),
     projection=True,
     clustered=True,
 )
@@ -286,8 +313,14 @@ RELEASE = Table(
         _c("deprecated_at", "int", "milliseconds since 1970", null=True),
         _c("change_summary", "text", "what is new, in the author's words or ours", null=True),
         _c("feedback", "text", "why it was rejected", null=True),
+        _c("kind", "text", "of a process: base, sub, mega, major, discovered; none of other documents", null=True),
+        _c("bpmn", "blob", "the process as BPMN, UTF-8", null=True),
+        _c("dmn", "blob", "decision tables of the process as DMN, UTF-8", null=True),
+        _c("diff", "blob", "what differs from the version before, JSON", null=True),
+        _c("origin", "blob", "where it comes from: text, a mined log; how sure it is, JSON", null=True),
     ),
     (
+        Index("release_kind", ("tenant", "kind", "name", "version"), where="kind IS NOT NULL"),
         Index("release_active", ("tenant", "name"), unique=True, where="status = 'active'"),
         Index("release_listens", ("tenant", "listens"), where="status = 'active' AND listens IS NOT NULL"),
     ),
@@ -337,7 +370,7 @@ SCHEDULE = Table(
         _c("tenant", "text", "whose it is", key=True),
         _c("name", "text", "the document's id", key=True),
         _c("version", "int", "release.version it starts"),
-        _c("cron", "text", "five fields"),
+        _c("cron", "text", "five fields of cron, six with seconds; or a moment or repeating interval of ISO 8601"),
         _c("zone", "text", "IANA name"),
         _c("inputs", "blob", "one run each, msgpack"),
         _c("overlap", "text", "allow, skip, queue"),
@@ -488,6 +521,7 @@ DRAFT = Table(
         _c("body", "blob", "msgpack"),
         _c("at", "int", "milliseconds since 1970"),
     ),
+    (Index("draft_at", ("at",)),),
     clustered=True,
 )
 
@@ -503,6 +537,7 @@ REMARK = Table(
         _c("kind", "text", "comment, claim, release, delegate"),
         _c("body", "blob", "text; of a delegation to whom and for which target, msgpack"),
     ),
+    (Index("remark_at", ("at",)),),
     clustered=True,
 )
 
@@ -527,6 +562,7 @@ TABLES: tuple[Table, ...] = (
     FIRING,
     WAITING,
     ITEM,
+    WORK,
     INCIDENT,
     OUTBOX,
     INTENT,

@@ -1,0 +1,48 @@
+"""What people leave behind and nobody needs for ever: the audit, drafts, remarks. Kept as long as the settings say."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.errors import BadInput
+from penstock.store.contract import Store
+
+log = logging.getLogger("penstock.keeping")
+
+DAY_MS = 86_400_000
+#: days; 0 is for ever
+AUDIT_DAYS, DRAFT_DAYS, REMARK_DAYS = 1095, 90, 365
+
+
+class Keeping:
+    """Of the audit a beginning is taken away, and its last hash stays in the chain: what is left can be verified."""
+
+    def __init__(self, store: Store, settings: Mapping[str, Any]) -> None:
+        self.store = store
+        self.audit_ms = _ms("audit.keep_days", settings.get("audit.keep_days", AUDIT_DAYS))
+        self.drafts_ms = _ms("drafts.keep_days", settings.get("drafts.keep_days", DRAFT_DAYS))
+        self.remarks_ms = _ms("remarks.keep_days", settings.get("remarks.keep_days", REMARK_DAYS))
+
+    def tidy(self, now: int) -> None:
+        if self.drafts_ms:
+            self.store.forget_drafts(now - self.drafts_ms)
+        if self.remarks_ms:
+            self.store.forget_remarks(now - self.remarks_ms)
+        if self.audit_ms:
+            for tenant in self.store.audit_tenants():
+                self._prune(tenant, now)
+
+    def _prune(self, tenant: str, now: int) -> None:
+        """At most once a day: what is written about it is a row, too, and would be followed by another for ever."""
+        before = now - self.audit_ms
+        oldest = self.store.audit_chain(tenant, limit=1)
+        if oldest and oldest[0].at < before - DAY_MS and (said := self.store.prune_audit(tenant, before, now)):
+            log.info("the audit of %s begins after %s", tenant, said.body.decode())
+
+
+def _ms(name: str, days: Any) -> int:
+    if isinstance(days, bool) or not isinstance(days, int | float) or not 0 <= days <= 36_500:
+        raise BadInput(what=f"the setting {name}", why="it is a number of days; 0 is for ever")
+    return int(days * DAY_MS)
