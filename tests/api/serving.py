@@ -44,13 +44,18 @@ class Server:
         return self
 
     def _until_there(self) -> None:
-        for _ in range(200):
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
             with contextlib.suppress(httpx2.HTTPError):
-                if httpx2.get(f"{self.url}/api/v1/ready", timeout=2).status_code == 200:
+                if httpx2.get(f"{self.url}/api/v1/ready", timeout=10).status_code == 200:
                     return
             assert self.process is not None and self.process.poll() is None, self.logged()
             time.sleep(0.05)
         raise AssertionError(f"it does not come up: {self.logged()}")
+
+    @property
+    def kind(self) -> str:
+        return "postgresql" if self.store.startswith("postgresql:") else "sqlite"
 
     @property
     def url(self) -> str:
@@ -68,7 +73,7 @@ class Server:
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(60)
 
     def client(self, user: str | None = None, key: str | None = None) -> httpx2.Client:
         """As a demo user, or with a key; else as nobody."""
@@ -91,7 +96,7 @@ def serving(folder: Path, *words: str, **more: Any) -> Iterator[Server]:
         server.stop()
 
 
-def until(ask: Any, holds: Any, seconds: float = 20) -> Any:
+def until(ask: Any, holds: Any, seconds: float = 60) -> Any:
     """Ask until it holds; what was answered last."""
     end = time.monotonic() + seconds
     while True:

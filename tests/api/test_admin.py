@@ -204,3 +204,21 @@ def test_the_first_start_makes_a_key_and_says_where(tmp_path: Path) -> None:
         path.unlink()
         server.start()
         assert not path.exists() and server.client(key=key).get("/me").status_code == 200
+
+
+def test_many_runs_are_paused_and_resumed(dev: Server) -> None:
+    """C-66: by ids and by a filter, which knows a variable as a list does; one that is paused already refuses."""
+    name, operator = in_force(dev, waiting("wf_many_paused")), dev.client(OPERATOR)
+    runs = [operator.post("/runs", json={"definition": name}).json()["id"] for _ in range(3)]
+    for run in runs:
+        until(lambda one=run: operator.get(f"/runs/{one}").json()["state"], lambda state: state == "WAITING")
+    nobody = {"verb": "pause", "filter": {"name": name, "var": "decision:critical"}, "dry_run": False}
+    assert operator.post("/runs:batch", json=nobody).json()["count"] == 0
+    asked = {"verb": "pause", "ids": runs[1:], "dry_run": False}
+    assert operator.post("/runs:batch", json=asked).json()["sample"] == runs[1:]
+    assert [operator.get(f"/runs/{run}").json()["paused"] for run in runs] == [False, True, True]
+    again = operator.post("/runs:batch", json=asked).json()
+    assert again["count"] == 0 and {one["run"] for one in again["refused"]} == {*runs[1:]}
+    back = operator.post("/runs:batch", json={"verb": "resume", "filter": {"name": name}, "dry_run": False}).json()
+    assert (back["count"], [one["run"] for one in back["refused"]]) == (2, runs[:1])
+    assert operator.post("/runs:batch", json={"verb": "pause", "filter": {"var": "nonsense"}}).status_code == 400

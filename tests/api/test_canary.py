@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import re
 import secrets
@@ -15,10 +16,11 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from tests.api.places import ADMIN, MANAGER, in_force, place, settings
+from tests.api.places import ADMIN, MANAGER, in_force, place
 from tests.api.serving import Server, serving, until
+from tests.api.sites import STORES
 from tests.executors.bench import as_json
-from tests.servers.postgres import database
+from tests.servers import postgres
 
 TOKEN = "the-scrapers-token"
 
@@ -81,16 +83,72 @@ def canary() -> str:
     return f"canary-{secrets.token_hex(20)}"
 
 
-def test_a_secret_is_used_and_found_nowhere(tmp_path: Path, canary: str) -> None:
-    """W-8.1.6, C-63, Z6, Z10: store, logs, metrics, traces, prompts, answers, streams, audit: 0 hits."""
+class Held:
+    """Where a server keeps its things: a file in its folder, or a database with its own cluster."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.folder, self.cluster = folder, None
+        self.beside = folder / ("s" if kind == "sqlite" else ".penstock")
+        self.store: str | None = None
+        if kind == "postgresql":
+            # every statement with its values: the worst that an administrator can ask for
+            self.cluster = postgres.own("-c", "log_statement=all", "-c", "log_min_error_statement=debug1")
+            self.store = self.cluster.database("canary")
+
+    def look(self, search: Search, when: str) -> set[str]:
+        """Everything that is on the disk: files, log files, write-ahead log; and every value of every table."""
+        files = [file for file in sorted(self.folder.rglob("*")) if file.is_file() and file.name != "server.log"]
+        for file in files:
+            search.look(f"files {when} {file.relative_to(self.folder)}", file.read_bytes())
+        found = {file.name for file in files}
+        if self.cluster is not None:
+            for file in sorted(self.cluster.home.rglob("*")):
+                if file.is_file() and (file.name == "log" or file.is_relative_to(self.cluster.data)):
+                    with contextlib.suppress(FileNotFoundError):  # a server at work takes files away
+                        kind = "cluster-log" if file.name == "log" else "cluster"
+                        search.look(f"{kind} {when} {file.relative_to(self.cluster.home)}", file.read_bytes())
+            found |= self._tables(search, when)
+        return found
+
+    def _tables(self, search: Search, when: str) -> set[str]:
+        """As a dump has them: compressed values are shown as they are."""
+        import psycopg
+
+        assert self.store is not None
+        with psycopg.connect(self.store) as c:
+            names = [row[0] for row in c.execute("SELECT tablename FROM pg_tables WHERE schemaname='public'")]
+            for name in names:
+                for row in c.execute(f'SELECT * FROM "{name}"'.encode()):
+                    for value in row:
+                        data = value if isinstance(value, bytes) else str(value).encode()
+                        search.look(f"tables {when} {name}", data)
+        return set(names)
+
+    def close(self) -> None:
+        if self.cluster is not None:
+            self.cluster.stop()
+
+
+@pytest.fixture(params=STORES)
+def held(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Held]:
+    one = Held(tmp_path, request.param)
+    yield one
+    one.close()
+
+
+def test_a_secret_is_used_and_found_nowhere(
+    tmp_path: Path, held: Held, canary: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """W-8.1.6, C-63, Z6, Z10: store, logs, metrics, traces, prompts, answers, streams, audit: 0 hits; on PostgreSQL
+    also every value of every table, the files of the cluster and its log of all statements."""
     wire = place({"/feed": echo(), "/hook": echo(), "/wrong": echo(422), "/v1/chat/completions": model})
     collector = place()
-    settings(
-        tmp_path,
-        f'[http]\nallow = ["127.0.0.1"]\n[otel]\nendpoint = "{collector.url}"\n[metrics]\ntoken = "{TOKEN}"\n',
+    held.beside.mkdir(exist_ok=True)
+    (held.beside / "settings.toml").write_text(
+        f'[http]\nallow = ["127.0.0.1"]\n[otel]\nendpoint = "{collector.url}"\n[metrics]\ntoken = "{TOKEN}"\n'
     )
     search = Search(canary)
-    with serving(tmp_path, "dev", "--quiet", env={"PENSTOCK_LOG": "json"}) as server:
+    with serving(tmp_path, "dev", "--quiet", store=held.store, env={"PENSTOCK_LOG": "json"}) as server:
         admin, manager = server.client(ADMIN), server.client(MANAGER)
         run, heard = _used(admin, manager, wire, canary)
         for name, answer in _answers(server, admin, run):
@@ -98,7 +156,7 @@ def test_a_secret_is_used_and_found_nowhere(tmp_path: Path, canary: str) -> None
         search.look("metrics", httpx2.get(f"{server.url}/metrics").content)
         search.look("metrics", httpx2.get(f"{server.url}/metrics/detail").content)
         until(lambda: len(collector.seen), lambda count: count > 0)
-        _files(search, tmp_path, "at work")  # with the log that the database writes before it writes
+        held.look(search, "at work")  # with the log that the database writes before it writes
         server.stop()
         for stream in heard:
             search.look("streams", "\n".join(stream))
@@ -109,12 +167,15 @@ def test_a_secret_is_used_and_found_nowhere(tmp_path: Path, canary: str) -> None
     for seen in wire.seen:
         search.look("prompts" if seen.path == "/v1/chat/completions" else "calls", seen.body + seen.path.encode())
     search.look("logs", server.logged())
-    files = _files(search, tmp_path, "at rest")
-    print(f"{search.bytes} bytes searched ({search.places}), {len(search.hits)} hits")
+    names = held.look(search, "at rest")
+    with capsys.disabled():
+        print(f"\ncanary on {server.kind}: {search.bytes} bytes searched ({search.places}), {len(search.hits)} hits")
     assert search.hits == [], search.hits
     assert {"answers", "metrics", "streams", "traces", "prompts", "logs", "files"} <= set(search.places)
-    assert any(file.name == "penstock.db" for file in files) and search.bytes > 200_000
-    key = tmp_path / "s" / "penstock.db.secret-key"
+    assert names >= ({"penstock.db"} if held.store is None else {"journal", "artifact", "audit"})
+    assert held.store is None or {"cluster", "cluster-log", "tables"} <= set(search.places)
+    assert search.bytes > 200_000
+    (key,) = held.beside.glob("*.secret-key")
     assert key.stat().st_mode & 0o077 == 0, "what opens it is for its owner only"
     wire.close()
     collector.close()
@@ -130,19 +191,12 @@ def test_the_search_would_find_it(canary: str) -> None:
         assert len(search.hits) == 1, form
 
 
-def _files(search: Search, folder: Path, when: str) -> list[Path]:
-    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file.name != "server.log"]
-    for file in files:
-        search.look(f"files {when} {file.relative_to(folder)}", file.read_bytes())
-    return files
-
-
 def _used(admin: httpx2.Client, manager: httpx2.Client, wire: Any, canary: str) -> tuple[str, list[list[str]]]:
     """Given to the tenant, and used in a header, a connection to a database, and as a model's key."""
     assert admin.put("/secrets/canary", json={"value": canary}).status_code == 204
     for name, body in {
         "feed": {"type": "http", "base_url": wire.url, "secret": "canary", "options": {"auth": "bearer"}},
-        "plant": {"type": "postgresql", "url": database(), "secret": "canary"},
+        "plant": {"type": "postgresql", "url": postgres.database(), "secret": "canary"},
         "default_llm": {"type": "openai", "base_url": f"{wire.url}/v1", "secret": "canary"},
     }.items():
         put = admin.put(f"/connections/{name}", json=body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx2
 import pytest
@@ -19,17 +20,19 @@ PUBLIC = {
 #: the caller's own, whoever it is
 OWN = {"GET /me", "GET /words", "GET /drafts", "GET /drafts/{key}", "PUT /drafts/{key}", "DELETE /drafts/{key}"}
 #: whoever may look at the inbox may say something about it
-COMMENTS = {"POST /inbox/{run}/{node}/comment"}
+COMMENTS = {"POST /inbox/{run}/{node}/comment", "POST /inbox/{run}/{node}/looking"}
 #: they look only, although their question has a body
-LOOKS = {"POST /definitions/check", "POST /workflows/validate", "POST /diagrams:validate"}
+LOOKS = {
+    "POST /definitions/check", "POST /definitions/inspect", "POST /workflows/validate", "POST /diagrams:validate",
+}  # fmt: skip
 #: streams do not end
 STREAMS = {"GET /stream", "GET /runs/{run}/events", "GET /diagram-runs/{id}/events"}
 
 
 @pytest.fixture(scope="module")
-def world(dev: Server) -> dict[str, Any]:
+def world(either: Server) -> dict[str, Any]:
     """A tenant with something of everything, and keys of another tenant and of a viewer."""
-    admin = dev.client(ADMIN)
+    admin = either.client(ADMIN)
     made = admin.post("/tenants", json={"id": "other", "name": "Another", "admin": "boss@other"})
     assert made.status_code == 201, made.text
     viewer = admin.post("/keys", json={"name": "viewer", "user": VIEWER})
@@ -39,12 +42,19 @@ def world(dev: Server) -> dict[str, Any]:
     diagram = admin.post("/diagrams/ask/runs", json={}).json()["run_id"]
     until(lambda: admin.get(f"/runs/{run}").json()["state"], lambda state: state == "WAITING")
     until(lambda: admin.get(f"/runs/{diagram}").json()["state"], lambda state: state == "WAITING")
+    made_up = {"process_definition_name": "Ours", "activities": [{"id": "a", "name": "김품질", "type": "humanTask"}]}
+    held = admin.post("/processes/definitions", json={"process_definition_id": "ours", **made_up})
+    assert held.status_code == 201, held.text
+    instance = admin.post("/processes/definitions/ours/instances", json={}).json()["proc_inst_id"]
+    (item,) = admin.get("/processes/workitems", params={"limit": 200}).json()["items"][-1:]
+    assert item["proc_inst_id"] == instance
     assert admin.put("/secrets/canary", json={"value": "canary-5f1d"}).status_code == 204
     assert admin.put("/drafts/mine", json={"body": "mine"}).status_code == 200
     key = admin.post("/keys", json={"name": "to be revoked", "user": OPERATOR}).json()["id"]
     return {
-        "spec": httpx2.get(f"{dev.url}/api/v1/openapi.json", timeout=60).json(), "run": run, "diagram": diagram,
+        "spec": httpx2.get(f"{either.url}/api/v1/openapi.json", timeout=60).json(), "run": run, "diagram": diagram,
         "key": key, "other": made.json()["token"], "viewer": viewer.json()["token"],
+        "processes": {"definitions": "ours", "instances": instance, "workitems": item["id"]},
     }  # fmt: skip
 
 
@@ -65,7 +75,8 @@ def _calls(world: dict[str, Any]) -> list[tuple[str, str, Any]]:
     for path, item in sorted(world["spec"]["paths"].items()):
         for method, asked in sorted(item.items()):
             name = f"{method.upper()} {path.removeprefix('/api/v1')}"
-            found.append((name, _path(path.removeprefix("/api/v1"), world), _body(asked, world)))
+            filled = _path(path.removeprefix("/api/v1"), world) + _query(asked, world)
+            found.append((name, filled, _body(asked, world)))
     assert len(found) > 150
     return found
 
@@ -77,6 +88,7 @@ def _path(path: str, world: dict[str, Any]) -> str:
         "run": run, "instance_id": run, "node": "request_approval", "node_id": "request_approval", "version": "2",
         "name": "canary" if path.startswith("/secrets") else "wf_defect_alert_v2", "workflow_id": "wf_defect_alert_v2",
         "workflow": "wf_defect_alert_v2", "key": "mine", "label": "Ask",
+        "sample_id": f"sample-{run}",
     }  # fmt: skip
     first = path.split("/")[1]
     things = {
@@ -85,8 +97,17 @@ def _path(path: str, world: dict[str, Any]) -> str:
         "connections": "postgres_main", "calendars": "default", "channels": "slack", "keys": world["key"],
     }  # fmt: skip
     ids["id"] = things.get(first, "something")
-    filled = re.sub(r"\{(\w+)\}", lambda match: ids[match[1]], path)
-    return f"{filled}?from=1&to=2" if path.endswith("/diff") else filled
+    if first == "processes":
+        ids["id"] = world["processes"].get(path.split("/")[2], "something")
+    return re.sub(r"\{(\w+)\}", lambda match: ids[match[1]], path)
+
+
+def _query(asked: dict[str, Any], world: dict[str, Any]) -> str:
+    """What the question must have."""
+    schemas = world["spec"]["components"]["schemas"]
+    needed = [one for one in asked.get("parameters", ()) if one["in"] == "query" and one.get("required")]
+    given = {one["name"]: one.get("example") or _example(one["schema"], schemas) for one in needed}
+    return f"?{urlencode(given)}" if given else ""
 
 
 def _body(asked: dict[str, Any], world: dict[str, Any]) -> Any:
@@ -101,6 +122,8 @@ def _example(schema: dict[str, Any], known: dict[str, Any]) -> Any:
         return _example(known[schema["$ref"].rsplit("/", 1)[-1]], known)
     if schema.get("examples"):
         return schema["examples"][0]
+    if schema.get("enum"):
+        return schema["enum"][0]
     if "anyOf" in schema:
         return _example(schema["anyOf"][0], known)
     if schema.get("pattern", "").startswith("^("):
@@ -115,13 +138,15 @@ def _ask_for(client: httpx2.Client, name: str, path: str, body: Any) -> httpx2.R
     return client.request(name.partition(" ")[0], path, json=body if body is not None else None)
 
 
-def _seen(dev: Server, world: dict[str, Any]) -> dict[str, Any]:
+def _seen(either: Server, world: dict[str, Any]) -> dict[str, Any]:
     """Everything of the tenant that somebody could have changed."""
-    admin = dev.client(ADMIN)
+    admin = either.client(ADMIN)
     lists = (
         "/runs", "/inbox?mine=false", "/definitions", "/events", "/schedules", "/dlq", "/circuit-breakers", "/users",
         "/roles", "/templates", "/connections", "/rule-packs", "/calendars", "/channels", "/secrets", "/keys",
-        "/drafts", "/tenants", f"/runs/{world['run']}/facts", f"/runs/{world['diagram']}/facts",
+        "/configs", "/config-proposals", "/aas-shells", "/robots",
+        "/drafts", "/tenants", "/processes/definitions", "/processes/workitems", "/processes/events",
+        f"/runs/{world['run']}/facts", f"/runs/{world['diagram']}/facts",
     )  # fmt: skip
     found = {one: admin.get(one).json() for one in lists}
     for one in found["/keys"]["items"]:
@@ -131,9 +156,11 @@ def _seen(dev: Server, world: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def test_nobody_gets_in_without_a_key(dev: Server, world: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_nobody_gets_in_without_a_key(
+    either: Server, world: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     """C-66, C-78: every endpoint that is not public answers 401 to nobody, and nothing changes."""
-    nobody, before, count = dev.client(), _seen(dev, world), 0
+    nobody, before, count = either.client(), _seen(either, world), 0
     for name, path, body in _calls(world):
         if name in PUBLIC:
             continue
@@ -141,15 +168,17 @@ def test_nobody_gets_in_without_a_key(dev: Server, world: dict[str, Any], capsys
         assert answer.status_code == 401, f"{name} {answer.status_code} {answer.text}"
         assert answer.json()["code"].startswith("PS-401"), name
         count += 1
-    assert _seen(dev, world) == before
-    _print(capsys, f"matrix: {count} endpoints without a key: 401")
+    assert _seen(either, world) == before
+    _print(capsys, f"matrix on {either.kind}: {count} endpoints without a key: 401")
 
 
-def test_another_tenant_finds_nothing(dev: Server, world: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_tenant_finds_nothing(
+    either: Server, world: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     """C-66, C-78: an administrator of another tenant meets 403 or 404 at every thing of this one, lists are empty of
     it, and nothing of it changes."""
-    other, before, count = dev.client(key=world["other"]), _seen(dev, world), 0
-    ours = (world["run"], world["diagram"], "canary-5f1d", "김품질")
+    other, before, count = either.client(key=world["other"]), _seen(either, world), 0
+    ours = (world["run"], world["diagram"], world["processes"]["instances"], "canary-5f1d", "김품질")
     for name, path, body in _calls(world):
         if name in PUBLIC | STREAMS:
             continue
@@ -160,12 +189,12 @@ def test_another_tenant_finds_nothing(dev: Server, world: dict[str, Any], capsys
         if "{" in name and name not in OWN and not name.startswith("PUT /"):
             assert answer.status_code in (403, 404), f"{name} {answer.status_code} {answer.text}"
         count += 1
-    assert _without_keys_and_tenants(_seen(dev, world)) == _without_keys_and_tenants(before)
+    assert _without_keys_and_tenants(_seen(either, world)) == _without_keys_and_tenants(before)
     refused = other.post("/tenants", json={"id": "third", "admin": "x@y"})
     assert refused.status_code == 403 and [one["id"] for one in other.get("/tenants").json()["items"]] == ["other"]
     for path in (f"/runs/{world['run']}/events", f"/diagram-runs/{world['diagram']}/events"):
         assert other.get(path).status_code == 404
-    _print(capsys, f"matrix: {count} endpoints with another tenant's key: nothing of this one is seen or changed")
+    _print(capsys, f"matrix on {either.kind}: {count} endpoints with another tenant's key: nothing is seen or changed")
 
 
 def _without_keys_and_tenants(seen: dict[str, Any]) -> dict[str, Any]:
@@ -173,9 +202,9 @@ def _without_keys_and_tenants(seen: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in seen.items() if name != "/tenants"}
 
 
-def test_a_viewer_changes_nothing(dev: Server, world: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_viewer_changes_nothing(either: Server, world: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     """C-66: whoever may only look is refused with 403 at everything that changes, before anything else is said."""
-    viewer, before, count = dev.client(key=world["viewer"]), _seen(dev, world), 0
+    viewer, before, count = either.client(key=world["viewer"]), _seen(either, world), 0
     for name, path, body in _calls(world):
         if name in PUBLIC | OWN | LOOKS | COMMENTS or name.startswith("GET "):
             continue
@@ -183,10 +212,10 @@ def test_a_viewer_changes_nothing(dev: Server, world: dict[str, Any], capsys: py
         assert answer.status_code == 403, f"{name} {answer.status_code} {answer.text}"
         assert answer.json()["code"] == "PS-403-PERMISSION", answer.text
         count += 1
-    assert _seen(dev, world) == before
+    assert _seen(either, world) == before
     for path in ("/keys", "/audit", "/audit/verify", "/tenants"):
         assert viewer.get(path).status_code == 403, path
-    _print(capsys, f"matrix: {count} changes with a viewer's key: 403")
+    _print(capsys, f"matrix on {either.kind}: {count} changes with a viewer's key: 403")
 
 
 def _print(capsys: pytest.CaptureFixture[str], text: str) -> None:

@@ -228,3 +228,16 @@ def test_killed_in_the_middle_of_a_loop(site: Site) -> None:
     tokens = site.tokens(run)
     assert len({(one["edge"], one["epoch"], one["sequence_number"]) for one in tokens}) == len(tokens)
     assert all(one["fate"] for one in tokens)
+
+
+def test_a_check_that_comes_late_holds_nobody_up(site: Site) -> None:
+    """D-A.5, D-X.29: the node is executed while the skippable condition has not decided yet; one that is not skippable
+    is waited for, and then left out."""
+    for skippable in (True, False):
+        check = {"label": "C", "type": "condition", "expression": "input.strict", "skippable": skippable}
+        nodes = [START, job("A"), job("B", "Slow"), check, job("N"), END]
+        ways = ("Start>A", "Start>B", "A>N", "B>C", "C[condtrue]>N", "N>End")
+        run = site.drawn(drawn(f"late {skippable}", nodes, *ways, Slow={"service": "mock", "delay_ms": 800}))
+        site.diagram(run, "COMPLETED")
+        ran = order(site, run)
+        assert ran.count("N") == 1 and (ran.index("N") < ran.index("C")) is skippable, ran

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +76,10 @@ def test_alarms_and_dashboard_over_http(tmp_path: Path) -> None:
         reader.join(20)
         assert "event: alarm" in heard
         shown = {one["id"]: one for one in admin.get("/dashboard").json()["panels"]}
-        assert len(shown) == 9 and shown["success_rate"]["value"] == 0 and shown["active_workflows"]["value"] == 4
+        assert len(shown) == 9 and shown["success_rate"]["value"] == 0
+        known = admin.get("/definitions", params={"limit": 200}).json()["items"]
+        active = [one for one in known if one["status"] == "active"]
+        assert shown["active_workflows"]["value"] == len(active) > 4
         assert shown["node_error_rate"]["values"]["ACTION"] > 0
         assert server.client(OPERATOR).get("/alarms").status_code in (200, 403)
     hook.close()
@@ -133,18 +135,25 @@ def _spans(seen: list[Any]) -> list[dict[str, Any]]:
     return found
 
 
+def _answers(server: Server) -> bool:
+    try:
+        return httpx2.get(f"{server.url}/api/v1/health").status_code == 200
+    except httpx2.HTTPError:
+        return False
+
+
 def test_it_stops_in_peace(tmp_path: Path) -> None:
     """H8, C-66: after SIGTERM it says that it takes no more, streams end, a call on its way is finished and
     its answer kept, and it ends well."""
-    going = threading.Event()
+    going, closed = threading.Event(), threading.Event()
 
     def slow(seen: Any) -> Any:
         going.set()
-        time.sleep(3)
+        closed.wait(60)
         return as_json({"ok": True})
 
     hook = place({"/hook": slow})
-    settings(tmp_path, '[http]\nallow = ["127.0.0.1"]\n[serve]\ndrain_s = 1.5\n')
+    settings(tmp_path, '[http]\nallow = ["127.0.0.1"]\n[serve]\ndrain_s = 4\n')
     server = Server(tmp_path, "dev", "--quiet").start()
     admin, manager = server.client(ADMIN), server.client(MANAGER)
     in_force(admin, manager, calling(hook.url))
@@ -162,19 +171,18 @@ def test_it_stops_in_peace(tmp_path: Path) -> None:
     ]
     for one in readers:
         one.start()
-    assert going.wait(10)
-    time.sleep(0.3)
+    assert going.wait(60)
     assert server.process is not None
-    began = time.monotonic()
     server.process.terminate()
-    refused = until(lambda: httpx2.get(f"{server.url}/api/v1/ready"), lambda one: one.status_code == 503, 5)
+    refused = until(lambda: httpx2.get(f"{server.url}/api/v1/ready"), lambda one: one.status_code == 503)
     assert refused.json()["code"] == "PS-503-DRAINING" and refused.headers["retry-after"]
     assert httpx2.get(f"{server.url}/api/v1/health").status_code == 200, "it is still there"
     for one in readers:
-        one.join(5)
+        one.join(60)
     assert len(ended) == 2, "streams end, so that nobody waits for them"
-    assert server.process.wait(20) == 0
-    assert time.monotonic() - began < 15
+    until(lambda: _answers(server), lambda there: not there)
+    closed.set()
+    assert server.process.wait(60) == 0
     assert len(hook.seen) == 1
     server.start()
     stands = server.client(ADMIN).get(f"/runs/{run}").json()

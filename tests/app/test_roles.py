@@ -56,7 +56,8 @@ def test_a_tenant_may_register_its_own_roles(door: Penstock) -> None:
     door.register("role", "shift_lead", {"permissions": ["run.read", "pipeline.cancel", "process.approve"]})
     door.register("role", "viewer", {"permissions": []})
     door.register("role", "admin", {"permissions": []})
-    assert permissions_of(door, ["shift_lead"]) == {"run.read", "run.steer", "inbox.decide"}
+    decides = {"inbox.read", "inbox.decide", "process.approve"}
+    assert permissions_of(door, ["shift_lead"]) == {"run.read", "run.steer"} | decides
     assert permissions_of(door, ["viewer"]) == frozenset() and permissions_of(door, ["admin"]) == set(PERMISSIONS)
     assert permissions_of(door.of("other"), ["shift_lead"]) == frozenset()
     assert roles_of(door).keys() == {*ROLES, "shift_lead"}

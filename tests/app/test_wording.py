@@ -7,8 +7,13 @@ import pytest
 from penstock.app.wording import wording
 from penstock.lang.decision import nodes as decision
 from penstock.lang.diagram import nodes as diagram
+from penstock.lang.process import nodes as process
+from penstock.lang.process import words
 
-TYPES = {"decision": [*decision.NODE_TYPES, *decision.LATER], "diagram": [*diagram.NODE_TYPES]}
+TYPES = {
+    "decision": [*decision.NODE_TYPES, *decision.LATER], "diagram": [*diagram.NODE_TYPES],
+    "process": [*process.ELEMENT_TYPES],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("locale", ["ko", "en"])
@@ -20,3 +25,11 @@ def test_every_node_type_has_words(language: str, locale: str) -> None:
     assert all(one["label"] and one["icon"] for one in said.values())
     hangul = [any("가" <= letter <= "힣" for letter in one["label"]) for one in said.values()]
     assert all(hangul) if locale == "ko" else not any(hangul)
+
+
+@pytest.mark.parametrize("locale", ["ko", "en"])
+def test_instances_and_work_items_of_processes_have_words(locale: str) -> None:
+    """P-4.1.12, P-X.30: the seven of work items and the three of instances, in both tongues."""
+    said = wording(locale)["process"]
+    assert set(words.ITEMS) <= set(said["node"])
+    assert set(words.RUN.values()) <= set(said["run"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from tests.cli.shell import LONG_LOOP, SLOW_LOOP, Shell, Zygote
 
 @pytest.fixture(scope="session")
 def zygote() -> Iterator[Zygote]:
+    # a shell that starts the tests in the background lets them, and all that they start, not hear Ctrl-C
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     process = Zygote()
     yield process
     process.close()

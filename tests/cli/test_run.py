@@ -7,7 +7,9 @@ from collections import Counter
 
 import pytest
 
-from tests.cli.shell import EXAMPLES, Shell, working
+from penstock.cli.drive import Started
+from penstock.cli.running import finish
+from tests.cli.shell import EXAMPLES, SLOW_LOOP, Shell, working
 
 
 def test_a_loop_runs_to_its_end(penstock: Shell) -> None:
@@ -136,15 +138,29 @@ def test_killed_in_the_middle_the_same_command_goes_on(penstock: Shell) -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_is_kept_and_says_how_to_go_on(penstock: Shell, how: signal.Signals) -> None:
-    process = penstock.start("run", "slow.yaml", "--key", "k")
+    penstock.write("slower.yaml", SLOW_LOOP.replace("400", "1500"))
+    process = penstock.start("run", "slower.yaml", "--key", "k")
     run = penstock.until("k", working(2), process).run_id
     process.send_signal(how)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert f"Run {run} is kept" in err
-    assert "penstock run slow.yaml --key k" in err
+    assert "penstock run slower.yaml --key k" in err
     assert "Traceback" not in err
     assert penstock("work", run, "--json").json()["status"] == "COMPLETED"
+
+
+def test_an_interruption_is_always_said(penstock: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    """D-X.8: also before the run is known: exit 130, and with a key the command that goes on."""
+
+    async def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    assert finish(interrupted(), Started(), penstock.store, False, "penstock run a.yaml --key k") == 130
+    err = capsys.readouterr().err
+    assert err.startswith("Interrupted.\n") and "go on with: penstock run a.yaml --key k" in err
+    assert finish(interrupted(), Started(), penstock.store, False) == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
 
 
 def test_input_from_text_file_and_stdin(penstock: Shell) -> None:

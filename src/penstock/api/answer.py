@@ -14,9 +14,10 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Shape(BaseModel):
-    """An answer. It is filled from what the app computes, by the names of its fields."""
+    """An answer. It is filled from what the app computes, by the names of its fields. Each is always written, also one
+    that has a default, and the description of the API says so."""
 
-    model_config = ConfigDict(populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True, json_schema_serialization_defaults_required=True)
 
 
 class Asked(BaseModel):

@@ -19,7 +19,7 @@ from penstock.errors import PenstockError
 
 _KEPT = ("content-type", "location", "etag")
 #: routes that look only, although their question has a body
-LOOKING = frozenset({"check", "validate", "validate_diagram"})
+LOOKING = frozenset({"check", "validate", "validate_diagram", "looking"})
 
 #: routes whose answer has a token
 SHOWN_ONCE = frozenset({"create_key", "create_tenant"})
@@ -39,7 +39,8 @@ class Changing(Checked):
             if key is None or not self._needed <= caller.permissions:  # who may not is told so, whoever asked before
                 return await self._audited(plain, request, caller)
             body = await request.body()
-            print = fingerprint(caller.user, request.method, _path(request), body)
+            asked = "?".join(filter(None, (_path(request), request.url.query)))
+            print = fingerprint(caller.user, request.method, asked, body)
             begun = site_of(request).once.begin(caller.tenant, key, print)
             if isinstance(begun, Answer):
                 return Response(begun.body, begun.status, headers={**begun.headers, "Idempotency-Replayed": "true"})

@@ -16,6 +16,7 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from penstock.errors import BodyUnreadable, MediaWrong, QueryUnknown
+from penstock.host.blobs import REF
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 #: how deep a value may be nested
@@ -85,11 +86,27 @@ def strict(body: bytes) -> Any:
         raise BodyUnreadable(why=f"it is not JSON ({error})") from error
     if b"\\u0000" in body:
         raise BodyUnreadable(why="a text holds the character NUL")
+    if b"blob" in body and _refers(found):
+        raise BodyUnreadable(why=f"a member is called «{REF}», which is the engine's own word")
     if _LARGE.search(body) or body.count(b"[") + body.count(b"{") > DEEPEST:
         _look_into(found)
     if len(body) <= _SMALL and body.count(b":") > 1:
         json.loads(body, object_pairs_hook=_once_each, parse_int=str, parse_float=str)
     return found
+
+
+def _refers(value: Any) -> bool:
+    """Is there anywhere what the engine would take for a reference to a large value?"""
+    level = [value]
+    while level:
+        one = level.pop()
+        if isinstance(one, dict):
+            if REF in one:
+                return True
+            level += one.values()
+        elif isinstance(one, list):
+            level += one
+    return False
 
 
 def _once_each(members: list[tuple[str, Any]]) -> None:

@@ -15,6 +15,7 @@ from penstock.api.site import Options
 from penstock.app.tracing import TRACE
 
 _TRACEPARENT = re.compile(r"^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$")
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^:\[\]@/\s]+)(?::\d{1,5})?")
 _REQUEST_ID = re.compile(r"^[\w.:-]{1,128}$", re.ASCII)
 _POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; "
@@ -70,7 +71,8 @@ class Edge:
             scope.update({name: inner[name] for name in ("route", "endpoint") if name in inner})
 
     def _refusal(self, request: Request) -> Any:
-        host = (request.headers.get("host") or "").rsplit(":", 1)[0].strip("[]")
+        named = _HOST.fullmatch(request.headers.get("host") or "")
+        host = (named["name"] if named is not None else "").strip("[]").lower()
         if self.options.hosts and host not in self.options.hosts:
             # a page that has its own name point here must not be taken for ours
             hint = "Name it with --name, or call the server by its own name."
@@ -78,7 +80,10 @@ class Edge:
         if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
             return problem(request, 400, "PS-400-PATH", "The address holds the character NUL.")
         said = request.headers.get("content-length")
-        if said is not None and (not said.isdecimal() or int(said) > self.options.body_limit):
+        if said is not None and "transfer-encoding" in request.headers:  # a proxy may see another end of it than we do
+            why, close = "The body's length is told in two ways.", {"Connection": "close"}
+            return problem(request, 400, "PS-400-LENGTH", why, headers=close)
+        if said is not None and (not said.isdecimal() or len(said) > 18 or int(said) > self.options.body_limit):
             return _too_large(request, self.options.body_limit)
         return None
 

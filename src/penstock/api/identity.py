@@ -11,8 +11,16 @@ from penstock.api.sessions import COOKIE, HEADER, LASTS_S, Session, Sessions, si
 from penstock.api.site import Caller, Options
 from penstock.app.keys import Key, Keys
 from penstock.app.penstock import Penstock
-from penstock.app.roles import person, user_of
-from penstock.errors import KeyInvalid, KeyMissing, NotOurPage, PenstockError, TokenInvalid, UserNotFound
+from penstock.app.roles import person, tenant_closed, tenant_known, user_of
+from penstock.errors import (
+    KeyInvalid,
+    KeyMissing,
+    NotOurPage,
+    PenstockError,
+    TenantUnknown,
+    TokenInvalid,
+    UserNotFound,
+)
 
 if TYPE_CHECKING:
     from penstock.api.jwt import Tokens
@@ -65,14 +73,14 @@ class Identity:
         if self.jwt is None:
             raise KeyInvalid(why="it is no key of this server")
         claims = await self.jwt.verified_soon(token)
-        return self._made(claims.tenant, claims.user, roles=claims.roles, scopes=claims.permissions)
+        return self._of_token(claims.tenant, claims.user, claims.roles, claims.permissions)
 
     def _session(self, session: Session) -> Caller:
         if session.key:
             return self._of_key(self.keys.still(session.key))
         if session.token and self.jwt is not None:
             scopes = None if session.scopes is None else frozenset(session.scopes)
-            return self._made(session.tenant, session.user, roles=session.roles, scopes=scopes)
+            return self._of_token(session.tenant, session.user, session.roles, scopes)
         if not self.options.dev or session.token:
             raise KeyInvalid(why="the session is over")
         return self._made(session.tenant, session.user)
@@ -80,11 +88,21 @@ class Identity:
     def _of_key(self, key: Key) -> Caller:
         return self._made(key.tenant, key.user, roles=key.roles, scopes=key.scopes, key=key.id)
 
+    def _of_token(self, tenant: str, user: str, roles: tuple[str, ...], scopes: frozenset[str] | None) -> Caller:
+        """The issuer knows people; which tenants there are is told here, or by the setting that names one for all."""
+        named = self.jwt is not None and self.jwt.settings.tenant == tenant
+        if not named and tenant != self.door.tenant and not tenant_known(self.door.of(tenant)):
+            raise TenantUnknown(tenant=tenant)
+        return self._made(tenant, user, roles=roles, scopes=scopes)
+
     def _made(
         self, tenant: str, user: str, *, roles: tuple[str, ...] = (), scopes: frozenset[str] | None = None,
         key: str = "",
     ) -> Caller:  # fmt: skip
-        who = person(self.door.of(tenant), user, roles=roles, scopes=scopes)
+        door = self.door.of(tenant)
+        if tenant != self.door.tenant and tenant_closed(door):  # the server's own cannot be closed by itself
+            raise TenantUnknown(tenant=tenant)
+        who = person(door, user, roles=roles, scopes=scopes)
         return Caller(who.tenant, who.user, who.name, who.roles, who.groups, who.permissions, key)
 
     # -- sessions ------------------------------------------------------------------------------------------------------
@@ -92,6 +110,7 @@ class Identity:
     def opened(self, token: str) -> str:
         """The cookie of a session that lasts as long as the key, at most half a day."""
         key = self.keys.verified(token)
+        self._of_key(key)  # whose user is not active any more gets none
         return self.sessions.written(Session(key.tenant, key.user, key.id, self._until()))
 
     async def opened_with(self, token: str) -> str:
@@ -99,6 +118,7 @@ class Identity:
         if self.jwt is None:
             raise KeyInvalid(why="tokens are not taken here: the settings have no [jwt]")
         claims = await self.jwt.verified_soon(token)
+        self._of_token(claims.tenant, claims.user, claims.roles, claims.permissions)
         scopes = None if claims.permissions is None else tuple(sorted(claims.permissions))
         until = min(self._until(), claims.until)
         made = self.sessions.written(Session(claims.tenant, claims.user, "", until, True, claims.roles, scopes))

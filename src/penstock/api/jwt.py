@@ -155,7 +155,7 @@ class Tokens:
             )  # fmt: skip
         except jwt.ExpiredSignatureError as error:
             raise TokenInvalid(why="it has expired") from error
-        except (jwt.PyJWTError, ValueError, TypeError) as error:
+        except (jwt.PyJWTError, ValueError, TypeError, OverflowError) as error:
             raise TokenInvalid(why=_why(error)) from error
         return self._read(found)
 

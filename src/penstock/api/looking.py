@@ -8,7 +8,16 @@ from typing import Any
 import msgspec
 
 from penstock.app.documents import compile_source
-from penstock.errors import DocumentInvalid, DocumentTooLarge, DocumentTooLong, Finding
+from penstock.app.inspecting import Inspected, inspected
+from penstock.errors import (
+    DocumentInvalid,
+    DocumentTooLarge,
+    DocumentTooLong,
+    DocumentUnreadable,
+    Finding,
+    LanguageUnknown,
+    Place,
+)
 from penstock.lang.read import read_document
 
 #: of a document that is looked at
@@ -18,13 +27,35 @@ BYTES, NODES = 2 * 1024 * 1024, 5000
 async def looked_at(document: dict[str, Any] | str | bytes) -> tuple[str | None, list[Finding]]:
     """The language of a document, if it could be read as one, and everything there is to say about it. Raises
     DocumentTooLarge, DocumentTooLong."""
+    return await asyncio.to_thread(_compiled, _source(document))
+
+
+async def inspected_at(document: dict[str, Any] | str | bytes) -> Inspected:
+    """With its drawing, and whether every run of it can end. Raises as `looked_at`."""
+    return await asyncio.to_thread(_inspected, _source(document))
+
+
+def _source(document: dict[str, Any] | str | bytes) -> bytes:
     if isinstance(document, dict):
         _counted(document)
     given = document.encode() if isinstance(document, str) else document
     source = given if isinstance(given, bytes) else msgspec.json.encode(given)
     if len(source) > BYTES:
         raise DocumentTooLarge(size=len(source), limit=BYTES)
-    return await asyncio.to_thread(_compiled, source)
+    return source
+
+
+def _inspected(source: bytes) -> Inspected:
+    """Somebody types: what cannot be read yet is a finding like others."""
+    try:
+        _counted(read_document(source, name="document").data)
+        return inspected(source)
+    except DocumentInvalid as wrong:
+        return Inspected(language=None, findings=list(wrong.findings))
+    except (DocumentUnreadable, LanguageUnknown) as wrong:
+        at = wrong.facts.get("where")
+        place = at if isinstance(at, Place) else Place("", 1, 1)
+        return Inspected(language=None, findings=[Finding(wrong.code, "error", wrong.message, place, wrong.hint)])
 
 
 def _compiled(source: bytes) -> tuple[str | None, list[Finding]]:

@@ -29,7 +29,7 @@ def read(cursor: str | None, kind: Any) -> Any:
     try:
         body = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         found = msgspec.msgpack.decode(body, type=kind)
-        if isinstance(found, int) and not 0 <= found < 2**62:
+        if any(isinstance(one, int) and not 0 <= one < 2**62 for one in (found if type(found) is tuple else (found,))):
             raise ValueError("no list is so long")
         return found
     except (binascii.Error, ValueError, msgspec.MsgspecError) as error:

@@ -18,12 +18,15 @@ from penstock.api.described import describe, operation_id, serve_page, tags
 from penstock.api.folder import Folder
 from penstock.api.headers import Edge
 from penstock.api.identity import Identity
+from penstock.api.own import OwnApp
 from penstock.api.pages import serve_console
+from penstock.api.presence import Presence
 from penstock.api.routes import (
     admin,
     approvals,
     batch,
     breakers,
+    configs,
     definitions,
     diagrams,
     events,
@@ -36,13 +39,18 @@ from penstock.api.routes import (
     live,
     me,
     metrics,
+    process_work,
+    processes,
     registry,
+    run_views,
     runs,
     schedules,
+    stand_ins,
     words,
     workflows,
 )
 from penstock.api.site import Options, Site
+from penstock.api.strangers import Strangers, rate_of
 from penstock.api.stream import Hub
 from penstock.api.watching import EFFECTS_S, Watched, Watching
 from penstock.api.webhooks import Windows
@@ -53,10 +61,11 @@ from penstock.app.once import Once
 from penstock.app.penstock import Penstock
 
 ROUTES = (
-    me.router, home.router, runs.router, batch.router, inbox.router, definitions.router, hooks.router,
-    workflows.router, instances.router, approvals.router, diagrams.router, events.router, schedules.router,
-    letters.router, breakers.router, *registry.routers, admin.router, words.router, live.router, health.router,
-    metrics.router,
+    me.router, home.router, runs.router, run_views.router, batch.router, inbox.router, definitions.router, hooks.router,
+    workflows.router, instances.router, approvals.router, diagrams.router, processes.router,
+    process_work.router, events.router, schedules.router,
+    letters.router, breakers.router, stand_ins.router, configs.router, configs.proposed, *registry.routers,
+    admin.router, words.router, live.router, health.router, metrics.router,
 )  # fmt: skip
 _ABOUT = """Runs documents durably. Every answer that is not a success is a problem (RFC 9457) with a code, a place and
 a hint. Lists have a cursor; what is sent twice with one Idempotency-Key is done once."""
@@ -70,8 +79,12 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
     async def life(_: FastAPI) -> AsyncIterator[None]:
         async with door:
             site.identity, site.hub = Identity(door, site.options, _tokens(door)), Hub(door)
+            site.presence = Presence()
             site.audit, site.once, site.windows = Audit(door.store), Once(door.store), Windows()
+            rate = None if site.options.dev else rate_of(door.settings)
+            site.strangers = Strangers(door, site.audit, rate, door.now)
             site.watching = Watching(site)
+            door.answer_own(OwnApp(app, site.options).answer)
             beside = [await _demo(site), _folder(site)]
             _first_key(site)
             await _warm(app)

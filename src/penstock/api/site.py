@@ -9,10 +9,12 @@ import msgspec
 from fastapi import Depends, Request
 
 from penstock.app.penstock import Penstock
-from penstock.errors import NotAllowed
+from penstock.errors import NotAllowed, PenstockError
 
 if TYPE_CHECKING:
     from penstock.api.identity import Identity
+    from penstock.api.presence import Presence
+    from penstock.api.strangers import Strangers
     from penstock.api.stream import Hub
     from penstock.api.watching import Watching
     from penstock.api.webhooks import Windows
@@ -38,9 +40,11 @@ class Site:
         self.door, self.options = door, options
         self.identity: Identity
         self.hub: Hub
+        self.presence: Presence
         self.audit: Audit
         self.once: Once
         self.windows: Windows
+        self.strangers: Strangers
         self.watching: Watching
         self.draining = False
 
@@ -71,7 +75,11 @@ async def caller_of(request: Request) -> Caller:
     """Found once a request. Raises KeyMissing, KeyInvalid and their like."""
     held: Caller | None = getattr(request.state, "caller", None)
     if held is None:
-        held = request.state.caller = await site_of(request).identity.caller(request)
+        site = site_of(request)
+        try:
+            held = request.state.caller = await site.identity.caller(request)
+        except PenstockError as error:
+            raise await site.strangers.met(request, error) from error
     return held
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from penstock.api.times import iso
 from penstock.app.penstock import Penstock
 from penstock.host.live import Live
 from penstock.kernel.state import STATUS
@@ -128,13 +129,17 @@ class Hub:
 
 
 def written(event: str, id: str, data: Any) -> bytes:
-    return b"event: %s\nid: %s\ndata: %s\n\n" % (event.encode(), id.encode(), _encode(data))
+    """With its moment as every answer has it."""
+    told = msgspec.to_builtins(data)
+    if "at" in told:
+        told = {**told, "at": iso(told["at"])}
+    return b"event: %s\nid: %s\ndata: %s\n\n" % (event.encode(), id.encode(), _encode(told))
 
 
 async def run_events(hub: Hub, door: Penstock, run: str, after: int, still: Still) -> AsyncIterator[bytes]:
     """The events of one run from the first that the reader has not seen; exact, for the journal has them all. When the
     server stops it ends, and whoever reads comes back with the last number."""
-    events = door.subscribe(run).__aiter__()
+    events = door.subscribe(run, after=after).__aiter__()
     coming: asyncio.Future[Any] | None = None
     stopped, watch = asyncio.ensure_future(hub.stopped.wait()), Watch(still)
     try:
@@ -151,8 +156,7 @@ async def run_events(hub: Hub, door: Penstock, run: str, after: int, still: Stil
             if event is None:
                 yield b"event: end\ndata: {}\n\n"
                 return
-            if event.seq > after:
-                yield written(event.name, str(event.seq), event)
+            yield written(event.name, str(event.seq), event)
     finally:
         stopped.cancel()
         if coming is not None:

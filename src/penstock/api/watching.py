@@ -63,7 +63,7 @@ class Watching:
     def _told(self, tenant: str, alarm: Alarm) -> None:
         raised = alarm.cleared_at is None
         said = fields(tenant=tenant, metric=alarm.metric, value=alarm.value)
-        watch.warning("alarm %s", "raised" if raised else "cleared", extra=said)
+        watch.warning("alarm %s: %s of %s", "raised" if raised else "cleared", alarm.metric, tenant, extra=said)
         state = "raised" if raised else "cleared"
         data = {"id": alarm.id, "metric": alarm.metric, "state": state, "value": alarm.value}
         self.site.hub.tell(tenant, "alarm", {**data, "at": alarm.raised_at if raised else alarm.cleared_at})

@@ -18,6 +18,7 @@ import msgspec
 from fastapi import Request
 
 from penstock.api.site import Site
+from penstock.app.roles import tenant_closed
 from penstock.app.triggers import Webhook, in_force, webhook_of, webhooks
 from penstock.errors import HookTooMany, KeyInvalid, KeyMissing, NotAllowed, RouteMissing, SignatureInvalid
 from penstock.store.contract import ReleaseRow
@@ -40,6 +41,11 @@ class Called(msgspec.Struct, frozen=True):
 
 
 Find = Callable[[str], tuple[ReleaseRow, Webhook | None] | None]
+
+
+def presented(request: Request) -> bool:
+    """Does it bring what opens a webhook: a token or a signature?"""
+    return any(one in request.headers for one in ("authorization", *_SIGNATURES))
 
 
 async def entered(site: Site, request: Request, find: Find) -> Called:
@@ -68,10 +74,12 @@ async def entered(site: Site, request: Request, find: Find) -> Called:
 
 
 def _secret(site: Site, request: Request, find: Find) -> tuple[str, tuple[ReleaseRow, Webhook] | None, str | None]:
-    """A key says whose it is. A secret does not: it is the server's own tenant's, or that of the header's."""
+    """A key says whose it is. A secret does not: it is the server's own tenant's, or that of the header's. It was
+    chosen by people and may be guessed. Raises StrangerTooMany."""
+    site.strangers.patience(request)
     tenant = (request.headers.get(TENANT) or site.door.tenant)[:_LONGEST]
     found = find(tenant)
-    if found is None or found[1] is None:
+    if found is None or found[1] is None or tenant != site.door.tenant and tenant_closed(site.door.of(tenant)):
         return tenant, None, None
     kept = site.door.host.tenants(tenant)
     held = kept.secret(f"webhook_{found[0].name}") or kept.secret("webhook")

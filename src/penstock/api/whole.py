@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
+from penstock.api import paging
 from penstock.app.detail import detail
 from penstock.app.queries import Queries
-from penstock.errors import RunNotFound
+from penstock.errors import ItemNotFound, RunAmbiguous, RunNotFound
 
 
 def whole_id(door: Queries, run: str) -> str:
@@ -20,7 +21,15 @@ def whole_id(door: Queries, run: str) -> str:
     return row.id
 
 
+def run_of_item(door: Queries, run: str, node: str) -> str:
+    """The same of a run whose item is to be decided. Raises ItemNotFound."""
+    try:
+        return whole_id(door, run)
+    except (RunNotFound, RunAmbiguous):
+        raise ItemNotFound(item=f"{run}/{node}" if node else run) from None
+
+
 def whole(door: Queries, run: str, permissions: Collection[str] | None = None) -> dict[str, Any]:
     told: dict[str, Any] = msgspec.to_builtins(detail(door, run, permissions))
-    line = told.pop("run")
-    return {**line, **told}
+    line, older = told.pop("run"), told["older"]
+    return {**line, **told, "older": paging.written(older) if older is not None else None}

@@ -9,20 +9,23 @@ from penstock.errors import (
     IllegalTransition,
     ItemAmbiguous,
     KeyConflict,
+    NoBranch,
     NodeNotFound,
     NotWaiting,
     PenstockError,
     Refused,
+    ResultInvalid,
     RunNotFound,
     StatusConflict,
 )
+from penstock.executors.parts.shape import mismatch
 from penstock.kernel import command as C
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
 
 _KINDS: dict[str, type[PenstockError]] = {
-    kind.code: kind for kind in (StatusConflict, IllegalTransition, NodeNotFound, RunNotFound, KeyConflict)
+    kind.code: kind for kind in (StatusConflict, IllegalTransition, NoBranch, NodeNotFound, RunNotFound, KeyConflict)
 }
 
 
@@ -51,6 +54,17 @@ def answer_to(watcher: Watcher, node: str, value: Any, by: str | None) -> C.Comm
         known = ", ".join(f"{node}~{no}" for no in asked[:5])
         raise ItemAmbiguous(item=node, known=known, hint="Write which one: NODE~N.")
     return C.work(found[0], "submit", by, value) if found[0] in st.items else C.resolve(found[0], value)
+
+
+def fitting(prompt: Any, value: Any, item: str, *, whole: bool = True) -> None:
+    """P-X.14: what a person hands in has the shape that its form asks for; `whole`: with all that it requires. Raises
+    ResultInvalid."""
+    form = prompt.get("form") if isinstance(prompt, dict) and prompt.get("kind") == "work" else None
+    if not isinstance(form, dict):
+        return
+    schema = form if whole else {name: part for name, part in form.items() if name != "required"}
+    if why := mismatch({} if value is None else value, schema, "the result"):
+        raise ResultInvalid(item=item, why=why)
 
 
 def not_waiting(look: Look, net: Compiled, node: str) -> PenstockError:

@@ -11,7 +11,7 @@ import msgspec
 
 from penstock.executors.parts.secret import MASK
 from penstock.host.clock import Clock, SystemClock
-from penstock.store.chain import FIRST, hash_of
+from penstock.store.chain import FIRST, PRUNED, anchor_of, hash_of
 from penstock.store.contract import Store
 from penstock.store.contract_admin import AuditRow
 
@@ -32,6 +32,8 @@ _LOOKS = re.compile(
 )
 _LONGEST = 16_384  # bytes of a body; what is longer is cut, and says so
 _WORDS = 500  # characters of the other columns
+_LOOKED = 4096  # values of a body that are looked at: it has room for no more of them, and looking takes its time
+_EDGE = 1000  # characters at the end of a text that was cut, for a secret may begin there
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -85,7 +87,9 @@ class Audit:
                 future.set_result(row)
 
     def _row(self, tenant: str, actor: str, action: str, target: str, body: Any) -> AuditRow:
-        kept = _bytes(masked(body, of_secret=target.startswith("secret:")))
+        left = [_LOOKED]
+        begins = masked(_some_of(body, left), of_secret=target.startswith("secret:"))
+        kept = _bytes(begins if left[0] >= 0 else {"cut": f"after {_LOOKED} values", "begins": begins})
         return AuditRow(tenant, 0, self.clock.now(), _text(actor), _text(action), _text(target), kept)
 
     def each(
@@ -105,8 +109,9 @@ class Audit:
         return last[0].hash if last else FIRST
 
     def verify(self, tenant: str) -> list[Break]:
-        """Every place where the chain does not hold; none when nothing was changed, taken out or put in."""
-        found, prev, last = list[Break](), FIRST, 0
+        """Every place where the chain does not hold; none when nothing was changed, taken out or put in. A beginning
+        that was pruned when it was old enough is no break: its last hash is in the chain."""
+        found, (last, prev) = list[Break](), self._begins(tenant)
         while rows := self.store.audit_chain(tenant, after=last):
             for row in rows:
                 why = _wrong(row, prev, last + 1)
@@ -118,6 +123,16 @@ class Audit:
             why = f"rows up to {given} were written, and the last one is {last}"
             found.append(Break(tenant, min(last, given) + 1, why))
         return found
+
+    def _begins(self, tenant: str) -> tuple[int, str]:
+        """Number and hash of the row before the first. Where old rows were pruned, the chain itself says which; what is
+        said is believed only if the first row fits, and is verified with all others."""
+        first = self.store.audit_chain(tenant, limit=1)
+        if not first or first[0].no == 1:
+            return 0, FIRST
+        said = self.store.audit(tenant, action=PRUNED, limit=1)
+        anchor = anchor_of(said[0]) if said else None
+        return anchor if anchor == (first[0].no - 1, first[0].prev) else (0, FIRST)
 
 
 def _wrong(row: AuditRow, prev: str, expected: int) -> str:
@@ -163,6 +178,36 @@ def _hidden(name: str, part: Any, of_secret: bool, headers: bool) -> bool:
         return False
     secret = bool(_SECRET.search(name)) or headers and bool(_HEADER.search(name))
     return secret and not part.startswith("${secrets.") or of_secret and name == "value"
+
+
+def _cut(text: str) -> str:
+    """Its beginning, masked before it is cut: half a secret does not look like one."""
+    return f"{_LOOKS.sub(_mask, text[: 2 * _LONGEST])[:-_EDGE]}…"
+
+
+def _some_of(value: Any, left: list[int]) -> Any:
+    """As many values as are `left`, in their order, and as much of a text as can be kept; less than nothing is left
+    where there were more."""
+    left[0] -= 1
+    if isinstance(value, str):
+        return value if len(value) <= 2 * _LONGEST else _cut(value)
+    if isinstance(value, Mapping):
+        found: dict[Any, Any] = {}
+        for name, part in value.items():
+            if left[0] <= 0:
+                left[0] = -1
+                break
+            found[name] = _some_of(part, left)
+        return found
+    if isinstance(value, list | tuple | set | frozenset):
+        some = []
+        for part in value:
+            if left[0] <= 0:
+                left[0] = -1
+                break
+            some.append(_some_of(part, left))
+        return some
+    return value
 
 
 def _bytes(body: Any) -> bytes:

@@ -58,6 +58,12 @@ class Blocking:
     def executor(self, name: str | None = None, *, inline: bool = False) -> Callable[[Fn], Fn]:
         return self.inner.executor(name, inline=inline)
 
+    def agent(self, id: str, graph: Any = None, *, read: Callable[[Any], Any] | None = None) -> Callable[[Fn], Fn]:
+        return self.inner.agent(id, graph, read=read)
+
+    def tool(self, name: str) -> Callable[[Fn], Fn]:
+        return self.inner.tool(name)
+
     def release(self, document: str | Path | bytes | Net, *, name: str | None = None) -> Release:
         return self._call(self.inner.release, document, name=name)
 

@@ -88,7 +88,8 @@ def _differences(part: str, at: str, was: bool, there: bool, old: Any, new: Any)
 def summary(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> str:
     """One line for people, where the author has written none."""
     if old is None:
-        return f"First version: {_count(new, 'nodes')}, {_count(new, 'edges')}."
+        parts = ("nodes", "edges") if "activities" not in new else ("activities", "transitions")
+        return f"First version: {', '.join(_count(new, part) for part in parts)}."
     found = changes(old, new)
     if not found:
         return "No change."
@@ -107,4 +108,4 @@ def _told(one: Change) -> str:
 def _count(document: Mapping[str, Any], part: str) -> str:
     items = document.get(part)
     n = len(items) if isinstance(items, list) else 0
-    return f"{n} {part if n != 1 else part[:-1]}"
+    return f"{n} {part if n != 1 else part.removesuffix('ies') + 'y' if part.endswith('ies') else part[:-1]}"

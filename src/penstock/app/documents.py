@@ -14,7 +14,7 @@ from penstock.executors.handler import load_handlers
 from penstock.lang.compile import check_document, compile_document
 from penstock.lang.contract import Compiled as Document
 from penstock.lang.diagram.nodes import handler_type
-from penstock.lang.read import LIMIT
+from penstock.lang.files import LIMIT
 
 
 class Release(msgspec.Struct, frozen=True):
@@ -31,13 +31,17 @@ def node_types() -> dict[str, Any]:
     return {name: handler_type(name) for name in load_handlers()}
 
 
-def compile_source(document: str | Path | bytes, *, name: str | None = None) -> tuple[Document, bytes]:
-    """Read a file, or take bytes, and compile them; files that the document names are looked for beside it."""
+def compile_source(
+    document: str | Path | bytes, *, name: str | None = None, unsound: bool = False
+) -> tuple[Document, bytes]:
+    """Read a file, or take bytes, and compile them; files that the document names are looked for beside it. `unsound`:
+    it is taken although not every run of it can end."""
     if isinstance(document, bytes):
-        return compile_document(document, name=name or "document", extra=node_types()), document
+        return compile_document(document, name=name or "document", extra=node_types(), unsound=unsound), document
     path = Path(document)
-    source = read_source(path)
-    return compile_document(source, name=name or path.stem, resolve=_beside(path), extra=node_types()), source
+    source, types = read_source(path), node_types()
+    made = compile_document(source, name=name or path.stem, resolve=_beside(path), extra=types, unsound=unsound)
+    return made, source
 
 
 def check_source(
@@ -45,13 +49,14 @@ def check_source(
     *,
     secret: Callable[[str], bool] | None = None,
     registered: Callable[[str, str], bool] | None = None,
+    sound: bool = False,
 ) -> tuple[str | None, list[Finding]]:
     """The language of a file, if it has one, and everything there is to say about it. `secret` tells whether a secret
-    is set on this machine, `registered` whether the tenant has a thing (type, id)."""
+    is set on this machine, `registered` whether the tenant has a thing (type, id); `sound`: can every run end?"""
     path = Path(document)
     return check_document(
         read_source(path), name=path.stem, resolve=_beside(path), extra=node_types(), secret=secret,
-        registered=registered,
+        registered=registered, sound=sound,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.app.home import DEFAULT_TENANT
 from penstock.app.queries import Held
@@ -26,6 +26,9 @@ from penstock.kernel.reading import Line
 from penstock.kernel.state import RUNNING
 from penstock.store.contract import RunRow
 from penstock.store.place import open_store
+
+if TYPE_CHECKING:
+    from penstock.executors.parts.own import Answer
 
 
 class Engine(Held):
@@ -99,11 +102,15 @@ class Engine(Held):
         if self.host is not None:
             return self.host.checkpoints
         known, clock, store = self.settings(), SystemClock(), self.opened()
-        places = places_of(known)
-        return Checkpoints(store, clock, Tenants(store, places, clock.now), known)
+        places = places_of(known, self._ground.lends(known))
+        return Checkpoints(store, clock, Tenants(store, places, clock.now), known, places.own)
 
     def now(self) -> int:
         return self.host.clock.now() if self.host is not None else SystemClock().now()
+
+    def answer_own(self, answer: Answer) -> None:
+        if self.host is not None:
+            self.host.dispatch.services.own.answer = answer
 
     def begin(self) -> None:
         """Start driving, once; inside a running loop."""
@@ -180,7 +187,7 @@ class Engine(Held):
             return False
         st = live.run.st
         rests = st.status != RUNNING or st.paused and not st.asked
-        return not rests and not any(n.spec.kind == "call" for n in live.run.net.nodes)
+        return not rests and not any(n.calls for n in live.run.net.nodes)
 
     def unborn(self, run: str, tenant: str) -> RunRow | None:
         """A run whose first turn is still to come."""

@@ -42,7 +42,8 @@ class Following:
 
         return await asyncio.wait_for(settled(), timeout)
 
-    async def subscribe(self, run: str) -> AsyncIterator[Event]:
+    async def subscribe(self, run: str, after: int = 0) -> AsyncIterator[Event]:
+        """Those with a number above `after`; numbers count events, so all before are folded, but not handed over."""
         row = self.door.row(run)
         teller, told = Teller(self.door.net_of, row.id), 0
         while True:
@@ -51,7 +52,8 @@ class Following:
             for turn in list(self.door.store.journal(row.no, told)):
                 told = turn.seq_to
                 for event in teller.turn(turn):
-                    yield event
+                    if event.seq > after:
+                        yield event
             if ended:
                 return
             await future
@@ -60,7 +62,7 @@ class Following:
         row, store = self.door.row(run), self.door.store
         held = self.engine.watchers.get(row.no)
         if held is None:
-            found = watch(self.door.net_of, store.journal(row.no), Blobs(store).resolve)
+            found = watch(self.door.net_of, store.journal(row.no), Blobs(store).of(row.tenant))
             held = self.engine.watchers[row.no] = found
         return held
 

@@ -50,7 +50,8 @@ class Graph(msgspec.Struct, kw_only=True):
 
 class Delta(msgspec.Struct, kw_only=True):
     """What one fact has changed; `tokens` by edge and `resting` by node are the new counts, 0 where none is left.
-    After `migrated` the drawing is another one: ask for a graph. `gone` are variables that are no more."""
+    After `migrated` the drawing is another one: ask for a graph. `gone` are variables that are no more; `not_taken` is
+    the whole list where it is another one."""
 
     fact: int
     at: int
@@ -62,6 +63,7 @@ class Delta(msgspec.Struct, kw_only=True):
     variables: dict[str, Any] = {}
     gone: list[str] = []
     taken: list[str] = []
+    not_taken: list[str] | None = None
 
 
 class Deltas(msgspec.Struct, kw_only=True, rename={"from_": "from"}):
@@ -84,13 +86,13 @@ def definition_graph(net: Net | Compiled) -> Graph:
 def graph(door: Queries, run: str, at: int | None = None) -> Graph:
     """After fact `at`, the last one by default. Costs one fold of the journal up to there."""
     row = door.row(run)
-    turns = _turns(door, row)
+    turns = turns_of(door, row)
     of = sum(len(facts) for _, facts in turns)
     if not of:
         nets = door._held.nets
         assert isinstance(nets, Nets)
         return definition_graph(nets.get(row.net))  # accepted, and its first turn is still to come
-    return graph_of(door.net_of, turns, _known(of if at is None else at, of), of, Blobs(door.store).resolve)
+    return graph_of(door.net_of, turns, known_fact(of if at is None else at, of), of, Blobs(door.store).of(door.tenant))
 
 
 def graph_of(net_of: NetOf, turns: Turns, last: int, of: int, resolve: Callable[[Any], Any]) -> Graph:
@@ -104,10 +106,11 @@ def graph_of(net_of: NetOf, turns: Turns, last: int, of: int, resolve: Callable[
 def deltas(door: Queries, run: str, first: int, last: int) -> Deltas:
     """The graph after fact `first`, and every fact from there to `last`: one fold, in which a step costs what lies and
     works then, not what the net has. At most MOST_STEPS are told."""
-    turns = _turns(door, door.row(run))
+    turns = turns_of(door, door.row(run))
     of = sum(len(facts) for _, facts in turns)
-    begin = _known(first, of)
-    return steps_of(door.net_of, turns, begin, min(max(last, begin), begin + MOST_STEPS, of), Blobs(door.store).resolve)
+    begin = known_fact(first, of)
+    end = min(max(last, begin), begin + MOST_STEPS, of)
+    return steps_of(door.net_of, turns, begin, end, Blobs(door.store).of(door.tenant))
 
 
 def steps_of(net_of: NetOf, turns: Turns, begin: int, end: int, resolve: Callable[[Any], Any]) -> Deltas:
@@ -116,14 +119,14 @@ def steps_of(net_of: NetOf, turns: Turns, begin: int, end: int, resolve: Callabl
     picture = Picture(net_of, resolve)
     snapshot: Graph | None = None
     steps: list[Delta] = []
-    before = _Before({}, {}, {}, {})
+    before = _Before({}, {}, {}, {}, [])
     for time, fact, ends in _facts(turns, end):
         picture.one(time, fact, ends=ends)
         if snapshot is not None:
             steps.append(_delta(picture, time, fact, before))
         elif picture.st.n == begin:
             snapshot = _graph(picture, of)
-            before = _Before(*picture.counts(), dict(picture.variables()), dict(snapshot.states))
+            before = _Before(*picture.counts(), dict(picture.variables()), dict(snapshot.states), snapshot.not_taken)
     assert snapshot is not None, "its fact was folded"
     return Deltas(from_=begin, to=end, of=of, snapshot=snapshot, steps=steps)
 
@@ -132,9 +135,11 @@ class _Before:
     """What was there before a fact."""
 
     def __init__(
-        self, tokens: dict[str, int], resting: dict[str, int], variables: dict[str, Any], states: dict[str, NodeState]
-    ) -> None:
+        self, tokens: dict[str, int], resting: dict[str, int], variables: dict[str, Any], states: dict[str, NodeState],
+        not_taken: list[str],
+    ) -> None:  # fmt: skip
         self.tokens, self.resting, self.variables, self.states = tokens, resting, variables, states
+        self.not_taken = not_taken
 
 
 def _delta(picture: Picture, time: int, fact: Any, before: _Before) -> Delta:
@@ -147,6 +152,8 @@ def _delta(picture: Picture, time: int, fact: Any, before: _Before) -> Delta:
         states=states, taken=picture.newly,
     )  # fmt: skip
     before.tokens, before.resting = tokens, resting
+    if (states or picture.newly) and (ways := picture.not_taken()) != before.not_taken:
+        found.not_taken = before.not_taken = ways
     if fact[0] in _NAMES:
         variables = picture.variables()
         found.variables = {k: v for k, v in variables.items() if k not in before.variables or before.variables[k] != v}
@@ -170,7 +177,7 @@ def _graph(picture: Picture, of: int) -> Graph:
     )  # fmt: skip
 
 
-def _turns(door: Queries, row: RunRow) -> Turns:
+def turns_of(door: Queries, row: RunRow) -> Turns:
     return [(turn.at, F.decode_facts(turn.body)) for turn in door.store.journal(row.no)]
 
 
@@ -185,7 +192,7 @@ def _facts(turns: Turns, last: int) -> Iterator[tuple[int, Any, bool]]:
             return
 
 
-def _known(fact: int, of: int) -> int:
+def known_fact(fact: int, of: int) -> int:
     if not 1 <= fact <= of:
         raise BadInput(what="the fact number", why=f"the run has facts 1 to {of}")
     return fact

@@ -65,6 +65,7 @@ class Waiting(msgspec.Struct, kw_only=True):
     due_at: int | None = None
     votes: dict[str, dict[str, Any]] = {}
     requested_by: str | None = None
+    form: dict[str, Any] | None = None  # of an activity of a process
 
     @property
     def key(self) -> str:
@@ -104,7 +105,7 @@ def for_whom(door: Queries, rows: list[ItemRow], who: Who, *, free: bool = False
     said, nothing = Remarks(door).each(keys), Said()
     found = []
     for row, key in zip(rows, keys, strict=True):
-        packed, about = row.candidates, said.get(key, nothing)
+        packed, about = asked_of(row), said.get(key, nothing)
         if packed not in named:
             named[packed] = may_act(None if packed is None else _unpack(packed), user, body)
         if free and about.claimed_by not in (None, user):
@@ -112,6 +113,26 @@ def for_whom(door: Queries, rows: list[ItemRow], who: Who, *, free: bool = False
         if named[packed] or held_by(about.delegated, user, body):
             found.append(row)
     return found
+
+
+class _Approvers(msgspec.Struct):
+    approvers: list[str] | None = None
+
+
+_approvers = msgspec.msgpack.Decoder(_Approvers)
+
+
+def asked_of(row: ItemRow) -> bytes | None:
+    """Who may act now. P-X.14: a draft is approved by those whom its activity names, else by anybody who may."""
+    if row.status != "SUBMITTED":
+        return row.candidates
+    try:
+        named = _approvers.decode(row.prompt).approvers
+    except msgspec.MsgspecError:  # a text alone
+        return row.candidates
+    if named is None:
+        return row.candidates
+    return msgspec.msgpack.encode({"type": "any_of", "targets": named}) if named else None
 
 
 def key_of(door: Queries, row: ItemRow) -> str:
@@ -154,13 +175,16 @@ def _read(one: ItemRow, row: RunRow, watcher: Watcher) -> Waiting | None:
     kind = str(said.get("kind", "work"))
     if kind == "approval":
         status = "escalated" if item.level else APPROVAL[status]  # C-34: those who may decide now are others
+    packed, form, due = asked_of(one), said.get("form"), said.get("due")
     return Waiting(
         id=id_in(st, net, row.id, firing), run=row.id, node=author(node), kind=kind,
         title=str(said.get("title") or node.label), firing=firing, document=net.net.name,
-        status=status, opened_at=one.opened_at, description=str(said.get("description") or ""),
+        status=status, opened_at=one.opened_at,
+        description=str(said.get("description") or said.get("instruction") or ""),
         priority=str(said.get("priority") or "normal"), data=said.get("data"),
-        candidates=None if one.candidates is None else _unpack(one.candidates), escalation_level=item.level,
-        due_at=_due(watcher, firing), votes=item.votes, requested_by=requester(st),
+        candidates=None if packed is None else _unpack(packed), escalation_level=item.level,
+        due_at=due if isinstance(due, int) else _due(watcher, firing), votes=item.votes, requested_by=requester(st),
+        form=form if isinstance(form, dict) else None,
     )  # fmt: skip
 
 
@@ -248,8 +272,9 @@ def anybody(door: Queries, item: Waiting) -> str | None:
 
 
 def decision(
-    door: Queries, item: Waiting, verdict: str, who: Who, comment: str | None, confidence: float = 1.0
-) -> C.Command:
+    door: Queries, item: Waiting, verdict: str, who: Who, comment: str | None, confidence: float = 1.0,
+    value: dict[str, Any] | None = None,
+) -> C.Command:  # fmt: skip
     """The command of an approval or a rejection. Raises ApproverDenied where somebody else must decide, ItemClaimed
     where somebody else is on it, FourEyes where whoever asked for it may not decide it."""
     said, by = may_decide(door, item, who), id_of(who)
@@ -259,6 +284,8 @@ def decision(
             raise BadInput(what="the decision", why=why, hint=f"Write --decision {'|'.join(DECISIONS)}.")
         return C.work(item.firing, "submit", by, _judged(verdict, by, comment, confidence))
     data: dict[str, Any] = {"vote": verdict, "comment": comment}
+    if value:
+        data["value"] = value
     target = stands_for(door, item, who, said)
     if target is not None:
         data["target"] = target
@@ -287,12 +314,17 @@ class Inbox:
         """By its id, or by RUN alone where only one thing waits."""
         return find(self.door, id)
 
-    async def approve(self, id: str, *, by: Who, comment: str | None = None) -> Waiting:
-        """What was approved, as it stood before. Raises ApproverDenied where somebody else must decide."""
-        return await self._decide(id, "approved", by, comment)
+    async def approve(
+        self, id: str, *, by: Who, comment: str | None = None, value: dict[str, Any] | None = None
+    ) -> Waiting:
+        """What was approved, as it stood before; `value` is what its form asks for. Raises ApproverDenied where
+        somebody else must decide."""
+        return await self._decide(id, "approved", by, comment, value=value)
 
-    async def reject(self, id: str, *, by: Who, comment: str | None = None) -> Waiting:
-        return await self._decide(id, "rejected", by, comment)
+    async def reject(
+        self, id: str, *, by: Who, comment: str | None = None, value: dict[str, Any] | None = None
+    ) -> Waiting:
+        return await self._decide(id, "rejected", by, comment, value=value)
 
     async def judge(
         self, id: str, decision: str, *, by: Who, comment: str | None = None, confidence: float = 1.0
@@ -307,7 +339,10 @@ class Inbox:
         await self.door.respond(item.run, item.firing_name, value, by=id_of(by))
         return item
 
-    async def _decide(self, id: str, verdict: str, by: Who, comment: str | None, confidence: float = 1.0) -> Waiting:
+    async def _decide(
+        self, id: str, verdict: str, by: Who, comment: str | None, confidence: float = 1.0,
+        value: dict[str, Any] | None = None,
+    ) -> Waiting:  # fmt: skip
         item = find(self.door, id)
-        await self.door.command(item.run, decision(self.door, item, verdict, by, comment, confidence))
+        await self.door.command(item.run, decision(self.door, item, verdict, by, comment, confidence, value))
         return item

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _FORM = re.compile(r"ps_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 _MINUTE = 60_000
+_MOST = 10_000  # of those whose rate is known, before those are forgotten who have all of it
 _NAME = 200
 #: compared with when there is no such key, so that it takes as long
 _NOBODY = hashlib.sha256(b"").hexdigest()
@@ -103,7 +104,7 @@ class Keys:
         row = self.door.store.key(match[1])
         right = hmac.compare_digest(_hash(match[2]), _NOBODY if row is None else row.hash)
         if row is None or not right:
-            raise KeyInvalid(why="there is no such key")
+            raise KeyInvalid(why="there is no such key", id="" if row is None else row.id)
         return self._used(row)
 
     def still(self, id: str) -> Key:
@@ -133,10 +134,24 @@ class Rates:
     def __init__(self) -> None:
         self._left: dict[str, tuple[float, int]] = {}  # what is left, and when that was
 
+    def left(self, name: str, rate: int, now: int) -> int:
+        """How many there are now."""
+        return int(self._now(name, rate, now))
+
+    def _now(self, name: str, rate: int, now: int) -> float:
+        left, at = self._left.get(name, (float(rate), now))
+        return min(float(rate), left + max(0, now - at) * rate / _MINUTE)
+
+    def _tidy(self, now: int) -> None:
+        """After a minute a bucket is full again. Where all are in use, the oldest tenth goes."""
+        found = [(name, one) for name, one in self._left.items() if now - one[1] < _MINUTE]
+        self._left = dict(found[_MOST // 10 :] if len(found) >= _MOST else found)
+
     def take(self, name: str, what: str, rate: int, now: int) -> None:
         """Raises TooMany, with the seconds after which there is one more."""
-        left, at = self._left.get(name, (float(rate), now))
-        left = min(float(rate), left + max(0, now - at) * rate / _MINUTE)
+        left = self._now(name, rate, now)
+        if name not in self._left and len(self._left) >= _MOST:
+            self._tidy(now)
         if left < 1:
             self._left[name] = (left, now)
             raise TooMany(what=what, rate=rate, retry_s=max(1, -int(-(1 - left) * 60 // rate)))

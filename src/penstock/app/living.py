@@ -13,7 +13,7 @@ from penstock.errors import PenstockError
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock
 
-#: what runs when a store is new: one alarm waits for its manager, one for the laboratory, one is stuck, others are done
+#: what runs when a store is new: an alarm waits for its manager, one for the laboratory, one is stuck, others are done
 FIRST: tuple[tuple[str, dict[str, Any]], ...] = (
     ("wf_defect_alert_v2", {"line_id": "L02"}),
     ("wf_defect_alert_v2", {"line_id": "L03"}),
@@ -21,6 +21,8 @@ FIRST: tuple[tuple[str, dict[str, Any]], ...] = (
     ("wf_order_import", {}),  # its file is not there yet: somebody has to look
     ("wf_ccp_deviation_v2", {"line_id": "L01"}),
     ("wf_defect_alert_v2", {"line_id": "L01"}),
+    ("order_settlement", {"order": "O-1001"}),  # its last step fails, so everything is undone in reverse
+    ("data_registration", {"source": "협력사"}),  # waits for somebody to take it
 )
 EVERY_S = 20.0
 #: a demo that is left alone for a night does not fill the disk
@@ -62,4 +64,4 @@ async def go_on(door: Penstock, every_s: float = EVERY_S) -> None:
 
 async def _start(door: Penstock, name: str, given: dict[str, Any]) -> None:
     with contextlib.suppress(PenstockError):  # a demo must not stop the server; what is wrong with it is in the store
-        await start(door, name, given, trigger={"type": "manual", "source": "demo"})
+        await start(door, name, given, trigger={"type": "manual", "source": "demo", "initiator": _BY})

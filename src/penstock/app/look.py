@@ -18,7 +18,7 @@ from penstock.kernel.state import BACKOFF, COMPLETED, DONE, EFFECT, PHASE, RUN, 
 from penstock.lang.contract import Words
 from penstock.lang.diagram.words import node_state
 from penstock.net.author import author, beside, goes_on, inner_names, nobodys, stem, within
-from penstock.net.compiled import MOST, Compiled
+from penstock.net.compiled import MOST, CNode, Compiled
 from penstock.store.contract import JournalRow
 
 if TYPE_CHECKING:  # imported by those who draw: a command that only lists runs is quick
@@ -51,6 +51,7 @@ class Waiting(msgspec.Struct, omit_defaults=True):
     name: str = ""
     due_at: int | None = None
     run: str = ""  # the run that it called, if that one waits
+    draft: Any = None  # what an agent has done, for somebody to approve
 
 
 class Look(msgspec.Struct, omit_defaults=False):
@@ -125,6 +126,8 @@ class Watcher:
                         self.by_id[gone].status, self.by_id[gone].ended_at = "CANCELLED", line.at
             elif line.fact == "work.opened":
                 self.prompts[line.data["firing"]] = line.data["prompt"]
+            elif line.fact == "undo.step" and line.data["status"] == "EXECUTED":
+                self._undone(line.data["entry"])
             elif line.fact == "run.reopened" and line.data["how"] == "restart":
                 self.restarted = len(self.firings)
             elif line.fact == "revived" and line.data["firing"] in self.by_id:
@@ -147,7 +150,7 @@ class Watcher:
             one = FiringLook(author(node), "RUNNING", line.epoch, visit, 1, line.at, None, line.scope, kind)
             self.firings.append(one)
             self.ids.append(id)
-            if within(node):
+            if within(node) or _undoes(node):
                 self.items.add(number)
         self.numbers[id], self.by_id[id] = number, self.firings[number]
 
@@ -162,10 +165,21 @@ class Watcher:
         for name in (line.data.get("meta") or {}).get("null_params", ()):
             self.nulls[one.node, name] = {"code": "NULL_PARAMETER", "node": one.node, "detail": {"parameter": name}}
         one.attempt = max(one.attempt, attempt)
-        if goes_on(node, status, line.data.get("port", "done"), undoes="undoes" in line.data):
+        if not _undoes(node) and goes_on(node, status, line.data.get("port", "done"), undoes="undoes" in line.data):
             self.handed.setdefault((stem(node), line.scope, line.epoch), deque()).append(self.numbers[id])
             return
         one.status, one.ended_at = _UNIT[status], line.at
+
+    def _undone(self, entry: int) -> None:
+        """Where what undoes it has no node of its own in the document, the node itself shows it."""
+        net, st = self.reader.net, self.reader.st
+        assert net is not None
+        node = net.nodes[st.ledger[entry].node]
+        if net.net.language == "process":
+            each = [one for n, one in enumerate(self.firings) if n not in self.items and one.node == author(node)]
+            last = next((one for one in reversed(each) if one.status == "SUCCEEDED"), None)
+            if last is not None:
+                last.status = "COMPENSATED"
 
     # -- what people see -----------------------------------------------------------------------------------------------
 
@@ -276,7 +290,7 @@ class Watcher:
         st, net = self.reader.st, self.reader.net
         assert net is not None
         active = [f for f in st.firings.values() if f.phase in (RUN, EFFECT, BACKOFF)]
-        calls = [f for f in active if f.phase == EFFECT and net.nodes[f.node].spec.kind == "call"]
+        calls = [f for f in active if f.phase == EFFECT and net.nodes[f.node].calls]
         return [f"{st.tenant}/{st.run}/{self.reader.firing_id(f)}" for f in calls], len(calls) == len(active)
 
     def waiting(self) -> list[Waiting]:
@@ -289,7 +303,9 @@ class Watcher:
             if firing.blocked:
                 out.append(Waiting(node, "operator"))
             elif no in st.items and PHASE[firing.phase] == "suspended":
-                out.append(Waiting(node, "person", self.prompts.get(self.reader.firing_id(firing)), due_at=due))
+                item, prompt = st.items[no], self.prompts.get(self.reader.firing_id(firing))
+                draft = self.resolve(item.draft) if item.status == "SUBMITTED" else None
+                out.append(Waiting(node, "person", prompt, due_at=due, draft=draft))
             elif firing.waits:
                 out += [Waiting(node, "signal", name=st.waits[w].name, due_at=due) for w in firing.waits]
             elif PHASE[firing.phase] == "suspended" and due is not None:
@@ -325,6 +341,11 @@ class Watcher:
                     nodes[id], status="RETRYING" if firing.phase == BACKOFF else "WAITING"
                 )
         return Marks(tokens=tokens(st, net), nodes=nodes)
+
+
+def _undoes(node: CNode) -> bool:
+    """Is it what undoes an activity of a process, and drawn with it?"""
+    return node.spec.off_path and bool(node.spec.origin) and node.net.net.language == "process"
 
 
 def _node_word(state: str, words: Mapping[str, str]) -> str:

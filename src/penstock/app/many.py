@@ -14,7 +14,7 @@ from penstock.errors import IllegalTransition, NotAllowed, PenstockError, Status
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock
 
-VERBS = ("cancel", "retry", "signal")
+VERBS = ("cancel", "pause", "resume", "retry", "signal")
 #: so many at once
 MOST = 1000
 _SAMPLE = 20
@@ -67,6 +67,10 @@ async def _steer(door: Penstock, verb: str, run: str, mode: str, how: str, name:
         await door.cancel(run, mode=mode)
     elif verb == "retry":
         await door.retry(run, how=how)
+    elif verb == "pause":
+        await door.pause(run)
+    elif verb == "resume":
+        await door.resume(run)
     else:
         await door.signal(run, name, payload)
 

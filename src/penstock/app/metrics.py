@@ -315,7 +315,7 @@ class Meter:
         nets: dict[int, Compiled] = {}
         for tenant in self.store.tenants():
             mine = self.tenant(tenant)
-            for hour, status, _, count in self.store.ended_counts(tenant, floor, since):
+            for hour, status, count in self.store.ended_counts(tenant, since):
                 mine.ended_hours.setdefault(hour, Counter())[status] += count
             for net, node, status, _, started, ended in self.store.firings_since(tenant, floor, since, SAMPLE):
                 self._executed(mine, nets, net, node, status, ended - started, ended)

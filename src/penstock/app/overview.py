@@ -8,7 +8,8 @@ import msgspec
 
 from penstock.app.around import Around, around
 from penstock.app.home import driver_of
-from penstock.app.inbox import MOST, for_whom, id_in, key_of
+from penstock.app.inbox import id_in, key_of
+from penstock.app.mine import Meant
 from penstock.app.people import Who, targets_of
 from penstock.app.queries import Queries
 from penstock.app.resting import deadline
@@ -19,12 +20,12 @@ from penstock.app.why import STUCK, nearly, stuck, why, why_state
 from penstock.kernel.state import COMPENSATING, COMPLETED, FAILED, PENDING, RUNNING, WAITING, State
 from penstock.net.author import author
 from penstock.store.contract import RunRow
-from penstock.store.contract_lists import ItemRow, RunFilter
+from penstock.store.contract_lists import ItemRow
 
 #: So many runs that could be stuck are looked at: by their next timer, and by how long nothing was heard of them.
 LOOKED_AT = 200
-#: So many failed runs of the day, and so many open work items that are counted; of a user all of them are looked at.
-FAILED_MOST, ITEMS_MOST = 100, 1_000
+#: So many failed runs of the day.
+FAILED_MOST = 100
 SHOWN, NEXT = 20, 5
 _unpack = msgspec.msgpack.decode
 
@@ -96,24 +97,23 @@ class Home(msgspec.Struct, kw_only=True):
 def home(door: Queries, who: Who | None = None) -> Home:
     """Of a tenant; with a user, only what waits for that person, also because it was passed on.
 
-    Costs: one count over the open runs; one over the runs of the last eight days that have ended; at most 20,000 rows
-    of firings and 1,000 of work items, with a user those of all that are open; the states (checkpoint and what came
-    after) of at most 2 x LOOKED_AT open runs, FAILED_MOST failed ones and SHOWN items; and a fold of the SHOWN stuck
-    runs. Nothing grows with the runs that the store has had."""
+    Costs: a count over the open runs and one over those that ended in a day, inside an index; one over the open work
+    items; at most 20,000 rows of firings, and the SHOWN work items; the states (checkpoint and what came after) of at
+    most 2 x LOOKED_AT open runs, FAILED_MOST failed ones and SHOWN items; and a fold of the SHOWN stuck runs. Nothing
+    grows with the runs that the store has had."""
     beside = around(door)
-    items = door.store.open_items(door.tenant, ITEMS_MOST if who is None else MOST)
-    day = Day(door, beside.now, items[:ITEMS_MOST])
-    found = _stuck(door, beside, day)
-    mine = items if who is None else for_whom(door, items, who)
+    day = Day(door, beside.now)
+    found = _stuck(door, beside)
+    mine = Meant(door, day.items, who)
     open_stuck = sum(row.status < COMPLETED for row, _ in found)
     headline = Headline(
-        stuck=len(found), waiting=len(mine), flowing=max(day.count_open() - open_stuck, 0),
+        stuck=len(found), waiting=mine.total, flowing=max(day.count_open() - open_stuck, 0),
         ended_24h=day.count_ended(), completed_24h=day.count_ended(COMPLETED),
     )  # fmt: skip
     return Home(
         at=beside.now, headline=headline, stuck=[_shown(door, row, st, beside) for row, st in found[:SHOWN]],
-        waiting=_short(door, mine[:SHOWN], beside), tiles=day.tiles(list(beside.breakers)), workers=_workers(door),
-        hours=day.hours(), slowest=day.slowest(), by_language=_by_language(door, day, found),
+        waiting=_short(door, mine.rows(0, SHOWN), beside), tiles=day.tiles(list(beside.breakers)),
+        workers=_workers(door), hours=day.hours(), slowest=day.slowest(), by_language=_by_language(door, day, found),
         schedules=_schedules(door),
     )  # fmt: skip
 
@@ -121,14 +121,14 @@ def home(door: Queries, who: Who | None = None) -> Home:
 # ---- stuck -----------------------------------------------------------------------------------------------------------
 
 
-def _stuck(door: Queries, beside: Around, day: Day) -> list[tuple[RunRow, State]]:
+def _stuck(door: Queries, beside: Around) -> list[tuple[RunRow, State]]:
     """Runs of the day that failed and were not replayed, and open ones that do not go on by themselves, or whose time
     is almost over; the gravest first, the oldest first."""
     store, tenant = door.store, door.tenant
     numbers = dict.fromkeys(store.incident_runs(tenant, "DEADLOCK", LOOKED_AT))
     numbers |= dict.fromkeys(store.open_runs(tenant, LOOKED_AT, soonest=True))
     numbers |= dict.fromkeys(store.open_runs(tenant, LOOKED_AT, soonest=False))
-    failed = {row.no: row for row in _failed(door, beside.now, day.floor)}
+    failed = {row.no: row for row in _failed(door, beside.now)}
     found = []
     for row, st in loaded(door, [*failed, *numbers]):
         reasons = _reasons(door, row, st, beside)
@@ -140,10 +140,9 @@ def _stuck(door: Queries, beside: Around, day: Day) -> list[tuple[RunRow, State]
     return [(row, st) for *_, row, st in found]
 
 
-def _failed(door: Queries, now: int, floor: int) -> list[RunRow]:
+def _failed(door: Queries, now: int) -> list[RunRow]:
     store = door.store
-    wanted = RunFilter(tenant=door.tenant, below=store.last_run() + 1, floor=floor, status=(FAILED,))
-    rows = [row for row in store.find_runs(wanted, FAILED_MOST) if row.updated_at >= now - DAY_MS]
+    rows = store.ended_runs(door.tenant, FAILED, now - DAY_MS, FAILED_MOST)
     replayed = {one.run for one in store.letters(door.tenant, since=now - DAY_MS, limit=1000) if one.replays}
     return [row for row in rows if row.id not in replayed]
 

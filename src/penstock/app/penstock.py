@@ -23,6 +23,7 @@ from penstock.app.triggers import EventReceipt
 from penstock.errors import BreakerNotFound, RunNotFound, StoreError
 from penstock.executors.contract import Executor
 from penstock.executors.function import FunctionExecutor
+from penstock.executors.graph import GraphExecutor
 from penstock.host.checkpoints import Checkpoint
 from penstock.host.children import CALLED
 from penstock.host.embedded import Host
@@ -41,6 +42,7 @@ if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a c
     from penstock.app.inbox import Inbox
     from penstock.app.releases import Releases
     from penstock.app.schedules import Timetable
+    from penstock.executors.parts.own import Answer
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
 
@@ -123,6 +125,10 @@ class Penstock(Queries):
     async def drain(self, seconds: float) -> int:
         """Let nothing new out, and give effects on their way so long to end; how many have not. For a stop in peace."""
         return await self._engine.drain(seconds)
+
+    def answer_own(self, answer: Answer) -> None:
+        """Say how this program answers when a run calls it over HTTP (C-28): whoever serves it does."""
+        self._engine.answer_own(answer)
 
     async def aclose(self) -> None:
         await self._engine.aclose()
@@ -221,6 +227,17 @@ class Penstock(Queries):
 
         return register
 
+    def agent(self, id: str, graph: Any = None, *, read: Callable[[Any], Any] | None = None) -> Callable[[Fn], Fn]:
+        """A decorated function is the agent of that id: it gets instruction, input_data, tools … as far as it names
+        them, and returns its result. Given a compiled LangGraph graph, that is the agent, and `read` its result."""
+        if graph is not None:
+            self.add_executor(GraphExecutor(f"agent:{id}", graph, read))
+        return self.executor(f"agent:{id}") if graph is None else lambda fn: fn
+
+    def tool(self, name: str) -> Callable[[Fn], Fn]:
+        """A decorated function is the tool of that name, for agents and for what undoes an activity."""
+        return self.executor(f"tool:{name}")
+
     def add_executor(self, executor: Executor) -> None:
         self._engine.executors[executor.name] = executor
 
@@ -235,8 +252,9 @@ class Penstock(Queries):
 
     def keep(self, compiled: Document, source: bytes | None = None) -> Release:
         """Release a document that is compiled already."""
-        if compiled.language == "decision":
+        if compiled.language in ("decision", "process"):
             self.furnish()
+        if compiled.language == "decision":
             self._engine.checkpoints().check(self._nets().made(compiled.net), self.tenant)
         self.keep_net(compiled, source)
         return Release(compiled.net.name, compiled.language, content_hash(compiled.net), list(compiled.findings))
@@ -261,12 +279,15 @@ class Penstock(Queries):
 
     async def start(
         self, release: Release | str, input: Any = None, *, key: str | None = None, max_concurrent: int | None = None,
-        priority: int = 1000, trigger: Mapping[str, Any] | None = None, parent: str = ""
+        priority: int = 1000, trigger: Mapping[str, Any] | None = None, parent: str = "",
+        modes: Mapping[str, str] | None = None,
     ) -> str:  # fmt: skip
         """Start a run; its id, when the run is in the store. The same key again is the same run. What has started it is
-        `sys.trigger` to it, and the run that did `sys.parent_instance_id`."""
+        `sys.trigger` to it, and the run that did `sys.parent_instance_id`. `modes` says by activity how it is done
+        instead of what the process says."""
         asked = Asked(
-            release=release, max_concurrent=max_concurrent, priority=priority, trigger=trigger, parent=parent
+            release=release, max_concurrent=max_concurrent, priority=priority, trigger=trigger, parent=parent,
+            modes=modes,
         )  # fmt: skip
         return (await self._starts.many(asked, [input], None if key is None else [key]))[0]
 
@@ -284,10 +305,12 @@ class Penstock(Queries):
 
     async def hand_in(
         self, release: Release | str, input: Any = None, *, key: str | None = None, max_concurrent: int | None = None,
-        trigger: Mapping[str, Any] | None = None, parent: str = ""
+        trigger: Mapping[str, Any] | None = None, parent: str = "", modes: Mapping[str, str] | None = None,
     ) -> str:  # fmt: skip
         """Leave a run to be started by the process that drives the store, and wait until it has; its id."""
-        asked = Asked(release=release, max_concurrent=max_concurrent, trigger=trigger, parent=parent)
+        asked = Asked(
+            release=release, max_concurrent=max_concurrent, trigger=trigger, parent=parent, modes=modes
+        )  # fmt: skip
         return await self._starts.hand_in(asked, input, key)
 
     def ask_for(
@@ -390,9 +413,9 @@ class Penstock(Queries):
         """Until the run has ended; with `until_waiting` also when only a person or a signal can move it on."""
         return await self._following.wait(run, timeout, until_waiting)
 
-    def subscribe(self, run: str) -> AsyncIterator[Event]:
-        """Events as they happen, from the first one on, until the run has ended."""
-        return self._following.subscribe(run)
+    def subscribe(self, run: str, *, after: int = 0) -> AsyncIterator[Event]:
+        """Events as they happen, from the first one with a number above `after` on, until the run has ended."""
+        return self._following.subscribe(run, after)
 
     def row(self, run: str) -> RunRow:
         """By id, by a beginning of it that is enough, or by key; also a run whose first turn is still to come."""

@@ -153,6 +153,8 @@ class Picture:
         if net.net.language == "diagram":
             limit, cyclic = spoken.max_iter, spoken.cyclic
             status = node_state(unit, runs=was.iteration, max_iter=limit, cyclic=cyclic, ended=ended)
+        elif net.net.language == "process" and firing is not None and firing.no in self.st.items:
+            status = self.st.items[firing.no].status
         if (undone := self.undone.get(node)) and firing is None:
             unit, status = undone, words.unit.get(undone) or words.run.get(undone, undone)
         return NodeState(
@@ -197,6 +199,21 @@ class Picture:
             ended = self.watcher.firings[number].ended_at is not None
             if ended and not (self.st.hand is not None and node == self.settled):
                 found += [id for id in self.drawn.outs.get(node, ()) if id not in self.taken]
+        return found + self._behind(set(found))
+
+    def _behind(self, dead: set[str]) -> list[str]:
+        """Ways out of nodes that nothing can come to any more, since every way to them was decided against."""
+        ways = [edge for edge in self.drawn.edges if not edge.back]
+        found: list[str] = []
+        more = bool(dead)
+        while more:
+            into: dict[str, bool] = {}
+            for edge in ways:
+                into[edge.to] = into.get(edge.to, True) and edge.id in dead
+            new = [one.id for one in ways if into.get(one.from_) and one.from_ not in self.last and one.id not in dead]
+            dead.update(new)
+            found += new
+            more = bool(new)
         return found
 
     def variables(self) -> dict[str, Any]:

@@ -110,7 +110,7 @@ class Queries:
         held = self._held.watchers.get(row.no)
         if held is not None and held.reader.net is not None:
             return held
-        found = watch(self.net_of, self.store.journal(row.no), Blobs(self.store).resolve)
+        found = watch(self.net_of, self.store.journal(row.no), Blobs(self.store).of(row.tenant))
         if found.reader.net is None:  # accepted, and its first turn is still to come: PENDING (D-X.8)
             assert self._held.nets is not None
             found.reader.net, found.reader.st.run = self._held.nets.get(row.net), row.id
@@ -165,7 +165,7 @@ class Queries:
         from penstock.app.tokens import tokens_of
 
         journal = self.store.journal(self.row(run).no)
-        found = tokens_of(self.net_of, journal, Blobs(self.store).resolve)
+        found = tokens_of(self.net_of, journal, Blobs(self.store).of(self.tenant))
         return [t for t in found if edge in (None, t.edge) and epoch in (None, t.epoch)]
 
     def state_at(self, run: str, fact: int | None = None) -> State:
@@ -206,10 +206,10 @@ class Queries:
 
     def rebuild(self) -> int:
         """Drop every projection and fold it again from the journal."""
-        resolve = Blobs(self.store).resolve
+        blobs = Blobs(self.store)
 
         def project(row: RunRow, journal: Any, batch: Batch) -> None:
-            rows_of(row, journal, batch, self.net_of, resolve)
+            rows_of(row, journal, batch, self.net_of, blobs.of(row.tenant))
 
         return self.store.rebuild(project)
 

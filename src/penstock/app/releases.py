@@ -16,7 +16,15 @@ from penstock.app.changes import Change, changes, summary
 from penstock.app.documents import compile_source, read_source
 from penstock.app.letters import replay_with
 from penstock.app.roles import config_of
-from penstock.app.triggers import in_force, listens_to, schedule_of, trigger_findings, webhook_of, webhooks
+from penstock.app.triggers import (
+    in_force,
+    listens_to,
+    refuse_message,
+    schedule_of,
+    trigger_findings,
+    webhook_of,
+    webhooks,
+)
 from penstock.errors import (
     BadInput,
     DocumentInvalid,
@@ -31,6 +39,7 @@ from penstock.host.clock import Clock, SystemClock
 from penstock.lang.compile import language_of
 from penstock.lang.read import read_document
 from penstock.lifecycle import MACHINES
+from penstock.net.model import Net
 from penstock.store.contract import ReleaseRow, ScheduleRow
 
 if TYPE_CHECKING:
@@ -116,10 +125,15 @@ class Releases:
         """Check a document, give it its version, and ask for its approval. The same again changes nothing, but for a
         version that was rejected: it is asked for anew."""
         source, name = _source(document)
-        data = read_document(source, name=name).data
+        read = read_document(source, name=name)
+        data = read.data
+        if isinstance(data, dict) and language_of(read).name == "process":
+            from penstock.app.processes import Processes
+
+            return Processes(self.door).hand_in(dict(data), source, by=by, about=change_summary)
         id = data.get("id") if isinstance(data, dict) else None
         if not isinstance(id, str) or not id:
-            language_of(read_document(source, name=name))  # says which documents there are, if it is none
+            language_of(read)  # says which documents there are, if it is none
             raise BadInput(what="the document", why="it has no «id», so it has no versions", hint="Give it an id.")
         data, given = dict(data), data.get("version") is not None
         known = self.each(id)
@@ -153,7 +167,7 @@ class Releases:
         wrong_trigger = trigger_findings(data)
         if wrong_trigger:
             raise DocumentInvalid(wrong_trigger)
-        if compiled.language == "decision":
+        if compiled.language in ("decision", "process"):
             self.door.furnish()
         net = self.door.keep_net(compiled, body if source is None else source)
         tenant, id, version = self.door.tenant, str(data["id"]), int(data["version"])
@@ -221,14 +235,19 @@ class Releases:
         raise VersionConflict(name=row.name, version=row.version, why="others move it all the time")
 
     def _registered(self, row: ReleaseRow, now: int) -> list[ScheduleRow]:
-        """What its trigger registers. Raises PathTaken where another workflow has its webhook."""
-        store, hook = self.door.store, webhook_of(row)
+        """What its trigger registers. Raises PathTaken where another workflow has its webhook, ProcessState where
+        another process begins by its message."""
+        store, hook, net = self.door.store, webhook_of(row), self.net(row.net)
+        refuse_message(store, row.tenant, row.name, net, self.net)
         for other in webhooks(store, row.tenant) if hook is not None else ():
             if hook is not None and other.name != row.name and (other.method, other.path) == (hook.method, hook.path):
                 raise PathTaken(method=hook.method, path=hook.path, name=other.name)
         former = next((one for one in store.schedules(row.tenant) if one.name == row.name), None)
-        found = schedule_of(store, row, now, former)
+        found = schedule_of(store, row, net, now, former)
         return [] if found is None else [found]
+
+    def net(self, number: int) -> Net:
+        return self.door.net_of(self.door.hash_of(number)).net
 
 
 def _source(document: str | Path | bytes | Mapping[str, Any]) -> tuple[bytes, str]:

@@ -36,6 +36,8 @@ class Said(msgspec.Struct):
     comments: list[Remark] = []
     #: to whom it was passed on → for which of the item's targets
     stands_for: dict[str, str | None] = {}
+    #: who has passed it on, and to whom
+    passed: list[tuple[str, str]] = []
     last: int = 0
 
 
@@ -121,6 +123,7 @@ def _said(rows: Iterable[RemarkRow], firing: int | None, only: bool = False) -> 
             said.claimed_by = None
         if row.kind == "delegate" and body["to"] not in said.stands_for:
             said.delegated.append(body["to"])
+            said.passed.append((row.by, body["to"]))
             said.stands_for[body["to"]] = body.get("for")
     return said
 

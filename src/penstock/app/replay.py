@@ -38,7 +38,7 @@ def replay(penstock: Queries, run: str, to: int | None = None) -> Replay:
     last = total if to is None else to
     if not 1 <= last <= total:
         raise BadInput(what="the fact number", why=f"the run has facts 1 to {total}")
-    watcher, left = Watcher(penstock.net_of, Blobs(penstock.store).resolve), last
+    watcher, left = Watcher(penstock.net_of, Blobs(penstock.store).of(row.tenant)), last
     for at, facts in turns:
         if left > 0:
             watcher.turn(at, facts[:left])

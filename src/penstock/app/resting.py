@@ -9,7 +9,7 @@ from penstock.app.people import targets_of
 from penstock.app.seen import Seen, Then, Why
 from penstock.kernel.state import BACKOFF, EFFECT, SUSPENDED, Firing, Item
 from penstock.net.author import author
-from penstock.net.compiled import CALL, WAIT, CNode
+from penstock.net.compiled import WAIT, CNode
 from penstock.net.model import Trigger
 
 #: What a person can do with a work item, by the type of its node.
@@ -54,7 +54,7 @@ def _backoff(seen: Seen, firing: Firing, node: CNode) -> Why:
 
 
 def _asked(seen: Seen, firing: Firing, node: CNode) -> Iterator[Why]:
-    if node.kind == CALL:
+    if node.calls:
         due = None if node.spec.timeout_ms is None else seen.since(firing) + node.spec.timeout_ms
         then = None if due is None else after_failure(node, "NODE_TIMEOUT", "timeout")
         yield _of(seen, node, 10, "child", what=_child(seen, firing), since=seen.since(firing), until=due, then=then)
@@ -83,7 +83,8 @@ def _suspended(seen: Seen, firing: Firing, node: CNode) -> Iterator[Why]:
     if item is not None:
         yield _of(
             seen, node, 8, "work", who=targets_of(item.candidates), what=_title(seen, firing), since=since,
-            until=until, then=then, move=_MOVES.get(node.spec.type, "respond"),
+            until=until, then=then,
+            move="approve" if item.status == "SUBMITTED" else _MOVES.get(node.spec.type, "respond"),
         )  # fmt: skip
     elif firing.waits:
         for number in firing.waits:

@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 PERMISSIONS = (
     "run.read", "run.start", "run.steer", "run.edit", "inbox.read", "inbox.decide", "definition.read",
     "definition.write", "definition.approve", "definition.activate", "registry.read", "registry.write", "secret.write",
-    "key.write", "user.write", "tenant.write", "audit.read", "ops.read", "ops.write", "events.send",
+    "key.write", "user.write", "tenant.write", "audit.read", "ops.read", "ops.write", "events.send", "process.work",
+    "process.approve", "process.model.approve",
 )  # fmt: skip
 #: what the seeds call them (F-6.1, F-6.4, F-6.5, F-X.23, P-X.14)
 SEEDS = {
     "pipeline.read": "run.read", "pipeline.cancel": "run.steer", "pipeline.retry": "run.steer",
-    "pipeline.trigger": "run.start", "pipeline.admin": "definition.write", "process.approve": "inbox.decide",
+    "pipeline.trigger": "run.start", "pipeline.admin": "definition.write",
 }  # fmt: skip
+#: what somebody needs besides, to do what they are allowed to
+_WITH = {"process.approve": ("inbox.read", "inbox.decide"), "process.work": ("inbox.read",)}
 ADMIN = "admin"
 _READS = frozenset({"run.read", "inbox.read", "definition.read", "registry.read", "ops.read"})
-_DECIDES = _READS | {"inbox.decide", "definition.approve"}
-_RUNS = _READS | {"run.start", "run.steer", "events.send", "ops.write"}
+_DECIDES = _READS | {"inbox.decide", "definition.approve", "process.work", "process.approve"}
+_RUNS = _READS | {"run.start", "run.steer", "events.send", "ops.write", "process.work"}
 
 #: what a role allows unless the tenant has registered it otherwise
 ROLES: dict[str, frozenset[str]] = {
@@ -37,7 +40,8 @@ ROLES: dict[str, frozenset[str]] = {
     "qa_lead": _DECIDES,
     "it_manager": _DECIDES | _RUNS | {"definition.activate", "registry.write", "audit.read"},
     "approver": _DECIDES,
-    "process_owner": _DECIDES | _RUNS | {"definition.write"},
+    "process_owner": _DECIDES | _RUNS | {"definition.write", "process.model.approve"},
+    "analyst": _READS | {"definition.write", "process.model.approve"},
     "author": _RUNS | {"definition.write", "registry.write"},
     "operator": _RUNS,
     "viewer": _READS,
@@ -50,6 +54,7 @@ class _Known(msgspec.Struct):
     number: int
     users: dict[str, Mapping[str, Any]]
     roles: dict[str, frozenset[str]]
+    config: Mapping[str, Any]
 
 
 _held: WeakKeyDictionary[Store, dict[str, _Known]] = WeakKeyDictionary()
@@ -64,13 +69,15 @@ def _known(door: Queries) -> _Known:
         own = {row.id: msgspec.msgpack.decode(row.body) for row in store.artifacts(door.tenant, "role")}
         roles = {name: in_our_words(body.get("permissions") or ()) for name, body in own.items()}
         # nobody can take the administrator's rights away and lock everybody out
-        found = tenants[door.tenant] = _Known(number, users, {**ROLES, **roles, ADMIN: ROLES[ADMIN]})
+        known = {**ROLES, **roles, ADMIN: ROLES[ADMIN]}
+        found = tenants[door.tenant] = _Known(number, users, known, _config(door))
     return found
 
 
 def in_our_words(permissions: Iterable[str]) -> frozenset[str]:
     """Permissions that there are, whichever seed names them; what is not known allows nothing."""
-    return frozenset(SEEDS.get(one, one) for one in permissions) & frozenset(PERMISSIONS)
+    asked = [SEEDS.get(one, one) for one in permissions]
+    return frozenset((*asked, *(more for one in asked for more in _WITH.get(one, ())))) & frozenset(PERMISSIONS)
 
 
 def roles_of(door: Queries) -> dict[str, frozenset[str]]:
@@ -168,8 +175,25 @@ def zone_of(door: Queries) -> str:
     return str(config_of(door).get("zone") or said or "UTC")
 
 
+def tenant_known(door: Queries) -> bool:
+    """Is there such a tenant: was it made, or has anybody a key or a name in it?"""
+    if _known(door).config or _known(door).users or door.store.keys(door.tenant):
+        return True
+    _held[door.store].pop(door.tenant, None)  # whoever is not there is not remembered
+    return False
+
+
+def tenant_closed(door: Queries) -> bool:
+    """Has the operator closed it («active»: false)?"""
+    return _known(door).config.get("active") is False
+
+
 def config_of(door: Queries) -> Mapping[str, Any]:
     """What the tenant has said about itself."""
+    return _known(door).config
+
+
+def _config(door: Queries) -> Mapping[str, Any]:
     rows = [row for row in door.store.artifacts(door.tenant, "config") if row.id == "tenant"]
     found = msgspec.msgpack.decode(rows[-1].body) if rows else {}
     return found if isinstance(found, Mapping) else {}

@@ -51,7 +51,10 @@ class Timetable:
         """It fires again from now on: times that went by while it was paused were not missed, they were not wanted."""
         row = self.get(name)
         if row.paused:
-            self.door.store.pause_schedule(row.tenant, row.name, False, next_time(row, self.clock.now()))
+            following = next_time(row, self.clock.now())
+            if following is None:  # its last time went by
+                self.door.store.schedule_fired(row, None, None)
+            self.door.store.pause_schedule(row.tenant, row.name, False, following)
         return self.get(name)
 
     async def fire(self, name: str, *, key: str | None = None) -> Fired:

@@ -27,6 +27,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     priority: int = 1000
     trigger: Mapping[str, Any] | None = None
     parent: str = ""
+    modes: Mapping[str, str] | None = None  # P-X.40: activity → mode
 
 
 class Starts:
@@ -111,6 +112,8 @@ class Starts:
             checked_tenant(found[1].net, self.door.store, self.door.tenant)
             self.engine.checkpoints().check(found[1], self.door.tenant)
         options |= carried(found[1], self.door.store, self.door.tenant)
+        if asked.modes is not None:
+            options["modes"] = dict(asked.modes)
         if asked.trigger is not None:
             options["trigger"] = dict(asked.trigger)
             if "replay_of" in asked.trigger:

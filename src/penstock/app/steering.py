@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.answers import answer_to, as_said, not_waiting
+from penstock.app.answers import answer_to, as_said, fitting, not_waiting
 from penstock.app.engine import Engine
 from penstock.app.home import driver_of
 from penstock.app.queries import Queries
@@ -82,6 +82,9 @@ class Steering:
         assert net is not None
         if command is None:
             raise not_waiting(self.door.look(row.id), net, node)
+        for one in watcher.look().waiting:
+            if one.node == node.partition("~")[0]:
+                fitting(one.prompt, value, node)
         try:
             await self.command(run, command)
         except StatusConflict as refused:  # somebody else was faster: said in the words of whoever answers

@@ -116,7 +116,8 @@ def title_of(door: Queries, number: int, net: Compiled) -> str:
     """The name that the document gives itself for people; else its id. Costs one read of the document, once."""
     known = _TITLES.get(net.hash)
     if known is None:
-        known = _said(door.store.net(number).source) if net.net.language == "decision" else ""
+        named = net.net.declares.policies.get("process", {}).get("name")
+        known = _said(door.store.net(number).source) if net.net.language == "decision" else str(named or "")
         if len(_TITLES) > 10_000:
             _TITLES.clear()
         _TITLES[net.hash] = known
@@ -149,7 +150,7 @@ def result_of(door: Queries, st: State) -> str | None:
         return _cut(f"{st.failure.code}: {st.failure.message}")
     root = st.scopes.get(0)
     output: Any = st.results or (root.last if root is not None else None)
-    return brief(Blobs(door.store).resolve(output)) if output is not None else None
+    return brief(Blobs(door.store).resolve(door.tenant, output)) if output is not None else None
 
 
 def brief(value: Any) -> str | None:

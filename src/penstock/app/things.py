@@ -14,8 +14,8 @@ from penstock.lang.document import Document
 from penstock.lang.read import read_document
 
 TYPES = (
-    "aas", "calendar", "channel", "collection", "config", "connection", "mcp_server", "model", "prompt", "robot",
-    "role", "rule_pack", "secret", "template", "user",
+    "aas", "agent", "calendar", "channel", "collection", "config", "connection", "mcp_server", "model", "prompt",
+    "robot", "role", "rule_pack", "secret", "template", "tool", "user",
 )  # fmt: skip
 CONNECTIONS = ("sqlite", "postgresql", "http", "file", "smtp", "mqtt", "sqs", "events", "openai", "stub")
 _SIZE = 200  # of an id
@@ -143,6 +143,33 @@ def _connection(body: Mapping[str, Any]) -> list[Finding]:
     return [_wrong("connection_type", message, "/type", 'Write {"type": "sqlite", "path": "data.db"}.')]
 
 
+def _agent(body: Mapping[str, Any]) -> list[Finding]:
+    """P-X.3: of which kind it is, and what that needs."""
+    hint = 'Write {"kind": "http", "url": "https://…"}, {"kind": "model"}, {"kind": "echo"} or {"kind": "process"}.'
+    needs = {"http": "url", "process": "command"}
+    kind = body.get("kind", "model")
+    if kind not in ("echo", "http", "model", "process"):
+        return [_wrong("agent_kind", "Its «kind» must be echo, http, model or process.", "/kind", hint)]
+    missing = needs.get(kind)
+    if missing is not None and not body.get(missing):
+        return [_wrong("missing_field", f"An agent of kind {kind} needs «{missing}».", "", hint)]
+    if "tools" in body and _no_names(body["tools"]):
+        return [_wrong("wrong_type", "«tools» is a list of names.", "/tools", hint)]
+    return []
+
+
+def _tool(body: Mapping[str, Any]) -> list[Finding]:
+    hint = 'Write {"type": "http", "url": "https://…"}, {"type": "mcp", "server": "erp"} or {"type": "outbox"}.'
+    needs = {"http": "url", "mcp": "server"}
+    kind = body.get("type", "http")
+    if kind not in ("http", "mcp", "outbox"):
+        return [_wrong("tool_type", "Its «type» must be http, mcp or outbox.", "/type", hint)]
+    missing = needs.get(kind)
+    if missing is not None and not body.get(missing):
+        return [_wrong("missing_field", f"A tool of type {kind} needs «{missing}».", "", hint)]
+    return []
+
+
 def _user(body: Mapping[str, Any]) -> list[Finding]:
     hint = 'Write {"roles": ["quality_manager"]}.'
     return [
@@ -174,7 +201,30 @@ def _role(body: Mapping[str, Any]) -> list[Finding]:
     ]
 
 
+def _robot(body: Mapping[str, Any]) -> list[Finding]:
+    """C-56: a robot does only what it is registered to do."""
+    hint = 'Write {"commands": ["stop"]}, or {"commands": {"move": {"type": "object"}}} with a JSON Schema for each.'
+    given, found = body.get("commands"), list[Finding]()
+    if isinstance(given, Mapping):
+        found = [
+            _wrong("wrong_type", f"The parameters of «{name}» need a JSON Schema.", f"/commands/{name}", hint)
+            for name, schema in given.items()
+            if not isinstance(schema, Mapping)
+        ]
+    elif not isinstance(given, list) or _no_names(given):
+        found = [_wrong("wrong_type", "«commands» is a list of names, or an object.", "/commands", hint)]
+    if "queues" in body:
+        found += [_wrong("wrong_type", "«queues» is a list of names.", f"/queues{at}", hint)
+                  for at in _no_names(body["queues"])]  # fmt: skip
+    return found
+
+
+def _aas(body: Mapping[str, Any]) -> list[Finding]:
+    return [] if body else [_wrong("missing_field", "It is empty.", "", 'Write {"id": "L01", "status": "running"}.')]
+
+
 _CHECKS = {
+    "agent": _agent, "tool": _tool,
     "calendar": _calendar, "channel": _channel, "template": _template, "secret": _secret, "connection": _connection,
-    "user": _user, "role": _role,
+    "user": _user, "role": _role, "robot": _robot, "aas": _aas,
 }  # fmt: skip

@@ -11,7 +11,6 @@ from penstock.app.queries import Queries
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, FAILURE, SKIPPED, WAITING
 from penstock.net.author import author, beside, nobodys
 from penstock.net.compiled import CNode
-from penstock.store.contract_lists import ItemRow
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -56,14 +55,15 @@ class Slow(msgspec.Struct, kw_only=True):
 class Day:
     """Read once: the open runs, the runs that ended, a sample of firings, letters and work items."""
 
-    def __init__(self, door: Queries, now: int, items: list[ItemRow]) -> None:
+    def __init__(self, door: Queries, now: int) -> None:
         store, tenant = door.store, door.tenant
-        self.door, self.now, self.items = door, now, items
+        self.door, self.now = door, now
         self.first = now // HOUR_MS - 23
         since = self.first * HOUR_MS
         self.floor = store.first_run_at(since - LONGEST_MS)
         self.open = store.open_counts(tenant, since)
-        self.ended = store.ended_counts(tenant, self.floor, since)
+        self.ended = store.ended_counts(tenant, since)
+        self.items = store.open_groups(tenant, since)
         self.letters, self.letters_by_hour = store.letter_counts(tenant, since)
         self.firings = store.firings_since(tenant, self.floor, since, SAMPLE)
 
@@ -73,11 +73,11 @@ class Day:
         return sum(n for status, _, _, n in self.open if not statuses or status in statuses)
 
     def count_ended(self, *statuses: int) -> int:
-        return sum(n for _, status, _, n in self.ended if not statuses or status in statuses)
+        return sum(n for _, status, n in self.ended if not statuses or status in statuses)
 
     def hours(self) -> list[Hour]:
         found = {hour: Hour(at=hour * HOUR_MS) for hour in range(self.first, self.first + 24)}
-        for hour, status, _, count in self.ended:
+        for hour, status, count in self.ended:
             if hour in found:
                 found[hour].done += count if status == COMPLETED else 0
                 found[hour].failed += count if status in _BADLY else 0
@@ -117,7 +117,7 @@ class Day:
         """Its threshold is that of the waiting ones (workflow_waiting_count)."""
         waiting = self.count_open(WAITING)
         ended = Counter[int]()
-        for hour, _, _, count in self.ended:
+        for hour, _, count in self.ended:
             ended[hour] += count
         return Tile(
             id="running", value=float(self.count_open() - waiting), unit="runs", threshold=100, alarm=waiting > 100,
@@ -127,7 +127,7 @@ class Day:
     def _success(self) -> Tile:
         """C-62: completed of completed, failed and compensated; what was cancelled does not count."""
         good, all_ = Counter[int](), Counter[int]()
-        for hour, status, _, count in self.ended:
+        for hour, status, count in self.ended:
             if status == COMPLETED or status in _BADLY:
                 all_[hour] += count
                 good[hour] += count if status == COMPLETED else 0
@@ -140,11 +140,14 @@ class Day:
 
     def _approvals(self) -> Tile:
         asked = [one for one in self.items if (node := self._node(one.net, one.node)) and type_of(node) == "APPROVAL"]
-        opened = Counter(one.opened_at // HOUR_MS for one in asked)
-        oldest = min((one.opened_at for one in asked), default=None)
+        opened = Counter[int]()
+        for one in asked:
+            opened[one.hour] += one.count
+        count, oldest = opened.total(), min((one.oldest for one in asked), default=None)
         return Tile(
-            id="approvals", value=float(len(asked)), unit="items", threshold=50, alarm=len(asked) > 50,
-            detail={"work_items": len(self.items), "oldest_at": oldest}, series=self._by_hour(opened),
+            id="approvals", value=float(count), unit="items", threshold=50, alarm=count > 50,
+            detail={"work_items": sum(one.count for one in self.items), "oldest_at": oldest},
+            series=self._by_hour(opened),
         )  # fmt: skip
 
     def _errors(self) -> Tile:

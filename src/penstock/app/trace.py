@@ -110,9 +110,9 @@ class _Told:
     """What the lines of a run tell beside its state."""
 
     def __init__(self, door: Queries, row: RunRow) -> None:
-        self.resolve = Blobs(door.store).resolve
+        self.resolve = Blobs(door.store).of(door.tenant)
         self.watcher = Watcher(door.net_of, self.resolve)
-        self.mask = _mask(door)
+        self.mask = mask_of(door)
         self.metas: dict[str, dict[str, Any]] = {}  # by firing
         self.decision: str | None = None
         self.actions: list[str] = []
@@ -199,7 +199,7 @@ def _summary(value: Any, mask: Callable[[Any], Any]) -> dict[str, Any]:
     return found
 
 
-def _mask(door: Queries) -> Callable[[Any], Any]:
+def mask_of(door: Queries) -> Callable[[Any], Any]:
     """Known values of the tenant's secrets become ***, and marks of secrets the references that they are."""
     settings = getattr(door._held, "settings", None)
     known: dict[str, Any] = settings() if callable(settings) else {}

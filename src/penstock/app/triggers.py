@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from penstock.app.starting import carried, checked_input, checked_tenant, with_defaults, zone_of_tenant
-from penstock.errors import BadInput, Finding, Place, ReleaseNotFound
-from penstock.host.intake import Reached
+from penstock.errors import BadInput, Finding, Place, ProcessState, ReleaseNotFound
+from penstock.host.delivery import Reached, begins_of
 from penstock.host.nets import Nets
 from penstock.host.schedules import next_time
 from penstock.host.starter import Prepare
 from penstock.host.versions import registered
+from penstock.net.model import Net
 from penstock.store.contract import EventRow, ReleaseRow, ScheduleRow, Store
 
 if TYPE_CHECKING:
@@ -88,6 +89,11 @@ async def start(
     row = in_force(door.store, door.tenant, name) if version is None else door.store.release(door.tenant, name, version)
     if row is None:
         raise ReleaseNotFound(name=name, version=version)
+    if row.kind is not None:  # a process: P-X.4, P-X.23
+        from penstock.app.processes import startable
+
+        startable(row)
+        trigger = {"initiator": str((trigger or {}).get("source") or "").partition(":")[2] or None, **(trigger or {})}
     return await begin(door, row, input, key=key, trigger=trigger, parent=parent, priority=priority)
 
 
@@ -136,6 +142,29 @@ def _error(rule: str, message: str, at: str) -> Finding:
     return Finding(rule, "error", message, Place(_AT + at), "Correct the trigger's config.", category="semantic")
 
 
+# ---- messages --------------------------------------------------------------------------------------------------------
+
+
+def listens_by(net: Net) -> str | None:
+    """P-X.25: the message or signal that begins a process."""
+    name = begins_of(net).get("name")
+    return str(name) if name else None
+
+
+def refuse_message(store: Store, tenant: str, name: str, net: Net, net_of: Callable[[int], Net]) -> None:
+    """Raises ProcessState where the same message begins another process in force: it could begin only one. Signals
+    begin all that listen, and messages may be told apart by what is in them."""
+    begins = begins_of(net)
+    if begins.get("trigger") != "message":
+        return
+    for row in store.releases(tenant, status="active", listens=str(begins["name"])):
+        other = begins_of(net_of(row.net))
+        same = other.get("trigger") == "message" and other.get("correlation") == begins.get("correlation")
+        if row.name != name and row.kind is not None and same:
+            why = f"The message «{begins['name']}» begins «{row.name}» already: give one of the two a correlation"
+            raise ProcessState(why=why)
+
+
 # ---- webhooks --------------------------------------------------------------------------------------------------------
 
 
@@ -173,19 +202,30 @@ def webhooks(store: Store, tenant: str) -> list[Webhook]:
 # ---- schedules -------------------------------------------------------------------------------------------------------
 
 
-def schedule_of(store: Store, row: ReleaseRow, now: int, former: ScheduleRow | None) -> ScheduleRow | None:
+def schedule_of(store: Store, row: ReleaseRow, net: Net, now: int, former: ScheduleRow | None) -> ScheduleRow | None:
     """What activating a release registers; whether somebody has paused it stays as it was."""
     document = _unjson(row.document)
     kind, config = trigger_of(document)
+    timer = begins_of(net).get("timer")
+    if timer is not None:
+        kind, config = "schedule", timer
     if kind != "schedule":
         return None
     zone = str(config.get("timezone") or zone_of_tenant(store, row.tenant))
+    cron = str(config["cron"]) if timer is None else _timer_text(timer, zone, now)
     found = ScheduleRow(
-        row.tenant, row.name, row.version, str(config["cron"]), zone, _pack(_inputs(store, row, config, document)),
+        row.tenant, row.name, row.version, cron, zone, _pack(_inputs(store, row, config, document)),
         str(config.get("overlap", "allow")), str(config.get("catch_up", "one")),
         former.paused if former is not None else 0, former.last_at if former is not None else None, None,
     )  # fmt: skip
     return msgspec.structs.replace(found, next_at=next_time(found, now))
+
+
+def _timer_text(timer: Mapping[str, Any], zone: str, now: int) -> str:
+    """P-X.25: the timer of a process's start event, from now on."""
+    from penstock.lang.process.begins import schedule_text
+
+    return schedule_text(timer, zone, now)
 
 
 def _inputs(store: Store, row: ReleaseRow, config: Mapping[str, Any], document: Mapping[str, Any]) -> list[Any]:

@@ -18,8 +18,8 @@ from penstock.app.seen import MOST, Seen, Then, Why
 from penstock.errors import RunAmbiguous, RunNotFound
 from penstock.host.children import child_id
 from penstock.kernel.state import COMPLETED, EFFECT, FAILED, PENDING, RUNNING, State
-from penstock.net.compiled import CALL, Compiled
 from penstock.net.compiled import MOST as PLACES
+from penstock.net.compiled import Compiled
 from penstock.store.contract import RunRow
 
 #: From this share of its time on a deadline is near enough to be told.
@@ -112,7 +112,7 @@ def _undriven(seen: Seen) -> Iterator[Why]:
     st, now = seen.st, seen.around.now
     if seen.around.driven is not False or st.paused:
         return
-    asked = [f for f in st.firings.values() if f.phase == EFFECT and seen.net.nodes[f.node].kind != CALL]
+    asked = [f for f in st.firings.values() if f.phase == EFFECT and not seen.net.nodes[f.node].calls]
     for firing in asked:
         node = seen.net.nodes[firing.node]
         executor = node.effect.executor if node.effect is not None else None

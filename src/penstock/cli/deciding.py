@@ -12,6 +12,7 @@ import typer
 from penstock.app import inbox as desk
 from penstock.app.penstock import Penstock
 from penstock.app.people import for_anybody, targets_of
+from penstock.app.workitems import WorkItems
 from penstock.cli.drive import Started, steer
 from penstock.cli.options import STORE, Json, Store
 from penstock.cli.reading import reading
@@ -31,7 +32,7 @@ def inbox(
     json: Json = False,
     store: Store = STORE,
 ) -> int:
-    """List what waits for people, oldest first: approvals, reviews, answers."""
+    """List what waits for people, oldest first: approvals, reviews, answers, work."""
     with reading(store) as door:
         found = desk.waiting(door, by)
     if json:
@@ -41,7 +42,10 @@ def inbox(
         say("Nothing waits for anybody." if by is None else f"Nothing waits for {by}.")
     for one in found:
         _tell_item(one)
-    if found:
+    to_do = [one for one in found if one.kind == "work" and one.status != "SUBMITTED"]
+    if to_do:
+        say(("hand in with ", "bright_black"), f"penstock respond RUN NODE RESULT{store_option(store)}")
+    if len(to_do) < len(found):
         say(("decide with ", "bright_black"), f"penstock approve ID or penstock reject ID{store_option(store)}")
     return DONE
 
@@ -88,12 +92,19 @@ def _decide(id: str, verdict: str, by: str | None, comment: str | None, json: bo
         if who is None:
             hint = "Say who decides: --by USER. `penstock inbox` shows who may."
             raise BadInput(what="--by", why="nobody who is registered may decide this", hint=hint)
-        command = desk.decision(door, item, verdict, who, comment)
+        if item.kind == "work" and verdict == "rejected" and not comment:
+            raise BadInput(what="--comment", why="whoever does it again must know why", hint='Say --comment "…".')
+        command = desk.decision(door, item, verdict, who, comment) if item.kind != "work" else None
     started = Started(item.run)
     started.notes.append(f"{verdict} by {who}")
 
     async def give(door: Penstock, target: str) -> None:
-        await door.command(target, command)
+        if command is not None:
+            await door.command(target, command)
+        elif verdict == "rejected":
+            await WorkItems(door).reject(f"{item.run}~{item.firing}", by=who, comment=comment or "")
+        else:
+            await WorkItems(door).approve(f"{item.run}~{item.firing}", by=who, comment=comment)
 
     return finish(steer(store, item.run, give, on=True, quiet=json), started, store, json)
 

@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from penstock.app.authored import authored
 from penstock.app.documents import check_source, compile_source
+from penstock.app.drawing import Form, Subject, of_run, picture
 from penstock.app.registry import known_to
+from penstock.app.rehearsal import Level, judged
 from penstock.cli.options import STORE, Document, Json, Store
 from penstock.cli.picture import drawing
 from penstock.cli.reading import reading
@@ -29,14 +30,21 @@ from penstock.cli.speak import (
 from penstock.errors import BadInput, Finding, PenstockError, Place
 from penstock.host.secrets import SecretPlaces
 from penstock.lang.contract import Compiled
-from penstock.net.draw import Marks, mermaid, svg, terminal
-from penstock.net.model import Net
+from penstock.lang.soundness import UNSOUND
 
 
-def check(file: Document, json: Json = False, store: Store = STORE) -> int:
+def check(
+    file: Document,
+    sound: Annotated[bool, typer.Option("--sound", help="Can every run end? If not: the way that shows it.")] = False,
+    picture_to: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="With --sound: draw that way as SVG.")
+    ] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
     """Say whether a document can be run: every error and warning, with its place and what to do about it."""
     try:
-        language, findings = check_source(file, registered=_registered(store))
+        language, findings = check_source(file, registered=_registered(store), sound=sound)
     except PenstockError as error:
         if not json:
             raise
@@ -44,19 +52,38 @@ def check(file: Document, json: Json = False, store: Store = STORE) -> int:
         tell_json({"ok": False, "language": None, "findings": [finding_json(told)], **error_json(error)})
         return WRONG
     errors = [one for one in findings if one.severity == "error"]
+    asked = sound and all(one.rule == UNSOUND for one in errors)
+    levels = judged(compile_named(file, unsound=True)[0].net) if asked else []
+    if picture_to is not None and levels:
+        _write(picture_to, picture(levels[0].subject, "svg"))
     if json:
         told_all = [finding_json(one) for one in findings]
-        tell_json({"ok": not errors, "language": language, "findings": told_all})
+        told_levels = {"soundness": [one.told() for one in levels]} if asked else {}
+        tell_json({"ok": not errors, "language": language, "findings": told_all, **told_levels})
         return WRONG if errors else DONE
     for one in findings:
         tell_finding(one, file, err=bool(errors))
+    for level in levels:
+        _tell_way(level, err=bool(errors))
     if errors:
         say((f"{file}: ", "bold"), (_count(len(errors), "error"), TONES["failed"]), err=True)
         return WRONG
     counted = [(sum(one.severity == severity for one in findings), word) for severity, word in _SEVERITIES]
     more = "".join(f", {_count(number, word)}" for number, word in counted if number)
+    more += ", sound" if asked and not levels else ""
     say((f"{file}: ", "bold"), ("ok", TONES["done"]), f" ({language}{more})")
     return DONE
+
+
+def _tell_way(level: Level, *, err: bool) -> None:
+    """The way that shows it, and what became of it when the kernel went it."""
+    if not level.found.trace:
+        return
+    say(("the way that shows it:", "bold"), err=err)
+    for number, line in enumerate(level.way, 1):
+        say(f"  {number}. {line}", err=err)
+    if level.rehearsed is not None:
+        say(f"  rehearsed: {level.rehearsed.ending()}", err=err)
 
 
 _SEVERITIES = (("warning", "warning"), ("info", "remark"))
@@ -82,10 +109,10 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def compile_named(file: Path) -> tuple[Compiled, bytes]:
+def compile_named(file: Path, *, unsound: bool = False) -> tuple[Compiled, bytes]:
     """Compile a document; its errors know the file's name."""
     try:
-        return compile_source(file)
+        return compile_source(file, unsound=unsound)
     except PenstockError as error:
         error.facts["file"] = file
         raise
@@ -105,37 +132,29 @@ def draw(
     """Draw a document, or a run with its tokens: for the terminal, as SVG or as Mermaid."""
     if as_svg and as_mermaid:
         raise BadInput(what="the form", why="--svg and --mermaid exclude each other")
-    net, marks, title = _subject(what, store)
-    net = authored(net)
-    form = "svg" if as_svg else "mermaid" if as_mermaid else "text"
+    subject = _subject(what, store)
+    form: Form = "svg" if as_svg else "mermaid" if as_mermaid else "text"
     if form == "text" and out is None and not json:
-        console().print(drawing(net, marks))
+        console().print(drawing(subject.net, subject.marks))
         return DONE
-    picture = {
-        "svg": lambda: svg(net, marks, theme=theme, title=title),
-        "mermaid": lambda: mermaid(net, marks),
-        "text": lambda: "\n".join(line.text for line in terminal(net, marks)) + "\n",
-    }[form]()
+    drawn = picture(subject, form, theme)
     if out is not None:
-        _write(out, picture)
+        _write(out, drawn)
     if json:
-        tell_json({"form": form, "file": str(out) if out is not None else None, "picture": picture})
+        tell_json({"form": form, "file": str(out) if out is not None else None, "picture": drawn})
     elif out is not None:
         say("wrote ", (str(out), "bold"))
     else:
-        print(picture.rstrip("\n"))
+        print(drawn.rstrip("\n"))
     return DONE
 
 
-def _subject(what: str, store: Path) -> tuple[Net, Marks | None, str]:
+def _subject(what: str, store: Path) -> Subject:
     if Path(what).exists() or not what.isalnum():
         net = compile_named(Path(what))[0].net
-        return net, None, net.name
+        return Subject(net, None, net.name)
     with reading(store) as door:
-        watcher = door.watcher(door.row(what))
-        assert watcher.reader.net is not None, "a run that was started has a net"
-        net = watcher.reader.net.net
-        return net, watcher.marks(), f"{net.name} · {watcher.reader.st.run}"
+        return of_run(door, what)
 
 
 def _write(file: Path, text: str) -> None:

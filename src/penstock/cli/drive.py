@@ -39,6 +39,8 @@ class Asked(NamedTuple):
     def more(self) -> dict[str, Any]:
         """Who asks for it is what has started it: where a document wants two persons, it is not theirs to approve."""
         trigger = None if self.by is None else {"type": "manual", "source": f"user:{self.by}"}
+        if trigger is not None and self.document.language == "process":
+            trigger["initiator"] = str(self.by)
         return {"key": self.key, "max_concurrent": self.max_concurrent, "trigger": trigger}
 
 

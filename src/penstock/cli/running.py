@@ -76,10 +76,10 @@ def finish(work: Any, started: Started, store: Path, json: bool, again: str | No
     try:
         look = until_done(work)
     except KeyboardInterrupt:
-        if not started.run:
-            raise
-        go_on = f"go on with: {again or f'penstock work {started.run}'}{store_option(store)}"
-        tell_interrupted(f"Interrupted. Run {started.run} is kept in {store}.", go_on, json=json)
+        kept = f" Run {started.run} is kept in {store}." if started.run else ""
+        command = again or (f"penstock work {started.run}" if started.run else "")
+        go_on = f"go on with: {command}{store_option(store)}" if command else ""
+        tell_interrupted(f"Interrupted.{kept}", go_on, json=json)
         return INTERRUPTED
     if json:
         tell_json({**run_json(look), **started.more})
@@ -134,7 +134,8 @@ def work(
         until_done(worker.work())
     except KeyboardInterrupt:
         if until_idle:
-            raise
+            tell_interrupted("Interrupted.", json=json)
+            return INTERRUPTED
     worker.tell()
     if worker.trouble is not None:  # stopped while it waited: whoever reads only the end must hear of it
         tell_error(worker.trouble, json=json)

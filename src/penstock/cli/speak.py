@@ -184,10 +184,16 @@ def _tell_waiting(look: Look, one: Any, store: Path) -> None:
     asked = one.prompt if isinstance(one.prompt, dict) and one.prompt.get("kind") in _DECIDED else None
     if asked is not None:
         what, shown = _DECIDED[asked["kind"]], str(asked.get("title") or "")
+    elif isinstance(one.prompt, dict) and one.prompt.get("kind") == "work":
+        what = "somebody to do it" if one.draft is None else "an approval"
+        shown = str(one.prompt.get("title") or "")
     else:
         shown = short(one.prompt) if one.prompt else ""
     say(("  waits ", "bright_black"), (one.node, "bold"), f" for {what}" + (f": {shown}" if shown else ""))
-    if asked is not None:
+    if one.draft is not None:
+        say(("  draft ", "bright_black"), short(one.draft, 200))
+        say(("  decide with ", "bright_black"), f"penstock approve {run}/{name}, or reject{store_option(store)}")
+    elif asked is not None:
         given = "" if asked["kind"] == "approval" else " --decision VERDICT"
         say(("  decide with ", "bright_black"), f"penstock approve {run}/{name}{given}{store_option(store)}")
     elif one.for_ in ("person", "operator"):

@@ -103,12 +103,14 @@ def _told(line: Line, net: Compiled | None) -> list[str | tuple[str, str]]:
     node = net.by_id.get(line.node) if net is not None else None
     drawn = author(node) if node is not None else line.node
     inside = node is not None and within(node)
-    if node is not None and nobodys(node):
+    if node is not None and nobodys(node) or line.node.startswith("."):  # no author has drawn it
         return []
     if node is not None and beside(node):
         failed = line.fact == "settled" and "failure" in line.data
         return [(drawn, "bold"), (" could not tell everybody", TONES["held"])] if failed else []
     who = (f"{drawn}{_item(line)}" if inside else drawn, "bold")
+    if node is not None and node.spec.off_path and node.net.net.language == "process":
+        return _undone(line, who, node.spec.label)
     if line.fact == "effect.asked":
         attempt = line.data["attempt"]
         return [who, " is asked", f", attempt {attempt}" if attempt > 1 else ""]
@@ -118,9 +120,25 @@ def _told(line: Line, net: Compiled | None) -> list[str | tuple[str, str]]:
     if line.fact == "attempt.failed":
         failure = line.data.get("failure") or {}
         return [who, (f" failed, will be tried again: {failure.get('code', '')}", TONES["held"])]
-    if line.fact == "work.opened":
+    if line.fact == "work.opened" and line.data.get("mode", "") in ("", "MANUAL"):  # else its agent is asked
         return [who, " waits for an answer"]
+    if line.fact == "work.moved" and line.data["to"] in _MOVED:
+        return [who, _MOVED[line.data["to"]]]
     return []
+
+
+def _undone(line: Line, who: tuple[str, str], by: str) -> list[str | tuple[str, str]]:
+    """What undoes an activity of a process is drawn with it."""
+    if line.fact == "work.opened":
+        return [who, f" waits for somebody to undo it: {by}"]
+    if line.fact != "settled":
+        return []
+    if failure := line.data.get("failure"):
+        return [who, (" is not undone", TONES["failed"]), f": {failure['code']} {failure.get('message', '')}"]
+    return [who, " is undone", f" by {by}" if by else ""]
+
+
+_MOVED = {"SUBMITTED": " has a draft and waits for an approval", "REWORK": " is sent back"}
 
 
 def _ended(line: Line, asked: bool) -> list[str | tuple[str, str]]:

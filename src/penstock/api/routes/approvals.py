@@ -12,6 +12,7 @@ from penstock.api.answer import shown
 from penstock.api.changing import Changing
 from penstock.api.shapes import decision as shape
 from penstock.api.site import Caller, Door, TheSite, may
+from penstock.api.whole import run_of_item
 from penstock.app.escalating import escalate as escalated
 from penstock.app.inbox import find
 from penstock.app.items import Item, page
@@ -29,7 +30,8 @@ def _id(item: str) -> str:
 
 def _item(door: Door, id: str, kind: str) -> str:
     run, _, node = id.partition(":")
-    found = find(door, f"{run}/{node}" if node else run)
+    whole = run_of_item(door, run, node)
+    found = find(door, f"{whole}/{node}" if node else whole)
     if found.kind != kind:
         raise ItemNotFound(item=id)
     return found.id

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from penstock.api.answer import shown
 from penstock.api.changing import Changing
+from penstock.api.routes.runs import variable
 from penstock.api.shapes import admin as shape
 from penstock.api.site import Caller, Door, may
 from penstock.api.times import moment
@@ -18,7 +19,7 @@ from penstock.errors import BadInput, RunAmbiguous, RunNotFound
 router = APIRouter(tags=["runs"], route_class=Changing)
 
 
-@router.post("/runs:batch", response_model=shape.BatchOut, summary="Cancel, retry or signal many; a dry run by default")
+@router.post("/runs:batch", response_model=shape.BatchOut, summary="One verb for many; a dry run by default")
 async def steer(asked: shape.BatchAsked, door: Door, who: Caller = may("run.steer")) -> Response:
     if (asked.ids is None) == (asked.filter is None):
         raise BadInput(what="the request", why="it has either «ids» or a «filter»")
@@ -48,6 +49,7 @@ def _filters(asked: shape.BatchFilter) -> Filters:
         raise BadInput(what="the filter", why="it is empty, so it would mean every run", hint="Say which runs.")
     return Filters(
         text=asked.q, states=asked.state, name=asked.name, version=asked.version, language=asked.language,
-        node=asked.node, code=asked.code, since=moment(asked.since, "since") if asked.since else None,
+        node=asked.node, code=asked.code, var=variable(asked.var), parent=asked.parent,
+        since=moment(asked.since, "since") if asked.since else None,
         until=moment(asked.until, "until") if asked.until else None,
     )  # fmt: skip

@@ -11,13 +11,16 @@ from starlette.responses import Response
 from penstock.api import paging
 from penstock.api.answer import shown
 from penstock.api.changing import Changing
-from penstock.api.looking import looked_at
+from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawn
+from penstock.api.looking import inspected_at, looked_at
 from penstock.api.problems import shown_finding
 from penstock.api.shapes import definitions as shape
 from penstock.api.shapes.runs import GraphOut
 from penstock.api.site import Caller, Door, may
+from penstock.app.drawing import of_definition
 from penstock.app.graph import definition_graph
 from penstock.app.releases import document_of
+from penstock.errors import NotAllowed
 from penstock.lifecycle import MACHINES
 from penstock.store.contract import ReleaseRow
 
@@ -33,21 +36,35 @@ async def each(
     by_name: dict[str, list[ReleaseRow]] = {}
     for row in door.releases.each():
         by_name.setdefault(row.name, []).append(row)
-    page, after = paging.sliced([_definition(door, rows) for rows in by_name.values()], cursor, limit)
+    open_ = _open_runs(door)
+    page, after = paging.sliced([_definition(door, rows, open_) for rows in by_name.values()], cursor, limit)
     return shown(shape.DefinitionPage, {"items": page, "next": after})
 
 
-def _definition(door: Door, rows: list[ReleaseRow]) -> dict[str, Any]:
+def _open_runs(door: Door) -> dict[int, int]:
+    """By net."""
+    found: dict[int, int] = {}
+    for _, net, _, count in door.store.open_counts(door.tenant, door.now()):
+        found[net] = found.get(net, 0) + count
+    return found
+
+
+def _definition(door: Door, rows: list[ReleaseRow], open_runs: dict[int, int]) -> dict[str, Any]:
     newest = rows[-1]
     active = next((row for row in rows if row.status == "active"), None)
     shown_row = active or newest
     document = msgspec.json.decode(shown_row.document)
     return {
-        "name": newest.name, "title": str(document.get("name") or newest.name),
+        "name": newest.name, "title": _title(document) or newest.name,
         "language": door.store.net(shown_row.net).language, "active": active.version if active is not None else None,
         "newest": newest.version, "status": shown_row.status,
         "updated_at": max(row.approved_at or row.created_at for row in rows),
+        "open_runs": sum(open_runs.get(net, 0) for net in {row.net for row in rows}),
     }  # fmt: skip
+
+
+def _title(document: dict[str, Any]) -> str:
+    return str(document.get("process_definition_name") or document.get("name") or "")
 
 
 @router.post("/check", response_model=shape.CheckOut, summary="What is wrong with a document, and where")
@@ -58,7 +75,20 @@ async def check(asked: shape.CheckAsked, _: Caller = may("definition.read")) -> 
     return shown(shape.CheckOut, {"ok": ok, "language": language, "findings": told})
 
 
-@router.post("", response_model=shape.SubmittedOut, status_code=201, summary="Submit a version for approval")
+@router.post(
+    "/inspect", response_model=shape.InspectedOut, summary="A document as an editor shows it, with its drawing"
+)
+async def inspect(asked: shape.CheckAsked, _: Caller = may("definition.read")) -> Response:
+    found = await inspected_at(asked.document)
+    ok = found.language is not None and not any(one.severity == "error" for one in found.findings)
+    told = {**msgspec.structs.asdict(found), "ok": ok, "findings": [shown_finding(one) for one in found.findings]}
+    return shown(shape.InspectedOut, told)
+
+
+@router.post(
+    "", response_model=shape.SubmittedOut, status_code=201, summary="Submit a version for approval",
+    responses={200: {"model": shape.SubmittedOut, "description": "The same version has been submitted before"}},
+)  # fmt: skip
 async def submit(asked: shape.SubmitAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     done = door.releases.submit(_bytes(asked.document), by=who.user, change_summary=asked.change_summary)
     row = done.release
@@ -90,6 +120,7 @@ async def version(name: str, version: Number, door: Door, _: Caller = may("defin
 
 @router.post("/{name}/versions/{version}/approve", response_model=shape.VersionOut, summary="Approve it")
 async def approve(name: str, version: Number, door: Door, who: Caller = may("definition.approve")) -> Response:
+    _may_judge(door, name, version, who)
     return shown(shape.VersionOut, door.releases.approve(name, version, by=who.user))
 
 
@@ -97,7 +128,14 @@ async def approve(name: str, version: Number, door: Door, who: Caller = may("def
 async def reject(
     name: str, version: Number, asked: shape.RejectAsked, door: Door, who: Caller = may("definition.approve")
 ) -> Response:
+    _may_judge(door, name, version, who)
     return shown(shape.VersionOut, door.releases.reject(name, version, by=who.user, feedback=asked.feedback))
+
+
+def _may_judge(door: Door, name: str, version: int, who: Caller) -> None:
+    """P-7.5.1, P-X.23: a model that nobody has drawn is let in by an analyst only, whichever way it is asked."""
+    if door.releases.get(name, version).origin is not None and "process.model.approve" not in who.permissions:
+        raise NotAllowed(user=who.user, permission="process.model.approve")
 
 
 @router.post("/{name}/versions/{version}/activate", response_model=shape.ActivatedOut, summary="Put it in force")
@@ -124,3 +162,13 @@ async def diff(
 async def graph(name: str, version: Number, door: Door, _: Caller = may("definition.read")) -> Response:
     row = door.releases.get(name, version)
     return shown(GraphOut, definition_graph(door.net_of(door.hash_of(row.net))))
+
+
+@router.get(
+    "/{name}/versions/{version}/draw", summary="Its picture", responses=DRAWINGS, response_class=Response,
+)  # fmt: skip
+async def draw(
+    name: str, version: Number, door: Door, form: AsForm = "svg", theme: AsTheme = "light",
+    _: Caller = may("definition.read"),
+) -> Response:  # fmt: skip
+    return await drawn(of_definition(door, door.releases.get(name, version).net), form, theme)

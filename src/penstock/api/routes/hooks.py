@@ -12,10 +12,11 @@ from starlette.routing import Match
 from penstock.api.answer import shown
 from penstock.api.checked import Checked, read_json
 from penstock.api.shapes.decision import Triggered
-from penstock.api.site import TheSite, site_of
-from penstock.api.webhooks import Called, Find, at_path, by_name, entered
+from penstock.api.site import TheSite, caller_of, site_of
+from penstock.api.webhooks import Called, Find, at_path, by_name, entered, presented
+from penstock.api.whole import whole_id
 from penstock.app.triggers import begin
-from penstock.errors import BadInput
+from penstock.errors import BadInput, PenstockError, RouteMissing
 
 router = APIRouter(tags=["workflows"], route_class=Checked)
 Parent = Annotated[str | None, Query(max_length=200, description="The instance that asks for it (C-18).")]
@@ -38,7 +39,10 @@ async def trigger(
 
 async def _started(request: Request, find: Find, parent: str | None) -> Response:
     site = site_of(request)
-    called = await entered(site, request, find)
+    try:
+        called = await entered(site, request, find)
+    except PenstockError as error:
+        raise await site.strangers.met(request, error) from error
     if called.hook is not None:
         site.windows.take(called.tenant, called.hook, site.door.now())
     door, name = site.door.of(called.tenant), called.row.name
@@ -50,7 +54,7 @@ async def _started(request: Request, find: Find, parent: str | None) -> Response
     source = request.url.path
     site.audit.record(called.tenant, called.who, f"{request.method} {source}"[:200], f"workflows/{name}", given)
     run = await begin(
-        door, called.row, given, key=key, parent=door.row(parent).id if parent else "",
+        door, called.row, given, key=key, parent=whole_id(door, parent) if parent else "",
         trigger={"type": "webhook" if called.hook is not None else "manual", "source": _source(called, source)},
     )  # fmt: skip
     told: dict[str, Any] = {"instance_id": run, "new": not known}
@@ -79,6 +83,9 @@ def serve_hooks(app: FastAPI) -> None:
         if at.startswith("/api/") and not at.startswith("/api/v1/"):
             at = f"/api/v1/{at.removeprefix('/api/')}"
         _free(request, at)
+        if not presented(request):  # no webhook is meant; whoever is signed in has made a slip of the pen
+            await caller_of(request)
+            raise RouteMissing
         parent = request.query_params.get("parent_instance_id")
         return await _started(request, at_path(site, request.method, at), parent)
 

@@ -12,11 +12,13 @@ from penstock.api.answer import shown
 from penstock.api.changing import Changing
 from penstock.api.shapes import inbox as shape
 from penstock.api.site import Caller, Door, TheSite, may
+from penstock.api.whole import run_of_item
 from penstock.app.answering import answer
 from penstock.app.escalating import escalate as escalated
+from penstock.app.inbox import find
 from penstock.app.items import item, page
 from penstock.app.remarks import Remarks
-from penstock.errors import ChangedMeanwhile
+from penstock.errors import ChangedMeanwhile, ItemDecided
 
 router = APIRouter(prefix="/inbox", tags=["inbox"], route_class=Changing)
 IfMatch = Annotated[str | None, Header(alias="If-Match")]
@@ -44,8 +46,9 @@ async def approve(
     run: str, node: str, asked: shape.DecisionAsked, door: Door, site: TheSite, if_match: IfMatch = None,
     who: Caller = may("inbox.decide"),
 ) -> Response:  # fmt: skip
+    run = run_of_item(door, run, node)
     _unchanged(door, who, run, node, if_match)
-    done = await door.inbox.approve(f"{run}/{node}", by=who, comment=asked.comment)
+    done = await door.inbox.approve(f"{run}/{node}", by=who, comment=asked.comment, value=asked.value)
     return _decided(door, site, who, done.id, done.run)
 
 
@@ -54,35 +57,45 @@ async def reject(
     run: str, node: str, asked: shape.DecisionAsked, door: Door, site: TheSite, if_match: IfMatch = None,
     who: Caller = may("inbox.decide"),
 ) -> Response:  # fmt: skip
+    run = run_of_item(door, run, node)
     _unchanged(door, who, run, node, if_match)
-    done = await door.inbox.reject(f"{run}/{node}", by=who, comment=asked.comment)
+    done = await door.inbox.reject(f"{run}/{node}", by=who, comment=asked.comment, value=asked.value)
     return _decided(door, site, who, done.id, done.run)
 
 
 @router.post("/{run}/{node}/judge", response_model=shape.Decided, summary="Give a review its verdict")
 async def judge(
-    run: str, node: str, asked: shape.JudgeAsked, door: Door, site: TheSite, who: Caller = may("inbox.decide")
-) -> Response:
+    run: str, node: str, asked: shape.JudgeAsked, door: Door, site: TheSite, if_match: IfMatch = None,
+    who: Caller = may("inbox.decide"),
+) -> Response:  # fmt: skip
+    run = run_of_item(door, run, node)
+    _unchanged(door, who, run, node, if_match)
     done = await door.inbox.judge(f"{run}/{node}", asked.decision, by=who, comment=asked.comment)
     return _decided(door, site, who, done.id, done.run)
 
 
 @router.post("/{run}/{node}/respond", response_model=shape.Decided, summary="Answer it")
 async def respond(
-    run: str, node: str, asked: shape.AnswerAsked, door: Door, site: TheSite, who: Caller = may("inbox.decide")
-) -> Response:
+    run: str, node: str, asked: shape.AnswerAsked, door: Door, site: TheSite, if_match: IfMatch = None,
+    who: Caller = may("inbox.decide"),
+) -> Response:  # fmt: skip
+    run = run_of_item(door, run, node)
+    if if_match is not None:  # a node that is stuck has no item, and so no ETag
+        _unchanged(door, who, run, node, if_match)
     await answer(door, run, node, asked.value, by=who, permissions=who.permissions)
     return _decided(door, site, who, f"{run}/{node}", run)
 
 
 @router.post("/{run}/{node}/claim", response_model=shape.ItemOut, summary="Say that I am on it")
 async def claim(run: str, node: str, door: Door, who: Caller = may("inbox.decide")) -> Response:
+    run = run_of_item(door, run, node)
     Remarks(door).claim(f"{run}/{node}", who)
     return shown(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
 
 
 @router.post("/{run}/{node}/release", response_model=shape.ItemOut, summary="Leave it to others")
 async def release(run: str, node: str, door: Door, who: Caller = may("inbox.decide")) -> Response:
+    run = run_of_item(door, run, node)
     Remarks(door).release(f"{run}/{node}", who)
     return shown(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
 
@@ -91,6 +104,7 @@ async def release(run: str, node: str, door: Door, who: Caller = may("inbox.deci
 async def delegate(
     run: str, node: str, asked: shape.DelegateAsked, door: Door, who: Caller = may("inbox.decide")
 ) -> Response:
+    run = run_of_item(door, run, node)
     Remarks(door).delegate(f"{run}/{node}", who, asked.to, asked.comment)
     return shown(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
 
@@ -99,6 +113,7 @@ async def delegate(
 async def comment(
     run: str, node: str, asked: shape.CommentAsked, door: Door, who: Caller = may("inbox.read")
 ) -> Response:
+    run = run_of_item(door, run, node)
     Remarks(door).comment(f"{run}/{node}", who, asked.text)
     return shown(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
 
@@ -107,8 +122,26 @@ async def comment(
 async def escalate(
     run: str, node: str, asked: shape.EscalateAsked, door: Door, who: Caller = may("inbox.decide")
 ) -> Response:
+    run = run_of_item(door, run, node)
     done = await escalated(door, f"{run}/{node}", by=who, to=asked.to, comment=asked.comment)
     return shown(shape.ItemOut, item(door, who, who.permissions, done.id))
+
+
+@router.post("/{run}/{node}/looking", response_model=shape.LookingOut, summary="Say that I look at it; who else does?")
+async def looking(
+    run: str, node: str, asked: shape.LookingAsked, door: Door, site: TheSite, who: Caller = may("inbox.read")
+) -> Response:
+    """To be said again within thirty seconds. Nothing of it is stored; who comes and goes is told to the tenant's
+    consoles."""
+    here = asked.here
+    try:
+        id = find(door, f"{run}/{node}").id
+    except ItemDecided:  # whoever still looks at it is told so by other means
+        id, here = f"{door.row(run).id}/{node}", False
+    tell = site.presence.here if here else site.presence.left
+    if tell(who.tenant, id, who.user):
+        site.hub.tell(who.tenant, "looking", {"item": id})
+    return shown(shape.LookingOut, {"others": site.presence.others(who.tenant, id, who.user) if here else []})
 
 
 def _unchanged(door: Door, who: Caller, run: str, node: str, if_match: str | None) -> None:

@@ -46,7 +46,7 @@ def _short(one: RunSummary) -> dict[str, Any]:
 
 
 def _whole(door: Door, id: str, *, status: int = 200) -> Response:
-    one = detail(door, id, ())
+    one = detail(door, id, (), newest=paging.LARGEST)
     nodes = [
         {"node_id": f.node, "type": f.type, "status": f.status, "attempt": f.attempt, "started_at": f.started_at,
          "completed_at": f.ended_at}

@@ -11,8 +11,9 @@ from penstock.api.checked import Checked
 from penstock.api.sessions import COOKIE, LASTS_S
 from penstock.api.shapes.people import DevSessionAsked, Me, SessionAsked, Users
 from penstock.api.site import Door, TheSite, Who, site_of
+from penstock.api.strangers import address_of
 from penstock.app.roles import each_user, locale_of, zone_of
-from penstock.errors import RouteMissing
+from penstock.errors import PenstockError, RouteMissing
 
 router = APIRouter(tags=["people"], route_class=Checked)
 FIRST_USER = "manager@example.com"
@@ -29,14 +30,19 @@ async def me(who: Who, door: Door) -> Response:
 
 
 @router.post("/session", status_code=204, summary="Open a session of the console with an API key or a JWT")
-async def open_session(asked: SessionAsked, site: TheSite) -> Response:
-    if asked.token is not None:
-        return _with_cookie(site, await site.identity.opened_with(asked.token))
-    return _with_cookie(site, site.identity.opened(asked.key or ""))
+async def open_session(asked: SessionAsked, request: Request, site: TheSite) -> Response:
+    identity, given = site.identity, asked.token
+    try:
+        cookie = await identity.opened_with(given) if given is not None else identity.opened(asked.key or "")
+    except PenstockError as error:
+        raise await site.strangers.met(request, error) from error
+    await _told(request, site, cookie)
+    return _with_cookie(site, cookie)
 
 
 @router.delete("/session", status_code=204, summary="End the session")
 async def end_session(request: Request, site: TheSite) -> Response:
+    await _told(request, site, request.cookies.get(COOKIE) or "")
     answer = Response(status_code=204)
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=site.options.secure)
     return answer
@@ -60,6 +66,15 @@ def somebody(request: Request, answer: Response) -> None:
     site = site_of(request)
     if site.options.dev and COOKIE not in request.cookies:
         _set_cookie(site, answer, site.identity.opened_for(site.door.tenant, FIRST_USER))
+
+
+async def _told(request: Request, site: TheSite, cookie: str) -> None:
+    """Into the audit: who comes, and who goes. A cookie that is not good is nobody's."""
+    session = site.identity.sessions.read(cookie, site.door.now())
+    if session is None:
+        return
+    how = {"from": address_of(request), "with": "a token" if session.token else session.key or "nothing"}
+    await site.audit.recorded(session.tenant, session.user, f"{request.method} /session", "session", how)
 
 
 def _only_in_dev(site: TheSite) -> None:

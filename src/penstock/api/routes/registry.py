@@ -27,23 +27,26 @@ from penstock.store.contract import ArtifactRow
 KINDS = {
     "rule-packs": "rule_pack", "templates": "template", "connections": "connection", "calendars": "calendar",
     "prompts": "prompt", "models": "model", "channels": "channel", "mcp-servers": "mcp_server",
-    "collections": "collection", "users": "user", "roles": "role",
+    "collections": "collection", "users": "user", "roles": "role", "aas-shells": "aas", "robots": "robot",
+    "agents": "agent", "tools": "tool",
 }  # fmt: skip
 WRITES = {"users": "user.write", "roles": "user.write"}
 
 
-def _thing(row: ArtifactRow, findings: list[Any] | None = None) -> dict[str, Any]:
+def told_thing(row: ArtifactRow, findings: list[Any] | None = None) -> dict[str, Any]:
     return {
         "id": row.id, "type": row.type, "version": row.version, "status": row.status, "at": row.at,
         "body": shown_thing(row), "findings": [shown_finding(one) for one in findings or ()],
     }  # fmt: skip
 
 
-def _etag(row: ArtifactRow) -> str:
-    return f'"{row.at}-{hashlib.blake2b(row.body, digest_size=8).hexdigest()}"'
+def etag_of(row: ArtifactRow) -> str:
+    """Of what is shown: a hash of the whole would let whoever reads it try what a masked secret might be."""
+    seen = msgspec.json.encode(shown_thing(row), order="deterministic")
+    return f'"{row.at}-{hashlib.blake2b(seen, digest_size=8).hexdigest()}"'
 
 
-def _found(door: Door, type: str, id: str) -> ArtifactRow:
+def found_thing(door: Door, type: str, id: str) -> ArtifactRow:
     row = door.registry.get(type, id)
     if row is None and type == "role" and id in ROLES:
         return _built_in(door, id)
@@ -83,12 +86,12 @@ def _router(path: str, type: str) -> APIRouter:
         door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may(read)
     ) -> Response:
         page, after = paging.sliced(_rows(door, type), cursor, limit)
-        return shown(shape.ThingPage, {"items": [_thing(row) for row in page], "next": after})
+        return shown(shape.ThingPage, {"items": [told_thing(row) for row in page], "next": after})
 
     @router.get("/{id}", response_model=shape.ThingOut, summary=f"One {type}", name=f"get_{type}")
     async def get(id: str, door: Door, _: Caller = may(read)) -> Response:
-        row = _found(door, type, id)
-        return shown(shape.ThingOut, _thing(row), headers={"ETag": _etag(row)})
+        row = found_thing(door, type, id)
+        return shown(shape.ThingOut, told_thing(row), headers={"ETag": etag_of(row)})
 
     @router.put("/{id}", response_model=shape.ThingOut, summary=f"Register a {type}, or replace it", name=f"put_{type}")
     async def put(
@@ -100,13 +103,13 @@ def _router(path: str, type: str) -> APIRouter:
     ) -> Response:
         if type in ("user", "role"):
             no_more_than(who, given_by(door, type, body) | _held(door, type, id))
-        _unchanged(request, door, type, id)
+        unchanged(request, door, type, id)
         there = door.registry.get(type, id)
         if there is not None:
             body = unmasked(f"{type} «{id}»", body, msgspec.msgpack.decode(there.body))
         findings = door.registry.put(type, id, body)
-        row = _found(door, type, id)
-        return shown(shape.ThingOut, _thing(row, findings), headers={"ETag": _etag(row)})
+        row = found_thing(door, type, id)
+        return shown(shape.ThingOut, told_thing(row, findings), headers={"ETag": etag_of(row)})
 
     @router.delete("/{id}", status_code=204, summary=f"Take a {type} away", name=f"drop_{type}")
     async def drop(id: str, request: Request, door: Door, who: Caller = may(write)) -> Response:
@@ -114,7 +117,7 @@ def _router(path: str, type: str) -> APIRouter:
             raise ThingNotFound(type=type, id=id)
         if type in ("user", "role"):
             no_more_than(who, _held(door, type, id) | (ROLES.get(id, frozenset()) if type == "role" else frozenset()))
-        _unchanged(request, door, type, id)
+        unchanged(request, door, type, id)
         if type == "user":
             Keys(door).revoke_of(id)  # first: whoever is gone must not come in with one that was left
         door.registry.remove(type, id)
@@ -123,12 +126,12 @@ def _router(path: str, type: str) -> APIRouter:
     return router
 
 
-def _unchanged(request: Request, door: Door, type: str, id: str) -> None:
+def unchanged(request: Request, door: Door, type: str, id: str) -> None:
     """Who edits what another has changed meanwhile is told so, and nothing is overwritten."""
     wanted = request.headers.get("if-match")
     row = door.registry.get(type, id)
-    if wanted is not None and (row is None or wanted.strip() not in (_etag(row), "*")):
-        raise ChangedMeanwhile(what=f"{type} «{id}»", now=_etag(row) if row is not None else "nothing")
+    if wanted is not None and (row is None or wanted.strip() not in (etag_of(row), "*")):
+        raise ChangedMeanwhile(what=f"{type} «{id}»", now=etag_of(row) if row is not None else "nothing")
 
 
 routers = [_router(path, type) for path, type in KINDS.items()]
@@ -151,7 +154,7 @@ async def put_secret(name: str, asked: shape.SecretAsked, door: Door, _: Caller 
 
 @secrets.delete("/{name}", status_code=204, summary="Take a secret away")
 async def drop_secret(name: str, door: Door, _: Caller = may("secret.write")) -> Response:
-    _found(door, "secret", name)
+    found_thing(door, "secret", name)
     door.registry.remove("secret", name)
     return Response(status_code=204)
 

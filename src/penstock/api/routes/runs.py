@@ -10,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from penstock.api import paging
 from penstock.api.answer import shown
 from penstock.api.changing import Changing, RunKey, begun
+from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawn
 from penstock.api.routes.instances import told_checkpoints, told_history
 from penstock.api.shapes import runs as shape
 from penstock.api.shapes.decision import CheckpointPage, HistoryOut
@@ -18,7 +19,10 @@ from penstock.api.stream import EVENTS, run_events
 from penstock.api.times import moment
 from penstock.api.whole import whole, whole_id
 from penstock.app import triggers
-from penstock.app.finding import Filters, find_runs
+from penstock.app.detail import firing_page
+from penstock.app.drawing import of_run
+from penstock.app.facts import fact_page
+from penstock.app.finding import SORTS, Filters, find_runs
 from penstock.app.graph import deltas, graph
 from penstock.app.trace import trace
 from penstock.errors import BadInput
@@ -27,25 +31,33 @@ router = APIRouter(prefix="/runs", tags=["runs"], route_class=Changing)
 #: how many facts one answer tells the steps of
 MOST_STEPS = 400
 Text = Annotated[str | None, Query(max_length=200)]
+Sort = Annotated[
+    str | None,
+    Query(
+        max_length=20, description=f"{', '.join(SORTS)}; with a «-» before it the largest first. `updated_at` is here "
+        "when its status, its next timer or its checkpoint changed last.",
+    ),
+]  # fmt: skip
 
 
 @router.get("", response_model=shape.RunPage, summary="Find runs, newest first", dependencies=[may("run.read")])
 async def each(
     door: Door, q: Text = None, state: Text = None, status: Text = None, name: Text = None,
     version: paging.Nth = None, language: Text = None, node: Text = None, code: Text = None,
-    var: Text = None, since: Text = None, until: Text = None, parent: Text = None, limit: paging.Limit = 50,
-    cursor: paging.Cursor = None,
+    var: Text = None, since: Text = None, until: Text = None, parent: Text = None, sort: Sort = None,
+    limit: paging.Limit = 50, cursor: paging.Cursor = None,
 ) -> Response:  # fmt: skip
     filters = Filters(
         text=q or "", states=[part for part in f"{state or ''},{status or ''}".split(",") if part], name=name,
-        version=version, language=language, node=node, code=code, var=_variable(var),
+        version=version, language=language, node=node, code=code, var=variable(var),
         since=moment(since, "since") if since else None, until=moment(until, "until") if until else None, parent=parent,
+        sort=sort or "",
     )  # fmt: skip
     items, after = find_runs(door, filters, cursor, limit)
     return shown(shape.RunPage, {"items": items, "next": after})
 
 
-def _variable(text: str | None) -> tuple[str, str] | None:
+def variable(text: str | None) -> tuple[str, str] | None:
     """NAME:VALUE, where the name may have dots."""
     if text is None:
         return None
@@ -77,6 +89,16 @@ async def picture(run: str, door: Door, at: paging.Nth = None, _: Caller = may("
     return shown(shape.GraphOut, graph(door, run, at))
 
 
+@router.get(
+    "/{run}/draw", summary="Its picture with the tokens after a fact", responses=DRAWINGS, response_class=Response,
+)  # fmt: skip
+async def draw(
+    run: str, door: Door, form: AsForm = "svg", at: paging.Nth = None, theme: AsTheme = "light",
+    _: Caller = may("run.read"),
+) -> Response:  # fmt: skip
+    return await drawn(of_run(door, run, at), form, theme)
+
+
 @router.get("/{run}/deltas", response_model=shape.DeltasOut, summary="What changed from fact to fact")
 async def steps(
     run: str, door: Door, first: Annotated[int, Query(ge=1, le=paging.LARGEST, alias="from")] = 1,
@@ -91,11 +113,16 @@ async def facts(
     run: str, door: Door, after: Annotated[int, Query(ge=0, le=paging.LARGEST)] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 200, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
-    lines = door.lines(run)
-    found = [line for line in lines if line.seq > after]
-    page = found[:limit]
-    following = page[-1].seq if len(found) > limit else None
-    return shown(shape.FactPage, {"items": page, "next": following, "of": lines[-1].seq if lines else 0})
+    page, following, of = fact_page(door, run, after, limit)
+    return shown(shape.FactPage, {"items": page, "next": following, "of": of})
+
+
+@router.get("/{run}/firings", response_model=shape.FiringPage, summary="What its nodes did, the newest first")
+async def firings(
+    run: str, door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("run.read")
+) -> Response:
+    page, below = firing_page(door, run, paging.read(cursor, int), limit)
+    return shown(shape.FiringPage, {"items": page, "next": paging.written(below) if below is not None else None})
 
 
 @router.get("/{run}/trace", response_model=shape.TraceOut, summary="The execution trace (W-10.2.1)")

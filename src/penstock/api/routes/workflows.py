@@ -68,7 +68,10 @@ def _workflow(rows: list[ReleaseRow]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@router.post("", response_model=shape.WorkflowSubmitted, status_code=201, summary="Submit a version for approval")
+@router.post(
+    "", response_model=shape.WorkflowSubmitted, status_code=201, summary="Submit a version for approval",
+    responses={200: {"model": shape.WorkflowSubmitted, "description": "The same version has been submitted before"}},
+)  # fmt: skip
 async def submit(asked: shape.WorkflowAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     done = door.releases.submit(asked.dsl, by=who.user, change_summary=asked.change_summary)
     row = done.release

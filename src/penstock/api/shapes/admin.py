@@ -129,6 +129,8 @@ class BatchFilter(Asked):
     language: str | None = Field(None, max_length=40)
     node: str | None = Field(None, max_length=200)
     code: str | None = Field(None, max_length=200)
+    var: str | None = Field(None, max_length=200, description="NAME:VALUE, as of a list.")
+    parent: str | None = Field(None, max_length=200)
     since: str | None = Field(None, max_length=40)
     until: str | None = Field(None, max_length=40)
 
@@ -136,7 +138,7 @@ class BatchFilter(Asked):
 class BatchAsked(Asked):
     """Either `ids` or a `filter`."""
 
-    verb: str = Field(pattern="^(cancel|retry|signal)$", examples=["cancel"])
+    verb: str = Field(pattern="^(cancel|pause|resume|retry|signal)$", examples=["cancel"])
     ids: list[str] | None = Field(None, max_length=1000, examples=[["r1m7fz8sa3vrn35v"]])
     filter: BatchFilter | None = None
     dry_run: bool = True

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from penstock.api.answer import Asked, Shape
 from penstock.api.problems import FoundOut
+from penstock.api.shapes.runs import GraphOut
 from penstock.api.times import Moment
 
 
@@ -46,6 +47,7 @@ class DefinitionOut(Shape):
     newest: int
     status: str
     updated_at: Moment
+    open_runs: int = Field(description="Runs of any of its versions that have not ended.")
 
 
 class DefinitionPage(Shape):
@@ -57,6 +59,35 @@ class CheckOut(Shape):
     ok: bool
     language: str | None
     findings: list[FoundOut]
+
+
+class WayStep(Shape):
+    """A node that has run, and where tokens lie after it, by edge."""
+
+    node: str
+    label: str
+    tokens: dict[str, int]
+
+
+class JudgedOut(Shape):
+    """Why not every run can end, or that nobody knows: in words, and as steps to be drawn."""
+
+    scope: str
+    verdict: str
+    why: str
+    way: list[str]
+    steps: list[WayStep]
+    dead: list[str]
+    rehearsed: str | None
+
+
+class InspectedOut(CheckOut):
+    """`graph` is null of a document that cannot be drawn; `soundness` is empty where every run can end."""
+
+    graph: GraphOut | None
+    soundness: list[JudgedOut]
+    bpmn: str | None
+    input_schema: Any
 
 
 class SubmitAsked(Asked):

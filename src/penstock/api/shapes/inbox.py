@@ -34,11 +34,29 @@ class CommentOut(Shape):
     text: str
 
 
+class DelegationOut(Shape):
+    """Who has let whom decide as well."""
+
+    by: str
+    to: str
+
+
 class Effects(Shape):
     """What a decision leads to: the label of the node that follows."""
 
     approve: str | None
     reject: str | None
+
+
+class ItemWorkOut(Shape):
+    """An activity of a process. `id` is its name under /processes/workitems; `agent`: an agent can do it."""
+
+    id: str
+    mode: str
+    assignee: str | None
+    activity_type: str
+    agent: bool
+    error: str | None
 
 
 class ItemOut(Shape):
@@ -68,9 +86,11 @@ class ItemOut(Shape):
     escalation_level: int
     claimed_by: str | None
     comments: list[CommentOut]
+    delegations: list[DelegationOut]
     effects: Effects
     moves: list[MoveOut]
     etag: str
+    work: ItemWorkOut | None
 
 
 class ItemPage(Shape):
@@ -81,6 +101,7 @@ class ItemPage(Shape):
 
 class DecisionAsked(Asked):
     comment: str | None = Field(None, max_length=4000)
+    value: dict[str, Any] | None = Field(None, description="What the item's form asks for.")
 
 
 class JudgeAsked(Asked):
@@ -105,6 +126,16 @@ class EscalateAsked(Asked):
 
 class CommentAsked(Asked):
     text: str = Field(min_length=1, max_length=4000)
+
+
+class LookingAsked(Asked):
+    here: bool = Field(True, description="False: I look no longer.")
+
+
+class LookingOut(Shape):
+    """Who else looks at it now."""
+
+    others: list[str]
 
 
 class Decided(Shape):

@@ -94,6 +94,7 @@ class WaitOut(Shape):
 
 class FiringOut(Shape):
     id: str
+    number: int = Field(description="Grows in the order in which they began.")
     node: str
     label: str
     type: str
@@ -109,6 +110,11 @@ class FiringOut(Shape):
     ended_at: Moment | None
     attempts: list[AttemptOut]
     waits: list[WaitOut]
+
+
+class FiringPage(Shape):
+    items: list[FiringOut]
+    next: str | None
 
 
 class FailureOut(Shape):
@@ -157,7 +163,10 @@ class RunOut(Shape):
     variables: dict[str, Any]
     failure: FailureOut | None
     warnings: list[dict[str, Any]]
-    firings: list[FiringOut]
+    firings: list[FiringOut] = Field(description="The newest, and all that have not ended.")
+    older: str | None = Field(description="The cursor of /runs/{run}/firings for those that are left out.")
+    firing_count: int
+    attempt_count: int
     waiting: list[dict[str, Any]]
     why: list[WhyOut]
     moves: list[MoveOut]
@@ -316,6 +325,7 @@ class DeltaOut(Shape):
     variables: dict[str, Any]
     gone: list[str]
     taken: list[str]
+    not_taken: list[str] | None = None
 
 
 class DeltasOut(Shape):

@@ -1,0 +1,278 @@
+"""Process instances and work items: begun, looked at, moved on (P-X.28)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Depends, Path, Query
+from starlette.responses import Response
+
+from penstock.api import paging
+from penstock.api.answer import shown
+from penstock.api.changing import RunKey, begun
+from penstock.api.process_words import IfMatch, InProcessWords, same_tenant, seen_version
+from penstock.api.shapes import process_work as shape
+from penstock.api.site import Caller, Door, TheSite, may
+from penstock.app.process_events import each_event
+from penstock.app.reevaluation import reevaluation
+from penstock.app.workitems import WorkItems
+from penstock.errors import BadInput, ProcessScope, ProcessUnreadable, Refused
+from penstock.host.instance import Instance, initiator
+from penstock.lang.process.words import ITEMS
+from penstock.store.contract import RunRow
+from penstock.store.contract_lists import WorkRow
+
+router = APIRouter(
+    prefix="/processes", tags=["processes"], route_class=InProcessWords, dependencies=[Depends(same_tenant)]
+)
+Id = Annotated[str, Path(max_length=200)]
+Text = Annotated[str | None, Query(max_length=200)]
+
+
+def _own(given: str | None, who: Caller) -> None:
+    """Nobody submits or approves in another's name."""
+    if given not in (None, who.user):
+        raise ProcessScope(why=f"You are {who.user}, and not {given}")
+
+
+def _version(net: Any) -> int:
+    return int(net.net.declares.version or 1)
+
+
+# ---- instances -------------------------------------------------------------------------------------------------------
+
+
+@router.post(
+    "/definitions/{id}/instances", response_model=shape.InstanceStarted, status_code=201, summary="Begin an instance"
+)
+async def initiate(
+    id: Id, asked: shape.InitiateAsked, door: Door, again: RunKey, who: Caller = may("run.start")
+) -> Response:
+    held = WorkItems(door)
+    try:
+        run = begun(door, again) or await held.initiate(
+            id, by=who.user, initiator=asked.initiator_id, input=asked.input_data, modes=asked.mode_overrides,
+            version=asked.version, key=again,
+        )  # fmt: skip
+    except Refused as refused:
+        if not asked.mode_overrides or type(refused) is not Refused:
+            raise
+        raise ProcessUnreadable(why=f"mode_overrides: {refused}") from refused
+    row = held.run(run)
+    net = door.net_of(door.hash_of(row.net))
+    told = {
+        "proc_inst_id": row.id, "proc_def_id": net.net.name, "proc_def_version": _version(net),
+        "status": door.look(row.id).status,
+    }  # fmt: skip
+    where = {"Location": f"/api/v1/processes/instances/{row.id}"}
+    return shown(shape.InstanceStarted, told, status=201, headers=where)
+
+
+@router.get("/instances/{id}", response_model=shape.InstanceOut, summary="One instance, with its work items")
+async def instance(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
+    row, found = WorkItems(door).instance(id)
+    return shown(shape.InstanceOut, _whole(row, found))
+
+
+def _whole(row: RunRow, found: Instance) -> dict[str, Any]:
+    assert found.net is not None
+    st, failure = found.st, found.failure
+    return {
+        "id": row.id, "proc_def_id": found.net.net.name, "proc_def_version": _version(found.net),
+        "tenant_id": row.tenant, "status": found.status, "compensation_status": found.compensation_status,
+        "initiator_id": initiator(st), "variables": {name: found.whole(value) for name, value in st.vars.items()},
+        "parent_inst_id": row.parent or None,
+        "failed_activity_id": found.failed_activity if failure is not None else None,
+        "failure_reason": failure.message or failure.code if failure is not None else None, "version": st.n,
+        "started_at": found.started_at or row.created_at, "completed_at": found.ended_at,
+        "workitems": list(found.items.values()), "history": found.history,
+        "compensation": {
+            "status": found.compensation_status, "steps": found.steps(), "results": found.told(),
+        },
+    }  # fmt: skip
+
+
+@router.post(
+    "/instances/{id}:compensate", response_model=shape.InstanceTold, status_code=202, summary="Undo what it has done"
+)
+async def compensate_instance(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
+    held = WorkItems(door)
+    await held.compensate(id)
+    return _told(held, id)
+
+
+@router.post("/instances/{id}:terminate", response_model=shape.InstanceTold, status_code=202, summary="End it now")
+async def terminate_instance(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
+    held = WorkItems(door)
+    await held.terminate(id)
+    return _told(held, id)
+
+
+def _told(held: WorkItems, id: str) -> Response:
+    row, found = held.instance(id)
+    told = {"proc_inst_id": row.id, "status": found.status, "compensation_status": found.compensation_status}
+    return shown(shape.InstanceTold, told, status=202)
+
+
+# ---- work items ------------------------------------------------------------------------------------------------------
+
+
+@router.get("/workitems", response_model=shape.WorkitemPage, summary="Work items, by status and assignee")
+async def workitems(
+    door: Door, status: Text = None, assignee: Text = None, limit: paging.Limit = 50, cursor: paging.Cursor = None,
+    _: Caller = may("inbox.read"),
+) -> Response:  # fmt: skip
+    wanted = [one for one in (status or "").split(",") if one]
+    if any(one not in ITEMS for one in wanted):
+        raise BadInput(what="«status»", why="it is no status of a work item", hint=f"They are {', '.join(ITEMS)}.")
+    after = paging.read(cursor, tuple[int, int]) or (0, 0)
+    found = WorkItems(door).each(status=wanted, assignee=assignee, after=after, limit=limit + 1)
+    page = found[:limit]
+    more = paging.written((page[-1].run, page[-1].firing)) if len(found) > limit else None
+    return shown(shape.WorkitemPage, {"items": [_line(door, one) for one in page], "next": more})
+
+
+def _line(door: Door, row: WorkRow) -> dict[str, Any]:
+    asked = msgspec.msgpack.decode(row.prompt)
+    net = door.net_of(door.hash_of(row.net))
+    return {
+        "id": f"{row.run_id}~{row.firing}", "proc_inst_id": row.run_id, "proc_def_id": net.net.name,
+        "activity_id": asked.get("activity_id") or "", "activity_name": asked.get("title") or "",
+        "activity_type": asked.get("activity_type") or "", "agent_mode": row.mode or "", "status": row.status,
+        "assignee": row.assignee, "role": asked.get("role") or None, "priority": asked.get("priority"),
+        "due_at": asked.get("due"), "version": row.version, "created_at": row.opened_at, "updated_at": row.moved_at,
+    }  # fmt: skip
+
+
+@router.get("/workitems/{id}", response_model=shape.WorkitemWhole, summary="One of them, whole")
+async def workitem(id: Id, door: Door, _: Caller = may("inbox.read")) -> Response:
+    return _item(door, id)
+
+
+def _item(door: Door, id: str, site: TheSite | None = None, who: Caller | None = None) -> Response:
+    item, said, history = WorkItems(door).get(id)
+    if site is not None and who is not None:
+        site.hub.tell(who.tenant, "inbox", {"item": f"{item.proc_inst_id}/{item.activity_id}"})
+    told = {**msgspec.to_builtins(item), "comments": said, "history": history}
+    return shown(shape.WorkitemWhole, told, headers={"ETag": f'"{item.version}"'})
+
+
+def _next(door: Door, id: str, reached: list[str], site: TheSite, who: Caller) -> Response:
+    found = WorkItems(door).find(id)
+    site.hub.tell(who.tenant, "inbox", {"item": f"{found.row.run_id}/{found.node}"})
+    told = {
+        "next_nodes": reached, "workitem_id": found.id, "status": found.row.status, "version": found.row.version,
+        "instance_status": door.look(found.row.run_id).status,
+    }  # fmt: skip
+    return shown(shape.SubmittedOut, told, headers={"ETag": f'"{found.row.version}"'})
+
+
+@router.post("/workitems/{id}:start", response_model=shape.WorkitemWhole, summary="Begin with it: I have it")
+async def start_workitem(
+    id: Id, door: Door, site: TheSite, asked: shape.StartAsked | None = None, if_match: IfMatch = None,
+    who: Caller = may("process.work"),
+) -> Response:  # fmt: skip
+    await WorkItems(door).start(id, by=who, version=seen_version(if_match, asked.version if asked else None))
+    return _item(door, id, site, who)
+
+
+@router.post("/workitems/{id}:submit", response_model=shape.SubmittedOut, summary="Hand in its result")
+async def submit_workitem(
+    id: Id, asked: shape.SubmitAsked, door: Door, site: TheSite, if_match: IfMatch = None,
+    who: Caller = may("process.work"),
+) -> Response:  # fmt: skip
+    _own(asked.submitter_id, who)
+    version = seen_version(if_match, asked.version)
+    reached = await WorkItems(door).submit(id, asked.result_data, by=who, version=version)
+    return _next(door, id, reached, site, who)
+
+
+@router.post("/workitems/{id}:approve", response_model=shape.SubmittedOut, summary="Take the draft as its result")
+async def approve_workitem(
+    id: Id, door: Door, site: TheSite, asked: shape.ApproveAsked | None = None, if_match: IfMatch = None,
+    who: Caller = may("process.approve"),
+) -> Response:  # fmt: skip
+    given = asked or shape.ApproveAsked()
+    _own(given.approver_id, who)
+    reached = await WorkItems(door).approve(
+        id, by=who, comment=given.comment, overrides=given.result_overrides,
+        version=seen_version(if_match, given.version),
+    )  # fmt: skip
+    return _next(door, id, reached, site, who)
+
+
+@router.post("/workitems/{id}:reject", response_model=shape.WorkitemWhole, summary="Send the draft back")
+async def reject_workitem(
+    id: Id, asked: shape.RejectAsked, door: Door, site: TheSite, if_match: IfMatch = None,
+    who: Caller = may("process.approve"),
+) -> Response:  # fmt: skip
+    _own(asked.approver_id, who)
+    version = seen_version(if_match, asked.version)
+    await WorkItems(door).reject(id, by=who, comment=asked.comment, version=version)
+    return _item(door, id, site, who)
+
+
+@router.post("/workitems/{id}:rework", response_model=shape.WorkitemWhole, summary="Have it done again (P-X.15)")
+async def rework_workitem(
+    id: Id, door: Door, site: TheSite, asked: shape.ReworkAsked | None = None, if_match: IfMatch = None,
+    who: Caller = may("process.approve"),
+) -> Response:  # fmt: skip
+    given = asked or shape.ReworkAsked()
+    version = seen_version(if_match, given.version)
+    await WorkItems(door).rework(id, by=who, comment=given.comment, version=version)
+    return _item(door, id, site, who)
+
+
+@router.post("/workitems/{id}:set-mode", response_model=shape.WorkitemWhole, summary="Say who does it (P-X.40)")
+async def set_workitem_mode(
+    id: Id, asked: shape.SetModeAsked, door: Door, site: TheSite, if_match: IfMatch = None,
+    who: Caller = may("process.work"),
+) -> Response:  # fmt: skip
+    await WorkItems(door).set_mode(id, asked.mode, by=who, version=seen_version(if_match, asked.version))
+    return _item(door, id, site, who)
+
+
+@router.post("/workitems/{id}:take-over", response_model=shape.WorkitemWhole, summary="Do it instead of the agent")
+async def take_over_workitem(
+    id: Id, door: Door, site: TheSite, asked: shape.TakeOverAsked | None = None, if_match: IfMatch = None,
+    who: Caller = may("process.work"),
+) -> Response:  # fmt: skip
+    given = asked or shape.TakeOverAsked()
+    version = seen_version(if_match, given.version)
+    await WorkItems(door).take_over(id, by=who, comment=given.comment, version=version)
+    return _item(door, id, site, who)
+
+
+@router.post("/workitems/{id}:delegate", response_model=shape.WorkitemWhole, summary="Let somebody else do it")
+async def delegate_workitem(
+    id: Id, asked: shape.DelegateToAsked, door: Door, site: TheSite, who: Caller = may("process.work")
+) -> Response:
+    await WorkItems(door).delegate(id, asked.to, by=who, comment=asked.comment)
+    return _item(door, id, site, who)
+
+
+@router.post("/workitems/{id}:comment", response_model=shape.WorkitemWhole, summary="Say something about it")
+async def comment_workitem(
+    id: Id, asked: shape.RemarkAsked, door: Door, site: TheSite, who: Caller = may("process.work")
+) -> Response:
+    WorkItems(door).comment(id, asked.text, by=who)
+    return _item(door, id, site, who)
+
+
+# ---- beside ----------------------------------------------------------------------------------------------------------
+
+
+@router.get("/events", response_model=shape.EventPage, summary="What was told, in order per instance (P-E, P-X.38)")
+async def events(
+    door: Door, proc_inst_id: Text = None, event: Text = None, limit: paging.Limit = 50,
+    cursor: paging.Cursor = None, _: Caller = may("run.read"),
+) -> Response:  # fmt: skip
+    after = paging.read(cursor, tuple[int, int])
+    found, place = each_event(door, run=proc_inst_id, topic=event, after=after, limit=limit)
+    return shown(shape.EventPage, {"items": found, "next": paging.written(place) if place is not None else None})
+
+
+@router.get("/reevaluation", response_model=shape.ReevaluationOut, summary="Thresholds, and which are exceeded (P-8)")
+async def thresholds(door: Door, _: Caller = may("ops.read")) -> Response:
+    return shown(shape.ReevaluationOut, {"items": reevaluation(door)})

@@ -1,0 +1,44 @@
+"""More ways to look at a run: its log, and what a move would do."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from penstock.api import paging
+from penstock.api.answer import shown
+from penstock.api.checked import Checked
+from penstock.api.shapes import run_views as shape
+from penstock.api.site import Caller, Door, may
+from penstock.app.foreseeing import foresee
+from penstock.app.run_log import run_log
+
+router = APIRouter(prefix="/runs", tags=["runs"], route_class=Checked)
+
+
+@router.get("/{run}/logs", response_model=shape.LogPage, summary="Its log, oldest first; secrets are masked")
+async def logs(
+    run: str, door: Door, after: Annotated[int, Query(ge=0, le=paging.LARGEST)] = 0,
+    level: Annotated[str, Query(pattern="^(debug|info|warning|error)$")] = "debug",
+    node: Annotated[str | None, Query(max_length=200)] = None, limit: Annotated[int, Query(ge=1, le=500)] = 200,
+    _: Caller = may("run.read"),
+) -> Response:  # fmt: skip
+    """`level` is the lowest that is told."""
+    asked = shape.LEVELS.index(level)
+    lines = [
+        one for one in run_log(door, run)
+        if one.seq > after and shape.LEVELS.index(one.level) >= asked and node in (None, one.node)
+    ]  # fmt: skip
+    last = lines[min(limit, len(lines)) - 1].seq if lines else 0
+    page = [one for one in lines if one.seq <= last]  # lines of one fact stay together
+    return shown(shape.LogPage, {"items": page, "next": last if len(page) < len(lines) else None})
+
+
+@router.get("/{run}/preview", response_model=shape.PreviewOut, summary="What a move would do; nothing is changed")
+async def preview(
+    run: str, door: Door, verb: Annotated[str, Query(pattern="^(fork|restart|retry|cancel|compensate)$")],
+    fact: paging.Nth = None, _: Caller = may("run.read"),
+) -> Response:  # fmt: skip
+    return shown(shape.PreviewOut, foresee(door, run, verb, fact))

@@ -1,0 +1,28 @@
+"""Systems outside that the seed names (C-66): stand-ins in the dev profile, and elsewhere a hint at the real ones."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from starlette.responses import Response
+
+from penstock.api.answer import shown
+from penstock.api.changing import Changing
+from penstock.api.shapes import stand_ins as shape
+from penstock.api.site import Caller, Door, may
+from penstock.app.stand_ins import lab_result, release_parts
+
+router = APIRouter(tags=["stand-ins"], route_class=Changing)
+
+
+@router.get("/lab/results/{sample_id}", response_model=shape.SampleOut, summary="What became of a sample (dev)")
+async def sample(
+    sample_id: Annotated[str, Path(max_length=200)], door: Door, _: Caller = may("registry.read")
+) -> Response:
+    return shown(shape.SampleOut, lab_result(door, sample_id, door.now()))
+
+
+@router.post("/inventory/release", response_model=shape.ReleasedOut, summary="Give reserved parts free again (dev)")
+async def release(asked: shape.ReleaseAsked, door: Door, _: Caller = may("events.send")) -> Response:
+    return shown(shape.ReleasedOut, release_parts(door, asked.reservation_id, asked.reason, door.now()))
