@@ -38,7 +38,7 @@ def build(root: Path = ROOT, *, force: bool = False) -> str:
     stamp = _hash(source)
     if not force and (out / "index.html").is_file() and _read(out / STAMP) == stamp:
         return "the console is up to date"
-    node, npm = _node()
+    node, npm = node_and_npm()
     _install(source, node, npm)
     _run([*node, str(source / "node_modules/vite/bin/vite.js"), "build", "--logLevel", "warn"], source, BUILD_S)
     (out / STAMP).write_text(stamp, encoding="utf-8")
@@ -59,7 +59,7 @@ def _read(file: Path) -> str | None:
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
-def _node() -> tuple[list[str], list[str]]:
+def node_and_npm() -> tuple[list[str], list[str]]:
     """The machine's Node if it is young enough, else the one that came as a build requirement."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm and _version(node) >= NEEDS_NODE:

@@ -42,11 +42,7 @@ class Page(NamedTuple):
 
 
 def error_classes(module: ModuleType) -> list[type[Exception]]:
-    return [
-        one
-        for one in vars(module).values()
-        if isinstance(one, type) and issubclass(one, module.PenstockError) and one.__module__ == module.__name__
-    ]
+    return [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, module.PenstockError)]
 
 
 def errors(module: ModuleType) -> Iterator[str]:
@@ -140,6 +136,23 @@ def diagram(module: ModuleType) -> Iterator[str]:
         base = contract.WorkFields if issubclass(kind.fields, contract.WorkFields) else contract.NodeFields
         also = "" if base is contract.NodeFields else " It does work."
         yield from field_section(name, kind.fields, base, f"{kind.doc}{also}")
+
+
+def process(module: ModuleType) -> Iterator[str]:
+    fields = importlib.import_module("penstock.lang.process.fields")
+    yield "A process definition is JSON or YAML with these fields, or a BPMN 2.0 file, which is read to the same."
+    yield "Conditions are expressions over the instance's variables: what it was started with, what activities gave."
+    yield from field_section("The document", fields.TopFields)
+    for name, kind in fields.COLLECTIONS.items():
+        yield row(code(name), "list", "", f"Entries: see {kind.__name__.removesuffix('Fields')}.")
+    for title, kind in {one.__name__.removesuffix("Fields"): one for one in fields.COLLECTIONS.values()}.items():
+        yield from field_section(title, kind)
+    for kind in (fields.Orchestration, fields.Compensation, fields.Multi, fields.TimerFields):
+        yield from field_section(kind.__name__.removesuffix("Fields"), kind)
+    yield "\n## What is run\n"
+    yield from table_head("element", "what it does", "work item")
+    for name, kind in module.ELEMENT_TYPES.items():
+        yield row(code(name), kind.doc, "yes" if kind.work else "")
 
 
 def field_section(title: str, struct: Any, base: Any = None, doc: str | None = None) -> Iterator[str]:
@@ -306,11 +319,23 @@ SETTINGS = {
     "sql.root": ("", "Where a SQLite connection with a relative path lies; the command line: beside the store."),
     "notify.max_bytes": ("channels.contract:MAX_BYTES", "The largest message that a channel sends."),
     "notify.max_attachment_bytes": ("channels.contract:MAX_ATTACHED", "The largest attachment of a mail."),
-    "sql.roots": ("", "`penstock serve`: where SQLite connections may lie beyond the tenant's own folder."),
-    "file.roots": ("", "`penstock serve`: where file connections may lie beyond the tenant's own folder."),
+    "sql.roots": ("", "`penstock serve`: where everybody's SQLite databases may lie, beyond the tenant's own folder."),
+    "file.roots": ("", "`penstock serve`: where everybody's file connections may lie, beyond the tenant's own folder."),
     "mcp.commands": (
         "", "What may start as an MCP server: programs, or lists with arguments. Not set: all; under `serve`, none."
     ),
+    "tenants.NAME.secrets": (
+        "",
+        (
+            "`penstock serve`: which of the operator's secrets one tenant may use; `\"*\"`: all. Not set: none; the"
+            " server's own tenant, all."
+        ),
+    ),
+    "tenants.NAME.sql.roots": ("", "`sql.roots` for one tenant, besides."),
+    "tenants.NAME.file.roots": ("", "`file.roots` for one tenant, besides."),
+    "tenants.NAME.mcp.commands": ("", "`mcp.commands` for one tenant, besides."),
+    "tenants.NAME.http.allow": ("", "`http.allow` for one tenant, besides."),
+    "agent.commands.NAME": ("", "A program that agents of kind `process` may start, as a list of texts."),
     "code.timeout_ms": ("code:TIMEOUT_MS", "How long a script may run that does not say."),
     "code.max_ms": ("code:TIMEOUT_MAX_MS", "How long a script may run at most."),
     "code.memory_bytes": ("code:MEMORY_BYTES", "How much memory a script may use."),
@@ -322,10 +347,16 @@ SETTINGS = {
     "otel.service": ("", "What the server is called there; penstock."),
     "otel.headers.NAME": ("", "A header that the collector asks for."),
     "log.format": ("", "text, or `json`: one object per line, for every request and every end of a run."),
+    "audit.keep_days": ("1095", "Days that the audit is kept; of what is pruned a hash stays. 0: for ever."),
+    "drafts.keep_days": ("90", "Days that a draft is kept which nobody touches. 0: for ever."),
+    "remarks.keep_days": ("365", "Days that remarks about an item are kept, and until its run has ended. 0: for ever."),
     "serve.drain_s": ("", "Seconds in which a server that is to stop still answers, while `/ready` says 503; 1."),
     "secrets.key_file": ("", "What the tenants' secrets are sealed with; beside the store when it is not set."),
     "server.secure": ("false", "Behind TLS: the cookie is `Secure`, and browsers are told to use HTTPS."),
     "server.origins": ("", "Pages of other sites that may call the API (CORS), as `https://host`; none by default."),
+    "server.strangers": (
+        "300", "`penstock serve`: calls per minute of one address that are not let in; then 429. 0: no limit."
+    ),
     "jwt.issuer": ("", "Whose tokens are taken (`iss`). With `jwt.audience` and `jwt.jwks` it lets people in by JWT."),
     "jwt.audience": ("", "For whom they must be (`aud`)."),
     "jwt.jwks": ("", "The issuer's public keys: a file beside the store, or a URL."),
@@ -528,6 +559,18 @@ def http(module: ModuleType) -> Iterator[str]:
             if operation["tags"][0] == tag:
                 shown = f"{method} {path.removeprefix('/api/v1')}"
                 yield row(code(shown), needed.get((method, path), "-"), operation["summary"])
+    yield "\n## Not yet\n"
+    yield "Routes that C-66 names and this version does not serve: they answer 404, and nothing pretends.\n"
+    yield from table_head("route", "comes with")
+    for route, part in NOT_YET.items():
+        yield row(code(route), part)
+
+
+NOT_YET = {
+    "POST /workflows/{workflow_id}/versions/{version}/simulate": "SIMULATE",
+    "GET /deploy/{deployment_id}/status": "DEPLOY",
+    "POST /deploy/{deployment_id}/rollback": "DEPLOY",
+}
 
 
 def application(module: ModuleType) -> Any:
@@ -619,6 +662,7 @@ def load(name: str) -> ModuleType | None:
 
 PAGES = (
     Page("cli", "Commands", "penstock.cli.main", cli, lambda module: [path for path, _ in commands(module)]),
+    Page("process", "Processes", "penstock.lang.process.nodes", process, lambda module: list(module.ELEMENT_TYPES)),
     Page("diagram", "Diagrams", "penstock.lang.diagram.nodes", diagram, lambda module: list(module.NODE_TYPES)),
     Page("errors", "Errors", "penstock.errors", errors, lambda module: [one.__name__ for one in error_classes(module)]),
     Page("executors", "Executors", "penstock.executors", executors, shelf),
@@ -635,7 +679,10 @@ PAGES = (
     Page("settings", "Settings", "penstock.cli.settings", settings, lambda _: read_source.settings()),
     Page("stability", "What is stable", "penstock", stability, lambda module: module.__all__),
     Page(
-        "tables", "Tables", "penstock.store.tables", tables,
+        "tables",
+        "Tables",
+        "penstock.store.tables",
+        tables,
         lambda module: [t.name for t in (*module.TABLES, *module.SERVER_TABLES)],
     ),
 )

@@ -177,6 +177,8 @@ def settings() -> list[str]:
         if _called(node) == "get" and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             asked = node.func.value
             named = asked.attr if isinstance(asked, ast.Attribute) else getattr(asked, "id", "")
+            if isinstance(asked, ast.Attribute) and getattr(asked.value, "id", "") == "task":
+                continue  # what an agent is registered with
             if named == "settings" and node.args:
                 found.add(_plain(node.args[0]))
     return sorted(found - {""})

@@ -152,6 +152,11 @@ class Eyes:
     def start(self, page: Any, definition: str, **given: Any) -> str:
         return str(self._post(page.context, "/runs", {"definition": definition, "input": given}).json()["id"])
 
+    def begin(self, page: Any, process: str) -> str:
+        """An instance of a process of the sample tenant."""
+        told = self._post(page.context, f"/processes/definitions/{process}/instances", {}).json()
+        return str(told["proc_inst_id"])
+
     def run(self, page: Any, id: str) -> dict[str, Any]:
         return dict(page.context.request.get(f"{self.base}/api/v1/runs/{id}").json())
 
@@ -163,11 +168,32 @@ class Eyes:
 
     def shoot(self, page: Any, path: str, name: str) -> None:
         page.goto(self.base + path)
-        page.wait_for_selector(".net-node" if path.startswith("/runs/") else "h1", state="attached")
+        drawn = path.startswith(("/runs/", "/definitions/"))
+        page.wait_for_selector("[data-node]" if drawn else "h1", state="attached")
         page.wait_for_selector(".skeleton", state="detached")
         page.wait_for_timeout(1500)  # what moves comes to rest
         page.screenshot(path=ASSETS / f"console-{name}.png")
         print(f"docs/assets/console-{name}.png")
+
+    def process(self, page: Any) -> str:
+        """The sample process: a person has handed in, one agent has verified, another one's draft waits."""
+        source = ROOT / "examples/process/data_registration.json"
+        document = {**json.loads(source.read_text(encoding="utf-8")), "parent_id": ""}
+        id = self._post(page.context, "/processes/definitions", document).json()["id"]
+        told = self._post(page.context, f"/processes/definitions/{id}/instances", {"input_data": {}}).json()
+        run = str(told["proc_inst_id"])
+        first = self.items(page, run)[0]["id"]
+        given = {"result_data": {"document": "11월 데이터 등록서"}}
+        self._post(page.context, f"/processes/workitems/{first}:submit", given)
+        for _ in range(80):
+            if self.items(page, run)[-1]["status"] == "SUBMITTED":
+                return run
+            time.sleep(0.25)
+        raise SystemExit(f"{run} has no draft")
+
+    def items(self, page: Any, run: str) -> list[dict[str, Any]]:
+        answer = page.context.request.get(f"{self.base}/api/v1/processes/instances/{run}")
+        return list(answer.json()["workitems"])
 
 
 def waiting(eyes: Eyes, page: Any, id: str) -> None:
@@ -185,6 +211,12 @@ def pictures(eyes: Eyes) -> None:
         for id in runs:
             waiting(eyes, page, id)
         eyes.shoot(page, f"/runs/{runs[0]}", "run-light-ko")
+        process = eyes.process(page)
+        eyes.shoot(page, f"/runs/{process}", "process-light-ko")
+        eyes.shoot(page, "/definitions/data_registration", "definition-light-ko")
+        undone = eyes.begin(page, "order_settlement")  # its last step fails, and all of it is undone
+        waiting(eyes, page, undone)
+        eyes.shoot(page, f"/runs/{undone}", "process-undone-light-ko")
         # the moment in which the first try has failed and the next one is not due
         facts = page.context.request.get(f"{eyes.base}/api/v1/runs/{runs[1]}/facts?limit=500").json()["items"]
         failed = next((fact["seq"] for fact in facts if fact["fact"] == "attempt.failed"), 1)
@@ -192,6 +224,7 @@ def pictures(eyes: Eyes) -> None:
         eyes.shoot(page, "/", "home-light-ko")
         eyes.shoot(page, f"/inbox/{runs[0]}/request_approval", "inbox-light-ko")
         eyes.shoot(page, "/runs", "runs-light-ko")
+        eyes.shoot(page, f"/inbox/{process}/classify", "inbox-work-light-ko")
     with eyes.of("admin", "en", "dark", wide) as page:
         eyes.shoot(page, f"/runs/{runs[1]}?at={failed}&tab=attempts", "run-dark-en")
     with eyes.of("manager", "ko", "light", phone, 2) as page:

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from tests.api.serving import Server
+from tests.api.serving import Server, until
 from tests.browser.conftest import Open
-from tests.browser.runs import TITLE, failed, read, waiting
+from tests.browser.runs import ADMIN, TITLE, failed, read, waiting
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.xdist_group("browser")
@@ -16,7 +16,8 @@ pytestmark = pytest.mark.xdist_group("browser")
 
 def test_home_says_in_korean_what_is_stuck_and_what_waits(server: Server, window: Open) -> None:
     """One sentence with both numbers, the failed run with its cause, the approval with its time left."""
-    stuck, held = failed(server), waiting(server)
+    stuck = failed(server)
+    waiting(server)
     page = window()
     page.goto("/")
     headline = page.get_by_role("heading", level=1)
@@ -27,9 +28,12 @@ def test_home_says_in_korean_what_is_stuck_and_what_waits(server: Server, window
     row = page.locator(".home-item").filter(has=page.locator(f"a[href='/runs/{stuck}']"))
     expect(row).to_contain_text("주문 파일 읽기")
     expect(row).to_contain_text("FILE_NOT_FOUND")
-    item = page.locator(".home-item").filter(has=page.locator(f"a[href='/inbox/{held}/request_approval']"))
+    asked = read(server, "/home?scope=mine", "manager@example.com")["waiting"]
+    held = next(one["id"] for one in asked if one["title"] == TITLE)  # the one that is due first
+    item = page.locator(".home-item").filter(has=page.locator(f"a[href='/inbox/{held}']"))
     expect(item).to_contain_text(TITLE)
     expect(item).to_contain_text(re.compile(r"\d+시간( \d+분)? 남음"))
+    expect(item).to_contain_text("판정 critical")  # of the decisive numbers the first
     row.get_by_role("button", name="실행 열기").click()
     expect(page).to_have_url(re.compile(f"/runs/{stuck}$"))
 
@@ -43,3 +47,35 @@ def test_home_follows_what_happens_without_a_reload(server: Server, window: Open
     before = read(server, "/inbox?mine=true", "manager@example.com")["total"]
     waiting(server)
     expect(count).to_have_text(re.compile(rf"할 일\s*{before + 1}$"))
+
+
+def test_the_best_move_is_made_from_home(server: Server, window: Open) -> None:
+    """CONSOLE 1: what is stuck has its best move beside it, confirmed as on its own page; nothing happens before."""
+    run = failed(server)
+    page = window(ADMIN, tongue="en")
+    page.goto("/")
+    row = page.locator(".home-item").filter(has=page.locator(f"a[href='/runs/{run}']"))
+    row.get_by_role("button", name="Retry").click()
+    dialog = page.get_by_role("dialog", name="Retry?")
+    expect(dialog).to_contain_text("Tries the failed node once more.")
+    before = read(server, f"/runs/{run}")["facts"]
+    dialog.get_by_role("button", name="Never mind").click()
+    expect(dialog).to_have_count(0)
+    assert read(server, f"/runs/{run}")["facts"] == before
+    row.get_by_role("button", name="Retry").click()
+    dialog.get_by_role("button", name="Retry").click()
+    facts = f"/runs/{run}/facts?limit=200"
+    until(lambda: [one["fact"] for one in read(server, facts)["items"]], lambda found: "run.reopened" in found)
+    expect(page).to_have_url(re.compile(r"/$"))
+
+
+def test_home_is_usable_at_320_px(window: Open) -> None:
+    """CONSOLE 9: nothing is wider than the narrowest screen, in both tongues."""
+    for tongue in ("ko", "en"):
+        page = window(tongue=tongue)
+        page.set_viewport_size({"width": 320, "height": 700})
+        for path in ("/", "/runs"):
+            page.goto(path)
+            expect(page.get_by_role("heading", level=1)).to_be_attached()
+            expect(page.locator(".skeleton")).to_have_count(0)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 320, (tongue, path)

@@ -10,7 +10,8 @@ import pytest
 
 from tests.api.serving import ROOT, Server
 from tests.browser.conftest import CONSOLE, PHONE, Open, Watch
-from tests.browser.runs import DEVIATION, MANAGER, begin, failed, finished, waiting
+from tests.browser.processes import STORY, drafted, received, undone
+from tests.browser.runs import ALARM, DEVIATION, MANAGER, begin, failed, finished, waiting
 from tests.browser.walking import AXE, EYE, walk
 
 pytest.importorskip("playwright.sync_api")
@@ -24,11 +25,18 @@ def routes(server: Server) -> list[str]:
     """Every view, with runs behind it that have something to show."""
     held, done, bad = waiting(server), finished(server), failed(server)
     event = begin(server, DEVIATION, {"line_id": "L01"}, "WAITING")
+    todo, draft, gone = received(server), drafted(server), undone(server)
     return [
         "/", "/?scope=site", "/inbox", "/inbox?tab=team", f"/inbox/{held}/request_approval", "/runs",
         "/runs?state=FAILED&code=FILE_NOT_FOUND", "/runs?q=there-is-no-such-run", f"/runs/{held}",
         f"/runs/{held}?view=list&tab=facts", f"/runs/{event}", f"/runs/{bad}", f"/runs/{done}?at=9&tab=data",
         f"/runs/{done}?mode=time&node=", f"/runs/{done}?mode=counts&tab=facts&scale=true", "/nowhere",
+        "/runs?last=h24&sort=-priority&var=judgment_result.decision%3Dcritical", "/runs/%E0%A4%A", "/inbox/%/x",
+        "/definitions", "/definitions?q=there-is-no-such-one", "/definitions?new=", "/definitions?new=&tab=plain",
+        f"/definitions?new={STORY}&tab=diff", f"/definitions/{STORY}", f"/definitions/{STORY}/versions/1?tab=history",
+        f"/definitions/{STORY}?tab=diff&view=net", f"/definitions/{ALARM}?node=request_approval", f"/runs/{draft}",
+        f"/runs/{draft}?view=net&tab=work", f"/runs/{draft}?view=list", f"/runs/{gone}", f"/runs/{gone}?mode=time",
+        f"/runs/{gone}?at=20", f"/inbox/{todo}/receive", f"/inbox/{draft}/classify",
     ]  # fmt: skip
 
 

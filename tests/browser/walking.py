@@ -47,3 +47,19 @@ def _faults(page: Any) -> list[str]:
         *([f"{heads} headings of level 1"] if heads != 1 else []),
         *(f"axe {one}" for one in page.evaluate("eye.axe()")),
     ]
+
+
+def look_at_dialog(page: Any) -> None:
+    """The dialog that is open, in both themes: words, and what axe finds."""
+    page.evaluate(EYE.read_text(encoding="utf-8"))
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    html, found = page.locator("html"), []
+    theme = html.get_attribute("data-theme")
+    for one in (theme, "light" if theme == "dark" else "dark"):
+        page.evaluate("(theme) => { document.documentElement.dataset.theme = theme }", one)
+        page.evaluate("eye.still()")
+        found += [f"{one}: axe {fault}" for fault in page.evaluate("eye.axe()")]
+    page.evaluate("(theme) => { document.documentElement.dataset.theme = theme }", theme)
+    found += [f"word {one!r}" for one in page.evaluate("eye.words()")]
+    if found:
+        pytest.fail("\n".join([f"{len(found)} faults", *found]), pytrace=False)

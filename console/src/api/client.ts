@@ -25,6 +25,8 @@ export interface Ask {
   key?: string;
   etag?: string;
   signal?: AbortSignal;
+  /** Sent also when the page goes away meanwhile. */
+  keepalive?: boolean;
 }
 
 export async function call<T>(path: string, ask: Ask = {}): Promise<T> {
@@ -42,6 +44,7 @@ export async function call<T>(path: string, ask: Ask = {}): Promise<T> {
       credentials: "same-origin",
       body: ask.body === undefined ? undefined : JSON.stringify(ask.body),
       signal: ask.signal,
+      keepalive: ask.keepalive,
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
@@ -51,6 +54,14 @@ export async function call<T>(path: string, ask: Ask = {}): Promise<T> {
   const text = await answer.text();
   if (!answer.ok) throw new ApiError(problemOf(answer, text));
   return (text ? JSON.parse(text) : undefined) as T;
+}
+
+/** What is not JSON: a drawing, a file. */
+export async function text(path: string): Promise<string> {
+  const answer = await fetch(BASE + path, { credentials: "same-origin" }).catch(() => { throw new Offline(); });
+  const body = await answer.text();
+  if (!answer.ok) throw new ApiError(problemOf(answer, body));
+  return body;
 }
 
 export const post = <T>(path: string, body: unknown = {}, key: string = newKey()): Promise<T> =>

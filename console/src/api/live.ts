@@ -17,6 +17,7 @@ export interface RunEvent {
 export type LiveEvent =
   | { kind: "run"; data: RunEvent }
   | { kind: "inbox"; data: { count: number } }
+  | { kind: "looking"; data: { item: string } }
   | { kind: "reset" }
   | { kind: "ping" };
 
@@ -171,5 +172,6 @@ function eventOf(kind: string, data: string): LiveEvent | null {
   if (kind === "ping" || kind === "reset") return { kind };
   if (kind === "run") return { kind, data: JSON.parse(data) as RunEvent };
   if (kind === "inbox") return { kind, data: JSON.parse(data) as { count: number } };
+  if (kind === "looking") return { kind, data: JSON.parse(data) as { item: string } };
   return null;
 }

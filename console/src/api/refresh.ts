@@ -25,7 +25,7 @@ export function startRefreshing(): () => void {
     if (event.kind === "reset") forgetAll();
     if (event.kind === "run") {
       const { run } = event.data;
-      atMost(120, run, () => stale(`/runs/${run}`));
+      atMost(120, run, () => stale(`/runs/${run}`, `/processes/instances/${run}`, `/processes/workitems/${encodeURIComponent(run)}`));
       atMost(1500, "lists", () => stale("/runs?", "/home", "/inbox?"));
     }
     if (event.kind === "inbox") atMost(300, "inbox", () => stale("/inbox", "/home"));

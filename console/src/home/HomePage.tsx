@@ -1,19 +1,23 @@
 /** Home: one sentence, what is stuck, what waits for me, six numbers, and how the day went. */
 import "./home.css";
 import { AlarmClock, ArrowUpRight, Calendar, CalendarClock, Check, CircleAlert, Clock3, GitBranch, FileStack, Hourglass, Inbox, KanbanSquare, Minus, Scale, Server, Shapes, Siren, TriangleAlert, Unplug, X, type LucideIcon } from "lucide-react";
-import type { ReactNode } from "react";
+import { lazy, Suspense, useState, type ReactNode } from "react";
 import { useGet, useLast } from "../api/cache";
-import type { Home, ItemShort, Json, RunSummary, Tile, Why } from "../api/types";
+import type { Home, Item, ItemShort, Json, Page, RunSummary, Tile, Verb, Why } from "../api/types";
 import { itemIcon } from "../inbox/icon";
 import { dueText } from "../inbox/due";
+import { MOVE_ICON } from "../run/sending";
 import { Badge, Button, Card, Failed, Segment, Skeleton, Tag } from "../parts";
 import { useNarrow } from "../parts/narrow";
 import { useFrame } from "../shell/chrome";
 import { go, Link, useParam } from "../shell/router";
+import { may, useSession } from "../shell/session";
 import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";
 import { whySentence } from "../words/why";
 import { Hours, Spark } from "./charts";
+
+const QuickMove = lazy(() => import("./QuickMove"));
 
 export function HomePage(): ReactNode {
   const { t, f } = useWords();
@@ -39,7 +43,7 @@ export function HomePage(): ReactNode {
       <div className="home-head">
         <div className="grow">
           <h1><Rich text={headline} /></h1>
-          <p className="dim">{t.home.sub(flowing, ended, completed)}</p>
+          <p className="dim">{t.home.sub(flowing, ended, completed)}{!stuck && !waiting && home.schedules[0] && ` ${t.home.nextUp(whenOf(home.schedules[0].next_at, now, { t, f }), home.schedules[0].title || home.schedules[0].name)}`}</p>
         </div>
         <Segment label={t.home.scope} value={scope === "site" ? "site" : "mine"} onChange={(value) => setScope(value === "mine" ? null : value)} options={[{ id: "mine", text: t.home.mine }, { id: "site", text: t.home.site }]} />
         <span className="home-clock"><Clock3 size={14} aria-hidden />{f.dayTime(now)} <span className="dim">{f.zoneName()}</span></span>
@@ -65,10 +69,14 @@ export function HomePage(): ReactNode {
   );
 }
 
+/** What I must be allowed to for a best move; the others ask for run.steer. */
+const PERMISSION: Partial<Record<Verb, string>> = { resolve: "run.edit", skip: "run.edit", edit_variable: "run.edit", approve: "inbox.decide", reject: "inbox.decide", judge: "inbox.decide", respond: "inbox.decide" };
 const STUCK_ICON: Partial<Record<Why["kind"], LucideIcon>> = { breaker: Unplug, no_worker: Server, event: Hourglass, work: Hourglass, child: Hourglass, timer: Hourglass, failed: X };
 
 function Stuck({ stuck, total, now }: { stuck: { run: RunSummary; why: Why }[]; total: number; now: number }): ReactNode {
   const { t, f } = useWords();
+  const { me } = useSession();
+  const [asked, setAsked] = useState<{ n: number; run: string; verb: Verb; node: string | null; from: Element } | null>(null);
   return (
     <Card>
       <div className="card-head"><CircleAlert size={16} className={total ? "ink-failed" : "dim"} aria-hidden /><h2>{t.home.stuck}</h2><span className="dim">{total}</span>{total > 0 && <Link className="end" to="/runs?state=FAILED,WAITING">{t.home.seeAll}</Link>}</div>
@@ -76,25 +84,30 @@ function Stuck({ stuck, total, now }: { stuck: { run: RunSummary; why: Why }[]; 
       <ul>
         {stuck.map(({ run, why }) => {
           const Icon = STUCK_ICON[why.kind] ?? TriangleAlert;
+          const verb = why.move !== null && may(me, PERMISSION[why.move] ?? "run.steer") ? why.move : null;
           return (
             <li key={run.id} className="home-item">
               <span className={`home-icon tone-${why.rank <= 4 ? "failed" : "held"}`}><Icon size={16} strokeWidth={1.9} aria-hidden /></span>
               <div className="grow">
-                <p className="home-name"><Link to={`/runs/${run.id}`}>{run.title}</Link> <span className="dim mono">{run.key ?? run.name}</span> <Tag>{t.language[run.language] ?? run.language}</Tag></p>
+                <p className="home-name"><Link to={`/runs/${run.id}`}>{run.title}</Link> <span className="dim">{run.key ?? run.name}</span> <Tag>{t.language[run.language] ?? run.language}</Tag></p>
                 <p className="home-text dim"><Rich text={whySentence(why, { t, f, now })} /></p>
               </div>
               {why.since && <span className="dim home-since">{t.why.since(f.duration(now - Date.parse(why.since)))}</span>}
-              <Button icon={ArrowUpRight} onClick={() => go(`/runs/${run.id}`)}>{t.home.openRun}</Button>
+              {verb ? <Button icon={MOVE_ICON[verb]} onClick={(event) => setAsked({ n: (asked?.n ?? 0) + 1, run: run.id, verb, node: why.node, from: event.currentTarget })}>{t.run[verb]}</Button>
+                : <Button icon={ArrowUpRight} onClick={() => go(`/runs/${run.id}`)}>{t.home.openRun}</Button>}
             </li>
           );
         })}
       </ul>
+      {asked && <Suspense fallback={null}><QuickMove key={asked.n} run={asked.run} verb={asked.verb} node={asked.node} from={asked.from} /></Suspense>}
     </Card>
   );
 }
 
 function Waiting({ items, total, now }: { items: ItemShort[]; total: number; now: number }): ReactNode {
   const { t } = useWords();
+  const { data: inbox } = useGet<Page<Item>>("/inbox?mine=true&limit=50"); // the sidebar has it already
+  const fields = (id: string) => inbox?.items.find((one) => one.id === id)?.fields ?? [];
   return (
     <Card>
       <div className="card-head"><Inbox size={16} className={total ? "ink-held" : "dim"} aria-hidden /><h2>{t.home.waiting}</h2><span className="dim">{total}</span>{total > 0 && <Link className="end" to="/inbox">{t.home.openInbox}</Link>}</div>
@@ -108,7 +121,7 @@ function Waiting({ items, total, now }: { items: ItemShort[]; total: number; now
               <span className="home-icon"><Icon size={16} strokeWidth={1.9} aria-hidden /></span>
               <div className="grow">
                 <p className="home-name"><Link to={to}>{item.title}</Link></p>
-                <p className="home-text dim cut">{[item.run_title, ...(item.fields ?? []).slice(0, 3).map((field) => `${t.inbox.field[field.key] ?? field.label} ${short(field.value)}${field.unit ?? ""}`)].join(" · ")}</p>
+                <p className="home-text dim cut">{[item.run_title, ...fields(item.id).slice(0, 3).map((field) => `${t.inbox.field[field.key] ?? field.label} ${short(field.value)}${field.unit ?? ""}`)].join(" · ")}</p>
               </div>
               <DueBadge item={item} now={now} />
               <Button look={i === 0 ? "primary" : "plain"} onClick={() => go(to)}>{item.kind === "work" ? t.home.respond : t.home.review}</Button>
@@ -147,6 +160,12 @@ function TileView({ tile, now }: { tile: Tile; now: number }): ReactNode {
   );
 }
 
+/** Today the clock alone. */
+function whenOf(time: string, now: number, { t, f }: Speech): string {
+  const days = f.daysAhead(time, now);
+  return days === 0 ? f.clock(time) : days === 1 ? `${t.home.tomorrow} ${f.clock(time)}` : f.dayTime(time);
+}
+
 type Speech = Pick<ReturnType<typeof useWords>, "t" | "f">;
 
 /** The server gives named numbers; what they say depends on the tile. A plain sentence is taken as it is. */
@@ -161,6 +180,7 @@ function detailOf(tile: Tile, now: number, { t, f }: Speech): string {
     case "success_rate": return completed === null || counted === null ? "" : d.share(f.number(completed), f.number(counted));
     case "approvals": return oldest === null ? "" : d.oldest(f.duration(now - oldest, 1));
     case "node_error_rate": return failed === null || executed === null ? "" : d.share(f.number(failed), f.number(executed));
+    case "dead_letters": return d.fresh(f.number(tile.series.reduce<number>((sum, one) => sum + (one ?? 0), 0)));
     case "open_breakers": return Array.isArray(detail["names"]) ? detail["names"].slice(0, 2).join(", ") : "";
     default: return "";
   }
@@ -239,9 +259,7 @@ function Soon({ home, now }: { home: Home; now: number }): ReactNode {
       <span><CalendarClock size={16} aria-hidden /><b>{t.home.soon}</b></span>
       {home.schedules.length === 0 && <span className="dim">{t.home.noSchedules}</span>}
       {home.schedules.slice(0, 4).map((one) => {
-        const days = f.daysAhead(one.next_at, now);
-        const when = days === 0 ? f.clock(one.next_at) : days === 1 ? `${t.home.tomorrow} ${f.clock(one.next_at)}` : f.dayTime(one.next_at);
-        return <span key={one.name + one.next_at}><b>{when}</b> {one.title || one.name}</span>;
+        return <span key={one.name + one.next_at}><b>{whenOf(one.next_at, now, { t, f })}</b> {one.title || one.name}</span>;
       })}
     </section>
   );

@@ -10,26 +10,30 @@ import { useNarrow } from "../parts/narrow";
 import { useFrame } from "../shell/chrome";
 import { useKeys } from "../shell/keys";
 import { go, Link, useParam } from "../shell/router";
+import { useSession } from "../shell/session";
 import { useNow, useWords } from "../words";
 import { closedBy } from "./closed";
 import { dueText, type Due } from "./due";
 import { itemIcon } from "./icon";
 import { ItemSkeleton, ItemView } from "./ItemView";
+import { WorkView } from "./WorkView";
 
 const GROUPS: Due["group"][] = ["overdue", "today", "later", "none"];
 
 export function InboxPage({ run, node }: { run: string | null; node: string | null }): ReactNode {
   const words = useWords();
-  const { t, f } = words;
+  const { t, f, nodeWord } = words;
   useFrame([{ text: t.nav.inbox }]);
   const phone = useNarrow();
+  const { me } = useSession();
   const [tab, setTab] = useParam("tab");
   const mine = useGet<Page<Item>>("/inbox?mine=true&limit=50");
-  const team = useGet<Page<Item>>(tab === "team" ? "/inbox?mine=false&limit=50" : null);
-  const answer = tab === "team" ? team : mine;
+  const team = useGet<Page<Item>>("/inbox?mine=false&limit=50");
+  const answer = tab === "team" || tab === "given" ? team : mine;
+  const given = useMemo(() => team.data?.items.filter((item) => item.delegations.some((one) => one.by === me.user)) ?? [], [team.data, me.user]);
   const page = useLast(answer.data);
   const now = useNow(10_000);
-  const items = useMemo(() => page?.items ?? [], [page]);
+  const items = useMemo(() => (tab === "given" ? given : (page?.items ?? [])), [page, tab, given]);
   const grouped = useMemo(() => GROUPS.map((group) => ({ group, items: items.filter((item) => dueText(item.due_at, now, words).group === group) })).filter((one) => one.items.length > 0), [items, now, words]);
   const flat = grouped.flatMap((one) => one.items);
   const wanted = run && node ? `${run}/${node}` : null;
@@ -51,12 +55,12 @@ export function InboxPage({ run, node }: { run: string | null; node: string | nu
     <section className="inbox-list" aria-label={t.inbox.title}>
       {!shown && <h1 className="sr">{t.inbox.title}</h1>}
       <div className="inbox-tabs">
-        <Segment label={t.inbox.tabs} value={tab === "team" ? "team" : "mine"} onChange={(value) => setTab(value === "mine" ? null : value)} options={[
-          { id: "mine", text: `${t.inbox.mine} ${mine.data?.total ?? ""}` }, { id: "team", text: `${t.inbox.team} ${team.data?.total ?? ""}` }]} />
+        <Segment label={t.inbox.tabs} value={tab === "team" || tab === "given" ? tab : "mine"} onChange={(value) => setTab(value === "mine" ? null : value)} options={[
+          { id: "mine", text: `${t.inbox.mine} ${mine.data?.total ?? ""}` }, { id: "team", text: `${t.inbox.team} ${team.data?.total ?? ""}` }, { id: "given", text: `${t.inbox.given} ${team.data ? given.length : ""}` }]} />
       </div>
       <div className="inbox-scroll">
         {!page ? (answer.error ? <Failed error={answer.error} retry={answer.reload} /> : <div className="pad"><Skeleton h={72} n={4} /></div>)
-          : flat.length === 0 ? <Empty title={tab === "team" ? t.inbox.teamEmpty : t.inbox.empty} text={t.inbox.emptyDo}>{tab !== "team" && <Button onClick={() => setTab("team")}>{t.inbox.team}</Button>}</Empty>
+          : flat.length === 0 ? <Empty title={tab === "team" ? t.inbox.teamEmpty : tab === "given" ? t.inbox.givenEmpty : t.inbox.empty} text={t.inbox.emptyDo}>{tab === null && <Button onClick={() => setTab("team")}>{t.inbox.team}</Button>}</Empty>
           : grouped.map(({ group, items: members }) => (
             <div key={group}>
               <h2>{{ overdue: t.inbox.overdue, today: t.inbox.today, later: t.inbox.later, none: t.inbox.noDue }[group]}</h2>
@@ -68,7 +72,7 @@ export function InboxPage({ run, node }: { run: string | null; node: string | nu
                     <li key={item.id}>
                       <Link to={to(item.id)} className="inbox-item" aria-current={item.id === shown ? "true" : undefined}>
                         <span className={`home-icon ${due.near ? (due.late ? "tone-failed" : "tone-held") : ""}`}><Icon size={16} strokeWidth={1.9} aria-hidden /></span>
-                        <span className="grow"><b>{item.title}</b><span className="dim">{item.run_title}</span><span className="inbox-line"><DueBadge item={item} now={now} /><span className="dim">{item.needed > 1 ? t.inbox.nOf(item.approvals.length, item.needed) : f.ago(item.opened_at, now)}</span></span></span>
+                        <span className="grow"><b>{item.title}</b><span className="dim">{item.run_title}</span><span className="inbox-line"><DueBadge item={item} now={now} /><span className="dim">{item.work ? nodeWord("process", item.status, item.status) : item.needed > 1 ? t.inbox.nOf(item.approvals.length, item.needed) : f.ago(item.opened_at, now)}</span></span></span>
                       </Link>
                     </li>
                   );
@@ -97,10 +101,11 @@ function One({ id, known, place, phone, onNext }: { id: string; known: Item | un
   const gone = problem !== null;
   const said = closedBy(problem, words);
   if (!item) return gone ? <Empty page title={said ?? t.inbox.gone} text={said ? undefined : t.inbox.goneText}><Link className="btn" to={`/runs/${id.split("/")[0]}`}>{t.inbox.seeRun}</Link><Button onClick={onNext}>{t.inbox.takenNext}</Button></Empty> : answer.error ? <Failed page error={answer.error} retry={answer.reload} /> : <ItemSkeleton />;
+  const View = item.work ? WorkView : ItemView;
   return (
     <>
       {gone && <div className="notice tone-held gone" role="alert"><b className="grow">{said ?? t.inbox.gone}. {t.inbox.takenText}</b><Link className="btn" to={`/runs/${item.run}`}>{t.inbox.seeRun}</Link><Button onClick={onNext}>{t.inbox.takenNext}</Button></div>}
-      <ItemView item={gone ? { ...item, moves: [], eligible: false, not_eligible_because: t.inbox.gone } : item} place={place} phone={phone} onNext={onNext} />
+      <View item={gone ? { ...item, moves: [], eligible: false, not_eligible_because: t.inbox.gone } : item} place={place} phone={phone} onNext={onNext} />
     </>
   );
 }

@@ -1,31 +1,32 @@
 /** One item: what it is, how long is left, what it rests on, what yes and no do, and the two buttons. */
-import { itemPath } from "./path";
-import { AlarmClock, Check, ChevronLeft, CircleCheck, CircleX, CloudCheck, Ellipsis, Lock, Send, TriangleAlert, UserPlus, Waypoints, WifiOff, X } from "lucide-react";
+import { AlarmClock, Check, ChevronLeft, CircleCheck, CircleX, CloudCheck, HardDrive, Lock, Send, Waypoints, X } from "lucide-react";
 import { useRef, useState, type ReactNode } from "react";
-import { put, stale, useGet } from "../api/cache";
-import { post } from "../api/client";
+import { useGet } from "../api/cache";
 import { useLiveness } from "../api/live";
 import type { Dict, Graph, Item, Verb } from "../api/types";
-import { Button, Face, Skeleton } from "../parts";
-import { anchorOf, Dialog, type Anchor } from "../parts/Dialog";
+import { Button, Skeleton } from "../parts";
+import { anchorOf, type Anchor } from "../parts/Dialog";
 import { toast } from "../parts/toast";
-import { errorText } from "../run/moves";
 import { useKeys } from "../shell/keys";
-import { go, Link } from "../shell/router";
+import { Link } from "../shell/router";
 import { useSession } from "../shell/session";
 import { LiveChip } from "../shell/Topbar";
 import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";
 import { people, person } from "../words/why";
-import { closedBy } from "./closed";
+import { checkAll } from "./check";
 import { Confirm } from "./Confirm";
 import { useDecision } from "./decide";
-import { useDraft, type Pending } from "./drafts";
+import { useDraft, type Drafting, type Pending } from "./drafts";
 import { dueText } from "./due";
 import { Evidence, Fields } from "./Evidence";
-import { checkAll, SchemaForm } from "./Form";
+import { SchemaForm } from "./Form";
 import { itemIcon } from "./icon";
+import { useLooking } from "./looking";
+import { Notices } from "./Notices";
+import { Delegate, ItemMenu } from "./People";
 import { Steps } from "./Steps";
+import { Talk, WhyMe } from "./Talk";
 
 interface Props {
   item: Item;
@@ -34,6 +35,8 @@ interface Props {
   onNext: () => void;
 }
 
+/** Not mine to decide, and open all the same: then it matters who looks. */
+const OPEN_TO_READ = new Set<string>(["voted", "permission", "target", "four_eyes", "claimed"]);
 const VERDICTS = ["normal", "warning", "critical", "unknown"];
 
 export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
@@ -43,16 +46,18 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
   const now = useNow(1000);
   const live = useLiveness();
   const name = `${me.user}.${item.id}`;
-  const { draft, set, saved, clear } = useDraft(name);
+  const drafting = useDraft(name, item.id);
+  const { draft, set, clear } = drafting;
+  const others = useLooking(item, !item.not_eligible_because || OPEN_TO_READ.has(item.not_eligible_because));
   const [errors, setErrors] = useState<Record<string, string>>({});
-  const [asking, setAsking] = useState<{ verb: Pending["verb"]; anchor: Anchor | null; verdict?: string } | null>(null);
+  const [asking, setAsking] = useState<{ verb: Pending["verb"]; anchor: Anchor | null; seen: Item; verdict?: string } | null>(null);
   const foot = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const { data: graph, error: noGraph } = useGet<Graph>(`/runs/${encodeURIComponent(item.run)}/graph`);
   const done = (verb: Pending["verb"], again: boolean) => {
     clear();
     setAsking(null);
-    toast(again ? t.inbox.resent : { approve: t.inbox.approved, reject: t.inbox.rejected, judge: t.inbox.judged, respond: t.inbox.sent }[verb]);
+    toast(again ? t.inbox.resent : { approve: t.inbox.approved, reject: t.inbox.rejected, judge: t.inbox.judged, respond: t.inbox.sent, submit: t.work.submitted, rework: t.work.reworked, take_over: t.work.tookOver }[verb]);
     onNext();
   };
   const decision = useDecision(name, item, done);
@@ -61,13 +66,13 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
   // without a form the text is the answer itself
   const answers = may("respond") && !may("approve") && !item.form;
   const offline = live === "offline";
-  const blocked = offline || !item.eligible || decision.fate.kind === "sending" || decision.fate.kind === "taken" || !!decision.pending;
+  const blocked = offline || !item.eligible || decision.fate.kind === "sending" || decision.fate.kind === "taken" || decision.fate.kind === "changed" || !!decision.pending;
   const reason = offline ? t.inbox.offlineDisabled : undefined;
 
   const open = (verb: Pending["verb"], from: Element | null, verdict?: string) => {
     if (blocked) return;
-    if (verb === "approve" || verb === "respond") {
-      const found = checkAll(item.form, draft.form, t).errors;
+    if (verb !== "judge") {
+      const found = checkAll(item.form, draft.form, t.inbox).errors;
       if (answers && !draft.comment.trim()) {
         setErrors({ "": t.inbox.fieldNeeded });
         body.current?.querySelector<HTMLElement>(".item-comment textarea")?.focus();
@@ -76,19 +81,19 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
       setErrors(found);
       const first = Object.keys(found)[0];
       if (first) {
-        body.current?.querySelector<HTMLElement>(`[data-field="${CSS.escape(first)}"] :is(input, textarea, select)`)?.focus();
+        body.current?.querySelector<HTMLElement>(`[data-field="${CSS.escape(first)}"] :is(input, textarea, select, button)`)?.focus();
         return;
       }
     }
-    setAsking({ verb, anchor: anchorOf(from), verdict });
+    setAsking({ verb, anchor: anchorOf(from), seen: item, verdict });
   };
   const send = () => {
     if (!asking) return;
     const comment = draft.comment.trim() || null;
-    const form: Dict = checkAll(item.form, draft.form, t).clean;
+    const form: Dict = checkAll(item.form, draft.form, t.inbox).clean;
     const answer: Dict = asking.verb === "judge" ? { decision: asking.verdict ?? "unknown", comment } : asking.verb === "respond" ? { value: item.form ? form : draft.comment.trim(), comment: item.form ? comment : null } : { comment, ...(item.form ? { value: form } : {}) };
     setAsking(null);
-    decision.decide(asking.verb, answer);
+    decision.decide(asking.verb, answer, asking.seen);
   };
   useKeys({
     a: () => may("approve") && open("approve", foot.current?.querySelector(".yes") ?? null),
@@ -106,14 +111,14 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
           <p><CircleX size={17} className="ink-failed" aria-hidden /><span><b>{t.inbox.reject}</b>: <Rich text={effect("reject")} /></span></p>
         </section>
       )}
-      {!phone && <WhyMe item={item} />}
-      {!phone && <Talk item={item} />}
+      {!phone && <WhyMe item={item} others={others} />}
+      {!phone && <Talk item={item} drafting={drafting} />}
     </div>
   );
   return (
     <article className="item" aria-labelledby="item-title">
       {phone && (
-        <header className="item-bar"><Link to="/inbox" className="btn btn-icon" aria-label={t.nav.back}><ChevronLeft size={22} aria-hidden /></Link><b>{t.nav.inbox}</b>{place && <span className="dim">{place.n} / {place.of}</span>}<span className="grow" /><LiveChip /><More item={item} /></header>
+        <header className="item-bar"><Link to="/inbox" className="btn btn-icon" aria-label={t.nav.back}><ChevronLeft size={22} aria-hidden /></Link><b>{t.nav.inbox}</b>{place && <span className="dim">{place.n} / {place.of}</span>}<span className="grow" /><LiveChip /><ItemMenu item={item} disabled={blocked} phone /></header>
       )}
       <div className="item-scroll" ref={body}>
         <header className="item-head">
@@ -125,9 +130,9 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
             <div className="item-due"><span className={`badge ${due.late ? "tone-failed" : due.near ? "tone-held" : "badge-quiet"}`}><AlarmClock size={14} aria-hidden />{due.text}</span>{item.due_at && item.due_then && <p className="dim">{t.inbox.afterDue[item.due_then.kind](f.when(item.due_at, now))}</p>}</div>
           )}
         </header>
-        {phone && item.due_at && <p className={`item-left ${due.late ? "tone-failed" : due.near ? "tone-held" : "tone-idle"}`}><AlarmClock size={18} aria-hidden /><b className="grow">{due.text}</b><span>{f.when(item.due_at, now)}</span></p>}
+        {phone && item.due_at && <p className={`item-left ${due.late ? "tone-failed" : due.near ? "tone-held" : "tone-idle"}`}><AlarmClock size={18} aria-hidden /><b className="grow">{due.text}</b><span>{t.inbox.dueBy(f.when(item.due_at, now))}</span></p>}
         {!phone && (graph ? <Steps graph={graph} node={item.node} /> : !noGraph && <div className="steps-room" />)}
-        <Notices item={item} decision={decision} offline={offline} phone={phone} onNext={onNext} />
+        <Notices item={item} decision={decision} drafting={drafting} offline={offline} phone={phone} onNext={onNext} />
         <div className="item-cols">
           <div className="item-main">
             {item.description && <p className="item-text">{item.description}</p>}
@@ -140,11 +145,11 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
                 <span className="label">{answers ? t.inbox.answer : t.inbox.comment}{answers && <span className="star"> *</span>}{may("reject") && <span className="dim">{phone ? t.inbox.commentPhone : t.inbox.commentForReject}</span>}</span>
                 <textarea className="input" rows={phone ? 1 : 2} value={draft.comment} readOnly={!item.eligible} placeholder={t.inbox.commentHint} onChange={(event) => { setErrors({}); set({ ...draft, comment: event.target.value }); }} />
                 {errors[""] && <span className="bad" role="alert">{errors[""]}</span>}
-                {saved && <span className="saved dim" role="status"><CloudCheck size={14} aria-hidden />{t.inbox.saved}</span>}
+                <Saved saved={drafting.saved} />
               </label>
             )}
-            {phone && <WhyMe item={item} />}
-            {phone && <Talk item={item} />}
+            {phone && <WhyMe item={item} others={others} />}
+            {phone && <Talk item={item} drafting={drafting} />}
           </div>
           {!phone && aside}
         </div>
@@ -152,6 +157,7 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
       <div className="item-foot" ref={foot}>
         {!phone && <Delegate item={item} disabled={blocked} />}
         {!phone && <Link className="btn btn-quiet" to={`/runs/${item.run}?node=${encodeURIComponent(item.node)}`}><Waypoints size={15} aria-hidden />{t.inbox.seeRun}</Link>}
+        {!phone && <ItemMenu item={item} disabled={blocked} phone={false} />}
         {!phone && <span className="grow" />}
         {!phone && item.eligible && <span className="dim small">{offline ? t.inbox.offlineDisabled : t.inbox.final}</span>}
         {may("reject") && <Button look="danger" className="no" icon={X} hint={phone ? undefined : "R"} disabled={blocked} title={reason} onClick={(event) => open("reject", event.currentTarget)}>{t.inbox.reject}</Button>}
@@ -172,109 +178,24 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
   );
 }
 
-function because(item: Item, t: ReturnType<typeof useWords>["t"]): string {
+export function because(item: Item, t: ReturnType<typeof useWords>["t"]): string {
   if (item.not_eligible_because === "voted") return t.inbox.because.voted;
   if (item.not_eligible_because === "permission") return t.inbox.because.permission;
+  if (item.not_eligible_because === "four_eyes") return t.inbox.because.four_eyes;
+  if (item.not_eligible_because === "claimed") return t.inbox.because.claimed(person(item.claimed_by ?? "", t));
   if (item.not_eligible_because === "target") return t.inbox.because.target(people(item.candidates, t));
   return item.not_eligible_because ?? t.inbox.notEligible;
 }
 
-/** What stands between me and a decision: it was taken, it got lost on its way, it was refused, I am offline. */
-function Notices({ item, decision, offline, phone, onNext }: { item: Item; decision: ReturnType<typeof useDecision>; offline: boolean; phone: boolean; onNext: () => void }): ReactNode {
-  const words = useWords();
-  const { t } = words;
-  const { fate, pending } = decision;
-  return (
-    <>
-      {fate.kind === "taken" && (
-        <div className="notice tone-held" role="alert">
-          <TriangleAlert size={18} aria-hidden />
-          <div className="grow"><b>{closedBy(fate.problem, words) ?? t.inbox.taken}</b><p>{t.inbox.takenText}</p></div>
-          <Button onClick={() => { decision.reset(); stale(`/inbox/${item.run}`); }}>{t.common.retry}</Button><Button onClick={onNext}>{t.inbox.takenNext}</Button>
-        </div>
-      )}
-      {fate.kind === "refused" && <div className="notice tone-failed" role="alert"><TriangleAlert size={18} aria-hidden /><div className="grow"><b>{fate.problem.detail || fate.problem.title}</b><p>{fate.problem.hint} <code>{fate.problem.code}</code></p></div></div>}
-      {pending && (
-        <div className="notice tone-held" role="alert">
-          <WifiOff size={18} aria-hidden />
-          <div className="grow"><b>{t.inbox.lost}</b><p>{t.inbox.lostText}</p></div>
-          <Button onClick={decision.discard}>{t.inbox.discard}</Button><Button look="primary" icon={Send} disabled={offline} onClick={decision.resend}>{t.inbox.resend}</Button>
-        </div>
-      )}
-      {phone && offline && item.eligible && !pending && <p className="notice tone-held" role="status"><WifiOff size={18} aria-hidden /><b>{t.inbox.offlineDisabled}</b></p>}
-      {item.escalation_level > 0 && <p className="notice tone-held"><TriangleAlert size={18} aria-hidden /><b>{t.inbox.escalated}</b></p>}
-    </>
-  );
-}
-
-function WhyMe({ item }: { item: Item }): ReactNode {
-  const { t, f } = useWords();
-  const asked = item.why_me.length ? item.why_me : item.candidates;
-  return (
-    <section>
-      <h2>{t.inbox.whyMe}</h2>
-      <p className="dim"><Rich text={asked.length ? t.inbox.role(people(asked, t), item.needed, item.needed) : `${t.inbox.anybody} · ${t.inbox.neededN(item.needed)}`} /></p>
-      {item.approvals.map((one) => <p key={one.by + one.at} className="vote"><Face name={person(one.by, t)} size={22} />{(/reject/i.test(one.decision) ? t.inbox.rejectedBy : t.inbox.approvedBy)(person(one.by, t), f.clock(one.at))}</p>)}
-      {item.claimed_by && <p className="vote"><Face name={person(item.claimed_by, t)} size={22} />{t.inbox.claimedBy(person(item.claimed_by, t))}</p>}
-    </section>
-  );
-}
-
-function Talk({ item }: { item: Item }): ReactNode {
-  const { t, f } = useWords();
-  const [text, setText] = useState("");
-  const [busy, setBusy] = useState(false);
-  const path = itemPath(item);
-  const send = async () => {
-    if (!text.trim()) return;
-    setBusy(true);
-    try {
-      put(path, await post<Item>(`${path}/comment`, { text: text.trim() }));
-      setText("");
-    } catch (error) {
-      toast(errorText(error, t), { bad: true });
-    }
-    setBusy(false);
-  };
-  return (
-    <section className="talk">
-      <h2>{t.inbox.talk}</h2>
-      {item.comments.map((one) => <p key={one.at + one.by}><b>{person(one.by, t)}</b> <time className="dim" dateTime={one.at}>{f.clock(one.at)}</time><br />{one.text}</p>)}
-      <form onSubmit={(event) => { event.preventDefault(); void send(); }}>
-        <input className="input" value={text} aria-label={t.inbox.leaveComment} placeholder={t.inbox.leaveComment} onChange={(event) => setText(event.target.value)} />
-        {text && <Button type="submit" look="icon" aria-label={t.common.send} disabled={busy}><Send size={16} aria-hidden /></Button>}
-      </form>
-    </section>
-  );
-}
-
-function Delegate({ item, disabled }: { item: Item; disabled: boolean }): ReactNode {
+/** Where what was typed is by now. */
+export function Saved({ saved }: { saved: Drafting["saved"] }): ReactNode {
   const { t } = useWords();
-  const { users, me } = useSession();
-  const [at, setAt] = useState<Anchor | null>(null);
-  const others = users.filter((user) => user.id !== me.user);
-  if (!item.eligible || others.length === 0) return null;
-  const give = async (to: string) => {
-    setAt(null);
-    try {
-      await post(`${itemPath(item)}/delegate`, { to: `user:${to}` });
-      stale("/inbox");
-      toast(t.inbox.delegated);
-    } catch (error) {
-      toast(errorText(error, t), { bad: true });
-    }
-  };
   return (
-    <>
-      <Button look="quiet" icon={UserPlus} disabled={disabled} aria-haspopup="dialog" onClick={(event) => setAt(anchorOf(event.currentTarget))}>{t.inbox.delegate}</Button>
-      {at && <Dialog label={t.inbox.delegateTo} look="popover" anchor={at} onClose={() => setAt(null)}><h2>{t.inbox.delegateTo}</h2><ul className="menu menu-users">{others.map((user) => <li key={user.id}><button type="button" onClick={() => void give(user.id)}><Face name={user.name} size={22} /><span className="grow">{user.name} <span className="dim">{people(user.roles.slice(0, 2), t)}</span></span></button></li>)}</ul></Dialog>}
-    </>
+    <span className="saved dim" role="status">
+      {saved === "server" && <><CloudCheck size={14} aria-hidden />{t.inbox.saved}</>}
+      {saved === "here" && <span title={t.inbox.savedAgain} className="saved-here"><HardDrive size={14} aria-hidden />{t.inbox.savedHere}</span>}
+    </span>
   );
-}
-
-function More({ item }: { item: Item }): ReactNode {
-  const { t } = useWords();
-  return <button type="button" className="btn btn-icon" aria-label={t.inbox.seeRun} onClick={() => go(`/runs/${item.run}?node=${encodeURIComponent(item.node)}`)}><Ellipsis size={20} aria-hidden /></button>;
 }
 
 export function ItemSkeleton(): ReactNode {

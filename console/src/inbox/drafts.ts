@@ -1,20 +1,30 @@
-/** What somebody typed and has not sent yet. It stays on this device, per person and item, until it is sent. */
-import { useCallback, useEffect, useRef, useState } from "react";
-import type { Dict } from "../api/types";
+/**
+ * What somebody typed and has not sent yet: kept on this device at once and on the server soon after, per person and
+ * item, until it is sent. An event never resets it; two windows never overwrite each other without being asked.
+ */
+import { useEffect, useSyncExternalStore } from "react";
+import { ApiError, call, Offline } from "../api/client";
+import { onLive } from "../api/live";
+import type { Dict, Draft as Kept, Page } from "../api/types";
 
 export interface Draft {
   comment: string;
   form: Dict;
+  /** Begun in the conversation. */
+  say: string;
 }
 
 /** A decision on its way: with its key, so that sending it again is the same decision. */
 export interface Pending {
-  verb: "approve" | "reject" | "judge" | "respond";
+  verb: "approve" | "reject" | "judge" | "respond" | "submit" | "rework" | "take_over";
   body: Dict;
   key: string;
+  /** Where it goes, if not to the inbox. */
+  path?: string;
 }
 
-const EMPTY: Draft = { comment: "", form: {} };
+const EMPTY: Draft = { comment: "", form: {}, say: "" };
+const SOON_MS = 500;
 
 function read<T>(name: string): T | null {
   try {
@@ -34,42 +44,196 @@ function write(name: string, value: unknown): void {
   }
 }
 
-/** `name` is the person and the item. Saved 500 ms after the last key, and when the page goes away. */
-export function useDraft(name: string): { draft: Draft; set: (draft: Draft) => void; saved: boolean; clear: () => void } {
-  const at = `ps.draft.${name}`;
-  const [draft, setDraft] = useState<Draft>(() => read<Draft>(at) ?? EMPTY);
-  const [saved, setSaved] = useState(() => read<Draft>(at) !== null);
-  const latest = useRef({ draft, dirty: false });
-  const flush = useCallback(() => {
-    if (!latest.current.dirty) return;
-    latest.current.dirty = false;
-    const { comment, form } = latest.current.draft;
-    write(at, comment || Object.keys(form).length ? latest.current.draft : null);
-    setSaved(!!comment || Object.keys(form).length > 0);
-  }, [at]);
+const isEmpty = ({ comment, form, say }: Draft): boolean => !comment && !say && Object.keys(form).length === 0;
+const same = (a: Draft, b: Draft): boolean => JSON.stringify(a) === JSON.stringify(b);
+const draftOf = (body: unknown): Draft => ({ ...EMPTY, ...(body as Partial<Draft> | null) });
+
+export interface View {
+  draft: Draft;
+  /** Nothing typed, typed a moment ago, on this device alone, or on the server too. */
+  saved: "no" | "soon" | "here" | "server";
+  /** What another window of mine has written meanwhile. */
+  theirs: Draft | null;
+}
+
+interface Local extends Draft {
+  /** The number of the server's draft that this one goes on from. */
+  base?: number | null;
+  /** Typed, and not on the server yet. */
+  dirty?: boolean;
+}
+
+/** The draft of one person for one item. Its requests go one after the other. */
+class Sheet {
+  view: View;
+  private base: number | null;
+  private dirty: boolean;
+  private theirs: { draft: Draft; number: number } | null = null;
+  private timer = 0;
+  private line: Promise<void> = Promise.resolve();
+  private known = false;
+  private listeners = new Set<() => void>();
+
+  constructor(private readonly at: string, private readonly key: string) {
+    const local = read<Local>(at);
+    this.base = local?.base ?? null;
+    this.dirty = local ? (local.dirty ?? true) : false;
+    this.view = { draft: local ? { comment: local.comment, form: local.form, say: local.say ?? "" } : EMPTY, saved: local ? "here" : "no", theirs: null };
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  set(draft: Draft): void {
+    this.dirty = true;
+    this.tell({ draft, saved: "soon" });
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.flush(), SOON_MS);
+  }
+
+  /** Now on this device, then on the server. */
+  flush(): void {
+    if (this.view.saved !== "soon") return;
+    window.clearTimeout(this.timer);
+    this.keep();
+    this.tell({ saved: isEmpty(this.view.draft) ? "no" : "here" });
+    this.push();
+  }
+
+  /** What the server has: taken over, unless something here is not there yet. */
+  load(): void {
+    this.next(async () => {
+      const page = await call<Page<Kept>>("/drafts?limit=200");
+      this.known = true;
+      this.met(page.items.find((one) => one.key === this.key));
+    });
+  }
+
+  /** Sent, or thrown away. */
+  clear(): void {
+    window.clearTimeout(this.timer);
+    this.dirty = false;
+    this.theirs = null;
+    write(this.at, null);
+    this.tell({ draft: EMPTY, saved: "no", theirs: null });
+    this.next(async () => {
+      if (this.base === null) return;
+      this.base = null;
+      await call(`/drafts/${encodeURIComponent(this.key)}`, { method: "DELETE" });
+    });
+  }
+
+  choose(mine: boolean): void {
+    if (!this.theirs) return;
+    this.base = this.theirs.number;
+    if (mine) this.dirty = true;
+    else this.take(this.theirs.draft);
+    this.theirs = null;
+    this.keep();
+    this.tell({ theirs: null, saved: mine ? "here" : "server" });
+    if (mine) this.push();
+  }
+
+  private met(there: Kept | undefined): void {
+    const theirs = there ? draftOf(there.body) : null;
+    if (!there || !theirs) {
+      this.base = null;
+      if (!isEmpty(this.view.draft)) this.dirty = true;
+    } else if (there.number === this.base || same(theirs, this.view.draft)) {
+      this.dirty = this.dirty && !same(theirs, this.view.draft);
+      this.base = there.number;
+      if (!this.dirty && this.view.saved !== "soon") this.tell({ saved: "server" });
+    } else if (!this.dirty || isEmpty(this.view.draft)) {
+      this.base = there.number;
+      this.take(theirs);
+      this.keep();
+      this.tell({ saved: isEmpty(theirs) ? "no" : "server" });
+    } else {
+      this.theirs = { draft: theirs, number: there.number };
+      this.tell({ theirs });
+    }
+    if (this.dirty && !this.theirs) this.push();
+  }
+
+  private take(draft: Draft): void {
+    this.dirty = false;
+    this.view = { ...this.view, draft };
+  }
+
+  private push(): void {
+    this.next(async () => {
+      if (!this.known || this.theirs) return;
+      const { draft } = this.view;
+      if (isEmpty(draft) && this.base === null) return;
+      if (!this.dirty) return this.there(); // it went with what was loaded
+      const body = { body: draft };
+      const kept = await call<Kept>(`/drafts/${encodeURIComponent(this.key)}`, { method: "PUT", body, etag: this.base === null ? undefined : `"${this.base}"` });
+      this.base = kept.number;
+      if (!same(draft, this.view.draft)) return; // more was typed meanwhile, which has a timer of its own
+      this.dirty = false;
+      this.keep();
+      this.there();
+    });
+  }
+
+  private there(): void {
+    if (this.view.saved === "here") this.tell({ saved: isEmpty(this.view.draft) ? "no" : "server" });
+  }
+
+  private next(act: () => Promise<void>): void {
+    this.line = this.line.then(act).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 412) this.load();
+      else if (!(error instanceof Offline || error instanceof ApiError)) throw error;
+      // else it stays here, and the next key or connection tries again
+    });
+  }
+
+  private keep(): void {
+    const { draft } = this.view;
+    write(this.at, isEmpty(draft) && this.base === null ? null : { ...draft, base: this.base, dirty: this.dirty });
+  }
+
+  private tell(part: Partial<View>): void {
+    this.view = { ...this.view, ...part };
+    this.listeners.forEach((listener) => listener());
+  }
+}
+
+const sheets = new Map<string, Sheet>();
+
+function sheetOf(name: string, item: string): Sheet {
+  let sheet = sheets.get(name);
+  if (!sheet) {
+    sheet = new Sheet(`ps.draft.${name}`, `inbox:${item}`.replaceAll("/", ":").slice(0, 200));
+    sheets.set(name, sheet);
+  }
+  return sheet;
+}
+
+export interface Drafting extends View {
+  set: (draft: Draft) => void;
+  clear: () => void;
+  choose: (mine: boolean) => void;
+}
+
+/** `name` is the person and the item. */
+export function useDraft(name: string, item: string): Drafting {
+  const sheet = sheetOf(name, item);
+  const view = useSyncExternalStore(sheet.subscribe, () => sheet.view);
   useEffect(() => {
-    const timer = window.setTimeout(flush, 500);
-    return () => window.clearTimeout(timer);
-  }, [draft, flush]);
-  useEffect(() => {
+    sheet.load();
+    const flush = () => sheet.flush();
+    const back = onLive((event) => event.kind === "reset" && sheet.load());
     window.addEventListener("pagehide", flush);
     return () => {
       window.removeEventListener("pagehide", flush);
+      back();
       flush();
     };
-  }, [flush]);
-  const set = (next: Draft) => {
-    latest.current = { draft: next, dirty: true };
-    setSaved(false);
-    setDraft(next);
-  };
-  const clear = () => {
-    latest.current = { draft: EMPTY, dirty: false };
-    write(at, null);
-    setDraft(EMPTY);
-    setSaved(false);
-  };
-  return { draft, set, saved, clear };
+  }, [sheet]);
+  return { ...view, set: (draft) => sheet.set(draft), clear: () => sheet.clear(), choose: (mine) => sheet.choose(mine) };
 }
 
 export const readPending = (name: string): Pending | null => read<Pending>(`ps.pending.${name}`);

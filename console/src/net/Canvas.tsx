@@ -9,6 +9,7 @@ import { useKeys } from "../shell/keys";
 import { setSearch } from "../shell/router";
 import { useWords } from "../words";
 import { NetEdgeView, type NetEdge } from "./edges";
+import { framed } from "./ends";
 import { layout, warm, within, type Laid } from "./layout";
 import { NetNodeView, type NetNode } from "./nodes";
 import { NetContext, NetStore, viewOf, type Mode } from "./view";
@@ -34,8 +35,9 @@ export default function Canvas(props: Props): ReactNode {
   return <ReactFlowProvider><Inner {...props} /></ReactFlowProvider>;
 }
 
-function Inner({ graph, mode, selected, past, since, viewport, onPick, onFail }: Props): ReactNode {
+function Inner({ graph: told, mode, selected, past, since, viewport, onPick, onFail }: Props): ReactNode {
   const { t } = useWords();
+  const graph = useMemo(() => framed(told), [told]);
   const [laid, setLaid] = useState<Laid | null>(null);
   const [store] = useState(() => new NetStore());
   const flow = useReactFlow();
@@ -55,10 +57,10 @@ function Inner({ graph, mode, selected, past, since, viewport, onPick, onFail }:
 
   const move = useCallback((id: string, key: string) => {
     const forward = key === "ArrowRight" || key === "ArrowDown";
-    const next = graph.edges.find((edge) => (forward ? edge.from === id && !edge.back : edge.to === id && !edge.back));
+    const next = told.edges.find((edge) => (forward ? edge.from === id && !edge.back : edge.to === id && !edge.back));
     const to = next && (forward ? next.to : next.from);
     if (to) document.querySelector<HTMLElement>(`[data-node="${CSS.escape(to)}"]`)?.focus();
-  }, [graph.edges]);
+  }, [told.edges]);
 
   const nodes = useMemo<NetNode[]>(() => {
     if (!laid) return [];

@@ -5,13 +5,14 @@ import { Badge } from "../parts";
 import { useWords } from "../words";
 import { nodeIcon } from "./icons";
 
-export function NetList({ graph, selected, onPick }: { graph: Graph; selected: string | null; onPick: (node: string) => void }): ReactNode {
+/** `plain`: without a run, so nothing is said of how a node stands. */
+export function NetList({ graph, selected, onPick, plain = false }: { graph: Graph; selected: string | null; onPick: (node: string) => void; plain?: boolean }): ReactNode {
   const { t } = useWords();
-  return <div className="net-list"><Branch graph={graph} parent={null} selected={selected} onPick={onPick} label={t.run.listOf} /></div>;
+  return <div className={`net-list ${plain ? "net-plain" : ""}`}><Branch graph={graph} parent={null} selected={selected} onPick={onPick} label={t.run.listOf} /></div>;
 }
 
 function Branch({ graph, parent, selected, onPick, label }: { graph: Graph; parent: string | null; selected: string | null; onPick: (node: string) => void; label?: string }): ReactNode {
-  const nodes = graph.nodes.filter((node) => node.parent === parent);
+  const nodes = graph.nodes.filter((node) => node.parent === parent && !node.label.startsWith(".")); // what no author has drawn
   if (nodes.length === 0) return null;
   return <ol aria-label={label}>{nodes.map((node) => <Step key={node.id} node={node} graph={graph} selected={selected} onPick={onPick} />)}</ol>;
 }
@@ -29,7 +30,7 @@ function Step({ node, graph, selected, onPick }: { node: GraphNode; graph: Graph
         <Icon size={16} strokeWidth={1.9} aria-hidden />
         <span className="grow"><b>{node.label}</b><span className="dim">{typeWord(graph.language, node.type)}{state?.note ? ` · ${state.note}` : ""}</span></span>
         {reached && state.ms !== null && <span className="dim num">{f.duration(state.ms)}</span>}
-        {reached ? <Badge tone={state.tone} state={state.state}>{nodeWord(graph.language, state.status, state.state)}</Badge> : <span className="dim3">{not ? t.run.notTaken : t.run.notReached}</span>}
+        {reached ? <Badge tone={state.tone} state={state.state}>{nodeWord(graph.language, state.status, state.state)}</Badge> : <span className="dim3 net-step-said">{not ? t.run.notTaken : t.run.notReached}</span>}
       </button>
       <Branch graph={graph} parent={node.id} selected={selected} onPick={onPick} />
     </li>

@@ -1,6 +1,7 @@
 /** Where nodes and edges are drawn: ELK layered in a worker, once per net, remembered by the net's hash. */
 import type { ElkExtendedEdge, ElkNode } from "elkjs/lib/elk-api";
 import type { Graph, GraphEdge } from "../api/types";
+import { isMark } from "./ends";
 import { sizeOf, textWidth } from "./size";
 
 export interface Box {
@@ -58,18 +59,19 @@ async function compute(graph: Graph): Promise<Laid> {
       const alone = parent !== null && all.every((one) => !joined.has(one.id) && !graph.nodes.some((inner) => inner.parent === one.id));
       const w = alone ? Math.max(...all.map((one) => sizeOf(one).w)) : size.w;
       // what begins is first and what ends is last, whatever loops say
-      const place = parent !== null ? undefined : node.shape === "start" ? "FIRST" : node.shape === "end" ? "LAST" : undefined;
+      const place = parent !== null ? undefined : node.shape === "start" ? "FIRST" : node.shape === "end" && !isMark(node.id) ? "LAST" : undefined;
       if (children.length === 0) return { id: node.id, width: w, height: h, ...(place ? { layoutOptions: { "elk.layered.layering.layerConstraint": place } } : {}) };
       return { id: node.id, children, layoutOptions: REGION };
     });
   // What an author writes first is the way they think of: it is kept straight.
   const firsts = new Set([...new Map([...graph.edges].reverse().map((edge) => [edge.from, edge.id])).values()]);
+  const main = mainWay(graph, firsts);
   const known = new Set(graph.nodes.map((node) => node.id));
   const root: ElkNode = {
     id: "·root",
     layoutOptions: { ...OPTIONS, "elk.direction": down ? "DOWN" : "RIGHT" },
     children: tree(null),
-    edges: graph.edges.filter((edge) => known.has(edge.from) && known.has(edge.to) && !within(graph, edge)).map((edge) => edgeOf(edge, firsts.has(edge.id))),
+    edges: graph.edges.filter((edge) => known.has(edge.from) && known.has(edge.to) && !within(graph, edge)).map((edge) => edgeOf(edge, main.has(edge.id) ? 40 : firsts.has(edge.id) ? 10 : 0)),
   };
   const laid = read(await (await engine()).layout(root));
   for (const edge of graph.edges) if (edge.back) laid.edges.get(edge.id)?.points.reverse();
@@ -86,12 +88,25 @@ export function within(graph: Graph, edge: GraphEdge): boolean {
   return inside(edge.to, edge.from) || inside(edge.from, edge.to);
 }
 
-function edgeOf(edge: GraphEdge, first: boolean): ElkExtendedEdge {
+/** From where it begins along what was written first, to the end. */
+function mainWay(graph: Graph, firsts: Set<string>): Set<string> {
+  const into = new Set(graph.edges.filter((edge) => !edge.back).map((edge) => edge.to));
+  const found = new Set<string>();
+  let at = graph.nodes.find((node) => node.parent === null && !into.has(node.id))?.id;
+  while (at !== undefined) {
+    const next: GraphEdge | undefined = graph.edges.find((edge) => edge.from === at && firsts.has(edge.id) && !found.has(edge.id));
+    if (next) found.add(next.id);
+    at = next?.to;
+  }
+  return found;
+}
+
+function edgeOf(edge: GraphEdge, weight: number): ElkExtendedEdge {
   const width = edge.label ? Math.min(150, textWidth(edge.label, 11.5) + 20) : 0;
   return {
     // a way back is laid out the other way round, so that the loop's body still reads forward
     id: edge.id, sources: [edge.back ? edge.to : edge.from], targets: [edge.back ? edge.from : edge.to],
-    layoutOptions: { "elk.layered.priority.straightness": first ? "10" : "0", "elk.layered.priority.shortness": first ? "5" : "0" },
+    layoutOptions: { "elk.layered.priority.straightness": String(weight), "elk.layered.priority.shortness": String(weight / 2) },
     labels: edge.label ? [{ text: edge.label, width, height: 18, layoutOptions: { "elk.edgeLabels.inline": "true", "elk.edgeLabels.placement": "CENTER" } }] : [],
   };
 }

@@ -4,6 +4,7 @@ import { memo, type KeyboardEvent, type ReactNode } from "react";
 import type { GraphNode, NodeState } from "../api/types";
 import { toneIcon } from "../parts";
 import { useNow, useWords } from "../words";
+import { isMark } from "./ends";
 import { nodeIcon } from "./icons";
 import { heatOf, useView, type Mode } from "./view";
 
@@ -51,7 +52,7 @@ export const NetNodeView = memo(function NetNodeView({ data }: NodeProps<NetNode
     <div className={`net-node shape-${frame ? "region" : node.shape} tone-${tone} ${reached ? "" : "unreached"} ${selected ? "selected" : ""} ${heat ? `heat heat-${heat}` : ""}`} style={{ width: w, height: h }}>
       <Handle type="target" position={Position.Left} isConnectable={false} />
       {node.shape === "choose" && !frame && <Hexagon w={w} h={h} />}
-      <button type="button" className="net-hit" data-node={node.id} aria-pressed={selected} onClick={() => data.onPick(node.id)} onKeyDown={key}>
+      {isMark(node.id) ? <span className="net-hit" aria-hidden><Icon size={13} strokeWidth={2} aria-hidden /></span> : <button type="button" className="net-hit" data-node={node.id} aria-pressed={selected} onClick={() => data.onPick(node.id)} onKeyDown={key}>
         {frame ? (
           <span className="net-frame-head"><Icon size={13} strokeWidth={2} aria-hidden /><b>{node.label}</b><span>{reached && data.inside.length > 0 ? t.run.doneOf(done, data.inside.length) : type}</span></span>
         ) : round ? (
@@ -63,7 +64,7 @@ export const NetNodeView = memo(function NetNodeView({ data }: NodeProps<NetNode
           </>
         )}
         <span className="sr">, {status}</span>
-      </button>
+      </button>}
       {reached && !frame && !round && mode === "tokens" && <span className="net-corner" aria-hidden><Corner size={11} strokeWidth={3} /></span>}
       {mode === "counts" && !!state?.count && !round && <span className="net-count" aria-hidden>{state.count}</span>}
       {tokens > 0 && <span className="net-token" aria-hidden>{tokens > 1 ? tokens : ""}</span>}

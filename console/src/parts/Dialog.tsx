@@ -26,9 +26,10 @@ export function Dialog({ label, anchor, look = "window", onClose, children }: Pr
     const dialog = ref.current;
     const before = document.activeElement as HTMLElement | null;
     dialog?.showModal();
+    dialog?.querySelector<HTMLElement>("[data-first]")?.focus();
     return () => {
       dialog?.close();
-      before?.focus?.();
+      giveBack(before);
     };
   }, []);
   const wide = window.innerWidth > 720;
@@ -46,6 +47,12 @@ export function Dialog({ label, anchor, look = "window", onClose, children }: Pr
       <div className="dialog-in">{children}</div>
     </dialog>
   );
+}
+
+/** The focus goes back to where it was; when that is gone, to the page, and never to nowhere. */
+function giveBack(before: HTMLElement | null): void {
+  if (before?.isConnected) before.focus();
+  if (document.activeElement === null || document.activeElement === document.body) document.getElementById("main")?.focus();
 }
 
 function placed(anchor: Anchor): { left: number; top?: number; bottom?: number } {

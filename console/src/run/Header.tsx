@@ -7,7 +7,7 @@ import { anchorOf, Dialog, type Anchor } from "../parts/Dialog";
 import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";
 import { runSentence, whySentence } from "../words/why";
-import { MOVE_ICON } from "./moves";
+import { MOVE_ICON } from "./sending";
 
 interface Props {
   run: Run;

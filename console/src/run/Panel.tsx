@@ -1,13 +1,17 @@
-/** Beside the picture: the chosen node, or the run itself. Summary, attempts, data at the playhead, facts, children. */
+/** Beside the picture: the chosen node, or the run itself. Summary, attempts, data at the playhead, facts, logs, children. */
 import { Check, Lightbulb, X } from "lucide-react";
-import { useMemo, type ReactNode } from "react";
-import type { Dict, Fact, Firing, Graph, GraphNode, Json, Run, Why } from "../api/types";
+import { useMemo, type KeyboardEvent, type ReactNode } from "react";
+import { useGet } from "../api/cache";
+import type { Dict, Fact, Firing, Graph, GraphNode, Instance, Json, NodeState, Run, Why } from "../api/types";
 import { Ago, Badge, Copyable, Face } from "../parts";
-import { Link, setSearch, useParam } from "../shell/router";
+import { Link, setSearch, useParam, useSearch } from "../shell/router";
 import { useNow, useWords } from "../words";
 import { person } from "../words/why";
 import { authorOf, factText, isNews } from "./facts";
+import { Logs } from "./Logs";
 import { leaves } from "./travel";
+import { Undoing } from "./Undoing";
+import { WorkList } from "./WorkList";
 
 interface Props {
   run: Run;
@@ -18,12 +22,13 @@ interface Props {
   changed: Set<string>;
 }
 
-type TabId = "summary" | "attempts" | "data" | "facts" | "children";
+type TabId = "summary" | "work" | "undo" | "attempts" | "data" | "facts" | "logs" | "children";
 const PREVIEW = 64 * 1024;
 
 export function Panel({ run, graph, facts, node, at, changed }: Props): ReactNode {
   const { t, typeWord } = useWords();
   const [tab, setTab] = useParam("tab");
+  const search = useSearch();
   const drawn = graph?.nodes.find((one) => one.id === node) ?? null;
   const time = at === null ? null : (graph?.time ?? null);
   const began = useMemo(() => run.firings.filter((one) => !time || (one.started_at ?? "") <= time).map((one) => asOf(one, time)), [run.firings, time]);
@@ -35,14 +40,20 @@ export function Panel({ run, graph, facts, node, at, changed }: Props): ReactNod
   }, [facts, node, graph?.nodes]);
   const failedHere = at === null && !!run.failure && run.failure.node === node;
   const variables = graph?.variables ?? run.variables;
+  const instance = useGet<Instance>(run.language === "process" ? `/processes/instances/${encodeURIComponent(run.id)}` : null).data;
+  const work = at === null ? (instance?.workitems.filter((one) => !node || one.activity_id === node) ?? []) : [];
   const tabs: { id: TabId; text: string; n?: number; shown: boolean }[] = [
     { id: "summary", text: t.run.tab.summary, shown: true },
+    { id: "work", text: t.inbox.title, n: work.length, shown: work.length > 0 },
+    { id: "undo", text: t.work.undo, n: instance?.compensation.steps.length, shown: !!instance && instance.compensation.steps.length > 0 && at === null },
     { id: "attempts", text: t.run.tab.attempts, n: attempts.length, shown: attempts.length > 0 },
     { id: "data", text: t.run.tab.data, n: Object.keys(variables).length, shown: true },
     { id: "facts", text: t.run.tab.facts, n: node ? mine.length : run.facts, shown: true },
+    { id: "logs", text: t.run.tab.logs, shown: true },
     { id: "children", text: t.run.tab.children, n: run.children.length, shown: run.children.length > 0 },
   ];
-  const first: TabId = failedHere && attempts.length ? "attempts" : "summary";
+  const undone = run.state === "COMPENSATED" || run.state === "COMPENSATING" || instance?.compensation_status === "PARTIAL";
+  const first: TabId = undone && !search.has("node") && (instance?.compensation.steps.length ?? 0) > 0 && at === null ? "undo" : failedHere && attempts.length && run.language !== "process" ? "attempts" : "summary";
   const shown = tabs.find((one) => one.id === tab && one.shown)?.id ?? first;
   return (
     <aside className="panel" aria-label={t.run.tab.panel}>
@@ -50,28 +61,45 @@ export function Panel({ run, graph, facts, node, at, changed }: Props): ReactNod
         <p className="dim panel-kind">{drawn ? <>{typeWord(run.language, drawn.type)} · <span className="mono">{drawn.id}</span></> : <>{t.run.runSummary} · <Copyable text={run.id} show={run.id.slice(0, 18)} /></>}</p>
         <h2>{drawn?.label ?? run.title}</h2>
       </header>
-      <div className="tabs" role="tablist" aria-label={t.run.tab.panel}>
+      <div className="tabs" role="tablist" aria-label={t.run.tab.panel} onKeyDown={alongTabs}>
         {tabs.filter((one) => one.shown).map((one) => (
-          <button key={one.id} type="button" role="tab" id={`tab-${one.id}`} aria-selected={one.id === shown} aria-controls="panel-body" onClick={() => setTab(one.id)}>
+          <button key={one.id} type="button" role="tab" id={`tab-${one.id}`} aria-selected={one.id === shown} aria-controls="panel-body" tabIndex={one.id === shown ? 0 : -1} onClick={() => setTab(one.id)}>
             {one.text}{one.n !== undefined && <span> {one.n}</span>}
           </button>
         ))}
       </div>
       <div className="panel-body" id="panel-body" role="tabpanel" aria-labelledby={`tab-${shown}`} tabIndex={0}>
         {shown === "summary" && <Summary run={run} graph={graph} node={drawn} firings={firings} facts={mine} count={node ? mine.length : run.facts} at={at} />}
-        {shown === "attempts" && <Attempts run={run} firings={node ? firings : began.filter((one) => one.tone === "failed")} failed={failedHere || (!node && at === null)} />}
+        {shown === "work" && <WorkList run={run} items={work} />}
+        {shown === "undo" && instance && <Undoing run={run} instance={instance} graph={graph} />}
+        {shown === "attempts" && <Attempts run={run} state={drawn ? graph?.states[drawn.id] : undefined} firings={node ? firings : began.filter((one) => one.tone === "failed")} failed={failedHere || (!node && at === null)} />}
+        {shown === "attempts" && at !== null && <Data run={run} variables={variables} changed={changed} past brief />}
+        {shown === "attempts" && at !== null && <section><h3>{t.run.around}</h3><FactLines facts={nearest(facts, at)} graph={graph} at={at} /></section>}
         {shown === "data" && <Data run={run} variables={variables} changed={changed} past={at !== null} />}
         {shown === "facts" && <Facts facts={mine} graph={graph} at={at} />}
+        {shown === "logs" && <Logs run={run} graph={graph} node={drawn?.id ?? null} at={at} />}
         {shown === "children" && <Children run={run} />}
       </div>
     </aside>
   );
 }
 
+/** Arrows go from tab to tab, and choose. */
+function alongTabs(event: KeyboardEvent<HTMLDivElement>): void {
+  const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const tabs = [...event.currentTarget.querySelectorAll<HTMLElement>("[role=tab]")];
+  const at = tabs.indexOf(document.activeElement as HTMLElement);
+  const next = by === undefined || at < 0 ? undefined : tabs[(at + by + tabs.length) % tabs.length];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+  next.click();
+}
+
 /** A firing as it was known at a moment: attempts that had not ended are open. */
 function asOf(firing: Firing, time: string | null): Firing {
   if (!time) return firing;
-  const attempts = firing.attempts.filter((one) => (one.started_at ?? "") <= time).map((one) => (one.ended_at && one.ended_at > time ? { n: one.n, started_at: one.started_at, ended_at: null, outcome: null } : one));
+  const attempts = firing.attempts.filter((one) => (one.started_at ?? "") <= time).map((one) => (one.ended_at && one.ended_at > time ? { ...one, ended_at: null, outcome: "", code: null, message: null, next_at: null } : one));
   return { ...firing, attempts };
 }
 
@@ -179,13 +207,14 @@ function Failure({ run }: { run: Run }): ReactNode {
   );
 }
 
-function Attempts({ run, firings, failed }: { run: Run; firings: Firing[]; failed: boolean }): ReactNode {
-  const { t, f } = useWords();
+function Attempts({ run, state, firings, failed }: { run: Run; state: NodeState | undefined; firings: Firing[]; failed: boolean }): ReactNode {
+  const { t, f, nodeWord } = useWords();
   const all = firings.flatMap((firing) => firing.attempts.map((attempt) => ({ firing, attempt }))).reverse();
   return (
     <>
       {failed && run.failure && <section><Failure run={run} /></section>}
       <section className="attempts">
+        {state && state.count > 0 && <div className="panel-line"><Badge tone={state.tone} state={state.state}>{nodeWord(run.language, state.status, state.state)}</Badge><span className="dim">{t.run.tryOf(Math.max(1, state.attempt))}</span></div>}
         {all.length === 0 && <p className="dim">{t.run.noAttempts}</p>}
         {all.map(({ firing, attempt }) => {
           const bad = attempt.outcome === "failed" || !!attempt.code;
@@ -196,8 +225,13 @@ function Attempts({ run, firings, failed }: { run: Run; firings: Firing[]; faile
                 <Badge tone={bad ? "failed" : attempt.ended_at ? "done" : "moving"}>{t.run.attemptN(attempt.n)}</Badge>
                 <span className="dim">{attempt.started_at && f.seconds(attempt.started_at)}{took !== null && ` · ${f.duration(took)}`}</span>
               </div>
-              {attempt.code && <p><code className="ink-failed">{attempt.code}</code></p>}
-              {attempt.message && <p>{attempt.message}</p>}
+              {bad && !(failed && run.failure?.code === attempt.code) && (
+                <div className="failure">
+                  {attempt.code && <p className="failure-code">{attempt.code}</p>}
+                  {attempt.message && <p>{attempt.message}</p>}
+                  {attempt.next_at && attempt.ended_at && <p className="failure-hint"><Lightbulb size={15} aria-hidden />{t.run.nextTry(f.seconds(attempt.next_at), f.duration(Date.parse(attempt.next_at) - Date.parse(attempt.ended_at)))}</p>}
+                </div>
+              )}
             </div>
           );
         })}
@@ -206,7 +240,7 @@ function Attempts({ run, firings, failed }: { run: Run; firings: Firing[]; faile
   );
 }
 
-function Data({ run, variables, changed, past }: { run: Run; variables: Dict; changed: Set<string>; past: boolean }): ReactNode {
+function Data({ run, variables, changed, past, brief = false }: { run: Run; variables: Dict; changed: Set<string>; past: boolean; brief?: boolean }): ReactNode {
   const { t } = useWords();
   const lines = Object.entries(variables).flatMap(([name, value]) => leaves(name, value));
   return (
@@ -226,8 +260,8 @@ function Data({ run, variables, changed, past }: { run: Run; variables: Dict; ch
           })}
         </dl>
       </section>
-      <section><h3>{t.run.input}</h3><JsonView value={run.input} /></section>
-      {run.output !== null && run.output !== undefined && <section><h3>{t.run.output}</h3><JsonView value={run.output} /></section>}
+      {!brief && <section><h3>{t.run.input}</h3><JsonView value={run.input} /></section>}
+      {!brief && run.output !== null && run.output !== undefined && <section><h3>{t.run.output}</h3><JsonView value={run.output} /></section>}
     </>
   );
 }

@@ -3,6 +3,8 @@ import "./run.css";
 import { CircleDot, Flame, Hash, List, Waypoints } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
+import { bpmnPath, useBpmn } from "../bpmn/file";
+import { Looks, type Look } from "../definitions/Picture";
 import type { Fact, Graph, Run } from "../api/types";
 import { NetList } from "../net/NetList";
 import type { Mode } from "../net/view";
@@ -13,6 +15,7 @@ import { useKeys } from "../shell/keys";
 import { go, setSearch, useParam, useSearch } from "../shell/router";
 import { useWords } from "../words";
 import { authorOf } from "./facts";
+import { useWhole } from "./firings";
 import { Header } from "./Header";
 import { useMoves } from "./moves";
 import { Panel } from "./Panel";
@@ -22,12 +25,13 @@ import { useFacts, useMoment } from "./travel";
 // on its way while the run is fetched; a phone shows a list and needs none of it
 const canvas = matchMedia("(max-width: 720px)").matches ? null : import("../net/Canvas");
 const Canvas = lazy(() => canvas ?? import("../net/Canvas"));
+const Drawing = lazy(() => import("../bpmn/Drawing"));
 const SPEEDS = [1, 2, 4];
 
 export default function RunPage({ id }: { id: string }): ReactNode {
   const { t } = useWords();
   const answer = useGet<Run>(`/runs/${encodeURIComponent(id)}`);
-  const run = answer.data;
+  const run = useWhole(answer.data);
   useFrame([{ text: t.nav.runs, to: "/runs" }, ...(run ? [{ text: run.title, to: `/runs?name=${encodeURIComponent(run.name)}` }] : []), { text: run?.key ?? id.slice(0, 9), mono: true }], useSearch().has("at"));
   if (!run) return answer.error ? <Failed page error={answer.error} retry={answer.reload} /> : <div className="pad"><Skeleton h={60} n={2} /><Skeleton h={360} /></div>;
   return <OneRun run={run} />;
@@ -41,7 +45,13 @@ function OneRun({ run }: { run: Run }): ReactNode {
   const at = wanted !== null && /^\d+$/.test(wanted) ? Math.min(Math.max(1, Number(wanted)), run.facts) : null;
   const phone = useNarrow();
   const [broken, setBroken] = useState(false);
-  const asList = search.get("view") === "list" || phone || broken;
+  const process = run.language === "process";
+  const file = useBpmn(process && !phone && run.definition.version !== null ? bpmnPath(run.definition.name, run.definition.version) : null);
+  const [unread, setUnread] = useState(false);
+  const bpmn = unread ? null : file.xml;
+  const asked = search.get("view");
+  const asList = asked === "list" || phone || broken;
+  const look: Look = asList ? "list" : process && (bpmn || !file.none) && asked !== "net" && !unread ? "bpmn" : "net";
   const folded = search.get("scale") !== "true";
   const moment = useMoment(run.id, at);
   const facts = useFacts(run.id, run.facts);
@@ -69,11 +79,13 @@ function OneRun({ run }: { run: Run }): ReactNode {
               {!asList && <Segment<Mode> label={t.run.mode.label} value={(mode as Mode | null) ?? "tokens"} onChange={(value) => setMode(value === "tokens" ? null : value)} options={[
                 { id: "tokens", text: t.run.mode.tokens, icon: CircleDot }, { id: "time", text: t.run.mode.time, icon: Flame }, { id: "counts", text: t.run.mode.counts, icon: Hash }]} />}
               <span className="grow" />
-              {!phone && !broken && <Button className={asList ? "" : "as-list"} icon={asList ? Waypoints : List} onClick={() => setSearch({ view: asList ? null : "list" })}>{asList ? t.run.asNet : t.run.asList}</Button>}
+              {process && !phone && !broken && !file.none && <div className="as-list"><Looks look={look} bpmn={!!bpmn} onLook={(next) => setSearch({ view: next === (bpmn ? "bpmn" : "net") ? null : next })} /></div>}
+              {!(process && !file.none) && !phone && !broken && <Button className={asList ? "" : "as-list"} icon={asList ? Waypoints : List} onClick={() => setSearch({ view: asList ? null : "list" })}>{asList ? t.run.asNet : t.run.asList}</Button>}
             </div>
             {broken && <p className="dim pad">{t.run.netFailed}</p>}
             {!graph ? <div className="pad">{moment.error ? <Failed error={moment.error} /> : <Skeleton h={48} n={3} />}</div>
               : asList ? <NetList graph={graph} selected={node} onPick={pick} />
+              : look === "bpmn" ? (bpmn && <Suspense fallback={null}><Drawing xml={bpmn} graph={graph} mode={(mode as Mode | null) ?? "tokens"} selected={node} since={since} onPick={pick} onFail={() => setUnread(true)} /></Suspense>)
               : <Suspense fallback={null}><Canvas graph={graph} mode={(mode as Mode | null) ?? "tokens"} selected={node} past={at !== null} since={since} viewport={viewport} onPick={pick} onFail={() => setBroken(true)} /></Suspense>}
           </section>
           <Timeline run={run} facts={facts} nodes={nodes} at={at} folded={folded} playing={playing} speed={SPEEDS[speed] ?? 1} selected={node}

@@ -42,12 +42,11 @@ export function Timeline(props: Props): ReactNode {
     onAt(next >= count && by > 0 ? null : next);
   };
   useKeys({ "[": () => step(-1), "]": () => step(1), Space: () => props.onPlay(!playing), l: () => onAt(null) });
-  const attempts = run.firings.reduce((sum, firing) => sum + firing.attempts.length, 0);
   return (
     <section className="tl" aria-label={t.run.timeline}>
       <div className="tl-head">
         <h2>{t.run.timeline}</h2>
-        <span className="dim">{t.run.timelineSub(run.firings.length, attempts, count)}</span>
+        <span className="dim">{t.run.timelineSub(run.firing_count, run.attempt_count, count)}</span>
         <span className="grow" />
         <button type="button" className="btn btn-icon" aria-label={t.run.previous} title={`${t.run.previous} [`} onClick={() => step(-1)}><StepBack size={16} aria-hidden /></button>
         <button type="button" className="btn btn-icon" aria-label={playing ? t.run.stop : t.run.play} onClick={() => props.onPlay(!playing)}>{playing ? <Pause size={16} aria-hidden /> : <Play size={16} aria-hidden />}</button>

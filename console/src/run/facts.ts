@@ -22,7 +22,8 @@ export function authorOf(fact: Fact, known: (node: string) => boolean): string {
 export function factText(fact: Fact, label: (node: string) => string, t: Dictionary): string {
   const say = t.fact[fact.fact];
   const node = fact.node || fact.edge.split(">").at(-1) || "";
-  const text = say ? say(node ? label(node) : "", extraOf(fact)).trim() : fact.fact;
+  const extra = extraOf(fact);
+  const text = say ? say(node ? label(node) : "", fact.fact === "work.moved" ? (t.work.event[extra] ?? extra) : extra).trim() : fact.fact;
   return text || fact.fact;
 }
 

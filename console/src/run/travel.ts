@@ -49,7 +49,7 @@ export function fold(deltas: Deltas, at: number): { graph: Graph; changed: Set<s
     changed = changedBy(step, graph.variables);
     Object.assign(graph.variables, step.variables);
     graph.taken.push(...step.taken);
-    if (step.not_taken) graph.not_taken = [...graph.not_taken, ...step.not_taken];
+    if (step.not_taken) graph.not_taken = step.not_taken;
     graph.time = step.at;
     graph.at = step.fact;
   }

@@ -18,6 +18,8 @@ import { BottomBar, Sidebar } from "./Sidebar";
 import { Topbar } from "./Topbar";
 
 const RunPage = lazy(() => import("../run/RunPage"));
+const DefinitionsPage = lazy(() => import("../definitions/DefinitionsPage"));
+const DefinitionPage = lazy(() => import("../definitions/DefinitionPage"));
 
 export function App(): ReactNode {
   const { t } = useWords();
@@ -29,12 +31,12 @@ export function App(): ReactNode {
     return startRefreshing();
   }, []);
   useKeys({
-    "g h": () => go("/"), "g i": () => go("/inbox"), "g r": () => go("/runs"), "?": () => setOpen("help"), "Ctrl K": () => setOpen("find"),
+    "g h": () => go("/"), "g i": () => go("/inbox"), "g r": () => go("/runs"), "g d": () => go("/definitions"), "?": () => setOpen("help"), "Ctrl K": () => setOpen("find"),
   });
-  const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
-  const canvas = parts[0] === "runs" && parts.length > 1;
+  const parts = partsOf(path);
+  const canvas = (parts?.[0] === "runs" || parts?.[0] === "definitions") && parts.length > 1;
   return (
-    <div className={`app ${canvas ? "app-rail" : ""} ${parts[0] === "inbox" && parts.length > 1 ? "app-item" : ""}`}>
+    <div className={`app ${canvas ? "app-rail" : ""} ${parts?.[0] === "inbox" && parts.length > 1 ? "app-item" : ""}`}>
       <a className="skip" href="#main">{t.nav.skip}</a>
       <Sidebar rail={canvas} />
       <Topbar onFind={() => setOpen("find")} />
@@ -52,12 +54,24 @@ export function App(): ReactNode {
   );
 }
 
-function screenOf(parts: string[]): ReactNode {
-  const [room, id, node] = parts;
+/** Null when the escapes of an address mean nothing. */
+function partsOf(path: string): string[] | null {
+  try {
+    return path.split("/").filter(Boolean).map(decodeURIComponent);
+  } catch {
+    return null;
+  }
+}
+
+function screenOf(parts: string[] | null): ReactNode {
+  if (parts === null) return <Nowhere />;
+  const [room, id, node, number] = parts;
   if (room === undefined) return <HomePage />;
   if (room === "inbox") return <InboxPage run={id ?? null} node={node ?? null} />;
   if (room === "runs" && id === undefined) return <RunsPage />;
   if (room === "runs" && id !== undefined) return <RunPage key={id} id={id} />;
+  if (room === "definitions" && id === undefined) return <DefinitionsPage />;
+  if (room === "definitions" && id !== undefined && (node === undefined || (node === "versions" && /^\d+$/.test(number ?? "")))) return <DefinitionPage key={id} name={id} version={number ? Number(number) : null} />;
   return <Nowhere />;
 }
 

@@ -8,8 +8,8 @@ export function Help({ onClose }: { onClose: () => void }): ReactNode {
   const { t } = useWords();
   const k = t.keys;
   const groups: [string, [string, string][]][] = [
-    [k.go, [["g h", k.home], ["g i", k.inbox], ["g r", k.runs], ["Ctrl K", k.palette]]],
-    [k.list, [["/", k.filter], ["j", k.down], ["k", k.up], ["Enter", k.open]]],
+    [k.go, [["g h", k.home], ["g i", k.inbox], ["g r", k.runs], ["g d", t.nav.definitions], ["Ctrl K", k.palette]]],
+    [k.list, [["/", k.filter], ["j", k.down], ["k", k.up], ["Enter", k.open], ["x", k.select]]],
     [k.decide, [["a", k.approve], ["r", k.reject]]],
     [k.play, [["[", k.previous], ["]", k.next], ["Space", k.playPause], ["l", k.live], ["f", k.fit]]],
     [k.other, [["?", k.help], ["Esc", k.escape]]],

@@ -1,13 +1,14 @@
 /** Ctrl K: finds runs and commands; arrows and Enter are enough. */
-import { ArrowRight, Search, SunMoon, Waypoints, type LucideIcon } from "lucide-react";
+import { ArrowRight, FileBraces, Search, SunMoon, Waypoints, type LucideIcon } from "lucide-react";
 import { useEffect, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useGet, useLast } from "../api/cache";
 import { query } from "../api/client";
-import type { Page, RunSummary } from "../api/types";
+import type { Definition, Page, RunSummary } from "../api/types";
 import { Badge } from "../parts";
 import { Dialog } from "../parts/Dialog";
 import { useWords } from "../words";
 import { go } from "./router";
+import { may, useSession } from "./session";
 import { setTheme, theme } from "./theme";
 
 interface Choice {
@@ -21,6 +22,7 @@ interface Choice {
 
 export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }): ReactNode {
   const { t, locale, setLocale, runWord } = useWords();
+  const { me } = useSession();
   const [text, setText] = useState("");
   const [asked, setAsked] = useState("");
   const [at, setAt] = useState(0);
@@ -31,7 +33,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
   const { data } = useGet<Page<RunSummary>>(`/runs${query({ q: asked, limit: 8 })}`);
   const found = useLast(data)?.items ?? [];
   const commands: Choice[] = [
-    ...([["/", t.nav.home], ["/inbox", t.nav.inbox], ["/runs", t.nav.runs]] as const).map(([to, name]) => (
+    ...([["/", t.nav.home], ["/inbox", t.nav.inbox], ["/runs", t.nav.runs], ["/definitions", t.nav.definitions]] as const).map(([to, name]) => (
       { id: to, text: t.palette.goTo(name), plain: t.palette.goTo(name), icon: ArrowRight, run: () => go(to) })),
     { id: "theme", text: theme() === "dark" ? t.nav.light : t.nav.dark, plain: `${t.nav.light} ${t.nav.dark}`, icon: SunMoon, run: () => setTheme(theme() === "dark" ? "light" : "dark") },
     { id: "locale", text: t.nav.locale, plain: t.nav.locale, icon: ArrowRight, run: () => setLocale(locale === "ko" ? "en" : "ko") },
@@ -43,7 +45,11 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
     end: <Badge tone={run.tone} state={run.state}>{runWord(run.language, run.status, run.state)}</Badge>,
     run: () => go(`/runs/${run.id}`),
   }));
-  const all = text ? [...runs, ...commands] : [...commands, ...runs];
+  const { data: shelf } = useGet<Page<Definition>>(asked && may(me, "definition.read") ? "/definitions?limit=200" : null);
+  const definitions: Choice[] = (asked ? (shelf?.items ?? []) : []).filter((one) => `${one.title} ${one.name}`.toLowerCase().includes(asked.toLowerCase())).slice(0, 5).map((one) => ({
+    id: `definition ${one.name}`.replaceAll(" ", "-"), icon: FileBraces, plain: one.title, text: <>{one.title} <span className="dim mono">{one.name}</span></>, run: () => go(`/definitions/${encodeURIComponent(one.name)}`),
+  }));
+  const all = text ? [...runs, ...definitions, ...commands] : [...commands, ...runs];
   const pick = (one: Choice | undefined) => {
     if (!one) return;
     onClose();

@@ -1,5 +1,5 @@
 /** Where one can go: a sidebar, a rail on canvas screens, a bar at the thumb on a phone. */
-import { Ellipsis, House, Inbox, Waypoints, type LucideIcon } from "lucide-react";
+import { Ellipsis, FileBraces, House, Inbox, Waypoints, type LucideIcon } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import type { Home, Item, Page } from "../api/types";
@@ -29,6 +29,7 @@ function usePlaces(): Place[] {
     { to: "/", text: t.nav.home, icon: House },
     { to: "/inbox", text: t.nav.inbox, icon: Inbox, count: waiting, asks: true },
     { to: "/runs", text: t.nav.runs, icon: Waypoints, count: alive },
+    { to: "/definitions", text: t.nav.definitions, icon: FileBraces },
   ];
 }
 
@@ -76,7 +77,7 @@ export function BottomBar(): ReactNode {
   const [menu, setMenu] = useState<Element | null>(null);
   return (
     <nav className="bottom" aria-label={t.nav.main}>
-      {places.map(({ to, text, icon: Icon, count, asks }) => (
+      {places.slice(0, 3).map(({ to, text, icon: Icon, count, asks }) => (
         <Link key={to} to={to} aria-current={here(path, to) ? "page" : undefined}>
           <span className="bottom-icon"><Icon size={20} strokeWidth={1.9} aria-hidden />{asks && !!count && <span className="side-asks">{count}</span>}</span>
           {text}

@@ -1,11 +1,13 @@
 /** The person's own menu: theme, tongue, keys, and in development somebody else's eyes. */
-import { Check, Keyboard, Languages, LogOut, SunMoon } from "lucide-react";
+import { Check, FileBraces, Keyboard, Languages, LogOut, SunMoon } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { Face } from "../parts";
 import { anchorOf, Dialog } from "../parts/Dialog";
+import { useNarrow } from "../parts/narrow";
 import { keep, useWords } from "../words";
 import { people } from "../words/why";
 import { keysOn } from "./keys";
+import { go } from "./router";
 import { useSession } from "./session";
 import { setTheme, useTheme } from "./theme";
 
@@ -13,6 +15,7 @@ export function UserMenu({ at, onClose }: { at: Element; onClose: () => void }):
   const { t, locale, setLocale } = useWords();
   const { me, users, demo, become, leave } = useSession();
   const theme = useTheme();
+  const phone = useNarrow();
   const [keys, setKeys] = useState(keysOn);
   return (
     <Dialog label={t.nav.user} anchor={anchorOf(at)} look="popover" onClose={onClose}>
@@ -24,6 +27,7 @@ export function UserMenu({ at, onClose }: { at: Element; onClose: () => void }):
         </div>
       </div>
       <ul className="menu">
+        {phone && <li><button type="button" onClick={() => { onClose(); go("/definitions"); }}><FileBraces size={16} aria-hidden />{t.nav.definitions}</button></li>}
         <li><button type="button" onClick={() => setTheme(theme === "dark" ? "light" : "dark")}><SunMoon size={16} aria-hidden />{theme === "dark" ? t.nav.light : t.nav.dark}</button></li>
         <li><button type="button" onClick={() => setLocale(locale === "ko" ? "en" : "ko")} lang={locale === "ko" ? "en" : "ko"}><Languages size={16} aria-hidden />{t.nav.locale}</button></li>
         <li><button type="button" onClick={() => { keep("ps.keys", keys ? "off" : "on"); setKeys(!keys); }}><Keyboard size={16} aria-hidden />{keys ? t.nav.keysOff : t.nav.keysOn}</button></li>

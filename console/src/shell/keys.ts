@@ -35,11 +35,11 @@ export function startKeys(): void {
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const target = event.target as HTMLElement | null;
-    if (target?.closest("input, textarea, select, [contenteditable], dialog[open]")) return;
+    if (target?.closest("input:not([type=checkbox]), textarea, select, [contenteditable], dialog[open]")) return;
     if (!keysOn() && event.key !== "Escape") return;
     const name = event.key === " " ? "Space" : event.key;
     if (name === "Enter" || name === "Space") {
-      if (target?.closest("button, a, summary, [role=slider], [role=tab], [role=button]")) return; // theirs
+      if (target?.closest("button, a, summary, input, [role=slider], [role=tab], [role=button]")) return; // theirs
     }
     if (prefix !== null) {
       const both = `${prefix} ${name}`;

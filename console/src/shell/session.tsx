@@ -3,9 +3,10 @@ import { KeyRound } from "lucide-react";
 import { createContext, useCallback, useContext, useEffect, useState, type FormEvent, type ReactNode } from "react";
 import { forgetAll } from "../api/cache";
 import { ApiError, call, post } from "../api/client";
-import type { DevUser, Me, Page } from "../api/types";
-import { Button, Failed } from "../parts";
+import type { DevUser, Me, Page, SessionAsked } from "../api/types";
+import { Button, Failed, Segment } from "../parts";
 import { firstLocale, WordsProvider, useWords } from "../words";
+import { errorText } from "../words/said";
 import { callThem } from "../words/why";
 
 interface Session {
@@ -56,12 +57,12 @@ async function devUsers(): Promise<DevUser[]> {
 async function registered(me: Me): Promise<DevUser[]> {
   if (!may(me, "registry.read")) return [];
   const page = await call<Page<Registered>>("/users?limit=200").catch(() => null);
-  return (page?.items ?? []).filter(({ body }) => body.active !== false).map(({ id, body }) => ({ id, name: body.name || id, roles: body.roles ?? [] }));
+  return (page?.items ?? []).filter(({ body }) => body.active !== false).map(({ id, body }) => ({ id, name: body.name || id, roles: body.roles ?? [], groups: body.groups ?? [] }));
 }
 
 interface Registered {
   id: string;
-  body: { name?: string; roles?: string[]; active?: boolean };
+  body: { name?: string; roles?: string[]; groups?: string[]; active?: boolean };
 }
 
 export function SessionProvider({ children }: { children: ReactNode }): ReactNode {
@@ -92,12 +93,19 @@ export function SessionProvider({ children }: { children: ReactNode }): ReactNod
 
 function SignIn({ done }: { done: () => void }): ReactNode {
   const { t } = useWords();
-  const [key, setKey] = useState("");
+  const [kind, setKind] = useState<keyof SessionAsked>("key");
+  const [text, setText] = useState("");
   const [error, setError] = useState<unknown>(null);
+  const write = (said: string) => {
+    setText(said);
+    // what was pasted says what it is
+    if (said.startsWith("ps_")) setKind("key");
+    else if (/^eyJ[\w-]+\.[\w-]+\./.test(said)) setKind("token");
+  };
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     try {
-      await post("/session", { key });
+      await post("/session", { [kind]: text.trim() } satisfies SessionAsked);
       done();
     } catch (problem) {
       setError(problem);
@@ -108,10 +116,11 @@ function SignIn({ done }: { done: () => void }): ReactNode {
       <form className="card" onSubmit={(event) => void submit(event)}>
         <h1>{t.error.signIn}</h1>
         <p className="dim">{t.error.signInDo}</p>
-        <label className="label" htmlFor="key">{t.error.key}</label>
-        <input id="key" className="input mono" type="password" autoComplete="current-password" value={key} onChange={(e) => setKey(e.target.value)} />
-        {error instanceof Error && <p className="bad" role="alert">{error.message}</p>}
-        <Button look="primary" type="submit" icon={KeyRound} disabled={!key}>{t.error.signInButton}</Button>
+        <Segment label={t.error.signInWith} value={kind} onChange={setKind} options={[{ id: "key", text: t.error.key }, { id: "token", text: t.error.token }]} />
+        <label className="label" htmlFor="said">{t.error[kind]}</label>
+        <input id="said" className="input mono" type="password" autoComplete="current-password" value={text} onChange={(e) => write(e.target.value)} />
+        {error !== null && <p className="bad" role="alert">{errorText(error, t)}</p>}
+        <Button look="primary" type="submit" icon={KeyRound} disabled={!text.trim()}>{t.error.signInButton}</Button>
       </form>
     </main>
   );

@@ -86,6 +86,21 @@ export class Format {
     return `${date.toLocaleString()} · ${date.toUTCString()} · ${date.toISOString()}`;
   }
 
+  /** 2026-11-16T14:22 in the tenant's zone, as a field for dates has it. */
+  field(time: string | number): string {
+    const parts = new Intl.DateTimeFormat("sv-SE", { timeZone: this.zone, dateStyle: "short", timeStyle: "short" }).format(new Date(time));
+    return parts.replace(" ", "T").slice(0, 16);
+  }
+
+  /** The moment that such a field means. */
+  fromField(text: string): string | null {
+    const wanted = Date.parse(`${text}:00Z`);
+    if (Number.isNaN(wanted)) return null;
+    const off = (at: number) => Date.parse(`${this.field(at)}:00Z`) - at;
+    const near = wanted - off(wanted);
+    return new Date(wanted - off(near)).toISOString(); // twice: the clocks may change in between
+  }
+
   /** Two units at most: 1시간 37분, 21.4초, 40 ms. */
   duration(ms: number, units = 2): string {
     const d = this.t.duration;

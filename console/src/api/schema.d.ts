@@ -1,0 +1,2024 @@
+/**
+ * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
+ * Made from 15f59fd8408257fc4997a655ebc5ce62af773e74859a3d4221a972a6c5e73520.
+ */
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        ActivatedOut: {
+            replayed: string[];
+            version: components["schemas"]["VersionOut"];
+        };
+        AlarmOut: {
+            cleared_at: string | null;
+            comparison: string;
+            detail: string;
+            id: string;
+            metric: string;
+            /** Format: date-time */
+            raised_at: string;
+            /** @enum {string} */
+            state: "open" | "cleared";
+            threshold: number;
+            unit: string;
+            value: number;
+        };
+        AlarmPage: {
+            items: components["schemas"]["AlarmOut"][];
+            next: string | null;
+        };
+        AnswerAsked: {
+            comment?: string | null;
+            value?: unknown;
+        };
+        ApprovalAsked: {
+            comment?: string | null;
+        };
+        ApprovalDecided: {
+            id: string;
+            instance_id: string;
+            instance_status: string;
+        };
+        ApprovalDecision: {
+            approver: string;
+            /** Format: date-time */
+            at: string;
+            comment: string | null;
+            decision: string;
+        };
+        ApprovalOut: {
+            approvers: string[];
+            data: unknown;
+            deadline: string | null;
+            decisions: components["schemas"]["ApprovalDecision"][];
+            description: string;
+            escalation_level: number;
+            id: string;
+            instance_id: string;
+            node_id: string;
+            priority: string;
+            /** Format: date-time */
+            requested_at: string;
+            status: string;
+            title: string;
+            workflow_id: string;
+        };
+        ApprovalPage: {
+            items: components["schemas"]["ApprovalOut"][];
+            next: string | null;
+        };
+        ApproveAsked: {
+            approver_id?: string | null;
+            comment?: string | null;
+            result_overrides?: {
+                [key: string]: unknown;
+            } | null;
+            version?: number | null;
+        };
+        AttemptOut: {
+            code: string | null;
+            ended_at: string | null;
+            message: string | null;
+            n: number;
+            next_at: string | null;
+            outcome: string;
+            /** Format: date-time */
+            started_at: string;
+        };
+        BackfillAsked: {
+            since: string;
+            until: string;
+        };
+        BatchAsked: {
+            /** @default true */
+            dry_run: boolean;
+            filter?: components["schemas"]["BatchFilter"] | null;
+            /** @default here */
+            how: string;
+            ids?: string[] | null;
+            /** @default now */
+            mode: string;
+            /** @default  */
+            name: string;
+            payload?: unknown;
+            reason?: string | null;
+            verb: string;
+        };
+        BatchFilter: {
+            code?: string | null;
+            language?: string | null;
+            name?: string | null;
+            node?: string | null;
+            parent?: string | null;
+            /** @default  */
+            q: string;
+            since?: string | null;
+            /** @default [] */
+            state: string[];
+            until?: string | null;
+            var?: string | null;
+            version?: number | null;
+        };
+        BatchOut: {
+            count: number;
+            dry_run: boolean;
+            more: boolean;
+            refused: components["schemas"]["RefusalOut"][];
+            sample: string[];
+            verb: string;
+        };
+        BpmnAsked: {
+            bpmn_xml: string;
+            /** @default false */
+            unsound: boolean;
+        };
+        BreakerOut: {
+            failures_in_a_row: number;
+            name: string;
+            opened_at: string | null;
+            recent: number[];
+            status: string;
+        };
+        BreakerPage: {
+            items: components["schemas"]["BreakerOut"][];
+        };
+        BreakOut: {
+            no: number;
+            why: string;
+        };
+        BulkReplayAsked: {
+            /** @default true */
+            dry_run: boolean;
+            runs: string[];
+        };
+        BulkReplayOut: {
+            count: number;
+            dry_run: boolean;
+            refused: {
+                [key: string]: string;
+            };
+            replayed: {
+                [key: string]: string;
+            };
+        };
+        CancelAsked: {
+            /** @default now */
+            mode: string;
+            reason?: string | null;
+        };
+        ChangeOut: {
+            after: unknown;
+            before: unknown;
+            change: string;
+            part: string;
+            pointer: string;
+            what: string;
+        };
+        CheckAsked: {
+            document: {
+                [key: string]: unknown;
+            } | string;
+        };
+        CheckOut: {
+            findings: components["schemas"]["FoundOut"][];
+            language: string | null;
+            ok: boolean;
+        };
+        CheckpointOut: {
+            checkpoint_number: number;
+            /** Format: date-time */
+            created_at: string;
+            expires_at: string | null;
+            id: string;
+            instance_id: string;
+            node_id: string;
+            size_bytes: number;
+            status: string;
+            storage: string;
+        };
+        CheckpointPage: {
+            items: components["schemas"]["CheckpointOut"][];
+        };
+        ChildOut: {
+            id: string;
+            name: string;
+            type: string;
+        };
+        CommentAsked: {
+            text: string;
+        };
+        CommentOut: {
+            /** Format: date-time */
+            at: string;
+            by: string;
+            text: string;
+        };
+        CompensateAsked: {
+            /** @default [] */
+            only: string[];
+        };
+        CompensationOut: {
+            results: {
+                [key: string]: unknown;
+            }[];
+            status: string;
+            steps: components["schemas"]["StepOut"][];
+        };
+        DashboardOut: {
+            /** Format: date-time */
+            at: string;
+            name: string;
+            panels: components["schemas"]["PanelOut"][];
+        };
+        Decided: {
+            item: string;
+            run: string;
+            state: string;
+            status: string;
+        };
+        DecidedBy: {
+            at: string;
+            by: string | null;
+            decision: string | null;
+        };
+        DecisionAsked: {
+            comment?: string | null;
+            value?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        DefinitionAsked: {
+            document?: string | null;
+            /** @default false */
+            unsound: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        DefinitionLine: {
+            approval_status: string;
+            /** Format: date-time */
+            created_at: string;
+            id: string;
+            name: string;
+            newest_version: number;
+            parent_id: string | null;
+            source_event_log_id: string | null;
+            startable: boolean;
+            tenant_id: string;
+            type: string;
+            /** Format: date-time */
+            updated_at: string;
+            uuid: string;
+            version: number;
+        };
+        DefinitionRef: {
+            hash: string;
+            language: string;
+            name: string;
+            version: number | null;
+        };
+        DefinitionSaved: {
+            approval_status: string;
+            confidence: number | null;
+            /** @default {} */
+            diff: {
+                [key: string]: unknown;
+            };
+            id: string;
+            new: boolean;
+            type: string;
+            uuid: string;
+            version: number;
+            /** @default [] */
+            warnings: components["schemas"]["FoundOut"][];
+        };
+        DefinitionVersion: {
+            approval_status: string;
+            approved_at: string | null;
+            approved_by: string | null;
+            change_summary: string | null;
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            diff: {
+                [key: string]: unknown;
+            } | null;
+            feedback: string | null;
+            id: string;
+            proc_def_id: string;
+            snapshot: {
+                [key: string]: unknown;
+            };
+            status: string;
+            version: number;
+        };
+        DefinitionVersionPage: {
+            items: components["schemas"]["DefinitionVersion"][];
+            next: string | null;
+        };
+        DelegateAsked: {
+            comment?: string | null;
+            to: string;
+        };
+        DelegateToAsked: {
+            comment?: string | null;
+            to: string;
+        };
+        DelegationOut: {
+            by: string;
+            to: string;
+        };
+        DeltaOut: {
+            /** Format: date-time */
+            at: string;
+            fact: number;
+            gone: string[];
+            kind: string;
+            node: string | null;
+            not_taken: string[] | null;
+            resting: {
+                [key: string]: number;
+            };
+            states: {
+                [key: string]: components["schemas"]["GraphState"];
+            };
+            taken: string[];
+            tokens: {
+                [key: string]: number;
+            };
+            variables: {
+                [key: string]: unknown;
+            };
+        };
+        DeltasOut: {
+            from: number;
+            of: number;
+            snapshot: components["schemas"]["GraphOut"];
+            steps: components["schemas"]["DeltaOut"][];
+            to: number;
+        };
+        DevSessionAsked: {
+            user: string;
+        };
+        DiagramAsked: {
+            document: {
+                [key: string]: unknown;
+            } | string;
+        };
+        DiagramChecked: {
+            problems: components["schemas"]["FoundOut"][];
+            valid: boolean;
+        };
+        DiagramOut: {
+            hash: string;
+            id: string;
+            name: string;
+            new: boolean;
+            status: string;
+            version: number;
+            warnings: components["schemas"]["FoundOut"][];
+        };
+        DiagramRunAsked: {
+            inputs?: unknown;
+            key?: string | null;
+            max_concurrent?: number | null;
+        };
+        DiagramRunOut: {
+            branches: {
+                [key: string]: string;
+            };
+            counters: {
+                [key: string]: number;
+            };
+            /** Format: date-time */
+            created_at: string;
+            error: {
+                [key: string]: unknown;
+            } | null;
+            name: string;
+            nodes: {
+                [key: string]: string;
+            };
+            output: unknown;
+            outputs: {
+                [key: string]: unknown;
+            };
+            run_id: string;
+            status: string;
+            /** Format: date-time */
+            updated_at: string;
+            waiting: components["schemas"]["DiagramWaits"][];
+            warnings: {
+                [key: string]: unknown;
+            }[];
+        };
+        DiagramStarted: {
+            run_id: string;
+        };
+        DiagramTrace: {
+            run_id: string;
+            status: string;
+            steps: components["schemas"]["penstock__api__shapes__diagrams__EventOut"][];
+        };
+        DiagramWaits: {
+            due_at: string | null;
+            /** @default  */
+            name: string;
+            node: string;
+            prompt: unknown;
+            waits_for: string;
+        };
+        DiffOut: {
+            changes: components["schemas"]["ChangeOut"][];
+            from: number;
+            name: string;
+            to: number;
+        };
+        DiscoveredAsked: {
+            base_proc_def_id?: string | null;
+            bottlenecks?: unknown[] | null;
+            bpmn_xml: string;
+            conformance?: {
+                [key: string]: unknown;
+            } | null;
+            event_log_id: string;
+            /**
+             * @default {
+             *       "algorithm": "unknown",
+             *       "fitness": 0,
+             *       "case_count": 0
+             *     }
+             */
+            mining_metadata: components["schemas"]["MiningAsked"];
+            tenant_id?: string | null;
+        };
+        DraftAsked: {
+            body: unknown;
+        };
+        DraftOut: {
+            /** Format: date-time */
+            at: string;
+            body: unknown;
+            key: string;
+            number: number;
+        };
+        DraftPage: {
+            items: components["schemas"]["DraftOut"][];
+            next: string | null;
+        };
+        Effects: {
+            approve: string | null;
+            reject: string | null;
+        };
+        EntryOut: {
+            action: string;
+            actor: string;
+            /** Format: date-time */
+            at: string;
+            body: unknown;
+            hash: string;
+            no: number;
+            target: string;
+        };
+        EntryPage: {
+            items: components["schemas"]["EntryOut"][];
+            next: string | null;
+        };
+        EnvelopeOut: {
+            body: unknown;
+            content_type: string;
+            created_at: string;
+            id: string;
+            metadata: {
+                [key: string]: unknown;
+            };
+            produced_by: string;
+            trace_id: string;
+        };
+        EventAsked: {
+            id?: string | null;
+            payload?: unknown;
+            source: string;
+        };
+        Execution: {
+            checkpoints: number;
+            completed_at: string | null;
+            duration_ms: number | null;
+            errors: components["schemas"]["TraceError"][];
+            input_summary: {
+                [key: string]: unknown;
+            };
+            instance_id: string;
+            nodes_executed: components["schemas"]["TraceNode"][];
+            output_summary: components["schemas"]["OutputSummary"];
+            started_at: string;
+            status: string;
+            tenant_id: string;
+            trigger: components["schemas"]["TraceTrigger"];
+            version: number | null;
+            workflow_id: string;
+        };
+        ExtractAsked: {
+            /** @default false */
+            dry_run: boolean;
+            /** @default  */
+            id: string;
+            text: string;
+        };
+        ExtractedOut: {
+            approval_status: string;
+            confidence: number;
+            definition: {
+                [key: string]: unknown;
+            };
+            diff: {
+                [key: string]: unknown;
+            };
+            evidence: {
+                [key: string]: string;
+            };
+            /** @default [] */
+            findings: components["schemas"]["FoundOut"][];
+            id: string;
+            note: string;
+            parts: {
+                [key: string]: number;
+            };
+            source: string;
+            version: number | null;
+        };
+        FactOut: {
+            /** Format: date-time */
+            at: string;
+            /** @default {} */
+            data: {
+                [key: string]: unknown;
+            };
+            /** @default  */
+            edge: string;
+            /** @default -1 */
+            epoch: number;
+            fact: string;
+            /** @default  */
+            node: string;
+            /** @default  */
+            scope: string;
+            seq: number;
+        };
+        FactPage: {
+            items: components["schemas"]["FactOut"][];
+            next: number | null;
+            of: number;
+        };
+        FailureOut: {
+            category: string;
+            code: string;
+            detail: unknown;
+            hint: string | null;
+            message: string;
+            node: string | null;
+        };
+        FeedbackAsked: {
+            feedback: string;
+        };
+        FieldOut: {
+            key: string;
+            label: string;
+            tone: string | null;
+            unit: string | null;
+            value: unknown;
+        };
+        FiredOut: {
+            /** Format: date-time */
+            at: string;
+            runs: string[];
+        };
+        FiredPage: {
+            items: components["schemas"]["FiredOut"][];
+        };
+        FiringOut: {
+            attempt: number;
+            attempts: components["schemas"]["AttemptOut"][];
+            ended_at: string | null;
+            epoch: number;
+            id: string;
+            iteration: number;
+            kind: string;
+            label: string;
+            node: string;
+            number: number;
+            scope: string;
+            /** Format: date-time */
+            started_at: string;
+            state: string;
+            status: string;
+            tone: string;
+            type: string;
+            waits: components["schemas"]["WaitOut"][];
+        };
+        FiringPage: {
+            items: components["schemas"]["FiringOut"][];
+            next: string | null;
+        };
+        ForeseenOut: {
+            /** Format: date-time */
+            at: string;
+            count: number;
+            fate: string;
+            label: string;
+            node: string;
+            type: string;
+        };
+        ForkAsked: {
+            fact: number;
+        };
+        FoundOut: {
+            /** @default  */
+            category: string;
+            /** @default  */
+            hint: string;
+            message: string;
+            /** @default  */
+            node: string;
+            rule: string;
+            severity: string;
+            where: components["schemas"]["Where"];
+        };
+        GraphEdge: {
+            back: boolean;
+            from: string;
+            id: string;
+            label: string | null;
+            port: string;
+            skip: boolean;
+            to: string;
+        };
+        GraphNode: {
+            icon: string;
+            id: string;
+            kind: string;
+            label: string;
+            parent: string | null;
+            shape: string;
+            type: string;
+        };
+        GraphOut: {
+            at: number;
+            direction: string;
+            edges: components["schemas"]["GraphEdge"][];
+            hash: string;
+            language: string;
+            name: string;
+            nodes: components["schemas"]["GraphNode"][];
+            not_taken: string[];
+            of: number;
+            states: {
+                [key: string]: components["schemas"]["GraphState"];
+            };
+            taken: string[];
+            time: string | null;
+            tokens: components["schemas"]["GraphToken"][];
+            variables: {
+                [key: string]: unknown;
+            };
+        };
+        GraphState: {
+            attempt: number;
+            count: number;
+            ms: number | null;
+            note: string | null;
+            state: string;
+            status: string;
+            tone: string;
+        };
+        GraphToken: {
+            count: number;
+            edge: string | null;
+            epochs: number[];
+            node: string | null;
+        };
+        HeadlineOut: {
+            completed_24h: number;
+            ended_24h: number;
+            flowing: number;
+            stuck: number;
+            waiting: number;
+        };
+        Health: {
+            drives: boolean;
+            status: string;
+            store: string;
+            version: string;
+        };
+        HistoryOut: {
+            items: components["schemas"]["TransitionOut"][];
+        };
+        HomeOut: {
+            /** Format: date-time */
+            at: string;
+            by_language: components["schemas"]["LanguageOut"][];
+            headline: components["schemas"]["HeadlineOut"];
+            hours: components["schemas"]["HourOut"][];
+            schedules: components["schemas"]["NextOut"][];
+            slowest: components["schemas"]["SlowOut"][];
+            stuck: components["schemas"]["StuckOut"][];
+            tiles: components["schemas"]["TileOut"][];
+            waiting: components["schemas"]["ShortItemOut"][];
+            workers: components["schemas"]["WorkerOut"][];
+        };
+        HourOut: {
+            /** Format: date-time */
+            at: string;
+            done: number;
+            failed: number;
+            held: number;
+        };
+        InitiateAsked: {
+            initiator_id?: string | null;
+            /** @default {} */
+            input_data: {
+                [key: string]: unknown;
+            };
+            /** @default {} */
+            mode_overrides: {
+                [key: string]: "AUTONOMOUS" | "SUPERVISED" | "MANUAL";
+            };
+            version?: number | null;
+        };
+        InspectedOut: {
+            bpmn: string | null;
+            findings: components["schemas"]["FoundOut"][];
+            graph: components["schemas"]["GraphOut"] | null;
+            input_schema: unknown;
+            language: string | null;
+            ok: boolean;
+            soundness: components["schemas"]["JudgedOut"][];
+        };
+        InstanceAsked: {
+            input?: unknown;
+            parent_instance_id?: string | null;
+            version?: number | null;
+            workflow_id: string;
+        };
+        InstanceCancelAsked: {
+            reason?: string | null;
+        };
+        InstanceCompensateAsked: {
+            /** @default [] */
+            node_ids: string[];
+        };
+        InstanceError: {
+            category: string;
+            code: string;
+            message: string;
+            node_id: string | null;
+        };
+        InstancePage: {
+            items: components["schemas"]["InstanceSummary"][];
+            next: string | null;
+        };
+        InstanceSummary: {
+            active_ms: number;
+            completed_at: string | null;
+            instance_id: string;
+            parent_instance_id: string | null;
+            /** Format: date-time */
+            started_at: string;
+            status: string;
+            tenant_id: string;
+            /** Format: date-time */
+            updated_at: string;
+            version: number | null;
+            workflow_id: string;
+        };
+        InstanceTold: {
+            compensation_status: string;
+            proc_inst_id: string;
+            status: string;
+        };
+        InstanceTrigger: {
+            source: string | null;
+            type: string;
+        };
+        ItemOut: {
+            approvals: components["schemas"]["VoteOut"][];
+            candidates: string[];
+            claimed_by: string | null;
+            comments: components["schemas"]["CommentOut"][];
+            data: unknown;
+            delegations: components["schemas"]["DelegationOut"][];
+            description: string;
+            document: string;
+            due_at: string | null;
+            due_then: components["schemas"]["Then"] | null;
+            effects: components["schemas"]["Effects"];
+            eligible: boolean;
+            escalation_level: number;
+            etag: string;
+            fields: components["schemas"]["FieldOut"][];
+            form: {
+                [key: string]: unknown;
+            } | null;
+            id: string;
+            kind: string;
+            language: string;
+            moves: components["schemas"]["MoveOut"][];
+            needed: number;
+            node: string;
+            not_eligible_because: string | null;
+            /** Format: date-time */
+            opened_at: string;
+            priority: string;
+            run: string;
+            run_title: string;
+            status: string;
+            title: string;
+            why_me: string[];
+            work: components["schemas"]["ItemWorkOut"] | null;
+        };
+        ItemPage: {
+            items: components["schemas"]["ItemOut"][];
+            next: string | null;
+            total: number;
+        };
+        ItemWorkOut: {
+            activity_type: string;
+            agent: boolean;
+            assignee: string | null;
+            error: string | null;
+            id: string;
+            mode: string;
+        };
+        JudgeAsked: {
+            comment?: string | null;
+            decision: string;
+        };
+        JudgedOut: {
+            dead: string[];
+            rehearsed: string | null;
+            scope: string;
+            steps: components["schemas"]["WayStep"][];
+            verdict: string;
+            way: string[];
+            why: string;
+        };
+        JudgmentOut: {
+            /** Format: date-time */
+            at: string;
+            decision: string;
+            document: string;
+            input: unknown;
+            needs_review: boolean;
+            node: string;
+            output: unknown;
+            proposed: unknown;
+            run: string;
+        };
+        JudgmentPage: {
+            items: components["schemas"]["JudgmentOut"][];
+            next: string | null;
+        };
+        KeptEvent: {
+            /** Format: date-time */
+            at: string;
+            delivered: boolean;
+            id: string;
+            number: number;
+            payload: unknown;
+            source: string;
+        };
+        KeyAsked: {
+            expires_at?: string | null;
+            name: string;
+            rate?: number | null;
+            /** @default [] */
+            roles: string[];
+            scopes?: string[] | null;
+            user?: string | null;
+        };
+        KeyMade: {
+            /** Format: date-time */
+            created_at: string;
+            created_by: string;
+            expires_at: string | null;
+            id: string;
+            last_used_at: string | null;
+            name: string;
+            rate: number | null;
+            revoked_at: string | null;
+            roles: string[];
+            scopes: string[] | null;
+            token: string | null;
+            user: string;
+        };
+        KeyOut: {
+            /** Format: date-time */
+            created_at: string;
+            created_by: string;
+            expires_at: string | null;
+            id: string;
+            last_used_at: string | null;
+            name: string;
+            rate: number | null;
+            revoked_at: string | null;
+            roles: string[];
+            scopes: string[] | null;
+            user: string;
+        };
+        KeyPage: {
+            items: components["schemas"]["KeyOut"][];
+            next: string | null;
+        };
+        LanguageOut: {
+            language: string;
+            running: number;
+            stuck: number;
+            undoing: number;
+            waiting: number;
+        };
+        LanguageWords: {
+            node: {
+                [key: string]: string;
+            };
+            run: {
+                [key: string]: string;
+            };
+            types: {
+                [key: string]: components["schemas"]["TypeWords"];
+            };
+        };
+        LetterOut: {
+            /** Format: date-time */
+            at: string;
+            category: string;
+            code: string;
+            context_snapshot: unknown;
+            document: string;
+            error: unknown;
+            execution_history: unknown[] | null;
+            input: unknown;
+            max_replays: number;
+            queue: string;
+            replays: number;
+            run: string;
+            status: string;
+            /** Format: date-time */
+            until: string;
+            version: number;
+        };
+        LetterPage: {
+            items: components["schemas"]["LetterOut"][];
+            next: string | null;
+        };
+        LogLineOut: {
+            /** Format: date-time */
+            at: string;
+            attempt: number | null;
+            code: string | null;
+            event: string;
+            level: string;
+            message: string | null;
+            ms: number | null;
+            node: string | null;
+            seq: number;
+        };
+        LogPage: {
+            items: components["schemas"]["LogLineOut"][];
+            next: number | null;
+        };
+        LookingAsked: {
+            /** @default true */
+            here: boolean;
+        };
+        LookingOut: {
+            others: string[];
+        };
+        Me: {
+            groups: string[];
+            locale: string;
+            name: string;
+            permissions: string[];
+            profile: string;
+            roles: string[];
+            tenant: string;
+            user: string;
+            version: string;
+            zone: string;
+        };
+        MessageOut: {
+            /** Format: date-time */
+            at: string;
+            channel: string;
+            message: unknown;
+            run: string;
+            target: string;
+        };
+        MessagePage: {
+            items: components["schemas"]["MessageOut"][];
+        };
+        MiningAsked: {
+            /** @default unknown */
+            algorithm: string;
+            /** @default 0 */
+            case_count: number;
+            /** @default 0 */
+            fitness: number;
+            precision?: number | null;
+        };
+        ModelApproveAsked: {
+            comment?: string | null;
+            into?: string | null;
+        };
+        ModelRejectAsked: {
+            comment: string;
+        };
+        MoveOut: {
+            /** @default true */
+            allowed: boolean;
+            confirm: string;
+            effect_key: string;
+            label_key: string;
+            /** @default [] */
+            needs: string[];
+            target: string | null;
+            verb: string;
+        };
+        NextOut: {
+            name: string;
+            /** Format: date-time */
+            next_at: string;
+            title: string;
+        };
+        NodeExecution: {
+            attempt: number;
+            completed_at: string | null;
+            node_id: string;
+            /** Format: date-time */
+            started_at: string;
+            status: string;
+            type: string;
+        };
+        NodeSignalAsked: {
+            /** @default  */
+            id: string;
+            payload?: unknown;
+        };
+        OutputSummary: {
+            actions_taken: string[];
+            decision: string | null;
+        };
+        PanelOut: {
+            id: string;
+            query: string;
+            row: string;
+            title: string;
+            type: string;
+            unit: string;
+            value: number | null;
+            values: {
+                [key: string]: number;
+            } | null;
+        };
+        Passage: {
+            activity_id: string | null;
+            agent_mode: string | null;
+            /** Format: date-time */
+            at: string;
+            by: string | null;
+            comment: string | null;
+            event: string;
+            from: string | null;
+            seq: number;
+            to: string;
+            workitem_id: string | null;
+        };
+        penstock__api__shapes__decision__EscalateAsked: {
+            comment?: string | null;
+            to?: string | null;
+        };
+        penstock__api__shapes__decision__InstanceOut: {
+            active_ms: number;
+            completed_at: string | null;
+            context: {
+                [key: string]: unknown;
+            };
+            error: components["schemas"]["InstanceError"] | null;
+            input: unknown;
+            instance_id: string;
+            nodes: components["schemas"]["NodeExecution"][];
+            output: unknown;
+            parent_instance_id: string | null;
+            /** Format: date-time */
+            started_at: string;
+            status: string;
+            tenant_id: string;
+            trigger: components["schemas"]["InstanceTrigger"] | null;
+            /** Format: date-time */
+            updated_at: string;
+            version: number | null;
+            workflow_id: string;
+        };
+        penstock__api__shapes__decision__InstanceStarted: {
+            instance_id: string;
+            status: string;
+        };
+        penstock__api__shapes__definitions__DefinitionOut: {
+            active: number | null;
+            language: string;
+            name: string;
+            newest: number;
+            open_runs: number;
+            status: string;
+            title: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        penstock__api__shapes__definitions__DefinitionPage: {
+            items: components["schemas"]["penstock__api__shapes__definitions__DefinitionOut"][];
+            next: string | null;
+        };
+        penstock__api__shapes__definitions__RejectAsked: {
+            feedback: string;
+        };
+        penstock__api__shapes__definitions__SubmitAsked: {
+            change_summary?: string | null;
+            document: {
+                [key: string]: unknown;
+            } | string;
+        };
+        penstock__api__shapes__definitions__SubmittedOut: {
+            findings: components["schemas"]["FoundOut"][];
+            new: boolean;
+            version: components["schemas"]["VersionOut"];
+        };
+        penstock__api__shapes__diagrams__EventOut: {
+            /** Format: date-time */
+            at: string;
+            /** @default {} */
+            data: {
+                [key: string]: unknown;
+            };
+            /** @default  */
+            edge: string;
+            epoch: number;
+            iteration: number | null;
+            name: string;
+            node: string;
+            run_id: string;
+            seq: number;
+            sequence_number: number | null;
+            trace_id: string;
+        };
+        penstock__api__shapes__inbox__EscalateAsked: {
+            comment?: string | null;
+            to?: string | null;
+        };
+        penstock__api__shapes__keeping__EventOut: {
+            delivered: boolean;
+            id: string;
+            new: boolean;
+            number: number;
+            resumed: string[];
+            started: string[];
+            warnings: string[];
+        };
+        penstock__api__shapes__keeping__EventPage: {
+            items: components["schemas"]["KeptEvent"][];
+            next: string | null;
+        };
+        penstock__api__shapes__process_work__EventOut: {
+            /** Format: date-time */
+            at: string;
+            event: string;
+            payload: {
+                [key: string]: unknown;
+            };
+            proc_inst_id: string | null;
+            seq: number;
+        };
+        penstock__api__shapes__process_work__EventPage: {
+            items: components["schemas"]["penstock__api__shapes__process_work__EventOut"][];
+            next: string | null;
+        };
+        penstock__api__shapes__process_work__InstanceOut: {
+            compensation: components["schemas"]["CompensationOut"];
+            compensation_status: string;
+            completed_at: string | null;
+            failed_activity_id: string | null;
+            failure_reason: string | null;
+            history: components["schemas"]["Passage"][];
+            id: string;
+            initiator_id: string | null;
+            parent_inst_id: string | null;
+            proc_def_id: string;
+            proc_def_version: number;
+            /** Format: date-time */
+            started_at: string;
+            status: string;
+            tenant_id: string;
+            variables: {
+                [key: string]: unknown;
+            };
+            version: number;
+            workitems: components["schemas"]["WorkitemOut"][];
+        };
+        penstock__api__shapes__process_work__InstanceStarted: {
+            proc_def_id: string;
+            proc_def_version: number;
+            proc_inst_id: string;
+            status: string;
+        };
+        penstock__api__shapes__process_work__RejectAsked: {
+            approver_id?: string | null;
+            comment: string;
+            version?: number | null;
+        };
+        penstock__api__shapes__process_work__StartAsked: {
+            version?: number | null;
+        };
+        penstock__api__shapes__process_work__SubmitAsked: {
+            /** @default {} */
+            result_data: {
+                [key: string]: unknown;
+            };
+            submitter_id?: string | null;
+            version?: number | null;
+        };
+        penstock__api__shapes__process_work__SubmittedOut: {
+            instance_status: string;
+            next_nodes: string[];
+            status: string;
+            version: number;
+            workitem_id: string;
+        };
+        penstock__api__shapes__processes__DefinitionOut: {
+            approval_status: string;
+            approved_by: string | null;
+            children: components["schemas"]["ChildOut"][];
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            definition: {
+                [key: string]: unknown;
+            };
+            description: string;
+            feedback: string | null;
+            id: string;
+            name: string;
+            newest_version: number;
+            origin: {
+                [key: string]: unknown;
+            };
+            parent_id: string | null;
+            source_event_log_id: string | null;
+            startable: boolean;
+            tenant_id: string;
+            type: string;
+            /** Format: date-time */
+            updated_at: string;
+            uuid: string;
+            version: number;
+        };
+        penstock__api__shapes__processes__DefinitionPage: {
+            items: components["schemas"]["DefinitionLine"][];
+            next: string | null;
+        };
+        penstock__api__shapes__runs__StartAsked: {
+            definition: string;
+            input?: unknown;
+            key?: string | null;
+            /** @default 1000 */
+            priority: number;
+            version?: number | null;
+        };
+        PreviewOut: {
+            effects: components["schemas"]["ForeseenOut"][];
+            fact: number;
+            of: number;
+            verb: string;
+        };
+        Problem: {
+            code: string;
+            decided?: components["schemas"]["DecidedBy"] | null;
+            detail: string;
+            findings?: components["schemas"]["FoundOut"][] | null;
+            hint?: string | null;
+            reason?: string | null;
+            state?: string | null;
+            status: number;
+            title: string;
+            trace_id?: string | null;
+            type: string;
+            where?: string | null;
+        };
+        ProposalOut: {
+            /** Format: date-time */
+            at: string;
+            body: {
+                [key: string]: unknown;
+            } | null;
+            by: string;
+            id: string;
+            /** @default pending_approval */
+            status: string;
+        };
+        ProposalPage: {
+            items: components["schemas"]["ProposalOut"][];
+            next: string | null;
+        };
+        ReevaluationOut: {
+            items: components["schemas"]["ReevaluationRow"][];
+        };
+        ReevaluationRow: {
+            condition: string;
+            exceeded: boolean;
+            id: string;
+            threshold: number;
+            value: number | null;
+            what: string;
+        };
+        RefusalOut: {
+            code: string;
+            reason: string;
+            run: string;
+        };
+        ReleaseAsked: {
+            /** @default  */
+            reason: string;
+            reservation_id: string;
+        };
+        ReleasedOut: {
+            reason: string;
+            /** Format: date-time */
+            released_at: string;
+            reservation_id: string;
+            status: string;
+        };
+        Remark: {
+            /** Format: date-time */
+            at: string;
+            by: string;
+            text: string;
+        };
+        RemarkAsked: {
+            text: string;
+        };
+        Replayed: {
+            of: string;
+            run: string;
+        };
+        ResolveAsked: {
+            node: string;
+            value?: unknown;
+        };
+        RespondAsked: {
+            value?: unknown;
+        };
+        RetryAsked: {
+            /** @default here */
+            how: string;
+        };
+        ReviewAsked: {
+            comment?: string | null;
+            /** @default 1 */
+            confidence: number;
+            decision: string;
+            instance_id: string;
+            node_id: string;
+        };
+        ReviewOut: {
+            data: unknown;
+            deadline: string | null;
+            id: string;
+            instance_id: string;
+            node_id: string;
+            /** Format: date-time */
+            requested_at: string;
+            reviewers: string[];
+            title: string;
+            workflow_id: string;
+        };
+        ReviewPage: {
+            items: components["schemas"]["ReviewOut"][];
+            next: string | null;
+        };
+        ReworkAsked: {
+            comment?: string | null;
+            version?: number | null;
+        };
+        RunOut: {
+            active_ms: number;
+            attempt_count: number;
+            children: components["schemas"]["RunSummary"][];
+            definition: components["schemas"]["DefinitionRef"];
+            ended_at: string | null;
+            facts: number;
+            failure: components["schemas"]["FailureOut"] | null;
+            firing_count: number;
+            firings: components["schemas"]["FiringOut"][];
+            id: string;
+            input: unknown;
+            key: string | null;
+            language: string;
+            moves: components["schemas"]["MoveOut"][];
+            name: string;
+            node: string | null;
+            older: string | null;
+            output: unknown;
+            outputs: {
+                [key: string]: unknown;
+            };
+            parent: string | null;
+            paused: boolean;
+            priority: number;
+            result: string | null;
+            retries: number;
+            /** Format: date-time */
+            started_at: string;
+            state: string;
+            status: string;
+            tenant: string;
+            title: string;
+            tone: string;
+            trace_id: string;
+            trigger: components["schemas"]["TriggerOut"] | null;
+            /** Format: date-time */
+            updated_at: string;
+            variables: {
+                [key: string]: unknown;
+            };
+            version: number | null;
+            waiting: {
+                [key: string]: unknown;
+            }[];
+            warnings: {
+                [key: string]: unknown;
+            }[];
+            why: components["schemas"]["WhyOut"][];
+        };
+        RunPage: {
+            items: components["schemas"]["RunSummary"][];
+            next: string | null;
+        };
+        RunSummary: {
+            active_ms: number;
+            ended_at: string | null;
+            id: string;
+            key: string | null;
+            language: string;
+            more_why: number;
+            name: string;
+            node: string | null;
+            parent: string | null;
+            priority: number;
+            result: string | null;
+            /** Format: date-time */
+            started_at: string;
+            state: string;
+            status: string;
+            tenant: string;
+            title: string;
+            tone: string;
+            /** Format: date-time */
+            updated_at: string;
+            version: number | null;
+            why: components["schemas"]["WhyOut"] | null;
+        };
+        SampleOut: {
+            completed_at: string | null;
+            /** Format: date-time */
+            requested_at: string;
+            result: unknown;
+            sample_id: string;
+            status: string;
+        };
+        ScheduleOut: {
+            catch_up: string;
+            cron: string;
+            last_at: string | null;
+            name: string;
+            next_at: string | null;
+            overlap: string;
+            paused: boolean;
+            /** @default [] */
+            upcoming: string[];
+            version: number;
+            zone: string;
+        };
+        SchedulePage: {
+            items: components["schemas"]["ScheduleOut"][];
+            next: string | null;
+        };
+        SecretAsked: {
+            value: string;
+        };
+        SecretOut: {
+            /** Format: date-time */
+            at: string;
+            name: string;
+        };
+        SecretPage: {
+            items: components["schemas"]["SecretOut"][];
+            next: string | null;
+        };
+        SessionAsked: {
+            key?: string | null;
+            token?: string | null;
+        };
+        SetModeAsked: {
+            /** @enum {string} */
+            mode: "AUTONOMOUS" | "SUPERVISED" | "MANUAL";
+            version?: number | null;
+        };
+        ShortItemOut: {
+            candidates: string[];
+            due_at: string | null;
+            due_then: string | null;
+            id: string;
+            kind: string;
+            node: string;
+            /** Format: date-time */
+            opened_at: string;
+            priority: string;
+            run: string;
+            run_title: string;
+            title: string;
+        };
+        SignalAsked: {
+            /** @default  */
+            id: string;
+            name: string;
+            payload?: unknown;
+        };
+        SkipAsked: {
+            node: string;
+            reason: string;
+        };
+        SlowOut: {
+            count: number;
+            node_type: string;
+            p95_ms: number;
+        };
+        Started: {
+            id: string;
+            status: string;
+        };
+        StepOut: {
+            activity_id: string;
+            activity_name: string;
+            at: string | null;
+            branch_index: number | null;
+            compensation_action: string;
+            compensation_data: unknown;
+            error: string | null;
+            parallel_group_id: string | null;
+            seq: number;
+            status: string;
+            workitem_id: string | null;
+        };
+        StuckOut: {
+            run: components["schemas"]["RunSummary"];
+            why: components["schemas"]["WhyOut"];
+        };
+        TakeOverAsked: {
+            comment?: string | null;
+            version?: number | null;
+        };
+        TenantAsked: {
+            admin: string;
+            id: string;
+            /** @default  */
+            name: string;
+        };
+        TenantMade: {
+            id: string;
+            keys: number;
+            name: string;
+            token: string | null;
+            users: number;
+        };
+        TenantOut: {
+            id: string;
+            keys: number;
+            name: string;
+            users: number;
+        };
+        TenantPage: {
+            items: components["schemas"]["TenantOut"][];
+            next: string | null;
+        };
+        Then: {
+            kind: string;
+            to: string | null;
+        };
+        ThingOut: {
+            /** Format: date-time */
+            at: string;
+            body: {
+                [key: string]: unknown;
+            };
+            /** @default [] */
+            findings: components["schemas"]["FoundOut"][];
+            id: string;
+            status: string;
+            type: string;
+            version: string;
+        };
+        ThingPage: {
+            items: components["schemas"]["ThingOut"][];
+            next: string | null;
+        };
+        TileOut: {
+            alarm: boolean;
+            detail: {
+                [key: string]: unknown;
+            };
+            id: string;
+            series: (number | null)[];
+            threshold: number | null;
+            unit: string;
+            value: number | null;
+        };
+        TokenOut: {
+            by: string;
+            edge: string;
+            envelope: components["schemas"]["EnvelopeOut"];
+            epoch: number;
+            fate: string;
+            scope: string;
+            sequence_number: number;
+        };
+        TokenPage: {
+            items: components["schemas"]["TokenOut"][];
+        };
+        TraceError: {
+            at: string;
+            category: string;
+            code: string;
+            message: string;
+            node_id: string | null;
+        };
+        TraceNode: {
+            duration_ms: number | null;
+            model: string | null;
+            node_id: string;
+            retry_count: number;
+            status: string;
+            tokens_used: number | null;
+            type: string;
+        };
+        TraceOut: {
+            span_id: string;
+            trace_id: string;
+            workflow_execution: components["schemas"]["Execution"];
+        };
+        TraceTrigger: {
+            source: string | null;
+            type: string;
+        };
+        TransitionOut: {
+            at: string;
+            by: string | null;
+            event: string;
+            execution: string | null;
+            from: string | null;
+            node_id: string | null;
+            of: string;
+            reason: string | null;
+            to: string;
+        };
+        Triggered: {
+            instance_id: string;
+            new: boolean;
+        };
+        TriggerOut: {
+            source: string | null;
+            type: string;
+        };
+        TypeWords: {
+            icon: string;
+            label: string;
+        };
+        UserOut: {
+            groups: string[];
+            id: string;
+            name: string;
+            roles: string[];
+        };
+        Users: {
+            items: components["schemas"]["UserOut"][];
+        };
+        ValidateAsked: {
+            dsl: {
+                [key: string]: unknown;
+            };
+        };
+        ValidateOut: {
+            errors: components["schemas"]["FoundOut"][];
+            valid: boolean;
+            warnings: components["schemas"]["FoundOut"][];
+        };
+        VariablesAsked: {
+            reason: string;
+            set: {
+                [key: string]: unknown;
+            };
+        };
+        VerifiedOut: {
+            breaks: components["schemas"]["BreakOut"][];
+            entries: number;
+            ok: boolean;
+        };
+        VersionOut: {
+            approved_at: string | null;
+            approved_by: string | null;
+            change_summary: string | null;
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            deprecated_at: string | null;
+            feedback: string | null;
+            hash: string;
+            id: string;
+            name: string;
+            status: string;
+            version: number;
+        };
+        VersionPage: {
+            items: components["schemas"]["VersionOut"][];
+            next: string | null;
+        };
+        VersionWhole: {
+            approved_at: string | null;
+            approved_by: string | null;
+            change_summary: string | null;
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            deprecated_at: string | null;
+            document: {
+                [key: string]: unknown;
+            };
+            feedback: string | null;
+            hash: string;
+            id: string;
+            moves: string[];
+            name: string;
+            status: string;
+            version: number;
+        };
+        VoteOut: {
+            /** Format: date-time */
+            at: string;
+            by: string;
+            comment: string | null;
+            decision: string;
+        };
+        WaitOut: {
+            /** Format: date-time */
+            since: string;
+            until: string | null;
+            why: string;
+        };
+        WayStep: {
+            label: string;
+            node: string;
+            tokens: {
+                [key: string]: number;
+            };
+        };
+        Where: {
+            /** @default 0 */
+            column: number;
+            /** @default 0 */
+            line: number;
+            /** @default  */
+            pointer: string;
+        };
+        WhyOut: {
+            attempt: number | null;
+            code: string | null;
+            kind: string;
+            label: string | null;
+            message: string | null;
+            move: string | null;
+            node: string | null;
+            of: number | null;
+            rank: number;
+            run: string | null;
+            since: string | null;
+            then: components["schemas"]["Then"] | null;
+            until: string | null;
+            what: string | null;
+            /** @default [] */
+            who: string[];
+        };
+        WordsOut: {
+            languages: {
+                [key: string]: components["schemas"]["LanguageWords"];
+            };
+            locale: string;
+        };
+        WorkerOut: {
+            detail: {
+                [key: string]: unknown;
+            };
+            name: string;
+            state: string;
+        };
+        WorkflowActivated: {
+            approved_at: string | null;
+            approved_by: string | null;
+            change_summary: string | null;
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            deprecated_at: string | null;
+            dsl_hash: string;
+            feedback: string | null;
+            id: string;
+            replayed: string[];
+            status: string;
+            tenant_id: string;
+            version: number;
+            workflow_id: string;
+        };
+        WorkflowAsked: {
+            change_summary?: string | null;
+            dsl: {
+                [key: string]: unknown;
+            };
+        };
+        WorkflowOut: {
+            active_version: number | null;
+            name: string;
+            newest_version: number;
+            status: string;
+            workflow_id: string;
+        };
+        WorkflowPage: {
+            items: components["schemas"]["WorkflowOut"][];
+            next: string | null;
+        };
+        WorkflowSubmitted: {
+            approved_at: string | null;
+            approved_by: string | null;
+            change_summary: string | null;
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            deprecated_at: string | null;
+            dsl_hash: string;
+            feedback: string | null;
+            id: string;
+            status: string;
+            tenant_id: string;
+            version: number;
+            warnings: components["schemas"]["FoundOut"][];
+            workflow_id: string;
+        };
+        WorkflowVersion: {
+            approved_at: string | null;
+            approved_by: string | null;
+            change_summary: string | null;
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            deprecated_at: string | null;
+            dsl_hash: string;
+            feedback: string | null;
+            id: string;
+            status: string;
+            tenant_id: string;
+            version: number;
+            workflow_id: string;
+        };
+        WorkflowVersionPage: {
+            items: components["schemas"]["WorkflowVersion"][];
+            next: string | null;
+        };
+        WorkflowVersionWhole: {
+            approved_at: string | null;
+            approved_by: string | null;
+            change_summary: string | null;
+            /** Format: date-time */
+            created_at: string;
+            created_by: string | null;
+            deprecated_at: string | null;
+            dsl: {
+                [key: string]: unknown;
+            };
+            dsl_hash: string;
+            feedback: string | null;
+            id: string;
+            status: string;
+            tenant_id: string;
+            version: number;
+            workflow_id: string;
+        };
+        WorkitemLine: {
+            activity_id: string;
+            activity_name: string;
+            activity_type: string;
+            agent_mode: string;
+            assignee: string | null;
+            /** Format: date-time */
+            created_at: string;
+            due_at: string | null;
+            id: string;
+            priority: string | null;
+            proc_def_id: string;
+            proc_inst_id: string;
+            role: string | null;
+            status: string;
+            /** Format: date-time */
+            updated_at: string;
+            version: number;
+        };
+        WorkitemOut: {
+            activity_id: string;
+            activity_name: string;
+            activity_type: string;
+            agent: string | null;
+            agent_mode: string;
+            agent_task_id: string | null;
+            approvers: string[];
+            assignee: string | null;
+            branch_index: number | null;
+            cancel_reason: string | null;
+            cancelled_at: string | null;
+            compensated_at: string | null;
+            completed_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            data: unknown;
+            draft: unknown;
+            due_at: string | null;
+            error: string | null;
+            form: unknown;
+            id: string;
+            instruction: string;
+            parallel_group_id: string | null;
+            priority: string | null;
+            proc_def_id: string;
+            proc_inst_id: string;
+            result: unknown;
+            role: string | null;
+            started_at: string | null;
+            status: string;
+            submitted_at: string | null;
+            version: number;
+            visit: number;
+        };
+        WorkitemPage: {
+            items: components["schemas"]["WorkitemLine"][];
+            next: string | null;
+        };
+        WorkitemWhole: {
+            activity_id: string;
+            activity_name: string;
+            activity_type: string;
+            agent: string | null;
+            agent_mode: string;
+            agent_task_id: string | null;
+            approvers: string[];
+            assignee: string | null;
+            branch_index: number | null;
+            cancel_reason: string | null;
+            cancelled_at: string | null;
+            comments: components["schemas"]["Remark"][];
+            compensated_at: string | null;
+            completed_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            data: unknown;
+            draft: unknown;
+            due_at: string | null;
+            error: string | null;
+            form: unknown;
+            history: components["schemas"]["Passage"][];
+            id: string;
+            instruction: string;
+            parallel_group_id: string | null;
+            priority: string | null;
+            proc_def_id: string;
+            proc_inst_id: string;
+            result: unknown;
+            role: string | null;
+            started_at: string | null;
+            status: string;
+            submitted_at: string | null;
+            transcript: unknown[];
+            version: number;
+            visit: number;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

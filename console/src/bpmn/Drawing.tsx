@@ -1,0 +1,181 @@
+/** A process as its author drew it: bpmn-js draws the file, and the moment's tokens, states and times lie on it. */
+import "bpmn-js/dist/assets/diagram-js.css";
+import "../net/net.css";
+import "./bpmn.css";
+import NavigatedViewer from "bpmn-js/lib/NavigatedViewer";
+import { Maximize, Minus, Plus } from "lucide-react";
+import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { createPortal } from "react-dom";
+import type { Graph, NodeState } from "../api/types";
+import { heatOf, type Mode } from "../net/view";
+import { toneIcon } from "../parts";
+import { useKeys } from "../shell/keys";
+import { useNow, useWords } from "../words";
+import { placesOf, readDrawing, type Drawn, type Place } from "./reading";
+
+interface Props {
+  xml: string;
+  /** Without a run: what is drawn has no states. */
+  graph: Graph | undefined;
+  mode: Mode;
+  selected: string | null;
+  since: Record<string, string>;
+  onPick: (node: string | null) => void;
+  onFail: () => void;
+}
+
+const COLOURS = { defaultFillColor: "var(--surface)", defaultStrokeColor: "var(--bpmn-line)", defaultLabelColor: "var(--text)" };
+/** Its lines are broken where a canvas measures them, and a canvas knows no variables. */
+const texts = () => ({ defaultStyle: { fontFamily: getComputedStyle(document.documentElement).fontFamily, fontSize: 12 }, externalStyle: { fontSize: 11.5 } });
+
+export default function Drawing({ xml, graph, mode, selected, since, onPick, onFail }: Props): ReactNode {
+  const { t } = useWords();
+  const wrap = useRef<HTMLDivElement>(null);
+  const [drawn, setDrawn] = useState<Drawn | null>(null);
+  const [zoom, setZoom] = useState(1);
+  const act = useRef({ onPick, onFail });
+  act.current = { onPick, onFail };
+
+  useEffect(() => {
+    if (!wrap.current) return;
+    const viewer = new NavigatedViewer({ container: wrap.current, bpmnRenderer: COLOURS, textRenderer: texts() });
+    let gone = false;
+    // a text is broken into lines by its width, so its letters must be there
+    const letters = [...new Set((xml.match(/name="[^"]*"/g) ?? []).join(""))].join("");
+    document.fonts.load('12px "Pretendard Variable"', letters).catch(() => []).then(() => (gone ? null : viewer.importXML(xml))).then(() => {
+      if (gone) return;
+      const read = readDrawing(viewer);
+      viewer.on("canvas.viewbox.changed", () => setZoom(read.zoom()));
+      viewer.on("element.click", ({ element }: { element: { parent?: unknown } }) => !element.parent && act.current.onPick(null));
+      read.fit();
+      setZoom(read.zoom());
+      setDrawn(read);
+    }, () => !gone && act.current.onFail());
+    return () => {
+      gone = true;
+      setDrawn(null);
+      viewer.destroy();
+    };
+  }, [xml]);
+
+  const places = useMemo(() => (drawn && graph ? placesOf(drawn, graph) : null), [drawn, graph]);
+  useEffect(() => {
+    if (!drawn || !graph || !places) return;
+    drawn.mark(marksOf(graph, places, mode));
+  }, [drawn, graph, places, mode]);
+  useEffect(() => {
+    if (!drawn || !wrap.current) return;
+    let last = 0;
+    const observer = new ResizeObserver(([entry]) => {
+      const width = entry?.contentRect.width ?? 0;
+      if (width > 0 && Math.abs(width - last) > 40) drawn.fit();
+      last = width;
+    });
+    observer.observe(wrap.current);
+    return () => observer.disconnect();
+  }, [drawn]);
+
+  const fit = useCallback(() => drawn?.fit(), [drawn]);
+  useKeys({ f: fit });
+  const move = useCallback((id: string, key: string) => {
+    const forward = key === "ArrowRight" || key === "ArrowDown";
+    const next = graph?.edges.find((edge) => (forward ? edge.from === id && !edge.back : edge.to === id && !edge.back));
+    const to = next && (forward ? next.to : next.from);
+    if (to) wrap.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(to)}"]`)?.focus();
+  }, [graph?.edges]);
+  const tokens = useMemo(() => {
+    const found = new Map<string, number>();
+    for (const token of graph?.tokens ?? []) {
+      const at = token.edge ? `edge ${token.edge}` : `node ${token.node}`;
+      found.set(at, (found.get(at) ?? 0) + token.count);
+    }
+    return found;
+  }, [graph?.tokens]);
+  return (
+    <div className="net bpmn" role="group" aria-label={t.run.canvas}>
+      <div className="bpmn-canvas" ref={wrap} aria-busy={!drawn} />
+      {drawn && (
+        <>
+          <div className="net-zoom">
+            <button type="button" aria-label={t.run.zoomOut} onClick={() => drawn.step(-1)}><Minus size={14} aria-hidden /></button>
+            <span>{Math.round(zoom * 100)}%</span>
+            <button type="button" aria-label={t.run.zoomIn} onClick={() => drawn.step(1)}><Plus size={14} aria-hidden /></button>
+          </div>
+          <button type="button" className="btn net-fit" aria-label={t.run.fit} title={`${t.run.fit} (f)`} onClick={fit}><Maximize size={15} aria-hidden /></button>
+        </>
+      )}
+      {graph && places?.nodes.map((place) => createPortal(
+        <Mark place={place} language={graph.language} state={graph.states[place.id]} tokens={tokens.get(`node ${place.id}`) ?? 0} plain={graph.of === 0} selected={selected === place.id} mode={mode} since={since[place.id]} onPick={onPick} onMove={move} />,
+        place.box, place.id))}
+      {places?.edges.map(({ id, box }) => {
+        const count = tokens.get(`edge ${id}`) ?? 0;
+        return count > 0 && createPortal(<span className="net-token bpmn-on-way" data-edge={id} aria-hidden>{count > 1 ? count : ""}</span>, box, id);
+      })}
+    </div>
+  );
+}
+
+const reachedOf = (state: NodeState | undefined): state is NodeState => !!state && (state.count > 0 || state.tone !== "idle");
+const heat = (state: NodeState | undefined, mode: Mode, total: number): number => (mode === "time" && state ? heatOf(state.tone === "held" ? 0 : (state.ms ?? 0), total) : 0);
+
+/** Which classes an element of the drawing has now: its tone, or what was decided about a way. */
+function marksOf(graph: Graph, places: { nodes: Place[]; edges: Place[] }, mode: Mode): Map<string, string> {
+  const found = new Map<string, string>();
+  const total = Object.values(graph.states).reduce((sum, state) => sum + (state.tone === "held" ? 0 : (state.ms ?? 0)), 0);
+  for (const { id, element } of places.nodes) {
+    const state = graph.states[id];
+    const warm = heat(state, mode, total);
+    if (warm || reachedOf(state)) found.set(element, warm ? `bpmn-heat-${warm}` : `bpmn-${(state as NodeState).tone}`);
+    else if (graph.of > 0) found.set(element, "bpmn-unreached"); // without a run nothing is reached, and nothing said
+  }
+  const taken = new Set(graph.taken);
+  const not = new Set(graph.not_taken);
+  for (const { id, element } of places.edges) if (taken.has(id)) found.set(element, "bpmn-taken");
+    else if (not.has(id)) found.set(element, "bpmn-not");
+  return found;
+}
+
+interface MarkProps {
+  place: Place;
+  language: string;
+  state: NodeState | undefined;
+  tokens: number;
+  /** Nothing runs: nothing is said of how it stands. */
+  plain: boolean;
+  selected: boolean;
+  mode: Mode;
+  since: string | undefined;
+  onPick: (node: string | null) => void;
+  onMove: (id: string, key: string) => void;
+}
+
+/** What lies on one element: a button to choose it, how it stands, and its tokens. */
+const Mark = memo(function Mark({ place, language, state, tokens, plain, selected, mode, since, onPick, onMove }: MarkProps): ReactNode {
+  const { t, f, nodeWord } = useWords();
+  const reached = reachedOf(state);
+  const tone = reached ? state.tone : "idle";
+  const Corner = toneIcon(tone, state?.state);
+  const status = reached ? nodeWord(language, state.status, state.state) : plain ? "" : t.run.notReached;
+  const key = (event: KeyboardEvent) => {
+    if (!event.key.startsWith("Arrow")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    onMove(place.id, event.key);
+  };
+  const told = mode === "counts" ? (state?.count ? t.run.times(state.count) : "") : mode === "time" ? (state?.ms ? f.duration(state.ms) : "") : "";
+  return (
+    <div className={`bpmn-mark tone-${tone} ${selected ? "selected" : ""}`}>
+      <button type="button" className="bpmn-hit" data-node={place.id} data-state={reached ? state.status : undefined} aria-pressed={selected} onClick={() => onPick(place.id)} onKeyDown={key}><span className="sr">{place.label}{status && `, ${status}`}</span></button>
+      {reached && mode === "tokens" && <span className="net-corner" aria-hidden><Corner size={11} strokeWidth={3} /></span>}
+      {told && <span className="bpmn-told" aria-hidden>{told}</span>}
+      {since && mode === "tokens" && !place.small && <span className="bpmn-told" aria-hidden><Held since={since} /></span>}
+      {tokens > 0 && <span className="net-token" aria-hidden>{tokens > 1 ? tokens : ""}</span>}
+    </div>
+  );
+});
+
+function Held({ since }: { since: string }): ReactNode {
+  const { t, f } = useWords();
+  const now = useNow(1000);
+  return t.why.since(f.duration(now - Date.parse(since), 1));
+}

@@ -1,0 +1,153 @@
+/** One move for many runs: a bar while some are selected, then a dry run, the count typed, and only then the doing. */
+import { Ban, CirclePause, CirclePlay, RefreshCw, X, type LucideIcon } from "lucide-react";
+import { useEffect, useState, type FormEvent, type ReactNode } from "react";
+import { stale } from "../api/cache";
+import { newKey, post } from "../api/client";
+import { useLiveness } from "../api/live";
+import type { Batch, BatchAsked, BatchFilter, RunSummary } from "../api/types";
+import { Button, Failed, Skeleton } from "../parts";
+import { Dialog } from "../parts/Dialog";
+import { toast } from "../parts/toast";
+import { useWords } from "../words";
+import { errorText } from "../words/said";
+
+const VERBS = ["pause", "resume", "retry", "cancel"] as const;
+type Many = (typeof VERBS)[number];
+const ICON: Record<Many, LucideIcon> = { pause: CirclePause, resume: CirclePlay, retry: RefreshCw, cancel: Ban };
+/** So many runs the server takes at once. */
+const AT_ONCE = 1000;
+const SAMPLE = 6;
+
+/** Which runs: these, or all that match. */
+export type Whom = { ids: string[] } | { filter: BatchFilter };
+
+interface BarProps {
+  picked: ReadonlySet<string>;
+  /** All that match are meant. */
+  all: boolean;
+  /** Null when there is no filter: then all would be every run there is. */
+  onAll: (() => void) | null;
+  whom: () => Whom;
+  rows: RunSummary[];
+  onClear: () => void;
+}
+
+export function BatchBar({ picked, all, onAll, whom, rows, onClear }: BarProps): ReactNode {
+  const { t, f } = useWords();
+  const b = t.runs.batch;
+  const offline = useLiveness() === "offline";
+  const [asked, setAsked] = useState<{ verb: Many; whom: Whom } | null>(null);
+  return (
+    <section className="batch" aria-label={b.bar}>
+      <span className="batch-said" role="status">{all ? b.allPicked : b.picked(f.number(picked.size))}</span>
+      {onAll && !all && <Button look="quiet" onClick={onAll}>{b.takeAll}</Button>}
+      <span className="grow" />
+      {VERBS.map((verb) => <Button key={verb} look={verb === "cancel" ? "danger" : "plain"} icon={ICON[verb]} disabled={offline || (!all && picked.size > AT_ONCE)} title={offline ? t.error.banner : picked.size > AT_ONCE ? b.tooMany(f.number(AT_ONCE)) : undefined} onClick={() => setAsked({ verb, whom: whom() })}>{t.run[verb]}</Button>)}
+      <Button look="quiet" icon={X} onClick={onClear}>{b.clear}</Button>
+      {asked && <Confirm {...asked} rows={rows} onClose={() => setAsked(null)} onDone={() => { setAsked(null); onClear(); }} />}
+    </section>
+  );
+}
+
+interface ConfirmProps {
+  verb: Many;
+  whom: Whom;
+  rows: RunSummary[];
+  onClose: () => void;
+  onDone: () => void;
+}
+
+function Confirm({ verb, whom, rows, onClose, onDone }: ConfirmProps): ReactNode {
+  const { t, f } = useWords();
+  const b = t.runs.batch;
+  const [dry, setDry] = useState<Batch | null>(null);
+  const [failed, setFailed] = useState<unknown>(null);
+  const [again, setAgain] = useState(0);
+  const [typed, setTyped] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  // one key per dialog: a second press of the button is the same request
+  const [key] = useState(newKey);
+  useEffect(() => {
+    let shown = true;
+    setFailed(null);
+    post<Batch>("/runs:batch", body(verb, whom, true)).then((got) => shown && setDry(got), (problem: unknown) => shown && setFailed(problem));
+    return () => { shown = false; };
+  }, [verb, whom, again]);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const done = await post<Batch>("/runs:batch", body(verb, whom, false), key);
+      stale("/runs", "/home", "/inbox");
+      toast(done.refused.length ? b.doneBut(f.number(done.count), f.number(done.refused.length)) : b.done(f.number(done.count)), { bad: done.count === 0 });
+      onDone();
+    } catch (problem) {
+      setError(errorText(problem, t));
+      setBusy(false);
+    }
+  };
+  const title = !dry ? b.checking : dry.count === 0 ? b.nobody[verb] : b.title[verb](f.number(dry.count)) + (dry.refused.length ? b.refused[verb](f.number(dry.refused.length)) : "");
+  return (
+    <Dialog label={title} onClose={onClose}>
+      <form className="batch-form" onSubmit={(event) => void submit(event)}>
+        <h2>{title}</h2>
+        {failed ? <Failed error={failed} retry={() => setAgain(again + 1)} /> : !dry ? <Skeleton h={22} n={4} /> : (
+          <>
+            {dry.count > 0 && <p className="dim">{t.run.effect[verb]}</p>}
+            {dry.more && <p className="bad">{b.tooMany(f.number(AT_ONCE))}</p>}
+            <Sample dry={dry} rows={rows} />
+            <Refused dry={dry} rows={rows} />
+            {dry.count > 0 && <label><span className="label">{t.run.typed(String(dry.count))}</span><input className="input" value={typed} inputMode="numeric" autoComplete="off" onChange={(event) => setTyped(event.target.value)} /></label>}
+          </>
+        )}
+        {error && <p className="bad" role="alert">{error}</p>}
+        <div className="dialog-foot">
+          <Button autoFocus onClick={onClose}>{t.run.keep}</Button>
+          {dry && dry.count > 0 && <Button type="submit" look={verb === "cancel" ? "danger" : "primary"} icon={ICON[verb]} disabled={busy || typed.trim() !== String(dry.count)}>{t.run[verb]}</Button>}
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function body(verb: Many, whom: Whom, dry: boolean): Pick<BatchAsked, "verb" | "dry_run" | "ids" | "filter"> {
+  return { verb, dry_run: dry, ...whom };
+}
+
+const nameOf = (id: string, rows: RunSummary[]): ReactNode => {
+  const run = rows.find((one) => one.id === id);
+  return <>{run?.title} <span className="mono dim">{run?.key ?? id.slice(0, 9)}</span></>;
+};
+
+function Sample({ dry, rows }: { dry: Batch; rows: RunSummary[] }): ReactNode {
+  const { t, f } = useWords();
+  if (dry.count === 0) return null;
+  const shown = dry.sample.slice(0, SAMPLE);
+  return (
+    <div>
+      <h3 className="label">{t.runs.batch.sample}</h3>
+      <ul className="batch-list">
+        {shown.map((id) => <li key={id}>{nameOf(id, rows)}</li>)}
+        {dry.count > shown.length && <li className="dim">{t.runs.batch.andMore(f.number(dry.count - shown.length))}</li>}
+      </ul>
+    </div>
+  );
+}
+
+/** Every one of them, with its reason: in the words of its state when the list knows it, else in the server's. */
+function Refused({ dry, rows }: { dry: Batch; rows: RunSummary[] }): ReactNode {
+  const { t, runWord } = useWords();
+  if (dry.refused.length === 0) return null;
+  return (
+    <div>
+      <h3 className="label">{t.runs.batch.why}</h3>
+      <ul className="batch-list batch-refused" tabIndex={0} aria-label={t.runs.batch.why}>
+        {dry.refused.map((one) => {
+          const run = rows.find((row) => row.id === one.run);
+          return <li key={one.run}>{nameOf(one.run, rows)} <span className="dim">{run ? t.runs.batch.is(runWord(run.language, run.status, run.state)) : one.reason} · <code>{one.code}</code></span></li>;
+        })}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+/** The filter bar: everything that it says is in the address. */
+import { ArrowDownUp, ListFilter, Search, X } from "lucide-react";
+import { useEffect, useState, type ReactNode, type RefObject } from "react";
+import { Button } from "../parts";
+import { go, setSearch } from "../shell/router";
+import { useWords } from "../words";
+import { filtered, SORTS, STATES } from "./asking";
+
+const MORE = ["name", "version", "node", "code", "var", "language", "since", "until", "parent"];
+
+export function Filters({ search, inputRef, children }: { search: URLSearchParams; inputRef: RefObject<HTMLInputElement | null>; children: ReactNode }): ReactNode {
+  const { t, f } = useWords();
+  const r = t.runs;
+  const wanted = search.get("q") ?? "";
+  const [text, setText] = useState(wanted);
+  const [open, setOpen] = useState(() => MORE.some((name) => search.get(name)));
+  useEffect(() => setText(wanted), [wanted]); // Back, a saved view
+  useEffect(() => {
+    if (text === wanted) return;
+    const timer = window.setTimeout(() => setSearch({ q: text || null }), 250);
+    return () => window.clearTimeout(timer);
+  }, [text]); // only what was typed asks; an address that changes meanwhile does not
+  const picked = new Set((search.get("state") ?? "").split(",").filter(Boolean));
+  const toggle = (state: string) => {
+    if (picked.has(state)) picked.delete(state);
+    else picked.add(state);
+    setSearch({ state: [...picked].join(",") || null });
+  };
+  const own = search.get("since") || search.get("until");
+  const moment = (name: "since" | "until") => (value: string) => setSearch({ [name]: value ? f.fromField(value) : null, last: null });
+  const field = (name: "since" | "until") => (search.get(name) && !Number.isNaN(Date.parse(search.get(name) ?? "")) ? f.field(search.get(name) ?? "") : "");
+  return (
+    <div className="filters" role="search">
+      <label className="filter-text"><Search size={15} aria-hidden /><span className="sr">{r.filter}</span><input ref={inputRef} value={text} placeholder={r.filter} maxLength={200} onChange={(event) => setText(event.target.value)} onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()} /><kbd className="kbd">/</kbd></label>
+      <div className="chips" role="group" aria-label={r.status}>
+        {STATES.map((state) => <button key={state} type="button" className="chip" aria-pressed={picked.has(state)} onClick={() => toggle(state)}>{t.state[state]}</button>)}
+      </div>
+      <select className="input filter-select" aria-label={r.time} value={own ? "own" : (search.get("last") ?? "")} onChange={(event) => setSearch({ last: event.target.value || null, since: null, until: null })}>
+        <option value="">{r.last.all}</option><option value="h1">{r.last.h1}</option><option value="h24">{r.last.h24}</option><option value="d7">{r.last.d7}</option>
+        {own && <option value="own">{r.last.own}</option>}
+      </select>
+      <label className="filter-sort"><ArrowDownUp size={14} aria-hidden /><span className="sr">{r.sort}</span>
+        <select className="input filter-select" value={search.get("sort") ?? ""} onChange={(event) => setSearch({ sort: event.target.value || null })}>
+          {(Object.keys(SORTS) as (keyof typeof SORTS)[]).map((one) => <option key={one} value={SORTS[one]}>{r.sorts[one]}</option>)}
+        </select>
+      </label>
+      <Button icon={ListFilter} aria-expanded={open} onClick={() => setOpen(!open)}>{r.moreFilters}</Button>
+      {filtered(search) && <Button look="quiet" icon={X} onClick={() => { setText(""); go("/runs"); }}>{r.clear}</Button>}
+      <span className="grow" />
+      {children}
+      {open && (
+        <div className="filters-more">
+          {([["name", r.definition], ["version", r.version], ["node", r.node], ["code", r.code], ["var", r.variable]] as const).map(([name, label]) => <Late key={name} name={name} label={label} value={search.get(name) ?? ""} />)}
+          <label><span className="label">{r.language}</span><select className="input" value={search.get("language") ?? ""} onChange={(event) => setSearch({ language: event.target.value || null })}><option value="">{r.any}</option>{["decision", "diagram"].map((one) => <option key={one} value={one}>{t.language[one]}</option>)}</select></label>
+          {(["since", "until"] as const).map((name) => <Late key={name} name={name} label={`${r[name]} (${f.zoneName()})`} value={field(name)} type="datetime-local" set={moment(name)} />)}
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface LateProps {
+  name: string;
+  label: string;
+  value: string;
+  type?: string;
+  set?: (value: string) => void;
+}
+
+/** A filter that is applied when it is left or Enter is pressed. */
+function Late({ name, label, value, type = "text", set = (text) => setSearch({ [name]: text || null }) }: LateProps): ReactNode {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  const apply = () => text !== value && set(text.trim());
+  const kind = name === "version" ? { inputMode: "numeric", pattern: "[0-9]*" } as const : {};
+  return <label><span className="label">{label}</span><input className="input" type={type} value={text} maxLength={200} placeholder={name === "var" ? "judgment.decision=critical" : ""} {...kind} onChange={(event) => setText(name === "version" ? event.target.value.replace(/\D/g, "").slice(0, 9) : event.target.value)} onBlur={apply} onKeyDown={(event) => event.key === "Enter" && apply()} /></label>;
+}

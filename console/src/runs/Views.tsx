@@ -1,0 +1,104 @@
+/** Saved views: an address with a name, kept by the server for me alone, so that every browser of mine has them. */
+import { Bookmark, BookmarkCheck, Trash2 } from "lucide-react";
+import { useState, type FormEvent, type ReactNode } from "react";
+import { stale, useGet } from "../api/cache";
+import { call } from "../api/client";
+import type { Draft, Page } from "../api/types";
+import { Button } from "../parts";
+import { anchorOf, Dialog } from "../parts/Dialog";
+import { toast } from "../parts/toast";
+import { go, Link } from "../shell/router";
+import { useWords } from "../words";
+import { errorText } from "../words/said";
+import { FILTERS } from "./asking";
+
+const MINE = "/drafts?limit=200";
+const KEY = "view.runs.";
+
+interface View {
+  name: string;
+  search: string;
+}
+
+type Saved = View & { key: string; number: number };
+
+/** What of an address a view keeps, in one order, so that two can be compared. */
+export function viewOf(search: URLSearchParams): string {
+  const kept = new URLSearchParams();
+  for (const name of [...FILTERS, "sort"]) if (search.get(name)) kept.set(name, search.get(name) ?? "");
+  return kept.toString();
+}
+
+function useViews(): Saved[] {
+  const { data } = useGet<Page<Draft>>(MINE);
+  return (data?.items ?? []).flatMap(({ key, number, body }) => {
+    const { name, search } = (body ?? {}) as Partial<View>;
+    return key.startsWith(KEY) && typeof name === "string" && typeof search === "string" ? [{ key, number, name, search }] : [];
+  }).sort((a, b) => a.name.localeCompare(b.name));
+}
+
+export function Views({ search }: { search: URLSearchParams }): ReactNode {
+  const { t } = useWords();
+  const views = useViews();
+  const [at, setAt] = useState<Element | null>(null);
+  const here = viewOf(search);
+  const open = views.find((one) => one.search === here);
+  return (
+    <>
+      <Button icon={open ? BookmarkCheck : Bookmark} aria-haspopup="dialog" onClick={(event) => setAt(event.currentTarget)}>{open?.name ?? t.runs.views.title}</Button>
+      {at && <Menu at={at} views={views} here={here} onClose={() => setAt(null)} />}
+    </>
+  );
+}
+
+function Menu({ at, views, here, onClose }: { at: Element; views: Saved[]; here: string; onClose: () => void }): ReactNode {
+  const { t } = useWords();
+  const v = t.runs.views;
+  const [name, setName] = useState("");
+  const [error, setError] = useState<string | null>(null);
+  const doing = async (act: Promise<unknown>, said: string) => {
+    try {
+      await act;
+      stale(MINE);
+      toast(said);
+      return true;
+    } catch (problem) {
+      setError(errorText(problem, t));
+      return false;
+    }
+  };
+  const save = async (event: FormEvent) => {
+    event.preventDefault();
+    const called = name.trim();
+    if (!called) return;
+    const same = views.find((one) => one.name === called);
+    const key = same?.key ?? `${KEY}${crypto.getRandomValues(new Uint32Array(2)).join("")}`;
+    const body = { body: { name: called, search: here } satisfies View };
+    if (await doing(call(`/drafts/${key}`, { method: "PUT", body, etag: same && `"${same.number}"` }), v.saved(called))) onClose();
+  };
+  const remove = (one: Saved) => void doing(call(`/drafts/${one.key}`, { method: "DELETE" }), v.removed(one.name));
+  return (
+    <Dialog label={v.title} anchor={anchorOf(at)} look="popover" onClose={onClose}>
+      <h2>{v.title}</h2>
+      {views.length === 0 ? <p className="dim">{v.none}</p> : (
+        <ul className="views">
+          <li><Link to="/runs" className="grow" aria-current={here === "" ? "true" : undefined} onClick={onClose}>{v.all}</Link></li>
+          {views.map((one) => (
+            <li key={one.key}>
+              <Link to={`/runs?${one.search}`} className="grow cut" aria-current={one.search === here ? "true" : undefined} onClick={(event) => { event.preventDefault(); onClose(); go(`/runs?${one.search}`); }}>{one.name}</Link>
+              <button type="button" className="btn btn-icon" aria-label={v.remove(one.name)} title={v.remove(one.name)} onClick={() => remove(one)}><Trash2 size={15} aria-hidden /></button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {here === "" ? <p className="dim">{v.plain}</p> : (
+        <form className="view-save" onSubmit={(event) => void save(event)}>
+          <label className="grow"><span className="label">{v.name}</span><input className="input" value={name} maxLength={60} autoFocus onChange={(event) => setName(event.target.value)} /></label>
+          <Button type="submit" look="primary" disabled={!name.trim()}>{v.save}</Button>
+        </form>
+      )}
+      {error && <p className="bad" role="alert">{error}</p>}
+      <p className="dim3 menu-foot">{v.mine}</p>
+    </Dialog>
+  );
+}

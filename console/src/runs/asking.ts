@@ -1,0 +1,36 @@
+/** The list that an address means: what the server is asked for, and what a batch over all that match says. */
+import type { BatchFilter } from "../api/types";
+
+/** The filters that live in the address. `last` is a span of time that ends now; `since` and `until` are moments. */
+export const FILTERS = ["q", "state", "status", "name", "version", "language", "node", "code", "var", "parent", "last", "since", "until"] as const;
+export const STATES = ["RUNNING", "WAITING", "FAILED", "COMPLETED", "CANCELLED"] as const;
+export const SORTS = { newest: "", oldest: "started_at", changed: "-updated_at", unchanged: "updated_at", urgent: "-priority", calm: "priority" } as const;
+const LAST: Record<string, number> = { h1: 3_600_000, h24: 86_400_000, d7: 7 * 86_400_000 };
+
+export type Asked = Partial<Record<Exclude<(typeof FILTERS)[number], "last"> | "sort", string>>;
+
+/** A span of time is turned into a moment, on the minute so that the answer can be kept. */
+export function asked(search: URLSearchParams): Asked {
+  const out: Asked = {};
+  for (const name of [...FILTERS, "sort"] as const) {
+    const value = search.get(name);
+    if (value && name !== "last") out[name] = name === "var" ? variable(value) : value;
+  }
+  const span = LAST[search.get("last") ?? ""];
+  if (span) out.since = new Date(Math.floor((Date.now() - span) / 60_000) * 60_000).toISOString();
+  return out;
+}
+
+/** People write amount=5; the server reads amount:5. */
+const variable = (text: string): string => (text.includes(":") ? text : text.replace(/\s*=\s*/, ":"));
+
+/** The same for a batch. What begins after it was looked at is not meant. */
+export function meant(search: URLSearchParams, now: number): BatchFilter {
+  const { state, status, version, sort: _, q, ...rest } = asked(search);
+  return {
+    ...rest, q: q ?? "", state: [state, status].join(",").split(",").filter(Boolean),
+    version: version ? Number(version) : null, until: rest.until ?? new Date(now).toISOString(),
+  };
+}
+
+export const filtered = (search: URLSearchParams): boolean => FILTERS.some((name) => search.get(name));

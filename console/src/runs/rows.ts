@@ -1,0 +1,80 @@
+/** Rows that stay where they are: known ones change in place, new ones wait behind a pill, more come by cursor. */
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { call } from "../api/client";
+import type { Page, RunSummary } from "../api/types";
+
+/** The first page is small, so that it is there at once; those that scrolling asks for are as large as may be. */
+export const FIRST = 50;
+const NEXT = 200;
+/** A filter that only states can answer may find nothing on a page and something on the next: so many are tried. */
+const EMPTY_PAGES = 20;
+
+interface Kept {
+  path: string;
+  rows: RunSummary[];
+  next: string | null;
+}
+
+export interface Rows {
+  rows: RunSummary[];
+  /** How many are new, and wait. */
+  fresh: number;
+  showFresh: () => void;
+  next: string | null;
+  more: () => void;
+  loading: boolean;
+  error: unknown;
+}
+
+export const pageOf = (path: string, cursor: string): Promise<Page<RunSummary>> =>
+  call<Page<RunSummary>>(`${path}${path.includes("?") ? "&" : "?"}limit=${NEXT}&cursor=${encodeURIComponent(cursor)}`);
+
+/** `path` is the list without a limit; `first` its first page, `current` when that one is of this path. */
+export function useRows(path: string, first: Page<RunSummary> | undefined, current: boolean): Rows {
+  const [kept, setKept] = useState<Kept | null>(null);
+  const [loading, setLoading] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const tried = useRef(0);
+  useEffect(() => {
+    if (!first || !current) return;
+    setKept((before) => {
+      if (!before || before.path !== path) return { path, rows: first.items, next: first.next };
+      const now = new Map(first.items.map((row) => [row.id, row]));
+      return { ...before, rows: before.rows.map((row) => now.get(row.id) ?? row) };
+    });
+  }, [first, path, current]);
+  useEffect(() => {
+    tried.current = 0;
+    setError(null);
+  }, [path]);
+  const rows = kept?.rows ?? first?.items ?? [];
+  const known = useMemo(() => new Set(rows.map((row) => row.id)), [rows]);
+  const waiting = kept?.path === path && kept.rows.length > 0 ? (first?.items ?? []).filter((row) => !known.has(row.id)) : [];
+  const showFresh = useCallback(() => {
+    if (first) setKept((before) => before && { ...before, rows: [...first.items, ...before.rows.filter((row) => !first.items.some((one) => one.id === row.id))] });
+  }, [first]);
+  const more = useCallback(async () => {
+    if (!kept?.next || kept.path !== path || loading) return;
+    setLoading(true);
+    setError(null);
+    try {
+      const page = await pageOf(path, kept.next);
+      setKept((before) => {
+        if (!before || before.path !== path) return before;
+        const there = new Set(before.rows.map((row) => row.id));
+        return { ...before, rows: [...before.rows, ...page.items.filter((row) => !there.has(row.id))], next: page.next };
+      });
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setLoading(false);
+    }
+  }, [kept, path, loading]);
+  const searching = kept?.path === path && kept.rows.length === 0 && kept.next !== null && !error;
+  useEffect(() => {
+    if (!searching || loading || tried.current >= EMPTY_PAGES) return;
+    tried.current += 1;
+    void more();
+  }, [searching, loading, more]);
+  return { rows, fresh: waiting.length, showFresh, next: kept?.next ?? null, more: () => void more(), loading, error };
+}
