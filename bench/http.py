@@ -1,6 +1,6 @@
-"""What the server costs: durable starts, reads with many runs in the store, lists, and news for many consoles.
+"""What the server costs: durable starts, reads with many runs in the store, lists, inbox, and news for many consoles.
 
-    python -m bench.http [--runs 100000] [--listeners 500] [--store postgresql://…]
+    python -m bench.http [--runs 100000] [--items 10000] [--listeners 500] [--store postgresql://…]
 
 Prints one line of JSON. Clients run in processes of their own, so the server has what is left of the machine; the ratio
 to a bare route (`GET /health`) in the same run is what can be compared.
@@ -29,18 +29,35 @@ NOTE = {
     "nodes": [{"id": "wait", "type": "WAIT", "condition": {"type": "manual", "manual": {}}}], "edges": [],
 }  # fmt: skip
 
+ASK = {
+    "id": "wf_bench_ask", "version": 1, "trigger": {"type": "manual"},
+    "nodes": [{
+        "id": "ask", "type": "APPROVAL",
+        "request": {"title": "Go on?", "approvers": {"type": "any_of", "targets": ["role:approver", "role:admin"]}},
+    }],
+    "edges": [],
+}  # fmt: skip
+#: every way to filter and to sort a list of runs; what folds states and what reads rows stand beside each other
+FILTERS = {
+    "plain": "", "state": "state=WAITING", "ended": "state=FAILED", "definition": "name=wf_bench_note",
+    "text": "q=bench", "no such text": "q=nowhere", "node": "node=wait", "since": "since=2020-01-01T00:00:00Z",
+    "until": "until=2100-01-01T00:00:00Z", "oldest": "sort=started_at", "by time": "sort=-updated_at",
+    "by priority": "sort=priority",
+}  # fmt: skip
 
-async def fill(store: str, count: int) -> list[str]:
-    """Runs that wait, made through the door: what a store of some weeks looks like."""
+
+async def fill(store: str, count: int, items: int = 0) -> list[str]:
+    """Runs that wait, and some of them for a person, made through the door: what a store of some weeks looks like."""
     async with Penstock(store, profile="dev") as door:
         door.furnish()
-        made = door.releases.submit(NOTE, by="bench").release
-        door.releases.approve(made.name, made.version, by="other")
-        door.releases.activate(made.name, made.version)
-        hash = door.store.net(made.net).hash
         ids: list[str] = []
-        for first in range(0, count, 5000):
-            ids += await door.start_many(hash, [{} for _ in range(min(5000, count - first))])
+        for document, many in ((NOTE, count - items), (ASK, items)):
+            made = door.releases.submit(document, by="bench").release
+            door.releases.approve(made.name, made.version, by="other")
+            door.releases.activate(made.name, made.version)
+            hash = door.store.net(made.net).hash
+            for first in range(0, many, 5000):
+                ids += await door.start_many(hash, [{} for _ in range(min(5000, many - first))])
         return ids
 
 
@@ -121,23 +138,29 @@ async def fan_out(served: Served, client: httpx2.AsyncClient, listeners: int) ->
 async def main() -> None:
     asked = argparse.ArgumentParser()
     asked.add_argument("--runs", type=int, default=100_000)
+    asked.add_argument("--items", type=int, default=10_000)
     asked.add_argument("--listeners", type=int, default=500)
     asked.add_argument("--starts", type=int, default=3000)
     asked.add_argument("--store", default="")
     given = asked.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = given.store or str(Path(folder) / "penstock.db")
-        ids = await fill(store, given.runs)
+        ids = await fill(store, given.runs, min(given.items, given.runs))
         served = Served(store)
         try:
             client = await served.client()
             bare = await timed(lambda _: client.get("/health"), 1000, 1)
             told: dict[str, Any] = {
                 "runs": given.runs,
+                "items": given.items,
                 "bare": bare,
                 "read_one": await timed(lambda i: client.get(f"/runs/{ids[i * 7919 % len(ids)]}"), 1000, 1),
-                "list": await timed(lambda _: client.get("/runs?limit=50"), 100, 1),
-                "inbox": await timed(lambda _: client.get("/inbox"), 100, 1),
+                "list": {
+                    name: (await timed(lambda _: client.get(f"/runs?limit=50&{asked}"), 40, 1))["p50_ms"]  # noqa: B023
+                    for name, asked in FILTERS.items()
+                },
+                "inbox": await timed(lambda _: client.get("/inbox?mine=false"), 30, 1),
+                "inbox_mine": await timed(lambda _: client.get("/inbox"), 30, 1),
                 "home": await timed(lambda _: client.get("/home"), 30, 1),
                 "starts": await timed(
                     lambda _: client.post("/runs", json={"definition": NOTE["id"]}), given.starts, 32
