@@ -113,7 +113,7 @@ def test_versions_of_processes(kit: Kit) -> None:
 
 
 def test_the_seeds_tables_can_be_read(kit: Kit) -> None:
-    """P-2.3.1, P-2.3.2, P-2.3.3, P-X.6: proc_def as it is in force, every proc_def_version, and links to logs."""
+    """P-7.5.5, P-2.3.1, P-2.3.2, P-2.3.3, P-X.6: proc_def as it is in force, every version, and links to logs."""
     store = kit.open()
     a_net(store)
     store.put_release(a_process(status="deprecated"))

@@ -23,7 +23,7 @@ FORK = process(
 
 
 def test_two_tasks_one_after_the_other(office: World) -> None:
-    """P-A.1, P-3.2.1, P-3.2.2, P-3.2.3, P-3.2.10, P-E.1: define, begin, submit, submit; the first item is TODO."""
+    """P-2.3.4, P-A.1, P-3.2.1, P-3.2.2, P-3.2.3, P-3.2.10, P-E.1: define, begin, submit twice; first it is TODO."""
     case = office.begun(AB)
     assert case.states() == {"A": "TODO"}
     assert case.submits("A")["next_nodes"] == ["B"]
