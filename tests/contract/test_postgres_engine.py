@@ -20,7 +20,7 @@ import pytest
 
 from penstock.app.penstock import Penstock
 from penstock.app.verify import verify
-from penstock.errors import StoreBusy
+from penstock.errors import StoreAway, StoreBusy
 from penstock.kernel import fact as F
 from penstock.kernel.state import STATUS
 from penstock.store.place import open_store
@@ -171,6 +171,16 @@ def test_the_server_is_stopped_in_a_loop(tmp_path: Path, capsys: pytest.CaptureF
     assert troubles >= 1, "nobody noticed"
     with capsys.disabled():
         print("\n" + json.dumps(found))
+
+
+async def _waited(door: Penstock, run: str) -> None:
+    """Whoever asks while the server is still on its way up is told so, and asks again."""
+    while True:
+        try:
+            await door.wait(run)
+            return
+        except StoreAway:
+            await asyncio.sleep(0.1)
 
 
 def _named(name: str, door: Penstock) -> Any:

@@ -77,7 +77,7 @@ def statements(store: Any, ask: Callable[[Any], Any], monkeypatch: pytest.Monkey
     seen, whole = Seen(), store._execute
 
     def execute(sql: str, values: tuple[Any, ...] = ()) -> Any:
-        seen.append((sql, values))
+        seen.append((sql.replace("?", "%s"), values))
         return whole(sql, values)
 
     with monkeypatch.context() as patch:
@@ -179,7 +179,9 @@ def plan_of(c: Any, sql: str, values: tuple[Any, ...]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("field", ["moved", "ended", "item_moved", "unwait", "inbox_answered", "intent_gone"])
+@pytest.mark.parametrize(
+    "field", ["moved", "ended", "item_moved", "unwait", "inbox_answered", "event_taken", "intent_gone"]
+)
 def test_what_a_batch_changes_is_found_by_its_key(kit: PostgresKit, field: str) -> None:
     """A batch is planned while the tables are empty and kept for the life of the connection: it must be right for a
     million rows. The engine's session is told so; see `postgres_link.BY_KEY`."""

@@ -66,6 +66,33 @@ def test_work_items_by_status_and_assignee(kit: Kit) -> None:
     assert (row.prompt, row.opened_at) == (b"p", 40)
 
 
+def test_what_was_done_of_some_nets(kit: Kit) -> None:
+    """P-7.3.2, P-7.5.2, P-X.24: of one tenant and some nets, in the order of their runs, page by page; since a moment,
+    also in runs that have ended since."""
+    store = kit.open()
+    a_net(store)
+    rows = [a_run(n) for n in (1, 2, 3)]
+    rows += [a_run(4, tenant="other"), a_run(5, status=5, updated_at=50), a_run(6, status=5, updated_at=60)]
+    store.commit(a_batch(new=rows))
+    for run, firing, status, tenant in (
+        (1, 2, "DONE", "default"), (1, 3, "COMPENSATED", "default"), (2, 2, "TODO", "default"),
+        (3, 2, "DONE", "default"), (4, 2, "DONE", "other"), (5, 2, "DONE", "default"), (6, 2, "DONE", "default"),
+    ):  # fmt: skip
+        store.commit(a_batch(**work(run, firing, status, "kim", tenant)))
+    both = ("DONE", "COMPENSATED")
+    assert found(store.done_items("default", (1,), ("DONE",))) == [(1, 2), (3, 2), (5, 2), (6, 2)]
+    assert found(store.done_items("default", (1, 9), both)) == [(1, 2), (1, 3), (3, 2), (5, 2), (6, 2)]
+    assert found(store.done_items("default", (1,), both, after=(1, 2), limit=2)) == [(1, 3), (3, 2)]
+    assert found(store.done_items("default", (1,), both, since=30)) == [(3, 2), (5, 2), (6, 2)]
+    assert found(store.done_items("default", (1,), both, since=30, after=(5, 2))) == [(6, 2)]
+    assert found(store.done_items("default", (1,), both, since=60)) == [(6, 2)]
+    assert found(store.done_items("other", (1,), both)) == [(4, 2)]
+    assert store.done_items("default", (9,), both) == [] and store.done_items("default", (), both) == []
+    row = store.done_items("default", (1,), ("COMPENSATED",))[0]
+    assert (row.run_id, row.status, row.assignee, row.mode) == ("r000000000000001", "COMPENSATED", "kim", "MANUAL")
+    assert (row.prompt, row.moved_at) == (b"p", 10)
+
+
 def test_who_has_a_work_item(kit: Kit) -> None:
     """P-X.13, P-X.40: a move says who has it, or the agent, or nobody, or nothing; also several in one commit."""
     store = filled(kit)
@@ -113,7 +140,7 @@ def test_versions_of_processes(kit: Kit) -> None:
 
 
 def test_the_seeds_tables_can_be_read(kit: Kit) -> None:
-    """P-7.5.5, P-2.3.1, P-2.3.2, P-2.3.3, P-X.6: proc_def as it is in force, every version, and links to logs."""
+    """P-7.5.5, P-2.3.1, P-2.3.2, P-2.3.3, P-X.6, P-X.26: proc_def as it is in force, every version, links to logs."""
     store = kit.open()
     a_net(store)
     store.put_release(a_process(status="deprecated"))

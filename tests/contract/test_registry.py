@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from penstock.errors import StoreError
 from penstock.store.contract import ArtifactRow, EventRow, MessageRow, ReleaseRow, ScheduleRow
 from tests.contract.store_suite import Kit, SqliteKit, a_batch, a_net, a_run, a_turn
 
@@ -67,6 +68,19 @@ def test_an_event_is_open_until_it_is_delivered(kit: Kit) -> None:
     store.events_delivered([(b"\x80", numbers[0]), (b"\x81", numbers[2])])
     assert [e.no for e in store.open_events()] == [numbers[1]]
     assert [e.answer for e in store.events("t")] == [b"\x80", None, b"\x81"]
+
+
+def test_who_has_taken_an_event_is_committed_with_the_turn(kit: Kit) -> None:
+    """P-X.25, H9: the answer and the turn that used the event, or neither."""
+    store = kit.open()
+    a_net(store)
+    store.commit(a_batch(new=[a_run(1)], journal=[a_turn(1, 1)]))
+    numbers = [store.put_event(an_event(f"e{i}")) for i in range(3)]
+    store.commit(a_batch(journal=[a_turn(1, 2)], event_taken=[(b"x", numbers[0]), (b"y", numbers[1])]))
+    assert [e.answer for e in store.events("t")] == [b"x", b"y", None]
+    with pytest.raises(StoreError):
+        store.commit(a_batch(journal=[a_turn(1, 2)], event_taken=[(b"z", numbers[2])]))
+    assert [e.no for e in store.open_events()] == [numbers[2]]
 
 
 def test_old_events_go_but_not_the_undelivered_and_no_number_comes_twice(kit: Kit) -> None:
@@ -162,6 +176,34 @@ def test_at_most_one_version_is_active(kit: Kit) -> None:
     assert [s.version for s in store.schedules("t")] == [2]
     assert store.move_releases([(replace(two, status="deprecated"), "active")], unscheduled=[("t", "wf")])
     assert store.schedules("t") == []
+
+
+def test_a_new_version_comes_with_what_it_moves(kit: Kit) -> None:
+    """P-X.6, W-9.3.2: the version, what it takes the place of, its schedule and its event are one commit: where a part
+    is refused nothing of it is there, and no other version in force is."""
+    store = kit.open()
+    for n, status in ((1, "active"), (2, "pending_approval")):
+        assert store.put_release(a_release(n, status))
+    one, two = store.releases("t")
+    over = (replace(one, status="deprecated", deprecated_at=7), "active")
+    rest = (replace(two, status="draft", feedback="superseded"), "pending_approval")
+    told = [(0, 3, "IMPORTED", b"x", 0, 0)]
+
+    def save(*moves: Any, new: list[ReleaseRow], name: str = "wf") -> bool:
+        return store.move_releases(moves, [a_schedule(name, version=3)], [("t", name)], new, told)
+
+    three = a_release(3, "active")
+    assert not save(rest, new=[three]), "there would be two in force"
+    assert not save(over, (two, "draft"), new=[three]), "somebody has moved one"
+    assert not save(over, rest, new=[three, replace(two, status="draft")]), "this version is there already"
+    assert not save(over, rest, new=[three, three]), "and so is this one"
+    assert store.releases("t") == [one, two] and store.schedules("t") == [] and not store.outbox_left()
+    assert save(over, rest, new=[three])
+    found = [(r.version, r.status, r.deprecated_at, r.feedback) for r in store.releases("t")]
+    assert found == [(1, "deprecated", 7, None), (2, "draft", None, "superseded"), (3, "active", None, None)]
+    assert store.release("t", "wf", 3) == three and [s.version for s in store.schedules("t")] == [3]
+    assert [row[3] for row in store.outbox(10, 10)] == ["IMPORTED"]
+    assert not save(new=[three], name="other") and [s.name for s in store.schedules("t")] == ["wf"]
 
 
 def test_workflow_versions_can_be_read_under_its_own_name(kit: Kit) -> None:

@@ -137,6 +137,8 @@ ASKED: dict[str, tuple[Callable[[Sqlite], Any], str]] = {
     "next schedule": (lambda s: s.next_schedule(5), "schedule_next"),
     "work items": (lambda s: s.work_items("t", ("TODO",), after=(3, 4)), "work_status"),
     "work items of somebody": (lambda s: s.work_items("t", ("TODO",), assignee="kim"), "work_assignee"),
+    "work that was done": (lambda s: s.done_items("t", (1, 2), ("DONE",), after=(3, 4)), "work_status"),
+    "work that was done since": (lambda s: s.done_items("t", (1,), ("DONE",), since=5), "run_ended"),
     "work items of a run": (lambda s: s.work_of(1), "PRIMARY KEY"),
     "processes": (lambda s: s.releases("t", kind="base"), "release_kind"),
     "items of a run": (lambda s: s.items(open_only=False, run=1), "PRIMARY KEY"),

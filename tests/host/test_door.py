@@ -36,22 +36,22 @@ def test_a_program_without_an_event_loop(tmp_path: Path) -> None:
 
         release = penstock.release(chain(task("a", "double"), work("p", result="said"), task("b", "later", result="n")))
         run = penstock.start(release, 21, key="order-1")
-        look = penstock.wait(run, until_waiting=True, timeout=10)
+        look = penstock.wait(run, until_waiting=True, timeout=60)
         assert (look.internal_status, [w.node for w in look.waiting]) == ("WAITING", ["p"])
         penstock.respond(run, "p", 41, by="kim")
-        assert penstock.wait(run, timeout=10).output == {"said": 41, "n": 42}
+        assert penstock.wait(run, timeout=60).output == {"said": 41, "n": 42}
         assert seen == ["penstock-call", "penstock"]
         assert penstock.start(release, 21, key="order-1") == run
 
         waits = penstock.start(penstock.release(chain(wait("w"), name="waits")))
-        penstock.wait(waits, until_waiting=True, timeout=10)
+        penstock.wait(waits, until_waiting=True, timeout=60)
         penstock.pause(waits)
         assert penstock.look(waits).paused
         penstock.resume(waits)
         with pytest.raises(Refused):
             penstock.resume(waits)
         penstock.signal(waits, "go")
-        assert penstock.wait(waits, timeout=10).internal_status == "COMPLETED"
+        assert penstock.wait(waits, timeout=60).internal_status == "COMPLETED"
         with pytest.raises(RunNotFound):
             penstock.look("rnothing")
     with Blocking(tmp_path / "store.db") as again:
@@ -71,7 +71,7 @@ def test_blocking_in_many_threads_and_an_error_while_opening(tmp_path: Path) -> 
         got: dict[int, Any] = {}
 
         def use(n: int) -> None:
-            got[n] = penstock.wait(penstock.start(release, n), timeout=20).output
+            got[n] = penstock.wait(penstock.start(release, n), timeout=60).output
 
         threads = [threading.Thread(target=use, args=(n,)) for n in range(10)]
         for thread in threads:
@@ -101,8 +101,8 @@ def test_the_same_key_is_the_same_run(tmp_path: Path) -> None:
                         await penstock.start(release, given, key="k")
                 other = await penstock.start(one, {"n": 2}, key="other")
                 assert other != run
-                await penstock.wait(run, until_waiting=True, timeout=10)
-                await penstock.wait(other, until_waiting=True, timeout=10)
+                await penstock.wait(run, until_waiting=True, timeout=60)
+                await penstock.wait(other, until_waiting=True, timeout=60)
                 assert len(penstock.runs()) == 2
 
     go(scene())
@@ -137,7 +137,7 @@ def test_what_was_started_or_answered_is_kept_by_a_close(tmp_path: Path) -> None
         async with made() as penstock:
             assert len(penstock.runs(limit=1000)) == 600
             for run in runs:
-                await penstock.wait(run, timeout=30)
+                await penstock.wait(run, timeout=60)
         assert len(set(calls)) == 1200  # what was on its way is asked again, with the same key
 
     go(scene())
@@ -150,18 +150,18 @@ def test_who_waits_hears_of_an_engine_that_has_stopped(tmp_path: Path) -> None:
         penstock = Penstock(tmp_path / "store.db")
         await penstock.__aenter__()
         run = await penstock.start(penstock.release(chain(wait("w"))))
-        await penstock.wait(run, until_waiting=True, timeout=10)
-        waiter = asyncio.ensure_future(penstock.wait(run, timeout=10))
+        await penstock.wait(run, until_waiting=True, timeout=60)
+        waiter = asyncio.ensure_future(penstock.wait(run, timeout=60))
         await asyncio.sleep(0)
         SqliteKit(tmp_path).steal()
         with pytest.raises(Fenced):
-            await asyncio.wait_for(penstock.signal(run, "go"), 10)
+            await asyncio.wait_for(penstock.signal(run, "go"), 60)
         with pytest.raises(Fenced):
             await waiter
         await penstock.aclose()
         async with Penstock(tmp_path / "store.db") as again:
             await again.signal(run, "go")
-            assert (await again.wait(run, timeout=10)).internal_status == "COMPLETED"
+            assert (await again.wait(run, timeout=60)).internal_status == "COMPLETED"
 
     go(scene())
 
@@ -187,9 +187,9 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
             async with penstock:
                 run = run or await penstock.start(penstock.release(net))
                 if first:
-                    await asyncio.wait_for(started.wait(), 10)
+                    await asyncio.wait_for(started.wait(), 60)
                     continue
-                assert (await penstock.wait(run, timeout=10)).output == {"a": "a", "b": "b", "c": "c"}
+                assert (await penstock.wait(run, timeout=60)).output == {"a": "a", "b": "b", "c": "c"}
 
     go(scene())
     assert done == ["a", "b", "c", "c"]
@@ -210,12 +210,12 @@ def test_k15_after_a_restart_counters_begin_anew(tmp_path: Path) -> None:
             nonlocal broken
             net = chain(task("a", max_iter=2), task("b"))
             run = await penstock.start(penstock.release(net))
-            assert (await penstock.wait(run, timeout=10)).internal_status == "FAILED"
+            assert (await penstock.wait(run, timeout=60)).internal_status == "FAILED"
             await penstock.retry(run, how="restart")
-            await penstock.wait(run, timeout=10)
+            await penstock.wait(run, timeout=60)
             broken = False
             await penstock.retry(run, how="restart")
-            look = await penstock.wait(run, timeout=10)
+            look = await penstock.wait(run, timeout=60)
             assert look.internal_status == "COMPLETED" and look.counters == {"s": 1, "a": 1, "b": 1, "e": 1}
             assert [e.name for e in penstock.events(run)].count("node.maxiter_reached") == 0
             assert verify(penstock.store).violations == []

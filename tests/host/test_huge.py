@@ -48,7 +48,7 @@ async def kept(path: Path, *nets: Net, fails: bool = False) -> list[str]:
             return 1
 
         runs = [await p.start(p.release(one)) for one in nets]
-        return [(await p.wait(run, timeout=20)).status for run in runs]
+        return [(await p.wait(run, timeout=60)).status for run in runs]
 
 
 @pytest.mark.parametrize("made", ODD)
@@ -91,7 +91,7 @@ def test_a_run_whose_policies_cannot_be_read_is_parked_alone(tmp_path: Path) -> 
             bad = await p.start(p.release(broken))
             await asyncio.sleep(0.2)
             good = await p.start(p.release(net(effect())))
-            assert (await p.wait(good, timeout=10)).status == "failed"
+            assert (await p.wait(good, timeout=60)).status == "failed"
             assert p.look(bad).status == "running"
 
     asyncio.run(go())

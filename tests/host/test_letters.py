@@ -394,7 +394,7 @@ def test_tc_wf_013_replayed_with_the_same_input_at_most_so_often(today: House, l
         async with Penstock(today.path, settings=today.settings) as door:
             for n in range(3):
                 new = await desk.replay(door, run)
-                look = await door.wait(new, timeout=20)
+                look = await door.wait(new, timeout=60)
                 assert look.internal_status == "FAILED" and door.input_of(door.row(new)) == {"line": "L01"}
                 assert door.state_at(new).options["replay_of"] == run
                 assert desk.letter(door, run).replays == n + 1
@@ -448,7 +448,7 @@ def test_w_7_5_4_mended_document_replays_its_letters(today: House, line: Line) -
             release = door.release(json.dumps(mended).encode(), name="mended.json")
             new = await desk.replay_fixed(door, "wf_test", release)
             assert await desk.replay_fixed(door, "wf_test", release) == []
-            looks = [await door.wait(one, timeout=20) for one in new]
+            looks = [await door.wait(one, timeout=60) for one in new]
             assert {door.state_at(one).options["replay_of"] for one in new} == set(runs)
             return [look.output for look in looks]
 

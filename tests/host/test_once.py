@@ -83,7 +83,7 @@ def test_e6_after_kill_9_in_the_call_the_effect_is_in_doubt_and_not_repeated(rig
                 await penstock.retry("r1")
             else:
                 await penstock.respond("r1", "robot", "it had moved", by="kim")
-            await penstock.wait("r1", timeout=10)
+            await penstock.wait("r1", timeout=60)
 
     go(scene())
     assert rig.status("r1") == "COMPLETED"

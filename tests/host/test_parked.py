@@ -51,7 +51,7 @@ def test_a_run_that_trips_an_assert_is_parked(tmp_path: Path, monkeypatch: pytes
                 await p.cancel(bad)
             monkeypatch.setitem(decide.DECIDE, C.PAUSE, real)
             gate.set()
-            assert (await p.wait(good, timeout=5)).status == "COMPLETED"
+            assert (await p.wait(good, timeout=60)).status == "COMPLETED"
             assert p.look(bad).status == "RUNNING"
         async with Penstock(tmp_path / "runs.db") as p:
 
@@ -59,6 +59,6 @@ def test_a_run_that_trips_an_assert_is_parked(tmp_path: Path, monkeypatch: pytes
             async def again() -> int:
                 return 1
 
-            assert (await p.wait(bad, timeout=5)).status == "COMPLETED"
+            assert (await p.wait(bad, timeout=60)).status == "COMPLETED"
 
     asyncio.run(go())

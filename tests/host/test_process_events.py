@@ -59,7 +59,7 @@ def test_a_sink_hears_what_happens(tmp_path: Path) -> None:
             await Processes(door).define(SAGA, by="lee")
             run = await WorkItems(door).initiate("saga", by="lee")
             await WorkItems(door).submit(f"{run}~2", {"id": 7}, by="kim")
-            await door.wait(run, timeout=20)
+            await door.wait(run, timeout=60)
             while not any(topic == "PROCESS_TERMINATED" for topic, _, _ in ear.heard):
                 await asyncio.sleep(0.01)
             return run, each_event(door, run=run, limit=100)[0]

@@ -106,7 +106,7 @@ def test_h13_a_start_that_could_not_be_committed_says_so(tmp_path: Path) -> None
             assert penstock.store.run_by_key(penstock.tenant, "k") is None
             room = True
             run = await penstock.start(release, key="k")
-            await penstock.wait(run, timeout=10)
+            await penstock.wait(run, timeout=60)
 
     go(scene())
 

@@ -23,7 +23,7 @@ from penstock.host.clock import ManualClock
 from penstock.kernel import command as C
 from penstock.kernel.state import CANCELLED
 from penstock.net.compiled import Compiled
-from penstock.net.model import Rate
+from penstock.net.model import Concurrency, Rate
 from penstock.store.contract import Batch
 from penstock.store.sqlite import Sqlite
 from tests.host.rig import Fn, Rig, call, chain, eventually, fan, go, pause, task, wait
@@ -100,7 +100,7 @@ def test_h13_the_engine_waits_for_room_and_goes_on(
             release = penstock.release(chain(*(task(n) for n in "abcd")))
             runs = await penstock.start_many(release, range(40))
             with given_back(provoke(penstock.store)):
-                waiting = [asyncio.ensure_future(penstock.wait(run, timeout=40)) for run in runs]
+                waiting = [asyncio.ensure_future(penstock.wait(run, timeout=60)) for run in runs]
                 await eventually(lambda: host.trouble)
                 assert host.trouble is not None and host.trouble.code == code and host.trouble.passing
                 with pytest.raises(StoreError):
@@ -111,7 +111,7 @@ def test_h13_the_engine_waits_for_room_and_goes_on(
             looks = await asyncio.gather(*waiting)
             assert [look.internal_status for look in looks] == ["COMPLETED"] * 40
             assert host.trouble is None and told[:2] == [code, None] and told[-1] is None
-            await penstock.wait(await penstock.start(release, key="no room"), timeout=20)
+            await penstock.wait(await penstock.start(release, key="no room"), timeout=60)
             assert verify(penstock.store).violations == []
 
     go(scene())
@@ -132,14 +132,14 @@ def test_h13_closed_while_there_is_no_room(tmp_path: Path) -> None:
             runs = await penstock.start_many(penstock.release(chain(task("a"), task("b"), task("c"))), range(20))
             little_room(penstock.store)
             await eventually(lambda: penstock.host.trouble)
-            waiting = asyncio.ensure_future(penstock.wait(runs[-1], timeout=20))
+            waiting = asyncio.ensure_future(penstock.wait(runs[-1], timeout=60))
         with pytest.raises(StoreFull):
             await waiting
         again = Penstock(tmp_path / "store.db")
         await driven(again)
         async with again:
             for run in runs:
-                assert (await again.wait(run, timeout=20)).internal_status == "COMPLETED"
+                assert (await again.wait(run, timeout=60)).internal_status == "COMPLETED"
             assert verify(again.store).violations == []
 
     go(scene())
@@ -155,7 +155,7 @@ def test_h13_an_impatient_engine_stops(tmp_path: Path) -> None:
             runs = await penstock.start_many(penstock.release(chain(task("a"), task("b"), task("c"))), range(20))
             little_room(penstock.store)
             with pytest.raises(StoreFull):
-                await penstock.wait(runs[-1], timeout=20)
+                await penstock.wait(runs[-1], timeout=60)
 
     go(scene())
 
@@ -310,6 +310,122 @@ def test_a_store_that_cannot_be_read_after_a_turn_loses_no_effect(rig: Rig) -> N
 
     go(scene())
     assert sorted(r.node for r in x.seen) == ["a", "t", "u"]
+    rig.sound()
+
+
+class Away(Sqlite):
+    """Takes and gives nothing of one run while it is away."""
+
+    away = False
+    missed = 0
+
+    def commit(self, batch: Batch) -> None:
+        if self.away and any(row[0] == 2 for row in batch.journal):
+            self.missed += 1
+            raise StoreAway(why="it is away")
+        super().commit(batch)
+
+    def load(self, numbers: Any) -> Any:
+        if self.away:
+            raise StoreAway(why="it is away")
+        return super().load(numbers)
+
+
+def test_an_effect_whose_place_is_free_while_its_run_is_lost_is_asked_again(rig: Rig) -> None:
+    """H13: it waits for a place; its run's commit fails, the place is free, and only then can the run be folded."""
+    place, told = Concurrency(name="one", limit=1), asyncio.Event()
+    first = asyncio.Event()
+    x = Fn(lambda request: {"held": first.wait, "other": told.wait}.get(request.node, lambda: None)() or request.node)
+
+    async def scene() -> None:
+        store = Away(rig.path)
+        host = rig.open(x, store=store)
+        host.start(host.release(chain(task("held", concurrency=place))), id="r1")
+        host.start(host.release(fan(task("parked", concurrency=place), task("other"))), id="r2")
+        async with rig.driving() as host:
+            await eventually(lambda: {"held", "other"} <= {r.node for r in x.seen})
+            store.away = True
+            told.set()
+            await eventually(lambda: store.missed > 0)
+            first.set()
+            await eventually(lambda: x.ended == 2)
+            await asyncio.sleep(0.05)  # the place is given on
+            store.away = False
+            await eventually(lambda: all((row := host.row(run)) and row.status >= 5 for run in ("r1", "r2")))
+
+    go(scene())
+    assert sorted(r.node for r in x.seen) == ["held", "other", "parked"]
+    rig.sound()
+
+
+def test_what_the_gate_let_in_goes_out_though_another_could_not_be_read(rig: Rig) -> None:
+    """H13: of one turn, an effect with a place and a call whose run the store cannot look for."""
+    child = chain(task("a"), name="child")
+    x = Fn(lambda request: request.node)
+
+    class Unread(Sqlite):
+        left = 3
+
+        def run_by_id(self, prefix: str, **more: Any) -> Any:
+            if self.left and prefix.startswith("c"):
+                self.left -= 1
+                raise StoreAway(why="it cannot be read")
+            return super().run_by_id(prefix, **more)
+
+    async def scene() -> None:
+        store = Unread(rig.path)
+        host = rig.open(x, store=store)
+        host.release(child)
+        two = Concurrency(name="two", limit=2)
+        host.start(host.release(fan(task("t", concurrency=two), call("c", Compiled(child).hash))), id="r1")
+        async with rig.driving() as host:
+            await eventually(lambda: (row := host.row("r1")) is not None and row.status >= 5)
+
+    go(scene())
+    assert sorted(r.node for r in x.seen) == ["a", "t"]
+    rig.sound()
+
+
+def test_h5_a_child_whose_end_was_committed_without_an_answer_is_heard_of(rig: Rig) -> None:
+    """H5, H13: the commit is there, its answer is lost, and the store cannot be asked: the caller hears of it later."""
+    child = chain(task("a"), name="child")
+    x = Fn(lambda request: request.node)
+    told: list[str] = []
+
+    class Mute(Sqlite):
+        away = 0
+
+        def commit(self, batch: Batch) -> None:
+            super().commit(batch)
+            if self.away == 0 and any(row[3] == 2 for row in batch.ended):
+                self.away = 3
+                raise StoreAway(why="its answer is lost")
+
+        def journal(self, run: int, after: int = 0) -> Any:
+            self._missing()
+            return super().journal(run, after)
+
+        def load(self, numbers: Any) -> Any:
+            self._missing()
+            return super().load(numbers)
+
+        def _missing(self) -> None:
+            if self.away > 1:
+                self.away -= 1
+                raise StoreAway(why="it cannot be read")
+
+    async def scene() -> None:
+        store = Mute(rig.path)
+        host = rig.open(x, store=store)
+        host.turns.on_end.append(lambda live: told.append(live.id))
+        host.release(child)
+        host.start(host.release(chain(call("c", Compiled(child).hash))), id="r1")
+        async with rig.driving() as host:
+            await eventually(lambda: (row := host.row("r1")) is not None and row.status >= 5)
+            assert store.away == 1
+
+    go(scene())
+    assert [r.node for r in x.seen] == ["a"] and len(told) == len(set(told)) == 2
     rig.sound()
 
 

@@ -42,7 +42,7 @@ def failed(path: Path, made: Net, then: Callable[[Penstock, str], Awaitable[None
 
             run = await p.start(p.release(made), {"n": 2**63 - 1})
             await then(p, run)
-            ended = await p.wait(run, timeout=10)
+            ended = await p.wait(run, timeout=60)
             assert ended.status == "FAILED" and ended.failure is not None
             done = [node for node, status in ended.nodes.items() if status.upper() in ("DONE", "SUCCEEDED")]
             return ended.failure["code"], ended.failure["node"], done

@@ -143,7 +143,7 @@ def test_c_78_parallel_obeys_the_limit(tmp_path: Path) -> None:
         door.add_executor(Fn(crew.work, "notify"))
         async with door:
             run = await door.start(door.release(parallel(6), name="wide.json"))
-            assert (await door.wait(run, timeout=20)).status == "completed"
+            assert (await door.wait(run, timeout=60)).status == "completed"
 
     go(scene())
     assert len(crew.order) == 6 and crew.most[""] == 2
@@ -158,8 +158,8 @@ def test_c_78_the_runs_of_another_tenant_are_not_there(tmp_path: Path) -> None:
             release, mill = kiln.release(wide(1)), kiln.of("mill")
             mine = await kiln.start(release, key="same")
             theirs = await mill.start(release, key="same")
-            await kiln.wait(mine, timeout=20)
-            await mill.wait(theirs, timeout=20)
+            await kiln.wait(mine, timeout=60)
+            await mill.wait(theirs, timeout=60)
             assert mine != theirs and mill.row("same").id == theirs
             assert [row.id for row in kiln.runs()] == [mine] and [row.id for row in mill.runs()] == [theirs]
             for ask in (mill.look, mill.lines, mill.history, mill.events, mill.state_at, mill.top):

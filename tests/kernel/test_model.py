@@ -23,6 +23,7 @@ from tests.model.bridge import to_product
 from tests.model.kernel import Refused
 from tests.model.random_runs import World
 from tests.model.sim import Sim as Model
+from tests.model.state import TERMINAL
 
 LAWS = settings(
     max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "60")),
@@ -74,7 +75,8 @@ class Pair:
         if what == "tick":
             return C.tick()
         if what == "signal":
-            return C.signal(c["id"], c["name"], c.get("payload"), broadcast=bool(c.get("broadcast")))
+            more = {"broadcast": bool(c.get("broadcast")), "keep": c.get("keep", True)}
+            return C.signal(c["id"], c["name"], c.get("payload"), **more)
         if what == "work":
             data = c.get("output", c.get("vote", c.get("mode")))
             return C.work(self.numbers.get(c["item"], 10**6), c["verb"], c.get("by"), data)
@@ -205,6 +207,7 @@ def test_everything_at_once(seed: int, given_: int) -> None:
 
 @LAWS
 @given(st.integers(0, 10**9), st.integers(0, 255))
+@example(1, 47)  # it fails, and nobody retries it
 def test_people_and_agents(seed: int, given_: int) -> None:
     """P-X.15, P-X.40: items go to and fro, and finished work is done again wherever nothing was made of it."""
     pair = Pair(R.process(seed), R.bits(given_))
@@ -216,7 +219,7 @@ def test_people_and_agents(seed: int, given_: int) -> None:
             pair.product.crash()
         pair.do(world.next(pair.model.state), world.now)
         pair.same()
-    assert world.ended(pair.model.state), "no end"
+    assert pair.model.state["status"] in TERMINAL, "no end"  # the world draws anew whether somebody retries it
 
 
 FAULTS = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import NoBranch, Refused, StatusConflict
+from penstock.errors import NoBranch, ProcessChanged, Refused, StatusConflict
 from penstock.kernel import command as C
 from penstock.net.model import INCLUSIVE, MERGE, Body, Effect, Node, Retry, Trigger, Work
 from tests.kernel.harness import Sim
@@ -189,8 +189,23 @@ def test_an_item_is_given_to_somebody_else() -> None:
     m = started(activity(agent=True))
     m.do(C.work(m.item("a"), "reassign", "boss", "user:kim", "she knows it"))
     told = m.of("work.moved")[-1].data
-    assert (told["to"], told["by"], told["why"], told["mode"]) == ("TODO", "boss", "user:kim", "MANUAL")
-    assert told["comment"] == "she knows it" and m.st.items[m.item("a")].why is None and not m.effects()
+    assert (told["to"], told["by"], told["target"], told["mode"]) == ("TODO", "boss", "user:kim", "MANUAL")
+    assert told["comment"] == "she knows it" and told["why"] is None and not m.effects()
+
+
+def test_a_version_that_was_seen_is_the_one_that_is_meant() -> None:
+    """P-2.3.5: refused unless the item is as it was at that fact, in whatever way it has moved; also after a crash."""
+    m = started(activity())
+    item = m.item("a")
+    seen = m.st.items[item].version
+    assert [x.seq for x in m.of("work.opened")] == [seen]
+    m.do(C.work(item, "set_mode", "kim", "MANUAL", None, seen))
+    m.crash()
+    for verb, data in (("set_mode", "MANUAL"), ("start", None), ("submit", 1), ("reassign", "user:lee")):
+        with pytest.raises(ProcessChanged, match=f"not {seen}"):
+            m.do(C.work(item, verb, "lee", data, None, seen))
+    m.do(C.work(item, "submit", "kim", 1, None, m.st.items[item].version))
+    assert m.output("a") == 1
 
 
 def test_what_a_person_submits_was_done_by_hand() -> None:

@@ -1159,6 +1159,18 @@ def test_of_two_failures_in_one_turn_the_first_counts() -> None:
     assert m.status == "COMPENSATED" and m.fired().count("u") == 1
 
 
+def test_a_message_that_nobody_waits_for_any_more_is_not_kept() -> None:
+    """P-X.25, S1: it has not been seen, so that others may have it, and this run when it waits again."""
+    got = Trigger(kind="signal", name="paid", port="got")
+    m = Sim(net([S, task("a"), Node(id="w", kind="wait", triggers=(got,)), X], "s>a a>w w:got>x"))
+    m.do(C.signal("1", "paid", keep=False))
+    assert m.of("ignored")[-1].data["why"] == "unwanted" and not m.st.signals and "1" not in m.st.seen
+    m.ok("a")
+    assert m.status == "WAITING"
+    m.do(C.signal("1", "paid", keep=False))
+    assert m.status == "COMPLETED" and "1" in m.st.seen
+
+
 def test_a_cancelled_firing_leaves_by_cancelled_or_not_at_all() -> None:
     """T-1.2.3, T-X.29: never by the way of success."""
     m = Sim(net([S, *tasks("a", "b"), X], "s>a a>b b>x"))

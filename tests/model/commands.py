@@ -176,10 +176,14 @@ def next_due(turn: Turn) -> str | None:
 
 
 def signal(turn: Turn, command: dict) -> None:
-    """To the first matching wait in the order in which they were opened, to all if broadcast, else kept."""
+    """To the first matching wait in the order in which they were opened, to all if broadcast, else kept, unless it is
+    for whoever waits now."""
     name, payload = command["name"], command.get("payload")
     if command["id"] in turn.state["seen"]:
         turn.say("ignored", command="signal", id=command["id"], why="duplicate")
+        return
+    if not command.get("keep", True) and not _wanted(turn, name, payload):
+        turn.say("ignored", command="signal", id=command["id"], why="unwanted")
         return
     turn.say("seen", id=command["id"])
     used = False
@@ -195,6 +199,15 @@ def signal(turn: Turn, command: dict) -> None:
             turn.trigger(fid, about["trigger"], payload)
     if not used:
         turn.say("signal.kept", id=command["id"], name=name, payload=payload)
+
+
+def _wanted(turn: Turn, name: str, payload: object) -> bool:
+    for about in turn.state["waits"].values():
+        fid = about["firing"]
+        trigger = turn.net.node[turn.state["firings"][fid]["node"]].triggers[about["trigger"]]
+        if turn.matches(fid, about["trigger"], trigger, name, payload):
+            return True
+    return False
 
 
 # ---------------------------------------------------------------- work

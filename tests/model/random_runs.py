@@ -53,7 +53,8 @@ class World:
         if draw < 0.03 and state["status"] != "COMPENSATING":
             return {"c": "cancel", "mode": self.rng.choice(["now", "boundary"])}
         if draw < 0.10:
-            return {"c": "signal", "id": str(self.rng.randrange(50)), "name": "SIG", "payload": 1}
+            id = self.rng.randrange(50)
+            return {"c": "signal", "id": str(id), "name": "SIG", "payload": 1, "keep": id % 5 > 0}
         if draw < 0.15 and (self.answered or state["dropped"]):
             return self.late(state)
         if draw < 0.16 and state["firings"]:

@@ -99,6 +99,18 @@ def test_early_signal_is_kept_and_used():  # C-37, S1, S2
     assert sim.status == "COMPLETED" and not sim.state["signals"]
 
 
+def test_what_is_for_whoever_waits_now_is_not_kept():  # P-X.25
+    net = Net(
+        (S, *chain("a"), Node("w", "wait", triggers=(Trigger("a", "signal", name="A"),)), X), edges("s>a a>w w:a>x")
+    )
+    sim = Sim(net)
+    assert sim.do(c="signal", id="1", name="A", keep=False)[0]["why"] == "unwanted"
+    sim.ok("a")
+    assert sim.status == "WAITING" and not sim.state["signals"] and "1" not in sim.state["seen"]
+    sim.do(c="signal", id="1", name="A", keep=False)
+    assert sim.status == "COMPLETED"
+
+
 @pytest.mark.parametrize(
     ("act", "st", "nxt"),
     [("fail", "FAILED", None), ("skip", "RUNNING", "n"), ("value", "RUNNING", "n"), ("port", "RUNNING", "alt")],

@@ -122,14 +122,7 @@ class SimRegistry:
     # -- releases and schedules ---------------------------------------------------------------------------------------
 
     def put_release(self, row: ReleaseRow, told: Iterable[tuple[Any, ...]] = ()) -> bool:
-        rows, key = self.disk.tables["release"], (row.tenant, row.name, row.version)
-        if key in rows:
-            return False
-        rows[key] = astuple(row)
-        for one in told:
-            self._insert("outbox", (self._number("outbox"), *one), "fail")
-        self.disk.undo.clear()
-        return True
+        return self.move_releases((), new=[row], told=told)
 
     def releases(
         self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None,
@@ -152,12 +145,17 @@ class SimRegistry:
 
     def move_releases(
         self, moves: Iterable[tuple[ReleaseRow, str]], schedules: Iterable[ScheduleRow] = (),
-        unscheduled: Iterable[tuple[str, str]] = (),
+        unscheduled: Iterable[tuple[str, str]] = (), new: Iterable[ReleaseRow] = (),
+        told: Iterable[tuple[Any, ...]] = (),
     ) -> bool:  # fmt: skip
-        rows, moved = dict(self.disk.tables["release"]), list(moves)
-        for row, was in moved:
+        rows = dict(self.disk.tables["release"])
+        for row, was in moves:
             there = self.release(row.tenant, row.name, row.version)
             if there is None or there.status != was:
+                return False
+            rows[row.tenant, row.name, row.version] = astuple(row)
+        for row in new:
+            if (row.tenant, row.name, row.version) in rows:
                 return False
             rows[row.tenant, row.name, row.version] = astuple(row)
         active = [(row[0], row[1]) for row in rows.values() if row[4] == "active"]
@@ -168,6 +166,9 @@ class SimRegistry:
             self.disk.tables["schedule"].pop(key, None)
         for one in schedules:
             self.disk.tables["schedule"][one.tenant, one.name] = astuple(one)
+        for said in told:
+            self._insert("outbox", (self._number("outbox"), *said), "fail")
+        self.disk.undo.clear()
         return True
 
     def _schedules(self) -> list[ScheduleRow]:

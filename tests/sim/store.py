@@ -120,6 +120,8 @@ class SimStore(SimRegistry, SimAdmin):
             disk.set(tables["intent"], key, _MISSING)
         for answer, no in batch.inbox_answered:
             self._change("inbox", no, answer=answer)
+        for answer, no in batch.event_taken:
+            self._change("event", no, answer=answer)
 
     def _move_work(self, key: Row, status: str, assignee: str | None, mode: str | None, version: int) -> None:
         row = self.disk.tables["work"].get(key)

@@ -31,6 +31,7 @@ class Delivery:
     def __init__(self, event: EventRow, runs: list[int]) -> None:
         self.event, self.payload = event, _unpack(event.body)
         self.left, self.settled = len(runs) + 1, False
+        self.begins = True  # may it begin a process?
         self.runs = runs  # that wait for it, by number
         self.refused: set[int] = set()  # of these, those that would have taken it and could not
         self.reached = Reached()

@@ -219,7 +219,15 @@ class Dispatch:
     def out(self, asks: list[Ask]) -> None:
         if self.draining:
             return
-        ready = []
+        ready: list[Going] = []
+        try:
+            self._sort_out(asks, ready)
+        finally:  # where the store could not be read for one of them, too: the gate has let these in
+            if ready:
+                self._go_all(ready)
+
+    def _sort_out(self, asks: list[Ask], ready: list[Going]) -> None:
+        """What needs no gate goes; what it lets in at once is `ready`."""
         ways, go = self.ways, self._go
         for ask in asks:
             run = ask.live.run
@@ -239,8 +247,6 @@ class Dispatch:
                 go(going)
             elif self._through_gate(going) == GO:
                 ready.append(going)
-        if ready:
-            self._go_all(ready)
 
     def _way(self, node: CNode, effect: Effect) -> Way:
         way = self.ways.get(node)
@@ -270,10 +276,12 @@ class Dispatch:
     def _through_gate(self, going: Going, *, again: str | None = None) -> int:
         """`again`: it has waited before, in the queue of this name."""
         effect, ask = going.effect, going.ask
-        run = ask.live.run
-        if run is None:
+        run, at = ask.live.run, (ask.live.no, ask.firing.no)
+        if run is None:  # its turn was lost with the commit; whoever folds the run again asks again
+            going.dropped = True
+            if self.going.get(at) is going:
+                del self.going[at]
             return ANSWERED
-        at = (ask.live.no, ask.firing.no)
         try:
             if again is None:
                 going.key = run.effect_key(ask.firing)

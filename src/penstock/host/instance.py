@@ -13,6 +13,7 @@ import msgspec
 from penstock.kernel import fact as F
 from penstock.kernel.evolve import EVOLVE
 from penstock.kernel.failure import Failure
+from penstock.kernel.reading import group_of
 from penstock.kernel.saga import first_failure
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, STATUS, Firing, State, new_state
 from penstock.lang.process import words
@@ -225,7 +226,7 @@ class Instance:
 
     def _item(self, firing: Firing, node: CNode, prompt: dict[str, Any], at: int) -> WorkItem:
         net, run = node.net, self.st.run
-        group, branch = group_of(net, firing.path)
+        group, branch = group_of(firing.path, net) or (None, None)
         activity = str(prompt.get("activity_id") or author(node))
         return WorkItem(
             id=f"{run}~{firing.no}", proc_inst_id=run, proc_def_id=net.net.name, activity_id=activity,
@@ -239,7 +240,7 @@ class Instance:
         item = self.items.get(f[1])
         if item is None:
             return
-        _, _, to, event, by, draft, _, comment, mode, why = (*f, None, None, None)[:10]
+        _, _, to, event, by, draft, _, comment, mode, why, _, meta = (*f, None, None, None, None, None)[:12]
         was, item.status, item.version, item.agent_mode = item.status, to, seq, mode or item.agent_mode
         who = assignee_of(f)
         if who is not None:
@@ -253,13 +254,15 @@ class Instance:
         elif event in ("take_over", "reassign"):
             item.agent_task_id = None
         if to == "SUBMITTED":
-            item.submitted_at, item.transcript = at, _transcript(why)
+            item.submitted_at, item.transcript = at, _transcript(meta or why)  # older journals have it as `why`
         elif to == "DONE":
             item.completed_at, item.started_at = at, item.started_at or at
         elif to == "CANCELLED":
             item.cancelled_at, item.cancel_reason = at, _REASONS.get(why, str(why))
             failure = self._failures.get(f[1])
-            item.error = _text(failure) if why == "execution_failed" and failure is not None else None
+            item.error = None
+            if why == "execution_failed" and failure is not None:  # with how far the agent has come
+                item.error, item.transcript = _text(failure), _transcript(failure.detail) or item.transcript
         elif to == "COMPENSATED":
             item.compensated_at = at
         elif to == "TODO":
@@ -293,7 +296,7 @@ class Instance:
             if no in self.undone:
                 self.undone[no].status, self.undone[no].error = "PENDING", None
                 continue
-            group, branch = group_of(self.net, entry.path)
+            group, branch = group_of(entry.path, self.net) or (None, None)
             self.undone[no] = Step(
                 seq=0, activity_id=author(node), activity_name=item.activity_name if item else node.label,
                 workitem_id=item.id if item else None, compensation_action=action_of(node),
@@ -343,15 +346,6 @@ def _step(item: WorkItem, status: str, at: int | None) -> Step:
         compensation_action="", compensation_data=item.result, status=status, at=at,
         parallel_group_id=item.parallel_group_id, branch_index=item.branch_index,
     )  # fmt: skip
-
-
-def group_of(net: Compiled, path: Any) -> tuple[str | None, int | None]:
-    """The innermost fork that it lies behind, by its element, and which of its branches."""
-    if not path:
-        return None, None
-    fork, branch = path[-1]
-    node = net.by_id.get(str(fork).partition("@")[0])
-    return (author(node) if node is not None else str(fork)), int(branch)
 
 
 def action_of(node: CNode) -> str:

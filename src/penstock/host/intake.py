@@ -4,7 +4,8 @@ An event is open in the store until everybody has it, so a crash delivers it aga
 takes a signal once by its id and a start has a key. A run that begins to wait looks for what came since it began.
 
 A message has one receiver: when everybody else has the event, the first run that waits for it as a message takes it,
-and where none does the process that it begins. Who takes it is written before it is given; a crash changes nothing.
+and where none does the process that it begins. Who has taken it is committed with the turn that uses it; a run that
+ends before, or waits no longer, has not, and a crash changes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from penstock.errors import InputInvalid, PenstockError
 from penstock.executors.contract import Tenant
 from penstock.expr.filters import SCALES, matches, off_scale
 from penstock.host.delivery import Delivery, Listener, Reached, begun_by, envelope, listener
-from penstock.host.live import Live, Own
+from penstock.host.live import Live, Offer, Own
 from penstock.host.starter import Starter
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
@@ -40,7 +41,6 @@ _HOUR_MS = 3_600_000
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
 log = logging.getLogger("penstock")
-Told = Callable[[PenstockError | None], None]
 
 
 def scales_of(tenant: Tenant) -> Mapping[str, Mapping[str, float]]:
@@ -84,9 +84,8 @@ class Intake:
         rows = [row for row in self.store.open_events() if row.no not in self.going]
         self.came = self.came or bool(rows)
         for row in rows:
-            runs = [no for no, tenant in self.store.waiting_for(row.source) if tenant == row.tenant]
-            delivery = self.going[row.no] = Delivery(row, runs)
-            self.todo.extend((no, delivery) for no in (*runs, _STARTS))
+            delivery = self.going[row.no] = Delivery(row, self._waiting(row))
+            self.todo.extend((no, delivery) for no in (*delivery.runs, _STARTS))
         return bool(rows)
 
     def tell(self, number: int, told: Callable[[PenstockError | None], None]) -> None:
@@ -183,13 +182,12 @@ class Intake:
         if delivery is None or not delivery.left:
             payload = _unpack(event.body)
             self._signal(live, event, payload, None)
-            if delivery is not None:
-                self._take(live, event, payload, delivery.reached)
-            elif event.answer is not None:  # else its delivery will come to this run
-                self._take(live, event, payload, msgspec.msgpack.decode(event.answer, type=Reached))
+            if self._open(live, event, payload, message=True):
+                self._settle_again(live, event, delivery)
             return
         delivery.left += 1
         delivery.runs.append(live.no)
+        delivery.refused.discard(live.no)
         if not self._signal(live, event, delivery.payload, delivery):
             self._heard(delivery)
 
@@ -213,7 +211,8 @@ class Intake:
                     delivery.reached.resumed.append(run_id)
                 self._heard(delivery)
 
-        self._send(live, id, event.source, payload, waits, told)
+        given = C.signal(id, event.source, self.shelve(live.tenant, payload), broadcast=True)
+        self._send(live, given, waits, Own(told))
         return True
 
     def _open(self, live: Live, event: EventRow, payload: Any, *, message: bool) -> list[int]:
@@ -224,16 +223,17 @@ class Intake:
         sent = self.sent.get(live.no, ())
         return [no for no in self._matching(run, event, payload, live.tenant, message) if no not in sent]
 
-    def _send(self, live: Live, id: str, name: str, payload: Any, waits: list[int], told: Told) -> None:
-        no = live.no
+    def _send(self, live: Live, command: C.Command, waits: list[int], own: Own) -> None:
+        no, told = live.no, own.told
         self.sent.setdefault(no, set()).update(waits)
 
         def heard(error: PenstockError | None) -> None:
             self.sent.pop(no, None)
             told(error)
 
+        own.told = heard
         self.go_on(no)
-        self.turns.send(no, C.signal(id, name, self.shelve(live.tenant, payload), broadcast=True), Own(heard))
+        self.turns.send(no, command, own)
 
     def _matching(self, run: Run, event: EventRow, payload: Any, tenant: str, message: bool) -> list[int]:
         found = []
@@ -253,7 +253,8 @@ class Intake:
         """Everybody has it who may hear it. It is given to the first run that waits for it as a message; else it begins
         a process, unless it has done so before a crash."""
         event, delivery.settled = delivery.event, True
-        begins = [one for one in self._listeners(event) if one.message and self._fits(delivery, one)]
+        listeners = self._listeners(event) if delivery.begins else ()
+        begins = [one for one in listeners if one.message and self._fits(delivery, one)]
         before = (self.store.run_by_key(event.tenant, one.key) for one in begins)
         known = next((row for row in before if row is not None), None)
         if known is not None:
@@ -266,36 +267,50 @@ class Intake:
     def _taken(self, delivery: Delivery) -> bool:
         for no in sorted(set(delivery.runs) - delivery.refused):
             live = self.turns.peek(no)
-            if live is not None and self._take(live, delivery.event, delivery.payload, delivery.reached, delivery):
+            if live is not None and self._take(live, delivery):
                 return True
         return False
 
-    def _take(
-        self, live: Live, event: EventRow, payload: Any, reached: Reached, delivery: Delivery | None = None
-    ) -> bool:
-        """It is written down who takes it, then it is given: a run that has not got it when the engine dies looks for
-        it afterwards, and nobody else gets it."""
-        waits = self._open(live, event, payload, message=True)
-        if reached.taken_by not in ("", live.id) or not waits or live.run is None or event.id in live.run.st.seen:
+    def _take(self, live: Live, delivery: Delivery) -> bool:
+        """It is offered; that it is taken is written with the turn that uses it. Until then nobody else gets it."""
+        event, reached, payload = delivery.event, delivery.reached, delivery.payload
+        waits, run = self._open(live, event, payload, message=True), live.id
+        if reached.taken_by not in ("", run) or not waits or live.run is None or event.id in live.run.st.seen:
             return False
-        resumed = [*reached.resumed, *([] if live.id in reached.resumed else [live.id])]
-        answer = msgspec.structs.replace(reached, taken_by=live.id, resumed=resumed)
-        self.store.events_delivered([(_pack(answer), event.no)])
-        reached.taken_by, reached.resumed = live.id, resumed
+        others = [one for one in reached.resumed if one != run]
+        taken = msgspec.structs.replace(reached, taken_by=run, resumed=[*others, run])
 
         def told(error: PenstockError | None) -> None:
-            if delivery is None:
-                return
-            if error is not None:  # it has ended meanwhile
-                reached.taken_by, delivery.settled = "", False
-                reached.resumed.remove(live.id)
+            reached.taken_by, reached.resumed = (run, taken.resumed) if error is None else ("", others)
+            if error is not None:  # it has ended meanwhile, or waits no longer
+                delivery.settled = False
                 delivery.refused.add(live.no)
             self._heard(delivery)
 
-        if delivery is not None:
-            delivery.left += 1
-        self._send(live, event.id, event.source, payload, waits, told)
+        delivery.left += 1
+        given = C.signal(event.id, event.source, self.shelve(live.tenant, payload), broadcast=True, keep=False)
+        self._send(live, given, waits, Offer(told, event.id, (_pack(taken), event.no)))
         return True
+
+    def _settle_again(self, live: Live, event: EventRow, delivery: Delivery | None) -> None:
+        """A message that nobody has taken is kept for who comes to wait for it; it begins nothing any more."""
+        if delivery is None and event.answer is None:  # its delivery will come to this run
+            return
+        if delivery is None:
+            delivery = Delivery(event, [])
+            delivery.reached = msgspec.msgpack.decode(event.answer or b"", type=Reached)
+        if delivery.reached.taken_by not in ("", live.id):
+            return
+        self.done = [one for one in self.done if one is not delivery]
+        self.going[event.no] = delivery
+        delivery.left, delivery.settled, delivery.begins = 1, False, False
+        delivery.runs.append(live.no)
+        delivery.refused.discard(live.no)
+        self.todo.append((_MESSAGE, delivery))
+
+    def _waiting(self, event: EventRow) -> list[int]:
+        """Runs that wait for news of its name, by number."""
+        return [no for no, tenant in self.store.waiting_for(event.source) if tenant == event.tenant]
 
     # -- runs that begin -----------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, Refused
 from penstock.kernel import command as C
 from penstock.kernel.run import Run
 from penstock.kernel.state import Firing
@@ -47,6 +47,20 @@ class Own:
 
     def __call__(self, error: PenstockError | None) -> None:
         self.told(error)
+
+
+class Offer(Own):
+    """A message out of the store's events: that this run has taken it, `row`, is committed with the turn that uses it,
+    and where none does it is still anybody's."""
+
+    __slots__ = ("id", "row", "used")
+
+    def __init__(self, told: Reply, id: str, row: tuple[bytes, int]) -> None:
+        super().__init__(told)
+        self.id, self.row, self.used = id, row, False
+
+    def __call__(self, error: PenstockError | None) -> None:
+        self.told(error if error is not None or self.used else Refused(why="it does not wait for it any more"))
 
 
 class Ask:

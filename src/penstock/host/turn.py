@@ -26,7 +26,7 @@ from penstock.errors import (
     StoreError,
 )
 from penstock.host.clock import Clock
-from penstock.host.live import TAKEN, Ask, Live, Own, Receipt, Reply
+from penstock.host.live import TAKEN, Ask, Live, Offer, Own, Receipt, Reply
 from penstock.host.nets import Nets
 from penstock.host.rows import CHECKPOINT_EVERY, DECISION, Rows
 from penstock.kernel import command as C
@@ -61,7 +61,7 @@ def _kept(
     tell: dict[int, Reply] = {}
     for i, command in enumerate(commands):
         reply = replies.get(i)
-        if reply is None or type(reply) is Own:
+        if reply is None or isinstance(reply, Own):
             if reply is not None:
                 tell[len(kept)] = reply
             kept.append(command)
@@ -127,6 +127,9 @@ class Turns:
         self.stopped: list[tuple[Live, list[int]]] = []  # effects that this batch has dropped
         self.parked: dict[int, str] = {}  # runs that tripped over a bug of the engine, and why
         self.lost: dict[int, Live] = {}  # dropped with a commit that failed, and to be folded again
+        self.untold: dict[
+            int, tuple[int, list[F.Fact], int]
+        ] = {}  # what they had done: status before, facts, last fact
         self.refuse: dict[int, str] = {}  # while a turn is done again: nodes that made what cannot be stored
         self.turns_by_tenant: dict[str, int] = {}
         # permanent counters: nanoseconds and numbers
@@ -324,13 +327,15 @@ class Turns:
         timers, calls) have no other keeper and stay."""
         why = error if isinstance(error, PenstockError) else StoreError(why=str(error))
         told: list[tuple[Reply, PenstockError]] = []
-        for live, _, _, replies, commands, refused in stepped:
+        for live, was, facts, replies, commands, refused in stepped:
             if live.no in self.parked:
                 told += [(reply, refused or why) for reply in replies.values()]
                 continue
             kept, tell = _kept(commands, replies, told, why)
             live.replies = tell | {i + len(kept): reply for i, reply in live.replies.items()}
             live.commands = kept + live.commands
+            if refused is None and live.run is not None:
+                self.untold[live.no] = (was, facts, live.run.st.n)
             self.drop(live)
             self.lost[live.no] = live
         queued = set(map(id, self.ready))
@@ -374,7 +379,21 @@ class Turns:
             elif not live.commands:
                 self.runs.pop(live.no, None)
         self.lost = {}
+        for live in found:
+            self._tell_late(live)
         return found
+
+    def _tell_late(self, live: Live) -> None:
+        """H5: the answer to the commit was lost and nothing else: its turn is there, and nobody was told."""
+        was, facts, last = self.untold.pop(live.no, (COMPLETED, [], 0))
+        run = live.run
+        if run is None or not facts or run.st.n < last:
+            return
+        for listen in self.on_facts:
+            listen(live, facts, last, self.clock.now())
+        if run.st.status >= COMPLETED and was < COMPLETED:
+            for ended in self.on_end:
+                ended(live)
 
     def _step(self, live: Live, now: int, batch: Batch, asks: list[Ask], stepped: list[Stepped]) -> None:
         commands, live.commands = live.commands, []
@@ -421,8 +440,12 @@ class Turns:
             firing = run.st.firings.get(no)
             if firing is not None and firing.phase == 1:
                 asks.append(Ask(live, firing))
-        if replies:
-            batch.inbox_answered += [(TAKEN, reply.no) for reply in replies.values() if type(reply) is Receipt]
+        for reply in replies.values():
+            if type(reply) is Receipt:
+                batch.inbox_answered.append((TAKEN, reply.no))
+            elif type(reply) is Offer:
+                reply.used = any(f[0] == F.SIGNAL_USED and f[1] == reply.id for f in facts)
+                batch.event_taken += [reply.row] if reply.used else []
         stepped.append((live, was, facts, replies, commands, None))
 
     def _refuse(

@@ -53,17 +53,23 @@ def tick() -> Command:
     return (TICK,)
 
 
-def signal(id: str, name: str, payload: Any = None, *, broadcast: bool = False) -> Command:
-    """News. `id` is accepted once; an empty id is always new."""
-    return (SIGNAL, id, name, payload, broadcast)
+def signal(id: str, name: str, payload: Any = None, *, broadcast: bool = False, keep: bool = True) -> Command:
+    """News. `id` is accepted once; an empty id is always new. What nobody waits for is kept for who will; without
+    `keep` it is as if it had not come, for others may have it."""
+    news = (SIGNAL, id, name, payload, broadcast)
+    return news if keep else (*news, False)
 
 
-def work(firing: int, verb: str, by: str | None = None, data: Any = None, comment: str | None = None) -> Command:
+def work(
+    firing: int, verb: str, by: str | None = None, data: Any = None, comment: str | None = None,
+    version: int | None = None,
+) -> Command:  # fmt: skip
     """A person or an agent moves a work item: start submit approve reject vote take_over reassign rework set_mode. What
     a vote says is `approved`, `rejected`, or {"vote": …, "comment": …, "target": …}; any other move may have a
     `comment`. With `set_mode` the data is the mode, with `approve` what the approver has changed, with `reassign` to
-    whom it goes."""
-    return (WORK, firing, verb, by, data, comment)
+    whom it goes. With a `version` it is refused unless the item is still as it was at that fact."""
+    asked = (WORK, firing, verb, by, data, comment)
+    return asked if version is None else (*asked, version)
 
 
 def cancel(mode: str = "now") -> Command:

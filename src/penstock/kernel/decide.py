@@ -140,7 +140,8 @@ def _answered(r: Run, firing: Firing, node: CNode, body: Any, content_type: str 
             raise Broken(firing, expr_failure(error, node)) from error
     if node.spec.work is not None and needs_approval(r, node, firing, body):
         said: F.Fact = (F.WORK_MOVED, firing.no, "SUBMITTED", "submit_for_approval", "agent", body, None)
-        r.say((*said, None, None, meta) if meta else said)  # how the draft came about is read by whoever approves it
+        # how the draft came about is read by whoever approves it
+        r.say((*said, None, None, None, None, meta) if meta else said)
         book_draft(r, firing, node, body)
         return r.say((F.PHASE, firing.no, "suspended"))
     return close(r, firing, DONE, body, content_type=content_type, meta=meta, fuse=True)
@@ -152,9 +153,12 @@ def _probe_later(r: Run, firing: Firing, every_ms: int) -> None:
 
 
 def signal(r: Run, c: C.Command) -> None:
-    _, sid, name, payload, broadcast = c
+    _, sid, name, payload, broadcast, *unkept = c
     if sid and sid in r.st.seen:
         r.say((F.IGNORED, "signal", "duplicate", sid))
+        return
+    if unkept and not _wanted(r, name, payload):
+        r.say((F.IGNORED, "signal", "unwanted", sid))
         return
     if sid:
         r.say((F.SEEN, sid))
@@ -174,6 +178,14 @@ def signal(r: Run, c: C.Command) -> None:
                 break
     if not hit:
         r.say((F.SIGNAL_KEPT, sid, name, payload))
+
+
+def _wanted(r: Run, name: str, payload: Any) -> bool:
+    for wait in r.st.waits.values():
+        firing = r.st.firings[wait.firing]
+        if wait.name == name and matches(r, firing, r.net.nodes[firing.node], wait, payload):
+            return True
+    return False
 
 
 def work(r: Run, c: C.Command) -> None:

@@ -56,7 +56,7 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("signal.expired", ("id",)),
     ("seen", ("id",)),
     ("work.opened", ("firing", "node", "prompt", "candidates", "level", "mode")),
-    ("work.moved", ("firing", "to", "event", "by", "draft", "votes", "comment", "mode", "why")),
+    ("work.moved", ("firing", "to", "event", "by", "draft", "votes", "comment", "mode", "why", "target", "meta")),
     ("phase", ("firing", "phase", "attempt")),
     ("scope.opened", ("scope", "parent", "firing", "key", "index", "vars", "required")),
     ("scope.closed", ("scope", "status", "failure")),

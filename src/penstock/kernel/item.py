@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.errors import ExprError, NodeNotFound, Refused, StatusConflict
+from penstock.errors import ExprError, NodeNotFound, ProcessChanged, Refused, StatusConflict
 from penstock.expr.calendar import moment_at, text_of_moment
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
@@ -132,6 +132,7 @@ def move(r: Run, c: C.Command) -> None:
     assert spec is not None
     if verb not in VERBS:
         raise Refused(why=f"«{verb}» is nothing to do with a work item", hint=f"Do one of {', '.join(VERBS)}.")
+    check_version(r, no, item, said)
     to = ITEM.next(item.status, verb)
     votes = bool(spec.quorum or spec.all_of)
     if verb == "submit" and votes or verb == "vote" and not votes:
@@ -144,7 +145,7 @@ def move(r: Run, c: C.Command) -> None:
             _call_off(r, firing)
         by_hand = "MANUAL" if item.mode and verb != "start" else None
         if verb == "reassign" and type(data) is str:  # to whom
-            r.say((F.WORK_MOVED, no, to, verb, by, None, None, comment, by_hand, data))
+            r.say((F.WORK_MOVED, no, to, verb, by, None, None, comment, by_hand, None, data))
         else:
             say_moved(r, no, to, verb, by, comment, mode=by_hand)
     elif verb == "set_mode":
@@ -160,6 +161,13 @@ def move(r: Run, c: C.Command) -> None:
             start_agent(r, firing, firing.attempt + 1)
     else:
         _finish(r, firing, item, verb, by, data, comment)
+
+
+def check_version(r: Run, no: int, item: Item, said: list[Any]) -> None:
+    """P-2.3.5: whoever decides on what they have seen does not decide on something else."""
+    given = said[1] if len(said) > 1 else None
+    if given is not None and item.version not in (0, given):
+        raise ProcessChanged(what=f"Work item {r.st.run}~{no}", version=item.version, given=given)
 
 
 def _set_mode(r: Run, firing: Firing, node: CNode, item: Item, by: str | None, mode: Any, comment: str | None) -> None:

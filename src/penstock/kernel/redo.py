@@ -6,7 +6,7 @@ from penstock.errors import Refused, StatusConflict
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.flow import left, tree
-from penstock.kernel.item import for_agent, say_moved, say_opened, start_agent
+from penstock.kernel.item import check_version, for_agent, say_moved, say_opened, start_agent
 from penstock.kernel.run import Run
 from penstock.kernel.state import CLOSED_CANCELLED, IN_SCOPE, RUNNING, STATUS, WAITING, Firing, Item, Redo, Scope
 from penstock.kernel.sweep import lose_item, open_entry, scopes_under, sweep_children
@@ -21,6 +21,7 @@ def rework_done(r: Run, c: C.Command) -> None:
     """The item is DONE. Refused unless everything that came of it is still untouched, and came of it alone."""
     _, no, _, by, _, *said = c
     redo = _redoable(r, no)
+    check_version(r, no, redo.item, said)
     was = redo.was
     node, scope = r.net.nodes[was.node], r.st.scopes[was.scope]
     made = [f for f in r.by_scope.get(scope.no, {}).values() if -no in (f.passed or ())]

@@ -131,6 +131,7 @@ class Item(msgspec.Struct, array_like=True, gc=False):
     why: str | None = None  # what its agent is blocked by
     comment: str | None = None  # the last one; what an agent that is asked again is told
     tried: bool = False  # an agent was asked
+    version: int = 0  # the number of the fact that has changed it last; 0 where an older checkpoint does not know it
 
 
 class Record(msgspec.Struct, array_like=True, gc=False):

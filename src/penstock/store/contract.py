@@ -18,9 +18,9 @@ class Batch:
     """Everything that one commit writes. Rows are tuples in the order of `tables.py`."""
 
     __slots__ = (
-        "blobs", "checkpoint", "checkpoint_until", "ended", "firing", "gate", "inbox_answered", "incident", "intent",
-        "intent_gone", "intent_moved", "item_moved", "item_new", "journal", "judgment", "letter", "letter_gone", "memo",
-        "moved", "new", "outbox", "unwait", "wait", "work_moved", "work_new",
+        "blobs", "checkpoint", "checkpoint_until", "ended", "event_taken", "firing", "gate", "inbox_answered",
+        "incident", "intent", "intent_gone", "intent_moved", "item_moved", "item_new", "journal", "judgment", "letter",
+        "letter_gone", "memo", "moved", "new", "outbox", "unwait", "wait", "work_moved", "work_new",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -41,6 +41,7 @@ class Batch:
         self.intent_moved: list[tuple[Any, ...]] = []  # state, key
         self.intent_gone: list[tuple[Any, ...]] = []  # key
         self.inbox_answered: list[tuple[Any, ...]] = []  # answer, no
+        self.event_taken: list[tuple[Any, ...]] = []  # answer, no
         self.gate: list[tuple[Any, ...]] = []
         self.memo: list[tuple[Any, ...]] = []
         self.blobs: list[tuple[Any, ...]] = []
@@ -414,10 +415,12 @@ class Store(AdminStore, ListStore, Protocol):
 
     def move_releases(
         self, moves: Iterable[tuple[ReleaseRow, str]], schedules: Iterable[ScheduleRow] = (),
-        unscheduled: Iterable[tuple[str, str]] = (),
+        unscheduled: Iterable[tuple[str, str]] = (), new: Iterable[ReleaseRow] = (),
+        told: Iterable[tuple[Any, ...]] = (),
     ) -> bool:  # fmt: skip
-        """In one transaction: versions that become this row from that status, schedules as they are now, and tenant and
-        name of those that are gone. False, and nothing changes, when one had another status."""
+        """In one transaction: versions that become this row from that status, schedules as they are now, tenant and
+        name of those that are gone, then versions that are new, and rows of the outbox. False, and nothing changes,
+        when one had another status, was there already, or would be the second of its name in force."""
         ...
 
     def schedules(self, tenant: str) -> list[ScheduleRow]: ...

@@ -92,6 +92,19 @@ class WorkRow(msgspec.Struct, frozen=True):
     moved_at: int
 
 
+class DoneRow(msgspec.Struct, frozen=True):
+    """A work item of a process that somebody has done; `moved_at` is when, unless it was undone since."""
+
+    run: int
+    run_id: str
+    firing: int
+    status: str
+    assignee: str | None
+    mode: str | None
+    prompt: bytes
+    moved_at: int
+
+
 class Gauges(msgspec.Struct, frozen=True):
     """Of all tenants: open runs by status, open work items by node, dead letters, versions of documents by status."""
 
@@ -168,8 +181,17 @@ class ListStore(Protocol):
         """Of processes, in the order of their runs: those after a run and a firing. Costs the page, by an index."""
         ...
 
-    def work_of(self, run: int) -> list[WorkRow]:
+    def work_of(self, run: int, firing: int | None = None) -> list[WorkRow]:
         """Of one run, also those that are closed."""
+        ...
+
+    def done_items(
+        self, tenant: str, nets: Iterable[int], statuses: Iterable[str], *, since: int | None = None,
+        after: tuple[int, int] = (0, 0), limit: int = 500,
+    ) -> list[DoneRow]:  # fmt: skip
+        """Of the runs of some nets, in the order of their runs: those after a run and a firing, `since`: that moved at
+        this time or later. Costs what the tenant has in these statuses; with `since` only its open runs, and those that
+        have ended since."""
         ...
 
     def letter_counts(self, tenant: str, since: int) -> tuple[int, list[tuple[int, int]]]:

@@ -9,10 +9,22 @@ from msgspec.structs import replace
 
 from penstock.kernel.state import STATUS
 from penstock.store.contract import RunRow
-from penstock.store.contract_lists import Gauges, GroupKey, ItemGroup, ItemRow, Rank, Ranking, RunFilter, WorkRow
+from penstock.store.contract_lists import (
+    DoneRow,
+    Gauges,
+    GroupKey,
+    ItemGroup,
+    ItemRow,
+    Rank,
+    Ranking,
+    RunFilter,
+    WorkRow,
+)
+from penstock.store.reads import RUN
+from penstock.store.sql import Sql
 
 HOUR_MS = 3_600_000
-_RUN = "no,id,tenant,net,key,status,priority,created_at,updated_at,wake_at,parent,checkpoint_seq,checkpoint"
+
 _FILTERED = "no,id,tenant,net,key,status,priority,created_at,updated_at,parent"  # what a filter or a ranking looks at
 #: statuses of a work item that waits for somebody; the partial index asks for all of them in this order
 OPEN_ITEM = ("TODO", "IN_PROGRESS", "SUBMITTED", "REWORK")
@@ -27,6 +39,15 @@ _SPOKEN = (
 _WORK = (
     "SELECT w.run, r.id, r.net, w.firing, i.node, w.status, w.assignee, w.mode, w.version, i.prompt, i.candidates,"
     " i.opened_at, i.moved_at FROM work w JOIN item i ON i.run=w.run AND i.firing=w.firing JOIN run r ON r.no=w.run"
+)
+_DONE = (
+    "SELECT w.run, r.id, w.firing, w.status, w.assignee, w.mode, i.prompt, i.moved_at FROM work w"
+    " JOIN item i ON i.run=w.run AND i.firing=w.firing JOIN run r ON r.no=w.run"
+)
+#: runs in which something may have been done since: an end is the last that is done in a run
+_TOUCHED = (
+    "SELECT no FROM run WHERE tenant=? AND status<5 UNION ALL SELECT no FROM run WHERE tenant=? AND status>=5 AND"
+    f" status IN ({','.join(str(one) for one in range(5, len(STATUS)))}) AND updated_at>=?"
 )
 _ENDED = 5  # statuses from here on are ends; «< 5» is what the partial indexes ask for
 
@@ -64,28 +85,19 @@ SELECT at.hour, at.status, (SELECT count(*) {_OVER}at.status AND updated_at>=at.
   AND updated_at<(at.hour+1)*{HOUR_MS} AND updated_at>=?) FROM at WHERE at.hour IS NOT NULL"""
 
 
-class Lists:
-    """`MARK` is what stands for a value in a statement; `PLAIN` goes before a column that is no way to its rows;
-    `ITS_RUN` goes from an item to its run, and never the other way."""
-
-    MARK, PLAIN, ITS_RUN = "?", "+", "CROSS JOIN run r ON r.no=i.run"
-
-    def _read(self, sql: str, values: Iterable[Any] = ()) -> Any:
-        raise NotImplementedError
-
+class Lists(Sql):
     def last_run(self) -> int:
         raise NotImplementedError
 
     def _rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
-        found: list[Any] = self._read(sql.replace("?", self.MARK), values).fetchall()
-        return found
+        return self._read(sql, values).fetchall()
 
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def find_runs(self, wanted: RunFilter, limit: int, *, oldest: bool = False) -> list[RunRow]:
         where, values = _where(wanted)
         order = "ASC" if oldest else "DESC"
-        sql = f"SELECT {_RUN} FROM run WHERE {where} ORDER BY no {order} LIMIT ?"
+        sql = f"SELECT {RUN} FROM run WHERE {where} ORDER BY no {order} LIMIT ?"
         return [RunRow(*row) for row in self._rows(sql, (*values, limit))]
 
     def ranked_runs(
@@ -113,7 +125,7 @@ class Lists:
     def _by_number(self, by: Rank, ranked: list[Any]) -> list[RunRow]:
         """Whole rows, with the value by which they were ranked: one that changes in between keeps its place."""
         numbers = tuple(no for no, _ in ranked)
-        found = self._rows(f"SELECT {_RUN} FROM run WHERE {_in('no', numbers)}", numbers) if numbers else []
+        found = self._rows(f"SELECT {RUN} FROM run WHERE {_in('no', numbers)}", numbers) if numbers else []
         known = {row[0]: RunRow(*row) for row in found}
         return [replace(known[no], **{by: value}) for no, value in ranked if no in known]
 
@@ -140,7 +152,7 @@ class Lists:
 
     def ended_runs(self, tenant: str, status: int, since: int, limit: int) -> list[RunRow]:
         sql = (
-            f"SELECT {_RUN} FROM run WHERE tenant=? AND status=? AND status>=5 AND updated_at>=?"
+            f"SELECT {RUN} FROM run WHERE tenant=? AND status=? AND status>=5 AND updated_at>=?"
             " ORDER BY updated_at DESC LIMIT ?"
         )
         return [RunRow(*row) for row in self._rows(sql, (tenant, status, since, limit))]
@@ -198,8 +210,24 @@ class Lists:
         found = [WorkRow(*row) for one in statuses for row in self._rows(sql, (*who, one, *after, limit))]
         return sorted(found, key=lambda row: (row.run, row.firing))[:limit]
 
-    def work_of(self, run: int) -> list[WorkRow]:
+    def work_of(self, run: int, firing: int | None = None) -> list[WorkRow]:
+        if firing is not None:
+            return [WorkRow(*row) for row in self._rows(f"{_WORK} WHERE w.run=? AND w.firing=?", (run, firing))]
         return [WorkRow(*row) for row in self._rows(f"{_WORK} WHERE w.run=? ORDER BY w.firing", (run,))]
+
+    def done_items(
+        self, tenant: str, nets: Iterable[int], statuses: Iterable[str], *, since: int | None = None,
+        after: tuple[int, int] = (0, 0), limit: int = 500,
+    ) -> list[DoneRow]:  # fmt: skip
+        of = tuple(nets)
+        late = "" if since is None else f" AND i.moved_at>=? AND w.run IN ({_TOUCHED})"
+        sql = (
+            f"{_DONE} WHERE w.tenant=? AND w.status=? AND (w.run,w.firing)>(?,?) AND {_in(f'{self.PLAIN}r.net', of)}"
+            f"{late} ORDER BY w.run,w.firing LIMIT ?"
+        )
+        more = () if since is None else (since, tenant, tenant, since)
+        found = [row for one in statuses for row in self._rows(sql, (tenant, one, *after, *of, *more, limit))]
+        return [DoneRow(*row) for row in sorted(found, key=lambda row: (row[0], row[2]))[:limit]]
 
     def letter_counts(self, tenant: str, since: int) -> tuple[int, list[tuple[int, int]]]:
         ((total,),) = self._rows("SELECT count(*) FROM letter WHERE tenant=?", (tenant,))

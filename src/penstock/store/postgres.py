@@ -19,18 +19,19 @@ from collections.abc import Callable, Iterable, Iterator
 import psycopg
 
 from penstock.errors import Fenced, StoreAway, StoreBusy, StoreMissing, StoreNewer, StoreNotOurs
+from penstock.store.admin import TIDY as ADMIN_TIDY
+from penstock.store.admin import Admin
 from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
+from penstock.store.letters import TIDY, Letters
 from penstock.store.lists import Lists
 from penstock.store.place import Server
-from penstock.store.postgres_admin import TIDY as ADMIN_TIDY
-from penstock.store.postgres_admin import Admin
 from penstock.store.postgres_batch import Ready, again, packed
-from penstock.store.postgres_letters import TIDY, Letters
 from penstock.store.postgres_link import BY_KEY, ENGINE_S, READER_S, Patient, connect, lost, raise_for
 from penstock.store.postgres_pipe import Pipe
-from penstock.store.postgres_reads import HERE, RUN, Connection
-from penstock.store.postgres_registry import Registry
 from penstock.store.postgres_schema import FIRST, MIGRATIONS, create_all
+from penstock.store.postgres_sql import HERE, Connection, PostgresSql
+from penstock.store.reads import RUN, Reads
+from penstock.store.registry import Registry
 from penstock.store.schema import APPLICATION_ID, VERSION
 from penstock.store.tables import PROJECTIONS, SERVER_TABLES, TABLES
 
@@ -62,11 +63,8 @@ _REBUILT = frozenset({
 })  # fmt: skip
 
 
-class Postgres(Registry, Letters, Admin, Lists):
+class Postgres(PostgresSql, Reads, Registry, Letters, Admin, Lists):
     """`engine=True` takes the store for driving: one process at a time. Readers need nothing."""
-
-    MARK, PLAIN = "%s", ""
-    ITS_RUN = "CROSS JOIN LATERAL (SELECT id, net, tenant FROM run WHERE no=i.run OFFSET 0) r"
 
     def __init__(self, server: Server, *, engine: bool = True, create: bool = True) -> None:
         self.path = server

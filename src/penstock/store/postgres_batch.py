@@ -161,6 +161,7 @@ WRITES: tuple[Write, ...] = (
     _change("intent_moved", T.INTENT, "state=u.state", ("state", "key"), ("text", "text"), _last(1), key=("key",)),
     _change("intent_gone", T.INTENT, "", ("key",), ("text",), _last(0), key=("key",)),
     _change("inbox_answered", T.INBOX, "answer=u.answer", ("answer", "no"), ("blob", "int"), _last(1), key=("no",)),
+    _change("event_taken", T.EVENT, "answer=u.answer", ("answer", "no"), ("blob", "int"), _last(1), key=("no",)),
     _insert("gate", T.GATE, replace=_ALL, once=_last(0)),
     _insert("memo", T.MEMO, replace=_ALL, once=_last(0)),
     _insert("blobs", T.BLOB, ignore=True),

@@ -83,7 +83,8 @@ def assignee_of(f: Any) -> str | None:
     if event in ("start", "take_over", "submit"):
         return str(by) if by else None
     if event == "reassign":
-        return named({"targets": [f[9] if len(f) > 9 else None]}) or ""
+        given = f[10] if len(f) > 10 else f[9] if len(f) > 9 else None  # journals of before `target` have it as `why`
+        return named({"targets": [given]}) or ""
     return None
 
 

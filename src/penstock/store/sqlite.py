@@ -25,22 +25,15 @@ from penstock.errors import (
     StoreNewer,
     StoreNotOurs,
 )
+from penstock.store.admin import TIDY as ADMIN_TIDY
+from penstock.store.admin import Admin
 from penstock.store.contract import AGENT, Batch, JournalRow, NetRow, RunRow
+from penstock.store.letters import CHECKPOINT, TIDY, Letters
 from penstock.store.lists import Lists
+from penstock.store.reads import RUN, Reads
+from penstock.store.registry import Registry
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
-from penstock.store.sqlite_admin import TIDY as ADMIN_TIDY
-from penstock.store.sqlite_admin import Admin
-from penstock.store.sqlite_letters import (
-    DELETE_LETTER,
-    INSERT_CHECKPOINT,
-    INSERT_JUDGMENT,
-    INSERT_LETTER,
-    KEEP_CHECKPOINTS,
-    TIDY,
-    Letters,
-)
-from penstock.store.sqlite_reads import RUN, raise_for
-from penstock.store.sqlite_registry import Registry
+from penstock.store.sqlite_sql import SqliteSql, raise_for
 from penstock.store.tables import PROJECTIONS
 
 FENCE = "SELECT value FROM mark WHERE name='fence'"
@@ -62,14 +55,26 @@ INSERT_INTENT = "INSERT OR REPLACE INTO intent VALUES(?,?,?,?,?,?)"
 MOVE_INTENT = "UPDATE intent SET state=? WHERE key=?"
 DELETE_INTENT = "DELETE FROM intent WHERE key=?"
 ANSWER_INBOX = "UPDATE inbox SET answer=? WHERE no=?"
+ANSWER_EVENT = "UPDATE event SET answer=? WHERE no=?"
 INSERT_GATE = "INSERT OR REPLACE INTO gate VALUES(?,?,?)"
 INSERT_MEMO = "INSERT OR REPLACE INTO memo VALUES(?,?,?)"
 INSERT_BLOB = "INSERT OR IGNORE INTO blob VALUES(?,?,?)"
+INSERT_JUDGMENT = "INSERT OR REPLACE INTO judgment VALUES(?,?,?,?,?,?,?,?,?)"
+#: a run that was revived and has failed again is still one letter
+INSERT_LETTER = (
+    "INSERT INTO letter(tenant,run,name,version,queue,status,code,category,body,replays,at,until)"
+    " VALUES(?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(run) DO UPDATE SET version=excluded.version,queue=excluded.queue,"
+    "status=excluded.status,code=excluded.code,category=excluded.category,body=excluded.body,at=excluded.at,"
+    "until=excluded.until"
+)
+DELETE_LETTER = "DELETE FROM letter WHERE run=?"
+INSERT_CHECKPOINT = f"INSERT INTO checkpoint({CHECKPOINT}) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
+KEEP_CHECKPOINTS = "UPDATE checkpoint SET until=? WHERE run=?"
 LOOKS = 5
 INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 
 
-class Sqlite(Registry, Letters, Admin, Lists):
+class Sqlite(SqliteSql, Reads, Registry, Letters, Admin, Lists):
     """`engine=True` takes the store for driving: one process at a time, held by a lock file and a fence. Readers need
     neither."""
 
@@ -228,8 +233,9 @@ class Sqlite(Registry, Letters, Admin, Lists):
                 (MOVE_ITEM, batch.item_moved), (INSERT_WORK, batch.work_new), (MOVE_WORK, batch.work_moved),
                 (INSERT_INCIDENT, batch.incident), (INSERT_OUTBOX, batch.outbox),
                 (INSERT_INTENT, batch.intent), (MOVE_INTENT, batch.intent_moved), (DELETE_INTENT, batch.intent_gone),
-                (ANSWER_INBOX, batch.inbox_answered), (INSERT_GATE, batch.gate), (INSERT_MEMO, batch.memo),
-                (INSERT_BLOB, batch.blobs), (INSERT_JUDGMENT, batch.judgment), (INSERT_LETTER, batch.letter),
+                (ANSWER_INBOX, batch.inbox_answered), (ANSWER_EVENT, batch.event_taken), (INSERT_GATE, batch.gate),
+                (INSERT_MEMO, batch.memo), (INSERT_BLOB, batch.blobs), (INSERT_JUDGMENT, batch.judgment),
+                (INSERT_LETTER, batch.letter),
                 (DELETE_LETTER, batch.letter_gone), (INSERT_CHECKPOINT, batch.checkpoint),
                 (KEEP_CHECKPOINTS, batch.checkpoint_until),
             ):  # fmt: skip

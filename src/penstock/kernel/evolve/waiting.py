@@ -71,8 +71,9 @@ def work_opened(st: State, f: F.Fact) -> None:
     item = st.items.get(no)
     if item is None:
         st.closed_items.pop(no, None)
-        st.items[no] = Item(level=level, candidates=candidates, mode=mode)
+        st.items[no] = Item(level=level, candidates=candidates, mode=mode, version=st.n + 1)
     else:
+        item.version = st.n + 1
         item.by, item.votes, item.level, item.candidates, item.mode = None, {}, level, candidates, mode
 
 
@@ -83,7 +84,7 @@ def work_moved(st: State, f: F.Fact) -> None:
         if no in st.closed_items:
             st.closed_items[no] = to
         return
-    item.status, item.why = to, why if event == "block" else None
+    item.status, item.version, item.why = to, st.n + 1, why if event == "block" else None
     if by is not None and event != "set_mode":
         item.by = by
     if draft is not None:

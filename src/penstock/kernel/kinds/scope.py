@@ -25,7 +25,7 @@ def fire(r: Run, node: CNode, firing: Firing) -> None:
         raise Broken(firing, expr_failure(error, node)) from error
     begin(r, node, firing)
     if children is None:
-        return fail(r, firing, Failure("SCOPE_ITEMS", "validation", "the items of the scope are not an array", node.id))
+        return fail(r, firing, Failure("SCOPE_ITEMS", "validation", "what it is to be done for is no list", node.id))
     for index, (name, entry, item, required) in enumerate(children):
         open_child(r, firing, node, name, index, entry, item, required, len(children) > 1)
     if not children:

@@ -1,37 +1,26 @@
-"""Dead letters, notices and the checkpoints that documents ask for, in a SQLite store."""
+"""Dead letters, notices and the checkpoints that documents ask for."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from penstock.store.contract import CheckpointRow, LetterRow
-from penstock.store.sqlite_reads import Reads
+from penstock.store.sql import Sql
 
 _LETTER = "tenant,run,name,version,queue,status,code,category,body,replays,at,until,no"
-_CHECKPOINT = "run,number,id,node,status,context,outputs,pending,size,storage,moved,at,until"
+CHECKPOINT = "run,number,id,node,status,context,outputs,pending,size,storage,moved,at,until"
 #: C-47: the newest checkpoint of a run that has not ended is never purged
 _OVER = (
     "until<=? AND (number < (SELECT max(c.number) FROM checkpoint c WHERE c.run=checkpoint.run)"
     " OR NOT EXISTS (SELECT 1 FROM run WHERE run.id=checkpoint.run AND run.status<5))"
 )
-INSERT_JUDGMENT = "INSERT OR REPLACE INTO judgment VALUES(?,?,?,?,?,?,?,?,?)"
-#: a run that was revived and has failed again is still one letter
-INSERT_LETTER = (
-    "INSERT INTO letter(tenant,run,name,version,queue,status,code,category,body,replays,at,until)"
-    " VALUES(?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(run) DO UPDATE SET version=excluded.version,queue=excluded.queue,"
-    "status=excluded.status,code=excluded.code,category=excluded.category,body=excluded.body,at=excluded.at,"
-    "until=excluded.until"
-)
-DELETE_LETTER = "DELETE FROM letter WHERE run=?"
-INSERT_CHECKPOINT = f"INSERT INTO checkpoint({_CHECKPOINT}) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
-KEEP_CHECKPOINTS = "UPDATE checkpoint SET until=? WHERE run=?"
 TIDY = (
     "DELETE FROM letter WHERE until<=?",
     f"DELETE FROM checkpoint WHERE {_OVER} AND (storage='database' OR moved=0)",
 )
 
 
-class Letters(Reads):
+class Letters(Sql):
     # -- notices -------------------------------------------------------------------------------------------------------
 
     def notices(self, now: int, limit: int) -> list[tuple[int, bytes, int]]:
@@ -39,7 +28,7 @@ class Letters(Reads):
         return self._read(sql, (now, limit)).fetchall()
 
     def notices_left(self) -> bool:
-        return self._read("SELECT 1 FROM outbox WHERE topic='notice' LIMIT 1").fetchone() is not None
+        return self._one("SELECT 1 FROM outbox WHERE topic='notice' LIMIT 1") is not None
 
     # -- letters -------------------------------------------------------------------------------------------------------
 
@@ -57,11 +46,11 @@ class Letters(Reads):
 
     def letters_since(self, tenant: str, queue: str, since: int) -> int:
         sql = "SELECT count(*) FROM letter WHERE tenant=? AND queue=? AND at>?"
-        return int(self._read(sql, (tenant, queue, since)).fetchone()[0])
+        return int(self._one(sql, (tenant, queue, since)))
 
     def letter_replayed(self, run: str, replays: int) -> None:
         with self.transaction():
-            self.c.execute("UPDATE letter SET replays=max(replays,?) WHERE run=?", (replays, run))
+            self._execute(f"UPDATE letter SET replays={self.LARGER}(replays,?) WHERE run=?", (replays, run))
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
@@ -73,27 +62,27 @@ class Letters(Reads):
 
     def checkpoints(self, run: str) -> list[CheckpointRow]:
         """Newest first."""
-        sql = f"SELECT {_CHECKPOINT} FROM checkpoint WHERE run=? ORDER BY number DESC"
+        sql = f"SELECT {CHECKPOINT} FROM checkpoint WHERE run=? ORDER BY number DESC"
         return [CheckpointRow(*row) for row in self._read(sql, (run,))]
 
     def checkpoints_to_move(self, limit: int) -> list[CheckpointRow]:
-        sql = f"SELECT {_CHECKPOINT} FROM checkpoint WHERE moved=0 ORDER BY at LIMIT ?"
+        sql = f"SELECT {CHECKPOINT} FROM checkpoint WHERE moved=0 ORDER BY at LIMIT ?"
         return [CheckpointRow(*row) for row in self._read(sql, (limit,))]
 
     def checkpoint_moved(self, row: CheckpointRow) -> None:
         with self.transaction():
-            self.c.execute(
+            self._execute(
                 "UPDATE checkpoint SET context=?,outputs=?,pending=?,moved=1 WHERE run=? AND number=?",
                 (row.context, row.outputs, row.pending, row.run, row.number),
             )
 
     def checkpoints_over(self, now: int, limit: int) -> list[CheckpointRow]:
-        sql = f"SELECT {_CHECKPOINT} FROM checkpoint WHERE {_OVER} AND storage<>'database' AND moved=1 LIMIT ?"
+        sql = f"SELECT {CHECKPOINT} FROM checkpoint WHERE {_OVER} AND storage<>'database' AND moved=1 LIMIT ?"
         return [CheckpointRow(*row) for row in self._read(sql, (now, limit))]
 
     def drop_checkpoint(self, run: str, number: int) -> None:
         with self.transaction():
-            self.c.execute("DELETE FROM checkpoint WHERE run=? AND number=?", (run, number))
+            self._execute("DELETE FROM checkpoint WHERE run=? AND number=?", (run, number))
 
     def checkpoint_sizes(self) -> tuple[int, int, int]:
         """How many there are, their bytes, and the bytes of the largest."""

@@ -1,0 +1,170 @@
+"""Messages: one run takes each; who ends or waits no longer before its turn has not taken it, whoever dies then."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from penstock.app.verify import verify
+from penstock.host.clock import ManualClock
+from penstock.host.embedded import Host
+from penstock.host.intake import Reached
+from penstock.kernel import command as C
+from penstock.kernel import fact as F
+from penstock.kernel.state import STATUS
+from penstock.net.model import Edge, Net, Node, Trigger
+from penstock.store.contract import EventRow
+from penstock.store.place import open_store
+from tests.conformance.decision.stores import NAMES, Base
+from tests.conformance.decision.stores import base as kind_of_store
+from tests.host.dying import Killed
+from tests.host.rig import END, START
+from tests.host.test_timers import laps
+
+GO = Trigger(kind="signal", name="go", port="go", one=True)
+STOP = Trigger(kind="signal", name="stop", port="stop")
+#: how a run that a message is on its way to stops waiting for it
+STOPS: dict[str, C.Command] = {
+    "it is cancelled": C.cancel(),
+    "it goes on without it": C.signal("s1", "stop"),
+    "it waits anew": C.signal("s1", "stop"),
+}
+
+
+@pytest.fixture(params=NAMES)
+def base(request: pytest.FixtureRequest) -> Iterator[Base]:
+    yield from kind_of_store(request.param)
+
+
+def waits(then: str = "", before: str = "") -> Net:
+    """Waits for the message, or for a stop that leads to the end, or to another wait for the message."""
+    nodes = [START, Node(id="w", kind="wait", triggers=(GO, STOP)), END]
+    ways = [("s", "w", "done"), ("w", "e", "go"), ("w", then or "e", "stop")]
+    if then:
+        nodes.append(Node(id=then, kind="wait", triggers=(GO,)))
+        ways.append((then, "e", "go"))
+    if before:
+        nodes.append(Node(id=before, kind="wait", triggers=(Trigger(kind="signal", name="begin"),)))
+        ways[0] = ("s", before, "done")
+        ways.append((before, "w", "done"))
+    edges = (Edge(id=f"{a}:{port}>{b}", src=a, dst=b, port=port) for a, b, port in ways)
+    return Net(name=f"waits {then} {before}", nodes=tuple(nodes), edges=tuple(edges))
+
+
+class House:
+    """A host on a store, and what became of the message."""
+
+    def __init__(self, store: Any, folder: Path) -> None:
+        self.store = store
+        self.host = Host(store, {}, clock=ManualClock(1_000_000), output_dir=folder)
+
+    def begin(self, key: str, net: Net) -> int:
+        self.host.start(self.host.release(net), key=key)
+        laps(self.host)
+        return self.no(key)
+
+    def no(self, key: str) -> int:
+        row = self.store.run_by_key("default", key)
+        assert row is not None
+        return int(row.no)
+
+    def tell(self) -> None:
+        self.store.put_event(EventRow("default", "e1", "go", msgspec.msgpack.encode({"n": 1}), 1_000_000))
+        self.host.intake.poll()
+
+    def status(self, key: str) -> str:
+        return STATUS[self.store.run_by_key("default", key).status]
+
+    def used(self) -> list[str]:
+        """Who has used it, once for every time."""
+        facts = ((row.key, f) for row in self.store.runs() for j in self.store.journal(row.no)
+                 for f in F.decode_facts(j.body))  # fmt: skip
+        return [str(key) for key, f in facts if f[0] == F.SIGNAL_USED and f[1].startswith("e1")]
+
+    def taken_by(self) -> str:
+        row = self.store.event("default", "e1")
+        assert row.answer is not None
+        reached = msgspec.msgpack.decode(row.answer, type=Reached)
+        found = [str(one.key) for one in self.store.runs() if one.id == reached.taken_by]
+        assert reached.resumed == ([reached.taken_by] if found else [])
+        return next(iter(found), "")
+
+
+def stopped(house: House, how: str) -> None:
+    """Two wait for it. What ends the first one's wait lies there before the message does."""
+    first = house.begin("first", waits("again" if how == "it waits anew" else ""))
+    house.begin("second", waits())
+    house.tell()
+    assert house.host.lap() and house.host.intake.todo, "everybody else has it, and it is settled next"
+    house.host.turns.send(first, STOPS[how])
+    laps(house.host)
+
+
+def late(house: House, how: str) -> None:
+    """It came before anybody waited. Who waits then stops waiting before the turn; another one comes to wait."""
+    first = house.begin("first", waits("again" if how == "it waits anew" else "", before="b"))
+    house.begin("second", waits(before="b"))
+    house.tell()
+    laps(house.host)
+    house.host.turns.send(first, C.signal("b1", "begin"))
+    while not house.host.intake.early:  # it waits, and nobody has looked yet what has come for it
+        assert house.host.lap()
+    house.host.turns.send(first, STOPS[how])
+    laps(house.host)
+    house.host.turns.send(house.no("second"), C.signal("b2", "begin"))
+    laps(house.host)
+
+
+SCENES: dict[str, Callable[[House, str], None]] = {"on its way": stopped, "kept": late}
+
+
+@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("how", STOPS)
+def test_who_stops_waiting_has_not_taken_it(how: str, scene: str, tmp_path: Path) -> None:
+    """P-X.25, S1: the next one that waits has it, or the same one when it waits anew; once."""
+    house = House(open_store(tmp_path / "s.db"), tmp_path)
+    SCENES[scene](house, how)
+    who = "first" if how == "it waits anew" else "second"
+    if (how, scene) == ("it waits anew", "on its way"):
+        who = house.taken_by()  # both wait when it is offered again
+    assert house.used() == [who] == [house.taken_by()] and house.status(who) == "COMPLETED"
+    assert house.store.open_events() == [] and verify(house.store).violations == []
+    house.store.close()
+
+
+@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("how", STOPS)
+def test_killed_before_the_message_is_given_back(how: str, scene: str, base: Base, tmp_path: Path) -> None:
+    """P-X.25, S1, P-A.19: at every write: in the end it is used once, by the run that is said to have taken it."""
+    died = 0
+    for at in itertools.count(0, base.every**2):  # databases are slow, and what differs between stores is little here
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        path = base.make(folder)
+        store = base.dying(path, at)
+        try:
+            SCENES[scene](House(store, folder), how)
+        except Killed:
+            died += 1
+        dead = store.left < 0
+        store.close()
+        house = House(open_store(path), folder)
+        house.host.recover()
+        laps(house.host)
+        if house.store.event("default", "e1") is not None:
+            for key in ("first", "second"):  # whoever has not come to wait does now
+                house.host.turns.send(house.no(key), C.signal("b3", "begin"))
+                laps(house.host)
+            assert len(house.used()) == 1 and house.used() == [house.taken_by()], at
+            assert house.store.open_events() == []
+        assert verify(house.store).violations == []
+        house.store.close()
+        base.drop(path)
+        if not dead:
+            break
+    assert died > (8 if base.every == 1 else 1)
