@@ -213,7 +213,7 @@ def pictures(eyes: Eyes) -> None:
         eyes.shoot(page, f"/runs/{runs[0]}", "run-light-ko")
         process = eyes.process(page)
         eyes.shoot(page, f"/runs/{process}", "process-light-ko")
-        eyes.shoot(page, "/definitions/data_registration", "definition-light-ko")
+        eyes.shoot(page, "/definitions/data_registration?node=classify", "definition-light-ko")
         undone = eyes.begin(page, "order_settlement")  # its last step fails, and all of it is undone
         waiting(eyes, page, undone)
         eyes.shoot(page, f"/runs/{undone}", "process-undone-light-ko")

@@ -17,7 +17,7 @@ try:
 except ImportError:
     sync_playwright = None  # type: ignore[assignment,unused-ignore]
 else:
-    expect.set_options(timeout=15_000)  # a shared machine is slow at random moments
+    expect.set_options(timeout=30_000)  # a shared machine is slow at random moments
 
 CONSOLE = ROOT / "src/penstock/api/console"
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
@@ -104,7 +104,7 @@ def window(request: pytest.FixtureRequest, chromium: Any, watch: Watch, tmp_path
             base_url=where.url, locale="ko-KR" if tongue == "ko" else "en-GB", timezone_id=ZONE, color_scheme=theme,
             viewport=PHONE if phone else DESK, has_touch=phone, is_mobile=phone, reduced_motion="reduce",
         )  # fmt: skip
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(30_000)
         made.append(context)
         enter(context, user)
         page = context.new_page()
@@ -116,6 +116,12 @@ def window(request: pytest.FixtureRequest, chromium: Any, watch: Watch, tmp_path
         _keep_pictures(request, context, tmp_path)
         context.close()
     assert watch.left() == []
+
+
+def listening(page: Any, path: str) -> None:
+    """Goes there, and waits until it hears what happens: what begins before that is not told."""
+    with page.expect_response(lambda one: one.url.endswith("/stream")):
+        page.goto(path)
 
 
 def enter(context: Any, user: str) -> None:

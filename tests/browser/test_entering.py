@@ -79,7 +79,7 @@ def test_files_of_the_console_come_packed_and_are_kept(server: Server) -> None:
     plain = (CONSOLE / script).read_bytes()
     sizes = {}
     for asked, coding in {"gzip, deflate, br": "br", "gzip": "gzip", "br;q=0, gzip": "gzip", "identity": None}.items():
-        with httpx2.stream("GET", f"{server.url}/{script}", headers={"Accept-Encoding": asked}) as answer:
+        with httpx2.stream("GET", f"{server.url}/{script}", headers={"Accept-Encoding": asked}, timeout=60) as answer:
             body = b"".join(answer.iter_raw())
         sizes[coding] = len(body)
         assert answer.headers.get("content-encoding") == coding, asked
@@ -88,6 +88,6 @@ def test_files_of_the_console_come_packed_and_are_kept(server: Server) -> None:
         if coding != "br":
             assert (gzip.decompress(body) if coding else body) == plain
     assert sizes["br"] < sizes["gzip"] < 180 * 1024 < len(plain) == sizes[None]
-    view = httpx2.get(f"{server.url}/runs")
+    view = httpx2.get(f"{server.url}/runs", timeout=60)
     assert view.headers["cache-control"] == "no-cache" and view.text == index
-    assert httpx2.get(f"{server.url}/assets/nothing.js").status_code == 404
+    assert httpx2.get(f"{server.url}/assets/nothing.js", timeout=60).status_code == 404

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from tests.api.serving import Server, until
-from tests.browser.conftest import Open
+from tests.browser.conftest import Open, listening
 from tests.browser.runs import ADMIN, DEVIATION, finished, waiting
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -86,7 +86,7 @@ def test_a_row_is_never_moved_by_what_is_new(server: Server, window: Open) -> No
     """A run that begins while the list is open waits behind a pill."""
     finished(server)
     page = window(ADMIN)
-    page.goto("/runs")
+    listening(page, "/runs")
     top = page.locator(".runs-table tbody tr:not(.gap)").first.locator("a")
     before = top.get_attribute("href")
     run = waiting(server)
@@ -102,7 +102,7 @@ def test_ctrl_k_finds_a_run(server: Server, window: Open) -> None:
     run = finished(server)
     page = window(ADMIN)
     page.goto("/inbox")
-    expect(page.get_by_role("navigation", name="주 메뉴").first).to_be_visible()
+    expect(page.locator(".top .live")).to_have_text("실시간")  # the page listens, to keys too
     page.keyboard.press("Control+k")
     box = page.get_by_role("combobox")
     expect(box).to_be_focused()

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.api.serving import Server, until
-from tests.browser.conftest import Open
+from tests.browser.conftest import Open, listening
 from tests.browser.runs import ADMIN, TITLE, failed, read, waiting
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -41,7 +41,7 @@ def test_home_says_in_korean_what_is_stuck_and_what_waits(server: Server, window
 def test_home_follows_what_happens_without_a_reload(server: Server, window: Open) -> None:
     """An alarm that is raised while home is open is counted by itself."""
     page = window()
-    page.goto("/")
+    listening(page, "/")
     count = page.get_by_role("navigation", name="주 메뉴").first.get_by_role("link", name=re.compile("할 일"))
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     before = read(server, "/inbox?mine=true", "manager@example.com")["total"]
@@ -78,4 +78,4 @@ def test_home_is_usable_at_320_px(window: Open) -> None:
             page.goto(path)
             expect(page.get_by_role("heading", level=1)).to_be_attached()
             expect(page.locator(".skeleton")).to_have_count(0)
-            assert page.evaluate("document.documentElement.scrollWidth") <= 320, (tongue, path)
+            page.wait_for_function("document.documentElement.scrollWidth <= 320")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from typing import Any
 
 import pytest
 
 from tests.api.serving import Server, until
-from tests.browser.conftest import Open, Watch
+from tests.browser.conftest import Open, Watch, listening
 from tests.browser.runs import MANAGER, OPERATOR, TITLE, decisions, read, send, waiting
 
-expect = pytest.importorskip("playwright.sync_api").expect
+playwright = pytest.importorskip("playwright.sync_api")
+expect = playwright.expect
 pytestmark = pytest.mark.xdist_group("browser")
 
 
@@ -19,7 +22,7 @@ def test_the_manager_approves_and_an_open_run_page_completes_by_itself(server: S
     run = waiting(server)
     page = window(MANAGER)
     second = page.context.new_page()
-    second.goto(f"/runs/{run}")
+    listening(second, f"/runs/{run}")
     badge = second.get_by_role("heading", level=1).locator(".badge")
     expect(badge).to_have_text("대기 중")
     page.goto("/inbox")
@@ -93,8 +96,8 @@ def test_somebody_else_was_first_and_my_text_is_kept(server: Server, window: Ope
     expect(dialog).to_be_visible()
     assert send(server, f"/inbox/{run}/request_approval/approve", {}, "approver@example.com") == 200
     button = dialog.get_by_role("button", name="승인", exact=True)
-    if button.is_visible() and button.is_enabled():
-        button.click()
+    with contextlib.suppress(playwright.TimeoutError):  # unless the page was told of it before
+        button.click(timeout=2000)
     said = page.get_by_role("alert").filter(has_text=re.compile(r"\S+ 님이 \S*\d+:\d\d에 승인했어요"))
     expect(said.first).to_be_visible()
     expect(page.locator(".item-comment textarea")).to_have_value("내가 적은 글")
@@ -109,16 +112,17 @@ def test_a_phone_has_the_buttons_at_the_thumb_and_a_sheet_for_no(server: Server,
     page.locator(f"a.inbox-item[href='/inbox/{run}/request_approval']").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
     for button in (page.locator("button.yes"), page.locator("button.no")):
-        box = button.bounding_box()
-        assert box and box["height"] >= 50 and box["y"] + box["height"] > 844 * 0.8, box
-        assert box["y"] + box["height"] <= 844, box
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        until(button.bounding_box, lambda box: box and box["height"] >= 50 and 844 * 0.8 < _bottom(box) <= 844)
+    page.wait_for_function("document.documentElement.scrollWidth <= 390")
     page.locator("button.no").tap()
     sheet = page.locator("dialog.dialog-sheet")
     expect(sheet).to_be_visible()
-    box = sheet.bounding_box()
-    assert box and box["width"] >= 380 and box["y"] + box["height"] >= 840, box
+    until(sheet.bounding_box, lambda box: box and box["width"] >= 380 and _bottom(box) >= 840)
     sheet.get_by_role("textbox").fill("사진을 더 보내 주세요")
     sheet.get_by_role("button", name="반려", exact=True).tap()
     expect(page.locator(".toast")).to_have_text("반려했어요")
     until(lambda: read(server, f"/runs/{run}"), lambda one: one["ended_at"])
+
+
+def _bottom(box: dict[str, Any]) -> float:
+    return float(box["y"] + box["height"])

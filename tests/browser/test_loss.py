@@ -58,7 +58,7 @@ def test_a_dead_server_counts_as_offline_until_it_answers(server: Server, window
     page.evaluate("window.here = true")
     server.kill()
     try:
-        expect(banner).to_contain_text("오프라인이에요", timeout=6000)
+        expect(banner).to_contain_text("오프라인이에요")
         expect(page.locator(".top .live")).to_have_text("오프라인")
         expect(yes).to_be_disabled()
         expect(page.locator("button.no")).to_be_disabled()

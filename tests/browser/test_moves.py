@@ -74,12 +74,13 @@ def test_a_signal_is_sent_to_what_waits_for_it(server: Server, window: Open) -> 
     expect(payload).to_have_value("{not json")
     sample = sample_of(read(server, f"/runs/{run}"))
     payload.fill(f'{{"sample_id": "{sample}", "verdict": "ok"}}' if sample else '{"verdict": "ok"}')
-    before = read(server, f"/runs/{run}")["facts"]
     dialog.get_by_role("button", name="보내기").click()
     expect(dialog).to_have_count(0)
-    until(lambda: read(server, f"/runs/{run}")["facts"], lambda now: now > before)
-    facts = read(server, f"/runs/{run}/facts?limit=300")["items"]
-    assert any(one["fact"].startswith("signal.") for one in facts), [one["fact"] for one in facts]
+    facts = f"/runs/{run}/facts?limit=300"
+    until(
+        lambda: [one["fact"] for one in read(server, facts)["items"]],
+        lambda found: any(one.startswith("signal.") for one in found),
+    )
 
 
 def sample_of(run: dict[str, Any]) -> str | None:
@@ -108,8 +109,7 @@ def test_a_variable_is_changed_with_a_reason(server: Server, window: Open) -> No
     expect(dialog).to_have_count(0)
     changed = until(lambda: read(server, f"/runs/{run}"), lambda one: "4127" in str(one["variables"]))
     assert changed["variables"]["limit"] == {"most": 4127}
-    entries = read(server, "/audit?limit=50")["items"]
-    assert any("표를 손으로 만들었어요" in str(one) for one in entries)
+    until(lambda: read(server, "/audit?limit=50")["items"], lambda found: "표를 손으로 만들었어요" in str(found))
 
 
 def test_the_log_tells_errors_with_their_codes(server: Server, window: Open) -> None:

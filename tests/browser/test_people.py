@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.serving import Server, until
-from tests.browser.conftest import Open, Watch
+from tests.browser.conftest import Open, Watch, listening
 from tests.browser.documents import asked, decided_by_two, reviewed
 from tests.browser.runs import ADMIN, MANAGER, TITLE, read, send, waiting
 from tests.browser.walking import look_at_dialog
@@ -144,6 +144,7 @@ def test_a_draft_survives_a_reload_and_is_on_every_device(server: Server, window
     page.locator(".item-comment textarea").fill("절반쯤 적은 글")
     field(page, "action").get_by_text("watch", exact=True).click()
     expect(page.locator(".saved")).to_have_text("임시 저장")
+    until(lambda: [one for one in read(server, "/drafts", MANAGER)["items"] if run in one["key"]], _has_both)
     page.reload()
     expect(page.locator(".item-comment textarea")).to_have_value("절반쯤 적은 글")
     other = window(MANAGER)  # nothing of the first is in this browser
@@ -159,6 +160,11 @@ def test_a_draft_survives_a_reload_and_is_on_every_device(server: Server, window
     other.get_by_role("dialog").get_by_role("button", name="승인", exact=True).click()
     expect(other.locator(".toast")).to_have_text("승인했어요")
     until(lambda: read(server, "/drafts", MANAGER)["items"], lambda all_: not any(run in one["key"] for one in all_))
+
+
+def _has_both(drafts: Any) -> bool:
+    """The text and what was chosen after it: the page may have kept them one by one."""
+    return "절반쯤" in str(drafts) and "watch" in str(drafts)
 
 
 def test_two_windows_of_one_person_do_not_overwrite_each_other(server: Server, window: Open, watch: Watch) -> None:
@@ -213,7 +219,7 @@ def test_somebody_else_who_looks_is_seen_and_seen_leaving(server: Server, window
     """W-4.6.4: two at one item know of each other without a reload; it is written into no audit."""
     run = waiting(server)
     page, other = window(MANAGER), window("operator@example.com")
-    page.goto(f"/inbox/{run}/request_approval")
+    listening(page, f"/inbox/{run}/request_approval")
     expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
     expect(page.locator(".looking")).to_have_count(0)
     other.goto(f"/inbox/{run}/request_approval")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.serving import Server
+from tests.api.serving import Server, until
 from tests.browser.conftest import Open
 from tests.browser.runs import MANAGER, failed, waiting
 
@@ -22,6 +22,11 @@ def apart(boxes: list[Any]) -> bool:
     return all(one[1] <= after[0] + 0.5 for one, after in zip(ordered, ordered[1:], strict=False))
 
 
+def inside(boxes: list[Any]) -> bool:
+    row, *words = boxes
+    return apart(words) and all(row[2] <= one[2] and one[3] <= row[3] for one in words)
+
+
 @pytest.mark.parametrize("begun", [waiting, failed], ids=["waiting", "failed"])
 @pytest.mark.parametrize("width", [1440, 1000])
 def test_words_of_the_timeline_lie_beside_each_other(server: Server, window: Open, begun: Any, width: int) -> None:
@@ -32,8 +37,6 @@ def test_words_of_the_timeline_lie_beside_each_other(server: Server, window: Ope
     expect(page.locator(".tl-row").first).to_be_visible()
     for scale in (0, 1):
         page.locator(".tl-head .segment button").nth(scale).click()
-        times = page.locator(".tl-times > *").evaluate_all(BOXES)
-        assert times and apart(times), times
-        for row, *words in page.locator(".tl-row").evaluate_all(ROWS):
-            assert apart(words), words
-            assert all(row[2] <= one[2] and one[3] <= row[3] for one in words), (row, words)
+        # where they lie is worked out once the width is known
+        until(lambda: page.locator(".tl-times > *").evaluate_all(BOXES), lambda times: times and apart(times), 15)
+        until(lambda: page.locator(".tl-row").evaluate_all(ROWS), lambda rows: all(map(inside, rows)), 15)

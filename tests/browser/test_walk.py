@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.serving import ROOT, Server
 from tests.browser.conftest import CONSOLE, PHONE, Open, Watch
-from tests.browser.processes import STORY, drafted, received, undone
+from tests.browser.processes import STORY, drafted, mined, received, undone
 from tests.browser.runs import ALARM, DEVIATION, MANAGER, begin, failed, finished, waiting
 from tests.browser.walking import AXE, EYE, walk
 
@@ -37,6 +37,8 @@ def routes(server: Server) -> list[str]:
         f"/definitions/{STORY}?tab=diff&view=net", f"/definitions/{ALARM}?node=request_approval", f"/runs/{draft}",
         f"/runs/{draft}?view=net&tab=work", f"/runs/{draft}?view=list", f"/runs/{gone}", f"/runs/{gone}?mode=time",
         f"/runs/{gone}?at=20", f"/inbox/{todo}/receive", f"/inbox/{draft}/classify",
+        f"/definitions/{STORY}?node=classify", f"/definitions/{STORY}?tab=source&view=list&node=has_issue_gw",
+        f"/definitions/{mined(server, 'walked')}", f"/runs/{gone}?node=register&tab=work",
     ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ export type LiveEvent =
   | { kind: "inbox"; data: { count: number } }
   | { kind: "looking"; data: { item: string } }
   | { kind: "reset" }
+  | { kind: "hello" }
   | { kind: "ping" };
 
 export type Liveness = "live" | "stale" | "offline";
@@ -170,6 +171,8 @@ function take(frame: string): void {
 
 function eventOf(kind: string, data: string): LiveEvent | null {
   if (kind === "ping" || kind === "reset") return { kind };
+  // The greeting says where the stream begins: what was asked for before the first one may be older than that.
+  if (kind === "hello") return { kind: lastId === null ? "hello" : "ping" };
   if (kind === "run") return { kind, data: JSON.parse(data) as RunEvent };
   if (kind === "inbox") return { kind, data: JSON.parse(data) as { count: number } };
   if (kind === "looking") return { kind, data: JSON.parse(data) as { item: string } };

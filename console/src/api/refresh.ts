@@ -22,11 +22,11 @@ function atMost(gap: number, name: string, act: () => void): void {
 
 export function startRefreshing(): () => void {
   return onLive((event) => {
-    if (event.kind === "reset") forgetAll();
+    if (event.kind === "reset" || event.kind === "hello") forgetAll();
     if (event.kind === "run") {
       const { run } = event.data;
       atMost(120, run, () => stale(`/runs/${run}`, `/processes/instances/${run}`, `/processes/workitems/${encodeURIComponent(run)}`));
-      atMost(1500, "lists", () => stale("/runs?", "/home", "/inbox?"));
+      atMost(1500, "lists", () => stale("/runs?", "/home", "/inbox?", "/processes/workitems?", "/definitions?"));
     }
     if (event.kind === "inbox") atMost(300, "inbox", () => stale("/inbox", "/home"));
   });

@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 15f59fd8408257fc4997a655ebc5ce62af773e74859a3d4221a972a6c5e73520.
+ * Made from 1c897ff9af59b1c42cd803fd4713f431d7123a7703f0e256404bad6c2b63e401.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -200,6 +200,19 @@ export interface components {
         CheckpointPage: {
             items: components["schemas"]["CheckpointOut"][];
         };
+        CheckpointWhole: {
+            checkpoint_number: number;
+            context_snapshot: unknown;
+            /** Format: date-time */
+            created_at: string;
+            damaged: number[];
+            instance_id: string;
+            node_id: string;
+            node_outputs: unknown;
+            pending_events: unknown;
+            size_bytes: number;
+            status: string;
+        };
         ChildOut: {
             id: string;
             name: string;
@@ -324,6 +337,7 @@ export interface components {
         DelegateToAsked: {
             comment?: string | null;
             to: string;
+            version?: number | null;
         };
         DelegationOut: {
             by: string;
@@ -524,8 +538,9 @@ export interface components {
             dry_run: boolean;
             /** @default  */
             id: string;
-            text: string;
-        };
+            pdf?: string | null;
+            text?: string | null;
+        } & (unknown | unknown);
         ExtractedOut: {
             approval_status: string;
             confidence: number;
@@ -748,6 +763,7 @@ export interface components {
         };
         InspectedOut: {
             bpmn: string | null;
+            document: unknown;
             findings: components["schemas"]["FoundOut"][];
             graph: components["schemas"]["GraphOut"] | null;
             input_schema: unknown;
@@ -794,6 +810,9 @@ export interface components {
         };
         InstanceTold: {
             compensation_status: string;
+            compensation_steps: {
+                [key: string]: unknown;
+            }[];
             proc_inst_id: string;
             status: string;
         };
@@ -1177,6 +1196,8 @@ export interface components {
         penstock__api__shapes__keeping__EventOut: {
             delivered: boolean;
             id: string;
+            /** @default [] */
+            imported: string[];
             new: boolean;
             number: number;
             resumed: string[];
@@ -1204,6 +1225,9 @@ export interface components {
         penstock__api__shapes__process_work__InstanceOut: {
             compensation: components["schemas"]["CompensationOut"];
             compensation_status: string;
+            compensation_steps: {
+                [key: string]: unknown;
+            }[];
             completed_at: string | null;
             failed_activity_id: string | null;
             failure_reason: string | null;

@@ -123,11 +123,15 @@ export type Change = Narrow<Told["ChangeOut"], { before: Json; after: Json }>;
 export type Diff = Narrow<Told["DiffOut"], { changes: Change[] }>;
 export type Finding = Narrow<Told["FoundOut"], { severity: "error" | "warning" | "info" }>;
 export type Judged = Told["JudgedOut"];
-export type Inspected = Narrow<Told["InspectedOut"], { findings: Finding[]; graph: Graph | null; soundness: Judged[]; input_schema: Schema | null }>;
+export type Inspected = Narrow<Told["InspectedOut"], { findings: Finding[]; graph: Graph | null; soundness: Judged[]; input_schema: Schema | null; document: Dict | null }>;
 export type Submitted = Told["penstock__api__shapes__definitions__SubmittedOut"];
 
 // -- processes
 export type WorkItem = Narrow<Told["WorkitemWhole"], { draft: Json; result: Json; form: Schema | null; data: Json }>;
+/** A line of a list of them. */
+export type WorkLine = Told["WorkitemLine"];
+export type Process = Told["penstock__api__shapes__processes__DefinitionOut"];
+export type ProcessLine = Told["DefinitionLine"];
 export type Instance = Told["penstock__api__shapes__process_work__InstanceOut"];
 export type UndoStep = Told["StepOut"];
 export type Extracted = Narrow<Told["ExtractedOut"], { definition: Dict; findings: Finding[] }>;

@@ -3,7 +3,7 @@ import "bpmn-js/dist/assets/diagram-js.css";
 import "../net/net.css";
 import "./bpmn.css";
 import NavigatedViewer from "bpmn-js/lib/NavigatedViewer";
-import { Maximize, Minus, Plus } from "lucide-react";
+import { Maximize, Minus, Pencil, Plus } from "lucide-react";
 import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { createPortal } from "react-dom";
 import type { Graph, NodeState } from "../api/types";
@@ -18,6 +18,8 @@ interface Props {
   /** Without a run: what is drawn has no states. */
   graph: Graph | undefined;
   mode: Mode;
+  /** What is new or changed against another version. */
+  marks?: Map<string, "added" | "changed">;
   selected: string | null;
   since: Record<string, string>;
   onPick: (node: string | null) => void;
@@ -28,7 +30,7 @@ const COLOURS = { defaultFillColor: "var(--surface)", defaultStrokeColor: "var(-
 /** Its lines are broken where a canvas measures them, and a canvas knows no variables. */
 const texts = () => ({ defaultStyle: { fontFamily: getComputedStyle(document.documentElement).fontFamily, fontSize: 12 }, externalStyle: { fontSize: 11.5 } });
 
-export default function Drawing({ xml, graph, mode, selected, since, onPick, onFail }: Props): ReactNode {
+export default function Drawing({ xml, graph, mode, marks, selected, since, onPick, onFail }: Props): ReactNode {
   const { t } = useWords();
   const wrap = useRef<HTMLDivElement>(null);
   const [drawn, setDrawn] = useState<Drawn | null>(null);
@@ -105,7 +107,7 @@ export default function Drawing({ xml, graph, mode, selected, since, onPick, onF
         </>
       )}
       {graph && places?.nodes.map((place) => createPortal(
-        <Mark place={place} language={graph.language} state={graph.states[place.id]} tokens={tokens.get(`node ${place.id}`) ?? 0} plain={graph.of === 0} selected={selected === place.id} mode={mode} since={since[place.id]} onPick={onPick} onMove={move} />,
+        <Mark place={place} change={marks?.get(place.id)} language={graph.language} state={graph.states[place.id]} tokens={tokens.get(`node ${place.id}`) ?? 0} plain={graph.of === 0} selected={selected === place.id} mode={mode} since={since[place.id]} onPick={onPick} onMove={move} />,
         place.box, place.id))}
       {places?.edges.map(({ id, box }) => {
         const count = tokens.get(`edge ${id}`) ?? 0;
@@ -137,6 +139,7 @@ function marksOf(graph: Graph, places: { nodes: Place[]; edges: Place[] }, mode:
 
 interface MarkProps {
   place: Place;
+  change: "added" | "changed" | undefined;
   language: string;
   state: NodeState | undefined;
   tokens: number;
@@ -150,12 +153,12 @@ interface MarkProps {
 }
 
 /** What lies on one element: a button to choose it, how it stands, and its tokens. */
-const Mark = memo(function Mark({ place, language, state, tokens, plain, selected, mode, since, onPick, onMove }: MarkProps): ReactNode {
+const Mark = memo(function Mark({ place, change, language, state, tokens, plain, selected, mode, since, onPick, onMove }: MarkProps): ReactNode {
   const { t, f, nodeWord } = useWords();
   const reached = reachedOf(state);
   const tone = reached ? state.tone : "idle";
   const Corner = toneIcon(tone, state?.state);
-  const status = reached ? nodeWord(language, state.status, state.state) : plain ? "" : t.run.notReached;
+  const status = reached ? nodeWord(language, state.status, state.state) : !plain ? t.run.notReached : tokens > 0 ? t.inspect.nowN(f.number(tokens), false) : "";
   const key = (event: KeyboardEvent) => {
     if (!event.key.startsWith("Arrow")) return;
     event.preventDefault();
@@ -165,11 +168,12 @@ const Mark = memo(function Mark({ place, language, state, tokens, plain, selecte
   const told = mode === "counts" ? (state?.count ? t.run.times(state.count) : "") : mode === "time" ? (state?.ms ? f.duration(state.ms) : "") : "";
   return (
     <div className={`bpmn-mark tone-${tone} ${selected ? "selected" : ""}`}>
-      <button type="button" className="bpmn-hit" data-node={place.id} data-state={reached ? state.status : undefined} aria-pressed={selected} onClick={() => onPick(place.id)} onKeyDown={key}><span className="sr">{place.label}{status && `, ${status}`}</span></button>
+      <button type="button" className="bpmn-hit" data-node={place.id} data-state={reached ? state.status : undefined} aria-pressed={selected} onClick={() => onPick(place.id)} onKeyDown={key}><span className="sr">{place.label}{status && `, ${status}`}{change && `, ${t.definitions.change[change]}`}</span></button>
       {reached && mode === "tokens" && <span className="net-corner" aria-hidden><Corner size={11} strokeWidth={3} /></span>}
+      {change && <span className={`net-corner tone-${change === "added" ? "done" : "held"}`} aria-hidden>{change === "added" ? <Plus size={11} strokeWidth={3} /> : <Pencil size={10} strokeWidth={2.6} />}</span>}
       {told && <span className="bpmn-told" aria-hidden>{told}</span>}
       {since && mode === "tokens" && !place.small && <span className="bpmn-told" aria-hidden><Held since={since} /></span>}
-      {tokens > 0 && <span className="net-token" aria-hidden>{tokens > 1 ? tokens : ""}</span>}
+      {tokens > 0 && <span className={`net-token ${plain ? "net-count" : ""}`} aria-hidden>{plain ? f.number(tokens) : tokens > 1 ? tokens : ""}</span>}
     </div>
   );
 });

@@ -1,10 +1,10 @@
 /** Every definition by its language: what is in force, what is on its way, what runs, when it changed; and the way to a new one. */
 import "../run/run.css";
 import "./definitions.css";
-import { FilePlus2, Search } from "lucide-react";
+import { FilePlus2, Hourglass, Search } from "lucide-react";
 import { useMemo, type ReactNode } from "react";
 import { useGet } from "../api/cache";
-import type { Definition, Page } from "../api/types";
+import type { Definition, Page, ProcessLine } from "../api/types";
 import { Ago, Empty, Failed, Skeleton, Tag } from "../parts";
 import { useFrame } from "../shell/chrome";
 import { useKeys } from "../shell/keys";
@@ -32,8 +32,11 @@ function Shelf(): ReactNode {
   const answer = useGet<Page<Definition>>("/definitions?limit=200");
   useKeys({ "/": () => document.querySelector<HTMLInputElement>(".defs-find input")?.focus() });
   const all = answer.data?.items;
+  const processes = useGet<Page<ProcessLine>>(all?.some((one) => one.language === "process") ? "/processes/definitions?limit=200" : null).data?.items;
+  const typeOf = (name: string) => processes?.find((one) => one.id === name)?.type ?? "base";
   const languages = useMemo(() => [...new Set(all?.map((one) => one.language))].sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b)), [all]);
   const shown = (all ?? []).filter((one) => (!language || one.language === language) && (!q || `${one.title} ${one.name}`.toLowerCase().includes(q.toLowerCase())));
+  const waiting = shown.filter((one) => one.status === "pending_approval");
   return (
     <div className="pad defs">
       <header className="defs-head">
@@ -47,7 +50,14 @@ function Shelf(): ReactNode {
       </header>
       {!all ? (answer.error ? <Failed error={answer.error} retry={answer.reload} /> : <Skeleton h={44} n={6} />)
         : shown.length === 0 ? <Empty title={all.length ? d.noneFound : d.none} text={all.length ? undefined : d.noneDo} />
-        : languages.filter((one) => shown.some((definition) => definition.language === one)).map((one) => (
+        : <>
+        {waiting.length > 0 && (
+          <section className="card defs-waiting" aria-label={d.pendingN(waiting.length)}>
+            <div className="card-head"><Hourglass size={16} aria-hidden /><h2>{d.pendingN(waiting.length)}</h2></div>
+            <ul>{waiting.map((one) => <li key={one.name}><Link to={definitionPath(one.name, one.newest)}><span className="grow"><b>{one.title}</b> <span className="dim mono">{one.name}</span></span>{typeOf(one.name) !== "base" && <Tag>{d.types[typeOf(one.name)]}</Tag>}<span className="dim"><Ago time={one.updated_at} /></span></Link></li>)}</ul>
+          </section>
+        )}
+        {languages.filter((one) => shown.some((definition) => definition.language === one)).map((one) => (
           <section key={one} className="card defs-group" aria-label={t.language[one] ?? one}>
             <div className="card-head"><h2>{t.language[one] ?? one}</h2><span className="dim">{f.number(shown.filter((definition) => definition.language === one).length)}</span></div>
             <table>
@@ -55,7 +65,7 @@ function Shelf(): ReactNode {
               <tbody>
                 {shown.filter((definition) => definition.language === one).map((definition) => (
                   <tr key={definition.name}>
-                    <td><Link to={definitionPath(definition.name)}><b>{definition.title}</b><span className="dim mono">{definition.name}</span></Link></td>
+                    <td><Link to={definitionPath(definition.name)}><b>{definition.title}</b><span className="dim mono">{definition.name}</span></Link>{one === "process" && typeOf(definition.name) !== "base" && <Tag>{d.types[typeOf(definition.name)]}</Tag>}</td>
                     <td><span className="mono">v{definition.active ?? definition.newest}</span>{definition.active !== null && definition.newest > definition.active && <Tag>{d.newer(definition.newest)}</Tag>}</td>
                     <td><StatusBadge status={definition.status} /></td>
                     <td className="num">{definition.open_runs > 0 ? <Link to={`/runs?name=${encodeURIComponent(definition.name)}`}>{f.number(definition.open_runs)}</Link> : "0"}</td>
@@ -66,6 +76,7 @@ function Shelf(): ReactNode {
             </table>
           </section>
         ))}
+        </>}
     </div>
   );
 }

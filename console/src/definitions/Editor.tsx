@@ -3,7 +3,7 @@ import { FileUp, Send, Sparkles, Workflow } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import { newKey } from "../api/client";
-import type { Extracted, Finding, Page, Version, VersionWhole } from "../api/types";
+import type { Dict, Extracted, Finding, Page, Version, VersionWhole } from "../api/types";
 import { Button, Failed, Segment, Skeleton } from "../parts";
 import { toast } from "../parts/toast";
 import { useFrame } from "../shell/chrome";
@@ -11,10 +11,14 @@ import { go, setSearch, useSearch } from "../shell/router";
 import { may, useSession } from "../shell/session";
 import { useWords } from "../words";
 import { errorText } from "../words/said";
+import { Differences, differing } from "./Changes";
 import { Compared } from "./Compared";
+import { isDict, listOf } from "./element";
 import { Findings } from "./Findings";
 import { useInspecting } from "./inspecting";
-import { Picture } from "./Picture";
+import { Inspector } from "./Inspector";
+import { Evidence } from "./Overview";
+import { Picture, type Played } from "./Picture";
 import { definitionPath, handIn, propose } from "./sending";
 import { Writing, type Pen } from "./Writing";
 
@@ -47,8 +51,13 @@ export function Editor({ from }: { from: string | null }): ReactNode {
   const text = kept ?? (from ? fresh(before) : "");
   const search = useSearch();
   const tab = (search.get("tab") ?? "source") as Tab;
-  const { found, last, problem, busy } = useInspecting(text);
-  const [playing, setPlaying] = useState<number | null>(null);
+  const [made, setMade] = useState<Extracted | null>(null);
+  const proposal = tab === "plain" ? made : null;
+  const written = useMemo(() => (proposal ? JSON.stringify(proposal.definition, null, 2) : null), [proposal]);
+  const own = useInspecting(text);
+  const proposed = useInspecting(written, 0);
+  const { found, last, problem, busy } = written === null ? own : proposed;
+  const [playing, setPlaying] = useState<Played | null>(null);
   const [node, setNode] = useState<string | null>(null);
   const [about, setAbout] = useState("");
   const [sending, setSending] = useState(false);
@@ -76,7 +85,7 @@ export function Editor({ from }: { from: string | null }): ReactNode {
   const send = async () => {
     setSending(true);
     try {
-      const made = await handIn(text, found?.language ?? "", from, about, meant, key.current);
+      const made = await handIn(text, own.found?.language ?? "", from, about, meant, key.current);
       keep(null);
       toast(d.handedIn(made.version));
       go(`${definitionPath(made.name, made.version)}`);
@@ -86,12 +95,13 @@ export function Editor({ from }: { from: string | null }): ReactNode {
     setSending(false);
   };
   const shown = found?.graph ? found : last;
-  const wrong = found?.findings.filter((one) => one.severity === "error");
+  const open = node !== null && !!shown?.graph?.nodes.some((one) => one.id === node);
+  const wrong = own.found?.findings.filter((one) => one.severity === "error");
   // a process that may never end is refused, unless somebody says that they mean it
-  const onlyUnsound = found?.language === "process" && !!wrong?.length && wrong.every((one) => one.rule === "unsound");
+  const onlyUnsound = own.found?.language === "process" && !!wrong?.length && wrong.every((one) => one.rule === "unsound");
   const errors = !wrong || (wrong.length > 0 && !(onlyUnsound && meant));
   const allowed = may(me, "definition.write");
-  const why = !allowed ? t.error.forbidden("definition.write") : !text.trim() ? d.emptyText : busy ? d.checking : errors ? d.mendFirst : undefined;
+  const why = !allowed ? t.error.forbidden("definition.write") : !text.trim() ? d.emptyText : own.busy ? d.checking : errors ? d.mendFirst : undefined;
   return (
     <div className="def">
       <header className="def-head">
@@ -103,15 +113,15 @@ export function Editor({ from }: { from: string | null }): ReactNode {
         <Button icon={FileUp} onClick={() => file.current?.click()}>{d.upload}</Button>
         <Button look="primary" icon={Send} disabled={!!why || sending} title={why} onClick={() => void send()}>{d.handIn}</Button>
       </header>
-      <div className="def-body" onDragOver={(event) => event.preventDefault()} onDrop={(event) => { event.preventDefault(); void read(event.dataTransfer.files[0]); }}>
+      <div className={`def-body ${open ? "def-open" : ""}`} onDragOver={(event) => event.preventDefault()} onDrop={(event) => { event.preventDefault(); void read(event.dataTransfer.files[0]); }}>
         <div className="def-left">
           <div className="def-tabs">
             <Segment<Tab> label={d.looks} value={tab} onChange={(next) => setSearch({ tab: next === "source" ? null : next })} options={[
               { id: "source", text: d.source, icon: Workflow }, { id: "plain", text: d.plain, icon: Sparkles }, ...(from ? [{ id: "diff" as const, text: d.diff }] : [])]} />
           </div>
-          {tab === "source" && <Writing ref={pen} label={d.source} hint={d.pasteHint} value={text} findings={found?.findings ?? []} onChange={keep} />}
+          {tab === "source" && <Writing ref={pen} label={d.source} hint={d.pasteHint} value={text} findings={own.found?.findings ?? []} onChange={keep} />}
           {tab === "diff" && from && <div className="def-scroll"><Compared before={before} after={text} /></div>}
-          {tab === "plain" && <Plain user={me.user} before={text} onTake={(next) => { keep(next); setSearch({ tab: null }); }} />}
+          {tab === "plain" && <Plain user={me.user} from={from} before={own.found?.document} text={text} made={made} onMade={setMade} onPick={setNode} onTake={(next) => { setMade(null); keep(next); setSearch({ tab: null }); }} />}
           <div className="def-send">
             <label className="grow"><span className="sr">{d.about}</span><input className="input" value={about} placeholder={d.about} maxLength={2000} onChange={(event) => setAbout(event.target.value)} /></label>
             {onlyUnsound ? <label className="def-meant"><input type="checkbox" checked={meant} onChange={(event) => { key.current = newKey(); setMeant(event.target.checked); }} />{d.meant}</label> : why && text.trim() && <span className="dim small">{why}</span>}
@@ -119,9 +129,11 @@ export function Editor({ from }: { from: string | null }): ReactNode {
           {refused !== null && <p className="bad pad-small" role="alert">{errorText(refused, t)}</p>}
         </div>
         <div className="def-right">
-          {shown ? <Picture found={shown} old={!found?.graph && !busy} way={playing === null ? null : (shown.soundness[playing] ?? null)} selected={node} onPick={setNode} /> : <div className="def-picture def-nothing"><p className="dim">{text.trim() ? (busy ? d.checking : d.notDrawn) : d.emptyText}</p></div>}
+          {written !== null && <p className="def-proposed" role="status"><Sparkles size={15} aria-hidden />{d.proposed}</p>}
+          {shown ? <Picture found={shown} old={!found?.graph && !busy} playing={playing} onPlay={setPlaying} selected={node} onPick={setNode} /> : <div className="def-picture def-nothing"><p className="dim">{text.trim() ? (busy ? d.checking : d.notDrawn) : d.emptyText}</p></div>}
           <Findings found={found} problem={problem} busy={busy} playing={playing} onPlay={setPlaying} onPick={pick} />
         </div>
+        {open && shown?.graph && node && <Inspector document={isDict(shown.document) ? shown.document : null} graph={shown.graph} node={node} running={null} onPick={setNode} />}
       </div>
     </div>
   );
@@ -146,11 +158,23 @@ function fresh(text: string): string {
   }
 }
 
-function Plain({ user, before, onTake }: { user: string; before: string; onTake: (text: string) => void }): ReactNode {
+interface PlainProps {
+  user: string;
+  from: string | null;
+  /** What is written now, as it was read; and as text. */
+  before: Dict | null | undefined;
+  text: string;
+  made: Extracted | null;
+  onMade: (made: Extracted | null) => void;
+  onPick: (node: string) => void;
+  onTake: (text: string) => void;
+}
+
+/** A text of plain words, and what it was read as: drawn beside it, said per element, with the words it came from. */
+function Plain({ user, from, before, text: old, made, onMade, onPick, onTake }: PlainProps): ReactNode {
   const { t, f } = useWords();
   const d = t.definitions;
   const [kept, keep] = useKept(`ps.plain.${user}`);
-  const [made, setMade] = useState<Extracted | null>(null);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const text = kept ?? "";
@@ -158,26 +182,29 @@ function Plain({ user, before, onTake }: { user: string; before: string; onTake:
     setBusy(true);
     setError(null);
     try {
-      setMade(await propose(text));
+      onMade(await propose(text, from));
     } catch (problem) {
       setError(problem);
     }
     setBusy(false);
   };
   const written = made ? JSON.stringify(made.definition, null, 2) : "";
+  const all = made ? differing(isDict(before ?? undefined) ? (before as Dict) : {}, made.definition).filter((one) => one.collection !== "definition" && one.collection !== "transitions") : [];
   return (
     <div className="def-scroll def-plain">
-      <label><span className="label">{d.plainLabel}<span className="dim">{d.plainHint}</span></span><textarea className="input" rows={9} value={text} onChange={(event) => { keep(event.target.value || null); setMade(null); }} /></label>
+      <label><span className="label">{d.plainLabel}<span className="dim">{d.plainHint}</span></span><textarea className="input" rows={9} value={text} placeholder={d.plainSample} onChange={(event) => { keep(event.target.value || null); onMade(null); }} /></label>
       <div className="dialog-foot"><Button icon={Sparkles} disabled={!text.trim() || busy} onClick={() => void ask()}>{busy ? d.reading : d.readIt}</Button></div>
       {error !== null && <p className="bad" role="alert">{errorText(error, t)}</p>}
       {made && (
         <section className="def-proposal" aria-label={d.proposal}>
           <h2>{d.proposal}</h2>
-          <p><b>{d.confidence(f.number(Math.round(made.confidence * 100)))}</b> <span className="dim">{made.source === "rules" ? d.byRules : made.source}</span></p>
+          <p>{d.proposedList(listOf(made.definition["activities"]).length)} · <b>{d.confidence(f.number(Math.round(made.confidence * 100)))}</b> <span className="dim">{made.source === "rules" ? d.byRules : made.source}</span></p>
           {made.note && <p className="dim">{made.note}</p>}
           {made.findings.map((one, i) => <p key={i} className={one.severity === "error" ? "ink-failed" : "ink-held"}>{one.message}</p>)}
-          <Compared before={before.trim() ? before : ""} after={written} />
-          <div className="dialog-foot"><Button onClick={() => setMade(null)}>{d.dropIt}</Button><Button look="primary" onClick={() => { onTake(written); setMade(null); }}>{d.takeIt}</Button></div>
+          <Differences all={all} onPick={onPick} />
+          <Evidence origin={{ evidence: made.evidence }} document={made.definition} onPick={onPick} />
+          <details className="fold-plain"><summary>{d.source}</summary><Compared before={old.trim() ? old : ""} after={written} /></details>
+          <div className="dialog-foot def-accept"><Button onClick={() => onMade(null)}>{d.dropIt}</Button><Button look="primary" onClick={() => onTake(written)}>{d.takeIt}</Button></div>
         </section>
       )}
     </div>

@@ -1,9 +1,11 @@
 /** What a check has to say: one line per finding with its place, and whether every run can end, with the way that shows it. */
-import { CircleCheck, CircleX, Info, Play, TriangleAlert, type LucideIcon } from "lucide-react";
+import { CircleCheck, CircleX, Info, Play, Square, TriangleAlert, type LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
-import type { Finding, Inspected, Judged, Problem } from "../api/types";
+import type { Finding, Graph, Inspected, Judged, Problem } from "../api/types";
 import { Badge, Button, Skeleton } from "../parts";
 import { useWords } from "../words";
+import { Rich } from "../words/rich";
+import type { Played } from "./Picture";
 
 export const LOOK: Record<Finding["severity"], { tone: "failed" | "held" | "idle"; icon: LucideIcon }> = {
   error: { tone: "failed", icon: CircleX }, warning: { tone: "held", icon: TriangleAlert }, info: { tone: "idle", icon: Info },
@@ -13,9 +15,8 @@ interface Props {
   found: Inspected | null;
   problem: Problem | null;
   busy: boolean;
-  /** Which way is played, as the number of its level. */
-  playing: number | null;
-  onPlay: (level: number | null) => void;
+  playing: Played | null;
+  onPlay: (played: Played | null) => void;
   onPick: (finding: Finding) => void;
 }
 
@@ -36,7 +37,7 @@ export function Findings({ found, problem, busy, playing, onPlay, onPick }: Prop
       </header>
       {problem && <p className="bad pad-small" role="alert">{problem.detail || problem.title} {problem.hint} <code>{problem.code}</code></p>}
       {!found && busy && <div className="pad-small"><Skeleton h={34} n={2} /></div>}
-      {found?.soundness.map((level, i) => <Way key={level.scope} level={level} on={playing === i} onPlay={() => onPlay(playing === i ? null : i)} />)}
+      {found?.soundness.map((level, i) => <Way key={level.scope} level={level} graph={found.graph} at={playing?.level === i ? playing.step : null} onPlay={(step) => onPlay(step === null ? null : { level: i, step, hand: step > 0 })} />)}
       <ul>
         {found?.findings.map((one, i) => {
           const { icon: Icon, tone } = LOOK[one.severity];
@@ -63,17 +64,23 @@ function Verdict({ found }: { found: Inspected }): ReactNode {
   return <Badge tone="done" icon={CircleCheck}>{d.sound}</Badge>;
 }
 
-function Way({ level, on, onPlay }: { level: Judged; on: boolean; onPlay: () => void }): ReactNode {
+/** Each step can be gone to; where it stops is said in the reader's tongue. */
+function Way({ level, graph, at, onPlay }: { level: Judged; graph: Graph | null; at: number | null; onPlay: (step: number | null) => void }): ReactNode {
   const { t } = useWords();
   const d = t.definitions;
+  const label = (id: string) => graph?.nodes.find((one) => one.id === id)?.label ?? id;
+  const last = level.steps.at(-1)?.tokens ?? {};
+  const ends = level.dead.length ? level.dead : [...new Set((graph?.edges ?? []).filter((edge) => last[edge.id]).map((edge) => edge.to))];
+  const wrong = ends.length > 0 ? d.wrong[level.why]?.(ends.map(label).join(", ")) : undefined;
   return (
     <div className={`way tone-${level.verdict === "unsound" ? "failed" : "held"}`}>
       <div className="grow">
         <b>{level.verdict === "unsound" ? d.wayTitle : d.undecided}</b>
-        <ol>{level.way.map((one, i) => <li key={i}>{one}</li>)}</ol>
-        {level.rehearsed && <p className="dim">{d.rehearsed} {level.rehearsed}</p>}
+        {wrong && <p><Rich text={wrong} /></p>}
+        {level.steps.length > 0 ? <ol className="way-steps">{level.steps.map((one, i) => <li key={i}><button type="button" aria-current={at === i + 1 ? "step" : undefined} onClick={() => onPlay(i + 1)}>{one.node.startsWith(".") ? d.wayBegins : one.label}</button></li>)}{ends.length > 0 && <li className="way-end"><CircleX size={13} aria-hidden />{ends.map(label).join(", ")}</li>}</ol>
+          : <ol>{level.way.map((one, i) => <li key={i}>{one}</li>)}</ol>}
       </div>
-      {level.steps.length > 0 && <Button icon={Play} aria-pressed={on} onClick={onPlay}>{on ? d.stopWay : d.playWay}</Button>}
+      {level.steps.length > 0 && <Button icon={at === null ? Play : Square} onClick={() => onPlay(at === null ? 0 : null)}>{at === null ? d.playWay : d.stopWay}</Button>}
     </div>
   );
 }

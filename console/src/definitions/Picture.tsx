@@ -1,6 +1,6 @@
 /** The picture of a definition: BPMN where it is a process, else its net; a way that shows what is wrong is played on it. */
 import { ChevronLeft, ChevronRight, List, Waypoints, Workflow } from "lucide-react";
-import { lazy, Suspense, useEffect, useMemo, useState, type ReactNode } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import type { Graph, Inspected, Judged, NodeState } from "../api/types";
 import { NetList } from "../net/NetList";
 import { Button, Segment } from "../parts";
@@ -16,20 +16,33 @@ interface Props {
   found: Inspected;
   /** The text is broken by now: this is how it was. */
   old: boolean;
-  way: Judged | null;
+  playing: Played | null;
+  onPlay: (played: Played | null) => void;
+  /** Of a definition that is there: how much waits at each element now. */
+  counts?: Map<string, number>;
+  /** What is new or changed against another version. */
+  marks?: Map<string, "added" | "changed">;
   selected: string | null;
   onPick: (node: string | null) => void;
 }
 
+/** A way that is played: which one, after how many steps, and whether by hand. */
+export interface Played {
+  level: number;
+  step: number;
+  hand: boolean;
+}
+
 export type Look = "bpmn" | "net" | "list";
 
-export function Picture({ found, old, way, selected, onPick }: Props): ReactNode {
+export function Picture({ found, old, playing, onPlay, counts, marks, selected, onPick }: Props): ReactNode {
   const { t } = useWords();
   const phone = useNarrow();
   const [view, setView] = useParam("view");
   const [broken, setBroken] = useState<Look | null>(null);
-  const step = useSteps(way);
-  const graph = useMemo(() => found.graph && (way && step.at > 0 ? moment(found.graph, way, step.at) : found.graph), [found.graph, way, step.at]);
+  const way = playing ? (found.soundness[playing.level] ?? null) : null;
+  const step = useSteps(way, playing, onPlay);
+  const graph = useMemo(() => found.graph && (way && step.at > 0 ? moment(found.graph, way, step.at) : !way && counts?.size ? waiting(found.graph, counts) : found.graph), [found.graph, way, step.at, counts]);
   if (!graph) return null;
   const first: Look = found.bpmn && broken !== "bpmn" ? "bpmn" : "net";
   const asked = (["bpmn", "net", "list"] as const).find((one) => one === view);
@@ -40,9 +53,9 @@ export function Picture({ found, old, way, selected, onPick }: Props): ReactNode
         {!phone && <Looks look={look} bpmn={!!found.bpmn} onLook={(next) => setView(next === first ? null : next)} />}
         {old && <p className="def-old-said" role="status">{t.definitions.old}</p>}
       </div>
-      {look === "list" ? <NetList graph={graph} selected={selected} onPick={onPick} plain={!way} />
+      {look === "list" ? <NetList graph={graph} selected={selected} onPick={onPick} plain={!way} marks={marks} />
         : <Suspense fallback={null}>
-          {look === "bpmn" && found.bpmn ? <Drawing xml={found.bpmn} graph={graph} mode="tokens" selected={selected} since={NOTHING} onPick={onPick} onFail={() => setBroken("bpmn")} />
+          {look === "bpmn" && found.bpmn ? <Drawing xml={found.bpmn} graph={graph} marks={marks} mode="tokens" selected={selected} since={NOTHING} onPick={onPick} onFail={() => setBroken("bpmn")} />
             : <Canvas graph={graph} mode="tokens" selected={selected} past={false} since={NOTHING} viewport={null} onPick={onPick} onFail={() => setBroken("net")} />}
         </Suspense>}
       {way && way.steps.length > 0 && (
@@ -65,20 +78,24 @@ export function Looks({ look, bpmn, onLook }: { look: Look; bpmn: boolean; onLoo
 }
 
 /** Played step by step, and by hand. */
-function useSteps(way: Judged | null): { at: number; go: (at: number) => void } {
-  const [at, setAt] = useState(0);
-  const [hand, setHand] = useState(false);
-  useEffect(() => { setAt(0); setHand(false); }, [way]);
+function useSteps(way: Judged | null, playing: Played | null, onPlay: (played: Played) => void): { at: number; go: (at: number) => void } {
+  const tell = useRef(onPlay);
+  tell.current = onPlay;
   useEffect(() => {
-    if (!way || hand || at >= way.steps.length) return;
-    const timer = window.setTimeout(() => setAt(at + 1), 700);
+    if (!way || !playing || playing.hand || playing.step >= way.steps.length) return;
+    const timer = window.setTimeout(() => tell.current({ ...playing, step: playing.step + 1 }), 700);
     return () => window.clearTimeout(timer);
-  }, [way, at, hand]);
-  return { at, go: (next) => { setHand(true); setAt(next); } };
+  }, [way, playing]);
+  return { at: playing?.step ?? 0, go: (step) => playing && onPlay({ ...playing, step, hand: true }) };
 }
 
 const DONE: NodeState = { state: "SUCCEEDED", status: "SUCCEEDED", tone: "done", count: 1, attempt: 1, ms: null, note: null };
 const STUCK: NodeState = { ...DONE, state: "FAILED", status: "FAILED", tone: "failed" };
+
+/** What runs of it now, as tokens with their number. */
+function waiting(graph: Graph, counts: Map<string, number>): Graph {
+  return { ...graph, tokens: [...counts].map(([node, count]) => ({ edge: null, node, count, epochs: [] })) };
+}
 
 /** How the net stands after a step of the way. */
 function moment(graph: Graph, way: Judged, at: number): Graph {

@@ -63,7 +63,7 @@ export function Start({ name, title, language, version, schema, document, anchor
     }
   };
   return (
-    <Dialog label={d.startTitle(title)} look="popover" anchor={anchor} onClose={onClose}>
+    <Dialog label={d.startTitle(title)} look="window" anchor={anchor} onClose={onClose}>
       <form className="move-form" onSubmit={(event) => void submit(event)}>
         <h2>{d.startTitle(title)}</h2>
         {fields ? <SchemaForm schema={fields} value={form} errors={errors} disabled={busy} onChange={(next) => { setErrors({}); setForm(next); }} />

@@ -13,7 +13,7 @@ export async function handIn(text: string, language: string, from: string | null
   if (language === "process") {
     const made = from === null ? await call<DefinitionSaved>("/processes/definitions", { method: "POST", body: { document: text, unsound }, key })
       : await call<DefinitionSaved>(`/processes/definitions/${encodeURIComponent(from)}`, { method: "PUT", body: { document: text, unsound }, key });
-    stale("/definitions");
+    stale("/definitions", "/processes/definitions");
     return { name: made.id, version: made.version };
   }
   const made = await call<Submitted>("/definitions", { method: "POST", body: { document: text, change_summary: about.trim() || null }, key });
@@ -21,12 +21,20 @@ export async function handIn(text: string, language: string, from: string | null
   return { name: made.version.name, version: made.version.version };
 }
 
-/** A model of a process that was mined or read from a text is approved as one: it may be begun from then on. */
-export async function decide(name: string, version: number, language: string, deed: Deed, feedback: string, key: string): Promise<void> {
-  const model = language === "process" && (deed === "approve" || deed === "reject");
-  if (model) await post(`/processes/definitions/${encodeURIComponent(name)}:${deed}`, deed === "reject" ? { comment: feedback } : {}, key);
-  else await post(`${definitionPath(name, version)}/${deed}`, deed === "reject" ? { feedback } : {}, key);
-  stale("/definitions");
+export interface Judged {
+  /** It was mined or read from a text: approved as a model, it may be begun from then on. */
+  model: boolean;
+  comment: string;
+  /** It becomes the next version of this definition besides. */
+  into: string | null;
+}
+
+export async function decide(name: string, version: number, deed: Deed, { model, comment, into }: Judged, key: string): Promise<void> {
+  const at = `/processes/definitions/${encodeURIComponent(name)}:${deed}`;
+  if (model && deed === "approve") await post(at, { comment: comment || null, into }, key);
+  else if (model && deed === "reject") await post(at, { comment }, key);
+  else await post(`${definitionPath(name, version)}/${deed}`, deed === "reject" ? { feedback: comment } : {}, key);
+  stale("/definitions", "/processes/definitions");
 }
 
 /** Starts it; the run's id. */
@@ -39,4 +47,4 @@ export async function start(name: string, language: string, version: number, inp
 }
 
 /** A definition out of plain words; nothing is kept before somebody accepts it. */
-export const propose = (text: string): Promise<Extracted> => post<Extracted>("/processes/definitions:extract", { text, dry_run: true }, newKey());
+export const propose = (text: string, id: string | null): Promise<Extracted> => post<Extracted>("/processes/definitions:extract", { text, id: id ?? "", dry_run: true }, newKey());

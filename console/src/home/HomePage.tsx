@@ -71,6 +71,7 @@ export function HomePage(): ReactNode {
 
 /** What I must be allowed to for a best move; the others ask for run.steer. */
 const PERMISSION: Partial<Record<Verb, string>> = { resolve: "run.edit", skip: "run.edit", edit_variable: "run.edit", approve: "inbox.decide", reject: "inbox.decide", judge: "inbox.decide", respond: "inbox.decide" };
+const OF_PROCESS: Partial<Record<Verb, string>> = { approve: "process.approve", reject: "process.approve", respond: "process.work" };
 const STUCK_ICON: Partial<Record<Why["kind"], LucideIcon>> = { breaker: Unplug, no_worker: Server, event: Hourglass, work: Hourglass, child: Hourglass, timer: Hourglass, failed: X };
 
 function Stuck({ stuck, total, now }: { stuck: { run: RunSummary; why: Why }[]; total: number; now: number }): ReactNode {
@@ -84,7 +85,8 @@ function Stuck({ stuck, total, now }: { stuck: { run: RunSummary; why: Why }[]; 
       <ul>
         {stuck.map(({ run, why }) => {
           const Icon = STUCK_ICON[why.kind] ?? TriangleAlert;
-          const verb = why.move !== null && may(me, PERMISSION[why.move] ?? "run.steer") ? why.move : null;
+          const verb = why.move !== null && may(me, (run.language === "process" ? OF_PROCESS[why.move] : undefined) ?? PERMISSION[why.move] ?? "run.steer") ? why.move : null;
+          const decides = run.language === "process" && verb !== null && verb in OF_PROCESS && why.node !== null;
           return (
             <li key={run.id} className="home-item">
               <span className={`home-icon tone-${why.rank <= 4 ? "failed" : "held"}`}><Icon size={16} strokeWidth={1.9} aria-hidden /></span>
@@ -93,7 +95,7 @@ function Stuck({ stuck, total, now }: { stuck: { run: RunSummary; why: Why }[]; 
                 <p className="home-text dim"><Rich text={whySentence(why, { t, f, now })} /></p>
               </div>
               {why.since && <span className="dim home-since">{t.why.since(f.duration(now - Date.parse(why.since)))}</span>}
-              {verb ? <Button icon={MOVE_ICON[verb]} onClick={(event) => setAsked({ n: (asked?.n ?? 0) + 1, run: run.id, verb, node: why.node, from: event.currentTarget })}>{t.run[verb]}</Button>
+              {verb ? <Button icon={MOVE_ICON[verb]} onClick={(event) => decides ? go(`/inbox/${encodeURIComponent(run.id)}/${encodeURIComponent(why.node ?? "")}`) : setAsked({ n: (asked?.n ?? 0) + 1, run: run.id, verb, node: why.node, from: event.currentTarget })}>{t.run[verb]}</Button>
                 : <Button icon={ArrowUpRight} onClick={() => go(`/runs/${run.id}`)}>{t.home.openRun}</Button>}
             </li>
           );
@@ -107,14 +109,16 @@ function Stuck({ stuck, total, now }: { stuck: { run: RunSummary; why: Why }[]; 
 function Waiting({ items, total, now }: { items: ItemShort[]; total: number; now: number }): ReactNode {
   const { t } = useWords();
   const { data: inbox } = useGet<Page<Item>>("/inbox?mine=true&limit=50"); // the sidebar has it already
-  const fields = (id: string) => inbox?.items.find((one) => one.id === id)?.fields ?? [];
+  const whole = (id: string) => inbox?.items.find((one) => one.id === id);
+  const fields = (id: string) => whole(id)?.fields ?? [];
+  const drafted = (id: string) => !!whole(id)?.moves.some((move) => move.verb === "approve");
   return (
     <Card>
       <div className="card-head"><Inbox size={16} className={total ? "ink-held" : "dim"} aria-hidden /><h2>{t.home.waiting}</h2><span className="dim">{total}</span>{total > 0 && <Link className="end" to="/inbox">{t.home.openInbox}</Link>}</div>
       {items.length === 0 && <p className="home-none dim">{t.home.waitingNone}</p>}
       <ul>
         {items.slice(0, 5).map((item, i) => {
-          const Icon = itemIcon(item);
+          const Icon = itemIcon(whole(item.id) ?? item);
           const to = `/inbox/${item.id}`;
           return (
             <li key={item.id} className="home-item">
@@ -124,7 +128,7 @@ function Waiting({ items, total, now }: { items: ItemShort[]; total: number; now
                 <p className="home-text dim cut">{[item.run_title, ...fields(item.id).slice(0, 3).map((field) => `${t.inbox.field[field.key] ?? field.label} ${short(field.value)}${field.unit ?? ""}`)].join(" · ")}</p>
               </div>
               <DueBadge item={item} now={now} />
-              <Button look={i === 0 ? "primary" : "plain"} onClick={() => go(to)}>{item.kind === "work" ? t.home.respond : t.home.review}</Button>
+              <Button look={i === 0 ? "primary" : "plain"} onClick={() => go(to)}>{item.kind === "work" && !drafted(item.id) ? t.home.respond : t.home.review}</Button>
             </li>
           );
         })}
@@ -220,7 +224,7 @@ function Slowest({ slowest }: { slowest: Home["slowest"] }): ReactNode {
       {slowest.length === 0 && <p className="home-none dim">{t.home.noData}</p>}
       <dl>
         {slowest.slice(0, 5).map((one, i) => (
-          <div key={one.node_type}><dt className="cut">{typeWord("decision", one.node_type)}</dt><dd><span className="meter" aria-hidden><i className={i === 0 && slowest.length > 1 && one.p95_ms > 2 * (slowest[1]?.p95_ms ?? 0) ? "meter-held" : ""} style={{ width: `${(one.p95_ms / most) * 90}%` }} /></span><b>{f.duration(one.p95_ms)}</b></dd></div>
+          <div key={one.node_type}><dt className="cut">{["decision", "process", "diagram"].map((language) => typeWord(language, one.node_type)).find((word) => word !== one.node_type.toLowerCase()) ?? typeWord("decision", one.node_type)}</dt><dd><span className="meter" aria-hidden><i className={i === 0 && slowest.length > 1 && one.p95_ms > 2 * (slowest[1]?.p95_ms ?? 0) ? "meter-held" : ""} style={{ width: `${(one.p95_ms / most) * 90}%` }} /></span><b>{f.duration(one.p95_ms)}</b></dd></div>
         ))}
       </dl>
     </Card>

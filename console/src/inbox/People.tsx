@@ -18,11 +18,13 @@ interface Props {
   item: Item;
   disabled: boolean;
   phone: boolean;
+  /** What else may be done with it, where there is no room for buttons. */
+  more?: { icon: LucideIcon; text: string; act: (from: Anchor | null) => void }[];
 }
 
 type Asked = "give" | "escalate";
 
-export function ItemMenu({ item, disabled, phone }: Props): ReactNode {
+export function ItemMenu({ item, disabled, phone, more = [] }: Props): ReactNode {
   const { t } = useWords();
   const { me } = useSession();
   const [menu, setMenu] = useState<Anchor | null>(null);
@@ -41,7 +43,8 @@ export function ItemMenu({ item, disabled, phone }: Props): ReactNode {
   const ask = (what: Asked) => { setMenu(null); setAsked({ what, anchor: menu }); };
   const lines: { icon: LucideIcon; text: string; shown: boolean; act: () => void }[] = [
     { icon: Waypoints, text: t.inbox.seeRun, shown: phone, act: () => go(`/runs/${item.run}?node=${encodeURIComponent(item.node)}`) },
-    { icon: UserPlus, text: t.inbox.delegate, shown: phone && item.eligible && !disabled, act: () => ask("give") },
+    { icon: UserPlus, text: t.inbox.delegate, shown: phone && item.eligible && !disabled && (!item.work || item.moves.some((move) => move.verb === "delegate")), act: () => ask("give") },
+    ...more.map((one) => ({ ...one, shown: !disabled, act: () => { setMenu(null); one.act(menu); } })),
     { icon: Hand, text: t.inbox.claim, shown: item.eligible && !disabled && !item.claimed_by && !item.work, act: () => void say("claim", t.inbox.claimed) },
     { icon: HandHelping, text: t.inbox.release, shown: mine && !disabled, act: () => void say("release", t.inbox.released) },
     { icon: ArrowUpFromLine, text: t.inbox.escalate, shown: item.eligible && !disabled && item.kind === "approval", act: () => ask("escalate") },

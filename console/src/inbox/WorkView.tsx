@@ -61,7 +61,8 @@ export function WorkView({ item, place, phone, onNext }: Props): ReactNode {
   const others = useLooking(item, true);
   const [errors, setErrors] = useState<Record<string, string>>({});
   const [asking, setAsking] = useState<{ verb: Asked; anchor: Anchor | null; seen: Item; mark: string } | null>(null);
-  const [choosing, setChoosing] = useState<Anchor | null>(null);
+  const [chosen, setChoosing] = useState<Anchor | null | undefined>(undefined);
+  const choosing = chosen !== undefined;
   const body = useRef<HTMLDivElement>(null);
   const foot = useRef<HTMLDivElement>(null);
   const { data: graph, error: noGraph } = useGet<Graph>(`/runs/${encodeURIComponent(item.run)}/graph`);
@@ -147,7 +148,7 @@ export function WorkView({ item, place, phone, onNext }: Props): ReactNode {
   );
   return (
     <article className="item" aria-labelledby="item-title">
-      {phone && <header className="item-bar"><Link to="/inbox" className="btn btn-icon" aria-label={t.nav.back}><ChevronLeft size={22} aria-hidden /></Link><b>{t.nav.inbox}</b>{place && <span className="dim">{place.n} / {place.of}</span>}<span className="grow" /><LiveChip /><ItemMenu item={item} disabled={blocked} phone /></header>}
+      {phone && <header className="item-bar"><Link to="/inbox" className="btn btn-icon" aria-label={t.nav.back}><ChevronLeft size={22} aria-hidden /></Link><b>{t.nav.inbox}</b>{place && <span className="dim">{place.n} / {place.of}</span>}<span className="grow" /><LiveChip /><ItemMenu item={item} disabled={blocked} phone more={may("set_mode") ? [{ icon: UserRound, text: w.set_mode, act: setChoosing }] : []} /></header>}
       <div className="item-scroll" ref={body}>
         <header className="item-head">
           <div className="grow">
@@ -204,7 +205,7 @@ export function WorkView({ item, place, phone, onNext }: Props): ReactNode {
           verb={w[asking.verb]} danger={asking.verb === "reject" || asking.verb === "rework"} anchor={asking.anchor} comment={draft.comment} needsComment={asking.verb === "reject" || asking.verb === "rework"} busy={decision.fate.kind === "sending"} offline={offline}
           onComment={(comment) => set({ ...draft, comment })} onClose={() => setAsking(null)} onYes={send} />
       )}
-      {choosing && <Modes item={item} mode={work.mode as Mode} anchor={choosing} onClose={() => setChoosing(null)} />}
+      {choosing && <Modes item={item} mode={work.mode as Mode} anchor={chosen} onClose={() => setChoosing(undefined)} />}
     </article>
   );
 }
@@ -255,7 +256,7 @@ function FreeResult({ value, problem, disabled, onChange }: { value: Json | unde
   );
 }
 
-function Modes({ item, mode, anchor, onClose }: { item: Item; mode: Mode; anchor: Anchor; onClose: () => void }): ReactNode {
+function Modes({ item, mode, anchor, onClose }: { item: Item; mode: Mode; anchor: Anchor | null; onClose: () => void }): ReactNode {
   const { t } = useWords();
   const [error, setError] = useState<string | null>(null);
   const [key] = useState(newKey);

@@ -20,11 +20,13 @@ const BY_TYPE: Record<string, LucideIcon> = {
   slack: Hash, sms: MessageSquare, email: Mail, webhook: Webhook, database: Database, robot: Bot, pagerduty: Siren, sql: Database, http: Globe, api: Globe, file: FileText, code: Code,
   llm: Bot, ask: UserPen, job: Box,
 };
+/** Of a process: its server says of all work that it is a person's. */
+const BY_TASK: Record<string, LucideIcon> = { humanTask: UserPen, userTask: UserPen, manualTask: UserPen, serviceTask: Bot, scriptTask: Code, businessRuleTask: Scale, sendTask: Send, receiveTask: Mail, callActivity: Workflow };
 
 const BY_SHAPE: Record<Shape, LucideIcon> = {
   start: Play, end: Square, task: Box, work: UserCheck, choose: Split, fork: Split, join: Combine, wait: Hourglass, loop: Repeat, call: Workflow, undo: Undo2, region: Split,
 };
 
 export function nodeIcon(icon: string | null | undefined, type: string, shape: Shape): LucideIcon {
-  return (icon ? BY_NAME[icon] : undefined) ?? BY_TYPE[type] ?? BY_TYPE[type.toUpperCase()] ?? BY_SHAPE[shape] ?? Box;
+  return BY_TASK[type] ?? (icon ? BY_NAME[icon] : undefined) ?? BY_TYPE[type] ?? BY_TYPE[type.toUpperCase()] ?? BY_SHAPE[shape] ?? Box;
 }

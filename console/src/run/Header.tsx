@@ -1,9 +1,11 @@
 /** The head of a run: what it is, how it stands, why, and what can be done now. */
-import { CalendarClock, CornerDownRight, Ellipsis, GitFork, History, Hourglass, Play, SkipForward, Timer, TriangleAlert, type LucideIcon } from "lucide-react";
+import { CalendarClock, CornerDownRight, Ellipsis, GitFork, History, Hourglass, Play, SkipForward, Timer, TriangleAlert, UserCheck, type LucideIcon } from "lucide-react";
 import { useState, type ReactNode } from "react";
-import type { Graph, Json, Move, Run, Tone, Verb } from "../api/types";
+import { useGet } from "../api/cache";
+import type { Graph, Item, Json, Move, Page, Run, Tone, Verb, Why, WorkVerb } from "../api/types";
 import { Badge, Button, Copyable, toneIcon } from "../parts";
 import { anchorOf, Dialog, type Anchor } from "../parts/Dialog";
+import { Link } from "../shell/router";
 import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";
 import { runSentence, whySentence } from "../words/why";
@@ -92,7 +94,9 @@ function WhyBar({ run, now, ask }: { run: Run; now: number; ask: Props["ask"] })
   const [all, setAll] = useState(false);
   const tone: Tone = why ? (why.rank <= 4 ? "failed" : "held") : run.tone;
   const Icon: LucideIcon = why ? (why.rank <= 4 ? TriangleAlert : Hourglass) : run.tone === "moving" ? Play : toneIcon(run.tone, run.state);
-  const best = run.moves.find((move) => move.verb === why?.move && (!move.target || !why.node || move.target === why.node)) ?? run.moves.find((move) => move.verb === why?.move);
+  const { item, all: known } = useMine(run, why);
+  const work = run.language === "process" && why?.kind === "work";
+  const best = work && (item || known) ? undefined : run.moves.find((move) => move.verb === why?.move && (!move.target || !why.node || move.target === why.node)) ?? run.moves.find((move) => move.verb === why?.move);
   const retry = run.state === "FAILED" ? run.moves.find((move) => move.verb === "retry") : undefined;
   const offered = [...new Set([best, retry].filter((move) => move !== undefined))];
   return (
@@ -102,9 +106,20 @@ function WhyBar({ run, now, ask }: { run: Run; now: number; ask: Props["ask"] })
         <p><Rich text={why ? whySentence(why, speaker) : runSentence(run, speaker)} />{more > 0 && <button type="button" className="linklike why-more" aria-expanded={all} onClick={() => setAll(!all)}>{t.why.andMore(more)}<span className="sr">{t.run.moreWhy(more)}</span></button>}</p>
         {all && run.why.slice(1).map((one, i) => <p key={i} className="why-also"><CornerDownRight size={14} aria-hidden /><Rich text={whySentence(one, speaker)} /></p>)}
       </div>
-      {offered.map((move, i) => <Button key={move.verb} look={i === 0 ? "primary" : "plain"} icon={MOVE_ICON[move.verb]} onClick={(event) => ask(move, event.currentTarget)}>{t.run[move.verb]}</Button>)}
+      {item && <Link className="btn btn-primary" to={`/inbox/${item.id.split("/").map(encodeURIComponent).join("/")}`}><UserCheck size={15} aria-hidden />{item.moves.some((move) => move.verb === "approve") ? t.run.approve : t.run.respond}</Link>}
+      {offered.map((move, i) => <Button key={move.verb} look={i === 0 && !item ? "primary" : "plain"} icon={MOVE_ICON[move.verb]} onClick={(event) => ask(move, event.currentTarget)}>{t.run[move.verb]}</Button>)}
     </div>
   );
+}
+
+const DOES = new Set<Verb | WorkVerb>(["start", "submit", "approve", "reject", "take_over"]);
+
+/** The work item that holds a process, when its own moves say that I may do something with it; `all`: every one of mine is known. */
+function useMine(run: Run, why: Why | undefined): { item: Item | undefined; all: boolean } {
+  const asks = run.language === "process" && why?.kind === "work";
+  const page = useGet<Page<Item>>(asks ? "/inbox?mine=true&limit=50" : null).data; // the sidebar has it already
+  const item = page?.items.find((one) => one.run === run.id && one.node === why?.node && one.moves.some((move) => DOES.has(move.verb)));
+  return { item, all: page !== undefined && page.next === null };
 }
 
 function PastBar({ run, graph, at, ask, onLive }: Omit<Props, "at"> & { at: number }): ReactNode {

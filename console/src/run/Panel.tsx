@@ -60,6 +60,7 @@ export function Panel({ run, graph, facts, node, at, changed }: Props): ReactNod
       <header>
         <p className="dim panel-kind">{drawn ? <>{typeWord(run.language, drawn.type)} · <span className="mono">{drawn.id}</span></> : <>{t.run.runSummary} · <Copyable text={run.id} show={run.id.slice(0, 18)} /></>}</p>
         <h2>{drawn?.label ?? run.title}</h2>
+        {drawn && run.definition.version !== null && <Link className="panel-def" to={`/definitions/${encodeURIComponent(run.definition.name)}/versions/${run.definition.version}?node=${encodeURIComponent(drawn.id)}`}>{t.run.inDefinition}</Link>}
       </header>
       <div className="tabs" role="tablist" aria-label={t.run.tab.panel} onKeyDown={alongTabs}>
         {tabs.filter((one) => one.shown).map((one) => (
@@ -167,6 +168,14 @@ function Due({ why, now }: { why: Why; now: number }): ReactNode {
 function Next({ why, run }: { why: Why; run: Run }): ReactNode {
   const { t } = useWords();
   if (why.move !== "approve") return null;
+  if (run.language === "process")
+    return (
+      <section>
+        <h3>{t.run.whatNext}</h3>
+        <p className="next"><Badge tone="done" icon={Check}>{t.work.approve}</Badge>{t.work.approveText}</p>
+        <p className="next"><Badge tone="failed" icon={X}>{t.work.reject}</Badge>{t.work.rejectText}</p>
+      </section>
+    );
   const reject = run.moves.some((move) => move.verb === "reject");
   return (
     <section>

@@ -219,7 +219,7 @@ function Row({ run, firing, node, scale, head, now, room, past, here, onPick }: 
     <li className={`tl-row tone-${firing.tone}`} data-here={here}>
       <button type="button" onClick={() => onPick(firing.node)} aria-pressed={here}>
         <Icon size={14} strokeWidth={1.9} aria-hidden />
-        <span className="cut">{firing.label}{firing.epoch > 0 ? ` · ${t.run.epoch(firing.epoch + 1)}` : firing.iteration !== null && firing.iteration > 1 ? ` · ${t.run.epoch(firing.iteration)}` : ""}</span>
+        <span className="cut">{firing.node === ".start" ? t.definitions.begin : firing.label}{firing.epoch > 0 ? ` · ${t.run.epoch(firing.epoch + 1)}` : firing.iteration !== null && firing.iteration > 1 ? ` · ${t.run.epoch(firing.iteration)}` : ""}</span>
       </button>
       <div className="tl-plot">
         {bars.map((bar, i) => {
@@ -271,6 +271,7 @@ function barsOf(firing: Firing, end: number, past: boolean, { t, f }: Pick<Retur
     const open = !wait.until || (ended === null && ms(wait.until) > end);
     const b = open ? end : cut(ms(wait.until));
     const rest = wait.why === "backoff" || wait.why === "retry";
+    if (!open && !rest && b - a < 1 && firing.attempts.length > 0) continue; // nobody has waited
     out.push({ from: a, to: b, look: rest ? "bar-rest" : "bar-held", text: rest ? t.run.backoff(f.duration(b - a, 1)) : t.run.waitingBar(f.duration(b - a)), beside: "" });
   }
   if (out.length === 0) out.push({ from: started, to: ended === null ? end : cut(ended), look: `bar-${past && (ended === null || ended > end) ? "moving" : firing.tone}`, text: f.duration(cut(ended ?? end) - started), beside: f.duration(cut(ended ?? end) - started) });

@@ -5,6 +5,7 @@ import type { Graph, Instance, Run, Tone, UndoStep } from "../api/types";
 import { Badge } from "../parts";
 import { setSearch } from "../shell/router";
 import { useWords } from "../words";
+import { Record } from "../inbox/Transcript";
 import { Rich } from "../words/rich";
 
 const LOOK: Record<string, { tone: Tone; icon: LucideIcon }> = {
@@ -18,11 +19,13 @@ export function Undoing({ run, instance, graph }: { run: Run; instance: Instance
   const { steps, status } = instance.compensation;
   const label = (id: string) => graph?.nodes.find((one) => one.id === id)?.label ?? id;
   const look = WHOLE[status] ?? { tone: "moving" as const, icon: Undo2 };
+  const failed = instance.workitems.find((one) => one.activity_id === instance.failed_activity_id && one.error);
   if (steps.length === 0) return <section><p className="dim">{w.undoNone}</p></section>;
   return (
     <section className="undoing">
       <div className="panel-line"><h3>{w.undoSteps}</h3><Badge tone={run.state === "COMPENSATING" ? "moving" : look.tone} icon={look.icon}>{run.state === "COMPENSATING" ? t.state["COMPENSATING"] : w.undoStatus[status]}</Badge></div>
       {instance.failed_activity_id && <p><Rich text={w.undoWhy(label(instance.failed_activity_id))} />{instance.failure_reason && <span className="dim"> {instance.failure_reason}</span>}</p>}
+      {failed && <Record id={failed.id} label={w.transcriptOf(failed.activity_name)} />}
       <ol>
         {steps.map((step, i) => (
           <Fragment key={step.seq}>
@@ -42,11 +45,10 @@ function Step({ step, n }: { step: UndoStep; n: number }): ReactNode {
     <li className={`undo-step ${step.parallel_group_id ? "undo-in" : ""}`} data-status={step.status}>
       <i aria-hidden>{n}</i>
       <div className="grow">
-        <button type="button" className="linklike" onClick={() => setSearch({ node: step.activity_id, tab: "undo" })}>{step.activity_name}</button>
+        <p className="panel-line"><button type="button" className="linklike" onClick={() => setSearch({ node: step.activity_id, tab: "undo" })}>{step.activity_name}</button><Badge tone={tone} icon={icon}>{t.work.stepStatus[step.status] ?? step.status}</Badge></p>
         {step.compensation_action && <p className="dim">{t.work.undoBy(step.compensation_action)}{step.at && <> · <time dateTime={step.at} title={f.title(step.at)}>{f.seconds(step.at)}</time></>}</p>}
         {step.error && <p className="ink-failed">{step.error}</p>}
       </div>
-      <Badge tone={tone} icon={icon}>{t.work.stepStatus[step.status] ?? step.status}</Badge>
     </li>
   );
 }

@@ -12,6 +12,7 @@ import { may, useSession } from "../shell/session";
 import { useWords } from "../words";
 import { errorText } from "../words/said";
 import { person } from "../words/why";
+import { Record } from "../inbox/Transcript";
 import { ITEM_TONE } from "./tones";
 
 type One = Instance["workitems"][number];
@@ -21,6 +22,8 @@ const OPEN = ["TODO", "IN_PROGRESS", "SUBMITTED", "REWORK"];
 export function WorkList({ run, items }: { run: Run; items: One[] }): ReactNode {
   const { t, f, nodeWord } = useWords();
   const { me } = useSession();
+  /** Several of one activity are told apart by their number. */
+  const to = (one: One) => `/inbox/${encodeURIComponent(run.id)}/${encodeURIComponent(items.filter((each) => each.activity_id === one.activity_id && OPEN.includes(each.status)).length > 1 ? `${one.activity_id}~${one.id.split("~").at(-1)}` : one.activity_id)}`;
   const [again, setAgain] = useState<{ item: One; anchor: Anchor | null } | null>(null);
   return (
     <section>
@@ -28,12 +31,13 @@ export function WorkList({ run, items }: { run: Run; items: One[] }): ReactNode 
         {items.map((one) => (
           <li key={one.id}>
             <p className="panel-line">
-              {OPEN.includes(one.status) ? <Link to={`/inbox/${encodeURIComponent(run.id)}/${encodeURIComponent(one.activity_id)}`}><b>{one.activity_name}</b></Link> : <b>{one.activity_name}</b>}
+              {OPEN.includes(one.status) ? <Link to={to(one)}><b>{one.activity_name}</b></Link> : <b>{one.activity_name}</b>}
               <Badge tone={one.error && one.status === "CANCELLED" ? "failed" : (ITEM_TONE[one.status] ?? "idle")}>{nodeWord("process", one.status, one.status)}</Badge>
             </p>
             <p className="dim">{t.work.modes[one.agent_mode] ?? ""}{one.assignee && ` · ${one.assignee === "agent" ? t.work.byAgent : person(one.assignee, t)}`}{one.visit > 1 && ` · ${t.work.visit(one.visit)}`} · <time dateTime={one.completed_at ?? one.created_at} title={f.title(one.completed_at ?? one.created_at)}>{f.beat(one.completed_at ?? one.created_at)}</time></p>
             {one.error && <p className="ink-failed">{one.error}</p>}
             {one.result !== null && one.result !== undefined && <details><summary>{t.work.result}</summary><pre className="code">{JSON.stringify(one.result, null, 2).slice(0, 65536)}</pre></details>}
+            <Record key={`${one.id} ${one.status}`} id={one.id} label={one.agent ? t.work.transcript : t.work.history} open={items.length === 1 && !!one.error && !!one.agent} />
             {one.status === "DONE" && run.ended_at === null && may(me, "process.approve") && <Button look="quiet" icon={RotateCcw} onClick={(event) => setAgain({ item: one, anchor: anchorOf(event.currentTarget) })}>{t.work.rework}</Button>}
             <span className="sr"><Copyable text={one.id} /></span>
           </li>

@@ -12,7 +12,7 @@ export function Help({ onClose }: { onClose: () => void }): ReactNode {
     [k.list, [["/", k.filter], ["j", k.down], ["k", k.up], ["Enter", k.open], ["x", k.select]]],
     [k.decide, [["a", k.approve], ["r", k.reject]]],
     [k.play, [["[", k.previous], ["]", k.next], ["Space", k.playPause], ["l", k.live], ["f", k.fit]]],
-    [k.other, [["?", k.help], ["Esc", k.escape]]],
+    [k.other, [["i", k.inspector], ["?", k.help], ["Esc", k.escape]]],
   ];
   return (
     <Dialog label={k.title} onClose={onClose}>

@@ -86,7 +86,7 @@ export function runSentence(run: Pick<Run | RunSummary, "state" | "node" | "acti
   switch (run.state) {
     case "COMPLETED": return t.run.doneWhy(f.duration(run.active_ms));
     case "CANCELLED": return t.run.cancelledWhy;
-    case "COMPENSATED": return t.run.compensatedWhy;
+    case "COMPENSATED": return run.result ? t.run.undoneWhy(run.result) : t.run.compensatedWhy;
     case "COMPENSATING": return t.run.compensatingWhy;
     case "PENDING": return t.run.queued;
     case "FAILED": case "TIMEOUT": return run.result ? b(run.result) : t.run.failedWhy;
