@@ -1,11 +1,13 @@
-"""What every test shares: hypothesis profiles, golden files, and soaks that run only when asked for."""
+"""What every test shares: hypothesis profiles, golden files, soaks only when asked for, who goes to which worker."""
 
 from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,12 +22,48 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden", choices=("check", "write"), default="check", help="write: what is, is what should be")
 
 
+#: Where tests speak to started processes and real browsers, which a busy machine may starve for seconds.
+STARTED = re.compile(r"tests/(api|browser|conformance/.*/(http|cli)|cli|host/test_kill)[/.]")
+#: Folders of so many quick tests that to deal them out one by one costs more than they do.
+QUICK = re.compile(r"tests/(expr|lifecycle|net)/")
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in a hook of the same name
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if "soak" in (config.getoption("-m") or ""):
-        return
+    soaking = "soak" in (config.getoption("-m") or "")
     for item in items:
-        if item.get_closest_marker("soak"):
+        if item.get_closest_marker("soak") and not soaking:
             item.add_marker(pytest.mark.skip(reason="runs for minutes: ask for it with -m soak"))
+        if STARTED.match(item.nodeid):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+        if item.get_closest_marker("xdist_group") is None and (group := _group(item)) is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+        if config.getoption("loadgroup", False):
+            _tell_group(item)
+
+
+def _group(item: pytest.Item) -> str | None:
+    """Tests that share what one of them has made (a server, a database) go to the same worker, so that it is made once;
+    with a parameter, once for each. Groups are dealt out before single tests, which then even out what is left."""
+    module = item.nodeid.partition("::")[0].removeprefix("tests/").removesuffix(".py")
+    if QUICK.match(item.nodeid):
+        return module
+    known: Any = getattr(item, "_fixtureinfo", None)
+    made = {} if known is None else {name: found[-1] for name, found in known.name2fixturedefs.items() if found}
+    shared = sorted(name for name, found in made.items() if found.scope in ("module", "class", "package"))
+    if not shared:
+        return None
+    given = getattr(item, "callspec", None)
+    params = [] if given is None else [str(given.params[name]) for name in shared if name in given.params]
+    return " ".join([module, *params])
+
+
+def _tell_group(item: Any) -> None:
+    """A worker tells xdist the group as the end of a test's id; since pytest 9.2, which holds ids in another attribute,
+    xdist 3.8 writes it where nobody reads, and every test is a group of its own."""
+    mark = item.get_closest_marker("xdist_group")
+    if mark is not None and hasattr(item, "_id"):
+        item._id = type(item._id).parse(f"{item.nodeid}@{mark.args[0]}")
 
 
 @pytest.fixture

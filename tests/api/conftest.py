@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.api.served import on_both
 from tests.api.serving import Server, serving
-from tests.api.sites import STORES, database
+from tests.api.sites import STORES, Site, database, site
 
 
 @pytest.fixture(scope="module")
@@ -29,3 +30,10 @@ def either(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         serving(folder, "dev", "--quiet", store=store) as server,
     ):
         yield server
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Site]]:
+    """`penstock dev` on every store at the same time, for what must leave the same journals on all of them."""
+    with on_both(tmp_path_factory.mktemp("sites"), site) as found:
+        yield found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import pytest
@@ -17,6 +19,7 @@ VARIES = (
     (re.compile(r"§[0-9a-f]{16}§"), "§"),
     (re.compile(r"\b[rc][0-9a-z]{15}\b"), "RUN"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "TRACE"),
+    (re.compile(r"\bevt_[0-9a-f]{24}\b"), "EVENT"),
     (re.compile(r"\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?"), "WHEN"),
     (re.compile(r"\b1\d{12}\b"), "AT"),
     (re.compile(r"127\.0\.0\.1:\d+"), "PLANT"),
@@ -56,14 +59,33 @@ def _untimed(data: dict[str, Any]) -> dict[str, Any]:
     return {key: one for key, one in {**data, "meta": rest}.items() if key != "meta" or rest}
 
 
-def compared(sites: dict[str, S], scene: Callable[[S], list[str]], in_order: bool = True) -> None:
-    """A scene on every store: it checks what it sees, and its runs have left the same facts (H15)."""
-    left = {}
-    for name, site in sites.items():
-        runs = scene(site)
-        left[name] = [plain(told(site, run), in_order) for run in runs]
-        assert runs and all(left[name]), "nothing was written"
+def compared(
+    sites: dict[str, S], scene: Callable[[S], list[str]], in_order: bool = True, at_once: bool = False
+) -> None:
+    """A scene on every store: it checks what it sees, and its runs have left the same facts (H15). A scene that waits
+    for the clock is played on all of them at once."""
+    with ThreadPoolExecutor() as threads:
+        played = (threads.map if at_once else map)(scene, sites.values())
+        runs = dict(zip(sites, played, strict=True))
+    left = {name: [plain(told(sites[name], run), in_order) for run in found] for name, found in runs.items()}
+    assert all(found and all(found) for found in left.values()), "nothing was written"
     if len(left) == 1:
         pytest.skip("there is no PostgreSQL server here, so that journals could not be compared")
     for mine, theirs in zip(left["sqlite"], left["postgresql"], strict=True):
         assert mine == theirs, next((pair for pair in zip(mine, theirs, strict=False) if pair[0] != pair[1]), "longer")
+
+
+def on_every_store(*, in_order: bool = True) -> Callable[[Callable[..., list[str]]], Callable[..., None]]:
+    """A test of one site, which returns its runs, becomes one of all the `sites`, and their journals are compared."""
+
+    def made(scene: Callable[..., list[str]]) -> Callable[..., None]:
+        def test(sites: dict[str, Site], **given: Any) -> None:
+            compared(sites, lambda site: scene(site, **given), in_order)
+
+        asked = [one for one in inspect.signature(scene).parameters.values() if one.name != "site"]
+        everywhere = inspect.Parameter("sites", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        test.__signature__ = inspect.Signature([everywhere, *asked])  # type: ignore[attr-defined]
+        test.__name__, test.__doc__, test.__module__ = scene.__name__, scene.__doc__, scene.__module__
+        return test
+
+    return made

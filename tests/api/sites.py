@@ -132,6 +132,7 @@ def database() -> Iterator[str]:
 
 @contextlib.contextmanager
 def site(name: str, folder: Path) -> Iterator[Site]:
+    folder.mkdir(exist_ok=True)
     with database() if name == "postgresql" else contextlib.nullcontext(None) as store:
         one = Site(folder, store)
         try:

@@ -194,12 +194,12 @@ def test_the_first_start_makes_a_key_and_says_where(tmp_path: Path) -> None:
         key = path.read_text().strip()
         me = server.client(key=key).get("/me").json()
         assert me["roles"] == ["admin"] and me["profile"] in ("dev", "production")
-        assert httpx2.get(f"{server.url}/api/v1/me").status_code == 401
-        assert httpx2.post(f"{server.url}/api/v1/dev/session", json={"user": ADMIN}).status_code == 404
-        opened = httpx2.post(f"{server.url}/api/v1/session", json={"key": key})
+        assert httpx2.get(f"{server.url}/api/v1/me", timeout=60).status_code == 401
+        assert httpx2.post(f"{server.url}/api/v1/dev/session", json={"user": ADMIN}, timeout=60).status_code == 404
+        opened = httpx2.post(f"{server.url}/api/v1/session", json={"key": key}, timeout=60)
         cookie = opened.headers["set-cookie"]
         assert opened.status_code == 204 and "HttpOnly" in cookie and "samesite=strict" in cookie.lower()
-        assert httpx2.post(f"{server.url}/api/v1/session", json={"key": "ps_nonsense"}).status_code == 401
+        assert httpx2.post(f"{server.url}/api/v1/session", json={"key": "ps_nonsense"}, timeout=60).status_code == 401
         server.stop()
         path.unlink()
         server.start()

@@ -84,7 +84,7 @@ def test_a_key_of_their_own_stays_theirs(dev: Server) -> None:
     assert made.status_code == 201 and admin.get("/runs/mine-1").json()["id"] == made.json()["id"]
     again = httpx2.post(
         f"{dev.url}/api/runs", json={"definition": name, "key": "mine-1"}, cookies=dict(admin.cookies),
-        headers={"Idempotency-Key": "i-1", "X-Penstock": "1"},
+        headers={"Idempotency-Key": "i-1", "X-Penstock": "1"}, timeout=60,
     )  # fmt: skip
     assert again.status_code == 201 and again.headers["idempotency-replayed"] == "true"
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
+import datetime
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.api.journals import compared
-from tests.api.places import MANAGER, OPERATOR
-from tests.api.served import on_both
+from tests.api.journals import compared, told
+from tests.api.places import MANAGER, OPERATOR, place
 from tests.api.serving import ROOT, until
 from tests.api.sites import Site
-from tests.api.sites import site as started
+from tests.conformance.decision.make import seeds
+from tests.executors.bench import as_json
 
 Sites = dict[str, Site]
 DEFECT, CCP = "wf_defect_alert_v2", "wf_ccp_deviation_v2"
@@ -23,24 +21,20 @@ SENSOR, LAB = "sensor.ccp.threshold_exceeded", "lab.result.completed"
 DIAGRAMS = ("loop", "loop_skippable", "early_exit", "epochs", "optional_check", "diamond", "quorum", "keep_going")
 
 
-@contextlib.contextmanager
-def made(name: str, folder: Path) -> Iterator[Site]:
-    folder.mkdir()
-    with started(name, folder) as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
-    with on_both(tmp_path_factory.mktemp("sites"), made) as found:
-        yield found
-
-
 def sent(site: Site, source: str, payload: Any, **more: Any) -> dict[str, Any]:
     answer = site.admin.post("/events", json={"source": source, "payload": payload, **more})
     assert answer.status_code == 202, answer.text
     found: dict[str, Any] = answer.json()
     return found
+
+
+def put(site: Site, what: str, **body: Any) -> None:
+    done = site.admin.put(f"/{what}", json=body)
+    assert done.status_code in (200, 204), done.text
+
+
+def ms(moment: str) -> int:
+    return round(datetime.datetime.fromisoformat(moment).timestamp() * 1000)
 
 
 def ran(look: dict[str, Any]) -> dict[str, str]:
@@ -115,6 +109,74 @@ def test_a_schedule_is_fired_by_hand(sites: Sites) -> None:
         return [runs["L02"]]
 
     compared(sites, scene)
+
+
+@pytest.mark.parametrize(("confidence", "state"), [(0.79, "WAITING"), (0.8, "COMPLETED")])
+def test_who_is_sure_asks_nobody(sites: Sites, confidence: float, state: str) -> None:
+    """TC-WF-002, W-11.1.8, W-11.1.4, C-51, H15: critical and less than 0.8 is asked about; 0.8 goes to the end."""
+
+    def scene(site: Site) -> list[str]:
+        said = {"decision": "critical", "confidence": confidence}
+        put(site, "connections/default_llm", type="stub", options={"answer": said})
+        try:
+            run = site.begun(DEFECT, {"line_id": "L01"})
+            look = site.stands(run, state)
+        finally:
+            put(site, "connections/default_llm", type="stub", options={"answer": {"confidence": 0.7}})
+        assert look["variables"]["judgment_result"]["confidence"] == confidence
+        assert ran(look).get("request_approval") == ("running" if state == "WAITING" else None)
+        return [run]
+
+    compared(sites, scene, in_order=False)
+
+
+def no_ticket(site: Site, look: dict[str, Any]) -> None:
+    """How the run, its nodes, facts, history and letter stand after the third refusal."""
+    run, ticket = look["id"], "action_create_ticket"
+    tries = [one for one in told(site, run) if one["fact"] == "attempt.failed"]
+    assert [(one["node"], one["data"]["failure"]["code"]) for one in tries] == [(ticket, "HTTP_5XX")] * 2
+    assert [one["data"]["next_at"] - ms(one["at"]) for one in tries] == [5000, 5000]
+    assert {node for node, status in ran(look).items() if status == "failed"} == {ticket, "parallel_emergency"}
+    assert (look["failure"]["code"], look["failure"]["category"]) == ("HTTP_5XX", "external")
+    assert "approval_required" not in ran(look) and "parallel_results" not in look["variables"]
+    moved = site.operator.get(f"/instances/{run}/history").json()["items"]
+    of_it = [one["to"] for one in moved if one["of"] == "instance" and one["event"] != "node_complete"]
+    assert of_it == ["created", "pending", "running", "failed"], "nothing is undone"
+    letter = site.admin.get(f"/dlq/{run}").json()
+    assert (letter["error"]["node_id"], letter["error"]["retry_count"]) == (ticket, 2)
+    assert letter["input"] == {"line_id": "L01"}
+
+
+def test_the_ticket_cannot_be_written(sites: Sites) -> None:
+    """W-11.1.11, W-11.1.1, W-7.2.2, C-15, C-22, W-2.2.3, H15: 11.1 as the seed prints it. Three calls under one key,
+    5 s apart; the others are told once; PARALLEL and run FAILED, nothing is undone, a letter. Mended by hand it goes on
+    to its approval, and nobody is told twice."""
+    (seed,) = [one for one in seeds("11.1") if one.get("id") == DEFECT]
+
+    def scene(site: Site) -> list[str]:
+        assert site.operator.get(f"/workflows/{DEFECT}/versions/2").json()["dsl"] == seed
+        status = [503]
+        jira = place({"/jira": lambda seen: as_json({"key": "QA-1"}, status[0])})
+        put(site, "secrets/jira_webhook", value=f"{jira.url}/jira")
+        # what other tests have sent does not count for the breaker
+        site.operator.post(f"/circuit-breakers/{DEFECT}/action_create_ticket/reset")
+        try:
+            run = site.begun(DEFECT, {"line_id": "L01"})
+            look = site.stands(run, "FAILED")
+            no_ticket(site, look)
+            assert len(jira.seen) == 3 and len({seen.headers["idempotency-key"] for seen in jira.seen}) == 1
+            status[0] = 201
+            site.done(run, "retry")
+            look = site.stands(run, "WAITING")
+            assert ran(look)["request_approval"] == "running" and len(jira.seen) == 4
+            sent_ = [one["channel"] for one in site.admin.get(f"/outbox?run={run}").json()["items"]]
+            assert (sent_.count("slack"), sent_.count("sms")) == (1, 1), sent_
+            return [run]
+        finally:
+            put(site, "secrets/jira_webhook", value="outbox:jira")
+            jira.close()
+
+    compared(sites, scene, in_order=False, at_once=True)
 
 
 # ---- 11.2 ------------------------------------------------------------------------------------------------------------

@@ -153,8 +153,8 @@ def test_a_secret_is_used_and_found_nowhere(
         run, heard = _used(admin, manager, wire, canary)
         for name, answer in _answers(server, admin, run):
             search.look(f"answers {name}", answer.content + repr(sorted(answer.headers.items())).encode())
-        search.look("metrics", httpx2.get(f"{server.url}/metrics").content)
-        search.look("metrics", httpx2.get(f"{server.url}/metrics/detail").content)
+        search.look("metrics", httpx2.get(f"{server.url}/metrics", timeout=60).content)
+        search.look("metrics", httpx2.get(f"{server.url}/metrics/detail", timeout=60).content)
         until(lambda: len(collector.seen), lambda count: count > 0)
         held.look(search, "at work")  # with the log that the database writes before it writes
         server.stop()
@@ -208,7 +208,7 @@ def _used(admin: httpx2.Client, manager: httpx2.Client, wire: Any, canary: str) 
     assert made.status_code == 201, made.text
     run = str(made.json()["id"])
     _listening(admin, f"/runs/{run}/events", heard[1])
-    ended = until(lambda: admin.get(f"/runs/{run}").json(), lambda one: one["ended_at"] is not None, 40)
+    ended = until(lambda: admin.get(f"/runs/{run}").json(), lambda one: one["ended_at"] is not None)
     used = [seen.headers.get("authorization") or seen.headers.get("x-token") for seen in wire.seen]
     assert used.count(f"Bearer {canary}") >= 2 and used.count(canary) >= 2, (used, ended["failure"])
     assert ended["failure"]["node"] == "fails", ended["failure"]

@@ -32,13 +32,13 @@ def test_a_name_in_any_letters(dev: Server) -> None:
     assert made.status_code == 201, made.text
     where = made.headers["location"]
     assert where.isascii() and unquote(where).endswith(f"/{made.json()['id']}/versions/{made.json()['version']}")
-    assert httpx2.get(dev.url + where, cookies=dict(dev.client(ADMIN).cookies)).status_code == 200
+    assert httpx2.get(dev.url + where, cookies=dict(dev.client(ADMIN).cookies), timeout=60).status_code == 200
 
 
 def test_a_path_that_no_file_has(dev: Server) -> None:
     """C-66: a name that is too long for a file is a view like any other, with the headers that browsers obey."""
     for path in ("a" * 300, "a" * 300 + "/b", "a" * 5000):
-        answer = httpx2.get(f"{dev.url}/{path}")
+        answer = httpx2.get(f"{dev.url}/{path}", timeout=60)
         assert answer.status_code == 200 and answer.headers["x-frame-options"] == "DENY", path[:20]
 
 
@@ -67,7 +67,10 @@ def test_head_where_get_is(dev: Server) -> None:
         assert (head.status_code, head.content) == (got.status_code, b""), path
         assert head.headers["content-type"] == got.headers["content-type"]
     assert admin.head("/stream").status_code == 200
-    assert httpx2.head(f"{dev.url}/").status_code == 200 and admin.head("/runs:batch").status_code in (404, 405)
+    assert httpx2.head(f"{dev.url}/", timeout=60).status_code == 200 and admin.head("/runs:batch").status_code in (
+        404,
+        405,
+    )
 
 
 def test_who_steers_names_the_whole_run(dev: Server) -> None:
@@ -170,9 +173,15 @@ def test_a_session_of_the_companys_sign_in(tmp_path: Path) -> None:
         me = browser.get("/me").json()
         assert (me["user"], me["tenant"], me["roles"]) == ("kim", "tenant_001", ["viewer"])
         assert browser.post("/runs", json={"definition": "x"}).status_code == 403
-        short = server.client()
-        assert short.post("/session", json={"token": token(3)}).status_code == 204
-        assert short.get("/me").status_code == 200
+        for seconds in (3, 30):  # on a busy machine it may end before it was used
+            short = server.client()
+            if {short.post("/session", json={"token": token(seconds)}).status_code, short.get("/me").status_code} == {
+                204,
+                200,
+            }:
+                break
+        else:
+            raise AssertionError("a session that ends soon does not open")
         until(lambda: short.get("/me").status_code, lambda status: status == 401)
         for wrong, status in (({"token": "abc"}, 401), ({"token": token(-120)}, 401), ({}, 422),
                               ({"token": token(300), "key": "x"}, 422),

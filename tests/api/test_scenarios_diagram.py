@@ -1,30 +1,23 @@
-"""The acceptance scenarios of diagrams that HTTP can drive, as a black box: a started process, on either store.
+"""The acceptance scenarios of diagrams that HTTP can drive, against a started process on every store.
 
-D-A.19 clears a table by an admin's command that is not HTTP's; tests/cli has it.
+The journals are the same on each (H15). D-A.19 clears a table by a command that is not HTTP's; tests/cli has it.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.api.journals import on_every_store
 from tests.api.serving import ROOT, until
-from tests.api.sites import STORES, Site, events
-from tests.api.sites import site as started
+from tests.api.sites import Site, events
 
 GONE = ("token.consumed", "token.absorbed", "token.expired", "token.discarded")
 LOOP = ["Start", *["PersonJob", "Condition"] * 3, "Ask", "Endpoint"]
 START, END = {"label": "Start", "type": "start"}, {"label": "End", "type": "endpoint"}
-
-
-@pytest.fixture(scope="module", params=STORES)
-def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with started(request.param, tmp_path_factory.mktemp("site")) as one:
-        yield one
 
 
 def example(name: str) -> str:
@@ -54,7 +47,8 @@ def begun(site: Site, run: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["loop", "loop_skippable"])
-def test_the_loop_has_its_nine_steps(site: Site, name: str) -> None:
+@on_every_store()
+def test_the_loop_has_its_nine_steps(site: Site, name: str) -> list[str]:
     """D-A.1, D-A.2, D-A.18: nine steps in order, epoch 0; MAXITER_REACHED; a subscriber hears the same, balanced."""
     run = site.drawn(example(name))
     ended = site.diagram(run, "COMPLETED")
@@ -65,18 +59,22 @@ def test_the_loop_has_its_nine_steps(site: Site, name: str) -> None:
     assert [one["seq"] for one in told] == list(range(1, len(told) + 1))
     names = [one["name"] for one in told]
     assert names.count("token.published") == sum(names.count(one) for one in GONE) > 0
+    return [run]
 
 
-def test_the_loop_ends_early(site: Site) -> None:
+@on_every_store()
+def test_the_loop_ends_early(site: Site) -> list[str]:
     """D-A.3: the condition is true at the second iteration."""
     run = site.drawn(example("early_exit"))
     ended = site.diagram(run, "COMPLETED")
     assert begun(site, run).count("Try") == 2 and ended["nodes"]["Try"] == "COMPLETED"
     assert ended["branches"]["Good enough"] == "condtrue"
+    return [run]
 
 
 @pytest.mark.parametrize(("score", "taken", "other"), [(90, "Accept", "Reject"), (10, "Reject", "Accept")])
-def test_one_branch_has_a_token(site: Site, score: int, taken: str, other: str) -> None:
+@on_every_store()
+def test_one_branch_has_a_token(site: Site, score: int, taken: str, other: str) -> list[str]:
     """D-A.4: the other node is SKIPPED, and the decision is told."""
     run = site.drawn(example("branches"), {"score": score})
     ended = site.diagram(run, "COMPLETED")
@@ -85,18 +83,22 @@ def test_one_branch_has_a_token(site: Site, score: int, taken: str, other: str) 
     assert [one["edge"] for one in site.tokens(run) if one["edge"].endswith((">Accept", ">Reject"))] == [
         f"Enough:{ended['branches']['Enough']}>{taken}"
     ]
+    return [run]
 
 
-def test_a_skippable_input_holds_nobody_up(site: Site) -> None:
+@on_every_store(in_order=False)
+def test_a_skippable_input_holds_nobody_up(site: Site) -> list[str]:
     """D-A.5: it executes with the other token alone."""
     run = site.drawn(example("optional_check"), {"strict": False})
     site.diagram(run, "COMPLETED")
     assert begun(site, run).count("Publish") == 1
     assert [one["edge"] for one in site.tokens(run) if one["by"].startswith("Publish")] == ["Write>Publish"]
+    return [run]
 
 
 @pytest.mark.parametrize(("policy", "times"), [("all", 1), ("any", 2)])
-def test_all_waits_and_any_does_not(site: Site, policy: str, times: int) -> None:
+@on_every_store(in_order=False)
+def test_all_waits_and_any_does_not(site: Site, policy: str, times: int) -> list[str]:
     """D-A.6, D-A.7: with ALL once, after the slower one, with both; with ANY on the first, and again."""
     nodes = [START, job("A"), job("B", "Slow"), job("N", join_policy=policy), END]
     ways = ("Start>A", "Start>B", "A>N", "B>N", "N>End")
@@ -106,9 +108,11 @@ def test_all_waits_and_any_does_not(site: Site, policy: str, times: int) -> None
     assert ran.count("N") == times and (ran.index("B") < ran.index("N")) is (policy == "all")
     took = [one["edge"] for one in site.tokens(run) if one["by"].startswith("N")]
     assert sorted(took) == ["A>N", "B>N"]
+    return [run]
 
 
-def test_two_of_three_are_enough(site: Site) -> None:
+@on_every_store(in_order=False)
+def test_two_of_three_are_enough(site: Site) -> list[str]:
     """D-A.8: it executes when two have arrived; four of three are refused."""
     run = site.drawn(example("quorum"))
     site.diagram(run, "COMPLETED")
@@ -117,10 +121,12 @@ def test_two_of_three_are_enough(site: Site) -> None:
     wrong = example("quorum").replace("join_k: 2", "join_k: 4")
     checked = site.admin.post("/diagrams:validate", json={"document": wrong}).json()
     assert not checked["valid"] and site.admin.post("/diagrams", json={"document": wrong}).status_code == 400
+    return [run]
 
 
 @pytest.mark.parametrize(("limit", "most"), [(None, 20), (5, 5)])
-def test_so_many_at_once(site: Site, limit: int | None, most: int) -> None:
+@on_every_store(in_order=False)
+def test_so_many_at_once(site: Site, limit: int | None, most: int) -> list[str]:
     """D-A.9: thirty independent nodes; at most 20, or as many as the run was told."""
     many = [f"N{i:02}" for i in range(30)]
     nodes = [START, *(job(label, "Slow") for label in many), END]
@@ -134,26 +140,33 @@ def test_so_many_at_once(site: Site, limit: int | None, most: int) -> None:
             now += 1 if one["name"] == "node.started" else -1
             highest = max(highest, now)
     assert highest == most
+    return [run]
 
 
-def test_a_diamond_with_all_is_a_deadlock(site: Site) -> None:
+@on_every_store(in_order=False)
+def test_a_diamond_with_all_is_a_deadlock(site: Site) -> list[str]:
     """D-A.10: a warning; DEADLOCK names the node and the edge; with ANY it completes."""
     wrong = example("diamond").replace("    join_policy: any\n", "").replace("name: diamond", "name: diamond all")
     assert site.kept(wrong)["warnings"]
-    failed = site.diagram(site.drawn(wrong, {"express": True}), "FAILED")["error"]
+    stuck = site.drawn(wrong, {"express": True})
+    failed = site.diagram(stuck, "FAILED")["error"]
     assert (failed["code"], failed["node"]) == ("DEADLOCK", "Book") and "By sea>Book" in failed["message"]
-    site.diagram(site.drawn(example("diamond"), {"express": True}), "COMPLETED")
+    run = site.drawn(example("diamond"), {"express": True})
+    site.diagram(run, "COMPLETED")
+    return [stuck, run]
 
 
-def test_a_loop_without_an_end_is_refused(site: Site) -> None:
+def test_a_loop_without_an_end_is_refused(sites: dict[str, Site]) -> None:
     """D-A.11: UNBOUNDED_LOOP, and nothing is kept."""
     endless = drawn("endless", [START, job("A"), job("B"), END], "Start>A", "A>B", "B>A", "B>End")
-    checked = site.admin.post("/diagrams:validate", json={"document": endless}).json()
-    assert not checked["valid"] and "UNBOUNDED_LOOP" in json.dumps(checked["problems"])
-    assert site.admin.post("/diagrams", json={"document": endless}).status_code == 400
+    for site in sites.values():
+        checked = site.admin.post("/diagrams:validate", json={"document": endless}).json()
+        assert not checked["valid"] and "UNBOUNDED_LOOP" in json.dumps(checked["problems"])
+        assert site.admin.post("/diagrams", json={"document": endless}).status_code == 400
 
 
-def test_start_is_executed_once(site: Site) -> None:
+@on_every_store()
+def test_start_is_executed_once(site: Site) -> list[str]:
     """D-A.12: a loop of five; one token on its edge, number 0."""
     run = site.drawn(
         example("loop").replace("max_iteration: 3", "max_iteration: 5").replace("name: loop", "name: five")
@@ -162,18 +175,22 @@ def test_start_is_executed_once(site: Site) -> None:
     assert begun(site, run).count("Start") == 1 and begun(site, run).count("PersonJob") == 5
     (token,) = [one for one in site.tokens(run) if one["edge"] == "Start>PersonJob"]
     assert (token["sequence_number"], token["epoch"]) == (0, 0)
+    return [run]
 
 
-def test_two_loops_in_three_epochs(site: Site) -> None:
+@on_every_store()
+def test_two_loops_in_three_epochs(site: Site) -> list[str]:
     """D-A.13: PJ six times, two in each epoch; the controller's tokens carry epochs 1 and 2."""
     run = site.drawn(example("epochs"))
     site.diagram(run, "COMPLETED")
     steps = [one for one in site.steps(run) if one["name"] == "node.started" and one["node"] == "PJ"]
     assert [one["epoch"] for one in steps] == [0, 0, 1, 1, 2, 2]
     assert [one["epoch"] for one in site.tokens(run) if one["edge"] == "C2:condfalse>PJ"] == [1, 2]
+    return [run]
 
 
-def test_tokens_have_envelopes(site: Site) -> None:
+@on_every_store()
+def test_tokens_have_envelopes(site: Site) -> list[str]:
     """D-A.14: text, JSON and bytes come back equal, with who made them, how long it took, and one trace."""
     said = {"service": "script", "answers": ['{"n": [1, null, "셋"]}']}
     nodes = [
@@ -189,22 +206,26 @@ def test_tokens_have_envelopes(site: Site) -> None:
     assert [one["produced_by"] for one in (text, json_, binary)] == ["Text", "Json", "Bytes"]
     assert all(one["metadata"]["execution_time_ms"] >= 0 for one in by_edge.values())
     assert len({one["trace_id"] for one in by_edge.values()}) == 1
+    return [run]
 
 
-def test_a_node_fails(site: Site) -> None:
+@on_every_store()
+def test_a_node_fails(site: Site) -> list[str]:
     """D-A.15: FAILED with the message, and nothing after it has a token; with `continue` it gets an error envelope."""
     text = example("keep_going").replace("    on_error: continue\n", "").replace("name: keep_going", "name: stops")
-    run = site.drawn(text)
-    failed = site.diagram(run, "FAILED")
+    stops = site.drawn(text)
+    failed = site.diagram(stops, "FAILED")
     assert failed["nodes"]["Load"] == "FAILED" and failed["nodes"]["Report"] == "SKIPPED" and failed["error"]["message"]
-    assert "Load>Report" not in [one["edge"] for one in site.tokens(run)]
+    assert "Load>Report" not in [one["edge"] for one in site.tokens(stops)]
     run = site.drawn(example("keep_going"))
     site.diagram(run, "COMPLETED")
     (token,) = [one for one in site.tokens(run) if one["edge"] == "Load>Report"]
     assert "not-there.txt" in json.dumps(token["envelope"])
+    return [stops, run]
 
 
-def test_a_person_answers(site: Site) -> None:
+@on_every_store()
+def test_a_person_answers(site: Site) -> list[str]:
     """D-A.16: WAITING, then COMPLETED; the value has reached the next node; a second answer is a conflict."""
     run = site.drawn(example("ask"))
     site.diagram(run, "WAITING")
@@ -212,9 +233,11 @@ def test_a_person_answers(site: Site) -> None:
     assert site.admin.post(where, json={"value": "Kim"}).status_code == 200
     assert "Hello Kim!" in json.dumps(site.diagram(run, "COMPLETED")["outputs"])
     assert site.admin.post(where, json={"value": "Lee"}).status_code == 409
+    return [run]
 
 
-def test_killed_in_the_middle_of_a_loop(site: Site) -> None:
+@on_every_store()
+def test_killed_in_the_middle_of_a_loop(site: Site) -> list[str]:
     """D-A.17: kill -9 and a new process: as many iterations as there may be, no token lost or doubled."""
     text = (
         example("loop").replace("service: mock", "service: mock\n    delay_ms: 300").replace("name: loop", "name: slow")
@@ -228,11 +251,14 @@ def test_killed_in_the_middle_of_a_loop(site: Site) -> None:
     tokens = site.tokens(run)
     assert len({(one["edge"], one["epoch"], one["sequence_number"]) for one in tokens}) == len(tokens)
     assert all(one["fate"] for one in tokens)
+    return [run]
 
 
-def test_a_check_that_comes_late_holds_nobody_up(site: Site) -> None:
+@on_every_store(in_order=False)
+def test_a_check_that_comes_late_holds_nobody_up(site: Site) -> list[str]:
     """D-A.5, D-X.29: the node is executed while the skippable condition has not decided yet; one that is not skippable
     is waited for, and then left out."""
+    runs = []
     for skippable in (True, False):
         check = {"label": "C", "type": "condition", "expression": "input.strict", "skippable": skippable}
         nodes = [START, job("A"), job("B", "Slow"), check, job("N"), END]
@@ -241,3 +267,5 @@ def test_a_check_that_comes_late_holds_nobody_up(site: Site) -> None:
         site.diagram(run, "COMPLETED")
         ran = order(site, run)
         assert ran.count("N") == 1 and (ran.index("N") < ran.index("C")) is skippable, ran
+        runs.append(run)
+    return runs

@@ -133,7 +133,7 @@ def test_no_webhook_of_a_tenant_opens_with_the_operators_secret(world: World) ->
         in_force(who, who, document)
         headers = {"Authorization": f"Bearer {CANARY}", "X-Penstock-Tenant": tenant}
         path = f"{world.server.url}/api/v1/workflows/w_hook/trigger"
-        assert httpx2.post(path, json={}, headers=headers).status_code == status
+        assert httpx2.post(path, json={}, headers=headers, timeout=60).status_code == status
 
 
 # ---- tenants that a token names --------------------------------------------------------------------------------------

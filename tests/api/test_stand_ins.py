@@ -42,7 +42,7 @@ def test_11_2_polls_the_laboratory_of_its_own_server(either: Server) -> None:
     assert operator.post("/events", json={"source": "lab.result.completed", "payload": told}).status_code == 202
     result = operator.get(f"/lab/results/{sample}").json()
     assert (result["status"], result["result"]) == ("completed", {"ph": 6.9})
-    ended = until(lambda: operator.get(f"/runs/{run}").json(), lambda one: one["state"] == "COMPLETED", 30)
+    ended = until(lambda: operator.get(f"/runs/{run}").json(), lambda one: one["state"] == "COMPLETED")
     assert ended["failure"] is None
     assert any(one["actor"] == "own app" for one in admin.get("/audit").json()["items"]) is False, "it only looked"
 

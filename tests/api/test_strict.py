@@ -123,29 +123,29 @@ def test_the_description_names_everything_once(dev: Server) -> None:
 
 def test_the_page_of_the_description_needs_no_other_host(dev: Server) -> None:
     """C-66: the rendered page and its script come from here and obey the policy that the server sends."""
-    page = httpx2.get(f"{dev.url}/api/docs")
+    page = httpx2.get(f"{dev.url}/api/docs", timeout=60)
     assert page.status_code == 200 and page.headers["content-type"].startswith("text/html")
     assert "script-src 'self'" in page.headers["content-security-policy"]
     assert "http://" not in page.text and "https://" not in page.text and "<script>" not in page.text
     for name, media in (("page.js", "text/javascript"), ("page.css", "text/css")):
-        part = httpx2.get(f"{dev.url}/api/docs/{name}")
+        part = httpx2.get(f"{dev.url}/api/docs/{name}", timeout=60)
         assert part.status_code == 200 and part.headers["content-type"].startswith(media)
         assert f"/api/docs/{name}" in page.text and "://" not in part.text
-    assert httpx2.get(f"{dev.url}/api/docs/../server.py").status_code == 404
+    assert httpx2.get(f"{dev.url}/api/docs/../server.py", timeout=60).status_code == 404
 
 
 def test_other_sites_are_kept_out_unless_they_are_named(tmp_path: Path, dev: Server) -> None:
     """C-66: CORS is off by default; the setting names those who may, and their pages never get the cookie."""
     asked = {"Origin": "https://app.example.com", "Access-Control-Request-Method": "POST"}
-    closed = httpx2.options(f"{dev.url}/api/v1/runs", headers=asked)
+    closed = httpx2.options(f"{dev.url}/api/v1/runs", headers=asked, timeout=60)
     assert "access-control-allow-origin" not in closed.headers
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "settings.toml").write_text('[server]\norigins = ["https://app.example.com"]\n')
     with serving(tmp_path, "dev", "--quiet") as server:
-        opened = httpx2.options(f"{server.url}/api/v1/runs", headers=asked)
+        opened = httpx2.options(f"{server.url}/api/v1/runs", headers=asked, timeout=60)
         assert opened.headers["access-control-allow-origin"] == "https://app.example.com"
         assert "access-control-allow-credentials" not in opened.headers
-        other = httpx2.get(f"{server.url}/api/v1/health", headers={"Origin": "https://evil.example.com"})
+        other = httpx2.get(f"{server.url}/api/v1/health", headers={"Origin": "https://evil.example.com"}, timeout=60)
         assert "access-control-allow-origin" not in other.headers
 
 
