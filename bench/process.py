@@ -1,6 +1,8 @@
-"""What processes cost: release of a long one, soundness of nested gateways, and from a submit to the next work item.
+"""What processes cost: release of a long one, soundness of nested gateways, from a submit to the next work item, and
+an event log.
 
-    python -m bench.process [--activities 1000] [--items 10000] [--submits 500] [--store postgresql://…]
+    python -m bench.process [--activities 1000] [--items 10000] [--submits 500] [--events 100000]
+                            [--store postgresql://…]
 
 Prints one line of JSON. `fsync_ms` is what one durable write costs on this disk in the same run: a submit is one.
 """
@@ -14,15 +16,20 @@ import os
 import statistics
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from penstock.app.event_log import MEDIA, Wanted, written
 from penstock.app.penstock import Penstock
 from penstock.app.processes import Processes
 from penstock.app.workitems import WorkItems
 from penstock.lang.compile import compile_document
 from penstock.net.soundness import verdict
+from penstock.store.contract import Batch
 
 
 def chain(count: int, id: str = "chain") -> dict[str, Any]:
@@ -105,6 +112,37 @@ async def submits(store: str, items: int, count: int) -> dict[str, Any]:
     return {"open": items, "submits": count, **told("submit_to_visible", spent), **told("list", looked)}
 
 
+async def exports(store: str, events: int) -> dict[str, Any]:
+    """Cases of five items each; the most memory that Python has in use for a tenth of them, and for all."""
+    async with Penstock(store, profile="dev") as door:
+        row = (await Processes(door).define(chain(5, "logged"), by="bench")).release
+        first = door.store.last_run() + 1
+        for begin in range(0, events, 10_000):
+            batch = Batch()
+            for n in range(begin, min(begin + 10_000, events)):
+                run, item = first + n // 5, n % 5
+                if not item:
+                    batch.new.append(
+                        (run, f"logged{n:012}", door.tenant, row.net, None, 5, 1000, n, n, None, None, 0, None)
+                    )
+                prompt = msgspec.msgpack.encode({"title": f"a{item}", "activity_id": f"a{item}"})
+                batch.item_new.append((run, item, item, "DONE", prompt, None, None, n, n))
+                batch.work_new.append((run, item, door.tenant, "DONE", None, "kim", "MANUAL", n))
+            door.store.commit(batch)
+        found: dict[str, Any] = {"events": events}
+        for format in MEDIA:
+            whole, tenth = (Wanted(id="logged", end=end) for end in (events, events // 10))
+            began = time.perf_counter()
+            size = sum(map(len, written(door, whole, format)))
+            found |= {f"export_{format}_s": round(time.perf_counter() - began, 2), f"export_{format}_mb": size >> 20}
+            for name, asked in (("tenth", tenth), ("whole", whole)):
+                tracemalloc.start()
+                assert sum(map(len, written(door, asked, format)))
+                found[f"export_{format}_{name}_peak_kb"] = tracemalloc.get_traced_memory()[1] >> 10
+                tracemalloc.stop()
+        return found
+
+
 def told(name: str, spent: list[float]) -> dict[str, float]:
     cut = statistics.quantiles(spent, n=100)
     return {f"{name}_p50_ms": round(cut[49], 2), f"{name}_p95_ms": round(cut[94], 2)}
@@ -126,12 +164,14 @@ def main() -> None:
     ask.add_argument("--activities", type=int, default=1000)
     ask.add_argument("--items", type=int, default=10_000)
     ask.add_argument("--submits", type=int, default=500)
+    ask.add_argument("--events", type=int, default=100_000)
     ask.add_argument("--store", default="")
     given = ask.parse_args()
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         store = given.store or str(Path(folder) / "bench.db")
         figures = {"fsync_ms": fsync(Path(folder)), **compiled(given.activities)}
         figures |= asyncio.run(submits(store, given.items, given.submits))
+        figures |= asyncio.run(exports(store, given.events))
     print(json.dumps(figures))
 
 

@@ -63,7 +63,7 @@ def test_rounds_of_a_loop_are_firings(tmp_path: Path) -> None:
     async def scene() -> None:
         async with opened(tmp_path) as door:
             run = await door.start(door.release(LOOP))
-            await door.wait(run, timeout=10)
+            await door.wait(run, timeout=60)
             rounds = [(one.iteration, one.status) for one in detail(door, run).firings if one.node == "PersonJob"]
             assert rounds == [(1, "COMPLETED"), (2, "COMPLETED"), (3, "COMPLETED")]
 

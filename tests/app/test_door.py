@@ -41,9 +41,9 @@ def test_w_7_5_4_activating_replays_through_a_door_that_drives(tmp_path: Path) -
         async with Penstock(tmp_path / "store.db") as door:
             assert put_in_force(door, failing()) == []
             run = await door.start(door.hash_of(door.releases.get("wf_dead").net))
-            assert (await door.wait(run, timeout=20)).status == "failed"
+            assert (await door.wait(run, timeout=60)).status == "failed"
             (new,) = put_in_force(door, failing(2, "SELECT 1 AS one"))
-            assert (await door.wait(new, timeout=20)).status == "completed"
+            assert (await door.wait(new, timeout=60)).status == "completed"
             assert door.state_at(new).options["replay_of"] == run
             door.releases.deprecate("wf_dead", 2)
             assert door.releases.activate("wf_dead", 1).replayed == []
@@ -59,14 +59,14 @@ def test_w_7_5_4_activating_replays_through_a_door_that_does_not_drive(tmp_path:
         async with Penstock(tmp_path / "store.db") as door:
             put_in_force(door, failing())
             run = await door.start(door.hash_of(door.releases.get("wf_dead").net))
-            await door.wait(run, timeout=20)
+            await door.wait(run, timeout=60)
             return run
 
     async def drives(new: str) -> str:
         async with Penstock(tmp_path / "store.db") as door:
             for _ in range(200):
                 try:
-                    return (await door.wait(new, timeout=20)).status
+                    return (await door.wait(new, timeout=60)).status
                 except RunNotFound:
                     await asyncio.sleep(0.02)
             raise AssertionError("nobody has started it")
@@ -113,12 +113,12 @@ def test_w_4_10_5_an_operator_undoes_a_run(tmp_path: Path) -> None:
     async def scene() -> None:
         async with Penstock(tmp_path / "store.db") as door:
             run = await door.start(door.release(bytes_of(undoable()), name="undo.json"))
-            assert (await door.wait(run, timeout=20)).status == "completed"
+            assert (await door.wait(run, timeout=60)).status == "completed"
             with pytest.raises(NodeNotFound) as unknown:
                 await door.compensate(run, only=["act_c"])
             assert "act_a" in unknown.value.facts["hint"]
             await door.compensate(run)
-            assert (await door.wait(run, timeout=20)).status == "compensated"
+            assert (await door.wait(run, timeout=60)).status == "compensated"
             assert undone(door, run) == ["undone b", "undone a"]
             with pytest.raises((NothingToUndo, StatusConflict)):
                 await door.compensate(run)
@@ -130,9 +130,9 @@ def test_w_4_10_5_only_one_node_is_undone(tmp_path: Path) -> None:
     async def scene() -> None:
         async with Penstock(tmp_path / "store.db") as door:
             run = await door.start(door.release(bytes_of(undoable()), name="undo.json"))
-            await door.wait(run, timeout=20)
+            await door.wait(run, timeout=60)
             await door.compensate(run, only=["act_a"])
-            await door.wait(run, timeout=20)
+            await door.wait(run, timeout=60)
             assert undone(door, run) == ["undone a"]
 
     asyncio.run(scene())
@@ -144,7 +144,7 @@ def test_w_4_10_5_what_is_not_undone_by_hand_is_left(tmp_path: Path) -> None:
     async def scene() -> None:
         async with Penstock(tmp_path / "store.db") as door:
             run = await door.start(door.release(bytes_of(undoable(on=["node_failure"])), name="undo.json"))
-            await door.wait(run, timeout=20)
+            await door.wait(run, timeout=60)
             with pytest.raises(NothingToUndo, match="by hand"):
                 await door.compensate(run)
             assert door.look(run).status == "completed" and undone(door, run) == []
@@ -161,14 +161,14 @@ def test_w_2_3_1_nodes_and_firings_have_the_words_of_the_language(tmp_path: Path
     async def scene() -> None:
         async with Penstock(tmp_path / "store.db") as door:
             run = await door.start(door.release(bytes_of(workflow())))
-            look = await door.wait(run, timeout=20, until_waiting=True)
+            look = await door.wait(run, timeout=60, until_waiting=True)
             assert look.nodes == {"first": "running", "second": "queued"}
             await door.signal(run, look.waiting[0].name or "")
-            look = await door.wait(run, timeout=20, until_waiting=True)
+            look = await door.wait(run, timeout=60, until_waiting=True)
             assert look.nodes == {"first": "succeeded", "second": "running"}
             assert {one.node: one.status for one in look.firings} == look.nodes
             await door.cancel(run)
-            look = await door.wait(run, timeout=20)
+            look = await door.wait(run, timeout=60)
             assert look.nodes == {"first": "succeeded", "second": "skipped"}
 
     asyncio.run(scene())

@@ -58,7 +58,7 @@ def test_the_seeds_workflow_from_its_event_to_its_end(tmp_path: Path) -> None:
             assert (low.delivered, low.started, low.resumed) == (True, [], [])
             alarm = await door.send_event(ALARM, {"line_id": "L01", "severity": "critical"}, id="a1")
             (run,) = alarm.started
-            look = await door.wait(run, until_waiting=True, timeout=30)
+            look = await door.wait(run, until_waiting=True, timeout=60)
             assert [w.node for w in look.waiting] == ["wait_lab"] and look.key == "event:a1:wf_ccp_deviation_v2:2"
             other = await door.send_event(LAB, {"sample_id": "somebody's"})
             assert other.resumed == []
@@ -66,7 +66,7 @@ def test_the_seeds_workflow_from_its_event_to_its_end(tmp_path: Path) -> None:
             assert result.new and result.resumed == [run]
             again = await door.send_event(LAB, {"sample_id": f"sample-{run}", "value": 8}, id="lab")
             assert (again.new, again.number, again.resumed) == (False, result.number, [run])
-            done = await door.wait(run, timeout=30)
+            done = await door.wait(run, timeout=60)
             assert done.status == "completed" and done.output["lab_result"]["value"] == 7
             assert (await door.send_event(ALARM, {}, id="a1")).started == [run] and len(door.runs()) == 1
             assert verify(door.store).violations == []
@@ -80,12 +80,12 @@ def test_the_payload_is_the_output_and_null_in_a_filter_fails(tmp_path: Path) ->
     async def scene() -> None:
         async with Penstock(tmp_path / "store.db") as door:
             run = await door.start(door.release(json.dumps(waiting(LAB)).encode()))
-            await door.wait(run, until_waiting=True, timeout=10)
+            await door.wait(run, until_waiting=True, timeout=60)
             await door.send_event(LAB, {"a": [1, {"b": None}]})
-            assert (await door.wait(run, timeout=10)).output == {"a": [1, {"b": None}]}
+            assert (await door.wait(run, timeout=60)).output == {"a": [1, {"b": None}]}
             null = waiting(LAB, {"sample_id": "${input.sample}"})
             run = await door.start(door.release(json.dumps(null).encode()), {})
-            look = await door.wait(run, timeout=10)
+            look = await door.wait(run, timeout=60)
             assert look.failure is not None and look.failure["code"] == "FILTER_VALUE_NULL"
 
     asyncio.run(scene())
@@ -148,12 +148,12 @@ def test_an_early_event_of_a_workflow(tmp_path: Path) -> None:
         path = tmp_path / "store.db"
         async with Penstock(path) as door:
             run = await door.start(door.release(json.dumps(document).encode()))
-            await door.wait(run, until_waiting=True, timeout=10)
+            await door.wait(run, until_waiting=True, timeout=60)
             for n in range(5):
                 assert (await door.send_event(LAB, {"n": n})).resumed == []
         async with Penstock(path) as door:  # W-8.3.1: and after a restart
             await door.signal(run, "manual:first")
-            assert (await door.wait(run, timeout=10)).output == {"n": 3}
+            assert (await door.wait(run, timeout=60)).output == {"n": 3}
 
     asyncio.run(scene())
 

@@ -62,6 +62,16 @@ def test_without_a_model_the_rules_read_it(tmp_path: Path) -> None:
     assert (found.source, found.certain, found.findings) == ("rules", True, []) and found.evidence["a1"]
 
 
+def test_what_the_rules_did_not_understand_is_told(tmp_path: Path) -> None:
+    """P-X.22, P-6.1.6: with its line, beside what the checks say; such a text waits for a person."""
+    text = "# Ship\n1. Clerk: take the order\n2. Clerk: pick a carrier depending on the weight\n3. Clerk: ship it"
+    found = proposed(tmp_path, None, text=text)
+    assert [(one.rule, one.severity, one.where.line) for one in found.findings] == [
+        ("condition_not_read", "warning", 3)
+    ]
+    assert (found.confidence, found.certain) == (0.75, False)
+
+
 def test_a_model_reads_it(tmp_path: Path, models: Models) -> None:
     """P-X.2: what a model has read goes through the same checks and the same confidence."""
     found = proposed(tmp_path, models, GOOD)

@@ -80,7 +80,7 @@ def test_a_line_says_what_a_person_wants_to_know(world: World) -> None:
             assert (one.started_at, one.ended_at, one.parent, one.tenant) == (T0, None, None, "tenant_001")
             await door.later(60_000)
             await door.send_event("lab.result.completed", {"sample_id": "S-L01", "ok": True})
-            await door.wait(run, timeout=20)
+            await door.wait(run, timeout=60)
             await door.quiet()
             ((done,), _) = find_runs(door, Filters())
             assert (done.state, done.tone, done.why, done.node) == ("COMPLETED", "done", None, None)
@@ -126,7 +126,7 @@ def test_a_search_is_bounded_and_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
             release = door.release(json.dumps(workflow()).encode())
             for _ in range(9):
                 await door.start(release)
-            await door.wait(wanted, until_waiting=True, timeout=10)
+            await door.wait(wanted, until_waiting=True, timeout=60)
             pages, cursor = [], None
             while True:
                 page, cursor = find_runs(door, Filters(node="Ask name"), cursor)
@@ -145,7 +145,7 @@ def test_windows_of_numbers_are_bounded_too(tmp_path: Path, monkeypatch: pytest.
     async def scene() -> None:
         async with opened(tmp_path) as door:
             done = await door.start(door.release(LOOP))
-            await door.wait(done, timeout=10)
+            await door.wait(done, timeout=60)
             release = door.release(json.dumps(workflow()).encode())
             for _ in range(8):
                 await door.start(release)
@@ -166,7 +166,7 @@ def test_children_are_found_by_their_parent(tmp_path: Path) -> None:
             child = door.release(ASK)
             call = Node(id="call", kind="call", effect=Effect(executor="call", args={"net": child.hash, "input": {}}))
             run = await door.start(door.release(net("caller", [Node(id="s", kind="start"), call], "s>call")))
-            await door.wait(run, until_waiting=True, timeout=10)
+            await door.wait(run, until_waiting=True, timeout=60)
             (one,) = find_runs(door, Filters(parent=run))[0]
             assert one.parent == run and one.name == "ask" and one.why is not None and one.why.kind == "work"
             assert ids(door, parent=one.id) == [] == ids(door, parent="rnobody")

@@ -172,7 +172,7 @@ def test_a_loop_round_by_round(tmp_path: Path) -> None:
     async def scene() -> None:
         async with opened(tmp_path) as door:
             run = await door.start(door.release(LOOP))
-            await door.wait(run, timeout=10)
+            await door.wait(run, timeout=60)
             end = graph(door, run)
             job = end.states["PersonJob"]
             assert (job.state, job.status, job.count) == ("SUCCEEDED", "MAXITER_REACHED", 3)
@@ -194,7 +194,7 @@ def test_a_fact_that_is_not_there(tmp_path: Path) -> None:
     async def scene() -> None:
         async with opened(tmp_path) as door:
             run = await door.start(door.release(LOOP))
-            await door.wait(run, timeout=10)
+            await door.wait(run, timeout=60)
             for wrong in (0, -1, 10_000):
                 with pytest.raises(BadInput, match="facts 1 to"):
                     graph(door, run, wrong)
@@ -213,7 +213,7 @@ def test_four_hundred_facts_of_a_large_net_are_one_fold(tmp_path: Path) -> None:
     async def scene() -> None:
         async with opened(tmp_path, echo=Echo()) as door:
             run = await door.start(door.release(Net(name="long", nodes=tuple(nodes), edges=edges)))
-            await door.wait(run, timeout=30)
+            await door.wait(run, timeout=60)
             told = deltas(door, run, 1000, 5000)
             assert len(told.steps) == MOST_STEPS and told.to == 1400
             assert max(len(step.states) for step in told.steps) <= 2

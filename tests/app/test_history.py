@@ -421,9 +421,9 @@ def test_it_is_read_from_the_store(tmp_path: Path) -> None:
     async def scene() -> str:
         async with Penstock(tmp_path / "store.db") as door:
             run = await door.start(door.release(json.dumps(workflow()).encode()))
-            await door.wait(run, until_waiting=True, timeout=20)
+            await door.wait(run, until_waiting=True, timeout=60)
             await door.signal(run, "manual:first", {})
-            await door.wait(run, until_waiting=True, timeout=20)
+            await door.wait(run, until_waiting=True, timeout=60)
             assert door.history(run)[-1].node_id == "second"
             return run
 
@@ -446,7 +446,7 @@ def test_a_diagram_tells_its_own_moves(tmp_path: Path) -> None:
     async def scene() -> list[Transition]:
         async with Penstock(tmp_path / "store.db") as door:
             run = await door.start(door.release(ROOT / "examples" / "diagram" / "diamond.yaml"))
-            await door.wait(run, timeout=20)
+            await door.wait(run, timeout=60)
             return door.history(run)
 
     found = asyncio.run(scene())

@@ -88,7 +88,7 @@ def test_two_firings_of_one_node_are_answered_one_by_one(tmp_path: Path) -> None
             await door.respond(run, f"Ask~{two.firing}", "late")
         assert door.inbox.get(one.id).id == left.id  # who holds the long id still gets in with it
         await door.inbox.answer(one.id, "first", by=QA)
-        assert (await door.wait(run, timeout=10)).status == "COMPLETED"
+        assert (await door.wait(run, timeout=60)).status == "COMPLETED"
 
     play(tmp_path, TWICE, story, wanted=2)
 
@@ -287,7 +287,7 @@ def test_a_short_list_is_by_deadline(tmp_path: Path) -> None:
         soon = asking("role:qa_lead", "role:admin", who={"min_approvals": 2},
                       timeout={"duration_seconds": 60, "on_timeout": "reject"})  # fmt: skip
         other = await door.start(door.release(json.dumps({**soon, "id": "soon"}).encode(), name="b.json"))
-        await door.wait(other, until_waiting=True, timeout=10)
+        await door.wait(other, until_waiting=True, timeout=60)
         assert [one.run for one in page(door, QA, ALL).items] == [other, run]
         await door.inbox.approve(other, by=QA)
         found = page(door, QA, ALL)

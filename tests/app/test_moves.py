@@ -77,7 +77,7 @@ def test_pausing_and_resuming_are_never_offered_together(tmp_path: Path) -> None
     async def scene() -> None:
         async with opened(tmp_path) as door:
             run = await door.start(door.release(ASK))
-            await door.wait(run, until_waiting=True, timeout=10)
+            await door.wait(run, until_waiting=True, timeout=60)
             assert {one.verb: one.confirm for one in of(door, run)} == {
                 "pause": "A", "cancel": "B", "edit_variable": "B", "fork": "B", "respond": "B",
             }  # fmt: skip
@@ -85,7 +85,7 @@ def test_pausing_and_resuming_are_never_offered_together(tmp_path: Path) -> None
             assert {"resume"} == verbs(of(door, run)) & {"pause", "resume"}
             await door.resume(run)
             await door.respond(run, "Ask name", "Ada")
-            await door.wait(run, timeout=10)
+            await door.wait(run, timeout=60)
             assert verbs(of(door, run)) == {"fork"}
 
     go(scene())
@@ -97,7 +97,7 @@ def test_permissions_take_moves_away(tmp_path: Path) -> None:
     async def scene() -> None:
         async with opened(tmp_path) as door:
             run = await door.start(door.release(ASK))
-            await door.wait(run, until_waiting=True, timeout=10)
+            await door.wait(run, until_waiting=True, timeout=60)
             assert of(door, run, permissions={"run.read"}) == []
             assert verbs(of(door, run, permissions={"inbox.decide"})) == {"respond"}
             assert verbs(of(door, run, permissions={"run.steer", "run.start"})) == {"pause", "cancel", "fork"}
@@ -123,7 +123,7 @@ def test_effects_in_flight_can_be_waited_for(tmp_path: Path) -> None:
                 await asyncio.sleep(0.002)
             assert {"cancel", "cancel_boundary", "resolve"} <= verbs(of(door, run))
             hold.set()
-            await door.wait(run, timeout=10)
+            await door.wait(run, timeout=60)
 
     go(scene())
 

@@ -191,7 +191,7 @@ def test_many_runs_cost_no_more(tmp_path: Path) -> None:
     async def scene() -> None:
         async with opened(tmp_path) as door:
             run = await door.start(door.release(ASK))
-            await door.wait(run, until_waiting=True, timeout=10)
+            await door.wait(run, until_waiting=True, timeout=60)
             many(door, 20_000)
             folded = 0
             load = door.store.load

@@ -323,17 +323,17 @@ def test_a_run_stays_on_the_version_it_began_with(tmp_path: Path) -> None:
             versions = Releases(door)
             in_place(versions, workflow())
             old = await start(door, NAME)
-            await door.wait(old, until_waiting=True, timeout=10)
+            await door.wait(old, until_waiting=True, timeout=60)
             shorter = workflow(version=2, nodes=[workflow()["nodes"][0]], edges=[])
             in_place(versions, shorter)
             new = await start(door, NAME, {"a": 1}, parent="r1")
             third = await start(door, NAME, version=1)
             for run in (old, new, third):
-                await door.wait(run, until_waiting=True, timeout=10)
+                await door.wait(run, until_waiting=True, timeout=60)
                 await door.signal(run, "manual:first")
-            assert (await door.wait(new, timeout=10)).status == "completed"
+            assert (await door.wait(new, timeout=60)).status == "completed"
             for run in (old, third):
-                look = await door.wait(run, until_waiting=True, timeout=10)
+                look = await door.wait(run, until_waiting=True, timeout=60)
                 assert (look.status, look.waiting[0].node) == ("waiting", "second")
             net = {run: door.row(run).net for run in (old, new, third)}
             assert net[old] == net[third] != net[new]
@@ -357,7 +357,7 @@ def test_a_run_knows_who_asked_for_it(tmp_path: Path) -> None:
             in_place(Releases(door), document)
             alone = await start(door, NAME)
             child = await start(door, NAME, parent=alone, trigger={"type": "webhook", "source": "line"})
-            looks = [await door.wait(run, timeout=20) for run in (alone, child)]
+            looks = [await door.wait(run, timeout=60) for run in (alone, child)]
             rows = [look.output[0] for look in looks]
             assert rows == [{"parent": None, "source": None}, {"parent": alone, "source": "line"}]
 

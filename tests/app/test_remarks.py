@@ -46,7 +46,7 @@ def played(
         async with Penstock(folder / "store.db") as door:
             released = door.release(_bytes(document))
             run = await door.start(released, {}, trigger={"type": "manual", "source": f"user:{by}"})
-            await door.wait(run, until_waiting=True, timeout=20)
+            await door.wait(run, until_waiting=True, timeout=60)
             await story(door, run)
 
     asyncio.run(play())
@@ -90,7 +90,7 @@ def test_one_is_on_it_at_a_time(tmp_path: Path) -> None:
         assert remarks.release(id, "admin@example.com", force=True).claimed_by is None
         remarks.claim(id, QA)
         await door.inbox.approve(id, by=QA)
-        assert (await door.wait(run, timeout=20)).internal_status == "COMPLETED"
+        assert (await door.wait(run, timeout=60)).internal_status == "COMPLETED"
         assert QA in refused(ItemDecided, remarks.claim, id, MANAGER).message
 
     played(tmp_path, asking("role:qa_lead", "role:quality_manager"), story)
@@ -150,7 +150,7 @@ def test_w_4_6_4_it_is_passed_on(tmp_path: Path) -> None:
         with pytest.raises(ApproverDenied):
             await door.inbox.approve(id, by=MANAGER)
         await door.inbox.approve(id, by=IT, comment="대신")
-        look = await door.wait(run, timeout=20)
+        look = await door.wait(run, timeout=60)
         assert look.internal_status == "COMPLETED"
         (vote,) = look.variables["approval_result"]["approvals"]
         assert (vote["user"], vote["target"]) == (IT, "role:qa_lead"), "they stand for whoever passed it on"
@@ -168,7 +168,7 @@ def test_c_32_a_delegate_stands_for_one_target_and_not_for_one_more(tmp_path: Pa
         await door.inbox.approve(id, by=OPERATOR)
         assert the_item(door).id == id, "the other one has not approved"
         await door.inbox.approve(id, by=IT)
-        assert (await door.wait(run, timeout=20)).internal_status == "COMPLETED"
+        assert (await door.wait(run, timeout=60)).internal_status == "COMPLETED"
 
     played(tmp_path, asking("role:quality_manager", "role:it_manager", kind="all_of"), story)
 

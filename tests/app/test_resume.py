@@ -55,7 +55,7 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
         again = Penstock(path)
         again.add_executor(after)
         async with again:
-            look = await again.wait(run, timeout=20)
+            look = await again.wait(run, timeout=60)
             facts: list[Any] = [line.fact for line in again.lines(run)]
         assert look.status == "completed" and facts.count("run.started") == 1
         assert [name for name, _ in before.seen] == ["first", "second"] and after.seen == before.seen[1:]

@@ -244,12 +244,12 @@ def test_a_subscriber_hears_the_same(tmp_path: Path) -> None:
     async def scene() -> None:
         async with Penstock(tmp_path / "store.db") as door:
             run = await door.start(door.release(json.dumps(small()).encode()))
-            await door.wait(run, until_waiting=True, timeout=20)
+            await door.wait(run, until_waiting=True, timeout=60)
             heard = asyncio.ensure_future(_heard(door, run))
             for name in ("first", "second"):
-                await door.wait(run, until_waiting=True, timeout=20)
+                await door.wait(run, until_waiting=True, timeout=60)
                 await door.signal(run, f"manual:{name}", {})
-            told = await asyncio.wait_for(heard, 20)
+            told = await asyncio.wait_for(heard, 60)
             assert told == door.events(run) and told[-1].name == "instance.completed"
             assert {one.trace_id for one in told} != {""}
 

@@ -126,7 +126,7 @@ def test_a_diagram_has_a_trace_too(tmp_path: Path) -> None:
     async def scene() -> None:
         async with opened(tmp_path) as door:
             run = await door.start(door.release(LOOP))
-            await door.wait(run, timeout=10)
+            await door.wait(run, timeout=60)
             _, one = told(door, run)
             assert (one["workflow_id"], one["status"], one["version"]) == ("loop", "COMPLETED", None)
             jobs = [node for node in one["nodes_executed"] if node["node_id"] == "PersonJob"]

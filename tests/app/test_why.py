@@ -90,7 +90,7 @@ def test_an_event_is_awaited_with_its_filter(world: World) -> None:
             assert (one.until, one.then, one.message) == (T0 + 2 * HOUR, Then("fail"), "sample_id = S-L01")
             assert one.move == "signal" and one.code is None and one.attempt is None
             await door.send_event(LAB, {"sample_id": "S-L01", "ok": True})
-            await door.wait(run, timeout=20)
+            await door.wait(run, timeout=60)
             assert of(door, run) == []
 
     go(scene())
@@ -151,7 +151,7 @@ def test_paused_by_hand(tmp_path: Path) -> None:
     async def scene() -> None:
         async with opened(tmp_path) as door:
             run = await door.start(door.release(ASK))
-            await door.wait(run, until_waiting=True, timeout=10)
+            await door.wait(run, until_waiting=True, timeout=60)
             (asks,) = of(door, run)
             assert (asks.kind, asks.node, asks.move, asks.who) == ("work", "Ask name", "respond", [])
             await door.pause(run)
@@ -176,7 +176,7 @@ def test_nobody_drives_the_store(tmp_path: Path) -> None:
         async with opened(tmp_path, echo=Never()) as door:
             busy = await door.start(door.release(net("n", [Node(id="s", kind="start"), task("a")], "s>a")))
             asks = await door.start(door.release(ASK))
-            await door.wait(asks, until_waiting=True, timeout=10)
+            await door.wait(asks, until_waiting=True, timeout=60)
             assert of(door, busy) == []  # it works
             return busy, asks
 
@@ -211,7 +211,7 @@ def test_no_room_at_the_gate(tmp_path: Path) -> None:
                 await asyncio.sleep(0.005)
             assert [(w.rank, w.kind, w.what, w.of) for w in found] == [(6, "limit", "press", 1)]
             gate.set()
-            await door.wait(run, timeout=10)
+            await door.wait(run, timeout=60)
             assert of(door, run) == []
 
     go(scene())
@@ -225,7 +225,7 @@ def test_a_called_run_says_why(tmp_path: Path) -> None:
             child = door.release(ASK)
             call = Node(id="call", kind="call", effect=Effect(executor="call", args={"net": child.hash, "input": {}}))
             run = await door.start(door.release(net("caller", [Node(id="s", kind="start"), call], "s>call")))
-            await door.wait(run, until_waiting=True, timeout=10)
+            await door.wait(run, until_waiting=True, timeout=60)
             first, second = of(door, run)
             assert (first.rank, first.kind, first.node) == (8, "work", "Ask name")
             assert (second.rank, second.kind, second.node) == (10, "child", "call")

@@ -36,7 +36,7 @@ connections:
   - {from: "Enough[condtrue]", to: End}
 """
 #: The same for those who must come in time to see it at work.
-LONG_LOOP = SLOW_LOOP.replace("400", "8000")
+LONG_LOOP = SLOW_LOOP.replace("400", "20000")
 
 
 class Said:
@@ -115,7 +115,7 @@ class Shell:
 
     def until(self, run: str, condition: Callable[[Look], bool], process: subprocess.Popen[str] | None = None) -> Look:
         """Wait until a run that another process drives stands like this."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             assert process is None or process.poll() is None, process.communicate()
             try:
@@ -132,13 +132,14 @@ class Shell:
         raise AssertionError(f"{run} never stood like this")
 
     def killed(self, *arguments: str | Path, key: str, when: Callable[[Look], bool]) -> Look:
-        """Start the program, and kill it as soon as its run stands like this."""
+        """Start the program, and kill it as soon as its run stands like this; how the run then stands."""
         process = self.start(*arguments)
         try:
-            return self.until(key, when, process)
+            self.until(key, when, process)
         finally:
             process.send_signal(signal.SIGKILL)
             process.communicate()
+        return self.until(key, lambda look: True)
 
 
 def environment() -> dict[str, str]:
@@ -147,5 +148,5 @@ def environment() -> dict[str, str]:
 
 
 def working(times: int) -> Callable[[Look], bool]:
-    """Is the node of the slow loop at work for the so-manieth time?"""
-    return lambda look: look.counters.get("Work") == times and look.nodes["Work"] == "RUNNING"
+    """Is the node of the slow loop at work for the so-manieth time, or a later one that was seen first?"""
+    return lambda look: look.counters.get("Work", 0) >= times and look.nodes["Work"] == "RUNNING"

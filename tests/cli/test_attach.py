@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from tests.cli.shell import EXAMPLES, Shell, working
+from tests.cli.shell import EXAMPLES, SLOW_LOOP, Shell, working
 from tests.cli.test_steering import waiting_run
 
 
@@ -19,8 +19,9 @@ def driven(shell: Shell, document: str = "long.yaml", key: str = "k") -> subproc
 
 def test_the_same_key_attaches_to_the_run_that_another_process_drives(penstock: Shell) -> None:
     """D-X.23, D-X.27, D-A.17: shown as it goes on, and it exits by the status of the run."""
-    process = driven(penstock, "slow.yaml")
-    said = penstock("run", "slow.yaml", "--key", "k", code=0)
+    penstock.write("slower.yaml", SLOW_LOOP.replace("400", "2000"))
+    process = driven(penstock, "slower.yaml")
+    said = penstock("run", "slower.yaml", "--key", "k", code=0)
     assert f"in process {process.pid}" in said.out
     assert "Work (3/3) done" in said.out
     assert said.out.splitlines()[-2].endswith("COMPLETED")

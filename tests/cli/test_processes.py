@@ -92,3 +92,31 @@ def test_drafts_and_modes(file: Path, penstock: Any) -> None:
     penstock("items", "start", after["id"], "--by", "kim", code=4)
     penstock("items", "take-over", after["id"], "--by", "lee", code=4)
     assert penstock("items", "submit", after["id"], "--by", "lee", "--json").json()["status"] == "COMPLETED"
+
+
+def test_check_names_agents_and_tools_that_nobody_has(file: Path, penstock: Any) -> None:
+    """P-X.3, P-5.3.10, P-X.18: a warning at its place, with and without a store; released all the same."""
+    asks = service("A", agent="nobody", compensation={"tool": "undo_it"}, orchestration={"tools": ["look_up"]})
+    known = service("B", "SUPERVISED", agent="echo", compensation="cancel_payment")
+    made = process([asks, known, service("C", agent="verifier")], ["A>B", "B>C"], process_definition_id="who")
+    file.write_text(json.dumps(made))
+
+    def told(*more: str) -> dict[str, str]:
+        found = penstock("check", str(file), "--json", *more).json()["findings"]
+        assert {(one["rule"], one["severity"]) for one in found} <= {("missing_dependency", "warning")}
+        assert all("penstock registry put" in one["hint"] for one in found)
+        return {one["pointer"]: one["message"] for one in found}
+
+    missing = {
+        "/activities/0/agent": "There is no agent «nobody» here.",
+        "/activities/0/orchestration/tools/0": "There is no tool «look_up» here.",
+        "/activities/0/compensation/tool": "There is no tool «undo_it» here.",
+    }
+    assert told() == missing
+    assert "who v1 base approved" in penstock("process", "define", str(file)).out
+    penstock("registry", "put", "agent", "nobody", '{"kind": "echo"}')
+    penstock("registry", "put", "tool", "undo_it", '{"type": "outbox"}')
+    assert list(told()) == ["/activities/0/orchestration/tools/0"]
+    penstock("registry", "put", "mcp_server", "crm", '{"url": "http://127.0.0.1:9/mcp"}')
+    assert told() == {}, "which tools an MCP server has, only the server knows"
+    assert len(told("--tenant", "another")) == 5, "another tenant has nothing of it"

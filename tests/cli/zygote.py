@@ -5,11 +5,15 @@ Requests and answers are lines of JSON on stdin and stdout: arguments, folder an
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 
 from penstock.cli.main import Commands, main
+
+with contextlib.suppress(ImportError):  # the extra «postgresql»
+    import penstock.store.postgres  # noqa: F401
 
 
 def serve() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,17 +32,19 @@ class KeptTenant(Kept):
         self.things: Things = things if things is not None else {}
         self.secrets = secrets if secrets is not None else {}
         self.events = _Events(id, store)
+        self.mutex = threading.Lock()  # tests of attempts at the same moment ask from several threads
         super().__init__(id, store, SecretPlaces(self.secrets, environment={}), lambda: 1_000_000)
 
     def _of(self, type: str) -> dict[str, list[tuple[str, str, Mapping[str, Any]]]]:
         wanted = [self._row(type, key, body) for key, body in self.things.get(type, {}).items()]
-        known = self.store.artifacts(self.id, type)
-        if sorted(map(repr, wanted)) != sorted(map(repr, known)):
-            for row in known:
-                self.store.drop_artifact(self.id, type, row.id, row.version)
-            self.store.put_artifacts(wanted)
-            self.refresh()
-        return super()._of(type)
+        with self.mutex:
+            known = self.store.artifacts(self.id, type)
+            if sorted(map(repr, wanted)) != sorted(map(repr, known)):
+                for row in known:
+                    self.store.drop_artifact(self.id, type, row.id, row.version)
+                self.store.put_artifacts(wanted)
+                self.refresh()
+            return super()._of(type)
 
     def _row(self, type: str, key: str, body: Mapping[str, Any]) -> ArtifactRow:
         id, at, version = key.rpartition("@")

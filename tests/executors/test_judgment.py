@@ -402,12 +402,12 @@ def test_rules_and_model_work_at_the_same_time(desk, model, monkeypatch):
 
     def together(self, *given, **more):
         judging.set()
-        assert asked.wait(10), "the model was not asked while the rules worked"
+        assert asked.wait(60), "the model was not asked while the rules worked"
         return judge(self, *given, **more)
 
     def answer(seen):
         asked.set()
-        assert judging.wait(10), "the rules did not work while the model was asked"
+        assert judging.wait(60), "the rules did not work while the model was asked"
         return completion(said("normal", 1.0))
 
     monkeypatch.setattr(Judge, "judge", together)

@@ -88,7 +88,7 @@ def http(script):
         port = probe.getsockname()[1]
     quiet = subprocess.DEVNULL
     server = subprocess.Popen([sys.executable, "-I", script, str(port)], stdout=quiet, stderr=quiet)
-    ends = time.monotonic() + 30
+    ends = time.monotonic() + 60
     while time.monotonic() < ends:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()

@@ -119,3 +119,12 @@ def test_whoever_has_least_to_do(desk: Shelved, monkeypatch: pytest.MonkeyPatch)
     assert desk.done(ASSIGN, {"rule": "least_loaded", "role_name": "clerk"}).body["user"] == "kim"
     monkeypatch.setattr(desk.tenant, "loads", lambda: {"kim": 2, "lee": 1})
     assert desk.done(ASSIGN, {"rule": "least_loaded", "role": "clerk"}).body["user"] == "lee"
+
+
+def test_nobody_who_is_gone_gets_work(desk: Shelved) -> None:
+    """P-X.13: what only somebody who may not act any more could do would lie there for ever."""
+    desk.register("user", "kim", roles=["clerk"], active=False)
+    for rule in ("round_robin", "least_loaded"):
+        assert desk.done(ASSIGN, {"rule": rule, "role": "clerk"}).body["user"] is None
+    desk.register("user", "lee", roles=["clerk"])
+    assert desk.done(ASSIGN, {"rule": "least_loaded", "role": "clerk"}).body["user"] == "lee"

@@ -172,7 +172,7 @@ def queue():
     own = {"PATH": os.environ.get("PATH", ""), "GATEWAY_PORT": str(port), "BIND_HOST": "127.0.0.1"}
     quiet = subprocess.DEVNULL
     server = subprocess.Popen([sys.executable, "-m", "ministack"], env=own, stdout=quiet, stderr=quiet)
-    ends = time.monotonic() + 30
+    ends = time.monotonic() + 60
     while time.monotonic() < ends:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()

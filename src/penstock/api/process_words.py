@@ -10,44 +10,10 @@ from starlette.responses import Response
 from penstock.api.changing import Changing
 from penstock.api.checked import Handler
 from penstock.api.site import caller_of, site_of
+from penstock.app.process_words import in_process_words
 from penstock.app.roles import config_of
-from penstock.errors import (
-    ApproverDenied,
-    BadInput,
-    ChangedMeanwhile,
-    DocumentInvalid,
-    DocumentUnreadable,
-    FourEyes,
-    ItemClaimed,
-    ItemNotFound,
-    LanguageUnknown,
-    NoBranch,
-    NodeNotFound,
-    PenstockError,
-    ProcessBranch,
-    ProcessChanged,
-    ProcessInvalid,
-    ProcessNotFound,
-    ProcessScope,
-    ProcessState,
-    ProcessUnreadable,
-    Refused,
-    ReleaseNotFound,
-    RunNotFound,
-    TenantConflict,
-    VersionConflict,
-)
+from penstock.errors import BadInput, PenstockError, ProcessScope
 
-#: ours → theirs; the first that fits
-_CODES: tuple[tuple[tuple[type[PenstockError], ...], type[PenstockError]], ...] = (
-    ((ProcessBranch, ProcessState), PenstockError),
-    ((DocumentUnreadable, LanguageUnknown), ProcessUnreadable),
-    ((TenantConflict, ApproverDenied, FourEyes), ProcessScope),
-    ((RunNotFound, ReleaseNotFound, ItemNotFound, NodeNotFound), ProcessNotFound),
-    ((NoBranch,), ProcessBranch),
-    ((VersionConflict, ChangedMeanwhile), ProcessChanged),
-    ((Refused, ItemClaimed), ProcessState),
-)
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=50, description="The version that was seen.")]
 
 
@@ -62,24 +28,6 @@ class InProcessWords(Changing):
                 raise in_process_words(error) from error
 
         return told
-
-
-def in_process_words(error: PenstockError) -> PenstockError:
-    """The same under the code that the process language has for it; what it has none for stays as it is."""
-    if isinstance(error, DocumentInvalid):
-        return error if isinstance(error, ProcessInvalid) else ProcessInvalid(error.findings)
-    for kinds, kind in _CODES:
-        if isinstance(error, kinds):
-            return error if kind is PenstockError else _as(kind, error)
-    return error
-
-
-def _as(kind: type[PenstockError], error: PenstockError) -> PenstockError:
-    """The words stay: they are about what was asked."""
-    made = kind.__new__(kind)
-    Exception.__init__(made, str(error))
-    made.facts = {**error.facts, "hint": error.facts.get("hint") or error.hint}
-    return made
 
 
 async def same_tenant(

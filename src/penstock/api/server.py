@@ -29,6 +29,7 @@ from penstock.api.routes import (
     configs,
     definitions,
     diagrams,
+    event_log,
     events,
     health,
     home,
@@ -63,7 +64,7 @@ from penstock.app.penstock import Penstock
 ROUTES = (
     me.router, home.router, runs.router, run_views.router, batch.router, inbox.router, definitions.router, hooks.router,
     workflows.router, instances.router, approvals.router, diagrams.router, processes.router,
-    process_work.router, events.router, schedules.router,
+    process_work.router, event_log.router, events.router, schedules.router,
     letters.router, breakers.router, stand_ins.router, configs.router, configs.proposed, *registry.routers,
     admin.router, words.router, live.router, health.router, metrics.router,
 )  # fmt: skip
@@ -147,7 +148,8 @@ def _cross_origin(app: FastAPI, options: Options) -> None:
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match",
                            "Last-Event-ID", "traceparent"],
-            expose_headers=["ETag", "Location", "Retry-After", "X-Trace-Id", "Idempotency-Replayed"],
+            expose_headers=["ETag", "Location", "Retry-After", "X-Trace-Id", "Idempotency-Replayed",
+                            "Penstock-Next"],
         )  # fmt: skip
 
 

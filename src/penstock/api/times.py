@@ -1,37 +1,19 @@
-"""Times at the edge: milliseconds inside, ISO 8601 in UTC outside."""
+"""Times in what is sent: models take the house's milliseconds."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from penstock.errors import BadInput
+from penstock.app.times import iso, moment
 
-
-def iso(at: int) -> str:
-    stamp = datetime.fromtimestamp(at / 1000, UTC)
-    return f"{stamp:%Y-%m-%dT%H:%M:%S}.{at % 1000:03d}Z"
+__all__ = ["Moment", "iso", "moment"]
 
 
 def _told(value: Any) -> Any:
     return iso(value) if type(value) is int else value
 
 
-#: a moment as it is sent; models take the house's milliseconds
+#: a moment as it is sent
 Moment = Annotated[str, BeforeValidator(_told), Field(json_schema_extra={"format": "date-time"})]
-
-
-def moment(text: str, name: str) -> int:
-    """Milliseconds of a moment that a caller wrote; without a zone it is UTC."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise BadInput(what=f"«{name}»", why="it is not a moment", hint="Write 2026-11-15T06:00:00Z.") from error
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=UTC)
-    try:
-        return int(found.timestamp() * 1000)
-    except (OverflowError, ValueError) as error:
-        raise BadInput(what=f"«{name}»", why="it is out of range") from error

@@ -1,4 +1,4 @@
-"""Alarms (W-10.1.1): the seed's thresholds, compared strictly; raised once, cleared once, and kept over a restart.
+"""Alarms (W-10.1.1, P-8): the seeds' thresholds, compared strictly; raised once, cleared once, and kept over a restart.
 
 How the alarms of a tenant stand is one row of the store, written in the commit that also holds the message about it.
 """
@@ -12,6 +12,7 @@ import msgspec
 
 from penstock.app.metrics import Meter
 from penstock.app.readings import Readings
+from penstock.app.reevaluation import LINES
 from penstock.host.notices import Notice
 from penstock.store.contract import Batch
 
@@ -45,6 +46,8 @@ RULES = (
     Rule("dlq_message_count", False, 10, "letters"),
     Rule("checkpoint_size_bytes", False, 10 * 1024 * 1024, "bytes"),
 )
+#: P-8: when to think again about processes
+OF_PROCESSES = tuple(Rule(one.metric, one.below, one.threshold, one.unit) for one in LINES)
 
 
 class Alarm(msgspec.Struct, kw_only=True):
@@ -88,17 +91,18 @@ class Alarms:
         now = self.host.clock.now()
         self.meter.tick(now)
         gauges = self.meter.gauges()
-        tenants = {*self.meter.of, *(one[0] for one in gauges.runs), *(one[0] for one in gauges.letters)}
+        tenants = {*self.meter.of, *(one[0] for one in gauges.runs + gauges.versions)}
+        tenants |= {one[0] for one in gauges.letters}
         changed: list[Alarm] = []
         for tenant in sorted(tenants):
-            found = measured(Readings(self.meter, tenant, now, gauges))
-            changed += self._compared(tenant, found, now)
+            read = Readings(self.meter, tenant, now, gauges)
+            changed += self._compared(tenant, measured(read) | of_processes(read), now)
         return changed
 
     def _compared(self, tenant: str, found: Mapping[str, tuple[float, bool, str]], now: int) -> list[Alarm]:
         stand = self.of(tenant)
         open_, changed = dict(stand.open), list[Alarm]()
-        for rule in RULES:
+        for rule in RULES + OF_PROCESSES:
             value, raised, detail = found.get(rule.metric, (0.0, False, ""))
             held = open_.get(rule.metric)
             if raised and held is None:
@@ -151,6 +155,15 @@ def measured(read: Readings) -> dict[str, tuple[float, bool, str]]:
     if node.ms is not None:
         found["node_duration_seconds"] = (node.ms / 1000, node.beyond, f"p99 {node.type}")
     return found
+
+
+def of_processes(read: Readings) -> dict[str, tuple[float, bool, str]]:
+    values = read.processes().values()
+    return {
+        rule.metric: (float(value), _beyond(rule, value), "")
+        for rule in OF_PROCESSES
+        if (value := values[rule.metric]) is not None
+    }
 
 
 def _beyond(rule: Rule, value: float) -> bool:

@@ -6,9 +6,11 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from penstock.app.answers import firings_of
-from penstock.app.inbox import find
+from penstock.app.inbox import find_open
+from penstock.app.item_work import of_process
 from penstock.app.people import Who, id_of
 from penstock.app.remarks import may_decide
+from penstock.app.workitems import WorkItems
 from penstock.errors import ItemDecided, ItemNotFound, NotAllowed, Refused
 
 if TYPE_CHECKING:
@@ -19,16 +21,21 @@ _OTHERWISE = {"approval": "approved or rejected", "review": "given its verdict"}
 
 async def answer(door: Penstock, run: str, node: str, value: Any, *, by: Who, permissions: Collection[str]) -> None:
     """Only who may decide; and what is decided by a vote or a verdict is not answered. NODE~FIRING is one of several. A
-    node that is stuck gets its result by an operator's hand. Raises ApproverDenied, FourEyes, ItemClaimed, NotAllowed,
-    Refused, NotWaiting, ItemAmbiguous."""
+    node that is stuck gets its result by an operator's hand. An activity of a process is submitted, by whoever
+    may. Raises ApproverDenied, FourEyes, ItemClaimed, NotAllowed, Refused, NotWaiting, ItemAmbiguous."""
     try:
-        item = find(door, f"{run}/{node}")
+        item, _, watcher = find_open(door, f"{run}/{node}")
     except (ItemNotFound, ItemDecided):
         if "run.edit" not in permissions and _stuck(door, run, node):
             raise NotAllowed(user=id_of(by), permission="run.edit") from None
     else:
         if item.kind in _OTHERWISE:
             raise Refused(why=f"«{item.id}» is {_OTHERWISE[item.kind]}, and not answered")
+        if watcher.reader.net is not None and of_process(watcher.reader.net):
+            if "process.work" not in permissions:
+                raise NotAllowed(user=id_of(by), permission="process.work")
+            await WorkItems(door).submit(f"{item.run}~{item.firing}", value, by=by)
+            return
         may_decide(door, item, by)
         run, node = item.run, item.firing_name
     await door.respond(run, node, value, by=id_of(by))

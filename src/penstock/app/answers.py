@@ -13,6 +13,7 @@ from penstock.errors import (
     NodeNotFound,
     NotWaiting,
     PenstockError,
+    ProcessChanged,
     Refused,
     ResultInvalid,
     RunNotFound,
@@ -25,7 +26,8 @@ from penstock.net.author import author
 from penstock.net.compiled import Compiled
 
 _KINDS: dict[str, type[PenstockError]] = {
-    kind.code: kind for kind in (StatusConflict, IllegalTransition, NoBranch, NodeNotFound, RunNotFound, KeyConflict)
+    kind.code: kind
+    for kind in (StatusConflict, IllegalTransition, NoBranch, NodeNotFound, RunNotFound, KeyConflict, ProcessChanged)
 }
 
 

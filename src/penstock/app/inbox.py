@@ -33,7 +33,7 @@ from penstock.lang.decision.words import APPROVAL
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
 from penstock.store.contract import RunRow
-from penstock.store.contract_lists import ItemRow
+from penstock.store.contract_lists import ItemRow, WorkRow
 
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock
@@ -122,7 +122,7 @@ class _Approvers(msgspec.Struct):
 _approvers = msgspec.msgpack.Decoder(_Approvers)
 
 
-def asked_of(row: ItemRow) -> bytes | None:
+def asked_of(row: ItemRow | WorkRow) -> bytes | None:
     """Who may act now. P-X.14: a draft is approved by those whom its activity names, else by anybody who may."""
     if row.status != "SUBMITTED":
         return row.candidates

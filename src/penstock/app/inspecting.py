@@ -41,7 +41,8 @@ class Judged(msgspec.Struct, kw_only=True):
 
 
 class Inspected(msgspec.Struct, kw_only=True):
-    """`graph` is None of a document that cannot be drawn; `soundness` is empty of one whose every run can end."""
+    """`graph` is None of a document that cannot be drawn; `soundness` is empty of one whose every run can end.
+    `document`: what was read, of a process; its text may be BPMN or YAML."""
 
     language: str | None
     findings: list[Finding]
@@ -49,6 +50,7 @@ class Inspected(msgspec.Struct, kw_only=True):
     soundness: list[Judged] = []
     bpmn: str | None = None
     input_schema: Any = None
+    document: Any = None
 
 
 def inspected(source: bytes) -> Inspected:
@@ -57,11 +59,11 @@ def inspected(source: bytes) -> Inspected:
         made, _ = compile_source(source, unsound=True)
     except DocumentInvalid as wrong:
         return Inspected(language=None, findings=list(wrong.findings))
-    net = Compiled(made.net)
+    net, read = Compiled(made.net), _read(source, made.language)
     return Inspected(
         language=made.language, findings=_as_refused(source, list(made.findings)), graph=definition_graph(net),
-        soundness=[_judged(net, level) for level in judged(made.net)], bpmn=_bpmn(source, made.language),
-        input_schema=made.net.declares.input_schema,
+        soundness=[_judged(net, level) for level in judged(made.net)], bpmn=_bpmn(read),
+        input_schema=made.net.declares.input_schema, document=read,
     )  # fmt: skip
 
 
@@ -76,11 +78,15 @@ def _as_refused(source: bytes, findings: list[Finding]) -> list[Finding]:
     return findings
 
 
-def _bpmn(source: bytes, language: str) -> str | None:
-    if language != "process":
+def _read(source: bytes, language: str) -> Any:
+    return read_document(source, name="document").data if language == "process" else None
+
+
+def _bpmn(data: Any) -> str | None:
+    if data is None:
         return None
     try:
-        return write_bpmn(read_document(source, name="document").data)
+        return write_bpmn(data)
     except (PenstockError, KeyError, TypeError, ValueError):  # a drawing is more than anybody needs
         return None
 

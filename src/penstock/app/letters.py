@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.errors import LetterNotFound, PenstockError, ReplayRefused
 from penstock.host.letters import Replay, dlq_of
-from penstock.store.contract import LetterRow, ReleaseRow
+from penstock.store.contract import Batch, LetterRow, ReleaseRow
 
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock, Release
@@ -47,6 +47,14 @@ def letters(door: Queries, *, name: str | None = None, since: int = 0, limit: in
 def letter(door: Queries, run: str) -> Letter:
     """Of a run: by its id, its key, or a beginning that is enough."""
     return _letter(door, _row(door, run))
+
+
+def discard(door: Penstock, run: str) -> None:
+    """Somebody has looked at it, and it is not to be replayed: it lies there no more. The run is as it was; where it is
+    revived and ends badly again there is a new one."""
+    batch = Batch()
+    batch.letter_gone.append((_row(door, run).run,))
+    door.store.commit(batch)
 
 
 def _row(door: Queries, run: str) -> LetterRow:

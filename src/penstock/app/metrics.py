@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from penstock.app.process_figures import Figures
 from penstock.app.spread import HOUR_MS, HOURS, PEOPLE, Spread, added
 from penstock.app.tiles import LONGEST_MS, SAMPLE, WAITS, part_of, type_of
 from penstock.kernel import fact as F
@@ -165,10 +167,12 @@ class Meter:
         self.began = time.monotonic()
         self.requests: Counter[tuple[str, str, int]] = Counter()  # method, route, status
         self.latencies: dict[str, Spread] = {}  # by route
+        self.processes: Figures | None = None
         self._plan: tuple[str, Compiled | None, Plan | None] = ("", None, None)
 
     def attach(self, host: Host) -> None:
         self.host = host
+        self.processes = Figures(self.store, partial(_net_of, host))
         self._remember(host.clock.now())
         host.turns.on_facts.append(self._turn)
         host.turns.on_end.append(self._end)
@@ -338,6 +342,12 @@ class Meter:
         if kind is not None:
             kind.put(1, int(status == FAILURE), at)
             kind.spread.put([ms], at)
+
+
+def _net_of(host: Host, hash: str) -> Compiled:
+    found = host.nets.by_hash(hash)
+    assert found is not None, "the journal names only nets that are kept"
+    return found[1]
 
 
 def total_of(meter: Meter, tenant: str | None) -> OfTenant:

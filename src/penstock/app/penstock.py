@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import replace
+
 from penstock.app.documents import Release, compile_source
 from penstock.app.engine import Engine
 from penstock.app.events import Event
@@ -19,7 +21,7 @@ from penstock.app.registry import Registry
 from penstock.app.starting import checked_tenant
 from penstock.app.starts import Asked, Starts
 from penstock.app.steering import PATIENCE_S, Steering
-from penstock.app.triggers import EventReceipt
+from penstock.app.triggers import PROCESS_DISCOVERED, EventReceipt
 from penstock.errors import BreakerNotFound, RunNotFound, StoreError
 from penstock.executors.contract import Executor
 from penstock.executors.function import FunctionExecutor
@@ -362,8 +364,14 @@ class Penstock(Queries):
     async def send_event(self, source: str, payload: Any = None, *, id: str | None = None) -> EventReceipt:
         """News for whoever it concerns: it is stored, resumes the runs that wait for it, and starts those that it is
         the trigger of. The same id again changes nothing. Without a driver here it waits a while for the one that
-        there is; the receipt says whether it was delivered."""
-        return await self._steering.send_event(source, payload, id)
+        there is; the receipt says whether it was delivered. PROCESS_DISCOVERED brings a model, which is imported."""
+        imported = list[str]()
+        if source == PROCESS_DISCOVERED and (id is None or self.store.event(self.tenant, id) is None):
+            from penstock.app.discovered import discovered
+
+            imported.append((await discovered(self, payload)).release.name)
+        receipt = await self._steering.send_event(source, payload, id)
+        return replace(receipt, imported=imported) if imported else receipt
 
     async def respond(self, run: str, node: str, value: Any, *, by: str | None = None) -> None:
         """Answer a waiting user_response, or give a firing that waits for an operator its result."""

@@ -43,7 +43,8 @@ async def extracted(door: Penstock, text: str, *, id: str = "", by: str, store: 
     held, said = Processes(door), dict(found.definition)
     name, known = _name(held, said, given=bool(id))
     said["process_definition_id"] = name
-    diff = difference(msgspec.json.decode(known[-1].document) if known else {}, said)
+    was = msgspec.json.decode(known[-1].document) if known else {}
+    diff = difference({**was, "tenant_id": said.get("tenant_id")}, said)  # one without a tenant is of the same
     more: dict[str, Any] = {"confidence": found.confidence, "parts": dict(found.parts), "source": found.source}
     more |= {"evidence": dict(found.evidence), "note": found.note}
     if not store:

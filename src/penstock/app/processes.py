@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from penstock.app.changes import summary
 from penstock.app.documents import node_types
 from penstock.app.process_calls import Called, called_by
-from penstock.app.releases import STATUS, Submitted, canonical
+from penstock.app.releases import STATUS, Submitted, Writing, canonical
 from penstock.app.roles import config_of
 from penstock.app.triggers import listens_by, refuse_message
 from penstock.errors import (
@@ -57,6 +57,18 @@ class Defined(msgspec.Struct, frozen=True):
     new: bool
     diff: dict[str, Any] = {}
     findings: list[Finding] = []
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """What somebody wants saved. It `waits` for who approves it; `told`: its import is an event."""
+
+    data: dict[str, Any]
+    source: bytes | None
+    by: str | None
+    unsound: bool
+    origin: Mapping[str, Any] | None
+    waits: bool
+    told: bool = False
 
 
 class _Made(msgspec.Struct, frozen=True):
@@ -124,29 +136,51 @@ class Processes:
         self.door.furnish()  # agents, tools and people that it may name
         if into is not None:
             data = {**data, "process_definition_id": into}
+        waits = pending or str(data.get("type") or "base") == DISCOVERED
+        return await self._saved(_Asked(data, source, by, unsound, origin, waits, told))
+
+    async def _saved(self, asked: _Asked, also: Callable[[Writing], Any] = lambda writing: None) -> Defined:
+        """In one transaction: the version, what it takes the place of, its trigger, its event, and what `also` has to
+        be written with it; once more where somebody else was faster."""
+        data, releases = asked.data, self.door.releases
         id = self._id(data)
         self._of_tenant(data)
-        known, told_of = self.named(id), self._parented(data)
-        last = known[-1] if known else None
-        waits = pending or str(data.get("type") or "base") == DISCOVERED
-        if last is not None and _same(last, data) and (last.status not in (_PENDING, _DRAFT) or waits):
-            if last.status == "approved" and not waits:  # whoever saved it died before it was in force
-                last = _plain(self.door.releases.activate(last.name, last.version))
-            return Defined(last, False)
+        number = 1
         for _ in range(_TRIES):
+            known, told_of = self.named(id), self._parented(data)
+            last, writing = known[-1] if known else None, Writing()
+            if last is not None and _same(last, data) and (last.status not in (_PENDING, _DRAFT) or asked.waits):
+                also(writing)
+                comes = last.status == "approved" and not asked.waits  # handed in, and approved by somebody
+                row = releases.enforce(writing, last, last.status) if comes else last
+                if releases.written(writing):
+                    return Defined(_plain(releases.replaying(row)) if comes else row, False)
+                continue
             number = last.version + 1 if last is not None else 1
-            made = await self._made({**data, "version": number}, source, unsound)
-            if not waits:
-                refuse_message(self.door.store, self.door.tenant, id, made.compiled.net, self.door.releases.net)
-            row, diff = self._row(made, known, by, waits, origin), _difference(last, made.body)
-            row = replace(row, diff=canonical(diff) if last is not None else None)
-            if self.door.store.put_release(row, self._told(row) if told else ()):
-                self._superseded(known, row)
-                row = row if waits else self.door.releases.activate(row.name, row.version)
-                return Defined(_plain(row), True, diff, [*told_of, *made.compiled.findings])
-            known = self._raced(id, number)
-            last = known[-1]
+            made = await self._made({**data, "version": number}, asked.source, asked.unsound)
+            if not asked.waits:
+                refuse_message(self.door.store, self.door.tenant, id, made.compiled.net, releases.net)
+            row, diff = self._row(made, known, asked), _difference(last, made.body)
+            also(writing)
+            row = self._next(writing, replace(row, diff=canonical(diff) if last is not None else None), known, asked)
+            if releases.written(writing):
+                row = row if asked.waits else _plain(releases.replaying(row))
+                return Defined(row, True, diff, [*told_of, *made.compiled.findings])
+            self._raced(id, number)
         raise VersionConflict(name=id, version=number, why="others save it all the time")
+
+    def _next(self, writing: Writing, row: ReleaseRow, known: list[ReleaseRow], asked: _Asked) -> ReleaseRow:
+        """A new version, and what becomes of those that nobody has approved yet."""
+        superseded = f"superseded by version {row.version}"
+        for old in known:
+            if old.status == _PENDING:
+                over = replace(old, status=STATUS.next(_PENDING, "reject"), feedback=superseded)
+                writing.moves.append((over, _PENDING))
+        writing.told += self._told(row) if asked.told else []
+        if not asked.waits:
+            return self.door.releases.enforce(writing, row, None)
+        writing.new.append(row)
+        return row
 
     def hand_in(self, data: dict[str, Any], source: bytes, *, by: str | None, about: str | None) -> Submitted:
         """The next version, on the way of every other document: somebody approves it, somebody puts it in force."""
@@ -163,7 +197,8 @@ class Processes:
             made = _compile(data, called, False, xml)
         except DocumentInvalid as wrong:
             raise DocumentInvalid(_placed(source, called, False) or wrong.findings) from None
-        row = self._row(made, known, by, True, origin_of(known[-1]) if known else None)
+        asked = _Asked(data, source, by, False, origin_of(known[-1]) if known else None, waits=True)
+        row = self._row(made, known, asked)
         diff = _difference(known[-1] if known else None, made.body)
         row = replace(row, diff=canonical(diff) if known else None, change_summary=about or row.change_summary)
         if not self.door.store.put_release(row):
@@ -171,11 +206,9 @@ class Processes:
             raise VersionConflict(name=id, version=row.version, why="somebody else was faster")
         return Submitted(row, True, [*told_of, *made.compiled.findings])
 
-    def _raced(self, id: str, version: int) -> list[ReleaseRow]:
-        known = self.named(id)
-        if not known:
+    def _raced(self, id: str, version: int) -> None:
+        if not self.named(id):
             raise VersionConflict(name=id, version=version, why="a document of another language has this name")
-        return known
 
     def _id(self, data: Mapping[str, Any]) -> str:
         id = data.get("process_definition_id")
@@ -241,10 +274,8 @@ class Processes:
                 findings = await asyncio.to_thread(_placed, source, called, unsound) or findings
             raise ProcessInvalid(findings) from None
 
-    def _row(
-        self, made: _Made, known: list[ReleaseRow], by: str | None, waits: bool, origin: Mapping[str, Any] | None
-    ) -> ReleaseRow:
-        door, data = self.door, msgspec.json.decode(made.body)
+    def _row(self, made: _Made, known: list[ReleaseRow], asked: _Asked) -> ReleaseRow:
+        door, data, by, waits = self.door, msgspec.json.decode(made.body), asked.by, asked.waits
         net = door.keep_net(made.compiled, made.body)
         name, version, now = str(data["process_definition_id"]), int(data["version"]), door.now()
         before = msgspec.json.decode(known[-1].document) if known else None
@@ -254,16 +285,8 @@ class Processes:
             listens_by(made.compiled.net), by, now,
             approved_by=None if waits else by, approved_at=None if waits else now,
             change_summary=summary(before, data), kind=str(data.get("type") or "base"), bpmn=made.bpmn,
-            origin=canonical(origin) if origin else None,
+            origin=canonical(asked.origin) if asked.origin else None,
         )  # fmt: skip
-
-    def _superseded(self, known: list[ReleaseRow], row: ReleaseRow) -> None:
-        for old in known:
-            if old.status == _PENDING:
-                feedback = f"superseded by version {row.version}"
-                self.door.store.move_releases(
-                    [(replace(old, status=STATUS.next(_PENDING, "reject"), feedback=feedback), _PENDING)]
-                )
 
     def _told(self, row: ReleaseRow) -> list[tuple[Any, ...]]:
         """P-E.3: the row of the outbox that is committed with the model, where somebody listens."""
@@ -277,18 +300,34 @@ class Processes:
     # -- approving -----------------------------------------------------------------------------------------------------
 
     async def approve(self, id: str, *, by: str, into: str | None = None) -> Defined:
-        """P-X.23: it may be begun from now on. `into`: it becomes the next version of that definition besides."""
+        """P-X.23: it may be begun from now on. `into`: it becomes the next version of that definition besides, and
+        where it cannot nothing is approved."""
         row = self._waiting(id, "approve")
-        releases = self.door.releases
-        releases.approve(row.name, row.version, by=by)
-        done = _plain(releases.activate(row.name, row.version))
-        if into is None:
-            return Defined(done, True)
-        target = self.get(into)
+        target = self.get(into) if into is not None else row
+        if target.name == row.name:
+            return Defined(self._approved(id, by), True)
         drop = ("version", "source_event_log_id", "parent_id")
         data = {name: value for name, value in msgspec.json.decode(row.document).items() if name not in drop}
-        kept = {"process_definition_id": target.name, "type": target.kind}
-        return await self.define({**data, **kept}, by=by, origin={"source": "approved", "from": row.name})
+        data |= {"process_definition_id": target.name, "type": target.kind}
+        asked = _Asked(data, None, by, False, {"source": "approved", "from": row.name}, target.kind == DISCOVERED)
+        done = await self._saved(asked, lambda writing: self._approving(writing, id, by))
+        self.door.releases.replaying(self.get(row.name, row.version))
+        return done
+
+    def _approved(self, id: str, by: str) -> ReleaseRow:
+        for _ in range(_TRIES):
+            row = self._approving(writing := Writing(), id, by)
+            if self.door.releases.written(writing):
+                return _plain(self.door.releases.replaying(row))
+        raise VersionConflict(name=row.name, version=row.version, why="others move it all the time")
+
+    def _approving(self, writing: Writing, id: str, by: str) -> ReleaseRow:
+        """Approved and in force at once."""
+        row, releases = self._waiting(id, "approve"), self.door.releases
+        releases.refuse_author(row, by)
+        status, now = STATUS.next(_PENDING, "approve"), self.door.now()
+        approved = replace(row, status=status, approved_by=by, approved_at=now, feedback=None)
+        return releases.enforce(writing, approved, _PENDING)
 
     def reject(self, id: str, *, by: str, comment: str) -> ReleaseRow:
         """P-X.43: kept, and not to be begun."""

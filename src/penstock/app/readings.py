@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from penstock.app.metrics import Meter, OfTenant, approves, total_of
+from penstock.app.process_figures import Numbers, together
 from penstock.app.spread import Spread, beyond, quantile
 from penstock.kernel.state import STATUS, WAITING
 from penstock.store.contract_lists import Gauges
@@ -71,6 +72,21 @@ class Readings:
 
     def checkpoint(self) -> int:
         return self.of.checkpoint()
+
+    def processes(self) -> Numbers:
+        figures = self.meter.processes
+        assert figures is not None, "a meter is asked when it is attached"
+        mine: dict[str, list[tuple[str, int]]] = {tenant: [] for tenant in self._tenants()}
+        for tenant, status, count in self._gauges.versions:
+            if tenant in mine:
+                mine[tenant].append((status, count))
+        return together(figures.of(tenant, self.now, sorted(seen)) for tenant, seen in mine.items())
+
+    def _tenants(self) -> set[str]:
+        of = self._gauges
+        return (
+            {self.tenant} if self.tenant is not None else {*self.meter.of, *(one[0] for one in of.runs + of.versions)}
+        )
 
     # -- rates and durations of 24 hours -------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from penstock.app.audit import masked
 from penstock.app.home import DEFAULT_TENANT
 from penstock.app.things import checked, known, read_thing
 from penstock.errors import Finding
+from penstock.executors.agents import AGENTS
 from penstock.executors.parts.secret import MASK
 from penstock.host.sealing import sealed
 from penstock.host.versions import status_of, usable
@@ -110,10 +111,20 @@ def sample_rows(now: int = 0) -> list[ArtifactRow]:
 def known_to(store: Store | None, tenant: str = SAMPLE) -> Callable[[str, str], bool]:
     """Whether a tenant has a thing; before there is a store, whether it will have it."""
     rows = store.artifacts(tenant) if store is not None else []
-    if not rows and (store is None or store.profile() != "production"):
+    if not rows and tenant == SAMPLE and (store is None or store.profile() != "production"):
         rows = sample_rows()
     held = {(row.type, row.id) for row in rows if usable(row.type, row.status)}
-    return lambda kind, name: (kind, name) in held
+    servers = {id for type, id in held if type == "mcp_server"}
+
+    def has(kind: str, name: str) -> bool:
+        if kind == "agent" and name in AGENTS:  # one of the house's own
+            return True
+        server, slash, _ = name.partition("/")
+        if kind == "tool" and (server in servers if slash else servers):  # which tools it has, only a server knows
+            return True
+        return (kind, name) in held
+
+    return has
 
 
 def install_sample(store: Store, folder: Path, now: int) -> None:

@@ -62,6 +62,16 @@ class Submitted(msgspec.Struct, frozen=True):
     findings: list[Finding] = []
 
 
+class Writing(msgspec.Struct):
+    """What one transaction does to versions: see `Store.move_releases`."""
+
+    moves: list[tuple[ReleaseRow, str]] = []
+    new: list[ReleaseRow] = []
+    schedules: list[ScheduleRow] = []
+    unscheduled: list[tuple[str, str]] = []
+    told: list[tuple[Any, ...]] = []
+
+
 class InForce(ReleaseRow, frozen=True):
     """A version that was put in force, and the runs that replay dead letters with it (W-7.5.4)."""
 
@@ -147,8 +157,9 @@ class Releases:
         if same is None:
             before = msgspec.json.decode(known[-1].document) if known else None
             row = replace(row, change_summary=change_summary or summary(before, data))
+            row = replace(row, status=STATUS.next(row.status, "submit"))
             if self.door.store.put_release(row):
-                return Submitted(self._move(row, "submit"), True, findings)
+                return Submitted(row, True, findings)
             same = self.get(id, row.version)
         if same.hash != row.hash:
             why = "another document has this version"
@@ -186,9 +197,12 @@ class Releases:
     def approve(self, name: str, version: int, *, by: str | None = None) -> ReleaseRow:
         """Raises FourEyes where another person than its author must, and this one is not."""
         row = self.get(name, version)
-        if by in (None, row.created_by) and self._four_eyes(row):
-            raise FourEyes(user=by or "Somebody without a name", what=f"version {version} of «{name}»")
+        self.refuse_author(row, by)
         return self._move(row, "approve", approved_by=by, approved_at=self.clock.now(), feedback=None)
+
+    def refuse_author(self, row: ReleaseRow, by: str | None) -> None:
+        if by in (None, row.created_by) and self._four_eyes(row):
+            raise FourEyes(user=by or "Somebody without a name", what=f"version {row.version} of «{row.name}»")
 
     def _four_eyes(self, row: ReleaseRow) -> bool:
         """Where the tenant asks for it (`release.four_eyes`), the document (`metadata.four_eyes`), or the version in
@@ -209,7 +223,10 @@ class Releases:
     def activate(self, name: str, version: int) -> InForce:
         """Put it in force: what was before is deprecated, and its trigger goes with it. An older version may come back
         (a rollback); runs that go on keep theirs, and dead letters that ask for it are replayed."""
-        row = self._moved(name, version, "activate", deprecated_at=None)
+        return self.replaying(self._moved(name, version, "activate"))
+
+    def replaying(self, row: ReleaseRow) -> InForce:
+        """A version that has just come in force."""
         return InForce(**msgspec.structs.asdict(row), replayed=replay_with(self.door, row))
 
     def _moved(self, name: str, version: int, event: str, **fields: Any) -> ReleaseRow:
@@ -217,28 +234,48 @@ class Releases:
 
     def _move(self, row: ReleaseRow, event: str, **fields: Any) -> ReleaseRow:
         """Raises StatusConflict where the lifecycle does not name it."""
-        store, now = self.door.store, self.clock.now()
         for _ in range(_TRIES):
-            new = replace(row, status=STATUS.next(row.status, event), **fields)
-            moves, schedules, gone = [(new, row.status)], list[ScheduleRow](), list[tuple[str, str]]()
-            if "active" in (row.status, new.status):
-                gone.append((row.tenant, row.name))
+            writing = Writing()
             if event == "activate":
-                former = in_force(store, row.tenant, row.name)
-                if former is not None:
-                    over = replace(former, status=STATUS.next(former.status, "deprecate"), deprecated_at=now)
-                    moves.insert(0, (over, former.status))
-                schedules += self._registered(new, now)
-            if store.move_releases(moves, schedules, gone):
+                new = self.enforce(writing, row, row.status)
+            else:
+                new = replace(row, status=STATUS.next(row.status, event), **fields)
+                writing.moves.append((new, row.status))
+                if row.status == "active":
+                    writing.unscheduled.append((row.tenant, row.name))
+            if self.written(writing):
                 return new
             row = self.get(row.name, row.version)
         raise VersionConflict(name=row.name, version=row.version, why="others move it all the time")
 
-    def _registered(self, row: ReleaseRow, now: int) -> list[ScheduleRow]:
+    def enforce(self, writing: Writing, row: ReleaseRow, was: str | None) -> ReleaseRow:
+        """Put a version in force with this writing: one that was in this status so far, or is new (None). What was
+        before is deprecated, and its trigger goes with it."""
+        now, former = self.clock.now(), in_force(self.door.store, row.tenant, row.name)
+        new = replace(row, status=STATUS.next(row.status, "activate"), deprecated_at=None)
+        schedules = self._registered(new, now, [one for one, _ in writing.moves] + writing.new)
+        if former is not None:
+            over = replace(former, status=STATUS.next(former.status, "deprecate"), deprecated_at=now)
+            writing.moves.append((over, former.status))
+        if was is None:
+            writing.new.append(new)
+        else:
+            writing.moves.append((new, was))
+        writing.unscheduled.append((row.tenant, row.name))
+        writing.schedules += schedules
+        return new
+
+    def written(self, writing: Writing) -> bool:
+        """All of it; False, and nothing, where somebody else was faster."""
+        return not (writing.moves or writing.new) or self.door.store.move_releases(
+            writing.moves, writing.schedules, writing.unscheduled, writing.new, writing.told
+        )
+
+    def _registered(self, row: ReleaseRow, now: int, others: list[ReleaseRow]) -> list[ScheduleRow]:
         """What its trigger registers. Raises PathTaken where another workflow has its webhook, ProcessState where
         another process begins by its message."""
         store, hook, net = self.door.store, webhook_of(row), self.net(row.net)
-        refuse_message(store, row.tenant, row.name, net, self.net)
+        refuse_message(store, row.tenant, row.name, net, self.net, [one for one in others if one.status == "active"])
         for other in webhooks(store, row.tenant) if hook is not None else ():
             if hook is not None and other.name != row.name and (other.method, other.path) == (hook.method, hook.path):
                 raise PathTaken(method=hook.method, path=hook.path, name=other.name)

@@ -36,6 +36,8 @@ class Said(msgspec.Struct):
     comments: list[Remark] = []
     #: to whom it was passed on → for which of the item's targets
     stands_for: dict[str, str | None] = {}
+    #: the same, of everybody who has passed it on
+    standing: list[tuple[str, str | None]] = []
     #: who has passed it on, and to whom
     passed: list[tuple[str, str]] = []
     last: int = 0
@@ -77,7 +79,7 @@ class Remarks:
         item = self._open(id)
         said = self.about(item)
         eligible(self.door, item, by, said)
-        target = to if to.partition(":")[0] in ("user", "role", "group") else f"{'user' if '@' in to else 'role'}:{to}"
+        target = target_of(to)
         if not target_exists(self.door, target):
             raise TargetNotFound(target=to)
         body = {"to": target, "for": stands_for(self.door, item, by, said), "text": _text(comment or "", empty=True)}
@@ -121,11 +123,18 @@ def _said(rows: Iterable[RemarkRow], firing: int | None, only: bool = False) -> 
             said.claimed_by = row.by
         elif row.kind in ("release", "delegate"):
             said.claimed_by = None
+        if row.kind == "delegate":
+            said.standing.append((body["to"], body.get("for")))
         if row.kind == "delegate" and body["to"] not in said.stands_for:
             said.delegated.append(body["to"])
             said.passed.append((row.by, body["to"]))
             said.stands_for[body["to"]] = body.get("for")
     return said
+
+
+def target_of(to: str) -> str:
+    """A target, whole: a name alone is a user with @, else a role."""
+    return to if to.partition(":")[0] in ("user", "role", "group") else f"{'user' if '@' in to else 'role'}:{to}"
 
 
 def _text(text: str, *, empty: bool = False) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: W-3.2.4: where a workflow is started from outside, unless its trigger says otherwise.
 WEBHOOK_PATH = "/api/v1/workflows/{workflow_id}/trigger"
+#: P-E.4: the event that brings a mined model
+PROCESS_DISCOVERED = "PROCESS_DISCOVERED"
 _LONGEST = 200  # of an event's id and source
 _AT = "/trigger/config"
 _pack = msgspec.msgpack.Encoder().encode
@@ -34,7 +36,7 @@ _unjson = msgspec.json.decode
 
 class EventReceipt(msgspec.Struct, frozen=True):
     """What became of an event. `new` is false when one with its id had come before; `resumed` and `started` are ids of
-    runs, complete when it is delivered."""
+    runs, complete when it is delivered; `imported` are the models that it has brought."""
 
     number: int
     id: str
@@ -43,6 +45,7 @@ class EventReceipt(msgspec.Struct, frozen=True):
     resumed: list[str] = []
     started: list[str] = []
     warnings: list[str] = []
+    imported: list[str] = []
 
 
 def news(tenant: str, source: str, payload: Any, id: str | None, now: int) -> EventRow:
@@ -151,15 +154,17 @@ def listens_by(net: Net) -> str | None:
     return str(name) if name else None
 
 
-def refuse_message(store: Store, tenant: str, name: str, net: Net, net_of: Callable[[int], Net]) -> None:
+def refuse_message(
+    store: Store, tenant: str, name: str, net: Net, net_of: Callable[[int], Net], others: Iterable[ReleaseRow] = ()
+) -> None:
     """Raises ProcessState where the same message begins another process in force: it could begin only one. Signals
-    begin all that listen, and messages may be told apart by what is in them."""
+    begin all that listen, and messages may be told apart by what is in them. `others` come in force with it."""
     begins = begins_of(net)
     if begins.get("trigger") != "message":
         return
-    for row in store.releases(tenant, status="active", listens=str(begins["name"])):
+    for row in (*store.releases(tenant, status="active", listens=str(begins["name"])), *others):
         other = begins_of(net_of(row.net))
-        same = other.get("trigger") == "message" and other.get("correlation") == begins.get("correlation")
+        same = all(other.get(name) == begins.get(name) for name in ("trigger", "name", "correlation"))
         if row.name != name and row.kind is not None and same:
             why = f"The message «{begins['name']}» begins «{row.name}» already: give one of the two a correlation"
             raise ProcessState(why=why)

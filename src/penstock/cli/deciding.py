@@ -12,13 +12,15 @@ import typer
 from penstock.app import inbox as desk
 from penstock.app.penstock import Penstock
 from penstock.app.people import for_anybody, targets_of
-from penstock.app.workitems import WorkItems
+from penstock.app.process_words import process_words
+from penstock.app.queries import Queries
+from penstock.app.workitems import WorkItems, of_process
 from penstock.cli.drive import Started, steer
 from penstock.cli.options import STORE, Json, Store
 from penstock.cli.reading import reading
 from penstock.cli.running import finish
 from penstock.cli.speak import DONE, say, store_option, tell_json
-from penstock.errors import BadInput
+from penstock.errors import BadInput, Refused
 
 Item = Annotated[
     str, typer.Argument(metavar="ID", help="What waits: RUN/NODE as the inbox shows it, or RUN if only one waits.")
@@ -92,8 +94,8 @@ def _decide(id: str, verdict: str, by: str | None, comment: str | None, json: bo
         if who is None:
             hint = "Say who decides: --by USER. `penstock inbox` shows who may."
             raise BadInput(what="--by", why="nobody who is registered may decide this", hint=hint)
-        if item.kind == "work" and verdict == "rejected" and not comment:
-            raise BadInput(what="--comment", why="whoever does it again must know why", hint='Say --comment "…".')
+        if item.kind == "work":
+            _refuse_other(door, item, verdict, comment)
         command = desk.decision(door, item, verdict, who, comment) if item.kind != "work" else None
     started = Started(item.run)
     started.notes.append(f"{verdict} by {who}")
@@ -101,12 +103,26 @@ def _decide(id: str, verdict: str, by: str | None, comment: str | None, json: bo
     async def give(door: Penstock, target: str) -> None:
         if command is not None:
             await door.command(target, command)
-        elif verdict == "rejected":
-            await WorkItems(door).reject(f"{item.run}~{item.firing}", by=who, comment=comment or "")
-        else:
-            await WorkItems(door).approve(f"{item.run}~{item.firing}", by=who, comment=comment)
+            return
+        held, work = WorkItems(door), f"{item.run}~{item.firing}"
+        with process_words():
+            if verdict == "rejected":
+                await held.reject(work, by=who, comment=comment or "")
+            else:
+                await held.approve(work, by=who, comment=comment)
 
     return finish(steer(store, item.run, give, on=True, quiet=json), started, store, json)
+
+
+def _refuse_other(door: Queries, item: desk.Waiting, verdict: str, comment: str | None) -> None:
+    """Of work only a draft in a process is decided; what asks for an answer gets one."""
+    if not of_process(door, item.run):
+        hint = f"penstock respond {item.run} {item.node} ANSWER"
+        raise Refused(why=f"«{item.id}» is answered, and not {verdict}", hint=hint)
+    if verdict not in ("approved", "rejected"):
+        raise BadInput(what="--decision", why="a draft is approved or rejected", hint="Leave it out.")
+    if verdict == "rejected" and not comment:
+        raise BadInput(what="--comment", why="whoever does it again must know why", hint='Say --comment "…".')
 
 
 def outbox(

@@ -12,7 +12,7 @@ from penstock.app.documents import check_source, compile_source
 from penstock.app.drawing import Form, Subject, of_run, picture
 from penstock.app.registry import known_to
 from penstock.app.rehearsal import Level, judged
-from penstock.cli.options import STORE, Document, Json, Store
+from penstock.cli.options import STORE, Document, Json, Store, Whose
 from penstock.cli.picture import drawing
 from penstock.cli.reading import reading
 from penstock.cli.settings import read_settings
@@ -95,9 +95,9 @@ def _registered(store: Path) -> Callable[[str, str], bool]:
     places = SecretPlaces(read_settings(store)["secrets"])
     if store.exists():
         with reading(store) as door:
-            held = known_to(door.store)
+            held = known_to(door.store, Whose.tenant)
     else:
-        held = known_to(None)
+        held = known_to(None, Whose.tenant)
 
     def registered(kind: str, name: str) -> bool:
         return held(kind, name) or kind == "secret" and places.find(name, None) is not None

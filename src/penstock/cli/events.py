@@ -65,13 +65,15 @@ def _tell(receipt: EventReceipt, looks: list[Look]) -> None:
     say(("event ", "bright_black"), (receipt.id, "bold"), f"  number {receipt.number}{again}")
     if not receipt.delivered:
         say("  it is kept, and delivered by whoever drives the store next: penstock work")
-    elif not receipt.resumed and not receipt.started:
+    elif not receipt.resumed and not receipt.started and not receipt.imported:
         say("  nobody waits for it now, and it starts nothing")
         listens = "a workflow with this trigger is put in force with penstock releases submit, approve, activate"
         say((f"  it is kept for runs that wait for it later; {listens}", "bright_black"))
     for look in looks:
         what = "started" if look.run_id in receipt.started else "resumed"
         say((f"  {what} ", "bright_black"), look.run_id, "  ", status_text(look.status), f"  {look.name}")
+    for name in receipt.imported:
+        say(("  imported ", "bright_black"), (name, "bold"), "  it waits for an approval: penstock process approve")
     for text in receipt.warnings:
         say(("  warning ", TONES["held"]), text)
 

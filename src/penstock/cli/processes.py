@@ -1,9 +1,9 @@
-"""Commands for processes: definitions and their versions, and the work items of their instances."""
+"""Commands for processes: definitions and their versions, models that somebody has to approve, and instances."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,24 +11,25 @@ import msgspec
 import typer
 
 from penstock.app.documents import read_source
-from penstock.app.penstock import Penstock
+from penstock.app.extracting import text_of_pdf
 from penstock.app.process_models import Proposed, extracted
+from penstock.app.process_models import import_discovered as discovered
+from penstock.app.process_words import process_words
 from penstock.app.processes import Defined, Processes, approval_of
-from penstock.app.workitems import OPEN, WorkItems
-from penstock.cli.drive import Started, leaving, reaching, steer, until_done
-from penstock.cli.options import STORE, Document, Json, Store, read_value
-from penstock.cli.reading import there
-from penstock.cli.running import finish
-from penstock.cli.speak import DONE, TONES, finding_json, moment, say, short, tell_finding, tell_json
+from penstock.app.reevaluation import reevaluation
+from penstock.cli.drive import leaving, reaching, until_done
+from penstock.cli.event_log import log
+from penstock.cli.instances import Id, compensate, events, instance, start, terminate
+from penstock.cli.items import By
+from penstock.cli.options import STORE, Document, Json, Store
+from penstock.cli.speak import DONE, TONES, finding_json, say, short, tell_finding, tell_json
 from penstock.errors import BadInput, DocumentInvalid
+from penstock.lang.process.diff import difference
 from penstock.store.contract import ReleaseRow
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The process, by its id.")]
-Item = Annotated[str, typer.Argument(metavar="ID", help="The work item: RUN~N, as `penstock items ls` shows it.")]
-By = Annotated[str, typer.Option("--by", metavar="USER", envvar="PENSTOCK_USER", help="Who does it.")]
-Comment = Annotated[str | None, typer.Option("--comment", "-m", metavar="TEXT", help="Why.")]
 Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Else the one in force.")]
 _STYLES = {"approved": TONES["done"], "pending": TONES["held"], "rejected": TONES["failed"]}
+_CHANGES = {"added": TONES["done"], "removed": TONES["failed"], "changed": TONES["held"]}
 
 
 # ---- definitions -----------------------------------------------------------------------------------------------------
@@ -75,10 +76,7 @@ def define(
     for finding in done.findings:
         tell_finding(finding, file, err=True)
     _tell(done.release)
-    for name, part in done.diff.items():
-        for how in ("added", "removed", "changed"):
-            for one in part[how]:
-                say(f"  {how:8} {name}/{one}")
+    _tell_diff(done.diff)
     return DONE
 
 
@@ -134,34 +132,114 @@ def versions(id: Id, json: Json = False, store: Store = STORE) -> int:
     return DONE
 
 
-def start(
+def diff(
     id: Id,
-    input: Annotated[str | None, typer.Option("--input", metavar="JSON", help="What it begins with.")] = None,
-    by: By = "",
-    version: Version = None,
+    old: Annotated[int, typer.Argument(metavar="OLD", help="The older version.")],
+    new: Annotated[int, typer.Argument(metavar="NEW", help="The newer version.")],
     json: Json = False,
     store: Store = STORE,
 ) -> int:
-    """Begin an instance of a process, and drive it until it ends or waits."""
-    given = read_value(input, "--input")
-    if given is not None and not isinstance(given, dict):
-        raise BadInput(what="--input", why="it is no object")
+    """Show what differs between two versions: elements that were added, removed, or changed, and in what."""
+    with leaving(store) as door:
+        held = Processes(door)
+        was, now = (msgspec.json.decode(held.get(id, one).document) for one in (old, new))
+    found = difference(was, now)
+    if json:
+        tell_json(found)
+        return DONE
+    if not found:
+        say("They are the same but for their version.")
+    _tell_diff(found, whole=True)
+    return DONE
 
-    async def begin() -> str:
+
+def _tell_diff(found: dict[str, Any], *, whole: bool = False) -> None:
+    """`whole`: with names, and with what of a changed element is another."""
+    for name, part in found.items():
+        for how in ("added", "removed", "changed"):
+            for id, one in part[how].items():
+                title = one.get("name") if whole and how != "changed" else None
+                say((f"  {how:8} ", _CHANGES[how]), f"{name}/{id}", f"  {title}" if title not in (None, id) else "")
+                fields = {id: one} if name == "definition" else one  # its own fields have no id
+                for field, (was, now) in fields.items() if whole and how == "changed" else ():
+                    say(f"    {field}: {short(was)} → {short(now)}")
+
+
+def approve(
+    id: Id,
+    by: By,
+    into: Annotated[
+        str | None, typer.Option("--into", metavar="ID", help="It becomes the next version of this process besides.")
+    ] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Let a process be begun that was mined or extracted, and waits for somebody's approval."""
+
+    async def work() -> Defined:
         async with contextlib.AsyncExitStack() as stack:
-            door = await reaching(stack, store)
-            return await WorkItems(door).initiate(id, by=by or "cli", input=given, version=version)
+            return await Processes(await reaching(stack, store)).approve(id, by=by, into=into)
 
-    run = until_done(begin())
+    return _saved(until_done(work()), json)
 
-    async def nothing(door: Penstock, target: str) -> None:
-        await door.wake_up(target)
 
-    return finish(steer(store, run, nothing, on=True, quiet=json), Started(run), store, json)
+def reject(
+    id: Id,
+    by: By,
+    comment: Annotated[str, typer.Option("--comment", "-m", metavar="TEXT", help="Why: it is kept with it.")],
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Keep a process from being begun that waits for somebody's approval. It stays readable, with the reason."""
+    with leaving(store) as door:
+        row = Processes(door).reject(id, by=by, comment=comment)
+    return _saved(Defined(row, False), json)
+
+
+def _saved(done: Defined, json: bool) -> int:
+    if json:
+        tell_json({**_json(done.release), "new": done.new, "diff": done.diff})
+        return DONE
+    _tell(done.release)
+    _tell_diff(done.diff)
+    if done.release.feedback:
+        say(("  feedback ", "bright_black"), done.release.feedback)
+    return DONE
+
+
+def import_discovered(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The model that was mined, as BPMN 2.0 XML.")],
+    log: Annotated[str, typer.Option("--log", metavar="ID", help="The event log that it was mined from.")],
+    by: By = "",
+    algorithm: Annotated[str, typer.Option("--algorithm", metavar="NAME", help="How it was mined.")] = "unknown",
+    fitness: Annotated[float, typer.Option("--fitness", metavar="0..1", min=0, max=1, help="How well it fits.")] = 0.0,
+    precision: Annotated[
+        float | None, typer.Option("--precision", metavar="0..1", min=0, max=1, help="How little else it allows.")
+    ] = None,
+    cases: Annotated[int, typer.Option("--cases", metavar="N", min=0, help="How many cases the log has.")] = 0,
+    base: Annotated[str | None, typer.Option("--base", metavar="ID", help="The process that it is a variant of.")]
+    = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:  # fmt: skip
+    """Save a model that was mined from an event log. It cannot be begun until somebody approves it."""
+    source = read_text(file)
+    mined = {"algorithm": algorithm, "fitness": fitness, "precision": precision, "case_count": cases}
+
+    async def work() -> Defined:
+        async with contextlib.AsyncExitStack() as stack:
+            door = await reaching(stack, store, create=True)
+            return await discovered(door, log, source, mined, by=by or "cli", base=base)
+
+    try:
+        return _saved(until_done(work()), json)
+    except DocumentInvalid as wrong:
+        wrong.facts["file"] = str(file)
+        raise
 
 
 def extract(
-    file: Annotated[Path, typer.Argument(metavar="TEXT", help="A text that describes the work, step by step.")],
+    file: Annotated[Path, typer.Argument(metavar="TEXT", help="A text or a PDF that describes the work by steps.")],
     id: Annotated[str, typer.Option("--id", metavar="ID", help="The id it gets; else one from its title.")] = "",
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the definition here.")] = None,
     save: Annotated[bool, typer.Option("--save", help="Keep it; unsure ones wait for an approval.")] = False,
@@ -170,15 +248,14 @@ def extract(
     store: Store = STORE,
 ) -> int:
     """Make a process out of a text in plain language, for you to accept. Nothing is kept without --save."""
-    try:
-        text = read_source(file).decode()
-    except UnicodeDecodeError:
-        raise BadInput(what=str(file), why="it is no text in UTF-8") from None
+    source = read_source(file)
+    text = read_text(file) if source[:5] != b"%PDF-" else None
 
     async def work() -> Proposed:
         async with contextlib.AsyncExitStack() as stack:
             door = await reaching(stack, store, create=True)
-            return await extracted(door, text, id=id, by=by or "cli", store=save)
+            given = await text_of_pdf(source) if text is None else text
+            return await extracted(door, given, id=id, by=by or "cli", store=save)
 
     done = until_done(work())
     if out is not None:
@@ -203,145 +280,42 @@ def _tell_proposed(done: Proposed) -> None:
     for one in done.definition.get("activities") or []:
         who = one.get("role") or one.get("agent_mode") or ""
         say(f"  {one.get('id', ''):6} {who:12} {one.get('name', '')}")
+    defaults = {one.get("default") or None for one in done.definition.get("gateways") or []}
     for one in done.definition.get("transitions") or []:
         if one.get("condition"):
             say(f"  {one['source']} → {one['target']}  if {one['condition']}")
+        elif one.get("id") in defaults:
+            say(f"  {one['source']} → {one['target']}  otherwise")
     for finding in done.findings:
         say((f"  {finding.severity} ", TONES["failed"] if finding.severity == "error" else ""), finding.message)
 
 
-process = {
-    "define": define, "ls": ls, "show": show, "bpmn": bpmn, "versions": versions, "start": start,
-    "extract": extract,
-}  # fmt: skip
+def read_text(file: Path) -> str:
+    try:
+        return read_source(file).decode()
+    except UnicodeDecodeError:
+        raise BadInput(what=str(file), why="it is no text in UTF-8") from None
 
 
-# ---- work items ------------------------------------------------------------------------------------------------------
-
-
-def items_ls(
-    status: Annotated[str | None, typer.Option("--status", metavar="LIST", help="Else those that are open.")] = None,
-    assignee: Annotated[str | None, typer.Option("--assignee", metavar="USER", help="Only this one's.")] = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
-    """List the work items of processes, in the order in which their instances began."""
+def reevaluate(json: Json = False, store: Store = STORE) -> int:
+    """Show the thresholds at which to think again, what is measured now, and which of them are exceeded."""
     with leaving(store) as door:
-        wanted = [one for one in (status or "").split(",") if one] or OPEN
-        rows = WorkItems(door).each(status=wanted, assignee=assignee, limit=200)
-    told = [
-        {"id": f"{one.run_id}~{one.firing}", "status": one.status, "assignee": one.assignee, "agent_mode": one.mode,
-         "version": one.version, "opened_at": one.opened_at, **_asked(one.prompt)}
-        for one in rows
-    ]  # fmt: skip
+        rows = reevaluation(door)
     if json:
-        tell_json(told)
+        tell_json(msgspec.to_builtins(rows))
         return DONE
-    if not told:
-        say("There is nothing to do.")
-    for one in told:
-        who = f"  {one['assignee']}" if one["assignee"] else ""
-        say((f"{one['id']} ", "bold"), f"{one['status']:11} {one['agent_mode']:10} {one['activity_name']}{who}")
+    for one in rows:
+        word, style = ("exceeded", TONES["held"]) if one.exceeded else ("", "")
+        value = "nothing yet" if one.value is None else f"{one.value:g}"
+        say((f"{one.id} ", "bold"), f"{one.condition}: {value} ", (word, style), f"  {one.what}")
     return DONE
 
 
-def _asked(prompt: bytes) -> dict[str, Any]:
-    said = msgspec.msgpack.decode(prompt)
-    return {"activity_id": said.get("activity_id"), "activity_name": said.get("title"), "role": said.get("role")}
-
-
-def item_show(id: Item, json: Json = False, store: Store = STORE) -> int:
-    """Show a work item: what is asked, what was drafted, what became of it."""
-    with leaving(store) as door:
-        item, comments, _ = WorkItems(door).get(id)
-    if json:
-        tell_json({**msgspec.to_builtins(item), "comments": msgspec.to_builtins(comments)})
-        return DONE
-    say((f"{item.id} ", "bold"), f"{item.status} {item.agent_mode}  {item.activity_name}")
-    for name, value in (("asked", item.instruction), ("assignee", item.assignee), ("draft", item.draft),
-                        ("result", item.result), ("error", item.error), ("because", item.cancel_reason)):  # fmt: skip
-        if value not in (None, "", {}):
-            say((f"  {name:9}", "bright_black"), short(value) if not isinstance(value, str) else value)
-    for one in comments:
-        say(f"  {moment(one.at)} {one.by}: {one.text}")
-    return DONE
-
-
-def _done(
-    id: str, store: Path, json: bool, note: str, act: Callable[[WorkItems], Awaitable[Any]]
-) -> int:  # fmt: skip
-    there(store)
-    run = id.rpartition("~")[0]
-    if not run:
-        raise BadInput(what="the work item", why="its id is RUN~N", hint="`penstock items ls` lists them.")
-    started = Started(run)
-    started.notes.append(note)
-
-    async def give(door: Penstock, target: str) -> None:
-        reached = await act(WorkItems(door))
-        if isinstance(reached, list):
-            started.more["next_nodes"] = reached
-
-    return finish(steer(store, run, give, on=True, quiet=json), started, store, json)
-
-
-def item_start(id: Item, by: By, json: Json = False, store: Store = STORE) -> int:
-    """Begin with a work item: you have it."""
-    return _done(id, store, json, f"started by {by}", lambda items: items.start(id, by=by))
-
-
-def item_submit(
-    id: Item,
-    by: By,
-    result: Annotated[str | None, typer.Option("--result", metavar="JSON", help="Its result, an object.")] = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
-    """Hand in the result of a work item, and drive the instance on."""
-    given = read_value(result, "--result")
-    if given is not None and not isinstance(given, dict):
-        raise BadInput(what="--result", why="it is no object")
-    return _done(id, store, json, f"submitted by {by}", lambda items: items.submit(id, given, by=by))
-
-
-def item_approve(id: Item, by: By, comment: Comment = None, json: Json = False, store: Store = STORE) -> int:
-    """Take a draft as the result, and drive the instance on."""
-    return _done(id, store, json, f"approved by {by}", lambda items: items.approve(id, by=by, comment=comment))
-
-
-def item_reject(
-    id: Item,
-    by: By,
-    comment: Annotated[str, typer.Option("--comment", "-m", metavar="TEXT", help="Why: for whoever does it again.")],
-    json: Json = False,
-    store: Store = STORE,
-) -> int:  # fmt: skip
-    """Send a draft back: it is done again."""
-    return _done(id, store, json, f"rejected by {by}", lambda items: items.reject(id, by=by, comment=comment))
-
-
-def item_rework(id: Item, by: By, comment: Comment = None, json: Json = False, store: Store = STORE) -> int:
-    """Have finished work done again, while nobody has begun with what came of it."""
-    return _done(id, store, json, f"rework ordered by {by}", lambda items: items.rework(id, by=by, comment=comment))
-
-
-def item_take_over(id: Item, by: By, comment: Comment = None, json: Json = False, store: Store = STORE) -> int:
-    """Do it instead of the agent, or of whoever has it."""
-    return _done(id, store, json, f"taken over by {by}", lambda items: items.take_over(id, by=by, comment=comment))
-
-
-def item_set_mode(
-    id: Item,
-    mode: Annotated[str, typer.Argument(metavar="MODE", help="MANUAL, SUPERVISED or AUTONOMOUS.")],
-    by: By,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
-    """Say whether a person or an agent does it, while nobody has begun."""
-    return _done(id, store, json, f"{mode} by {by}", lambda items: items.set_mode(id, mode, by=by))
-
-
-items = {
-    "ls": items_ls, "show": item_show, "start": item_start, "submit": item_submit, "approve": item_approve,
-    "reject": item_reject, "rework": item_rework, "take-over": item_take_over, "set-mode": item_set_mode,
+_COMMANDS: dict[str, Callable[..., int]] = {
+    "define": define, "ls": ls, "show": show, "bpmn": bpmn, "versions": versions, "diff": diff,
+    "approve": approve, "reject": reject, "import-discovered": import_discovered, "extract": extract,
+    "start": start, "instance": instance, "terminate": terminate, "compensate": compensate, "events": events,
+    "reevaluation": reevaluate, "log": log,
 }  # fmt: skip
+#: several commands under one name; errors have the codes that they have over HTTP
+process = {name: process_words()(one) for name, one in _COMMANDS.items()}

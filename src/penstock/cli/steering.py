@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from penstock.app import inbox
 from penstock.app.penstock import Penstock
+from penstock.app.people import for_anybody
+from penstock.app.process_words import process_words
+from penstock.app.workitems import WorkItems, of_process
 from penstock.cli.drive import Started, steer, until_done
 from penstock.cli.options import STORE, Json, Run, Store, read_text_or_value
 from penstock.cli.running import finish
 from penstock.cli.speak import DONE, exit_code, run_json, tell_json, tell_run
+from penstock.errors import BadInput, ItemDecided, ItemNotFound
 
 Value = Annotated[
     str, typer.Argument(metavar="ANSWER", help="JSON, @FILE, or - for stdin; a plain word is taken as text.")
@@ -53,16 +58,33 @@ def respond(
     json: Json = False,
     store: Store = STORE,
 ) -> int:
-    """Answer a node that waits for a person or an operator, and drive the run on until it ends or waits."""
+    """Answer a node that waits for a person or an operator, and drive the run on until it ends or waits. Work of a
+    process is handed in by those whom it is for, and has the shape that its form asks for."""
     answer = read_text_or_value(value, "the answer")
 
     async def give(door: Penstock, target: str) -> None:
         called = next(
             (w.run for w in door.look(target).waiting if w.node in (node, node.rpartition("~")[0]) and w.run), target
         )
-        await door.respond(called, node, answer, by=by)
+        if not of_process(door, called) or not await _handed_in(door, called, node, answer, by):
+            await door.respond(called, node, answer, by=by)
 
     return _drive_on(run, store, json, give)
+
+
+async def _handed_in(door: Penstock, run: str, node: str, answer: Any, by: str | None) -> bool:
+    """False where no work waits, but perhaps a step that is stuck."""
+    try:
+        item = inbox.find(door, f"{run}/{node}")
+    except (ItemNotFound, ItemDecided):
+        return False
+    who = by or inbox.anybody(door, item) or ("cli" if for_anybody(item.candidates) else None)
+    if who is None:
+        hint = "Say who does it: --by USER. `penstock inbox` shows who may."
+        raise BadInput(what="--by", why="nobody who is registered may do this", hint=hint)
+    with process_words():
+        await WorkItems(door).submit(f"{item.run}~{item.firing}", answer, by=who)
+    return True
 
 
 def resume(run: Run, json: Json = False, store: Store = STORE) -> int:

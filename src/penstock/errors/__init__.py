@@ -307,6 +307,13 @@ class BreakerNotFound(PenstockError):
     hint = "A breaker is called WORKFLOW/NODE, and is there from the first call on."
 
 
+class CheckpointNotFound(PenstockError):
+    """There is no checkpoint {number} of run «{run}» that can be read."""
+
+    code, http = "PS-404-CHECKPOINT", 404
+    hint = "`GET /api/v1/runs/RUN/checkpoints` lists them; what was encrypted is read with its key only."
+
+
 class CheckpointKeyMissing(PenstockError):
     """«{name}» wants its checkpoints encrypted, and there is no secret «checkpoint_key»."""
 

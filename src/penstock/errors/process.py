@@ -28,7 +28,7 @@ class ProcessNotFound(PenstockError):
     """There is no {what} «{name}»."""
 
     code, http = "PROC-404", 404
-    hint = "The list of what there is: GET /api/v1/processes/definitions, /api/v1/processes/workitems."
+    hint = "What there is: `penstock process ls` and `items ls`; GET /api/v1/processes/definitions and /workitems."
 
 
 class ProcessState(Refused):
@@ -37,7 +37,7 @@ class ProcessState(Refused):
     code, http, hint = "PROC-409-STATE", 409, "Look at how it stands now."
 
 
-class ProcessChanged(PenstockError):
+class ProcessChanged(Refused):
     """{what} has changed: its version is {version}, not {given}."""
 
     code, http = "PROC-409-VERSION", 409

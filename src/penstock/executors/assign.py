@@ -29,8 +29,10 @@ class AssignExecutor:
             return failed(error.code, error.category, str(error))
         wanted = {str(args.get(name)) for name in ("role", "role_name") if args.get(name)}
         having = sorted(
-            id for id, body in tenant.each("user").items() if wanted & {str(one) for one in body.get("roles") or ()}
-        )  # fmt: skip
+            id
+            for id, body in tenant.each("user").items()
+            if body.get("active") is not False and wanted & {str(one) for one in body.get("roles") or ()}
+        )
         if not having:
             return Done({"user": None, "rule": rule, "of": 0})
         if rule == "round_robin":

@@ -89,6 +89,14 @@ def _in_order(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda f: (f.rule == TOO_MANY, f.where.line, f.where.column, f.rule))
 
 
+def _recursive(document: Document, why: str) -> Finding:
+    if language_of(document).name == "process":
+        message = f"The process «{document.name}» cannot be called here: {why}."
+        return Finding("recursive_process", "error", message, document.place(), "Lead a way back to what is repeated.")
+    message = f"The diagram «{document.name}» cannot be called here: {why}."
+    return Finding("recursive_diagram", "error", message, document.place(), "Use a loop instead.")
+
+
 def _as_finding(wrong: PenstockError) -> Finding:
     where = wrong.facts.get("where")
     return Finding(wrong.code, "error", str(wrong), where if isinstance(where, Place) else _TOP, wrong.hint)
@@ -122,8 +130,7 @@ class _Compilation:
             key = document.digest + document.base
             if key in self.chain or len(self.chain) > DEEPEST:
                 why = "it calls itself" if key in self.chain else f"calls go deeper than {DEEPEST}"
-                message = f"The diagram «{document.name}» cannot be called here: {why}."
-                return None, [Finding("recursive_diagram", "error", message, document.place(), "Use a loop instead.")]
+                return None, [_recursive(document, why)]
             if key not in self.done:
                 findings: list[Finding] = []
                 lowered = self.lower(document, language_of(document), findings)

@@ -79,6 +79,13 @@ def read_fields(
     return kind(**{name: value for name, value in found.items() if value is not None}), rest
 
 
+def read_top(kind: type[S], data: dict[str, Any], collections: tuple[str, ...], report: Report) -> S:
+    """What a document says of itself, beside its collections."""
+    top, rest = read_fields(kind, {name: one for name, one in data.items() if name not in collections}, "", report)
+    unknown_fields(rest, kind, "", report, also=collections)
+    return top
+
+
 def unknown_fields(
     rest: dict[str, Any], kind: type[Fields], at: str, report: Report, *, where: dict[str, str] | None = None,
     node: str = "", also: tuple[str, ...] = (),

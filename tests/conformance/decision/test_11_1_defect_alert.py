@@ -742,12 +742,12 @@ def test_the_sample_tenant_runs_it_offline(tmp_path: Path, base: Base, monkeypat
             assert release.findings == []
             first = await door.start(release, {"line_id": "L01"})
             second = await door.start(release, {"line_id": "L02"})
-            look = await door.wait(first, until_waiting=True, timeout=20)
+            look = await door.wait(first, until_waiting=True, timeout=60)
             assert look.status == "waiting" and look.variables["judgment_result"]["decision"] == "critical"
-            assert (await door.wait(second, timeout=20)).status == "completed"
+            assert (await door.wait(second, timeout=60)).status == "completed"
             item = inbox.find(door, first)
             await door.command(first, inbox.decision(door, item, "approved", MANAGER, None))
-            assert (await door.wait(first, timeout=20)).status == "completed"
+            assert (await door.wait(first, timeout=60)).status == "completed"
             kept = [(row.channel, row.target) for row in door.store.messages(door.tenant, first, 100)]
             assert sorted(kept) == [
                 ("email", "outbox:email"), ("slack", "outbox:slack"), ("sms", "outbox:sms"), ("webhook", "outbox:jira")

@@ -535,11 +535,11 @@ def test_the_sample_tenant_runs_it_offline(tmp_path: Path, base: Base, monkeypat
     async def scene() -> None:
         async with Penstock(base.make(tmp_path)) as door:
             run = await door.start(door.release(CCP), {"line_id": "L01", "severity": "high"})
-            look = await door.wait(run, until_waiting=True, timeout=20)
+            look = await door.wait(run, until_waiting=True, timeout=60)
             assert look.variables["sample_request"]["id"] == f"sample-{run}"
             assert (await door.send_event(LAB, {"sample_id": "sample-other"})).resumed == []
             assert (await door.send_event(LAB, {"sample_id": f"sample-{run}", "ok": True})).resumed == [run]
-            assert (await door.wait(run, timeout=20)).status == "completed"
+            assert (await door.wait(run, timeout=60)).status == "completed"
             kept = sorted(row.channel for row in door.store.messages(door.tenant, run, 100))
             assert kept == ["email", "slack", "webhook"]
 

@@ -100,7 +100,7 @@ def test_verdicts_without_routing_and_model_settings(tmp_path: Path) -> None:
     async def scene() -> dict[str, Any]:
         async with Penstock(tmp_path / "s.db") as door:
             run = await door.start(door.release(DEFECT), {"line_id": "L01"})
-            look = await door.wait(run, until_waiting=True, timeout=30)
+            look = await door.wait(run, until_waiting=True, timeout=60)
             verdict: dict[str, Any] = look.variables["judgment_result"]
             return verdict
 
@@ -116,7 +116,7 @@ def test_everything_that_was_promised_can_be_read(tmp_path: Path) -> None:
     async def scene() -> None:
         async with Penstock(tmp_path / "s.db") as door:
             run = await door.start(door.release(DEFECT), {"line_id": "L01"})
-            await door.wait(run, until_waiting=True, timeout=30)
+            await door.wait(run, until_waiting=True, timeout=60)
             look = door.look(run)
             assert (look.run_id, look.name, look.status) == (run, "wf_defect_alert_v2", "waiting")
             assert door.input_of(door.row(run)) == {"line_id": "L01"} and door.row(run).tenant == "tenant_001"

@@ -295,7 +295,7 @@ def test_what_its_table_does_not_name_is_refused_in_its_words(tmp_path: Path) ->
     async def go() -> None:
         async with Penstock(tmp_path / "runs.db") as p:
             run = await p.start(p.release(tmp_path / "w.json"))
-            assert (await p.wait(run, timeout=10)).status == "completed"
+            assert (await p.wait(run, timeout=60)).status == "completed"
             with pytest.raises(StatusConflict) as refused:
                 await p.cancel(run)
             assert (refused.value.code, refused.value.http) == ("ILLEGAL_TRANSITION", 409)

@@ -213,7 +213,7 @@ def statuses(door: Door, run: str) -> dict[str, str]:
 
 def test_tc_wf_003_branches_run_at_the_same_time(world: World, wire: Wire) -> None:
     """TC-WF-003, W-4.9.1: three calls that the server answers only when all of them are there."""
-    meeting = threading.Barrier(3, timeout=10)
+    meeting = threading.Barrier(3, timeout=60)
 
     def meet(seen: Seen) -> Any:
         meeting.wait()

@@ -175,6 +175,12 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
     "a start that compares with nothing": (begun("message", message="m", correlation={"a": "${a}"}),
                                            "start_correlation", "/events/0/correlation/a"),
     "a tenant that is none": (process([task("A")], [], tenant_id="a b"), "wrong_type", "/tenant_id"),
+    "two sources of one name": (process([task("A")], [], data=[{"name": "d", "type": "file", "source": "a"}] * 2),
+                                "duplicate_id", "/data/1/name"),
+    "a source that is nowhere": (process([task("A", input_data=[{"name": "d"}])], []), "missing_field",
+                                 "/activities/0/input_data/0"),
+    "an id that is a path": (process([task("A")], [], process_definition_id="../a"), "bad_id",
+                             "/process_definition_id"),
     "a list that is none": (process([task("A")], [], roles={}), "wrong_type", "/roles"),
     "an entry that is none": (process([task("A")], [], roles=[1]), "wrong_type", "/roles/0"),
     "a field that nobody reads": (process([task("A", colour="red")], []), "unknown_field", "/activities/0/colour"),
@@ -185,6 +191,8 @@ WARNED: dict[str, tuple[Doc, str, str]] = {
                               "/activities/0/python_code"),
     "others without a time": (process([task("A", escalate_to=["user:x"])], []), "idle_field",
                               "/activities/0/escalate_to"),
+    "what nobody needs undone": (process([task("A"), task("U", is_for_compensation=True)], []), "idle_field",
+                                 "/activities/1/is_for_compensation"),
     "a condition nobody asks": (split("parallel", ways=(("G>X", {"condition": "a"}), "G>Y")), "condition_ignored",
                                 "/transitions/1/condition"),
     "a default with a condition": (split(conditions={"G>X": "a", "G>Y": "b"}, default="G>Y"), "condition_ignored",
@@ -232,6 +240,37 @@ def test_what_the_tenant_does_not_have() -> None:
     ]  # fmt: skip
 
 
+def test_agents_and_tools_that_the_tenant_does_not_have() -> None:
+    """P-X.3, P-X.18, P-4.3.4: warnings at their places; what undoes it may be one text, or an object."""
+    steps = [
+        service("A", agent="x", compensation="undo_a", orchestration={"tools": ["look"]}),
+        service("B", "MANUAL", agent="y", compensation={"tool": "undo_b"}), service("C", compensation="D"),
+        service("D", agent="z", is_for_compensation=True),
+    ]  # fmt: skip
+    asked: list[tuple[str, str]] = []
+
+    def ask(type: str, id: str) -> bool:
+        asked.append((type, id))
+        return False
+
+    _, found = check_document(as_bytes(process(steps, ["A>B", "B>C"])), name="p.json", registered=ask)
+    assert [one.where.pointer for one in found if one.rule == "missing_dependency"] == [
+        "/activities/0/agent", "/activities/0/compensation", "/activities/0/orchestration/tools/0",
+        "/activities/1/agent", "/activities/1/compensation/tool", "/activities/3/agent",
+    ]  # fmt: skip
+    assert set(asked) == {("agent", one) for one in "xyz"} | {("tool", one) for one in ("undo_a", "undo_b", "look")}
+    assert all(one.severity == "warning" and "in your program" in one.hint for one in found)
+
+
+def test_a_process_that_calls_itself_is_a_process() -> None:
+    """P-X.4, P-X.31: told in the words of processes, at the activity that calls."""
+    document = as_bytes(process([sub("S", orchestration={"sub_process": "p"})], []))
+    _, found = check_document(document, name="p.json", resolve=lambda name: document)
+    (one,) = [one for one in found if one.severity == "error"]
+    assert (one.rule, one.where.pointer) == ("recursive_process", "/activities/0/orchestration/sub_process")
+    assert "The process «p» cannot be called here: it calls itself." in one.message and "diagram" not in one.message
+
+
 def test_everything_that_can_be_said_is_said_here() -> None:
     """P-X.1: no rule of the language without a document that shows it; those about the graph are semantic."""
     said = [one for document, _, _ in (*BROKEN.values(), *WARNED.values()) for one in findings(document)]
@@ -246,8 +285,8 @@ def test_everything_that_can_be_said_is_said_here() -> None:
     assert set(CATEGORY) - {one.rule for one in own} <= OF_THE_NET
 
 
-#: rules that the net has, told of a process
-OF_THE_NET = {"unreachable_node", "join_never_satisfied", "UNBOUNDED_LOOP", "RACE"}
+#: rules that the net or the compiler has, told of a process
+OF_THE_NET = {"unreachable_node", "join_never_satisfied", "UNBOUNDED_LOOP", "RACE", "recursive_process"}
 
 
 def _says(finding: Finding, rule: read_source.Rule) -> bool:

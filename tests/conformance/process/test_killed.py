@@ -1,4 +1,4 @@
-"""Killed at every write: a saga over branches (P-A.13), and a submit (P-A.19), on either store."""
+"""Killed at every write: a saga over branches (P-A.13), a submit (P-A.19) and what is saved, on either store."""
 
 from __future__ import annotations
 
@@ -11,23 +11,20 @@ from typing import Any
 import pytest
 
 from penstock import Penstock
+from penstock.app.process_models import import_discovered
 from penstock.app.processes import Processes
 from penstock.app.verify import verify
 from penstock.app.workitems import WorkItems, folded
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, ProcessNotFound, ProcessState
 from penstock.host.instance import Instance
 from tests.conformance.decision.stores import NAMES, Base
 from tests.conformance.decision.stores import base as kind_of_store
-from tests.conformance.process.make import as_bytes, gateway, process, service, task
+from tests.conformance.process.kill_worker import CANCELLED, SAGA
+from tests.conformance.process.make import as_bytes, event, gateway, process, task
 from tests.host.dying import Killed, Mortal
+from tests.host.test_process_events import BPMN
 
-PATIENCE_S = 20
-CANCELLED = "Saga compensation - parallel branch cancellation"
-STEPS = [service(name, agent=name.lower(), compensation=f"undo_{name.lower()}") for name in "PABCD"]
-SAGA = process(
-    [*STEPS, gateway("f", "parallel"), gateway("j", "parallel")],
-    ["P>f", "f>A", "f>B", "f>C", "f>D", "A>j", "B>j", "C>j", "D>j"], process_definition_id="saga",
-)  # fmt: skip
+PATIENCE_S = 60
 JOIN = process(
     [gateway("f", "parallel"), task("A"), task("B"), gateway("j", "parallel"), task("D")],
     ["f>A", "f>B", "A>j", "B>j", "j>D"], process_definition_id="join",
@@ -141,7 +138,7 @@ def deaths(base: Base, folder: Path, scene: Callable[[Door], Awaitable[None]]) -
         yield path, shop
         base.drop(path)
         if not dead:
-            assert at > 10, "nothing was written"
+            assert at > 7, "nothing was written"
             return
     raise AssertionError("it writes for ever")
 
@@ -211,3 +208,110 @@ def test_killed_at_every_write_of_a_submit(base: Base, tmp_path: Path) -> None:
 
     for path, _ in deaths(base, tmp_path, joined):
         asyncio.run(resume(path))
+
+
+# ---- saving ----------------------------------------------------------------------------------------------------------
+
+IMPORTED = "DISCOVERED_MODEL_IMPORTED"
+#: what there is after so many versions: their statuses, the one that the clock begins, and the mined model's status
+SAVED = [
+    ([], None, None),
+    (["active"], 1, None),
+    (["active", "pending_approval"], 1, "pending_approval"),
+    (["deprecated", "draft", "active"], 3, "pending_approval"),
+    (["deprecated", "draft", "deprecated", "active"], None, "active"),
+]
+
+
+def timed(name: str) -> bytes:
+    start = event("S", "start", "timer", timer={"cycle": "0 9 * * *"})
+    return as_bytes(process([start, task("A", name=name)], ["S>A"], process_definition_id="timed"))
+
+
+async def saved(door: Door) -> None:
+    """Five times something is saved, from wherever it was left: what a person draws, what was mined, what waits, what
+    takes its place, and what is approved to be the next version."""
+    held, door.host.outbox.publish = Processes(door), True
+    if not held.named("timed"):
+        await held.define(timed("first"), by="lee")
+    if not held.named("mined"):
+        await import_discovered(door, "log-1", BPMN, {"fitness": 0.9}, by="lee")
+    if len(held.named("timed")) < 2:
+        await held.define(timed("second"), by="lee", pending=True)
+    if len(held.named("timed")) < 3:
+        await held.define(timed("third"), by="lee")
+    if len(held.named("timed")) < 4:
+        await held.approve("mined", by="kim", into="timed")
+
+
+def test_killed_at_every_write_of_what_is_saved(base: Base, tmp_path: Path) -> None:
+    """P-X.6, P-2.3.3, P-7.4.5, P-X.23, P-X.25: a version is there with all that it moves, or not at all: what is in
+    force, what it takes the place of, what waits, its clock, and its event."""
+    seen = set()
+
+    async def resume(path: Path) -> None:
+        async with Door(path) as door:
+            for _ in range(2):
+                held = Processes(door)
+                rows, mined = held.named("timed"), held.named("mined")
+                statuses, clock, of_mined = SAVED[len(rows)]
+                assert [row.status for row in rows] == statuses
+                assert [one.version for one in door.store.schedules(door.tenant)] == ([clock] if clock else [])
+                assert [row.status for row in mined] in ([], ["pending_approval"]) if len(rows) < 2 else [of_mined]
+                told = [topic for _, _, _, topic, _, _ in door.store.outbox(2**60, 10)]
+                assert told == [IMPORTED] * len(mined)
+                if len(rows) > 2:
+                    assert rows[1].feedback == "superseded by version 3"
+                seen.add((len(rows), len(mined)))
+                await saved(door)
+            assert len(held.named("timed")) == 4 and verify(door.store).violations == []
+
+    for path, _ in deaths(base, tmp_path, saved):
+        asyncio.run(resume(path))
+    assert len(seen) > (5 if base.every == 1 else 2)
+
+
+def test_two_save_at_the_same_instant(base: Base, tmp_path: Path) -> None:
+    """P-2.3.2, P-X.8: each gets a number of its own, the last is in force, and neither is lost."""
+    path = base.make(tmp_path)
+
+    async def scene() -> None:
+        async with Door(path) as door:
+            held = Processes(door)
+            await held.define(as_bytes(JOIN), by="lee")
+            done = await asyncio.gather(
+                *(held.define(as_bytes({**JOIN, "description": f"by {n}"}), by="lee") for n in range(4))
+            )
+            assert sorted(one.release.version for one in done) == [2, 3, 4, 5] and all(one.new for one in done)
+            assert [row.status for row in held.versions("join")] == ["deprecated"] * 4 + ["active"]
+
+    asyncio.run(scene())
+    base.drop(path)
+
+
+def test_what_cannot_be_the_next_version_is_not_approved(base: Base, tmp_path: Path) -> None:
+    """P-X.23, P-X.25, P-X.43: a model is approved into another definition whole, or it waits on: where there is no such
+    definition, and where both would begin by one message. By itself it is approved, and in force at once."""
+    path = base.make(tmp_path)
+    start = event("S", "start", "message", message="order")
+    mined = process([start, task("A")], ["S>A"], process_definition_id="mined", type="discovered")
+
+    async def scene() -> None:
+        async with Door(path) as door:
+            held = Processes(door)
+            await held.define(timed("first"), by="lee")
+            await held.define(mined, by="lee")
+            with pytest.raises(ProcessNotFound):
+                await held.approve("mined", by="kim", into="nothing")
+            with pytest.raises(ProcessState, match="order"):
+                await held.approve("mined", by="kim", into="timed")
+            (row,) = held.named("mined")
+            assert (row.status, row.approved_by) == ("pending_approval", None) and len(held.named("timed")) == 1
+            assert len(door.store.schedules(door.tenant)) == 1
+            done = (await held.approve("mined", by="kim")).release
+            assert (done.status, done.approved_by) == ("active", "kim") and held.named("mined") == [done]
+            with pytest.raises(ProcessState, match="approved"):
+                await held.approve("mined", by="kim")
+
+    asyncio.run(scene())
+    base.drop(path)

@@ -21,11 +21,12 @@ from penstock.app.detail import detail
 from penstock.app.finding import Filters, find_runs
 from penstock.app.summary import RunSummary
 from penstock.app.trace import trace
-from penstock.errors import NodeNotFound, NotWaiting, ReleaseNotFound, RunNotFound
+from penstock.errors import CheckpointNotFound, NodeNotFound, NotWaiting, ReleaseNotFound, RunNotFound
 from penstock.store.contract import RunRow
 
 router = APIRouter(prefix="/instances", tags=["instances"], route_class=Changing)
 Id = Annotated[str, Path(max_length=200)]
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 Text = Annotated[str | None, Query(max_length=200)]
 
 
@@ -113,6 +114,13 @@ async def checkpoints(id: Id, door: Door, _: Caller = may("run.read")) -> Respon
     return shown(shape.CheckpointPage, told_checkpoints(door, _row(door, id)))
 
 
+@router.get(
+    "/{id}/checkpoints/{number}", response_model=shape.CheckpointWhole, summary="What one of them holds (W-8.1.2)"
+)
+async def checkpoint(id: Id, number: Number, door: Door, _: Caller = may("run.read")) -> Response:
+    return shown(shape.CheckpointWhole, await told_checkpoint(door, _row(door, id), number))
+
+
 def told_history(door: Door, row: RunRow) -> dict[str, Any]:
     return {"items": [msgspec.to_builtins(one) for one in door.history(row.id)]}
 
@@ -125,6 +133,19 @@ def told_checkpoints(door: Door, row: RunRow) -> dict[str, Any]:
              "expires_at": one.until or None}
             for one in door.store.checkpoints(row.id)
         ]
+    }  # fmt: skip
+
+
+async def told_checkpoint(door: Door, row: RunRow, number: int) -> dict[str, Any]:
+    there = any(one.number == number for one in door.store.checkpoints(row.id))
+    found = await door.checkpoint(row.id, number) if there else None
+    if found is None:
+        raise CheckpointNotFound(number=number, run=row.id)
+    return {
+        "instance_id": found.run, "checkpoint_number": found.number, "node_id": found.node, "status": found.status,
+        "context_snapshot": found.context_snapshot, "node_outputs": found.node_outputs,
+        "pending_events": found.pending_events, "size_bytes": found.size, "created_at": found.at,
+        "damaged": found.damaged,
     }  # fmt: skip
 
 

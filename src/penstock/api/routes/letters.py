@@ -13,7 +13,7 @@ from penstock.api.changing import Changing, RunKey
 from penstock.api.shapes import keeping as shape
 from penstock.api.site import Caller, Door, may
 from penstock.api.whole import whole_id
-from penstock.app.letters import letter, letters
+from penstock.app.letters import discard, letter, letters
 from penstock.errors import PenstockError
 
 router = APIRouter(prefix="/dlq", tags=["dead letters"], route_class=Changing)
@@ -33,6 +33,12 @@ async def each(
 @router.get("/{run}", response_model=shape.LetterOut, summary="One of them, whole")
 async def get(run: str, door: Door, _: Caller = may("ops.read")) -> Response:
     return shown(shape.LetterOut, letter(door, run))
+
+
+@router.delete("/{run}", status_code=204, summary="Take it away; the run stays as it is")
+async def drop(run: str, door: Door, _: Caller = may("ops.write")) -> Response:
+    discard(door, whole_id(door, run))
+    return Response(status_code=204)
 
 
 @router.post("/{run}/replay", response_model=shape.Replayed, status_code=201, summary="Start it again with its input")

@@ -16,11 +16,9 @@ from penstock.api.shapes import process_work as shape
 from penstock.api.site import Caller, Door, TheSite, may
 from penstock.app.process_events import each_event
 from penstock.app.reevaluation import reevaluation
-from penstock.app.workitems import WorkItems
-from penstock.errors import BadInput, ProcessScope, ProcessUnreadable, Refused
-from penstock.host.instance import Instance, initiator
+from penstock.app.workitems import Found, WorkItems, status_of, version_of, whole
+from penstock.errors import BadInput, ProcessScope
 from penstock.lang.process.words import ITEMS
-from penstock.store.contract import RunRow
 from penstock.store.contract_lists import WorkRow
 
 router = APIRouter(
@@ -36,10 +34,6 @@ def _own(given: str | None, who: Caller) -> None:
         raise ProcessScope(why=f"You are {who.user}, and not {given}")
 
 
-def _version(net: Any) -> int:
-    return int(net.net.declares.version or 1)
-
-
 # ---- instances -------------------------------------------------------------------------------------------------------
 
 
@@ -50,20 +44,15 @@ async def initiate(
     id: Id, asked: shape.InitiateAsked, door: Door, again: RunKey, who: Caller = may("run.start")
 ) -> Response:
     held = WorkItems(door)
-    try:
-        run = begun(door, again) or await held.initiate(
-            id, by=who.user, initiator=asked.initiator_id, input=asked.input_data, modes=asked.mode_overrides,
-            version=asked.version, key=again,
-        )  # fmt: skip
-    except Refused as refused:
-        if not asked.mode_overrides or type(refused) is not Refused:
-            raise
-        raise ProcessUnreadable(why=f"mode_overrides: {refused}") from refused
+    run = begun(door, again) or await held.initiate(
+        id, by=who, initiator=asked.initiator_id, input=asked.input_data, modes=asked.mode_overrides,
+        version=asked.version, key=again,
+    )  # fmt: skip
     row = held.run(run)
     net = door.net_of(door.hash_of(row.net))
     told = {
-        "proc_inst_id": row.id, "proc_def_id": net.net.name, "proc_def_version": _version(net),
-        "status": door.look(row.id).status,
+        "proc_inst_id": row.id, "proc_def_id": net.net.name, "proc_def_version": version_of(net),
+        "status": status_of(row),
     }  # fmt: skip
     where = {"Location": f"/api/v1/processes/instances/{row.id}"}
     return shown(shape.InstanceStarted, told, status=201, headers=where)
@@ -72,25 +61,7 @@ async def initiate(
 @router.get("/instances/{id}", response_model=shape.InstanceOut, summary="One instance, with its work items")
 async def instance(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
     row, found = WorkItems(door).instance(id)
-    return shown(shape.InstanceOut, _whole(row, found))
-
-
-def _whole(row: RunRow, found: Instance) -> dict[str, Any]:
-    assert found.net is not None
-    st, failure = found.st, found.failure
-    return {
-        "id": row.id, "proc_def_id": found.net.net.name, "proc_def_version": _version(found.net),
-        "tenant_id": row.tenant, "status": found.status, "compensation_status": found.compensation_status,
-        "initiator_id": initiator(st), "variables": {name: found.whole(value) for name, value in st.vars.items()},
-        "parent_inst_id": row.parent or None,
-        "failed_activity_id": found.failed_activity if failure is not None else None,
-        "failure_reason": failure.message or failure.code if failure is not None else None, "version": st.n,
-        "started_at": found.started_at or row.created_at, "completed_at": found.ended_at,
-        "workitems": list(found.items.values()), "history": found.history,
-        "compensation": {
-            "status": found.compensation_status, "steps": found.steps(), "results": found.told(),
-        },
-    }  # fmt: skip
+    return shown(shape.InstanceOut, whole(row, found))
 
 
 @router.post(
@@ -111,7 +82,10 @@ async def terminate_instance(id: Id, door: Door, _: Caller = may("run.steer")) -
 
 def _told(held: WorkItems, id: str) -> Response:
     row, found = held.instance(id)
-    told = {"proc_inst_id": row.id, "status": found.status, "compensation_status": found.compensation_status}
+    told = {
+        "proc_inst_id": row.id, "status": found.status, "compensation_status": found.compensation_status,
+        "compensation_steps": found.told(),
+    }  # fmt: skip
     return shown(shape.InstanceTold, told, status=202)
 
 
@@ -147,117 +121,110 @@ def _line(door: Door, row: WorkRow) -> dict[str, Any]:
 
 @router.get("/workitems/{id}", response_model=shape.WorkitemWhole, summary="One of them, whole")
 async def workitem(id: Id, door: Door, _: Caller = may("inbox.read")) -> Response:
-    return _item(door, id)
+    return _item(WorkItems(door), id)
 
 
-def _item(door: Door, id: str, site: TheSite | None = None, who: Caller | None = None) -> Response:
-    item, said, history = WorkItems(door).get(id)
-    if site is not None and who is not None:
-        site.hub.tell(who.tenant, "inbox", {"item": f"{item.proc_inst_id}/{item.activity_id}"})
+def _item(held: WorkItems, id: str) -> Response:
+    item, said, history = held.get(id)
     told = {**msgspec.to_builtins(item), "comments": said, "history": history}
     return shown(shape.WorkitemWhole, told, headers={"ETag": f'"{item.version}"'})
 
 
-def _next(door: Door, id: str, reached: list[str], site: TheSite, who: Caller) -> Response:
-    found = WorkItems(door).find(id)
-    site.hub.tell(who.tenant, "inbox", {"item": f"{found.row.run_id}/{found.node}"})
-    told = {
-        "next_nodes": reached, "workitem_id": found.id, "status": found.row.status, "version": found.row.version,
-        "instance_status": door.look(found.row.run_id).status,
-    }  # fmt: skip
-    return shown(shape.SubmittedOut, told, headers={"ETag": f'"{found.row.version}"'})
+class Desk:
+    """The work item that somebody does something with, and how it stands when they have."""
+
+    def __init__(self, id: Id, door: Door, site: TheSite, if_match: IfMatch = None) -> None:
+        self.id, self.site, self.if_match = id, site, if_match
+        self.held = WorkItems(door)
+
+    def seen(self, asked: shape.Seen | None) -> int | None:
+        return seen_version(self.if_match, asked.version if asked is not None else None)
+
+    def whole(self) -> Response:
+        self._tell()
+        return _item(self.held, self.id)
+
+    def next(self, reached: list[str]) -> Response:
+        found = self._tell()
+        told = {
+            "next_nodes": reached, "workitem_id": found.id, "status": found.row.status, "version": found.row.version,
+            "instance_status": status_of(found.run),
+        }  # fmt: skip
+        return shown(shape.SubmittedOut, told, headers={"ETag": f'"{found.row.version}"'})
+
+    def _tell(self) -> Found:
+        found = self.held.find(self.id)
+        self.site.hub.tell(found.run.tenant, "inbox", {"item": f"{found.row.run_id}/{found.node}"})
+        return found
+
+
+At = Annotated[Desk, Depends()]
 
 
 @router.post("/workitems/{id}:start", response_model=shape.WorkitemWhole, summary="Begin with it: I have it")
-async def start_workitem(
-    id: Id, door: Door, site: TheSite, asked: shape.StartAsked | None = None, if_match: IfMatch = None,
-    who: Caller = may("process.work"),
-) -> Response:  # fmt: skip
-    await WorkItems(door).start(id, by=who, version=seen_version(if_match, asked.version if asked else None))
-    return _item(door, id, site, who)
+async def start_workitem(at: At, asked: shape.StartAsked | None = None, who: Caller = may("process.work")) -> Response:
+    await at.held.start(at.id, by=who, version=at.seen(asked))
+    return at.whole()
 
 
 @router.post("/workitems/{id}:submit", response_model=shape.SubmittedOut, summary="Hand in its result")
-async def submit_workitem(
-    id: Id, asked: shape.SubmitAsked, door: Door, site: TheSite, if_match: IfMatch = None,
-    who: Caller = may("process.work"),
-) -> Response:  # fmt: skip
+async def submit_workitem(at: At, asked: shape.SubmitAsked, who: Caller = may("process.work")) -> Response:
     _own(asked.submitter_id, who)
-    version = seen_version(if_match, asked.version)
-    reached = await WorkItems(door).submit(id, asked.result_data, by=who, version=version)
-    return _next(door, id, reached, site, who)
+    return at.next(await at.held.submit(at.id, asked.result_data, by=who, version=at.seen(asked)))
 
 
 @router.post("/workitems/{id}:approve", response_model=shape.SubmittedOut, summary="Take the draft as its result")
 async def approve_workitem(
-    id: Id, door: Door, site: TheSite, asked: shape.ApproveAsked | None = None, if_match: IfMatch = None,
-    who: Caller = may("process.approve"),
-) -> Response:  # fmt: skip
+    at: At, asked: shape.ApproveAsked | None = None, who: Caller = may("process.approve")
+) -> Response:
     given = asked or shape.ApproveAsked()
     _own(given.approver_id, who)
-    reached = await WorkItems(door).approve(
-        id, by=who, comment=given.comment, overrides=given.result_overrides,
-        version=seen_version(if_match, given.version),
-    )  # fmt: skip
-    return _next(door, id, reached, site, who)
+    changed, version = given.result_overrides, at.seen(given)
+    return at.next(await at.held.approve(at.id, by=who, comment=given.comment, overrides=changed, version=version))
 
 
 @router.post("/workitems/{id}:reject", response_model=shape.WorkitemWhole, summary="Send the draft back")
-async def reject_workitem(
-    id: Id, asked: shape.RejectAsked, door: Door, site: TheSite, if_match: IfMatch = None,
-    who: Caller = may("process.approve"),
-) -> Response:  # fmt: skip
+async def reject_workitem(at: At, asked: shape.RejectAsked, who: Caller = may("process.approve")) -> Response:
     _own(asked.approver_id, who)
-    version = seen_version(if_match, asked.version)
-    await WorkItems(door).reject(id, by=who, comment=asked.comment, version=version)
-    return _item(door, id, site, who)
+    await at.held.reject(at.id, by=who, comment=asked.comment, version=at.seen(asked))
+    return at.whole()
 
 
 @router.post("/workitems/{id}:rework", response_model=shape.WorkitemWhole, summary="Have it done again (P-X.15)")
 async def rework_workitem(
-    id: Id, door: Door, site: TheSite, asked: shape.ReworkAsked | None = None, if_match: IfMatch = None,
-    who: Caller = may("process.approve"),
-) -> Response:  # fmt: skip
-    given = asked or shape.ReworkAsked()
-    version = seen_version(if_match, given.version)
-    await WorkItems(door).rework(id, by=who, comment=given.comment, version=version)
-    return _item(door, id, site, who)
+    at: At, asked: shape.ReworkAsked | None = None, who: Caller = may("process.approve")
+) -> Response:
+    await at.held.rework(at.id, by=who, comment=asked.comment if asked else None, version=at.seen(asked))
+    return at.whole()
 
 
 @router.post("/workitems/{id}:set-mode", response_model=shape.WorkitemWhole, summary="Say who does it (P-X.40)")
-async def set_workitem_mode(
-    id: Id, asked: shape.SetModeAsked, door: Door, site: TheSite, if_match: IfMatch = None,
-    who: Caller = may("process.work"),
-) -> Response:  # fmt: skip
-    await WorkItems(door).set_mode(id, asked.mode, by=who, version=seen_version(if_match, asked.version))
-    return _item(door, id, site, who)
+async def set_workitem_mode(at: At, asked: shape.SetModeAsked, who: Caller = may("process.work")) -> Response:
+    await at.held.set_mode(at.id, asked.mode, by=who, version=at.seen(asked))
+    return at.whole()
 
 
 @router.post("/workitems/{id}:take-over", response_model=shape.WorkitemWhole, summary="Do it instead of the agent")
 async def take_over_workitem(
-    id: Id, door: Door, site: TheSite, asked: shape.TakeOverAsked | None = None, if_match: IfMatch = None,
-    who: Caller = may("process.work"),
-) -> Response:  # fmt: skip
-    given = asked or shape.TakeOverAsked()
-    version = seen_version(if_match, given.version)
-    await WorkItems(door).take_over(id, by=who, comment=given.comment, version=version)
-    return _item(door, id, site, who)
+    at: At, asked: shape.TakeOverAsked | None = None, who: Caller = may("process.work")
+) -> Response:
+    await at.held.take_over(at.id, by=who, comment=asked.comment if asked else None, version=at.seen(asked))
+    return at.whole()
 
 
 @router.post("/workitems/{id}:delegate", response_model=shape.WorkitemWhole, summary="Let somebody else do it")
-async def delegate_workitem(
-    id: Id, asked: shape.DelegateToAsked, door: Door, site: TheSite, who: Caller = may("process.work")
-) -> Response:
-    await WorkItems(door).delegate(id, asked.to, by=who, comment=asked.comment)
-    return _item(door, id, site, who)
+async def delegate_workitem(at: At, asked: shape.DelegateToAsked, who: Caller = may("process.work")) -> Response:
+    await at.held.delegate(at.id, asked.to, by=who, comment=asked.comment, version=at.seen(asked))
+    return at.whole()
 
 
 @router.post("/workitems/{id}:comment", response_model=shape.WorkitemWhole, summary="Say something about it")
 async def comment_workitem(
     id: Id, asked: shape.RemarkAsked, door: Door, site: TheSite, who: Caller = may("process.work")
 ) -> Response:
-    WorkItems(door).comment(id, asked.text, by=who)
-    return _item(door, id, site, who)
+    desk = Desk(id, door, site)
+    desk.held.comment(id, asked.text, by=who)
+    return desk.whole()
 
 
 # ---- beside ----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Annotated, Any
 
 import msgspec
@@ -14,9 +15,10 @@ from penstock.api.problems import shown_finding
 from penstock.api.process_words import InProcessWords, same_tenant
 from penstock.api.shapes import processes as shape
 from penstock.api.site import Caller, Door, may
+from penstock.app.extracting import text_of_pdf
 from penstock.app.process_models import extracted, import_discovered
 from penstock.app.processes import CONTAINERS, Defined, Processes, approval_of, in_force, origin_of
-from penstock.errors import ProcessScope
+from penstock.errors import ProcessScope, ProcessUnreadable
 from penstock.store.contract import ReleaseRow
 
 router = APIRouter(
@@ -86,9 +88,21 @@ async def import_bpmn(asked: shape.BpmnAsked, door: Door, who: Caller = may("def
     responses={200: {"model": shape.ExtractedOut, "description": "Only shown, or known already"}},
 )  # fmt: skip
 async def extract(asked: shape.ExtractAsked, door: Door, who: Caller = may("definition.write")) -> Response:
-    done = await extracted(door, asked.text, id=asked.id, by=who.user, store=not asked.dry_run)
+    done = await extracted(door, await _text(asked), id=asked.id, by=who.user, store=not asked.dry_run)
     told = {**msgspec.to_builtins(done), "findings": [shown_finding(one) for one in done.findings]}
     return shown(shape.ExtractedOut, told, status=201 if done.new else 200)
+
+
+async def _text(asked: shape.ExtractAsked) -> str:
+    if (asked.text is None) == (asked.pdf is None):
+        raise ProcessUnreadable(why="Send one of «text» and «pdf».")
+    if asked.text is not None:
+        return asked.text
+    try:
+        source = base64.b64decode(asked.pdf or "", validate=True)
+    except ValueError:
+        raise ProcessUnreadable(why="«pdf» is no base64.") from None
+    return await text_of_pdf(source)
 
 
 @router.post(

@@ -11,9 +11,9 @@ from penstock.api import paging
 from penstock.api.answer import shown
 from penstock.api.changing import Changing, RunKey, begun
 from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawn
-from penstock.api.routes.instances import told_checkpoints, told_history
+from penstock.api.routes.instances import Number, told_checkpoint, told_checkpoints, told_history
 from penstock.api.shapes import runs as shape
-from penstock.api.shapes.decision import CheckpointPage, HistoryOut
+from penstock.api.shapes.decision import CheckpointPage, CheckpointWhole, HistoryOut
 from penstock.api.site import Caller, Door, Who, may, site_of
 from penstock.api.stream import EVENTS, run_events
 from penstock.api.times import moment
@@ -138,6 +138,11 @@ async def history(run: str, door: Door, _: Caller = may("run.read")) -> Response
 @router.get("/{run}/checkpoints", response_model=CheckpointPage, summary="Its checkpoints (W-8.2.1)")
 async def checkpoints(run: str, door: Door, _: Caller = may("run.read")) -> Response:
     return shown(CheckpointPage, told_checkpoints(door, door.row(run)))
+
+
+@router.get("/{run}/checkpoints/{number}", response_model=CheckpointWhole, summary="What one of them holds (W-8.1.2)")
+async def checkpoint(run: str, number: Number, door: Door, _: Caller = may("run.read")) -> Response:
+    return shown(CheckpointWhole, await told_checkpoint(door, door.row(run), number))
 
 
 @router.get(

@@ -176,6 +176,22 @@ class CheckpointOut(Shape):
     expires_at: Moment | None
 
 
+class CheckpointWhole(Shape):
+    """What one holds (W-8.1.2), without secrets. Where it cannot be read it is the one before it, and `damaged` names
+    those that could not (C-79)."""
+
+    instance_id: str
+    checkpoint_number: int
+    node_id: str
+    status: str
+    context_snapshot: Any
+    node_outputs: Any
+    pending_events: Any
+    size_bytes: int
+    created_at: Moment
+    damaged: list[int]
+
+
 class CheckpointPage(Shape):
     items: list[CheckpointOut]
 

@@ -88,6 +88,7 @@ class InspectedOut(CheckOut):
     soundness: list[JudgedOut]
     bpmn: str | None
     input_schema: Any
+    document: Any = Field(None, description="A process as it was read, also out of BPMN or YAML.")
 
 
 class SubmitAsked(Asked):

@@ -25,6 +25,9 @@ class EventOut(Shape):
     resumed: list[str]
     started: list[str]
     warnings: list[str]
+    imported: list[str] = Field(
+        [], description="Models that it has brought (PROCESS_DISCOVERED); they wait for an approval."
+    )
 
 
 class KeptEvent(Shape):

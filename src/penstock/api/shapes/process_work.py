@@ -29,45 +29,43 @@ class InstanceStarted(Shape):
     status: str
 
 
-class StartAsked(Asked):
+class Seen(Asked):
     version: Version = None
 
 
-class SubmitAsked(Asked):
+class StartAsked(Seen):
+    pass
+
+
+class SubmitAsked(Seen):
     result_data: dict[str, Any] = Field(default={}, examples=[{"has_issue": True}])
     submitter_id: Person | None = None
-    version: Version = None
 
 
-class ApproveAsked(Asked):
+class ApproveAsked(Seen):
     approver_id: Person | None = None
     comment: Comment | None = None
     result_overrides: dict[str, Any] | None = None
-    version: Version = None
 
 
-class RejectAsked(Asked):
+class RejectAsked(Seen):
     comment: Comment
     approver_id: Person | None = None
-    version: Version = None
 
 
-class ReworkAsked(Asked):
+class ReworkAsked(Seen):
     comment: Comment | None = None
-    version: Version = None
 
 
-class SetModeAsked(Asked):
+class SetModeAsked(Seen):
     mode: Mode
-    version: Version = None
 
 
-class TakeOverAsked(Asked):
+class TakeOverAsked(Seen):
     comment: Comment | None = None
-    version: Version = None
 
 
-class DelegateToAsked(Asked):
+class DelegateToAsked(Seen):
     to: Annotated[str, Field(min_length=1, max_length=200)] = Field(examples=["user:kim@example.com"])
     comment: Comment | None = None
 
@@ -205,12 +203,16 @@ class InstanceOut(Shape):
     workitems: list[WorkitemOut]
     history: list[Passage]
     compensation: CompensationOut
+    compensation_steps: list[dict[str, Any]] = Field(description="P-5.3.9: what came of each step, in short")
 
 
 class InstanceTold(Shape):
+    """`compensation_steps` (P-5.3.9): what was undone, and what is still to be, as far as it has come."""
+
     proc_inst_id: str
     status: str
     compensation_status: str
+    compensation_steps: list[dict[str, Any]]
 
 
 class SubmittedOut(Shape):

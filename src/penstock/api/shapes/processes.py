@@ -43,10 +43,15 @@ class BpmnAsked(Asked):
 
 
 class ExtractAsked(Asked):
-    """`dry_run` only shows what would come of it."""
+    """One of `text` and `pdf`. `dry_run` only shows what would come of it."""
 
-    text: Annotated[str, Field(min_length=1, max_length=200_000)] = Field(
-        examples=["# 접수 절차\n1. 담당자: 등록서를 접수한다\n2. 검토자: 내용을 검토한다"]
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["text"]}, {"required": ["pdf"]}]})
+
+    text: Annotated[str, Field(min_length=1, max_length=200_000)] | None = Field(
+        None, examples=["# 접수 절차\n1. 담당자: 등록서를 접수한다\n2. 검토자: 내용을 검토한다"]
+    )
+    pdf: Annotated[str, Field(min_length=1, max_length=8_000_000)] | None = Field(
+        None, description="A PDF in base64. Needs the extra `extract`."
     )
     id: Annotated[str, Field(max_length=200)] = ""
     dry_run: bool = False

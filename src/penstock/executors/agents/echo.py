@@ -14,7 +14,9 @@ class EchoAgent:
 
     async def act(self, task: Task, request: Request, services: Services, box: Toolbox) -> Answer:
         if task.settings.get("fails"):
-            raise AgentFailed(failed("AGENT_ERROR", "external", str(task.settings["fails"])[:500]))
+            why = str(task.settings["fails"])[:500]
+            heard = [{"role": "user", "content": task.instruction}, {"role": "assistant", "content": why}]
+            raise AgentFailed(failed("AGENT_ERROR", "external", why), heard)
         given = task.input_data if isinstance(task.input_data, Mapping) else {"value": task.input_data}
         result = task.settings["result"] if "result" in task.settings else dict(given)
         said = [{"role": "user", "content": task.instruction}, {"role": "assistant", "content": result}]

@@ -6,7 +6,6 @@ test keeps the two equal; `workflow-dsl-v2.strict.json` is the seed's own, as pr
 
 from __future__ import annotations
 
-import json
 import types
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -31,6 +30,7 @@ from penstock.lang.decision.nodes.contract import (
     Transform,
 )
 from penstock.lang.decision.schema import SCHEMA, EdgeFields, TopFields
+from penstock.lang.editors import text_of
 from penstock.lang.fields import Fields
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
@@ -188,7 +188,7 @@ _LATER: dict[str, Any] = {
 
 
 def editor_schema_text() -> str:
-    return json.dumps(editor_schema(), indent=2, ensure_ascii=False) + "\n"
+    return text_of(editor_schema())
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from penstock.lang.decision import bounds
 from penstock.lang.decision.nodes import LATER, NODE_TYPES, NodeType
 from penstock.lang.decision.nodes.contract import BreakerFields, Checkpoint, IdempotencyFields, NodeFields, RetryPolicy
 from penstock.lang.document import Document, step
-from penstock.lang.fields import Fields, read_fields, unknown_fields
+from penstock.lang.fields import Fields, read_fields, read_top, unknown_fields
 from penstock.lang.report import Report, did_you_mean
 from penstock.lang.schemas import schema_problem
 
@@ -219,9 +219,7 @@ def read(document: Document, report: Report, setting: Setting) -> Workflow:
     if not isinstance(data, dict):
         report.error("wrong_type", "A workflow is a map.", hint="Begin with `id`, `version`, `nodes` and `edges`.")
         return Workflow(TopFields(), whole=False)
-    plain = {name: value for name, value in data.items() if name not in ("nodes", "edges")}
-    top, rest = read_fields(TopFields, plain, "", report)
-    unknown_fields(rest, TopFields, "", report, also=("nodes", "edges"))
+    top = read_top(TopFields, data, ("nodes", "edges"), report)
     workflow = Workflow(top)
     _check_id(top, report)
     for i, raw in enumerate(_list(data, "nodes", report, workflow)):

@@ -6,18 +6,14 @@ can point at, and a test keeps the two equal.
 
 from __future__ import annotations
 
-import json
-from typing import Any, get_type_hints
-
-import msgspec
+from typing import Any
 
 from penstock.lang.diagram.nodes import NODE_TYPES
 from penstock.lang.diagram.nodes.contract import NodeFields, RetryFields
 from penstock.lang.diagram.persons import Person
 from penstock.lang.diagram.schema import ConnectionFields, TopFields
+from penstock.lang.editors import REF, properties_of, text_of
 from penstock.lang.fields import Fields
-
-_REF = "#/$defs/{name}"
 
 
 def editor_schema() -> dict[str, Any]:
@@ -68,7 +64,7 @@ def editor_schema() -> dict[str, Any]:
 
 def _node(name: str) -> dict[str, Any]:
     """A node of one type: nothing but its fields, here or under `props`."""
-    known = _REF.format(name=name)
+    known = REF.format(name=name)
     own = list(_fields(NODE_TYPES[name].fields)["properties"])
     return {
         "properties": {
@@ -81,22 +77,11 @@ def _node(name: str) -> dict[str, Any]:
 
 
 def _fields(kind: type[Fields]) -> dict[str, Any]:
-    """The properties of a struct; another name of a field has the same shape."""
-    hints = get_type_hints(kind, include_extras=True)
-    usual = kind()
-    properties: dict[str, Any] = {}
-    for field in msgspec.structs.fields(kind):
-        (shape,), _ = msgspec.json.schema_components([hints[field.name]], ref_template=_REF)
-        if getattr(usual, field.name) not in (None, "", [], {}):
-            shape = {**shape, "default": getattr(usual, field.name)}
-        properties[field.encode_name] = shape
-    for other, name in kind.ALIASES.items():
-        properties[other] = {**properties[name], "description": f"The same as {name}."}
-    return {"type": "object", "properties": properties, "additionalProperties": False}
+    return {"type": "object", "properties": properties_of(kind), "additionalProperties": False}
 
 
 def editor_schema_text() -> str:
-    return json.dumps(editor_schema(), indent=2, ensure_ascii=False) + "\n"
+    return text_of(editor_schema())
 
 
 if __name__ == "__main__":

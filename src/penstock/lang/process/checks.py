@@ -7,6 +7,7 @@ import re
 from penstock.lang.process import bounds
 from penstock.lang.process.begins import check_begin
 from penstock.lang.process.fields import ActivityFields, EventFields
+from penstock.lang.process.idle import tell_idle
 from penstock.lang.process.nodes.parts import RULES, role_of
 from penstock.lang.process.rules import CATEGORY
 from penstock.lang.process.schema import Definition, Element, Flow
@@ -17,6 +18,8 @@ from penstock.net.checks import check
 from penstock.net.model import Net
 
 _RULE = re.compile(r"(user|role|group):\S+\Z")
+#: what a program may bring, too
+_OWN = ("agent", "tool")
 _CHOOSING = ("exclusiveGateway", "inclusiveGateway")
 
 
@@ -36,6 +39,7 @@ def check_definition(shared: Shared) -> None:
             _event(element, element.event, shared)
         if element.gateway is not None:
             _gateway(element, shared)
+        tell_idle(element, shared)
     _starts(shared)
     _cycles(shared)
 
@@ -63,7 +67,8 @@ def _dependencies(shared: Shared) -> None:
     for type, id, at in dict.fromkeys(shared.depends) if registered is not None else ():
         if registered is not None and not registered(type, id):
             word = type.replace("_", " ")
-            hint = f"Register the {word}, or correct its name."
+            own = f": `penstock registry put {type} {id} …`, or in your program" if type in _OWN else ""
+            hint = f"Register the {word}{own}, or correct its name."
             shared.report.warning("missing_dependency", f"There is no {word} «{id}» here.", at, hint=hint)
 
 
@@ -256,6 +261,10 @@ def _activity(element: Element, f: ActivityFields, shared: Shared) -> None:
         hint = "Draw a start event and what follows in it."
         report.error("event_sub_process_start", message, element.pointer, hint=hint, node=element.id)
         definition.whole = False
+    if f.is_for_compensation and element.id not in shared.graph.undoes:
+        message = f"Nothing names «{element.name}» as what undoes it, so it is never done."
+        hint = "Name it as the `compensation` of an activity, or by a compensation event at its border."
+        report.warning("idle_field", message, f"{element.pointer}/is_for_compensation", hint=hint, node=element.id)
 
 
 def _event(element: Element, f: EventFields, shared: Shared) -> None:

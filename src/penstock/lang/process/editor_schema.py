@@ -6,16 +6,15 @@ can point at, and a test keeps the two equal.
 
 from __future__ import annotations
 
-import json
-from typing import Any, get_type_hints
+from typing import Any
 
-import msgspec
-
+from penstock.lang.editors import REF, properties_of, text_of
 from penstock.lang.fields import Fields
 from penstock.lang.process.fields import (
     COLLECTIONS,
     ActivityFields,
     Compensation,
+    DataUse,
     Multi,
     Orchestration,
     ProcessData,
@@ -23,8 +22,7 @@ from penstock.lang.process.fields import (
     TopFields,
 )
 
-_REF = "#/$defs/{name}"
-_PARTS: tuple[type[Fields], ...] = (ProcessData, Compensation, Multi, Orchestration, TimerFields)
+_PARTS: tuple[type[Fields], ...] = (ProcessData, DataUse, Compensation, Multi, Orchestration, TimerFields)
 _WORDS = {
     "data": "Sources of data that the process uses.",
     "roles": "Who takes part, and how work is assigned.",
@@ -52,33 +50,24 @@ def editor_schema() -> dict[str, Any]:
 
 def _listed(name: str, kind: type[Fields]) -> dict[str, Any]:
     described = {"description": _WORDS[name]} if name in _WORDS else {}
-    return {**described, "type": "array", "items": {"$ref": _REF.format(name=kind.__name__)}}
+    return {**described, "type": "array", "items": {"$ref": REF.format(name=kind.__name__)}}
 
 
 def _fields(kind: type[Fields]) -> dict[str, Any]:
-    """The properties of a struct; what must be there, and what is there when nothing is written."""
-    hints = get_type_hints(kind, include_extras=True)
-    usual = kind()
-    properties: dict[str, Any] = {}
-    for field in msgspec.structs.fields(kind):
-        (shape,), _ = msgspec.json.schema_components([hints[field.name]], ref_template=_REF)
-        if getattr(usual, field.name) not in (None, "", [], {}):
-            shape = {**shape, "default": getattr(usual, field.name)}
-        properties[field.encode_name] = shape
-    for other, name in kind.ALIASES.items():
-        properties[other] = {**properties[name], "description": f"The same as {name}."}
+    """What must be there, too."""
+    properties = properties_of(kind)
     if kind is ActivityFields:
-        properties["orchestration"] = {"anyOf": [{"$ref": _REF.format(name="Orchestration")}, {"type": "null"}]}
+        properties["orchestration"] = {"anyOf": [{"$ref": REF.format(name="Orchestration")}, {"type": "null"}]}
         properties["compensation"] = {
             "description": "What undoes it: an activity's id, a tool, or {tool, params}.",
-            "anyOf": [{"type": "string"}, {"$ref": _REF.format(name="Compensation")}, {"type": "null"}],
+            "anyOf": [{"type": "string"}, {"$ref": REF.format(name="Compensation")}, {"type": "null"}],
         }
     required = {"required": list(kind.REQUIRED)} if kind.REQUIRED else {}
     return {"type": "object", **required, "properties": properties, "additionalProperties": kind.OPEN}
 
 
 def editor_schema_text() -> str:
-    return json.dumps(editor_schema(), indent=2, ensure_ascii=False) + "\n"
+    return text_of(editor_schema())
 
 
 if __name__ == "__main__":

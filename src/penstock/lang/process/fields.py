@@ -45,6 +45,12 @@ class ProcessData(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("name", "type", "source")
 
 
+class DataUse(ProcessData):
+    """The same where it is read or written: in full, or by its name under `data` of the process."""
+
+    REQUIRED: ClassVar[tuple[str, ...]] = ("name",)
+
+
 class ProcessRole(Part):
     """P-2.2.5, P-X.13."""
 
@@ -105,8 +111,8 @@ class ActivityFields(Part):
     id: Id = ""
     type: ActivityType | None = None
     instruction: Annotated[str, Meta(description="What an agent, or a person, is told to do.")] = ""
-    input_data: list[ProcessData] = []
-    output_data: list[ProcessData] = []
+    input_data: list[DataUse] = []
+    output_data: list[DataUse] = []
     python_code: Annotated[str | None, Meta(description="scriptTask only.")] = None
     agent: Annotated[str | None, Meta(description="The agent's id.")] = None
     agent_mode: AgentMode = "MANUAL"

@@ -35,6 +35,7 @@ class Graph:
     def _handlers(self) -> set[str]:
         """Activities that only undo: they are on no path."""
         elements, found = self.definition.elements, set()
+        self.undoes: set[str] = set()  # what is named by something that it undoes
         for element in elements.values():
             activity, event = element.activity, element.event
             if activity is not None and activity.is_for_compensation:
@@ -42,6 +43,7 @@ class Graph:
             named = element.undo if isinstance(element.undo, str) else ""
             if event is not None and event.position == "boundary" and event.trigger == "compensation":
                 named = event.activity
+            self.undoes.add(named)
             if named in elements and named != element.id and not self.outs[named] and not self.ins[named]:
                 found.add(named)
         return found

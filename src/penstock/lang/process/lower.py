@@ -111,7 +111,8 @@ def _fragment(element: Element, shared: Shared) -> Fragment:
     site = shared.site(element)
     fragment = type_of(element, shared.graph).lower(site)
     if element.activity is None:
-        return fragment
+        asks = element.event is not None and any(flow.fields.condition for flow in shared.graph.outs[element.id])
+        return fragment.changed(fragment.exit, split="every") if asks else fragment
     if element.activity.triggered_by_event:
         return fragment.changed(fragment.core, scope=element.fields.parent)
     fragment = _bounded(undone(fragment, site), element, shared)

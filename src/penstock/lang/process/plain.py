@@ -7,66 +7,37 @@ confidence (P-X.22). Whatever comes out is a proposal: a person accepts it.
 from __future__ import annotations
 
 import re
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import msgspec
 
+from penstock.errors import Finding, Place
+from penstock.lang.process import plain_guards as guards
+from penstock.lang.process import plain_roles as roles
+from penstock.lang.process import plain_words as words
+from penstock.lang.process.plain_text import Line, Step, read_text
+from penstock.lang.process.plain_words import BULLET, Branch
+
 #: P-6.1.6, P-X.22: as sure as this, and nobody has to look before it can be started
 ENOUGH = 0.80
-_STEP = re.compile(r"\s*(?:(?:단계|step)\s*)?(\d{1,3})\s*[.):]\s+(.+)", re.I)
-_BULLET = re.compile(r"\s*[-*•]\s+(.+)")
-_HEADING = re.compile(r"\s*#+\s*(.+)")
-_ROLE_BEFORE = re.compile(r"(?:\[([^\]]{1,40})\]|([^\s:：.,()]{1,20}(?: [^\s:：.,()]{1,20})?)\s*[:：])\s*(.+)")
-_ROLE_AFTER = re.compile(
-    r"(.+?)\s*[(（]\s*(?:담당|역할|role|by)\s*[:：]?\s*([^()（）]{1,40})[)）]\s*[:：]?\s*(.*)", re.I
+_AGENT = re.compile(
+    r"(?<![A-Za-z])AI(?![A-Za-z])|에이전트|\bagent\b|\bLLM\b|자동(?!차)|automatic(?:ally)?|autonomous", re.I
 )
-_ROLE_SAYS = re.compile(r"(?:the\s+)?([A-Za-z][\w ]{1,30}?)\s+(?:must|should|shall|has to|needs to|will)\s+(.+)", re.I)
-_KOREAN_ROLE = re.compile(r"(\S{0,15}(?:자|팀|부서|부|원|인|장|실|관|과|센터))(?:이|가|은|는)\s+(.+)")
-_IF = re.compile(r"\s*(?:if|when|in case(?: that)?)\s+(.+?)(?:,(?!\d)|\s+then\b|:)\s*(?:then\s+)?(.+)", re.I)
-_ELSE = re.compile(r"\s*(?:otherwise|else|if not)\s*[,:]?\s*(.+)", re.I)
-_IF_KO = re.compile(
-    r"\s*(?:만약|만일)?\s*(.+?)(?:인|한|는|은|된|을|일)?\s*(?:경우|때)\s*((?:\(|（)[^)）]*[)）])?(?:에는|에|는)?\s*[,:]?\s*(.+)"
-)
-_IF_KO_SHORT = re.compile(
-    r"\s*(?:만약|만일)\s*(.+?(?:이면|으면|라면|하면|되면|크면|작으면|있으면|없으면))()\s*,?\s*(.+)"
-)
-_ELSE_KO = re.compile(r"\s*(?:그렇지\s*않으면|그\s*외(?:에는)?|아니면|나머지는)\s*[,:]?\s*(.+)")
-_JUMP = re.compile(r"(?:go (?:back )?to|return to|back to)\s+(?:step\s*)?(\d{1,3})|(\d{1,3})\s*단계로", re.I)
-_END = re.compile(
-    r"\s*(?:(?:the process )?(?:ends?|stops?|finish(?:es)?)|(?:절차를?|프로세스를?)?\s*(?:종료|끝낸다|끝))", re.I
-)
-_ALONG = re.compile(r"동시에|병렬로|at the same time|in parallel|simultaneously|concurrently", re.I)
-_AGENT = re.compile(r"\bAI\b|에이전트|\bagent\b|\bLLM\b|자동(?:으로)?|automatic(?:ally)?|autonomous", re.I)
 _CHECKED = re.compile(r"검토|확인 후|승인|supervised|review(?:ed)?|approv", re.I)
 _SYSTEM = re.compile(r"시스템|system|server|API|데이터베이스|database", re.I)
-_EXPRESSION = re.compile(r"[(（`]\s*([A-Za-z_]\w*\s*(?:==|!=|<=|>=|<|>)\s*[^()（）`]+?)\s*[)）`]")
-_AMOUNT = re.compile(r"(.+?)(?:이|가|은|는)?\s+([\d][\d,.]*)\s*\S{0,3}?\s*(초과|미만|이상|이하)")
-_COMPARED = re.compile(
-    r"(?:the\s+)?(.+?)\s+(?:is\s+)?(greater than|more than|over|above|less than|below|under|at least|at most|[<>]=?)"
-    r"\s+\$?([\d][\d,.]*)", re.I,
-)  # fmt: skip
-_SIGNS = {
-    "greater than": ">", "more than": ">", "over": ">", "above": ">", "less than": "<", "below": "<", "under": "<",
-    "at least": ">=", "at most": "<=", "초과": ">", "미만": "<", "이상": ">=", "이하": "<=",
-}  # fmt: skip
-_WORDS = {
-    "이슈": "has_issue", "문제": "has_issue", "오류": "has_error", "승인": "approved", "거절": "rejected",
-    "반려": "rejected",
-    "금액": "amount", "수량": "quantity", "재고": "in_stock", "불량률": "defect_rate", "불량": "defective",
-    "issue": "has_issue", "problem": "has_issue", "error": "has_error", "approved": "approved", "rejected": "rejected",
-}  # fmt: skip
-_SMALL = ("the", "a", "an", "is", "are", "if", "of", "it", "has", "have", "not", "no")
-_NOT = re.compile(r"없|않|아니|\bno\b|\bnot\b|n't\b|without", re.I)
-_ENDINGS = re.compile(r"(?:한다|합니다|하고|하여|함|하기|시킨다|된다|됩니다)[.\s]*\Z")
+_COMPARISON = re.compile(r"([^|&]+) ([<>]=?) (-?[\d.]+)\Z")
 
 
 class Extracted(msgspec.Struct, frozen=True, kw_only=True):
-    """`evidence` says of every element what it was read from; `parts` are the four shares of the confidence."""
+    """`evidence` says of every element what it was read from; `parts` are the four shares of the confidence;
+    `findings` are what a person has to look at, each with its line of the text."""
 
     definition: dict[str, Any]
     confidence: float
     parts: dict[str, float]
     evidence: dict[str, str]
+    findings: list[Finding] = []
 
     @property
     def certain(self) -> bool:
@@ -78,36 +49,56 @@ def extract(text: str, *, id: str = "") -> Extracted:
     return _Reading(text, id).whole()
 
 
+class _End(NamedTuple):
+    """What leads to whatever comes next: an element, with the condition of that way, or as its default."""
+
+    source: str
+    condition: str = ""
+    default: bool = False
+
+
+class _Unit(NamedTuple):
+    """A sentence of a step: the ways that it names, or none."""
+
+    line: Line
+    branches: list[Branch]
+    role: str = ""
+    todo: bool = False  # it is something to do, and no heading
+    title: str = ""
+
+
 class _Reading:
     def __init__(self, text: str, id: str) -> None:
-        self.lines = [line.rstrip() for line in text.replace("\r\n", "\n").split("\n")]
-        self.title, self.id = "", id
+        self.text, self.read, self.id = text, read_text(text), id
         self.activities: list[dict[str, Any]] = []
         self.gateways: list[dict[str, Any]] = []
         self.flows: list[dict[str, Any]] = []
         self.roles: dict[str, dict[str, Any]] = {}
+        self.events: list[dict[str, Any]] = []
         self.evidence: dict[str, str] = {}
         self.sure: dict[str, bool] = {}
-        self.step: dict[int, str] = {}  # number of a step → where it begins
-        self.jumps: list[tuple[dict[str, Any], int]] = []
-        self.lost = 0
-        self.open: list[tuple[str, str | None]] = []  # ends that lead to what comes next: element, and its condition
-        self.events: list[dict[str, Any]] = []
+        self.begins: list[tuple[Step, str]] = []  # where each step begins
+        self.jumps: list[tuple[dict[str, Any], int, Step, Line]] = []
+        self.findings: list[Finding] = []
+        self.lost = self.unread = 0
+        self.open: list[_End] = []
+        heads = [one.lines[0].text for one in self.read.steps]
+        self.known = frozenset(self.read.roles) | {one for one in map(roles.role_before, heads) if one}
 
     def whole(self) -> Extracted:
-        for number, step in self._steps():
-            self._step(number, step)
+        for name in self.read.roles:
+            self._role(name)
+        for step in self.read.steps:
+            self._step(step)
+        for line in self.read.left:
+            self._not_read(line)
         self._closed()
-        for flow, number in self.jumps:
-            flow["target"] = self.step.get(number, "")
-        self._begun()
-        self.lost += sum(1 for flow in self.flows if not flow["target"])
-        self.flows = [flow for flow in self.flows if flow["target"]]
-        title = self.title or (self.activities[0]["name"] if self.activities else "process")
+        self._resolved()
+        title = self.read.title or (self.activities[0]["name"] if self.activities else "process")
         definition: dict[str, Any] = {
-            "process_definition_id": self.id or f"proc_{_slug(title, 'text')}",
+            "process_definition_id": self.id or f"proc_{words.slug(title, 'text')}",
             "process_definition_name": title,
-            "description": "\n".join(line for line in self.lines if line.strip())[:2000],
+            "description": "\n".join(one.rstrip() for one in self.text.splitlines() if one.strip())[:2000],
             "roles": list(self.roles.values()),
             "activities": self.activities,
             "gateways": self.gateways,
@@ -115,137 +106,269 @@ class _Reading:
             "transitions": self.flows,
         }
         definition = {name: value for name, value in definition.items() if value or name != "events"}
-        parts = self._parts(definition)
-        confidence = round(sum(parts.values()) / len(parts), 4)
-        return Extracted(definition=definition, confidence=confidence, parts=parts, evidence=self.evidence)
+        parts = self._parts()
+        return Extracted(
+            definition=definition, confidence=round(sum(parts.values()) / len(parts), 4), parts=parts,
+            evidence=self.evidence, findings=sorted(self.findings, key=lambda one: one.where.line),
+        )  # fmt: skip
 
-    def _parts(self, definition: dict[str, Any]) -> dict[str, float]:
-        """P-X.22."""
+    def _parts(self) -> dict[str, float]:
+        """P-X.22. A sentence that should have become a gateway and did not counts as one without branches; the default
+        is a branch with a condition: that no other one holds."""
         known = [self.sure.get(one["id"], False) for one in self.activities]
         flows = len(self.flows) + self.lost
-        branched = [sum(1 for f in self.flows if f["source"] == one["id"]) >= 2 for one in self._divides()]
+        outs: dict[str, list[dict[str, Any]]] = {}
+        for flow in self.flows:
+            outs.setdefault(flow["source"], []).append(flow)
+        gateways = [one for one in self.gateways if not one["id"].endswith("_join")]
+        divided = [_divided(one, outs.get(one["id"], [])) for one in gateways]
+        divided += [False] * self.unread
         return {
             "activities": sum(known) / len(known) if known else 0.0,
             "transitions": len(self.flows) / flows if flows else 1.0,
-            "gateways": sum(branched) / len(branched) if branched else 1.0,
+            "gateways": sum(divided) / len(divided) if divided else 1.0,
             "schema": 1.0 if self.activities else 0.0,
         }
 
-    def _divides(self) -> list[dict[str, Any]]:
-        return [one for one in self.gateways if not one["id"].endswith("_join")]
-
-    # -- lines ---------------------------------------------------------------------------------------------------------
-
-    def _steps(self) -> list[tuple[int, list[str]]]:
-        """Numbered steps with what belongs to them; without numbers the bullets, without those the sentences."""
-        numbered, bullets, other = [], [], []
-        current: list[str] | None = None
-        for line in self.lines:
-            if not line.strip():
-                continue
-            if found := _HEADING.match(line):
-                self.title = self.title or found[1].strip()
-            elif found := _STEP.match(line):
-                current = [found[2].strip()]
-                numbered.append((int(found[1]), current))
-            elif current is not None and line[:1] in (" ", "\t", "-", "*", "•"):
-                current.append(line.strip())
-            elif found := _BULLET.match(line):
-                bullets.append(found[1].strip())
-            else:
-                other.append(line.strip())
-        if numbered:
-            self.title = self.title or (other[0].rstrip(":：") if other else "")
-            return numbered
-        if bullets:
-            self.title = self.title or (other[0].rstrip(":：") if other else "")
-            return [(n, [one]) for n, one in enumerate(bullets, 1)]
-        if other and not self.title and not re.search(r"[.。다]\s*\Z", other[0]):
-            self.title = other.pop(0)
-        sentences = [one for line in other for one in _sentences(line)]
-        return [(n, [one]) for n, one in enumerate(sentences, 1)]
-
     # -- one step ------------------------------------------------------------------------------------------------------
 
-    def _step(self, number: int, lines: list[str]) -> None:
-        head, inner = lines[0], [_BULLET.match(one) for one in lines[1:]]
-        bullets = [one[1] for one in inner if one is not None]
-        if _ALONG.search(head) and len(bullets) > 1:
-            return self._along(number, head, bullets)
-        told = [*_sentences(head), *(line for line in lines[1:])]
-        branches = [(condition, action) for one in told if (found := _branch(one)) for condition, action in [found]]
-        if not branches:
-            self._then(number, head, " ".join(one for one in lines[1:]))
-            return None
-        if all(condition is None for condition, _ in branches):
-            return self._otherwise(number, branches[0][1])
-        first = _branch(told[0])
-        if first is None:
-            name, _, _ = _named(told[0])
-            if len(told[0]) > 60 or _ends_as_action(told[0]) or len(branches) < 2:
-                self._then(number, told[0], "")
-            return self._choose(number, name, branches, told[0])
-        return self._choose(number, "", branches, head)
-
-    def _otherwise(self, number: int, action: str) -> None:
-        """A step of its own that says what follows where the condition of the step before does not hold."""
-        waiting = next((one for one in self.open if one[1] is not None), None)
-        if waiting is None:
-            return self._then(number, action, "")
-        self.open.remove(waiting)
-        source, condition = waiting
-        if found := _JUMP.search(action):
-            self.jumps.append((self._flow(source, "", condition), int(found[1] or found[2])))
-        elif _END.match(action):
-            self._flow(source, self._end(), condition)
+    def _step(self, step: Step) -> None:
+        before = len(self.activities) + len(self.gateways)
+        head, rest = step.lines[0], step.lines[1:]
+        bullets = [Line(one.at, found[1]) for one in rest if (found := BULLET.match(one.text))]
+        if words.ALONG.search(head.text) and len(bullets) > 1:
+            self._along(head.text, [one.text for one in bullets], step)
         else:
-            id = self._activity(action, "")
-            self._flow(source, id, condition)
-            self.step.setdefault(number, id)
-            self.open.append((id, None))
+            self._units(self._told(step), step)
+        if len(self.activities) + len(self.gateways) == before and not self.open and not self.begins:
+            self._then(head, [], step)
+
+    def _told(self, step: Step) -> list[_Unit]:
+        told: list[_Unit] = []
+        for n, line in enumerate(step.lines):
+            for one in words.sentences(line.text):
+                told += self._unit(Line(line.at, one), step.lines[0].text if n > 0 else "")
+        return told
+
+    def _unit(self, line: Line, head: str) -> list[_Unit]:
+        text, role = BULLET.sub(r"\1", line.text).strip(), ""
+        if head and (case := words.listed(text, head)):
+            return [_Unit(line, [case])]
+        if role_first := roles.role_before(text):
+            text, role = roles.role_of(text, self.known)[0], role_first
+        title, text = words.titled(text) if not role else ("", text)
+        found = words.branches(text) if not words.does_first(text) else []
+        if found and found[0].condition is not None and not role:
+            role, condition = roles.topic_of(found[0].condition)
+            found[0] = found[0]._replace(condition=condition)
+        if not found and words.looks_conditional(text):
+            lead, found = words.led(text)
+            if found:
+                lead = f"{role or title}: {lead}" if role or title else lead
+                return [_Unit(Line(line.at, lead), [], todo=True), _Unit(line, found, role)]
+        return [_Unit(line, found, role, title=title if found else "")]
+
+    def _units(self, units: list[_Unit], step: Step) -> None:
+        """What is plain in a row is one activity, what is conditional in a row is one gateway."""
+        at = 0
+        while at < len(units):
+            end = at + 1
+            if units[at].branches:
+                while end < len(units) and units[end].branches and units[end - 1].branches[-1].condition is not None:
+                    end += 1
+                self._choice(units[at:end], step)
+            else:
+                while end < len(units) and not units[end].branches and not self._apart(units[at], units[end]):
+                    end += 1
+                after = units[end:]
+                if at == 0 and end == 1 and self._is_question(units[0], after):
+                    self._choice(after_all := self._run(after), step, units[0].line.text)
+                    end += len(after_all)
+                else:
+                    self._then(units[at].line, [one.line for one in units[at + 1 : end]], step)
+            at = end
+
+    def _run(self, units: list[_Unit]) -> list[_Unit]:
+        end = 1
+        while end < len(units) and units[end].branches and units[end - 1].branches[-1].condition is not None:
+            end += 1
+        return units[:end]
+
+    def _is_question(self, unit: _Unit, after: list[_Unit]) -> bool:
+        """A short phrase before the ways is what the gateway is called, and nothing to do."""
+        text = unit.line.text
+        ways = sum(len(one.branches) for one in self._run(after)) if after and after[0].branches else 0
+        if unit.todo or roles.role_of(text, self.known)[1] is not None:
+            return False
+        return (
+            ways >= 2 and len(text) <= 60 and (text.endswith("?") or "따라" in text or not words.ends_as_action(text))
+        )
+
+    def _apart(self, first: _Unit, unit: _Unit) -> bool:
+        """Another role than the first one's is another activity; so is what is done meanwhile, and a way back."""
+        text = unit.line.text
+        if BULLET.match(text):
+            return False
+        role, here = roles.role_of(first.line.text, self.known)[1], roles.role_of(text, self.known)[1]
+        return (role is not None and here is not None and here != role or bool(words.beside(text))
+                or len(words.side_by_side(text)) > 1 or words.jump_of(text) is not None
+                or words.end_of(text) == "")  # fmt: skip
+
+    def _choice(self, units: list[_Unit], step: Step, name: str = "") -> None:
+        branches = [(one, unit) for unit in units for one in unit.branches]
+        for n in range(1, len(branches)):
+            if words.is_rest(branches[n][0].condition or ""):
+                branches[n] = (branches[n][0]._replace(condition=None), branches[n][1])
+        first, unit = branches[0]
+        name = name or unit.title
+        if (
+            len(branches) == 1
+            and first.condition is not None
+            and words.after_it(first.condition, first=not self.begins)
+        ):
+            text = f"{unit.title}: {first.action}" if unit.title else first.action
+            return self._then(Line(unit.line.at, text), [], step, unit.role)
+        if all(one.condition is None for one, _ in branches):
+            return self._otherwise(first, unit, step)
+        role = next((one.role for one in units if one.role), "") or self._who(step)
+        return self._choose(_in_order(branches), step, name, role)
+
+    def _who(self, step: Step) -> str:
+        """Who does what a step says, where a sentence of it does not say it."""
+        head = words.sentences(step.lines[0].text)[0] if step.lines[0].text.strip() else ""
+        said = roles.role_of(head, self.known)[1] if not words.branches(head) else None
+        return step.role or roles.role_before(head) or said or ""
+
+    def _otherwise(self, branch: Branch, unit: _Unit, step: Step) -> None:
+        """A step of its own that says what follows where the condition of the step before does not hold."""
+        waiting = next((one for one in self.open if one.default), None)
+        if waiting is None:
+            self._not_read(unit.line)
+            return self._then(Line(unit.line.at, branch.action), [], step, unit.role, told=True)
+        self.open.remove(waiting)
+        ways = [one for one in self.flows if one["source"] == waiting.source]
+        other = guards.opposite(ways[0].get("condition", "")) if len(ways) == 1 else ""
+        way = _End(waiting.source, other, not other)
+        self.open += self._way(way, branch, unit, step, unit.role or self._who(step))
         return None
 
-    def _then(self, number: int, head: str, more: str) -> None:
-        id = self._activity(head, more)
-        self._lead_to(id)
-        self.step.setdefault(number, id)
-        self.open = [(id, None)]
-
-    def _along(self, number: int, head: str, bullets: list[str]) -> None:
-        fork = self._gateway("parallelGateway", _short(head), head)
-        join = self._gateway("parallelGateway", "", head, f"{fork}_join")
-        self._lead_to(fork)
-        self.step.setdefault(number, fork)
-        for one in bullets:
-            id = self._activity(one, "")
-            self._flow(fork, id)
-            self._flow(id, join)
-        self.open = [(join, None)]
-
-    def _choose(self, number: int, name: str, branches: list[tuple[str | None, str]], said: str) -> None:
-        gateway = self._gateway("exclusiveGateway", _short(name) if name else "", said)
-        if not self.open and self.activities:
+    def _choose(self, branches: list[tuple[Branch, _Unit]], step: Step, name: str, role: str) -> None:
+        said = name or branches[0][1].line.text
+        gateway = self._gateway("exclusiveGateway", words.shortened(name) if name else "", said)
+        if not self.open and self.begins:
             self.lost += 1
         self._lead_to(gateway)
-        self.step.setdefault(number, gateway)
-        ends: list[tuple[str, str | None]] = []
-        first = next((one for one, _ in branches if one is not None), None)
-        names = _condition(first) if first is not None else ""
-        for condition, action in branches:
-            guard = _condition(condition) if condition is not None else _opposite(names)
-            label = condition.strip() if condition is not None else None
-            if found := _JUMP.search(action):
-                flow = self._flow(gateway, "", guard, label)
-                self.jumps.append((flow, int(found[1] or found[2])))
-            elif _END.match(action):
-                self._flow(gateway, self._end(), guard, label)
+        self.begins.append((step, gateway))
+        ends: list[_End] = []
+        conditions: list[str] = []
+        for branch, unit in branches:
+            if branch.condition is None:
+                other = guards.opposite(conditions[0]) if len(conditions) == 1 and len(branches) == 2 else ""
+                way = _End(gateway, other, not other)
             else:
-                id = self._activity(action, "")
-                self._flow(gateway, id, guard, label)
-                ends.append((id, None))
-        if len(branches) == 1:
-            ends.append((gateway, _opposite(names)))
+                guard = guards.guard_of(branch.condition, branch.negated, name)
+                if not guard.read:
+                    self._to_check(unit.line, guard.expression, branch.condition, gateway)
+                conditions.append(guard.expression)
+                way = _End(gateway, guard.expression)
+            ends += self._way(way, branch, unit, step, role)
+        if all(branch.condition is not None for branch, _ in branches) and not _whole(conditions):
+            ends.append(_End(gateway, default=True))
         self.open = ends
+
+    def _way(self, way: _End, branch: Branch, unit: _Unit, step: Step, role: str) -> list[_End]:
+        """What a branch leads to: a step, the end, or something to do; and what of it leads on."""
+        if words.looks_conditional(branch.action):
+            self._not_read(unit.line)
+        label = branch.condition or ""
+        jump, end = words.jump_of(branch.action), words.end_of(branch.action)
+        lead = jump.lead if jump is not None else end if end is not None else branch.action
+        if lead:
+            id = self._activity(lead, "", role)
+            self._flow(way, id, label)
+            way, label = _End(id), ""
+        if jump is not None:
+            self.jumps.append((self._flow(way, "", label), jump.step, step, unit.line))
+            return []
+        if end is not None:
+            self._flow(way, self._end(), label)
+            return []
+        return [way]
+
+    def _then(self, line: Line, more: list[Line], step: Step, role: str = "", *, told: bool = False) -> None:
+        for one in (line, *more):
+            if not told and words.looks_conditional(one.text):
+                self._not_read(one)
+        line = Line(line.at, words.afterwards(line.text))
+        parts = words.side_by_side(line.text)
+        if len(parts) > 1 and (not words.beside(line.text) or words.gathers(line.text) or not self.open):
+            return self._along(line.text, parts, step)
+        if meanwhile := words.beside(line.text):
+            if self._beside(meanwhile):
+                return None
+            self.unread += 1
+            self._tell("parallel_not_read", line, "What it goes on beside of is not certain; it follows instead", "",
+                       "Write «In parallel:» or «동시에:», and a list of what is done.")  # fmt: skip
+            line = Line(line.at, meanwhile)
+        if not more and self._left(line, step, role):
+            return None
+        id = self._activity(line.text, " ".join(one.text for one in more), role or self._who(step))
+        self._lead_to(id)
+        self.begins.append((step, id))
+        self.open = [_End(id)]
+        return None
+
+    def _left(self, line: Line, step: Step, role: str) -> bool:
+        """A sentence that only leads to a step, or to the end."""
+        jump, end = words.jump_of(line.text), words.end_of(line.text)
+        if not self.open or jump is None and (end != "" or len(line.text) > 30):
+            return False
+        if jump is not None and jump.lead:
+            self._then(Line(line.at, jump.lead), [], step, role, told=True)
+        target = "" if jump is not None else self._end()
+        for way in self.open:
+            flow = self._flow(way, target)
+            if jump is not None:
+                self.jumps.append((flow, jump.step, step, line))
+        self.open = []
+        return True
+
+    def _along(self, head: str, parts: list[str], step: Step) -> None:
+        fork = self._gateway("parallelGateway", words.shortened(head), head)
+        join = self._gateway("parallelGateway", "", head, f"{fork}_join")
+        self._lead_to(fork)
+        self.begins.append((step, fork))
+        for one in parts:
+            id = self._activity(one, "")
+            self._flow(_End(fork), id)
+            self._flow(_End(id), join)
+        self.open = [_End(join)]
+
+    def _beside(self, text: str) -> bool:
+        """What goes on meanwhile goes on beside the activity before, or beside what goes on beside it already."""
+        if len(self.open) != 1 or self.open[0].condition or self.open[0].default:
+            return False
+        before = self.open[0].source
+        forks = [one["id"] for one in self.gateways if one["type"] == "parallelGateway"]
+        if before in forks:
+            fork, join = before.removesuffix("_join"), before
+        elif any(one["id"] == before for one in self.activities):
+            fork = self._gateway("parallelGateway", "", text)
+            join = self._gateway("parallelGateway", "", text, f"{fork}_join")
+            for flow in self.flows:
+                flow["target"] = fork if flow["target"] == before else flow["target"]
+            self.begins = [(step, fork if id == before else id) for step, id in self.begins]
+            self._flow(_End(fork), before)
+            self._flow(_End(before), join)
+        else:
+            return False
+        id = self._activity(text, "")
+        self._flow(_End(fork), id)
+        self._flow(_End(id), join)
+        self.open = [_End(join)]
+        return True
+
+    # -- how it ends and begins ----------------------------------------------------------------------------------------
 
     def _end(self) -> str:
         id = f"end{len(self.events) + 1}"
@@ -254,47 +377,75 @@ class _Reading:
 
     def _closed(self) -> None:
         """A gateway at the end of the text has a way to the end where its condition does not hold."""
-        for source, condition in self.open:
-            if condition is not None:
-                self._flow(source, self._end(), condition)
+        for one in self.open:
+            if one.default or one.condition:
+                self._flow(one, self._end())
         self.open = []
 
-    def _begun(self) -> None:
-        """Where a step leads back to the first one, the process begins before it, and both meet in a gateway."""
-        back = [flow for flow, _ in self.jumps if flow["target"] == self.step.get(min(self.step, default=0))]
-        if not back:
+    def _resolved(self) -> None:
+        """Ways to a step get their ends; what leads nowhere is told, and so is what nothing leads to."""
+        for flow, number, step, line in self.jumps:
+            flow["target"] = self._step_at(number, step)
+            if not flow["target"]:
+                self._tell("step_unknown", line, "It leads to a step that the text does not have", flow["source"],
+                           "Number the steps, and name one of them.")  # fmt: skip
+        self.lost += sum(1 for flow in self.flows if not flow["target"])
+        self.flows = [flow for flow in self.flows if flow["target"]]
+        if not self.begins:
             return
-        first = back[0]["target"]
-        self.events.insert(0, {"id": "start", "name": "", "position": "start"})
-        self._flow("start", first)
+        first = self.begins[0][1]
+        if any(flow["target"] == first for flow in self.flows):  # the process begins before it
+            self.events.insert(0, {"id": "start", "name": "", "position": "start"})
+            self._flow(_End("start"), first)
+        reached = {flow["target"] for flow in self.flows} | {first}
+        for step, id in self.begins:
+            if id not in reached:
+                self.lost += 1
+                self._tell("step_not_reached", step.lines[0], "No way leads to this step", id,
+                           "Say in the steps before it when it follows.")  # fmt: skip
+
+    def _step_at(self, number: int, here: Step) -> str:
+        """The step of that number, of the same section first; 0 is the first one, -1 the one before."""
+        if number == 0:
+            return self.begins[0][1]
+        if number == -1:
+            steps = self.read.steps
+            before = next((a for a, b in pairwise(steps) if b is here), None)
+            return next((id for step, id in self.begins if step is before), "")
+        found = [(step.section != here.section, id) for step, id in self.begins if step.number == number]
+        return min(found, key=lambda one: one[0])[1] if found else ""
 
     # -- elements ------------------------------------------------------------------------------------------------------
 
-    def _activity(self, head: str, more: str) -> str:
-        text, role = _role(head)
-        name, instruction, marks = _named(text)
-        sure = role is not None or bool(marks)
+    def _activity(self, head: str, more: str, role: str = "") -> str:
+        head = words.afterwards(BULLET.sub(r"\1", head).strip())
+        text, said_role = roles.role_of(head, self.known)
+        said_role = said_role or role or None
+        if said_role is None and more:
+            said_role = roles.role_of(BULLET.sub(r"\1", words.sentences(more)[0]).strip(), self.known)[1]
+        name, instruction, marks = words.named(text)
         whole = f"{head} {more}"
         id = f"a{len(self.activities) + 1}"
         entry: dict[str, Any] = {"id": id, "name": name[:255], "type": "humanTask"}
         if _AGENT.search(whole):
             entry |= {"type": "serviceTask",
                       "agent_mode": "SUPERVISED" if _CHECKED.search(whole) else "AUTONOMOUS"}  # fmt: skip
-            sure = True
-        elif _SYSTEM.search(head) and role is None:
+        elif _SYSTEM.search(head) and (said_role is None or _SYSTEM.search(said_role)):
             entry |= {"type": "serviceTask", "agent_mode": "AUTONOMOUS"}
-            sure = True
-        said = " ".join(one for one in (instruction, more.strip()) if one)
-        if said:
-            entry["instruction"] = said
-        if role is not None and entry["type"] == "humanTask":
-            slug = next((one["id"] for one in self.roles.values() if one["name"] == role), None)
-            slug = slug or _slug(role, f"role_{len(self.roles) + 1}")
-            self.roles.setdefault(slug, {"id": slug, "name": role})
-            entry["role"] = slug
+        if told := " ".join(one for one in (instruction, more.strip()) if one):
+            entry["instruction"] = told
+        if said_role is not None and entry["type"] == "humanTask":
+            entry["role"] = self._role(said_role)
         self.activities.append(entry)
-        self.evidence[id], self.sure[id] = head[:200], sure or _ends_as_action(head)
+        self.evidence[id] = head[:200]
+        self.sure[id] = bool(said_role or marks or "agent_mode" in entry) or words.ends_as_action(head)
         return id
+
+    def _role(self, name: str) -> str:
+        found = next((one["id"] for one in self.roles.values() if one["name"].lower() == name.lower()), None)
+        slug = found or words.slug(name, f"role_{len(self.roles) + 1}")
+        self.roles.setdefault(slug, {"id": slug, "name": name})
+        return slug
 
     def _gateway(self, kind: str, name: str, said: str, id: str = "") -> str:
         id = id or f"g{len(self.gateways) + 1}"
@@ -302,10 +453,12 @@ class _Reading:
         self.evidence[id] = said[:200]
         return id
 
-    def _flow(self, source: str, target: str, condition: str | None = None, name: str | None = None) -> dict[str, Any]:
-        flow: dict[str, Any] = {"id": f"t{len(self.flows) + 1}", "source": source, "target": target}
-        if condition:
-            flow["condition"] = condition
+    def _flow(self, way: _End, target: str, name: str = "") -> dict[str, Any]:
+        flow: dict[str, Any] = {"id": f"t{len(self.flows) + 1}", "source": way.source, "target": target}
+        if way.condition:
+            flow["condition"] = way.condition
+        if way.default:
+            next(one for one in reversed(self.gateways) if one["id"] == way.source)["default"] = flow["id"]
         if name:
             flow["name"] = name[:255]
         self.flows.append(flow)
@@ -315,104 +468,53 @@ class _Reading:
         """What is open leads here; several ends meet in a gateway first."""
         if len(self.open) > 1:
             join = self._gateway("exclusiveGateway", "", "", f"g{len(self.gateways) + 1}_join")
-            for source, condition in self.open:
-                self._flow(source, join, condition)
-            self.open = [(join, None)]
-        for source, condition in self.open:
-            self._flow(source, id, condition)
+            for one in self.open:
+                self._flow(one, join)
+            self.open = [_End(join)]
+        for one in self.open:
+            self._flow(one, id)
         self.open = []
 
+    # -- what a person has to look at ----------------------------------------------------------------------------------
 
-# ---- words -----------------------------------------------------------------------------------------------------------
+    def _tell(self, rule: str, line: Line, message: str, node: str, hint: str) -> None:
+        shown = words.shortened(line.text)
+        self.findings.append(Finding(
+            rule=rule, severity="warning", message=f"Line {line.at}: {message}: «{shown}».",
+            where=Place(line=line.at, column=1), hint=hint, node=node, category="semantic",
+        ))  # fmt: skip
 
+    def _not_read(self, line: Line) -> None:
+        self.unread += 1
+        self._tell("condition_not_read", line, "It says a condition, and no gateway could be made of it", "",
+                   "Write «If …, …. Otherwise, …», or «…이면 …. 그렇지 않으면 …».")  # fmt: skip
 
-def _sentences(line: str) -> list[str]:
-    return [one.strip() for one in re.split(r"(?<=[.!?。])\s+|(?<=다\.)\s*", line) if one.strip()]
-
-
-def _branch(sentence: str) -> tuple[str | None, str] | None:
-    """(condition, what follows); the condition is None for «otherwise»."""
-    text = _BULLET.sub(r"\1", sentence).strip()
-    for pattern in (_ELSE, _ELSE_KO):
-        if found := pattern.match(text):
-            return None, found[1].strip(" .。")
-    if (found := _IF.match(text)) and found[2].strip(" .。"):
-        return found[1].strip(), found[2].strip(" .。")
-    for pattern in (_IF_KO_SHORT, _IF_KO):
-        if (found := pattern.match(text)) and found[3].strip(" .。"):
-            return f"{found[1].strip()} {found[2] or ''}".strip(), found[3].strip(" .。")
-    return None
-
-
-def _condition(text: str) -> str:
-    """An expression that the text holds, a comparison that it says, or a name that is true."""
-    if found := _EXPRESSION.search(text):
-        return found[1].strip()
-    if found := _COMPARED.search(text) or _AMOUNT.search(text):
-        first, second, third = found[1], found[2], found[3]
-        number, sign = (third, second) if third[0].isdigit() else (second, third)
-        return f"{_variable(first)} {_SIGNS.get(sign.lower(), sign)} {number.replace(',', '').rstrip('.')}"
-    return f"{_variable(text)} == {'false' if _NOT.search(text) else 'true'}"
+    def _to_check(self, line: Line, expression: str, condition: str, gateway: str) -> None:
+        name, _, truth = expression.rpartition(" == ")
+        whole = truth not in ("true", "false")
+        made_up = f"The condition {expression} is a guess" if whole else f"The name {name} was made up"
+        message = f"{made_up} for «{words.shortened(condition)}»"
+        hint = "See that the work before it gives this name true or false, or write the condition yourself."
+        self._tell("condition_to_check", line, message, gateway, hint)
 
 
-def _opposite(expression: str) -> str:
-    for a, b in (("== true", "== false"), ("== false", "== true")):
-        if expression.endswith(a):
-            return expression[: -len(a)] + b
-    return f"!({expression})"
+def _divided(gateway: dict[str, Any], ways: list[dict[str, Any]]) -> bool:
+    if gateway["type"] == "exclusiveGateway":
+        ways = [one for one in ways if "condition" in one or one["id"] == gateway.get("default")]
+    return len(ways) >= 2
 
 
-def _variable(text: str) -> str:
-    for word, name in _WORDS.items():
-        if word in text.lower():
-            return name
-    words = re.findall(r"[A-Za-z][A-Za-z0-9]*", text.lower())
-    return "_".join([one for one in words if one not in _SMALL][:4]) or "condition_holds"
+def _in_order(branches: list[tuple[Branch, _Unit]]) -> list[tuple[Branch, _Unit]]:
+    """Of bounds upon the same thing the narrower one is asked first, in whichever order they are told."""
+    asked = [(one, unit) for one, unit in branches if one.condition is not None]
+    found = [_COMPARISON.match(guards.guard_of(one.condition or "", one.negated).expression) for one, _ in asked]
+    bounds = [one for one in found if one is not None]
+    if len(bounds) < len(asked) or len({(one[1], one[2][0]) for one in bounds}) != 1:
+        return branches
+    numbered = sorted(zip(bounds, asked, strict=True), key=lambda one: float(one[0][3]), reverse=bounds[0][2][0] == ">")
+    return [*(one for _, one in numbered), *(one for one in branches if one[0].condition is None)]
 
 
-def _role(text: str) -> tuple[str, str | None]:
-    if found := _ROLE_AFTER.match(text):
-        return f"{found[1]}: {found[3]}".rstrip(": "), found[2].strip()
-    if (found := _ROLE_BEFORE.match(text)) and found[3]:
-        role = (found[1] or found[2]).strip()
-        if found[1] is None and (len(role.split()) > 2 or not re.search(r"[자팀부원인장실관과]\Z|[A-Za-z]\Z", role)):
-            return text, None
-        if not _AGENT.fullmatch(role) and found[1] is None and re.search(r"검증|접수|분류|처리|확인|승인\Z", role):
-            return text, None
-        return found[3].strip(), role
-    for pattern in (_KOREAN_ROLE, _ROLE_SAYS):
-        if found := pattern.match(text):
-            return found[2].strip(), found[1].strip()
-    return text, None
-
-
-def _named(text: str) -> tuple[str, str, list[str]]:
-    """The name of an activity, what it is told to do, and what stands in brackets about it."""
-    marks = re.findall(r"[\[(（]([^\])）]{1,60})[\])）]", text)
-    plain_text = re.sub(r"\s*[\[(（][^\])）]{1,60}[\])）]", "", text).strip()
-    name, colon, rest = plain_text.partition(":")
-    if colon and 0 < len(name.strip()) <= 60:
-        return name.strip(), rest.strip(" .。"), marks
-    name, dash, rest = plain_text.partition(" - ")
-    if dash and 0 < len(name.strip()) <= 60:
-        return name.strip(), rest.strip(" .。"), marks
-    whole = plain_text.strip(" .。")
-    short = _short(whole)
-    return short, whole if whole != short else "", marks
-
-
-def _short(text: str) -> str:
-    text = text.strip(" .:：。?")
-    return text if len(text) <= 60 else f"{text[:57].rstrip()}…"
-
-
-def _ends_as_action(text: str) -> bool:
-    return (
-        _ENDINGS.search(text) is not None
-        or re.match(r"[A-Z]?[a-z]+s?\s+(?:the|a|an|all|each|every)\b", text) is not None
-    )
-
-
-def _slug(text: str, otherwise: str) -> str:
-    found = "_".join(re.findall(r"[a-z0-9]+", text.lower()))[:40]
-    return found or otherwise
+def _whole(conditions: list[str]) -> bool:
+    """Does one of two conditions always hold?"""
+    return len(conditions) == 2 and guards.opposite(conditions[0]) == conditions[1]

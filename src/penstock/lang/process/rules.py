@@ -15,7 +15,7 @@ CATEGORY: dict[str, str] = dict.fromkeys(
         "bpmn_not_supported", "start_with_incoming", "end_with_outgoing", "event_gateway_target", "sub_process_missing",
         "sub_process_unknown", "container_with_activities", "origin_unknown", "missing_dependency",
         "name_of_element", "idle_field", "event_sub_process_start", "event_sub_process_flow", "handler_with_flow",
-        "unreachable_node", "join_never_satisfied", "UNBOUNDED_LOOP", "RACE",
+        "unreachable_node", "join_never_satisfied", "UNBOUNDED_LOOP", "RACE", "recursive_process",
     ),
     "semantic",
 )  # fmt: skip

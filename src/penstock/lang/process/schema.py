@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.lang.contract import Setting
 from penstock.lang.document import Document, step
-from penstock.lang.fields import Fields, read_fields, unknown_fields
+from penstock.lang.fields import Fields, read_fields, read_top, unknown_fields
 from penstock.lang.process import bounds
 from penstock.lang.process.fields import (
     COLLECTIONS,
@@ -20,6 +20,7 @@ from penstock.lang.process.fields import (
     GatewayFields,
     LaneFields,
     Orchestration,
+    ProcessData,
     ProcessRole,
     TopFields,
     TransitionFields,
@@ -89,6 +90,7 @@ class Definition:
     top: TopFields
     elements: dict[str, Element] = field(default_factory=dict)
     flows: list[Flow] = field(default_factory=list)
+    data: dict[str, ProcessData] = field(default_factory=dict)  # by name
     roles: dict[str, ProcessRole] = field(default_factory=dict)
     lanes: list[LaneFields] = field(default_factory=list)
     news: dict[str, dict[str, str]] = field(default_factory=dict)  # messages, signals …: id → name or code
@@ -117,9 +119,7 @@ def read(document: Document, report: Report, setting: Setting) -> Definition:
         hint = "Begin with `process_definition_id` and `process_definition_name`."
         report.error("wrong_type", "A process definition is a map.", hint=hint)
         return Definition(TopFields(), whole=False)
-    plain = {name: value for name, value in data.items() if name not in COLLECTIONS}
-    top, rest = read_fields(TopFields, plain, "", report)
-    unknown_fields(rest, TopFields, "", report, also=tuple(COLLECTIONS))
+    top = read_top(TopFields, data, tuple(COLLECTIONS), report)
     definition = Definition(top)
     _check_top(top, report)
     _check_size(data, definition, report)
@@ -137,9 +137,10 @@ def read(document: Document, report: Report, setting: Setting) -> Definition:
 
 
 def _check_top(top: TopFields, report: Report) -> None:
-    if top.process_definition_id and not ID.match(top.process_definition_id):
-        message = f"«{top.process_definition_id}» cannot be the id of a process."
-        report.error("bad_id", message, "/process_definition_id", hint="Write an id without blanks.")
+    id = top.process_definition_id
+    if id and (not ID.match(id) or id in (".", "..") or "/" in id or "\\" in id):  # it is part of addresses
+        hint = "Write an id without blanks and without / or \\."
+        report.error("bad_id", f"«{id}» cannot be the id of a process.", "/process_definition_id", hint=hint)
     if top.tenant_id and not TENANT.match(top.tenant_id):
         hint = "Use letters, digits, _ and -, at most 50, or leave it out."
         report.error("wrong_type", f"«{top.tenant_id}» cannot be a tenant.", "/tenant_id", hint=hint)
@@ -258,7 +259,13 @@ def _read_flow(raw: dict[str, Any], at: str, definition: Definition, report: Rep
 
 def _read_rest(data: dict[str, Any], definition: Definition, report: Report) -> None:
     for at, raw in _entries(data, "data", definition, report):
-        _plain(raw, "data", at, report)
+        source = _plain(raw, "data", at, report)
+        assert isinstance(source, ProcessData)
+        if source.name in definition.data:
+            message = f"Two sources of data have the name «{source.name}»."
+            report.error("duplicate_id", message, step(at, "name"), hint="Keep one of them.")
+        elif source.name:
+            definition.data[source.name] = source
     for at, raw in _entries(data, "pools", definition, report):
         _plain(raw, "pools", at, report)
     for at, raw in _entries(data, "roles", definition, report):

@@ -50,6 +50,9 @@ def _handler(site: Site) -> Node | None:
 
 def _tool(base: dict[str, Any], undo: Compensation, site: Site) -> Node:
     timeout = max(1, round(undo.timeout * 1000))
+    f = site.element.activity
+    path = "compensation/tool" if f is not None and isinstance(f.compensation, dict) else "compensation"
+    site.shared.depends.append(("tool", undo.tool, site.at(path)))
     args: dict[str, Any] = {"tool": undo.tool, "data": UNDONE, "timeout_s": undo.timeout, "activity_id": site.id}
     if undo.params is not None:
         args["params"] = site.value(undo.params, "compensation/params", "undone")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+import httpx2
 
 from tests.api.places import MANAGER, OPERATOR
 from tests.conformance.process.http.world import Case, World
@@ -58,6 +63,43 @@ def test_what_has_changed_is_looked_at_again(office: World) -> None:
     now = case.item("A")["version"]
     assert now > item["version"]
     case.does("A", "submit", {"version": now})
+
+
+def test_one_of_many_clients_with_one_version(office: World) -> None:
+    """P-2.3.5, P-3.4.6: many take over what all of them have seen: one has it, and the others are told that it has
+    changed; also who passes it on says what they have seen."""
+    case = office.begun(process([task("A")], []))
+    case.does("A", "start", who=office.operator)
+    item = case.item("A")
+    clients = [office.server.client(MANAGER) for _ in range(8)]
+    start = threading.Barrier(len(clients))
+
+    def take(client: httpx2.Client) -> tuple[int, str]:
+        start.wait(30)
+        at = f"/processes/workitems/{item['id']}:take-over"
+        answer = client.post(at, json={}, headers={"If-Match": f'"{item["version"]}"'})
+        return answer.status_code, str(answer.json().get("code"))
+
+    with ThreadPoolExecutor(len(clients)) as pool:
+        told = Counter(pool.map(take, clients))
+    assert told == {(200, "None"): 1, (409, "PROC-409-VERSION"): len(clients) - 1}
+    body = {"to": f"user:{OPERATOR}"}
+    late = case.does("A", "delegate", body, headers={"If-Match": f'"{item["version"]}"'}, status=409)
+    assert late["code"] == "PROC-409-VERSION" and case.item("A")["assignee"] == MANAGER
+
+
+def test_who_lets_an_agent_alone(office: World) -> None:
+    """P-X.40, P-X.14: where an approval is wanted, only who could give it does without; at the start, too."""
+    agent = office.echo("lonely", result={"n": 1})
+    made = office.defined(process([service("W", "SUPERVISED", agent=agent)], []))
+    alone = {"mode_overrides": {"W": "AUTONOMOUS"}}
+    refused = office.operator.post(f"/processes/definitions/{made}/instances", json=alone)
+    assert (refused.status_code, refused.json()["code"]) == (403, "PROC-403-SCOPE"), refused.text
+    case = office.begun(made, mode_overrides={"W": "MANUAL"})
+    refused = case.does("W", "set-mode", {"mode": "AUTONOMOUS"}, who=office.operator, status=403)
+    assert refused["code"] == "PROC-403-SCOPE" and case.states() == {"W": "TODO"}
+    case.does("W", "set-mode", {"mode": "AUTONOMOUS"})
+    case.until(W="DONE")
 
 
 def test_it_is_for_those_it_is_for(office: World) -> None:

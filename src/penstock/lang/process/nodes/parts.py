@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.lang.process.fields import ActivityFields, Multi, ProcessData, ProcessRole
+from penstock.lang.process.fields import ActivityFields, DataUse, Multi, ProcessData, ProcessRole
 from penstock.lang.process.names import COUNTS
 from penstock.lang.process.nodes.contract import KEPT, Fragment, link
 from penstock.lang.process.schema import Element
@@ -115,12 +115,21 @@ def _reading(f: ActivityFields, site: Site, node: Node) -> Node | None:
     return Node(**base_of(site, f"{node.id}.in"), kind="task", effect=Effect(executor="process_data", args=args))
 
 
-def data_of(given: list[ProcessData], path: str, site: Site) -> list[dict[str, Any]]:
+def data_of(given: list[DataUse], path: str, site: Site) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
     for i, one in enumerate(given):
-        connection, mark, _ = one.source.partition("#")
+        shared = site.shared.definition.data.get(one.name)
+        whole: ProcessData = one if one.source or one.type or shared is None else shared
+        for name in ("type", "source"):
+            if not getattr(whole, name):
+                hint = f"Write `{name}: …` here, or name a source of the process's `data`."
+                site.error("missing_field", f"«{name}» is missing.", f"{path}/{i}", hint=hint)
+        connection, mark, _ = whole.source.partition("#")
         if mark and connection.strip():
             site.shared.depends.append(("connection", connection.strip(), site.at(f"{path}/{i}/source")))
-    return [{"name": one.name, "type": one.type, "source": one.source, "fields": list(one.fields)} for one in given]
+        fields = list(one.fields or whole.fields)
+        found.append({"name": one.name, "type": whole.type, "source": whole.source, "fields": fields})
+    return found
 
 
 # ---- who -------------------------------------------------------------------------------------------------------------
@@ -257,10 +266,14 @@ def _items(multi: Multi, site: Site) -> str:
         if not 0 <= multi.count <= len(_DIGITS):
             hint = f"Write a number from 0 to {len(_DIGITS)}, or a list under `items`."
             site.error("wrong_type", f"{multi.count} instances are not run.", "multi/count", hint=hint)
-        count: str | None = str(multi.count)
-    else:
-        count = site.expression(str(multi.count), "multi/count")
-    return f"fn.map(fn.split(fn.substring('{_DIGITS}', 0, {count or 0}), ''), 'index')"
+        return _so_many(str(multi.count))
+    count = site.expression(str(multi.count), "multi/count") or "0"
+    known = f"fn.type_of({count}) == 'integer' && ({count}) >= 0 && ({count}) <= {len(_DIGITS)}"
+    return f"fn.if({known}, {_so_many(count)}, null)"  # no list: the activity fails
+
+
+def _so_many(count: str) -> str:
+    return f"fn.map(fn.split(fn.substring('{_DIGITS}', 0, {count}), ''), 'index')"
 
 
 def _collected(multi: Multi) -> tuple[Set, ...]:

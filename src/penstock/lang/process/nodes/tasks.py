@@ -24,6 +24,10 @@ def lower(site: Site) -> Fragment:
 def agent_args(site: Site) -> dict[str, Any]:
     """P-4.3.4: the instruction, the data and the tools; and the agent's own settings."""
     f, orchestration = activity_of(site), site.element.orchestration
+    if f.agent:
+        site.shared.depends.append(("agent", f.agent, site.at("agent")))
+    for i, tool in enumerate(orchestration.tools):
+        site.shared.depends.append(("tool", tool, site.at(f"orchestration/tools/{i}")))
     settings = {**site.literal(site.element.settings, "orchestration"), "timeout_s": orchestration.timeout_s}
     if orchestration.tokens is not None:
         settings["tokens"] = orchestration.tokens

@@ -1,0 +1,32 @@
+"""What the languages' schemas for editors share: the properties of a struct, and how a schema is written down."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_type_hints
+
+import msgspec
+
+from penstock.lang.fields import Fields
+
+#: where the schema of a named part stands
+REF = "#/$defs/{name}"
+
+
+def properties_of(kind: type[Fields]) -> dict[str, Any]:
+    """Of a struct, with what each is when nothing is written; another name of a field has the same shape."""
+    hints = get_type_hints(kind, include_extras=True)
+    usual = kind()
+    properties: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        (shape,), _ = msgspec.json.schema_components([hints[field.name]], ref_template=REF)
+        if getattr(usual, field.name) not in (None, "", [], {}):
+            shape = {**shape, "default": getattr(usual, field.name)}
+        properties[field.encode_name] = shape
+    for other, name in kind.ALIASES.items():
+        properties[other] = {**properties[name], "description": f"The same as {name}."}
+    return properties
+
+
+def text_of(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,155 @@
+"""What a condition of a manual compares: numbers with their units, two things, or a name that is true or false."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from penstock.lang.process.names import ROOTS
+
+_CASE_END = re.compile(r"(?:인|한|는|은|된|을|일|ㄹ)?\s*(?:경우|때|\s시)\s*([(（][^)）]*[)）])?(?:에는|에|는|엔)?\Z")
+_UNIT = {"십": 10, "백": 100, "천": 10**3, "만": 10**4, "십만": 10**5, "백만": 10**6, "천만": 10**7, "억": 10**8,
+         "조": 10**12, "k": 10**3, "thousand": 10**3, "million": 10**6, "billion": 10**9}  # fmt: skip
+_NUMBER = r"(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>(?:k|thousand|million|billion)\b)?"
+_NUMBER_KO = r"(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>천만|백만|십만|천|백|십|만|억|조)?"
+_AMOUNT = re.compile(
+    rf"(?P<what>.*?)(?:이|가|은|는|을|를)?\s*{_NUMBER_KO}\s*"
+    r"(?P<more>\d[\d,]*\s*(?:천만|백만|십만|천|만))?\s*(?:[%％]|[A-Za-z가-힣]{0,3}?)\s*(?:을|를|이|가|보다)?\s*"
+    r"(?P<sign>초과|미만|이상|이하|넘|크|많|높|작|적|낮|밑돌|웃돌|미달|같|이면|일\s*경우|인\s*경우)"
+)
+_COMPARED = re.compile(
+    r"(?:the\s+)?(?P<what>.+?)\s+(?:is\s+|are\s+|was\s+|has\s+)?(?P<sign>greater than or equal to|less than or equal to"
+    r"|not more than|not less than|no more than|no less than|greater than|more than|larger than|higher than"
+    r"|exceeds?|exceeded|over|above|less than|fewer than|lower than|smaller than|below"
+    rf"|under|at least|at most|up to|equal to|equals|[<>]=?|==)\s+(?:[$€£₩]|(?:USD|EUR|KRW)\s*)?{_NUMBER}", re.I,
+)  # fmt: skip
+_COMPARED_FIRST = re.compile(
+    rf"(?:there (?:is|are)\s+)?(?P<sign>more than|over|less than|fewer than|at least|at most|up to)\s+[$€£₩]?{_NUMBER}"
+    r"\s+(?P<what>[a-z].*)", re.I,
+)  # fmt: skip
+_THAN_KO = re.compile(r"(?P<what>.+?)(?:이|가|은|는)\s+(?P<other>\S.*?)보다\s+(?:더\s+)?(?P<sign>크|많|높|작|적|낮)")
+_THAN = re.compile(
+    r"(?:the\s+)?(?P<what>.+?)\s+(?:is\s+|are\s+)?(?P<sign>greater than|more than|larger than|higher than|exceeds?"
+    r"|less than|fewer than|lower than|smaller than)\s+the\s+(?P<other>.+)", re.I,
+)  # fmt: skip
+_OR = re.compile(r"(?<=[가-힣])거나,?\s+|\s(?:또는|혹은)\s|,?\s+or\s+(?!equal)", re.I)
+_AND = re.compile(r"(?<=[이하크많높작적낮])(?:고|며),?\s+|\s그리고\s|,?\s+and\s+", re.I)
+_SIGNS = {
+    "greater than or equal to": ">=", "less than or equal to": "<=", "not more than": "<=", "no more than": "<=",
+    "not less than": ">=", "no less than": ">=", "greater than": ">", "more than": ">", "larger than": ">",
+    "higher than": ">", "exceed": ">", "exceeds": ">", "exceeded": ">", "over": ">", "above": ">", "less than": "<",
+    "fewer than": "<", "lower than": "<", "smaller than": "<", "below": "<", "under": "<", "at least": ">=",
+    "at most": "<=", "up to": "<=", "equal to": "==", "equals": "==",
+    "초과": ">", "넘": ">", "크": ">", "많": ">", "높": ">", "웃돌": ">", "미만": "<", "작": "<", "적": "<", "낮": "<",
+    "밑돌": "<", "미달": "<", "이상": ">=", "이하": "<=", "같": "==", "이면": "==",
+}  # fmt: skip
+_FLIPPED = {">": "<=", "<": ">=", ">=": "<", "<=": ">", "==": "!="}
+EXPRESSION = re.compile(r"[(（`]\s*([A-Za-z_]\w*\s*(?:==|!=|<=|>=|<|>)\s*[^()（）`]+?)\s*[)）`]")
+_WORDS = {
+    "이슈": "has_issue", "문제": "has_issue", "오류": "has_error", "승인": "approved", "거절": "rejected",
+    "반려": "rejected", "금액": "amount", "수량": "quantity", "재고": "in_stock", "불량률": "defect_rate",
+    "불량": "defective", "issue": "has_issue", "problem": "has_issue", "error": "has_error", "approved": "approved",
+    "rejected": "rejected",
+}  # fmt: skip
+_NAMELESS = "condition_holds"
+_MEASURES = {"재고": "stock", "불량": "defects"}
+_SMALL = ("the", "a", "an", "is", "are", "was", "were", "if", "of", "it", "has", "have", "had", "not", "no", "does",
+          "do", "been", "be", "this", "that", "any", "its", "still", "there")  # fmt: skip
+NOT = re.compile(r"없|않|아니|(?:\A|\s)안\s|(?<!잘)못|\bno\b|\bnot\b|n't\b|\bwithout\b", re.I)
+
+
+class Guard(NamedTuple):
+    """`read` is false where the name was made up, and somebody has to say what it means."""
+
+    expression: str
+    read: bool
+
+
+def guard_of(text: str, negated: bool = False, about: str = "") -> Guard:
+    """An expression that the text holds, a comparison that it says, or a name that is true; `about` is what is compared
+    where the text itself does not say it."""
+    if found := EXPRESSION.search(text):
+        return Guard(f"!({found[1].strip()})" if negated else found[1].strip(), True)
+    for words, sign in ((_OR, "||"), (_AND, "&&")):
+        parts = [one for one in words.split(text) if one.strip()]
+        if len(parts) > 1 and any(map(compared, parts)):
+            return _several(parts, sign, negated, about)
+    if found := compared(text):
+        what = found["what"].strip()
+        named = variable(what, measured=True) if what else variable(re.sub(r"에\s*따라.*", "", about), measured=True)
+        other = found.groupdict().get("other")
+        than = variable(other, measured=True) if other else _number(found)
+        return Guard(f"{named} {_sign(found, text, negated)} {than}", named != _NAMELESS)
+    truth = (NOT.search(text) is None) != negated
+    return Guard(f"{variable(text)} == {'true' if truth else 'false'}", False)
+
+
+def _several(parts: list[str], sign: str, negated: bool, about: str) -> Guard:
+    """Conditions that hold together or one by one; what a later one is about may be only said of the first."""
+    first = compared(parts[0])
+    about = about or (first["what"] if first else "")
+    made = [guard_of(one, about=about) for one in parts]
+    said = [found is not None and bool(found["what"].strip()) for found in map(compared, parts)]
+    whole = f" {sign} ".join(one.expression for one in made)
+    return Guard(f"!({whole})" if negated else whole, all(said) and all(one.read for one in made))
+
+
+def compared(text: str) -> re.Match[str] | None:
+    for pattern in (_COMPARED_FIRST, _COMPARED, _AMOUNT, _THAN_KO, _THAN):
+        if found := pattern.match(text) if pattern is _COMPARED_FIRST else pattern.search(text):
+            return found
+    return None
+
+
+def _sign(found: re.Match[str], text: str, negated: bool) -> str:
+    said = found["sign"].lower()
+    sign = _SIGNS.get(said, "==" if said[0] in "일인" else said)
+    tail, what = text[found.end() :], found["what"]
+    if re.match(r"\S{0,3}?지?\s*(?:않|아니|못)", tail) or re.search(r"\b(?:does|do|is|are|did) not\b|n't\b", what):
+        sign = _FLIPPED[sign]
+    return _FLIPPED[sign] if negated else sign
+
+
+def _number(found: re.Match[str]) -> str:
+    whole = _scaled(found["number"], found["unit"])
+    rest = found.groupdict().get("more")
+    if rest and (part := re.match(r"(\d[\d,]*)\s*(천만|백만|십만|천|만)", rest)):
+        whole += _scaled(part[1], part[2])
+    return str(int(whole)) if whole == int(whole) else str(whole)
+
+
+def _scaled(number: str, unit: str | None) -> float:
+    return round(float(number.replace(",", "")) * _UNIT.get((unit or "").lower(), 1), 6)
+
+
+def opposite(expression: str) -> str:
+    """Of a name that is true or false; "" of anything else: what is left is the default then."""
+    for a, b in (("== true", "== false"), ("== false", "== true")):
+        if expression.endswith(a):
+            return expression[: -len(a)] + b
+    return ""
+
+
+def variable(text: str, *, measured: bool = False) -> str:
+    """A known word has an English name; another keeps its own, which an expression reads as `context['…']`."""
+    if measured:
+        for word, name in _MEASURES.items():
+            if word in text:
+                return "defect_rate" if "불량률" in text else name
+    for word, name in _WORDS.items():
+        if word in text.lower():
+            return name
+    words = [one for one in re.findall(r"[A-Za-z][A-Za-z0-9]*", text.lower()) if one not in _SMALL]
+    if words and not re.search(r"[가-힣]", text):
+        name = "_".join(words[:4])
+        return f"context['{name}']" if name in ROOTS else name
+    korean = _korean_name(text)
+    return f"context['{korean}']" if korean else _NAMELESS
+
+
+def _korean_name(text: str) -> str:
+    text = re.sub(r"[(（][^)）]*[)）]|['\"\[\]]|만약|만일|혹시", " ", _CASE_END.sub("", text.strip()))
+    words = [re.sub(r"(?:이|가|은|는|을|를|에|의|도|와|(?<![결성효])과)\Z", "", one) if len(one) > 1 else one
+             for one in re.findall(r"[가-힣A-Za-z0-9]+", text)]  # fmt: skip
+    stems = [re.sub(r"(?:이라|하|되|으|이|다|라|지)?(?:면|않으면|않은|않)\Z", "", one) for one in words]
+    return "_".join(one for one in stems if one and one not in ("있", "없"))[:40]
