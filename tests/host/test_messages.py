@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from penstock.app.verify import verify
+from penstock.errors import StoreAway
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
 from penstock.host.intake import Reached
@@ -18,8 +20,9 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import STATUS
 from penstock.net.model import Edge, Net, Node, Trigger
-from penstock.store.contract import EventRow
+from penstock.store.contract import Batch, EventRow, JournalRow, RunRow
 from penstock.store.place import open_store
+from penstock.store.sqlite import Sqlite
 from tests.conformance.decision.stores import NAMES, Base
 from tests.conformance.decision.stores import base as kind_of_store
 from tests.host.dying import Killed
@@ -135,6 +138,46 @@ def test_who_stops_waiting_has_not_taken_it(how: str, scene: str, tmp_path: Path
     assert house.used() == [who] == [house.taken_by()] and house.status(who) == "COMPLETED"
     assert house.store.open_events() == [] and verify(house.store).violations == []
     house.store.close()
+
+
+class Mute(Sqlite):
+    """Commits who takes the message, loses the answer, and cannot be read for a while."""
+
+    away = 0
+
+    def commit(self, batch: Batch) -> None:
+        super().commit(batch)
+        if batch.event_taken and self.away == 0:
+            self.away = 4
+            raise StoreAway(why="its answer is lost")
+
+    def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]:
+        self._missing()
+        return super().journal(run, after)
+
+    def load(self, numbers: Iterable[int]) -> list[tuple[RunRow, list[JournalRow]]]:
+        self._missing()
+        return super().load(numbers)
+
+    def _missing(self) -> None:
+        if self.away > 1:
+            self.away -= 1
+            raise StoreAway(why="it cannot be read")
+
+
+def test_h5_taken_in_a_commit_whose_answer_was_lost(tmp_path: Path) -> None:
+    """H5: it is tried again, the run has had it, and nobody else gets it."""
+    store = Mute(tmp_path / "s.db")
+    house = House(store, tmp_path)
+    house.begin("first", waits())
+    house.begin("second", waits())
+    house.tell()
+    for _ in range(8):
+        with contextlib.suppress(StoreAway):
+            laps(house.host)
+    assert store.away == 1 and house.used() == ["first"] == [house.taken_by()]
+    assert house.status("second") == "WAITING" and store.open_events() == [] and verify(store).violations == []
+    store.close()
 
 
 @pytest.mark.parametrize("scene", SCENES)

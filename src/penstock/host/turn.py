@@ -127,9 +127,8 @@ class Turns:
         self.stopped: list[tuple[Live, list[int]]] = []  # effects that this batch has dropped
         self.parked: dict[int, str] = {}  # runs that tripped over a bug of the engine, and why
         self.lost: dict[int, Live] = {}  # dropped with a commit that failed, and to be folded again
-        self.untold: dict[
-            int, tuple[int, list[F.Fact], int]
-        ] = {}  # what they had done: status before, facts, last fact
+        #: what these had done: the status before, the facts, the number of the last one
+        self.untold: dict[int, tuple[int, list[F.Fact], int]] = {}
         self.refuse: dict[int, str] = {}  # while a turn is done again: nodes that made what cannot be stored
         self.turns_by_tenant: dict[str, int] = {}
         # permanent counters: nanoseconds and numbers
@@ -381,19 +380,20 @@ class Turns:
         self.lost = {}
         for live in found:
             self._tell_late(live)
+        self.untold = {}
         return found
 
     def _tell_late(self, live: Live) -> None:
         """H5: the answer to the commit was lost and nothing else: its turn is there, and nobody was told."""
-        was, facts, last = self.untold.pop(live.no, (COMPLETED, [], 0))
+        was, facts, last = self.untold.get(live.no, (COMPLETED, [], 0))
         run = live.run
-        if run is None or not facts or run.st.n < last:
-            return
-        for listen in self.on_facts:
-            listen(live, facts, last, self.clock.now())
-        if run.st.status >= COMPLETED and was < COMPLETED:
-            for ended in self.on_end:
-                ended(live)
+        if run is not None and facts and run.st.n >= last:
+            for listen in self.on_facts:
+                listen(live, facts, last, self.clock.now())
+            if run.st.status >= COMPLETED and was < COMPLETED:
+                for ended in self.on_end:
+                    ended(live)
+        self.untold.pop(live.no, None)
 
     def _step(self, live: Live, now: int, batch: Batch, asks: list[Ask], stepped: list[Stepped]) -> None:
         commands, live.commands = live.commands, []
@@ -444,7 +444,7 @@ class Turns:
             if type(reply) is Receipt:
                 batch.inbox_answered.append((TAKEN, reply.no))
             elif type(reply) is Offer:
-                reply.used = any(f[0] == F.SIGNAL_USED and f[1] == reply.id for f in facts)
+                reply.used = reply.id in run.st.seen  # by this turn, or by one whose commit had no answer (H5)
                 batch.event_taken += [reply.row] if reply.used else []
         stepped.append((live, was, facts, replies, commands, None))
 
