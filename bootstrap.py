@@ -158,6 +158,8 @@ def environment() -> dict[str, str]:
     found = {key: value for key, value in os.environ.items() if key not in ("PYTHONHOME", "PYTHONPATH")}
     found["VIRTUAL_ENV"] = str(VENV)
     found["PATH"] = os.pathsep.join([str(BIN), found.get("PATH", os.defpath)])
+    if found.pop("PYTHONDONTWRITEBYTECODE", None):  # nothing in the tree, but no process compiles it all again
+        found.setdefault("PYTHONPYCACHEPREFIX", str(VENV / "pycache"))
     found.setdefault("UV_SYSTEM_CERTS", "1")
     found.setdefault("PIP_DISABLE_PIP_VERSION_CHECK", "1")
     return found

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import os
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Many containers forbid Python to keep what it has compiled, so as not to litter. The tests start hundreds of
+# processes and are rewritten for their asserts: that is kept, inside the environment.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(sys.prefix) / "pycache"))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A shared machine is slow at random moments; a deadline would test the machine.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -22,8 +31,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden", choices=("check", "write"), default="check", help="write: what is, is what should be")
 
 
-#: Where tests speak to started processes and real browsers, which a busy machine may starve for seconds.
-STARTED = re.compile(r"tests/(api|browser|conformance/.*/(http|cli)|cli|host/test_kill)[/.]")
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Nothing that is collected is garbage, so nobody looks for it: not now, and of these objects not later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 #: Folders of so many quick tests that to deal them out one by one costs more than they do.
 QUICK = re.compile(r"tests/(expr|lifecycle|net)/")
 
@@ -34,8 +52,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("soak") and not soaking:
             item.add_marker(pytest.mark.skip(reason="runs for minutes: ask for it with -m soak"))
-        if STARTED.match(item.nodeid):
-            item.add_marker(pytest.mark.flaky(reruns=1))
         if item.get_closest_marker("xdist_group") is None and (group := _group(item)) is not None:
             item.add_marker(pytest.mark.xdist_group(group))
         if config.getoption("loadgroup", False):

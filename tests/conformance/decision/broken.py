@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import types
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -51,7 +52,7 @@ def top() -> dict[str, Any]:
 def parts(kind: type[Fields], value: dict[str, Any], at: str) -> Iterator[tuple[type[Fields], str]]:
     """Every map in a value that has fields, and where it stands."""
     yield kind, at
-    hints = get_type_hints(kind)
+    hints = _hints(kind, False)
     for field in msgspec.structs.fields(kind):
         name = next((n for n in (field.encode_name, *_aliases(kind, field.encode_name)) if n in value), None)
         inner = _struct(hints[field.name])
@@ -91,8 +92,13 @@ def at(document: Any, pointer: str) -> Any:
     return found
 
 
+@functools.cache
+def _hints(struct: type[Fields], include_extras: bool) -> dict[str, Any]:
+    return get_type_hints(struct, include_extras=include_extras)
+
+
 def hints_of(struct: type[Fields]) -> dict[str, Any]:
-    plain = get_type_hints(struct, include_extras=True)
+    plain = _hints(struct, True)
     return {field.encode_name: plain[field.name] for field in msgspec.structs.fields(struct)}
 
 

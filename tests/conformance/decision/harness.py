@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from typing import Any
 import pytest
 
 from penstock.lang.decision.nodes import LATER
-from tests.conformance.decision.make import act, blocks, data, document
+from tests.conformance.decision.make import act, blocks, data, document, seeds
 from tests.conformance.decision.world import TENANT, Door
 
 _WORD = r"[A-Za-z_0-9]+(?:\.[a-z]+)?(?: \+ [a-z_]+)?"
@@ -85,11 +86,19 @@ class Sample:
 
 
 def samples() -> Iterator[Sample]:
-    """Sections 3, 4.1 to 4.10, 6.3, 7 and 8, without the types that this version does not run."""
-    for section, block in blocks():
-        if section.split(".")[0] not in ("3", "4", "6", "7", "8") or block.get("type") in LATER:
-            continue
-        yield from _of(section, block)
+    """Sections 3, 4.1 to 4.10, 6.3, 7 and 8, without the types that this version does not run; own copies."""
+    return map(copy.deepcopy, _samples())
+
+
+@functools.cache
+def _samples() -> tuple[Sample, ...]:
+    """Made once: the marks of a hundred tests choose from them while the tests are collected."""
+    return tuple(
+        sample
+        for section, block in blocks()
+        if section.split(".")[0] in ("3", "4", "6", "7", "8") and block.get("type") not in LATER
+        for sample in _of(section, block)
+    )
 
 
 def _of(section: str, block: dict[str, Any]) -> Iterator[Sample]:
@@ -127,9 +136,7 @@ def _put(value: Any, at: str, one: Any) -> None:
 def _wrapped(section: str, made: dict[str, Any]) -> dict[str, Any]:
     if section == "3.1":
         whole = _typed(made)
-        configs = {
-            block["trigger"]["type"]: block["trigger"]["config"] for number, block in blocks() if number == "3.2"
-        }
+        configs = {block["trigger"]["type"]: block["trigger"]["config"] for block in seeds("3.2")}
         whole["tenant_id"] = TENANT  # C-04: nobody else may run it
         whole["trigger"]["config"] = configs.get(whole["trigger"]["type"], {})
         return {**whole, "nodes": [act("x")]}
@@ -179,8 +186,8 @@ def _with_stubs(node: dict[str, Any]) -> dict[str, Any]:
 def shows(at: str, leaf: str, *alternatives: str) -> pytest.MarkDecorator:
     """The test is run with each of these as `one`. `at` is a section, and the sample's name where it has several."""
     section, _, name = at.partition(" ")
-    found = [one for one in samples() if one.section == section and name in ("", one.name) and one.leaf == leaf]
-    chosen = [one for one in found if one.alternative in alternatives or not leaf]
+    found = [one for one in _samples() if one.section == section and name in ("", one.name) and one.leaf == leaf]
+    chosen = [copy.deepcopy(one) for one in found if one.alternative in alternatives or not leaf]
     assert len(chosen) == max(1, len(alternatives)), f"{at} {leaf} has {[one.alternative for one in found]}"
     return pytest.mark.parametrize("one", chosen, ids=lambda one: one.alternative or one.name)
 
@@ -221,17 +228,23 @@ def _told() -> Iterator[tuple[str, str, tuple[str, ...], str]]:
                     yield how, at, tuple(rest), f"{file.name}::{test.name}"
 
 
-#: section, leaf, alternative → a test
-SHOWN = {
-    (at.split()[0], rest[0], one): test
-    for how, at, rest, test in _told() if how == "shows" for one in rest[1:]
-}  # fmt: skip
-#: section and sample's name, leaf with one value → a test
-BESIDES = {(at, path): test for how, at, rest, test in _told() if how == "leaves" for path in rest}
+@functools.cache
+def shown() -> dict[tuple[str, str, str], str]:
+    """Section, leaf, alternative → a test."""
+    return {
+        (at.split()[0], rest[0], alternative): test
+        for how, at, rest, test in _told() if how == "shows" for alternative in rest[1:]
+    }  # fmt: skip
+
+
+@functools.cache
+def besides() -> dict[tuple[str, str], str]:
+    """Section and sample's name, leaf with one value → a test."""
+    return {(at, path): test for how, at, rest, test in _told() if how == "leaves" for path in rest}
 
 
 def beside(section: str, name: str, path: str) -> str:
-    return BESIDES.get((f"{section} {name}", path)) or BESIDES.get((section, path)) or "-"
+    return besides().get((f"{section} {name}", path)) or besides().get((section, path)) or "-"
 
 
 def table() -> str:
@@ -239,8 +252,8 @@ def table() -> str:
     lines = []
     for one in samples():
         if one.leaf:
-            shown = SHOWN.get((one.section, one.leaf, one.alternative), "-")
-            lines.append(f"{one.section:5} {one.name:24} {one.leaf:38} {one.alternative:22} {shown}")
+            test = shown().get((one.section, one.leaf, one.alternative), "-")
+            lines.append(f"{one.section:5} {one.name:24} {one.leaf:38} {one.alternative:22} {test}")
     return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from pathlib import Path
@@ -171,15 +172,20 @@ class Play(Sim):
 
 def blocks() -> list[tuple[str, Any]]:
     """Every JSON block of the seed, with the number of its section."""
+    return [(section, json.loads(text)) for section, text in _block_texts()]
+
+
+@functools.cache
+def _block_texts() -> list[tuple[str, str]]:
     section = ""
-    found: list[tuple[str, Any]] = []
+    found: list[tuple[str, str]] = []
     inside: list[str] | None = None
     for line in SEED.read_text(encoding="utf-8").splitlines():
         head = re.match(r"#{2,3} ([\d.]+)", line)
         if head and inside is None:
             section = head[1].rstrip(".")
         if inside is not None and line == "```":
-            found.append((section, json.loads("\n".join(inside))))
+            found.append((section, "\n".join(inside)))
             inside = None
         elif inside is not None:
             inside.append(line)
@@ -189,4 +195,4 @@ def blocks() -> list[tuple[str, Any]]:
 
 
 def seeds(section: str) -> list[Any]:
-    return [block for number, block in blocks() if number == section]
+    return [json.loads(text) for number, text in _block_texts() if number == section]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin
 
-import msgspec
 import pytest
 
 from penstock.lang.decision import bounds
@@ -19,9 +18,7 @@ HUGE = 10**18
 
 def numbers(kind: type[Fields]) -> list[str]:
     """The fields of a map that hold a number, or a list of them."""
-    hints = get_type_hints(kind, include_extras=True)
-    fields = msgspec.structs.fields(kind)
-    return [one.encode_name for one in fields if _numeric(hints[one.name]) and one.encode_name not in kind.IDLE]
+    return [name for name, hint in broken.hints_of(kind).items() if _numeric(hint) and name not in kind.IDLE]
 
 
 def _numeric(wanted: Any) -> bool:
