@@ -65,7 +65,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for i in range(5):
             door = Penstock(Path(folder) / f"{i}.db", drive=False).open()
-            door.furnish()
+            door.load_sample()
             begun = time.perf_counter()
             door.release(text, name="wf_bench")
             releases.append(time.perf_counter() - begun)

@@ -49,7 +49,7 @@ FILTERS = {
 async def fill(store: str, count: int, items: int = 0) -> list[str]:
     """Runs that wait, and some of them for a person, made through the door: what a store of some weeks looks like."""
     async with Penstock(store, profile="dev") as door:
-        door.furnish()
+        door.load_sample()
         ids: list[str] = []
         for document, many in ((NOTE, count - items), (ASK, items)):
             made = door.releases.submit(document, by="bench").release

@@ -23,10 +23,10 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.event_log import MEDIA, Wanted, written
 from penstock.app.penstock import Penstock
-from penstock.app.processes import Processes
-from penstock.app.workitems import WorkItems
+from penstock.app.process.definitions import Processes
+from penstock.app.process.event_log import MEDIA, Wanted, written
+from penstock.app.process.work_items import WorkItems
 from penstock.lang.compile import compile_document
 from penstock.net.soundness import verdict
 from penstock.store.contract import Batch
@@ -90,7 +90,7 @@ def compiled(activities: int) -> dict[str, Any]:
 async def submits(store: str, items: int, count: int) -> dict[str, Any]:
     """With `items` open: one is submitted, and the next one of its instance is looked up among what is open."""
     async with Penstock(store, profile="dev") as door:
-        door.furnish()
+        door.load_sample()
         work = WorkItems(door)
         row = (await Processes(door).define(chain(3, "bench"), by="bench")).release
         hash = door.hash_of(row.net)

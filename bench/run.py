@@ -17,7 +17,7 @@ import sqlite3
 import sys
 from typing import Any
 
-from penstock.app import bench
+from penstock.bench import workloads as bench
 
 SMALL: dict[str, dict[str, Any]] = {
     "chain": {"runs": 1000},

@@ -26,8 +26,8 @@ ASSETS = ROOT / "docs/assets"
 sys.path.insert(0, str(ROOT / "src"))  # this tree's package, not one that happens to be installed
 
 from penstock import Penstock  # noqa: E402
-from penstock.app.authored import authored  # noqa: E402
-from penstock.app.replay import replay  # noqa: E402
+from penstock.app.drawing.authored_net import authored  # noqa: E402
+from penstock.app.runs.timeline.replay import replay  # noqa: E402
 from penstock.net.draw import recording, svg  # noqa: E402
 from penstock.net.draw.measure import cells  # noqa: E402
 

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from penstock import Penstock
-from penstock.app.replay import replay
+from penstock.app.runs.timeline.replay import replay
 
 LOOP = Path(__file__).parents[1] / "diagram/loop.yaml"
 

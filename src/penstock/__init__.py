@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from penstock.app.blocking import Blocking
-    from penstock.app.events import Event
-    from penstock.app.look import Look
     from penstock.app.penstock import Penstock, Release
+    from penstock.app.runs.run_view import Look
+    from penstock.app.runs.timeline.events import Event
     from penstock.errors import Finding, PenstockError
     from penstock.executors.contract import Done, Executor, Failed, Request, Services, Skipped
     from penstock.kernel.failure import Failure
@@ -27,8 +27,8 @@ __all__ = [
 #: Where each name is kept; imported when it is first used, so that a command that needs little starts quickly.
 _KEPT = {
     "app.blocking": ("Blocking",),
-    "app.events": ("Event",),
-    "app.look": ("Look",),
+    "app.runs.timeline.events": ("Event",),
+    "app.runs.run_view": ("Look",),
     "app.penstock": ("Penstock", "Release"),
     "errors": ("Finding", "PenstockError"),
     "executors.contract": ("Done", "Executor", "Failed", "Request", "Services", "Skipped"),

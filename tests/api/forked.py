@@ -136,7 +136,7 @@ if __name__ == "__main__":
     import uvicorn  # noqa: F401
 
     import penstock.api.server
-    import penstock.cli.serving  # noqa: F401
+    import penstock.cli.serve  # noqa: F401
     from penstock.cli.main import main
 
     with contextlib.suppress(ImportError):

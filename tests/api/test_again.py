@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from penstock.app.once import Answer, Once, Ticket
+from penstock.app.access.idempotency import Answer, Once, Ticket
 from penstock.errors import IdempotencyConflict
 from penstock.store.sqlite import Sqlite
 from tests.api.places import ADMIN, MANAGER, OPERATOR, calling, in_force

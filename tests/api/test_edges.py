@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from penstock.api import problems
 from penstock.api.headers import Edge
-from penstock.api.site import Options
+from penstock.api.server_state import Options
 from tests.api.places import ADMIN, MANAGER, in_force, settings
 from tests.api.serving import ROOT, Server, serving, until
 from tests.api.test_decision_words import waiting

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from penstock.app.audit import masked
+from penstock.app.access.audit import masked
 from tests.api.places import ADMIN
 from tests.api.serving import Server
 

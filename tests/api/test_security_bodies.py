@@ -10,7 +10,7 @@ import httpx2
 import msgspec
 import pytest
 
-from penstock.app.audit import Audit
+from penstock.app.access.audit import Audit
 from tests.api.places import ADMIN, OPERATOR, in_force
 from tests.api.serving import Server, until
 

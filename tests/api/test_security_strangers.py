@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from penstock.api.strangers import address_of, rate_of
-from penstock.app.keys import Rates
+from penstock.api.auth_throttle import address_of, rate_of
+from penstock.app.access.keys import Rates
 from penstock.errors import BadInput, TooMany
 from tests.api.places import in_force, settings
 from tests.api.serving import Server, serving

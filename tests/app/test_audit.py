@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app.audit import Audit, masked
+from penstock.app.access.audit import Audit, masked
 from penstock.errors import StoreFull
 from penstock.host.clock import ManualClock
 from penstock.store.sqlite import Sqlite

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from penstock.app import inbox
+from penstock.app.access.candidates import for_anybody, may_act
+from penstock.app.inbox import inbox
 from penstock.app.penstock import Penstock
-from penstock.app.people import for_anybody, may_act
 from penstock.errors import FourEyes, ItemDecided, ItemNotFound
 from tests.conformance.decision.make import approval, document
 

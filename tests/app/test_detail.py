@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from penstock.app.detail import detail
+from penstock.app.runs.detail import detail
 from tests.app.scenes import LOOP, opened
 from tests.conformance.decision.world import DEFECT, MANAGER, T0, Wire, World, go
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.app.drafts import Drafts
+from penstock.app.inbox.drafts import Drafts
 from penstock.errors import BadInput, ChangedMeanwhile
 from tests.app.workflows import opened
 

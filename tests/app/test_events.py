@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
+from penstock.app.maintenance.verify import verify
 from penstock.app.penstock import Penstock
-from penstock.app.releases import Releases
-from penstock.app.schedules import Timetable
-from penstock.app.triggers import start
-from penstock.app.verify import verify
+from penstock.app.releases.releases import Releases
+from penstock.app.releases.schedules import Timetable
+from penstock.app.releases.triggers import start
 from penstock.errors import BadInput, ScheduleNotFound
 from penstock.host.clock import ManualClock
 from penstock.kernel.state import COMPLETED

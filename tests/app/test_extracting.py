@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import Penstock
-from penstock.app.extracting import Proposal, propose
+from penstock.app.process.extraction import Proposal, propose
 from tests.conformance.process.test_plain_words import MANUAL
 from tests.executors.bench import Server, as_json
 

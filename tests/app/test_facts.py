@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from penstock.app.facts import fact_page
 from penstock.app.penstock import Penstock
+from penstock.app.runs.timeline.fact_pages import fact_page
 from tests.app.scenes import ASK
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from penstock.app import finding
-from penstock.app.finding import Filters, find_runs
 from penstock.app.penstock import Penstock
-from penstock.app.queries import Queries
-from penstock.app.summary import brief
+from penstock.app.runs import search as finding
+from penstock.app.runs.queries import Queries
+from penstock.app.runs.search import Filters, find_runs
+from penstock.app.runs.summary import brief
 from penstock.errors import BadInput
 from penstock.net.model import Effect, Node
 from tests.app.scenes import ASK, LOOP, ccp, net, opened

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.app.penstock import Penstock
-from penstock.app.releases import Releases
+from penstock.app.releases.releases import Releases
 from penstock.errors import FourEyes
 from tests.app.workflows import opened, workflow
 
@@ -16,7 +16,7 @@ from tests.app.workflows import opened, workflow
 @pytest.fixture
 def door(tmp_path: Path) -> Iterator[Penstock]:
     with opened(tmp_path) as one:
-        one.furnish()
+        one.load_sample()
         yield one
 
 

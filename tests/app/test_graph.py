@@ -11,8 +11,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.app.graph import MOST_STEPS, Deltas, Graph, definition_graph, deltas, graph, graph_of, steps_of
-from penstock.app.queries import Queries
+from penstock.app.drawing.run_graph import (
+    MOST_STEPS,
+    Deltas,
+    Graph,
+    definition_graph,
+    deltas,
+    graph,
+    graph_of,
+    steps_of,
+)
+from penstock.app.runs.queries import Queries
 from penstock.errors import BadInput, PenstockError
 from penstock.kernel import fact as F
 from penstock.lang.compile import compile_document

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.app.history import Teller
-from penstock.app.history_life import Transition
 from penstock.app.penstock import Penstock
-from penstock.app.queries import Reading
+from penstock.app.runs.queries import Reading
+from penstock.app.runs.timeline.history import Teller
+from penstock.app.runs.timeline.transitions import Transition
 from penstock.errors import PenstockError
 from penstock.kernel import command as C
 from penstock.kernel import fact as F

@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.app import inbox
-from penstock.app.answering import answer
-from penstock.app.items import SORTED, item, page
-from penstock.app.mine import Meant
+from penstock.app.access.roles import PERMISSIONS, Person, person
+from penstock.app.inbox import inbox
+from penstock.app.inbox.comments import Remarks
+from penstock.app.inbox.item_filter import Meant
+from penstock.app.inbox.items import SORTED, item, page
+from penstock.app.inbox.respond import answer
 from penstock.app.overview import home
 from penstock.app.penstock import Penstock
-from penstock.app.remarks import Remarks
-from penstock.app.roles import PERMISSIONS, Person, person
 from penstock.errors import ApproverDenied, FourEyes, ItemAmbiguous, ItemDecided, ItemNotFound, NotWaiting
 from penstock.kernel.state import WAITING
 from penstock.store.contract_admin import RemarkRow

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.app.keys import Keys, Rates, first_key
+from penstock.app.access.keys import Keys, Rates, first_key
 from penstock.app.penstock import Penstock
 from penstock.errors import BadInput, KeyExpired, KeyInvalid, KeyNotFound, KeyRevoked, PenstockError, TooMany
 from penstock.host.clock import ManualClock

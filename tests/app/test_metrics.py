@@ -14,13 +14,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.app.alarms import RULES, Alarm, Alarms, measured
-from penstock.app.dashboard import PANELS, grafana, values
-from penstock.app.exposition import Page
-from penstock.app.metrics import Meter
-from penstock.app.readings import Readings
-from penstock.app.series import detailed, exposed
-from penstock.app.spread import HOUR_MS, Spread, beyond, quantile
+from penstock.app.metrics.alarms import RULES, Alarm, Alarms, measured
+from penstock.app.metrics.collector import Meter
+from penstock.app.metrics.dashboard import PANELS, grafana, values
+from penstock.app.metrics.exposition import Page
+from penstock.app.metrics.histogram import HOUR_MS, Spread, beyond, quantile
+from penstock.app.metrics.readings import Readings
+from penstock.app.metrics.series import detailed, exposed
 from penstock.host.gate import BreakerState
 from penstock.kernel.state import CANCELLED, COMPENSATED, COMPLETED, FAILED, WAITING
 from penstock.store.contract_lists import Gauges
@@ -297,7 +297,7 @@ def test_the_dashboard_asks_for_series_that_are_there(world: World) -> None:
 
     text = go(scene())
     file = json.loads((ROOT / "deploy" / "grafana" / "workflow_dashboard.json").read_text())
-    assert file == json.loads(msgspec.json.encode(grafana())), "made by penstock.app.dashboard.grafana()"
+    assert file == json.loads(msgspec.json.encode(grafana())), "made by penstock.app.metrics.dashboard.grafana()"
     assert [one["title"] for one in file["panels"] if one["type"] == "row"] == [
         "Overview", "Execution Metrics", "Node Performance", "Approvals & Waiting"]  # fmt: skip
     panels = [one for one in file["panels"] if one["type"] != "row"]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from penstock.app.moves import PERMISSIONS, Move, moves
-from penstock.app.queries import Queries
+from penstock.app.runs.moves import PERMISSIONS, Move, moves
+from penstock.app.runs.queries import Queries
 from penstock.errors import PenstockError
 from penstock.kernel import command as C
 from penstock.lifecycle.run import RUN

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.app.once import LEASE_MS, Answer, Once, Ticket, fingerprint
+from penstock.app.access.idempotency import LEASE_MS, Answer, Once, Ticket, fingerprint
 from penstock.errors import BadInput, IdempotencyConflict, RequestRunning
 from penstock.host.clock import ManualClock
 from penstock.store.contract_admin import REQUESTS_KEPT_MS

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.app.metrics.tiles import HOUR_MS, p95
 from penstock.app.overview import Home, home
 from penstock.app.penstock import Penstock
-from penstock.app.tiles import HOUR_MS, p95
 from penstock.kernel.state import CANCELLED, COMPLETED, FAILED, WAITING
 from tests.app.scenes import ASK, ccp, opened
 from tests.conformance.decision.world import ADMIN, DEFECT, HOUR, MANAGER, MINUTE, OTHER, T0, Wire, World, go

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.app.changes import changes, summary
 from penstock.app.penstock import Penstock
-from penstock.app.releases import InForce, Releases, document_of
-from penstock.app.triggers import in_force, start, webhooks
+from penstock.app.releases.diff import changes, summary
+from penstock.app.releases.releases import InForce, Releases, document_of
+from penstock.app.releases.triggers import in_force, start, webhooks
 from penstock.errors import BadInput, DocumentInvalid, PathTaken, ReleaseNotFound, StatusConflict, VersionConflict
 from penstock.host.clock import ManualClock
 from penstock.lifecycle import MACHINES

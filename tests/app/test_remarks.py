@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from penstock.app.inbox import Waiting, waiting
+from penstock.app.inbox.comments import Remarks
+from penstock.app.inbox.inbox import Waiting, waiting
 from penstock.app.penstock import Penstock
-from penstock.app.remarks import Remarks
 from penstock.errors import (
     ApproverDenied,
     BadInput,

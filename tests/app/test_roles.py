@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.app.penstock import Penstock
-from penstock.app.registry import sample_rows
-from penstock.app.roles import (
+from penstock.app.access.roles import (
     PERMISSIONS,
     ROLES,
     each_user,
@@ -21,6 +19,8 @@ from penstock.app.roles import (
     user_of,
     zone_of,
 )
+from penstock.app.penstock import Penstock
+from penstock.app.registry.registry import sample_rows
 from penstock.errors import KeyInvalid, ThingInvalid
 from tests.app.workflows import opened
 
@@ -28,7 +28,7 @@ from tests.app.workflows import opened
 @pytest.fixture
 def door(tmp_path: Path) -> Iterator[Penstock]:
     with opened(tmp_path) as one:
-        one.furnish()
+        one.load_sample()
         yield one
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from penstock.app.events import Event, Teller
-from penstock.app.look import Look, Watcher
 from penstock.app.penstock import Penstock
+from penstock.app.runs.run_view import Look, Watcher
+from penstock.app.runs.timeline.events import Event, Teller
 from penstock.errors import PenstockError
 from penstock.host.letters import Past
 from penstock.kernel import command as C

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.app.queries import Queries
-from penstock.app.trace import trace
+from penstock.app.runs.queries import Queries
+from penstock.app.runs.timeline.trace import trace
 from tests.app.scenes import LOOP, ccp, opened
 from tests.conformance.decision.make import value
 from tests.conformance.decision.world import DEFECT, MANAGER, Wire, World, go

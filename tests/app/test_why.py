@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from penstock.app.around import Around, around
-from penstock.app.look import Watcher
-from penstock.app.queries import Queries, Reading
-from penstock.app.seen import Seen, Then, Why
-from penstock.app.why import lowest, nearly, reasons, stuck, why, why_state
+from penstock.app.runs.queries import Queries, Reading
+from penstock.app.runs.run_view import Watcher
+from penstock.app.runs.waiting.environment import Around, around
+from penstock.app.runs.waiting.wait_context import Seen, Then, Why
+from penstock.app.runs.waiting.why import lowest, nearly, reasons, stuck, why, why_state
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.app.wording import wording
+from penstock.app.status_labels import wording
 from penstock.lang.decision import nodes as decision
 from penstock.lang.diagram import nodes as diagram
 from penstock.lang.process import nodes as process

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from penstock.app.audit import Audit
+from penstock.app.access.audit import Audit
 from penstock.store.sqlite import Sqlite
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.app.audit import Audit
-from penstock.app.doctor import Asked, Check, examine
+from penstock.app.access.audit import Audit
+from penstock.app.maintenance.doctor import Asked, Check, examine
 from penstock.app.penstock import Penstock
 from penstock.cli.main import main
 from penstock.store.sqlite import Sqlite
@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> Path:
 
     async def scene() -> None:
         async with Penstock(path) as door:
-            door.furnish()
+            door.load_sample()
             await door.start(door.release(str(_written(tmp_path))), {})
             Audit(door.store).record(door.tenant, "somebody", "key.create", "key:1", {})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from penstock.app.audit import Audit
+from penstock.app.access.audit import Audit
 from penstock.app.penstock import Penstock
 from tests.api.serving import serving
 
@@ -15,7 +15,7 @@ def test_a_key_is_made_listed_and_revoked(tmp_path: Path, penstock: Any) -> None
     the audit."""
     door = Penstock(tmp_path / "a.db", drive=False)
     door.open()
-    door.furnish()
+    door.load_sample()
     door.close()
     store = ("--store", "a.db")
     asked = ("make", "line 1", "--user", "operator@example.com", "--scope", "run.read", "--scope", "run.start")
@@ -47,7 +47,7 @@ def test_a_key_that_would_be_good_for_nothing_is_not_made(tmp_path: Path, pensto
     assert not (tmp_path / "none.db").exists()
     door = Penstock(tmp_path / "a.db", drive=False)
     door.open()
-    door.furnish()
+    door.load_sample()
     door.close()
     ops = ("--user", "operator@example.com")
     for words, about in (

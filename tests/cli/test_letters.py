@@ -12,7 +12,7 @@ from tests.cli.shell import ROOT, Said
 
 BROKEN = {"id": "data_y", "type": "DATA", "source": {"type": "api", "connection": "none", "query": "/"}}
 MENDED = {"id": "data_y", "type": "DATA", "source": {"type": "expression"}, "output": {"expression": "input"}}
-PACKS = ROOT / "src/penstock/app/sample/rule_packs"
+PACKS = ROOT / "src/penstock/sample_tenant/rule_packs"
 DMN = """<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" id="d" name="d">
 <decision id="x" name="x"><decisionTable hitPolicy="FIRST">
 <input><inputExpression><text>t</text></inputExpression></input><output name="decision"/>

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from penstock.cli.drive import Started
-from penstock.cli.running import finish
+from penstock.cli.run import finish
 from tests.cli.shell import EXAMPLES, SLOW_LOOP, Shell, working
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from penstock.kernel import fact as F
+from penstock.store.address import open_store
 from penstock.store.contract import Batch, NetRow, Store
-from penstock.store.place import open_store
 from penstock.store.sqlite import Sqlite
 
 ROOT = Path(__file__).resolve().parents[2]

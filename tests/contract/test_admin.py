@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from penstock.app.audit import Audit
+from penstock.app.access.audit import Audit
 from penstock.kernel.state import COMPLETED, WAITING
 from penstock.store.chain import FIRST, anchor_of, hash_of, pruned
 from penstock.store.contract_admin import REQUESTS_KEPT_MS, AuditRow, DraftRow, KeyRow, RemarkRow, RequestRow

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from penstock.app.registry import artifact, install_sample
-from penstock.app.verify import verify
-from penstock.host.laps import Laps
+from penstock.app.maintenance.verify import verify
+from penstock.app.registry.registry import artifact, install_sample
+from penstock.host.engine_loop import EngineLoop
+from penstock.store.address import open_store
 from penstock.store.contract import Store
-from penstock.store.place import open_store
 from tests.conformance.decision.world import ADMIN, CCP, DEFECT, HOUR, TENANT, Door, Wire, World
 from tests.contract.store_suite import STORES
 from tests.executors.bench import Seen, as_json
@@ -47,12 +47,12 @@ def same_ids(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         nonlocal numbers
         numbers = itertools.count(1)
 
-    whole = Laps.answer
-    monkeypatch.setattr(Laps, "answer", lambda self, ask, outcome, took_ns: whole(self, ask, outcome, 0))
+    whole = EngineLoop.answer
+    monkeypatch.setattr(EngineLoop, "answer", lambda self, ask, outcome, took_ns: whole(self, ask, outcome, 0))
     still = SimpleNamespace(**{**vars(time), "perf_counter": lambda: 0.0})
     monkeypatch.setattr("penstock.executors.judgment.time", still)
-    monkeypatch.setattr(Laps, "new_id", lambda self: f"r{next(numbers):015d}")
-    monkeypatch.setattr("penstock.app.starts.new_id", lambda now: f"r{next(numbers):015d}")
+    monkeypatch.setattr(EngineLoop, "new_id", lambda self: f"r{next(numbers):015d}")
+    monkeypatch.setattr("penstock.app.runs.start.new_id", lambda now: f"r{next(numbers):015d}")
     return again
 
 

@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 
+from penstock.app.maintenance.verify import verify
 from penstock.app.penstock import Penstock
-from penstock.app.verify import verify
 from penstock.errors import StoreAway, StoreBusy
 from penstock.kernel import fact as F
 from penstock.kernel.state import STATUS
-from penstock.store.place import open_store
+from penstock.store.address import open_store
 from tests.contract.store_suite import ROOT, PostgresKit
 from tests.host import kill_worker as W
 from tests.host.test_kill import _settled, effects
@@ -241,8 +241,8 @@ def test_a_second_process_is_told_who_drives(kit: PostgresKit) -> None:
     kit.open()
     with pytest.raises(StoreBusy, match=str(os.getpid())):
         kit.make(engine=True)
-    from penstock.app.home import driver_of
-    from penstock.store.place import place
+    from penstock.app.defaults import driver_of
+    from penstock.store.address import place
 
     assert driver_of(place(kit.url)) == str(os.getpid())
     kit.close()

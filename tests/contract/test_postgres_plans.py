@@ -154,7 +154,7 @@ SMALL = {"net", "waiting"}
 @pytest.mark.parametrize("asked", ASKED)
 def test_what_is_asked_is_answered_by_an_index(kit: PostgresKit, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """D-11.3, C-84: as the server plans it by itself, with no setting of ours: one run, lists, inbox, items, events."""
-    from penstock.store.place import Server, place
+    from penstock.store.address import Server, place
     from penstock.store.postgres_link import connect
 
     ask, index = ASKED[asked]

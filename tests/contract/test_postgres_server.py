@@ -26,8 +26,8 @@ from penstock.errors import (
     StoreNotOurs,
 )
 from penstock.store import postgres_schema, schema
+from penstock.store.address import Server, open_store, place
 from penstock.store.contract import CheckpointRow, ReleaseRow
-from penstock.store.place import Server, open_store, place
 from penstock.store.tables import SERVER_TABLES, TABLES, Table
 from tests.contract.store_suite import PostgresKit, a_batch, a_net, a_run, a_turn, started
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
+from penstock.host.artifact_versions import status_of
 from penstock.host.secrets import SecretPlaces
 from penstock.host.tenants import Kept
-from penstock.host.versions import status_of
 from penstock.store.contract import ArtifactRow, EventRow
 from penstock.store.sqlite import Sqlite
 

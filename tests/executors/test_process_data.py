@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.app.shelf import Shelf
+from penstock.executors import ExecutorTable
 from penstock.executors.assign import AssignExecutor
 from penstock.executors.contract import Services
 from penstock.executors.process_data import ProcessDataExecutor
@@ -23,7 +23,7 @@ DATA, ASSIGN = ProcessDataExecutor(), AssignExecutor()
 class Shelved(Desk):
     @property
     def services(self) -> Services:
-        return msgspec.structs.replace(super().services, executors=Shelf({}))
+        return msgspec.structs.replace(super().services, executors=ExecutorTable({}))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import penstock.expr.calendar
-from penstock.app.calendars import expand_holidays
+from penstock.app.registry.calendars import expand_holidays
 from penstock.errors import BadInput, ExprTypeError, ExtraMissing
 from penstock.expr.calendar import UTC, calendar_of, compile_calendar, moment_of
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.home import DEFAULT_TENANT
-from penstock.app.queries import Reading
-from penstock.app.registry import artifact, install_sample
-from penstock.app.shelf import Shelf
+from penstock.app.defaults import DEFAULT_TENANT
+from penstock.app.registry.registry import artifact, install_sample
+from penstock.app.runs.queries import Reading
+from penstock.executors import ExecutorTable
 from penstock.host.clock import Clock
 from penstock.host.embedded import Host
 from penstock.kernel import fact as F
@@ -65,7 +65,9 @@ class House:
         store = Sqlite(self.path)
         install_sample(store, self.path.parent, 0)
         store.put_artifacts([artifact(TENANT, type, id, body, 0) for type, id, body in self.things])
-        host = Host(store, Shelf(self.own), clock=self.clock, output_dir=self.path.parent, settings=self.settings)
+        host = Host(
+            store, ExecutorTable(self.own), clock=self.clock, output_dir=self.path.parent, settings=self.settings
+        )
         host.recover()
         task = asyncio.ensure_future(host.run())
         ENGINES.append(task)

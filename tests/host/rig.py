@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from penstock.app.verify import verify
+from penstock.app.maintenance.verify import verify
 from penstock.executors.contract import Done, Failed, Outcome, Request, Services, Skipped
 from penstock.host.clock import Clock
 from penstock.host.embedded import Host

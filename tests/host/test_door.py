@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from penstock.app.blocking import Blocking
+from penstock.app.maintenance.verify import verify
 from penstock.app.penstock import Penstock
-from penstock.app.verify import verify
 from penstock.errors import BadInput, Fenced, KeyConflict, Refused, RunNotFound, StoreBusy
 from penstock.executors.contract import failed
 from tests.contract.store_suite import SqliteKit

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from penstock.app.audit import Audit
+from penstock.app.access.audit import Audit
 from penstock.errors import BadInput
 from penstock.host.clock import ManualClock
-from penstock.host.keeping import AUDIT_DAYS, DAY_MS, Keeping
+from penstock.host.retention import AUDIT_DAYS, DAY_MS, Keeping
 from penstock.store.contract_admin import AuditRow, DraftRow, RemarkRow
 from penstock.store.sqlite import Sqlite
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app import letters as desk
+from penstock.app.decision import dead_letters as desk
 from penstock.app.penstock import Penstock
 from penstock.errors import LetterNotFound, ReplayRefused
 from penstock.host.clock import ManualClock

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.app.verify import verify
+from penstock.app.maintenance.verify import verify
 from penstock.errors import StoreAway
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
@@ -20,8 +20,8 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import STATUS
 from penstock.net.model import Edge, Net, Node, Trigger
+from penstock.store.address import open_store
 from penstock.store.contract import Batch, EventRow, JournalRow, RunRow
-from penstock.store.place import open_store
 from penstock.store.sqlite import Sqlite
 from tests.conformance.decision.stores import NAMES, Base
 from tests.conformance.decision.stores import base as kind_of_store

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from penstock import Penstock
-from penstock.app.process_events import each_event
-from penstock.app.process_models import import_discovered
-from penstock.app.processes import Processes
-from penstock.app.workitems import WorkItems
+from penstock.app.process.definitions import Processes
+from penstock.app.process.events import each_event
+from penstock.app.process.models import import_discovered
+from penstock.app.process.work_items import WorkItems
 from tests.conformance.process.make import process, service, task
 
 SAGA = process([task("A", compensation="undo_a"), service("B", agent="breaks")], ["A>B"], process_definition_id="saga")

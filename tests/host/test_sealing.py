@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from penstock.app.penstock import Penstock
-from penstock.app.registry import shown
+from penstock.app.registry.registry import shown
 from penstock.errors import SecretSealed
-from penstock.host.sealing import sealed, unsealed
+from penstock.host.secret_encryption import sealed, unsealed
 from penstock.host.secrets import SecretPlaces
 from penstock.host.tenants import Kept
 

@@ -12,7 +12,7 @@ import pytest
 
 from penstock.app.penstock import Penstock
 from penstock.errors import StoreFull
-from penstock.host.taken import Arrivals, Source, Taken
+from penstock.host.stream_cursor import Arrivals, Source, Taken
 from penstock.store.contract import Batch, EventRow
 from penstock.store.sqlite import Sqlite
 from tests.conformance.decision.make import document

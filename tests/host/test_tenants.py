@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.app.registry import artifact
-from penstock.app.starting import calendar_of, zone_of_tenant
+from penstock.app.registry.registry import artifact
+from penstock.app.runs.start_input import calendar_of, zone_of_tenant
 from penstock.expr.calendar import compile_calendar
+from penstock.host.artifact_versions import version_key
 from penstock.host.secrets import SecretPlaces
 from penstock.host.tenants import Kept
-from penstock.host.versions import version_key
 from penstock.store.contract import ArtifactRow
 from penstock.store.sqlite import Sqlite
 

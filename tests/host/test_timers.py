@@ -11,7 +11,7 @@ import pytest
 from penstock.executors.contract import failed
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
-from penstock.host.laps import FAR_POLL_MS, HORIZON_MS
+from penstock.host.engine_loop import FAR_POLL_MS, HORIZON_MS
 from penstock.kernel import command as C
 from penstock.net.model import Edge, Net, Retry, RunRetry, Trigger
 from tests.host.rig import END, START, Fn, Rig, chain, ended, eventually, go, pause, task, wait

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.app.maintenance.verify import verify
 from penstock.app.penstock import Penstock
-from penstock.app.verify import verify
 from penstock.errors import StoreAway, StoreBusy, StoreError, StoreFull
 from penstock.executors.contract import Done, Request
 from penstock.host import embedded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.app.verify import verify
+from penstock.app.maintenance.verify import verify
 from penstock.kernel.state import CANCELLED, STATUS
 from tests.sim.faults import Violation
 from tests.sim.watch import Shadow

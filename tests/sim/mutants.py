@@ -11,7 +11,7 @@ from penstock.errors import StoreError
 from penstock.host.children import Children
 from penstock.host.dispatch import Dispatch
 from penstock.host.embedded import Host
-from penstock.host.live import TAKEN, Ask, Receipt
+from penstock.host.loaded_run import TAKEN, Ask, InboxReply
 from penstock.host.rows import Rows
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
@@ -442,7 +442,7 @@ def _(p: Patches) -> None:
 
 @mutant("taken-for-ever", "a command of the inbox counts as taken although its turn was lost")
 def _(p: Patches) -> None:
-    p.attribute(Receipt, "__call__", lambda self, error: None)
+    p.attribute(InboxReply, "__call__", lambda self, error: None)
 
 
 @mutant("applied-twice", "a commit whose answer was lost is rolled back although it is there")

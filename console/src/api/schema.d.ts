@@ -1,6 +1,6 @@
 /**
  * The shapes of the HTTP API, as the server describes them: written by `python -m tools.client`, not by hand.
- * Made from 1c897ff9af59b1c42cd803fd4713f431d7123a7703f0e256404bad6c2b63e401.
+ * Made from 96e70ae5e9d4670478d7c5bcdf9e423b1612fd3105125878b3f09b43aed195a5.
  */
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -46,6 +46,10 @@ export interface components {
             at: string;
             comment: string | null;
             decision: string;
+        };
+        ApprovalEscalateAsked: {
+            comment?: string | null;
+            to?: string | null;
         };
         ApprovalOut: {
             approvers: string[];
@@ -285,6 +289,21 @@ export interface components {
             uuid: string;
             version: number;
         };
+        DefinitionOut: {
+            active: number | null;
+            language: string;
+            name: string;
+            newest: number;
+            open_runs: number;
+            status: string;
+            title: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        DefinitionPage: {
+            items: components["schemas"]["DefinitionOut"][];
+            next: string | null;
+        };
         DefinitionRef: {
             hash: string;
             language: string;
@@ -384,6 +403,24 @@ export interface components {
             problems: components["schemas"]["FoundOut"][];
             valid: boolean;
         };
+        DiagramEventOut: {
+            /** Format: date-time */
+            at: string;
+            /** @default {} */
+            data: {
+                [key: string]: unknown;
+            };
+            /** @default  */
+            edge: string;
+            epoch: number;
+            iteration: number | null;
+            name: string;
+            node: string;
+            run_id: string;
+            seq: number;
+            sequence_number: number | null;
+            trace_id: string;
+        };
         DiagramOut: {
             hash: string;
             id: string;
@@ -433,7 +470,7 @@ export interface components {
         DiagramTrace: {
             run_id: string;
             status: string;
-            steps: components["schemas"]["penstock__api__shapes__diagrams__EventOut"][];
+            steps: components["schemas"]["DiagramEventOut"][];
         };
         DiagramWaits: {
             due_at: string | null;
@@ -510,10 +547,29 @@ export interface components {
             produced_by: string;
             trace_id: string;
         };
+        EscalateAsked: {
+            comment?: string | null;
+            to?: string | null;
+        };
         EventAsked: {
             id?: string | null;
             payload?: unknown;
             source: string;
+        };
+        EventOut: {
+            delivered: boolean;
+            id: string;
+            /** @default [] */
+            imported: string[];
+            new: boolean;
+            number: number;
+            resumed: string[];
+            started: string[];
+            warnings: string[];
+        };
+        EventPage: {
+            items: components["schemas"]["KeptEvent"][];
+            next: string | null;
         };
         Execution: {
             checkpoints: number;
@@ -1112,171 +1168,27 @@ export interface components {
             to: string;
             workitem_id: string | null;
         };
-        penstock__api__shapes__decision__EscalateAsked: {
-            comment?: string | null;
-            to?: string | null;
+        PreviewOut: {
+            effects: components["schemas"]["ForeseenOut"][];
+            fact: number;
+            of: number;
+            verb: string;
         };
-        penstock__api__shapes__decision__InstanceOut: {
-            active_ms: number;
-            completed_at: string | null;
-            context: {
-                [key: string]: unknown;
-            };
-            error: components["schemas"]["InstanceError"] | null;
-            input: unknown;
-            instance_id: string;
-            nodes: components["schemas"]["NodeExecution"][];
-            output: unknown;
-            parent_instance_id: string | null;
-            /** Format: date-time */
-            started_at: string;
-            status: string;
-            tenant_id: string;
-            trigger: components["schemas"]["InstanceTrigger"] | null;
-            /** Format: date-time */
-            updated_at: string;
-            version: number | null;
-            workflow_id: string;
-        };
-        penstock__api__shapes__decision__InstanceStarted: {
-            instance_id: string;
-            status: string;
-        };
-        penstock__api__shapes__definitions__DefinitionOut: {
-            active: number | null;
-            language: string;
-            name: string;
-            newest: number;
-            open_runs: number;
-            status: string;
+        Problem: {
+            code: string;
+            decided?: components["schemas"]["DecidedBy"] | null;
+            detail: string;
+            findings?: components["schemas"]["FoundOut"][] | null;
+            hint?: string | null;
+            reason?: string | null;
+            state?: string | null;
+            status: number;
             title: string;
-            /** Format: date-time */
-            updated_at: string;
+            trace_id?: string | null;
+            type: string;
+            where?: string | null;
         };
-        penstock__api__shapes__definitions__DefinitionPage: {
-            items: components["schemas"]["penstock__api__shapes__definitions__DefinitionOut"][];
-            next: string | null;
-        };
-        penstock__api__shapes__definitions__RejectAsked: {
-            feedback: string;
-        };
-        penstock__api__shapes__definitions__SubmitAsked: {
-            change_summary?: string | null;
-            document: {
-                [key: string]: unknown;
-            } | string;
-        };
-        penstock__api__shapes__definitions__SubmittedOut: {
-            findings: components["schemas"]["FoundOut"][];
-            new: boolean;
-            version: components["schemas"]["VersionOut"];
-        };
-        penstock__api__shapes__diagrams__EventOut: {
-            /** Format: date-time */
-            at: string;
-            /** @default {} */
-            data: {
-                [key: string]: unknown;
-            };
-            /** @default  */
-            edge: string;
-            epoch: number;
-            iteration: number | null;
-            name: string;
-            node: string;
-            run_id: string;
-            seq: number;
-            sequence_number: number | null;
-            trace_id: string;
-        };
-        penstock__api__shapes__inbox__EscalateAsked: {
-            comment?: string | null;
-            to?: string | null;
-        };
-        penstock__api__shapes__keeping__EventOut: {
-            delivered: boolean;
-            id: string;
-            /** @default [] */
-            imported: string[];
-            new: boolean;
-            number: number;
-            resumed: string[];
-            started: string[];
-            warnings: string[];
-        };
-        penstock__api__shapes__keeping__EventPage: {
-            items: components["schemas"]["KeptEvent"][];
-            next: string | null;
-        };
-        penstock__api__shapes__process_work__EventOut: {
-            /** Format: date-time */
-            at: string;
-            event: string;
-            payload: {
-                [key: string]: unknown;
-            };
-            proc_inst_id: string | null;
-            seq: number;
-        };
-        penstock__api__shapes__process_work__EventPage: {
-            items: components["schemas"]["penstock__api__shapes__process_work__EventOut"][];
-            next: string | null;
-        };
-        penstock__api__shapes__process_work__InstanceOut: {
-            compensation: components["schemas"]["CompensationOut"];
-            compensation_status: string;
-            compensation_steps: {
-                [key: string]: unknown;
-            }[];
-            completed_at: string | null;
-            failed_activity_id: string | null;
-            failure_reason: string | null;
-            history: components["schemas"]["Passage"][];
-            id: string;
-            initiator_id: string | null;
-            parent_inst_id: string | null;
-            proc_def_id: string;
-            proc_def_version: number;
-            /** Format: date-time */
-            started_at: string;
-            status: string;
-            tenant_id: string;
-            variables: {
-                [key: string]: unknown;
-            };
-            version: number;
-            workitems: components["schemas"]["WorkitemOut"][];
-        };
-        penstock__api__shapes__process_work__InstanceStarted: {
-            proc_def_id: string;
-            proc_def_version: number;
-            proc_inst_id: string;
-            status: string;
-        };
-        penstock__api__shapes__process_work__RejectAsked: {
-            approver_id?: string | null;
-            comment: string;
-            version?: number | null;
-        };
-        penstock__api__shapes__process_work__StartAsked: {
-            version?: number | null;
-        };
-        penstock__api__shapes__process_work__SubmitAsked: {
-            /** @default {} */
-            result_data: {
-                [key: string]: unknown;
-            };
-            submitter_id?: string | null;
-            version?: number | null;
-        };
-        penstock__api__shapes__process_work__SubmittedOut: {
-            instance_status: string;
-            next_nodes: string[];
-            status: string;
-            version: number;
-            workitem_id: string;
-        };
-        penstock__api__shapes__processes__DefinitionOut: {
+        ProcessDefinitionOut: {
             approval_status: string;
             approved_by: string | null;
             children: components["schemas"]["ChildOut"][];
@@ -1304,37 +1216,54 @@ export interface components {
             uuid: string;
             version: number;
         };
-        penstock__api__shapes__processes__DefinitionPage: {
+        ProcessDefinitionPage: {
             items: components["schemas"]["DefinitionLine"][];
             next: string | null;
         };
-        penstock__api__shapes__runs__StartAsked: {
-            definition: string;
-            input?: unknown;
-            key?: string | null;
-            /** @default 1000 */
-            priority: number;
-            version?: number | null;
+        ProcessEventOut: {
+            /** Format: date-time */
+            at: string;
+            event: string;
+            payload: {
+                [key: string]: unknown;
+            };
+            proc_inst_id: string | null;
+            seq: number;
         };
-        PreviewOut: {
-            effects: components["schemas"]["ForeseenOut"][];
-            fact: number;
-            of: number;
-            verb: string;
+        ProcessEventPage: {
+            items: components["schemas"]["ProcessEventOut"][];
+            next: string | null;
         };
-        Problem: {
-            code: string;
-            decided?: components["schemas"]["DecidedBy"] | null;
-            detail: string;
-            findings?: components["schemas"]["FoundOut"][] | null;
-            hint?: string | null;
-            reason?: string | null;
-            state?: string | null;
-            status: number;
-            title: string;
-            trace_id?: string | null;
-            type: string;
-            where?: string | null;
+        ProcessInstanceOut: {
+            compensation: components["schemas"]["CompensationOut"];
+            compensation_status: string;
+            compensation_steps: {
+                [key: string]: unknown;
+            }[];
+            completed_at: string | null;
+            failed_activity_id: string | null;
+            failure_reason: string | null;
+            history: components["schemas"]["Passage"][];
+            id: string;
+            initiator_id: string | null;
+            parent_inst_id: string | null;
+            proc_def_id: string;
+            proc_def_version: number;
+            /** Format: date-time */
+            started_at: string;
+            status: string;
+            tenant_id: string;
+            variables: {
+                [key: string]: unknown;
+            };
+            version: number;
+            workitems: components["schemas"]["WorkitemOut"][];
+        };
+        ProcessInstanceStarted: {
+            proc_def_id: string;
+            proc_def_version: number;
+            proc_inst_id: string;
+            status: string;
         };
         ProposalOut: {
             /** Format: date-time */
@@ -1366,6 +1295,9 @@ export interface components {
             code: string;
             reason: string;
             run: string;
+        };
+        RejectAsked: {
+            feedback: string;
         };
         ReleaseAsked: {
             /** @default  */
@@ -1584,6 +1516,14 @@ export interface components {
             node_type: string;
             p95_ms: number;
         };
+        StartAsked: {
+            definition: string;
+            input?: unknown;
+            key?: string | null;
+            /** @default 1000 */
+            priority: number;
+            version?: number | null;
+        };
         Started: {
             id: string;
             status: string;
@@ -1604,6 +1544,17 @@ export interface components {
         StuckOut: {
             run: components["schemas"]["RunSummary"];
             why: components["schemas"]["WhyOut"];
+        };
+        SubmitAsked: {
+            change_summary?: string | null;
+            document: {
+                [key: string]: unknown;
+            } | string;
+        };
+        SubmittedOut: {
+            findings: components["schemas"]["FoundOut"][];
+            new: boolean;
+            version: components["schemas"]["VersionOut"];
         };
         TakeOverAsked: {
             comment?: string | null;
@@ -1874,6 +1825,32 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        WorkflowInstanceOut: {
+            active_ms: number;
+            completed_at: string | null;
+            context: {
+                [key: string]: unknown;
+            };
+            error: components["schemas"]["InstanceError"] | null;
+            input: unknown;
+            instance_id: string;
+            nodes: components["schemas"]["NodeExecution"][];
+            output: unknown;
+            parent_instance_id: string | null;
+            /** Format: date-time */
+            started_at: string;
+            status: string;
+            tenant_id: string;
+            trigger: components["schemas"]["InstanceTrigger"] | null;
+            /** Format: date-time */
+            updated_at: string;
+            version: number | null;
+            workflow_id: string;
+        };
+        WorkflowInstanceStarted: {
+            instance_id: string;
+            status: string;
+        };
         WorkflowOut: {
             active_version: number | null;
             name: string;
@@ -1998,6 +1975,29 @@ export interface components {
         WorkitemPage: {
             items: components["schemas"]["WorkitemLine"][];
             next: string | null;
+        };
+        WorkItemRejectAsked: {
+            approver_id?: string | null;
+            comment: string;
+            version?: number | null;
+        };
+        WorkItemStartAsked: {
+            version?: number | null;
+        };
+        WorkItemSubmitAsked: {
+            /** @default {} */
+            result_data: {
+                [key: string]: unknown;
+            };
+            submitter_id?: string | null;
+            version?: number | null;
+        };
+        WorkItemSubmittedOut: {
+            instance_status: string;
+            next_nodes: string[];
+            status: string;
+            version: number;
+            workitem_id: string;
         };
         WorkitemWhole: {
             activity_id: string;

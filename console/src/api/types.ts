@@ -116,7 +116,7 @@ export type Home = Narrow<Told["HomeOut"], { stuck: Stuck[]; waiting: ItemShort[
 export type Draft = Told["DraftOut"];
 
 // -- definitions
-export type Definition = Told["penstock__api__shapes__definitions__DefinitionOut"];
+export type Definition = Told["DefinitionOut"];
 export type Version = Told["VersionOut"];
 export type VersionWhole = Narrow<Told["VersionWhole"], { document: Dict }>;
 export type Change = Narrow<Told["ChangeOut"], { before: Json; after: Json }>;
@@ -124,15 +124,15 @@ export type Diff = Narrow<Told["DiffOut"], { changes: Change[] }>;
 export type Finding = Narrow<Told["FoundOut"], { severity: "error" | "warning" | "info" }>;
 export type Judged = Told["JudgedOut"];
 export type Inspected = Narrow<Told["InspectedOut"], { findings: Finding[]; graph: Graph | null; soundness: Judged[]; input_schema: Schema | null; document: Dict | null }>;
-export type Submitted = Told["penstock__api__shapes__definitions__SubmittedOut"];
+export type Submitted = Told["SubmittedOut"];
 
 // -- processes
 export type WorkItem = Narrow<Told["WorkitemWhole"], { draft: Json; result: Json; form: Schema | null; data: Json }>;
 /** A line of a list of them. */
 export type WorkLine = Told["WorkitemLine"];
-export type Process = Told["penstock__api__shapes__processes__DefinitionOut"];
+export type Process = Told["ProcessDefinitionOut"];
 export type ProcessLine = Told["DefinitionLine"];
-export type Instance = Told["penstock__api__shapes__process_work__InstanceOut"];
+export type Instance = Told["ProcessInstanceOut"];
 export type UndoStep = Told["StepOut"];
 export type Extracted = Narrow<Told["ExtractedOut"], { definition: Dict; findings: Finding[] }>;
 export type DefinitionSaved = Told["DefinitionSaved"];

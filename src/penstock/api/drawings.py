@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Query
 from starlette.responses import Response
 
-from penstock.app.drawing import Form, Subject, picture
+from penstock.app.drawing.render import Form, Subject, picture
 from penstock.net.draw.theme import ThemeName
 
 AsForm = Annotated[Form, Query(alias="format", description="An SVG picture, Mermaid text, or plain text.")]

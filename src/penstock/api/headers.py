@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penstock.api.problems import of_bug, problem
-from penstock.api.site import Options
-from penstock.app.tracing import TRACE
+from penstock.api.server_state import Options
+from penstock.app.metrics.trace_id import TRACE
 
 _TRACEPARENT = re.compile(r"^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$")
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^:\[\]@/\s]+)(?::\d{1,5})?")

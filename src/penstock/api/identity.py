@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from fastapi import Request
 
+from penstock.api.server_state import Caller, Options
 from penstock.api.sessions import COOKIE, HEADER, LASTS_S, Session, Sessions, signing_key
-from penstock.api.site import Caller, Options
-from penstock.app.keys import Key, Keys
+from penstock.app.access.keys import Key, Keys
+from penstock.app.access.roles import person, tenant_closed, tenant_known, user_of
 from penstock.app.penstock import Penstock
-from penstock.app.roles import person, tenant_closed, tenant_known, user_of
 from penstock.errors import (
     KeyInvalid,
     KeyMissing,

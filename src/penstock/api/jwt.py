@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import jwt
 import msgspec
 
-from penstock.app.roles import in_our_words
+from penstock.app.access.roles import in_our_words
 from penstock.errors import BadInput, PenstockError, TokenInvalid
 
 #: with public keys only: a secret that both sides know would let every verifier make tokens

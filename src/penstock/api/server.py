@@ -14,59 +14,55 @@ from starlette.types import Message
 
 import penstock
 from penstock.api import jwt, problems
-from penstock.api.described import describe, operation_id, serve_page, tags
-from penstock.api.folder import Folder
+from penstock.api.auth_throttle import Strangers, rate_of
+from penstock.api.console_files import serve_console
+from penstock.api.decision import approvals, dead_letters, instances, judgments, workflows
+from penstock.api.diagram import routes as diagrams
+from penstock.api.document_folder import Folder
 from penstock.api.headers import Edge
 from penstock.api.identity import Identity
-from penstock.api.own import OwnApp
-from penstock.api.pages import serve_console
+from penstock.api.openapi import describe, operation_id, serve_page, tags
 from penstock.api.presence import Presence
+from penstock.api.process import definitions as processes
+from penstock.api.process import event_log
+from penstock.api.process import work_items as process_work
 from penstock.api.routes import (
     admin,
-    approvals,
     batch,
-    breakers,
     configs,
     definitions,
-    diagrams,
-    event_log,
     events,
     health,
     home,
     hooks,
     inbox,
-    instances,
-    letters,
     live,
     me,
     metrics,
-    process_work,
-    processes,
     registry,
     run_views,
     runs,
     schedules,
     stand_ins,
-    words,
-    workflows,
+    status_labels,
 )
-from penstock.api.site import Options, Site
-from penstock.api.strangers import Strangers, rate_of
+from penstock.api.self_calls import OwnApp
+from penstock.api.server_state import Options, ServerState
 from penstock.api.stream import Hub
-from penstock.api.watching import EFFECTS_S, Watched, Watching
-from penstock.api.webhooks import Windows
-from penstock.app import living
-from penstock.app.audit import Audit
-from penstock.app.keys import first_key
-from penstock.app.once import Once
+from penstock.api.telemetry import EFFECTS_S, Watched, Watching
+from penstock.api.webhook_auth import Windows
+from penstock.app.access.audit import Audit
+from penstock.app.access.idempotency import Once
+from penstock.app.access.keys import first_key
 from penstock.app.penstock import Penstock
+from penstock.demo import sample_runs as living
 
 ROUTES = (
     me.router, home.router, runs.router, run_views.router, batch.router, inbox.router, definitions.router, hooks.router,
     workflows.router, instances.router, approvals.router, diagrams.router, processes.router,
     process_work.router, event_log.router, events.router, schedules.router,
-    letters.router, breakers.router, stand_ins.router, configs.router, configs.proposed, *registry.routers,
-    admin.router, words.router, live.router, health.router, metrics.router,
+    dead_letters.router, judgments.router, stand_ins.router, configs.router, configs.proposed, *registry.routers,
+    admin.router, status_labels.router, live.router, health.router, metrics.router,
 )  # fmt: skip
 _ABOUT = """Runs documents durably. Every answer that is not a success is a problem (RFC 9457) with a code, a place and
 a hint. Lists have a cursor; what is sent twice with one Idempotency-Key is done once."""
@@ -74,7 +70,7 @@ a hint. Lists have a cursor; what is sent twice with one Idempotency-Key is done
 
 def create(door: Penstock, options: Options | None = None) -> FastAPI:
     """The application; the door is opened when it starts and closed when it ends."""
-    site = Site(door, options or Options())
+    site = ServerState(door, options or Options())
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -163,14 +159,14 @@ def _say(text: str) -> None:
     print(text, flush=True)
 
 
-def _first_key(site: Site) -> None:
+def _first_key(site: ServerState) -> None:
     """In dev nobody needs one."""
     made = None if site.options.dev else first_key(site.door, site.door.path)
     if made is not None:
         _say(f"The administrator's key is in {made}; only you can read it. Keep it, and take the file away.")
 
 
-def _folder(site: Site) -> asyncio.Task[None]:
+def _folder(site: ServerState) -> asyncio.Task[None]:
     async def watched() -> None:
         if site.options.folder:
             folder = Folder(site.door, Path(site.options.folder), _say)
@@ -180,7 +176,7 @@ def _folder(site: Site) -> asyncio.Task[None]:
     return asyncio.ensure_future(watched())
 
 
-async def _demo(site: Site) -> asyncio.Task[None]:
+async def _demo(site: ServerState) -> asyncio.Task[None]:
     """In dev the sample documents are in force, and where it was not asked to be quiet, runs come by themselves."""
 
     async def nothing() -> None:

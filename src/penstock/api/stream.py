@@ -1,4 +1,4 @@
-"""Live news: one stream per tenant for consoles, and the events of one run. Both go on where a reader stopped."""
+"""LoadedRun news: one stream per tenant for consoles, and the events of one run. Both go on where a reader stopped."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from penstock.api.times import iso
+from penstock.api.time_fields import iso
 from penstock.app.penstock import Penstock
-from penstock.host.live import Live
+from penstock.host.loaded_run import LoadedRun
 from penstock.kernel.state import STATUS
 
 PING_S = 10.0
@@ -64,7 +64,7 @@ class Hub:
         self.stopped = asyncio.Event()
         door.host.turns.on_facts.append(self._turn)
 
-    def _turn(self, live: Live, facts: list[Any], n: int, now: int) -> None:
+    def _turn(self, live: LoadedRun, facts: list[Any], n: int, now: int) -> None:
         state = live.run.st if live.run is not None else None
         status = STATUS[state.status] if state is not None else "RUNNING"
         self.tell(live.tenant, "run", {"run": live.id, "state": status, "facts": n, "at": now})

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.app.audit import masked, words_of
+from penstock.app.access.audit import masked, words_of
 from penstock.errors import BadInput
 from penstock.executors.parts.secret import MASK
 

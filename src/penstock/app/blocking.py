@@ -9,9 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from penstock.app.look import Look
 from penstock.app.penstock import DEFAULT_STORE, Fn, Penstock, Release
-from penstock.app.triggers import EventReceipt
+from penstock.app.releases.triggers import EventReceipt
+from penstock.app.runs.run_view import Look
 from penstock.net.model import Net
 
 T = TypeVar("T")

@@ -7,28 +7,28 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.app.home import DEFAULT_TENANT
-from penstock.app.queries import Held
-from penstock.app.serving import Serving
-from penstock.app.shelf import Shelf
-from penstock.app.triggers import prepare_with
+from penstock.app.defaults import DEFAULT_TENANT
+from penstock.app.releases.triggers import prepare_with
+from penstock.app.runs.queries import Held
 from penstock.errors import BadInput, Refused, StoreBusy
+from penstock.executors import ExecutorTable
 from penstock.executors.contract import Executor
 from penstock.host.checkpoints import Checkpoints
 from penstock.host.clock import SystemClock
 from penstock.host.embedded import Host, Told
-from penstock.host.live import Live
+from penstock.host.loaded_run import LoadedRun
 from penstock.host.nets import Nets
 from penstock.host.secrets import places_of
+from penstock.host.start_requests import Serving
 from penstock.host.tenants import Ground, Shared, Tenants
 from penstock.kernel import fact as F
 from penstock.kernel.reading import Line
 from penstock.kernel.state import RUNNING
+from penstock.store.address import open_store
 from penstock.store.contract import RunRow
-from penstock.store.place import open_store
 
 if TYPE_CHECKING:
-    from penstock.executors.parts.own import Answer
+    from penstock.executors.parts.self_call import Answer
 
 
 class Engine(Held):
@@ -61,7 +61,7 @@ class Engine(Held):
         if self.drive:
             host = self.host = Serving(
                 store,
-                Shelf(self.executors),
+                ExecutorTable(self.executors),
                 output_dir=self._output_dir,
                 input_dir=self._input_dir,
                 settings=self.settings(),
@@ -202,13 +202,13 @@ class Engine(Held):
         for listen in self.listeners:
             listen(run_id, lines)
 
-    def _on_facts(self, live: Live, facts: list[F.Fact], _n: int, now: int) -> None:
+    def _on_facts(self, live: LoadedRun, facts: list[F.Fact], _n: int, now: int) -> None:
         watcher = self.watchers.get(live.no)
         if watcher is not None:
             self.tell(live.id, watcher.turn(now, facts))
         self._wake_all(live)
 
-    def _wake_all(self, live: Live) -> None:
+    def _wake_all(self, live: LoadedRun) -> None:
         """Those who wait for a run also wait for what it calls."""
         self._wake(live.id)
         for ask in self.driver().children.parents.get(live.id, ()):

@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.around import Around, around
-from penstock.app.home import driver_of
-from penstock.app.inbox import id_in, key_of
-from penstock.app.mine import Meant
-from penstock.app.people import Who, targets_of
-from penstock.app.queries import Queries
-from penstock.app.resting import deadline
-from penstock.app.seen import Seen, Why
-from penstock.app.summary import RunSummary, loaded, states_of, summary, title_of
-from penstock.app.tiles import DAY_MS, Day, Hour, Slow, Tile
-from penstock.app.why import STUCK, nearly, stuck, why, why_state
+from penstock.app.access.candidates import Who, targets_of
+from penstock.app.defaults import driver_of
+from penstock.app.inbox.inbox import id_in, key_of
+from penstock.app.inbox.item_filter import Meant
+from penstock.app.metrics.tiles import DAY_MS, Day, Hour, Slow, Tile
+from penstock.app.runs.queries import Queries
+from penstock.app.runs.summary import RunSummary, loaded, states_of, summary, title_of
+from penstock.app.runs.waiting.environment import Around, around
+from penstock.app.runs.waiting.wait_context import Seen, Why
+from penstock.app.runs.waiting.wait_reasons import deadline
+from penstock.app.runs.waiting.why import STUCK, nearly, stuck, why, why_state
 from penstock.kernel.state import COMPENSATING, COMPLETED, FAILED, PENDING, RUNNING, WAITING, State
 from penstock.net.author import author
 from penstock.store.contract import RunRow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -10,18 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from penstock.app.documents import Release, compile_source
+from penstock.app.defaults import DEFAULT_STORE, DEFAULT_TENANT
 from penstock.app.engine import Engine
-from penstock.app.events import Event
-from penstock.app.following import Following
-from penstock.app.home import DEFAULT_STORE, DEFAULT_TENANT
-from penstock.app.look import Look, Watcher
-from penstock.app.queries import Queries
-from penstock.app.registry import Registry
-from penstock.app.starting import checked_tenant
-from penstock.app.starts import Asked, Starts
-from penstock.app.steering import PATIENCE_S, Steering
-from penstock.app.triggers import PROCESS_DISCOVERED, EventReceipt
+from penstock.app.registry.registry import Registry
+from penstock.app.releases.documents import Release, compile_source
+from penstock.app.releases.triggers import PROCESS_DISCOVERED, EventReceipt
+from penstock.app.runs.commands import PATIENCE_S, Steering
+from penstock.app.runs.follow import Following
+from penstock.app.runs.queries import Queries
+from penstock.app.runs.run_view import Look, Watcher
+from penstock.app.runs.start import Asked, Starts
+from penstock.app.runs.start_input import checked_tenant
+from penstock.app.runs.timeline.events import Event
 from penstock.errors import BreakerNotFound, RunNotFound, StoreError
 from penstock.executors.contract import Executor
 from penstock.executors.function import FunctionExecutor
@@ -37,14 +38,14 @@ from penstock.kernel.state import COMPLETED
 from penstock.lang.contract import Compiled as Document
 from penstock.net.codec import content_hash
 from penstock.net.model import Net
+from penstock.store.address import place
 from penstock.store.contract import Batch, RunRow
-from penstock.store.place import place
 
 if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a command is quick
-    from penstock.app.inbox import Inbox
-    from penstock.app.releases import Releases
-    from penstock.app.schedules import Timetable
-    from penstock.executors.parts.own import Answer
+    from penstock.app.inbox.inbox import Inbox
+    from penstock.app.releases.releases import Releases
+    from penstock.app.releases.schedules import Timetable
+    from penstock.executors.parts.self_call import Answer
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
 
@@ -170,21 +171,21 @@ class Penstock(Queries):
     @property
     def releases(self) -> Releases:
         """Versions of workflows: submit, approve, activate, compare."""
-        from penstock.app.releases import Releases
+        from penstock.app.releases.releases import Releases
 
         return Releases(self)
 
     @property
     def schedules(self) -> Timetable:
         """What starts by the clock: list, pause, fire."""
-        from penstock.app.schedules import Timetable
+        from penstock.app.releases.schedules import Timetable
 
         return Timetable(self)
 
     @property
     def inbox(self) -> Inbox:
         """What waits for people, and their decisions."""
-        from penstock.app.inbox import Inbox
+        from penstock.app.inbox.inbox import Inbox
 
         return Inbox(self)
 
@@ -196,9 +197,14 @@ class Penstock(Queries):
         """Take a thing out of the registry; how many versions of it there were."""
         return self.registry.remove(type, id)
 
-    def furnish(self) -> None:
+    def load_sample(self) -> None:
         """A store of the dev profile has the sample tenant (C-81), from the first time that one is needed."""
-        self.registry.furnish()
+        self.registry.load_sample()
+
+    def furnish(self) -> None:
+        """Deprecated: use `load_sample`."""
+        warnings.warn("Penstock.furnish is called load_sample now", DeprecationWarning, stacklevel=2)
+        self.load_sample()
 
     def reset_breaker(self, name: str) -> None:
         """Close a breaker of the tenant by hand; it is written at once."""
@@ -255,7 +261,7 @@ class Penstock(Queries):
     def keep(self, compiled: Document, source: bytes | None = None) -> Release:
         """Release a document that is compiled already."""
         if compiled.language in ("decision", "process"):
-            self.furnish()
+            self.load_sample()
         if compiled.language == "decision":
             self._engine.checkpoints().check(self._nets().made(compiled.net), self.tenant)
         self.keep_net(compiled, source)
@@ -351,7 +357,7 @@ class Penstock(Queries):
     ) -> str:  # fmt: skip
         """Start a run that ended badly again with its input, of the same net or of a release that mends it; its id.
         The same key again is the same replay."""
-        from penstock.app.letters import replay
+        from penstock.app.decision.dead_letters import replay
 
         return await replay(self, run, release, key)
 
@@ -367,7 +373,7 @@ class Penstock(Queries):
         there is; the receipt says whether it was delivered. PROCESS_DISCOVERED brings a model, which is imported."""
         imported = list[str]()
         if source == PROCESS_DISCOVERED and (id is None or self.store.event(self.tenant, id) is None):
-            from penstock.app.discovered import discovered
+            from penstock.app.process.discovered import discovered
 
             imported.append((await discovered(self, payload)).release.name)
         receipt = await self._steering.send_event(source, payload, id)

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from penstock.app.audit import Audit
+from penstock.app.access.audit import Audit
+from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.reading import reading
-from penstock.cli.speak import DONE, FAILED, TONES, moment, say, short, tell_json
+from penstock.cli.output import DONE, FAILED, TONES, moment, say, short, tell_json
 
 
 def verify(json: Json = False, store: Store = STORE) -> int:

@@ -15,14 +15,14 @@ from typing import Annotated
 
 import typer
 
-from penstock.app.look import Look
-from penstock.app.verify import verify
+from penstock.app.maintenance.verify import verify
+from penstock.app.runs.run_view import Look
+from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json
-from penstock.cli.reading import reading
-from penstock.cli.speak import DONE, FAILED, TONES, console, say, store_option, tell_json
+from penstock.cli.output import DONE, FAILED, TONES, console, say, store_option, tell_json
 from penstock.errors import BadInput, PenstockError
 from penstock.kernel.reading import Line
-from penstock.store.place import place
+from penstock.store.address import place
 
 HOME = STORE.parent / "demo"
 LOOPED = "PersonJob"

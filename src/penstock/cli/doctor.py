@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from penstock.app.doctor import Asked, Check, examine
+from penstock.app.maintenance.doctor import Asked, Check, examine
+from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.reading import reading
+from penstock.cli.output import DONE, FAILED, TONES, say, tell_json
 from penstock.cli.settings import read_settings
-from penstock.cli.speak import DONE, FAILED, TONES, say, tell_json
 from penstock.host.clock import SystemClock
 
 

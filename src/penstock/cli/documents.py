@@ -8,15 +8,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from penstock.app.documents import check_source, compile_source
-from penstock.app.drawing import Form, Subject, of_run, picture
-from penstock.app.registry import known_to
-from penstock.app.rehearsal import Level, judged
+from penstock.app.drawing.render import Form, Subject, of_run, picture
+from penstock.app.registry.registry import known_to
+from penstock.app.releases.documents import check_source, compile_source
+from penstock.app.releases.rehearsal import Level, judged
+from penstock.cli.net_text import drawing
+from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Document, Json, Store, Whose
-from penstock.cli.picture import drawing
-from penstock.cli.reading import reading
-from penstock.cli.settings import read_settings
-from penstock.cli.speak import (
+from penstock.cli.output import (
     DONE,
     TONES,
     WRONG,
@@ -27,6 +26,7 @@ from penstock.cli.speak import (
     tell_finding,
     tell_json,
 )
+from penstock.cli.settings import read_settings
 from penstock.errors import BadInput, Finding, PenstockError, Place
 from penstock.host.secrets import SecretPlaces
 from penstock.lang.contract import Compiled

@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from penstock.app.home import driver_of
-from penstock.app.look import Look
+from penstock.app.defaults import driver_of
 from penstock.app.penstock import Penstock
-from penstock.app.queries import waits_for_outside
+from penstock.app.runs.queries import waits_for_outside
+from penstock.app.runs.run_view import Look
+from penstock.cli.live_view import view_of
+from penstock.cli.open_store import there
 from penstock.cli.options import Whose
-from penstock.cli.reading import there
 from penstock.cli.settings import read_settings
-from penstock.cli.view import view_of
 from penstock.errors import NotTaken, StoreBusy
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.lang.contract import Compiled as Document

@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from penstock.app.look import Look
 from penstock.app.penstock import Penstock
-from penstock.app.triggers import EventReceipt
+from penstock.app.releases.triggers import EventReceipt
+from penstock.app.runs.run_view import Look
 from penstock.cli.drive import reaching, until_done
+from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store, read_value
-from penstock.cli.reading import reading
-from penstock.cli.speak import DONE, TONES, moment, run_json, say, short, status_text, tell_json
+from penstock.cli.output import DONE, TONES, moment, run_json, say, short, status_text, tell_json
 from penstock.kernel.state import COMPLETED, STATUS
 
 _AT_REST = (*STATUS[COMPLETED:], "WAITING")

@@ -11,13 +11,13 @@ from typing import Annotated
 import msgspec
 import typer
 
-from penstock.app.audit import Audit
-from penstock.app.keys import Key, Keys
-from penstock.app.queries import Queries
-from penstock.app.roles import person, roles_of
+from penstock.app.access.audit import Audit
+from penstock.app.access.keys import Key, Keys
+from penstock.app.access.roles import person, roles_of
+from penstock.app.runs.queries import Queries
+from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.reading import reading
-from penstock.cli.speak import DONE, TONES, moment, say, tell_json
+from penstock.cli.output import DONE, TONES, moment, say, tell_json
 from penstock.errors import BadInput
 
 _SPAN = re.compile(r"(\d{1,5})([hdw])")

@@ -15,9 +15,9 @@ import typer
 from typer.core import TyperGroup
 
 import penstock
-from penstock.app.home import DEFAULT_TENANT
+from penstock.app.defaults import DEFAULT_TENANT
 from penstock.cli.options import Whose
-from penstock.cli.speak import DONE, INTERRUPTED, WRONG, tell_error, tell_interrupted, tell_plainly
+from penstock.cli.output import DONE, INTERRUPTED, WRONG, tell_error, tell_interrupted, tell_plainly
 from penstock.errors import PenstockError
 
 ABOUT = """Runs diagrams and decision workflows durably: what happened is written down before it goes on, in one store.
@@ -28,42 +28,42 @@ Start with `penstock demo`, or with `penstock run FILE`. Exit codes: 0 done, 2 t
 #: name → the module it is in, and what the list of commands says about it
 COMMANDS = {
     "demo": ("demo", "See it work: a run is killed half-way, and goes on."),
-    "dev": ("serving", "Serve API and console on this machine, with a sample tenant."),
-    "serve": ("serving", "Serve API and console, and drive the store's runs."),
+    "dev": ("serve", "Serve API and console on this machine, with a sample tenant."),
+    "serve": ("serve", "Serve API and console, and drive the store's runs."),
     "check": ("documents", "Check a document: errors and warnings with their places."),
-    "run": ("running", "Run a document until it ends or waits."),
-    "work": ("running", "Drive all open runs, after a crash too."),
-    "ps": ("looking", "List the open runs, newest first."),
-    "show": ("looking", "Show how a run stands and what it waits for."),
-    "trace": ("looking", "List everything that happened in a run."),
-    "replay": ("looking", "Show a run as it was after any of its facts."),
-    "fork": ("running", "Start a new run from a moment of another one."),
-    "signal": ("steering", "Send a run a signal."),
-    "respond": ("steering", "Answer a node that waits for a person."),
-    "inbox": ("deciding", "List what waits for people."),
-    "approve": ("deciding", "Approve what waits, or give a review its verdict."),
-    "reject": ("deciding", "Reject what waits."),
-    "outbox": ("deciding", "List messages that were kept instead of sent."),
+    "run": ("run", "Run a document until it ends or waits."),
+    "work": ("run", "Drive all open runs, after a crash too."),
+    "ps": ("inspect_runs", "List the open runs, newest first."),
+    "show": ("inspect_runs", "Show how a run stands and what it waits for."),
+    "trace": ("inspect_runs", "List everything that happened in a run."),
+    "replay": ("inspect_runs", "Show a run as it was after any of its facts."),
+    "fork": ("run", "Start a new run from a moment of another one."),
+    "signal": ("run_commands", "Send a run a signal."),
+    "respond": ("run_commands", "Answer a node that waits for a person."),
+    "inbox": ("inbox", "List what waits for people."),
+    "approve": ("inbox", "Approve what waits, or give a review its verdict."),
+    "reject": ("inbox", "Reject what waits."),
+    "outbox": ("inbox", "List messages that were kept instead of sent."),
     "events": ("events", "Send an event, and list those that came."),
     "releases": ("releases", "Submit, approve and activate versions of workflows."),
-    "process": ("processes", "Define and begin processes; look at instances, end, undo."),
-    "items": ("items", "Work items of processes: list, submit, approve, delegate."),
+    "process": ("process.definitions", "Define and begin processes; look at instances, end, undo."),
+    "items": ("process.items", "Work items of processes: list, submit, approve, delegate."),
     "schedules": ("schedules", "List, pause and fire what starts by the clock."),
-    "dlq": ("letters", "Runs that ended badly: list, show, replay."),
-    "rules": ("rules", "Rule packs: list them, check one and run its tests."),
+    "dlq": ("decision.dead_letters", "Runs that ended badly: list, show, replay."),
+    "rules": ("decision.rules", "Rule packs: list them, check one and run its tests."),
     "registry": ("registry", "Look at and change what the tenant has registered."),
-    "cancel": ("steering", "End a run."),
-    "pause": ("steering", "Let a run start nothing new for now."),
-    "resume": ("steering", "Let a paused run go on."),
-    "retry": ("steering", "Try a failed run again where it failed."),
-    "compensate": ("steering", "Undo what a run has done."),
+    "cancel": ("run_commands", "End a run."),
+    "pause": ("run_commands", "Let a run start nothing new for now."),
+    "resume": ("run_commands", "Let a paused run go on."),
+    "retry": ("run_commands", "Try a failed run again where it failed."),
+    "compensate": ("run_commands", "Undo what a run has done."),
     "draw": ("documents", "Draw a document or a run: text, SVG or Mermaid."),
-    "verify": ("keeping", "Check that a store is whole."),
+    "verify": ("maintenance", "Check that a store is whole."),
     "doctor": ("doctor", "Look whether everything is as it should be."),
     "keys": ("keys", "API keys: list, make and revoke them."),
     "audit": ("audit", "Who changed what: list it, and verify its chain."),
-    "rebuild": ("keeping", "Make the tables for queries anew from the journal."),
-    "bench": ("keeping", "Measure the engine on this machine."),
+    "rebuild": ("maintenance", "Make the tables for queries anew from the journal."),
+    "bench": ("maintenance", "Measure the engine on this machine."),
     "version": ("version", "Say which Penstock this is."),
 }
 _HELP = {"help_option_names": ["-h", "--help"]}

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from penstock.app.penstock import Penstock
-from penstock.app.registry import shown
-from penstock.app.things import TYPES, known
+from penstock.app.registry.artifact_types import TYPES, known
+from penstock.app.registry.registry import shown
+from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store, Whose, read_source
-from penstock.cli.reading import reading
-from penstock.cli.speak import DONE, finding_json, say, tell_finding, tell_json
+from penstock.cli.output import DONE, finding_json, say, tell_finding, tell_json
 from penstock.errors import BadInput
 
 Type = Annotated[str, typer.Argument(metavar="TYPE", help=f"One of {', '.join(TYPES)}.")]
@@ -90,7 +90,7 @@ class _Open:
 
     def __enter__(self) -> Penstock:
         self.door.open()
-        self.door.furnish()
+        self.door.load_sample()
         return self.door
 
     def __exit__(self, *_: object) -> None:

@@ -11,10 +11,10 @@ import msgspec
 import typer
 
 from penstock.app.penstock import Penstock
-from penstock.app.releases import InForce, Releases, document_of
+from penstock.app.releases.releases import InForce, Releases, document_of
 from penstock.cli.drive import leaving, reaching, until_done
 from penstock.cli.options import STORE, Document, Json, Store, Whose
-from penstock.cli.speak import DONE, TONES, finding_json, moment, say, short, store_option, tell_finding, tell_json
+from penstock.cli.output import DONE, TONES, finding_json, moment, say, short, store_option, tell_finding, tell_json
 from penstock.errors import DocumentInvalid
 from penstock.store.contract import ReleaseRow
 

@@ -12,12 +12,12 @@ from zoneinfo import ZoneInfo
 import msgspec
 import typer
 
-from penstock.app.look import Look
-from penstock.app.schedules import Fired, Timetable
+from penstock.app.releases.schedules import Fired, Timetable
+from penstock.app.runs.run_view import Look
 from penstock.cli.drive import leaving, reaching, until_done
 from penstock.cli.events import at_rest
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.speak import DONE, moment, say, short, status_text, tell_json
+from penstock.cli.output import DONE, moment, say, short, status_text, tell_json
 from penstock.errors import BadInput
 from penstock.store.contract import ScheduleRow
 

@@ -6,7 +6,7 @@ import sys
 
 import penstock
 from penstock.cli.options import STORE, Json, NoStore
-from penstock.cli.speak import DONE, say, tell_json
+from penstock.cli.output import DONE, say, tell_json
 
 
 def version(json: Json = False, store: NoStore = STORE) -> int:

@@ -1,8 +1,8 @@
-"""The shelf of executors: one line each. What is heavy is imported when it is first asked for."""
+"""The table of executors: one line each. What is heavy is imported when it is first asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 
 from penstock.executors.contract import Executor
@@ -40,3 +40,24 @@ BUILTIN: dict[str, Callable[[], Executor]] = {
     "template": _lazy("template", "TemplateExecutor"),
     "tool": _lazy("tool", "ToolExecutor"),
 }
+
+
+class ExecutorTable(Mapping[str, Executor]):
+    """The caller's executors first, then the built-in ones, made when they are first asked for."""
+
+    def __init__(self, own: dict[str, Executor]) -> None:
+        self.own = own
+        self.made: dict[str, Executor] = {}
+
+    def __getitem__(self, name: str) -> Executor:
+        if name in self.own:
+            return self.own[name]
+        if name not in self.made:
+            self.made[name] = BUILTIN[name]()
+        return self.made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**BUILTIN, **self.own})
+
+    def __len__(self) -> int:
+        return len({**BUILTIN, **self.own})

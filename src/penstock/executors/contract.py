@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from penstock.executors.parts.fence import Fence
-from penstock.executors.parts.own import Own
+from penstock.executors.parts.self_call import Own
 from penstock.kernel.failure import Failure
 
 

@@ -25,7 +25,7 @@ from penstock.host.checkpoint_places import PLACES, Place, place_of
 from penstock.host.checkpoint_seal import Damaged, Keys, cipher, opened, seal
 from penstock.host.clock import Clock
 from penstock.host.letters import DAY_MS, snapshot
-from penstock.host.live import Live
+from penstock.host.loaded_run import LoadedRun
 from penstock.host.masking import mask_of
 from penstock.kernel import fact as F
 from penstock.kernel.flow import LAST_MOMENT
@@ -154,7 +154,7 @@ class Checkpoints:
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    def write(self, live: Live, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
+    def write(self, live: LoadedRun, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
         plan = plan_of(run.net)
         if plan is None:
             return
@@ -168,7 +168,7 @@ class Checkpoints:
             batch.checkpoint_until.append((min(now + int(keep_ms), LAST_MOMENT), live.id))
             self.last.pop(live.no, None)
 
-    def _due(self, plan: Plan, live: Live, run: Run, facts: list[F.Fact], was: int, now: int) -> int | None:
+    def _due(self, plan: Plan, live: LoadedRun, run: Run, facts: list[F.Fact], was: int, now: int) -> int | None:
         """The node that one is written for; None when none is due. Whoever suspends always gets one (W-8.1.5)."""
         over = [n for f in facts if (n := _node_of(f)) is not None and n in plan.authored]
         waiting = run.st.status == WAITING and (was != WAITING or any(f[0] in _SUSPENDS for f in facts))
@@ -187,7 +187,7 @@ class Checkpoints:
             return over[-1] if since and now - since >= plan.policy.time_interval_ms else None
         return over[-1]
 
-    def _last(self, live: Live) -> tuple[int, int]:
+    def _last(self, live: LoadedRun) -> tuple[int, int]:
         found = self.last.get(live.no)
         if found is None:
             if len(self.last) > 50_000:
@@ -196,7 +196,7 @@ class Checkpoints:
             self.last[live.no] = found
         return found
 
-    def _add(self, plan: Plan, live: Live, run: Run, node: int, now: int, batch: Batch) -> None:
+    def _add(self, plan: Plan, live: LoadedRun, run: Run, node: int, now: int, batch: Batch) -> None:
         key = self.keys.current(live.tenant) if plan.storage.encryption else None
         if plan.storage.encryption and key is None:
             if live.tenant not in self._told:

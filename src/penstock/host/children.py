@@ -13,7 +13,7 @@ from typing import Any
 from penstock.errors import PenstockError, RunNotFound
 from penstock.executors.contract import Done, Failed, Outcome, failed
 from penstock.host.blobs import Blobs
-from penstock.host.live import Ask, Live, Own
+from penstock.host.loaded_run import Ask, InternalReply, LoadedRun
 from penstock.host.nets import Nets
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
@@ -68,7 +68,7 @@ class Children:
         elif not known:
             self._start(ask, child, node)
 
-    def has(self, live: Live, firing: S.Firing) -> bool:
+    def has(self, live: LoadedRun, firing: S.Firing) -> bool:
         """Does this call wait for the end of its child already? Then that belongs to this fold of the run."""
         child = self.called.get(live.no, {}).get(firing.no)
         for ask in self.parents.get(child or "", ()):
@@ -80,7 +80,9 @@ class Children:
     def _again(self, ask: Ask, child: str, row: RunRow) -> None:
         """Asked again: after a crash the child goes on; when the caller is retried, what failed in the child is."""
         if row.status == S.FAILED and ask.attempt > 1:
-            self.turns.send(row.no, C.retry(), Own(lambda error: None if error is None else self._tell(child, row.no)))
+            self.turns.send(
+                row.no, C.retry(), InternalReply(lambda error: None if error is None else self._tell(child, row.no))
+            )
         elif row.status >= S.COMPLETED:
             self._tell(child, row.no)
         else:
@@ -108,7 +110,7 @@ class Children:
         except RunNotFound:
             return None
 
-    def _ended(self, live: Live) -> None:
+    def _ended(self, live: LoadedRun) -> None:
         if live.id in self.parents:
             self._tell(live.id, live.no)
 
@@ -155,7 +157,7 @@ class Children:
             return {as_: found.get(name) for name, as_ in args["outputs"].items()}
         return found or whole(child.scopes[0].last)
 
-    def stop(self, live: Live, firings: list[int]) -> None:
+    def stop(self, live: LoadedRun, firings: list[int]) -> None:
         """The kernel has dropped these calls."""
         mine = self.called.get(live.no)
         for no in firings if mine else ():
@@ -166,7 +168,7 @@ class Children:
             row = self.row(child) if number is None else None
             self._forget(child)
             if row is not None or number is not None:
-                self.turns.send(row.no if row is not None else number or 0, C.cancel("now"), Own(_whatever))
+                self.turns.send(row.no if row is not None else number or 0, C.cancel("now"), InternalReply(_whatever))
 
     def overdue(self) -> None:
         """Calls that have taken longer than their node allows."""

@@ -20,7 +20,7 @@ from penstock.executors.contract import Done, Executor, Failed, Input, Outcome, 
 from penstock.executors.parts.tracing import CURRENT
 from penstock.host.blobs import Blobs
 from penstock.host.gate import COUNTED, Gate, Once, Parked, Verdict, Wait
-from penstock.host.live import Ask, Live
+from penstock.host.loaded_run import Ask, LoadedRun
 from penstock.host.workers import QUEUE
 from penstock.kernel.state import Firing
 from penstock.kernel.token import Taken, content_type_of
@@ -485,7 +485,7 @@ class Dispatch:
             if ready:
                 self._go_all(ready)
 
-    def has(self, live: Live, firing: Firing) -> bool:
+    def has(self, live: LoadedRun, firing: Firing) -> bool:
         """Is this effect on its way already? Then its answer belongs to this fold of the run."""
         going = self.going.get((live.no, firing.no))
         if going is None or going.ask.attempt != firing.attempt or going.ask.probe != firing.probe:
@@ -493,7 +493,7 @@ class Dispatch:
         going.ask.live, going.ask.firing = live, firing
         return True
 
-    def stop(self, live: Live, firings: list[int]) -> None:
+    def stop(self, live: LoadedRun, firings: list[int]) -> None:
         """The kernel has dropped these effects: those that wait never go out, those that run are told."""
         for no in firings:
             going = self.going.pop((live.no, no), None)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import msgspec
 
 from penstock.errors import PenstockError, Refused, StoreError
-from penstock.host.laps import Laps
-from penstock.host.live import Receipt
+from penstock.host.engine_loop import EngineLoop
+from penstock.host.loaded_run import InboxReply
 from penstock.kernel import command as C
 from penstock.store.contract import Batch
 
@@ -51,8 +51,8 @@ class Told:
             raise self.error
 
 
-class Host(Laps):
-    """`serve=True` also takes commands that other processes leave in the store's inbox. The rest is for `Laps`."""
+class Host(EngineLoop):
+    """`serve=True` also takes commands that other processes leave in the store's inbox. The rest is `EngineLoop`."""
 
     async def ask(self, no: int, command: C.Command) -> None:
         """Send a command and wait until it is committed; raises when it is refused."""
@@ -160,13 +160,13 @@ class Host(Laps):
             command = _command(body)
             if command is None:
                 batch = Batch()
-                batch.inbox_answered.append(Receipt(no, self._taken.discard).answer(NO_COMMAND))
+                batch.inbox_answered.append(InboxReply(no, self._taken.discard).answer(NO_COMMAND))
                 self.store.commit(batch)
                 continue
             if self.alone:
                 self.go_on(run)
             self._taken.add(no)
-            self.turns.send(run, command, Receipt(no, self._taken.discard))
+            self.turns.send(run, command, InboxReply(no, self._taken.discard))
         return bool(rows)
 
     async def close(self) -> None:

@@ -21,7 +21,7 @@ from penstock.errors import InputInvalid, PenstockError
 from penstock.executors.contract import Tenant
 from penstock.expr.filters import SCALES, matches, off_scale
 from penstock.host.delivery import Delivery, Listener, Reached, begun_by, envelope, listener
-from penstock.host.live import Live, Offer, Own
+from penstock.host.loaded_run import EventReply, InternalReply, LoadedRun
 from penstock.host.starter import Starter
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
@@ -100,7 +100,7 @@ class Intake:
         """A crash may have come after a run began to wait and before it was looked what had come for it."""
         self.early.extend(self.store.early())
 
-    def look_for(self, live: Live) -> None:
+    def look_for(self, live: LoadedRun) -> None:
         """The same for one run that goes on here."""
         if live.run is not None and live.run.st.waits:
             self.early.extend((live.no, name) for name in {wait.name for wait in live.run.st.waits.values()})
@@ -157,7 +157,7 @@ class Intake:
 
     # -- runs that wait ------------------------------------------------------------------------------------------------
 
-    def _on_facts(self, live: Live, facts: list[F.Fact], _n: int, _now: int) -> None:
+    def _on_facts(self, live: LoadedRun, facts: list[F.Fact], _n: int, _now: int) -> None:
         if live.names and self.came:
             names = {str(f[4]) for f in facts if f[0] == F.WAIT_OPENED and f[1] in live.names}
             self.early.extend((live.no, name) for name in names)
@@ -174,7 +174,7 @@ class Intake:
                 self._give(live, event)
             after = rows[-1].no
 
-    def _give(self, live: Live, event: EventRow) -> None:
+    def _give(self, live: LoadedRun, event: EventRow) -> None:
         """What is on its way to others, too, says in its receipt that it has reached this run."""
         if event.answer is None and event.no not in self.going:
             self.poll()
@@ -196,7 +196,7 @@ class Intake:
         if live is None or not self._signal(live, delivery.event, delivery.payload, delivery):
             self._heard(delivery)
 
-    def _signal(self, live: Live, event: EventRow, payload: Any, delivery: Delivery | None) -> bool:
+    def _signal(self, live: LoadedRun, event: EventRow, payload: Any, delivery: Delivery | None) -> bool:
         """One event may resume many waits, and each of them once: a wait that began after the run had taken the event
         gets it under a name of its own."""
         run, run_id = live.run, live.id
@@ -212,10 +212,10 @@ class Intake:
                 self._heard(delivery)
 
         given = C.signal(id, event.source, self.shelve(live.tenant, payload), broadcast=True)
-        self._send(live, given, waits, Own(told))
+        self._send(live, given, waits, InternalReply(told))
         return True
 
-    def _open(self, live: Live, event: EventRow, payload: Any, *, message: bool) -> list[int]:
+    def _open(self, live: LoadedRun, event: EventRow, payload: Any, *, message: bool) -> list[int]:
         """Waits of a run that this event fits and that nothing is on its way to; the event it began with is no news."""
         run = live.run
         if run is None or run.st.status >= COMPLETED or begun_by(run.st.options).get("id") == event.id:
@@ -223,7 +223,7 @@ class Intake:
         sent = self.sent.get(live.no, ())
         return [no for no in self._matching(run, event, payload, live.tenant, message) if no not in sent]
 
-    def _send(self, live: Live, command: C.Command, waits: list[int], own: Own) -> None:
+    def _send(self, live: LoadedRun, command: C.Command, waits: list[int], own: InternalReply) -> None:
         no, told = live.no, own.told
         self.sent.setdefault(no, set()).update(waits)
 
@@ -271,7 +271,7 @@ class Intake:
                 return True
         return False
 
-    def _take(self, live: Live, delivery: Delivery) -> bool:
+    def _take(self, live: LoadedRun, delivery: Delivery) -> bool:
         """It is offered; that it is taken is written with the turn that uses it. Until then nobody else gets it."""
         event, reached, payload = delivery.event, delivery.reached, delivery.payload
         waits, run = self._open(live, event, payload, message=True), live.id
@@ -289,10 +289,10 @@ class Intake:
 
         delivery.left += 1
         given = C.signal(event.id, event.source, self.shelve(live.tenant, payload), broadcast=True, keep=False)
-        self._send(live, given, waits, Offer(told, event.id, (_pack(taken), event.no)))
+        self._send(live, given, waits, EventReply(told, event.id, (_pack(taken), event.no)))
         return True
 
-    def _settle_again(self, live: Live, event: EventRow, delivery: Delivery | None) -> None:
+    def _settle_again(self, live: LoadedRun, event: EventRow, delivery: Delivery | None) -> None:
         """A message that nobody has taken is kept for who comes to wait for it; it begins nothing any more."""
         if delivery is None and event.answer is None:  # its delivery will come to this run
             return

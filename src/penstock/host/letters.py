@@ -11,7 +11,7 @@ import msgspec
 
 from penstock.executors.contract import Tenant
 from penstock.host.gate import COUNTED
-from penstock.host.live import Live
+from penstock.host.loaded_run import LoadedRun
 from penstock.host.masking import Mask, mask_of
 from penstock.host.notices import Notice, Notices
 from penstock.kernel import fact as F
@@ -77,7 +77,7 @@ class Letters:
     def __init__(self, store: Store, tenant: Callable[[str], Tenant], notices: Notices) -> None:
         self.store, self.tenant, self.notices = store, tenant, notices
 
-    def write(self, live: Live, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
+    def write(self, live: LoadedRun, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
         """A decision has taken a turn: what it leaves behind when it ends, and what people must hear of."""
         st = run.st
         self._handled(live, run, facts, batch)
@@ -95,7 +95,7 @@ class Letters:
 
     # -- the letter ----------------------------------------------------------------------------------------------------
 
-    def _letter(self, live: Live, run: Run, policy: Dlq, mask: Mask, now: int, batch: Batch) -> None:
+    def _letter(self, live: LoadedRun, run: Run, policy: Dlq, mask: Mask, now: int, batch: Batch) -> None:
         st, net = run.st, run.net.net
         failure = st.failure or Failure("UNKNOWN", "system")
         wanted = policy.include or Include()
@@ -115,7 +115,7 @@ class Letters:
         ))  # fmt: skip
         self._alert(live, run, policy, now, batch)
 
-    def _history(self, live: Live, run: Run, batch: Batch) -> Iterator[dict[str, Any]]:
+    def _history(self, live: LoadedRun, run: Run, batch: Batch) -> Iterator[dict[str, Any]]:
         """Every execution of an author's node that has ended, in order; the last ones are in this batch."""
         past = Past(run.net)
         for turn in self.store.journal(live.no):
@@ -126,7 +126,7 @@ class Letters:
 
     # -- who hears of it -----------------------------------------------------------------------------------------------
 
-    def _alert(self, live: Live, run: Run, policy: Dlq, now: int, batch: Batch) -> None:
+    def _alert(self, live: LoadedRun, run: Run, policy: Dlq, now: int, batch: Batch) -> None:
         """W-7.5.3: more than so many in the window, told once in a window."""
         alerts = policy.alerts or Alerts()
         queue, window = policy.queue_name, min(alerts.window_minutes * 60_000, now)
@@ -147,7 +147,7 @@ class Letters:
         )  # fmt: skip
         self.notices.write(notice, live.no, run.st.n, batch)
 
-    def _ended(self, live: Live, run: Run, mask: Mask, batch: Batch) -> None:
+    def _ended(self, live: LoadedRun, run: Run, mask: Mask, batch: Batch) -> None:
         st = run.st
         failure = st.failure or Failure("UNKNOWN", "system")
         name, ending = run.net.net.name, STATUS[st.status].lower()
@@ -161,7 +161,7 @@ class Letters:
         )  # fmt: skip
         self.notices.write(notice, live.no, st.n, batch)
 
-    def _handled(self, live: Live, run: Run, facts: list[F.Fact], batch: Batch) -> None:
+    def _handled(self, live: LoadedRun, run: Run, facts: list[F.Fact], batch: Batch) -> None:
         """W-7.4.2: a fallback, and a business failure that a way of the document takes, are told, too."""
         for f in facts:
             if f[0] != F.SETTLED or f[10] is None or f[3] not in ("fallback", "failed"):

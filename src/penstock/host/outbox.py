@@ -14,7 +14,7 @@ import msgspec
 
 from penstock.errors import StoreError
 from penstock.host.clock import Clock
-from penstock.host.live import Live
+from penstock.host.loaded_run import LoadedRun
 from penstock.host.process_events import Tellers
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
@@ -44,7 +44,7 @@ class Outbox:
 
     # -- in ------------------------------------------------------------------------------------------------------------
 
-    def write(self, live: Live, facts: list[F.Fact], first: int, now: int, batch: Batch) -> None:
+    def write(self, live: LoadedRun, facts: list[F.Fact], first: int, now: int, batch: Batch) -> None:
         """H10: the rows of a turn, in the transaction of its facts."""
         if not self.sinks and not self.publish:
             return
@@ -115,7 +115,7 @@ class Outbox:
             await asyncio.gather(self._task, return_exceptions=True)
 
 
-def _told(live: Live, fact: F.Fact, seq: int, now: int) -> dict[str, Any]:
+def _told(live: LoadedRun, fact: F.Fact, seq: int, now: int) -> dict[str, Any]:
     fields = {k: v for k, v in F.fields_of(fact).items() if k not in _KEPT_INSIDE and v is not None}
     if type(fields.get("node")) is int and live.run is not None:
         fields["node"] = live.run.net.nodes[fields["node"]].id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from penstock.executors.contract import Tenant
-from penstock.host.live import Live
+from penstock.host.loaded_run import LoadedRun
 from penstock.host.masking import mask_of
 from penstock.host.notices import Notice, Notices
 from penstock.kernel import fact as F
@@ -20,7 +20,7 @@ class Alerts:
     def __init__(self, tenant: Callable[[str], Tenant], notices: Notices) -> None:
         self.tenant, self.notices = tenant, notices
 
-    def write(self, live: Live, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
+    def write(self, live: LoadedRun, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
         """In the commit of the step that failed; every try is told of."""
         for seq, f in enumerate(facts, run.st.n - len(facts) + 1):
             if f[0] != F.INCIDENT or f[1] != STEP_FAILED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from penstock.host.live import Live
+from penstock.host.loaded_run import LoadedRun
 from penstock.host.nets import Nets
 from penstock.kernel import fact as F
 from penstock.kernel.run import Run
@@ -16,9 +16,9 @@ CHECKPOINT_EVERY = 50
 DECISION, PROCESS = "decision", "process"
 
 #: rows for the outbox
-Publish = Callable[[Live, list[F.Fact], int, int, Batch], None]
+Publish = Callable[[LoadedRun, list[F.Fact], int, int, Batch], None]
 #: rows that the language of a document asks for: the run, the facts, its status before, the time, the batch
-Also = Callable[[Live, Run, list[F.Fact], int, int, Batch], None]
+Also = Callable[[LoadedRun, Run, list[F.Fact], int, int, Batch], None]
 
 
 class Rows:
@@ -31,7 +31,7 @@ class Rows:
         self.alerts: Also | None = None  # of processes
 
     def write(
-        self, live: Live, run: Run, facts: list[F.Fact], body: bytes, was: int, before: int, now: int, batch: Batch
+        self, live: LoadedRun, run: Run, facts: list[F.Fact], body: bytes, was: int, before: int, now: int, batch: Batch
     ) -> None:
         if not facts:  # nothing happened, so there is nothing to save
             return
@@ -74,7 +74,7 @@ class Rows:
                 checkpoint = self._checkpoint(live, st)
                 batch.moved.append((status, now, wake, seq, checkpoint, live.net_no, no))
 
-    def _decided(self, live: Live, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
+    def _decided(self, live: LoadedRun, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
         """What a decision leaves beside its journal: verdicts, letters, checkpoints."""
         if run.ended and judges(run.net):
             firings = {firing.no: firing for firing, _ in run.ended}
@@ -92,16 +92,16 @@ class Rows:
         found = self.store.judgment(run, firing)
         return None if found is None else found.body
 
-    def _is_due(self, live: Live, seq: int) -> bool:
+    def _is_due(self, live: LoadedRun, seq: int) -> bool:
         """A checkpoint is due after enough turns, and never costs more than the journal it saves from folding."""
         return seq - live.checkpoint_seq >= self.checkpoint_every * 4 and live.unsaved >= live.checkpoint_size
 
-    def _checkpoint(self, live: Live, st: State) -> bytearray:
+    def _checkpoint(self, live: LoadedRun, st: State) -> bytearray:
         body = bytearray(encode_state(st))
         live.checkpoint_seq, live.checkpoint_size, live.unsaved = st.n, len(body), 0
         return body
 
-    def _migrated(self, live: Live, run: Run) -> None:
+    def _migrated(self, live: LoadedRun, run: Run) -> None:
         found = self.nets.by_hash(run.st.net)
         assert found is not None, "a run moves only to a released net"
         live.net_no, net = found

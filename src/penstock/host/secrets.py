@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.host.sealing import unsealed
+from penstock.host.secret_encryption import unsealed
 
 PREFIXES = ("WF_SECRET_", "PENSTOCK_SECRET_")
 #: kinds of places that secrets are read from

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.errors import PenstockError
-from penstock.host.live import Own
+from penstock.host.loaded_run import InternalReply
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel.state import COMPLETED
@@ -27,7 +27,9 @@ class Starter:
         """`told` is called when the run is in the store: at once when it was there. Raises what refuses the input."""
         unborn = self.turns.starting.get((tenant, key))
         if unborn is not None:
-            self.turns.send(unborn.no, C.nudge(), Own(lambda error: told(unborn.id, None)))  # after its first turn
+            self.turns.send(
+                unborn.no, C.nudge(), InternalReply(lambda error: told(unborn.id, None))
+            )  # after its first turn
             return
         row = self.store.run_by_key(tenant, key)
         if row is not None:
@@ -39,5 +41,5 @@ class Starter:
         id = self.new_id()
         self.turns.start(
             id, net, input, tenant=tenant, key=key, options={**options, "trigger": trigger},
-            reply=Own(lambda error: told(id, error)),
+            reply=InternalReply(lambda error: told(id, error)),
         )  # fmt: skip

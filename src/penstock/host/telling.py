@@ -12,7 +12,7 @@ from typing import Any
 from penstock.errors import PenstockError
 from penstock.executors.contract import Tenant
 from penstock.expr import compile_template
-from penstock.host.live import Live
+from penstock.host.loaded_run import LoadedRun
 from penstock.host.notices import Notice, Notices
 from penstock.kernel import fact as F
 from penstock.kernel.run import Run
@@ -29,7 +29,7 @@ class Telling:
     def __init__(self, tenant: Callable[[str], Tenant], notices: Notices) -> None:
         self.tenant, self.notices = tenant, notices
 
-    def write(self, live: Live, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
+    def write(self, live: LoadedRun, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
         """A notice for every channel, in the commit of the turn that asks for it."""
         for f in facts:
             if f[0] != F.PASSED or run.net.nodes[f[2]].spec.type != TYPE or type(f[9]) is not dict:

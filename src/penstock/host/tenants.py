@@ -16,9 +16,9 @@ import msgspec
 from penstock.executors.contract import Services, Tenant
 from penstock.executors.parts.fence import Fence
 from penstock.executors.parts.similar import Similar
+from penstock.host.artifact_versions import usable, version_key
 from penstock.host.secrets import Lends, SecretPlaces
-from penstock.host.taken import Source, Taken
-from penstock.host.versions import usable, version_key
+from penstock.host.stream_cursor import Source, Taken
 from penstock.store.contract import ArtifactRow, EventRow, JudgmentRow, MessageRow, Store
 
 #: Which tenants are not the operator of this machine, and so have folders of their own.

@@ -26,7 +26,7 @@ from penstock.errors import (
     StoreError,
 )
 from penstock.host.clock import Clock
-from penstock.host.live import TAKEN, Ask, Live, Offer, Own, Receipt, Reply
+from penstock.host.loaded_run import TAKEN, Ask, EventReply, InboxReply, InternalReply, LoadedRun, Reply
 from penstock.host.nets import Nets
 from penstock.host.rows import CHECKPOINT_EVERY, DECISION, Rows
 from penstock.kernel import command as C
@@ -41,7 +41,7 @@ from penstock.store.contract import Batch, JournalRow, RunRow, Store
 BATCH = 512
 
 #: a run of the batch: its status before, the facts, who is told, the commands it took, and why they were refused
-Stepped = tuple[Live, int, list[F.Fact], dict[int, Reply], list[C.Command], PenstockError | None]
+Stepped = tuple[LoadedRun, int, list[F.Fact], dict[int, Reply], list[C.Command], PenstockError | None]
 
 
 class Unstorable(Exception):
@@ -61,7 +61,7 @@ def _kept(
     tell: dict[int, Reply] = {}
     for i, command in enumerate(commands):
         reply = replies.get(i)
-        if reply is None or isinstance(reply, Own):
+        if reply is None or isinstance(reply, InternalReply):
             if reply is not None:
                 tell[len(kept)] = reply
             kept.append(command)
@@ -113,20 +113,20 @@ class Turns:
         self.store, self.nets, self.clock = store, nets, clock
         self.batch_size = batch
         self.rows = Rows(store, nets, self._made, checkpoint_every=checkpoint_every)
-        self.runs: dict[int, Live] = {}
-        self.ready: deque[Live] = deque()
-        self.starting: dict[tuple[str, str], Live] = {}  # tenant, key → runs that wait for their first turn
+        self.runs: dict[int, LoadedRun] = {}
+        self.ready: deque[LoadedRun] = deque()
+        self.starting: dict[tuple[str, str], LoadedRun] = {}  # tenant, key → runs that wait for their first turn
         self.next_no = store.last_run() + 1
-        self.on_end: list[Callable[[Live], None]] = []
-        self.on_facts: list[Callable[[Live, list[F.Fact], int, int], None]] = []
+        self.on_end: list[Callable[[LoadedRun], None]] = []
+        self.on_facts: list[Callable[[LoadedRun, list[F.Fact], int, int], None]] = []
         self.extra: Callable[[Batch], None] | None = None  # the gate's and the dispatcher's rows of this batch
         self.give_back: Callable[[Batch], None] | None = None  # the same, when its commit has failed
         #: for a tenant: the value of a body that is stored by reference
         self.whole: Callable[[str], Callable[[Any], Any]] | None = None
         self.wakes: list[tuple[int | None, int]] = []  # when the runs of this batch wake next, if they have timers
-        self.stopped: list[tuple[Live, list[int]]] = []  # effects that this batch has dropped
+        self.stopped: list[tuple[LoadedRun, list[int]]] = []  # effects that this batch has dropped
         self.parked: dict[int, str] = {}  # runs that tripped over a bug of the engine, and why
-        self.lost: dict[int, Live] = {}  # dropped with a commit that failed, and to be folded again
+        self.lost: dict[int, LoadedRun] = {}  # dropped with a commit that failed, and to be folded again
         #: what these had done: the status before, the facts, the number of the last one
         self.untold: dict[int, tuple[int, list[F.Fact], int]] = {}
         self.refuse: dict[int, str] = {}  # while a turn is done again: nodes that made what cannot be stored
@@ -140,8 +140,8 @@ class Turns:
         self, id: str, net_no: int, given: Any, *, tenant: str = "default", key: str | None = None, priority: int =
         1000,
         parent: str = "", options: dict[str, Any] | None = None, reply: Reply | None = None, trace: str = "",
-    ) -> Live:  # fmt: skip
-        live = Live(self.next_no)
+    ) -> LoadedRun:  # fmt: skip
+        live = LoadedRun(self.next_no)
         self.next_no += 1
         live.id, live.tenant, live.key, live.parent = id, tenant, key, parent or None
         live.net_no, live.priority = net_no, priority
@@ -156,11 +156,11 @@ class Turns:
         """A command for a run that may lie only in the store."""
         live = self.runs.get(no)
         if live is None:
-            self.runs[no] = live = Live(no)
+            self.runs[no] = live = LoadedRun(no)
             live.row = True
         self.command(live, command, reply)
 
-    def command(self, live: Live, command: C.Command, reply: Reply | None = None) -> None:
+    def command(self, live: LoadedRun, command: C.Command, reply: Reply | None = None) -> None:
         if not live.commands:
             self.ready.append(live)
         if reply is not None:
@@ -169,13 +169,13 @@ class Turns:
 
     # -- loading -------------------------------------------------------------------------------------------------------
 
-    def load(self, numbers: list[int]) -> list[Live]:
+    def load(self, numbers: list[int]) -> list[LoadedRun]:
         """Those of them that the store has and that can be folded."""
         out = []
         for row, journal in self.store.load(numbers):
             live = self.runs.get(row.no)
             if live is None:
-                self.runs[row.no] = live = Live(row.no)
+                self.runs[row.no] = live = LoadedRun(row.no)
             if live.run is None:
                 try:
                     self._fill(live, row, journal)
@@ -188,7 +188,7 @@ class Turns:
             out.append(live)
         return out
 
-    def _fill(self, live: Live, row: RunRow, journal: list[JournalRow]) -> None:
+    def _fill(self, live: LoadedRun, row: RunRow, journal: list[JournalRow]) -> None:
         net = self.nets.get(row.net)
         st = decode_state(row.checkpoint) if row.checkpoint else new_state()
         for turn in journal:
@@ -214,13 +214,13 @@ class Turns:
         live.wake = row.wake_at
         live.names = {no: wait.name for no, wait in st.waits.items()}
 
-    def peek(self, no: int) -> Live | None:
+    def peek(self, no: int) -> LoadedRun | None:
         """The run as it is committed, to look at: it is neither kept in memory nor goes on by it."""
         held = self.runs.get(no)
         if held is not None and held.run is not None:
             return held
         for row, journal in self.store.load([no]) if no not in self.parked else ():
-            seen = Live(no)
+            seen = LoadedRun(no)
             try:
                 self._fill(seen, row, journal)
             except Exception as bug:
@@ -243,13 +243,13 @@ class Turns:
         run.refuse = self.refuse
         return run
 
-    def drop(self, live: Live) -> None:
+    def drop(self, live: LoadedRun) -> None:
         """Forget what is in memory; the store has the truth."""
         live.run = None
 
     # -- the turn ------------------------------------------------------------------------------------------------------
 
-    def take(self) -> list[Live]:
+    def take(self) -> list[LoadedRun]:
         ready, most = self.ready, self.batch_size
         if len(ready) <= most:
             batch = list(ready)
@@ -321,7 +321,7 @@ class Turns:
         row = next(iter(self.store.journal(run, first - 1)), None)
         return row is not None and (row.seq_from, row.seq_to, row.at, row.body) == (first, last, at, bytes(body))
 
-    def _roll_back(self, taken: list[Live], stepped: list[Stepped], batch: Batch, error: BaseException) -> None:
+    def _roll_back(self, taken: list[LoadedRun], stepped: list[Stepped], batch: Batch, error: BaseException) -> None:
         """H13: nothing of the batch has happened. Those who wait for it are told; the engine's own commands (answers,
         timers, calls) have no other keeper and stay."""
         why = error if isinstance(error, PenstockError) else StoreError(why=str(error))
@@ -359,7 +359,7 @@ class Turns:
         for reply, because in told:
             reply(because)
 
-    def fold_lost(self) -> list[Live]:
+    def fold_lost(self) -> list[LoadedRun]:
         """After a commit that failed: its runs, folded again from what the store has. Raises as long as it cannot be
         read, and loses nothing by it."""
         for live in self.lost.values():
@@ -383,7 +383,7 @@ class Turns:
         self.untold = {}
         return found
 
-    def _tell_late(self, live: Live) -> None:
+    def _tell_late(self, live: LoadedRun) -> None:
         """H5: the answer to the commit was lost and nothing else: its turn is there, and nobody was told."""
         was, facts, last = self.untold.get(live.no, (COMPLETED, [], 0))
         run = live.run
@@ -395,7 +395,7 @@ class Turns:
                     ended(live)
         self.untold.pop(live.no, None)
 
-    def _step(self, live: Live, now: int, batch: Batch, asks: list[Ask], stepped: list[Stepped]) -> None:
+    def _step(self, live: LoadedRun, now: int, batch: Batch, asks: list[Ask], stepped: list[Stepped]) -> None:
         commands, live.commands = live.commands, []
         if live.key is not None:
             self.starting.pop((live.tenant, live.key), None)
@@ -441,22 +441,22 @@ class Turns:
             if firing is not None and firing.phase == 1:
                 asks.append(Ask(live, firing))
         for reply in replies.values():
-            if type(reply) is Receipt:
+            if type(reply) is InboxReply:
                 batch.inbox_answered.append((TAKEN, reply.no))
-            elif type(reply) is Offer:
+            elif type(reply) is EventReply:
                 reply.used = reply.id in run.st.seen  # by this turn, or by one whose commit had no answer (H5)
                 batch.event_taken += [reply.row] if reply.used else []
         stepped.append((live, was, facts, replies, commands, None))
 
     def _refuse(
-        self, live: Live, replies: dict[int, Reply], commands: list[C.Command], error: PenstockError, batch: Batch,
+        self, live: LoadedRun, replies: dict[int, Reply], commands: list[C.Command], error: PenstockError, batch: Batch,
         stepped: list[Stepped],
     ) -> None:  # fmt: skip
         """Who sent it hears of it when the batch is committed: what refuses it may lie in the same batch."""
-        batch.inbox_answered += [reply.answer(error) for reply in replies.values() if type(reply) is Receipt]
+        batch.inbox_answered += [reply.answer(error) for reply in replies.values() if type(reply) is InboxReply]
         stepped.append((live, 0, [], replies, commands, error))
 
-    def _park(self, live: Live, bug: Exception) -> RunParked:
+    def _park(self, live: LoadedRun, bug: Exception) -> RunParked:
         """A run that trips an assert is left as it was committed, and the others go on. It is tried again when the
         store is opened anew: then by an engine that knows better, it is hoped."""
         self.parked[live.no] = f"{type(bug).__name__}: {bug}"
@@ -465,7 +465,7 @@ class Turns:
             self.runs.pop(live.no, None)
         return RunParked(run=live.id or live.no, why=self.parked[live.no])
 
-    def _again(self, live: Live) -> Run:
+    def _again(self, live: LoadedRun) -> Run:
         """A fresh fold of what is committed, for a turn that has to be done again."""
         if not live.row:
             assert live.run is not None
@@ -477,8 +477,8 @@ class Turns:
         return live.run
 
     def _one_by_one(
-        self, live: Live, commands: list[C.Command], replies: dict[int, Reply], now: int, batch: Batch, asks: list[Ask],
-        stepped: list[Stepped], error: Exception,
+        self, live: LoadedRun, commands: list[C.Command], replies: dict[int, Reply], now: int, batch: Batch,
+        asks: list[Ask], stepped: list[Stepped], error: Exception,
     ) -> None:  # fmt: skip
         """One command of the turn was refused or cannot be stored: find it, answer it, and do the others again."""
         try:
@@ -524,8 +524,8 @@ class Turns:
         return True
 
     def _without(
-        self, live: Live, commands: list[C.Command], replies: dict[int, Reply], now: int, batch: Batch, asks: list[Ask],
-        stepped: list[Stepped], error: Unstorable,
+        self, live: LoadedRun, commands: list[C.Command], replies: dict[int, Reply], now: int, batch: Batch,
+        asks: list[Ask], stepped: list[Stepped], error: Unstorable,
     ) -> None:  # fmt: skip
         """The turn again, and the node that made a value which cannot be stored fails in it."""
         before = self.refuse
@@ -566,7 +566,7 @@ class Turns:
                     ended(live)
             self.rest(live)
 
-    def rest(self, live: Live) -> None:
+    def rest(self, live: LoadedRun) -> None:
         """A run that has ended, or only waits, is forgotten: the store has it, and whoever holds it loads it again."""
         run = live.run
         if run is None or live.commands or run.st.asked:

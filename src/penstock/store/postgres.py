@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterable, Iterator
 import psycopg
 
 from penstock.errors import Fenced, StoreAway, StoreBusy, StoreMissing, StoreNewer, StoreNotOurs
+from penstock.store.address import Server
 from penstock.store.admin import TIDY as ADMIN_TIDY
 from penstock.store.admin import Admin
 from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
-from penstock.store.letters import TIDY, Letters
+from penstock.store.dead_letters import TIDY, Letters
 from penstock.store.lists import Lists
-from penstock.store.place import Server
 from penstock.store.postgres_batch import Ready, again, packed
 from penstock.store.postgres_link import BY_KEY, ENGINE_S, READER_S, Patient, connect, lost, raise_for
 from penstock.store.postgres_pipe import Pipe

@@ -14,7 +14,7 @@ from psycopg.adapt import Dumper
 from psycopg.types.numeric import Int8BinaryDumper
 
 from penstock.errors import BadInput, Fenced, StoreAway, StoreBusy, StoreDenied, StoreError, StoreFull
-from penstock.store.place import Server
+from penstock.store.address import Server
 
 #: RELIABILITY g.2: nobody waits for ever, and a server that has lost its client notices
 SETTINGS = (

@@ -10,8 +10,8 @@ from typing import Any
 import psycopg
 
 from penstock.errors import StoreError
+from penstock.store.address import Server
 from penstock.store.contract import JournalRow, RunRow
-from penstock.store.place import Server
 from penstock.store.postgres_link import Numbers, Patient, lost, raise_for
 from penstock.store.reads import RUN
 from penstock.store.sql import Sql

@@ -28,7 +28,7 @@ from penstock.errors import (
 from penstock.store.admin import TIDY as ADMIN_TIDY
 from penstock.store.admin import Admin
 from penstock.store.contract import AGENT, Batch, JournalRow, NetRow, RunRow
-from penstock.store.letters import CHECKPOINT, TIDY, Letters
+from penstock.store.dead_letters import CHECKPOINT, TIDY, Letters
 from penstock.store.lists import Lists
 from penstock.store.reads import RUN, Reads
 from penstock.store.registry import Registry

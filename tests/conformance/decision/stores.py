@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from penstock.store.place import Server, open_store, place
+from penstock.store.address import Server, open_store, place
 from penstock.store.sqlite import Sqlite
 from tests.host.dying import WRITES, Mortal
 

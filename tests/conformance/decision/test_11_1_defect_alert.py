@@ -10,9 +10,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from penstock.app import inbox
+from penstock.app.inbox import inbox
+from penstock.app.maintenance.verify import verify
 from penstock.app.penstock import Penstock
-from penstock.app.verify import verify
 from penstock.errors import ApproverDenied, ItemDecided, Refused
 from penstock.host.schedules import times_between
 from penstock.kernel.state import encode_state

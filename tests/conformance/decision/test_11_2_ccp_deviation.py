@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from penstock.app.maintenance.verify import verify
 from penstock.app.penstock import Penstock
-from penstock.app.triggers import EventReceipt
-from penstock.app.verify import verify
+from penstock.app.releases.triggers import EventReceipt
 from penstock.lang.compile import check_document
 from tests.conformance.decision.stores import Base
 from tests.conformance.decision.world import CCP, HOUR, MINUTE, T0, Door, Wire, World, block, deaths, go, moment

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app import inbox
+from penstock.app.inbox import inbox
 from penstock.errors import AnswerInvalid, ApproverDenied
 from penstock.kernel import command as C
 from tests.conformance.decision.harness import INPUT, Sample, leaves, shows

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app import inbox
+from penstock.app.inbox import inbox
 from tests.conformance.decision.harness import INPUT, Sample, leaves, samples, shows
 from tests.conformance.decision.test_tc_wf import play, timed
 from tests.conformance.decision.world import HOUR, PLANT, T0, Door, Wire, World, moment

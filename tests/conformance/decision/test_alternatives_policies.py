@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from penstock.app import letters as dead
-from penstock.app import triggers
-from penstock.app.releases import Releases, document_of
+from penstock.app.decision import dead_letters as dead
+from penstock.app.releases import triggers
+from penstock.app.releases.releases import Releases, document_of
 from penstock.errors import InputInvalid, ReleaseNotFound, ReplayRefused, TenantConflict
 from tests.conformance.decision.harness import INPUT, Sample, leaves, shows
 from tests.conformance.decision.make import act, data, found, undo, value, wait

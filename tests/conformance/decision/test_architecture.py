@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from penstock import Penstock
-from penstock.app import inbox
+from penstock.app.inbox import inbox
 from penstock.errors import DocumentInvalid
 from penstock.expr import compile_expression
 from penstock.host.clock import ManualClock

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.app import inbox
-from penstock.app import letters as dead
+from penstock.app.decision import dead_letters as dead
+from penstock.app.inbox import inbox
 from penstock.errors import ApproverDenied, ItemDecided, ReplayRefused, StatusConflict
 from penstock.kernel import command as C
 from penstock.lifecycle import MACHINES

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.app.releases import Releases
-from penstock.app.starting import checked_tenant
+from penstock.app.releases.releases import Releases
+from penstock.app.runs.start_input import checked_tenant
 from penstock.errors import TenantConflict
 from tests.conformance.decision.make import compiled, document, value
 from tests.conformance.decision.test_tc_wf import play

@@ -18,18 +18,18 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from penstock.app import inbox
+from penstock.app.inbox import inbox
 from penstock.app.penstock import Penstock
-from penstock.app.registry import artifact, install_sample
-from penstock.app.releases import Releases
-from penstock.app.serving import Serving
-from penstock.app.shelf import Shelf
-from penstock.app.triggers import prepare_with
+from penstock.app.registry.registry import artifact, install_sample
+from penstock.app.releases.releases import Releases
+from penstock.app.releases.triggers import prepare_with
 from penstock.errors import PenstockError
+from penstock.executors import ExecutorTable
 from penstock.host.clock import ManualClock
+from penstock.host.start_requests import Serving
 from penstock.kernel.reading import Line
+from penstock.store.address import open_store
 from penstock.store.contract import Store
-from penstock.store.place import open_store
 from tests.conformance.decision.make import SEED
 from tests.conformance.decision.make import document as small
 from tests.conformance.decision.stores import FILES, Base
@@ -146,7 +146,7 @@ class Door(Penstock):
         engine = self._engine
         store = engine.store = self._given or open_store(self.path)
         engine.host = host = Serving(
-            store, Shelf(engine.executors), clock=self.world.clock, output_dir=self.world.folder / "output",
+            store, ExecutorTable(engine.executors), clock=self.world.clock, output_dir=self.world.folder / "output",
             settings=engine.settings(),
         )  # fmt: skip
         engine.nets = host.nets

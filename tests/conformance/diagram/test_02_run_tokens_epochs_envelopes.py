@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app.tokens import Token
+from penstock.app.runs.timeline.tokens import Token
 from penstock.diagram import EnvelopeFactory, NodeHandler, context, register_handler
 from tests.conformance.diagram.make import END, START, cond, job, text
 from tests.conformance.diagram.running import (

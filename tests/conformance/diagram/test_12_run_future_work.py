@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from penstock.app.replay import replay
-from penstock.app.verify import verify
+from penstock.app.maintenance.verify import verify
+from penstock.app.runs.timeline.replay import replay
 from penstock.errors import BadInput
 from tests.conformance.diagram import killed
 from tests.conformance.diagram.make import END, START, cond, job, text

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from penstock import Penstock
-from penstock.app.documents import check_source
-from penstock.app.verify import verify
+from penstock.app.maintenance.verify import verify
+from penstock.app.releases.documents import check_source
 from penstock.net.draw import mermaid, svg, terminal
 from tests.conformance.diagram.running import EXAMPLES, PATIENCE_S, Ran, door
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from penstock import Penstock
-from penstock.app.processes import Processes
-from penstock.app.workitems import WorkItems, folded
+from penstock.app.process.definitions import Processes
+from penstock.app.process.work_items import WorkItems, folded
 from penstock.errors import StoreError
 from penstock.store import postgres, sqlite  # noqa: F401  (so that those who are forked have it)
 from tests.conformance.process.make import as_bytes, gateway, process, service

@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 from penstock import Penstock
-from penstock.app import event_log
-from penstock.app.event_log import Event, Wanted, traces, wanted, written
-from penstock.app.processes import Processes
-from penstock.app.workitems import WorkItems
+from penstock.app.process import event_log
+from penstock.app.process.definitions import Processes
+from penstock.app.process.event_log import Event, Wanted, traces, wanted, written
+from penstock.app.process.work_items import WorkItems
 from penstock.errors import BadInput, ProcessNotFound
 from tests.conformance.process.make import process, service, task
 from tests.conformance.process.running import Instance, Office, awaited

@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from penstock.app.alarms import Alarms
-from penstock.app.event_log import exported, remember, wanted, written
-from penstock.app.metrics import Meter
-from penstock.app.process_models import extracted, import_discovered
-from penstock.app.processes import Processes
-from penstock.app.reevaluation import LINES, reevaluation
-from penstock.app.series import exposed
-from penstock.app.workitems import WorkItems
+from penstock.app.metrics.alarms import Alarms
+from penstock.app.metrics.collector import Meter
+from penstock.app.metrics.series import exposed
+from penstock.app.process.definitions import Processes
+from penstock.app.process.event_log import exported, remember, wanted, written
+from penstock.app.process.models import extracted, import_discovered
+from penstock.app.process.reevaluation import LINES, reevaluation
+from penstock.app.process.work_items import WorkItems
 from penstock.host.clock import SystemClock
 from penstock.kernel.state import CANCELLED, WAITING
 from tests.conformance.process.http.test_models import BPMN

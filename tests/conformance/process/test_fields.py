@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from penstock.app.answering import answer
-from penstock.app.extracting import propose
-from penstock.app.processes import Processes
-from penstock.app.workitems import WorkItems, folded
+from penstock.app.inbox.respond import answer
+from penstock.app.process.definitions import Processes
+from penstock.app.process.extraction import propose
+from penstock.app.process.work_items import WorkItems, folded
 from penstock.errors import NotAllowed, ProcessState
 from penstock.kernel import fact as F
 from tests.conformance.process.make import event, findings, gateway, process, service, task

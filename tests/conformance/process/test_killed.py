@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from penstock import Penstock
-from penstock.app.process_models import import_discovered
-from penstock.app.processes import Processes
-from penstock.app.verify import verify
-from penstock.app.workitems import WorkItems, folded
+from penstock.app.maintenance.verify import verify
+from penstock.app.process.definitions import Processes
+from penstock.app.process.models import import_discovered
+from penstock.app.process.work_items import WorkItems, folded
 from penstock.errors import PenstockError, ProcessNotFound, ProcessState
 from penstock.host.instance import Instance
 from tests.conformance.decision.stores import NAMES, Base
@@ -85,12 +85,12 @@ class Door(Penstock):
         if self.given is None:
             super().open()
             return self
-        from penstock.app.serving import Serving
-        from penstock.app.shelf import Shelf
+        from penstock.executors import ExecutorTable
+        from penstock.host.start_requests import Serving
 
         engine = self._engine
         engine.store = self.given
-        engine.host = host = Serving(self.given, Shelf(engine.executors), settings=engine.settings())
+        engine.host = host = Serving(self.given, ExecutorTable(engine.executors), settings=engine.settings())
         engine.nets = host.nets
         host.turns.on_facts.append(engine._on_facts)
         host.turns.on_end.append(lambda live: engine._wake(live.id))

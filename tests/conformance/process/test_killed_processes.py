@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from penstock import Penstock
-from penstock.app.processes import Processes
-from penstock.app.verify import verify
-from penstock.app.workitems import folded
+from penstock.app.maintenance.verify import verify
+from penstock.app.process.definitions import Processes
+from penstock.app.process.work_items import folded
 from penstock.host.instance import Instance
 from penstock.kernel import fact as F
 from tests.conformance.decision.stores import NAMES, Base

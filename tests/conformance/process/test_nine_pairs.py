@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app.rehearsal import counterexample, judged, rehearse
+from penstock.app.releases.rehearsal import counterexample, judged, rehearse
 from penstock.errors import DocumentInvalid
 from penstock.lang.compile import check_document, compile_document
 from penstock.net.soundness import verdict

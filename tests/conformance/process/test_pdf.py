@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.app.extracting import LONGEST, text_of_pdf
+from penstock.app.process.extraction import LONGEST, text_of_pdf
 from penstock.errors import BadInput, ExtraMissing
 from tests.api.places import ADMIN
 from tests.api.serving import serving

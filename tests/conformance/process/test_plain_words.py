@@ -13,9 +13,9 @@ from penstock.expr import compile_expression
 from penstock.lang.compile import check_document, compile_document
 from penstock.lang.process.bpmn.reading import read_bpmn
 from penstock.lang.process.bpmn.writing import write_bpmn
-from penstock.lang.process.plain import ENOUGH, Extracted, extract
-from penstock.lang.process.plain_guards import guard_of
-from penstock.lang.process.plain_roles import role_of
+from penstock.lang.process.text_import.definition import ENOUGH, Extracted, extract
+from penstock.lang.process.text_import.guards import guard_of
+from penstock.lang.process.text_import.roles import role_of
 
 MANUAL = """# 공급망 데이터 검증 절차
 1. 데이터 등록서 접수 (담당: 접수 담당자): 이해관계자가 제출한 데이터 등록서를 접수하고 형식 검증

@@ -14,11 +14,11 @@ import msgspec
 import pytest
 
 from penstock import Penstock
-from penstock.app.home import DEFAULT_TENANT
-from penstock.app.processes import Processes
-from penstock.app.releases import Releases
-from penstock.app.schedules import Timetable
-from penstock.app.verify import verify
+from penstock.app.defaults import DEFAULT_TENANT
+from penstock.app.maintenance.verify import verify
+from penstock.app.process.definitions import Processes
+from penstock.app.releases.releases import Releases
+from penstock.app.releases.schedules import Timetable
 from penstock.errors import ProcessState
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from penstock.app.processes import Processes
-from penstock.app.workitems import WorkItems
+from penstock.app.process.definitions import Processes
+from penstock.app.process.work_items import WorkItems
 from penstock.errors import ProcessChanged, ProcessScope, ProcessState
 from tests.conformance.process.make import process, service, task
 from tests.conformance.process.running import Instance, Office, awaited

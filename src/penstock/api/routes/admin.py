@@ -10,14 +10,14 @@ from fastapi import APIRouter, Header, Path, Query
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.answer import shown
-from penstock.api.changing import Changing
+from penstock.api.audited import Changing
+from penstock.api.replies import shown
+from penstock.api.server_state import Caller, Door, ServerState, TheSite, may
 from penstock.api.shapes import admin as shape
-from penstock.api.site import Caller, Door, Site, TheSite, may
-from penstock.api.times import moment
-from penstock.app.drafts import Draft, Drafts
-from penstock.app.keys import Key, Keys
-from penstock.app.roles import ADMIN, config_of, each_user, in_our_words, permissions_of, person
+from penstock.api.time_fields import moment
+from penstock.app.access.keys import Key, Keys
+from penstock.app.access.roles import ADMIN, config_of, each_user, in_our_words, permissions_of, person
+from penstock.app.inbox.drafts import Draft, Drafts
 from penstock.errors import BadInput, ChangedMeanwhile, DraftNotFound, NotAllowed, NotYours, TenantExists
 
 router = APIRouter(route_class=Changing)
@@ -69,7 +69,7 @@ def no_more_than(who: Caller, given: Iterable[str]) -> None:
 # -- tenants -----------------------------------------------------------------------------------------------------------
 
 
-def _tenant(site: Site, id: str) -> dict[str, Any]:
+def _tenant(site: ServerState, id: str) -> dict[str, Any]:
     door = site.door.of(id)
     held = [one for one in Keys(door).each() if one.revoked_at is None]
     name = str(config_of(door).get("name") or id)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from penstock.api.answer import shown
-from penstock.api.changing import Changing
+from penstock.api.audited import Changing
+from penstock.api.replies import shown
 from penstock.api.routes.runs import variable
+from penstock.api.run_body import whole_id
+from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import admin as shape
-from penstock.api.site import Caller, Door, may
-from penstock.api.times import moment
-from penstock.api.whole import whole_id
-from penstock.app.finding import Filters
-from penstock.app.many import meant, steer_many
+from penstock.api.time_fields import moment
+from penstock.app.runs.bulk import meant, steer_many
+from penstock.app.runs.search import Filters
 from penstock.errors import BadInput, RunAmbiguous, RunNotFound
 
 router = APIRouter(tags=["runs"], route_class=Changing)

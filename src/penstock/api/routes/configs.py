@@ -10,15 +10,15 @@ from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.answer import shown
-from penstock.api.changing import Changing
+from penstock.api.audited import Changing
+from penstock.api.replies import shown
 from penstock.api.routes.registry import etag_of, found_thing, told_thing, unchanged
+from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import configs as shape
-from penstock.api.shapes.keeping import ThingOut, ThingPage
-from penstock.api.site import Caller, Door, may
+from penstock.api.shapes.operations import ThingOut, ThingPage
 from penstock.api.unmasking import unmasked
-from penstock.app.audit import masked
-from penstock.app.proposals import CONFIG, Proposal, Proposals
+from penstock.app.access.audit import masked
+from penstock.app.registry.setting_proposals import CONFIG, Proposal, Proposals
 from penstock.errors import ChangedMeanwhile
 
 router = APIRouter(prefix="/configs", tags=["registry"], route_class=Changing)

@@ -9,17 +9,17 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.answer import shown
-from penstock.api.changing import Changing
+from penstock.api.audited import Changing
+from penstock.api.document_checks import inspected_at, looked_at
 from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawn
-from penstock.api.looking import inspected_at, looked_at
 from penstock.api.problems import shown_finding
+from penstock.api.replies import shown
+from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import definitions as shape
 from penstock.api.shapes.runs import GraphOut
-from penstock.api.site import Caller, Door, may
-from penstock.app.drawing import of_definition
-from penstock.app.graph import definition_graph
-from penstock.app.releases import document_of
+from penstock.app.drawing.render import of_definition
+from penstock.app.drawing.run_graph import definition_graph
+from penstock.app.releases.releases import document_of
 from penstock.errors import NotAllowed
 from penstock.lifecycle import MACHINES
 from penstock.store.contract import ReleaseRow

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.answer import shown
-from penstock.api.changing import Changing, RunKey
-from penstock.api.shapes import keeping as shape
-from penstock.api.site import Caller, Door, may
+from penstock.api.audited import Changing, RunKey
+from penstock.api.replies import shown
+from penstock.api.server_state import Caller, Door, may
+from penstock.api.shapes import operations as shape
 
 router = APIRouter(prefix="/events", tags=["events"], route_class=Changing)
 

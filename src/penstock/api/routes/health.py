@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 import penstock
-from penstock.api.answer import Shape, shown
-from penstock.api.checked import Checked
 from penstock.api.problems import problem
-from penstock.api.site import TheSite
+from penstock.api.replies import Shape, shown
+from penstock.api.server_state import TheSite
+from penstock.api.strict_routes import Checked
 from penstock.errors import StoreError
 
 router = APIRouter(tags=["health"], route_class=Checked)

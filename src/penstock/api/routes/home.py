@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from penstock.api.answer import shown
-from penstock.api.checked import Checked
+from penstock.api.replies import shown
+from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes.home import HomeOut
-from penstock.api.site import Caller, Door, may
+from penstock.api.strict_routes import Checked
 from penstock.app.overview import home
 
 router = APIRouter(tags=["home"], route_class=Checked)

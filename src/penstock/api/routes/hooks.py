@@ -9,13 +9,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match
 
-from penstock.api.answer import shown
-from penstock.api.checked import Checked, read_json
-from penstock.api.shapes.decision import Triggered
-from penstock.api.site import TheSite, caller_of, site_of
-from penstock.api.webhooks import Called, Find, at_path, by_name, entered, presented
-from penstock.api.whole import whole_id
-from penstock.app.triggers import begin
+from penstock.api.decision.shapes import Triggered
+from penstock.api.replies import shown
+from penstock.api.run_body import whole_id
+from penstock.api.server_state import TheSite, caller_of, site_of
+from penstock.api.strict_routes import Checked, read_json
+from penstock.api.webhook_auth import Called, Find, at_path, by_name, entered, presented
+from penstock.app.releases.triggers import begin
 from penstock.errors import BadInput, PenstockError, RouteMissing
 
 router = APIRouter(tags=["workflows"], route_class=Checked)

@@ -8,16 +8,16 @@ from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.answer import shown
-from penstock.api.changing import Changing
+from penstock.api.audited import Changing
+from penstock.api.replies import shown
+from penstock.api.run_body import run_of_item
+from penstock.api.server_state import Caller, Door, TheSite, may
 from penstock.api.shapes import inbox as shape
-from penstock.api.site import Caller, Door, TheSite, may
-from penstock.api.whole import run_of_item
-from penstock.app.answering import answer
-from penstock.app.escalating import escalate as escalated
-from penstock.app.inbox import find
-from penstock.app.items import item, page
-from penstock.app.remarks import Remarks
+from penstock.app.inbox.comments import Remarks
+from penstock.app.inbox.escalation import escalate as escalated
+from penstock.app.inbox.inbox import find
+from penstock.app.inbox.items import item, page
+from penstock.app.inbox.respond import answer
 from penstock.errors import ChangedMeanwhile, ItemDecided
 
 router = APIRouter(prefix="/inbox", tags=["inbox"], route_class=Changing)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import StreamingResponse
 
-from penstock.api.checked import Checked
-from penstock.api.site import Caller, TheSite, may
+from penstock.api.server_state import Caller, TheSite, may
 from penstock.api.stream import EVENTS
+from penstock.api.strict_routes import Checked
 
 router = APIRouter(tags=["live"], route_class=Checked)
 

@@ -6,13 +6,13 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 import penstock
-from penstock.api.answer import shown
-from penstock.api.checked import Checked
+from penstock.api.auth_throttle import address_of
+from penstock.api.replies import shown
+from penstock.api.server_state import Door, TheSite, Who, site_of
 from penstock.api.sessions import COOKIE, LASTS_S
 from penstock.api.shapes.people import DevSessionAsked, Me, SessionAsked, Users
-from penstock.api.site import Door, TheSite, Who, site_of
-from penstock.api.strangers import address_of
-from penstock.app.roles import each_user, locale_of, zone_of
+from penstock.api.strict_routes import Checked
+from penstock.app.access.roles import each_user, locale_of, zone_of
 from penstock.errors import PenstockError, RouteMissing
 
 router = APIRouter(tags=["people"], route_class=Checked)
@@ -51,7 +51,7 @@ async def end_session(request: Request, site: TheSite) -> Response:
 @router.get("/dev/users", response_model=Users, summary="Whom one can be in dev")
 async def dev_users(site: TheSite) -> Response:
     _only_in_dev(site)
-    site.door.furnish()
+    site.door.load_sample()
     return shown(Users, {"items": each_user(site.door)})
 
 

@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from starlette.responses import Response
 
-from penstock.api.answer import Shape, shown
-from penstock.api.checked import Checked
-from penstock.api.site import Caller, Site, TheSite, caller_of, may
-from penstock.api.times import Moment
-from penstock.app.dashboard import values
-from penstock.app.exposition import MEDIA
-from penstock.app.readings import Readings
-from penstock.app.series import detailed, exposed
+from penstock.api.replies import Shape, shown
+from penstock.api.server_state import Caller, ServerState, TheSite, caller_of, may
+from penstock.api.strict_routes import Checked
+from penstock.api.time_fields import Moment
+from penstock.app.metrics.dashboard import values
+from penstock.app.metrics.exposition import MEDIA
+from penstock.app.metrics.readings import Readings
+from penstock.app.metrics.series import detailed, exposed
 from penstock.errors import NotAllowed, RouteMissing
 
 router = APIRouter(tags=["operations"], route_class=Checked)
@@ -59,7 +59,7 @@ class DashboardOut(Shape):
 async def whose(request: Request) -> str | None:
     """Whose numbers: those of the caller's tenant. A scraper has a token of its own and gets everybody's, with the
     engine's; in dev everybody is one."""
-    site: Site = request.app.state.site
+    site: ServerState = request.app.state.site
     given = (request.headers.get("authorization") or "").partition(" ")[2].strip()
     if given and site.watching.scrapes(given):
         return None

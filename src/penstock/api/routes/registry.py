@@ -10,16 +10,16 @@ from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.answer import shown
-from penstock.api.changing import Changing
+from penstock.api.audited import Changing
 from penstock.api.problems import shown_finding
+from penstock.api.replies import shown
 from penstock.api.routes.admin import given_by, no_more_than
-from penstock.api.shapes import keeping as shape
-from penstock.api.site import Caller, Door, may
+from penstock.api.server_state import Caller, Door, may
+from penstock.api.shapes import operations as shape
 from penstock.api.unmasking import unmasked
-from penstock.app.keys import Keys
-from penstock.app.registry import shown as shown_thing
-from penstock.app.roles import ROLES, roles_of
+from penstock.app.access.keys import Keys
+from penstock.app.access.roles import ROLES, roles_of
+from penstock.app.registry.registry import shown as shown_thing
 from penstock.errors import ChangedMeanwhile, ThingNotFound
 from penstock.store.contract import ArtifactRow
 

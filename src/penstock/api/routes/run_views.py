@@ -8,12 +8,12 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.answer import shown
-from penstock.api.checked import Checked
+from penstock.api.replies import shown
+from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import run_views as shape
-from penstock.api.site import Caller, Door, may
-from penstock.app.foreseeing import foresee
-from penstock.app.run_log import run_log
+from penstock.api.strict_routes import Checked
+from penstock.app.runs.preview import foresee
+from penstock.app.runs.timeline.log import run_log
 
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=Checked)
 

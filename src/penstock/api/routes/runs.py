@@ -8,23 +8,23 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from penstock.api import paging
-from penstock.api.answer import shown
-from penstock.api.changing import Changing, RunKey, begun
+from penstock.api.audited import Changing, RunKey, begun
+from penstock.api.decision.instances import Number, told_checkpoint, told_checkpoints, told_history
+from penstock.api.decision.shapes import CheckpointPage, CheckpointWhole, HistoryOut
 from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawn
-from penstock.api.routes.instances import Number, told_checkpoint, told_checkpoints, told_history
+from penstock.api.replies import shown
+from penstock.api.run_body import whole, whole_id
+from penstock.api.server_state import Caller, Door, Who, may, site_of
 from penstock.api.shapes import runs as shape
-from penstock.api.shapes.decision import CheckpointPage, CheckpointWhole, HistoryOut
-from penstock.api.site import Caller, Door, Who, may, site_of
 from penstock.api.stream import EVENTS, run_events
-from penstock.api.times import moment
-from penstock.api.whole import whole, whole_id
-from penstock.app import triggers
-from penstock.app.detail import firing_page
-from penstock.app.drawing import of_run
-from penstock.app.facts import fact_page
-from penstock.app.finding import SORTS, Filters, find_runs
-from penstock.app.graph import deltas, graph
-from penstock.app.trace import trace
+from penstock.api.time_fields import moment
+from penstock.app.drawing.render import of_run
+from penstock.app.drawing.run_graph import deltas, graph
+from penstock.app.releases import triggers
+from penstock.app.runs.detail import firing_page
+from penstock.app.runs.search import SORTS, Filters, find_runs
+from penstock.app.runs.timeline.fact_pages import fact_page
+from penstock.app.runs.timeline.trace import trace
 from penstock.errors import BadInput
 
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=Changing)

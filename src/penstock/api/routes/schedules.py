@@ -8,11 +8,11 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.answer import shown
-from penstock.api.changing import Changing, RunKey
-from penstock.api.shapes import keeping as shape
-from penstock.api.site import Caller, Door, may
-from penstock.api.times import moment
+from penstock.api.audited import Changing, RunKey
+from penstock.api.replies import shown
+from penstock.api.server_state import Caller, Door, may
+from penstock.api.shapes import operations as shape
+from penstock.api.time_fields import moment
 from penstock.host.schedules import next_time
 from penstock.store.contract import ScheduleRow
 

@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from penstock.api.answer import shown
-from penstock.api.changing import Changing
+from penstock.api.audited import Changing
+from penstock.api.replies import shown
+from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import stand_ins as shape
-from penstock.api.site import Caller, Door, may
-from penstock.app.stand_ins import lab_result, release_parts
+from penstock.demo.stand_ins import lab_result, release_parts
 
 router = APIRouter(tags=["stand-ins"], route_class=Changing)
 

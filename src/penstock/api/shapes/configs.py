@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from penstock.api.answer import Shape
-from penstock.api.times import Moment
+from penstock.api.replies import Shape
+from penstock.api.time_fields import Moment
 
 
 class ProposalOut(Shape):

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import Field
 
-from penstock.api.answer import Asked, Shape
 from penstock.api.problems import FoundOut
+from penstock.api.replies import Asked, Shape
 from penstock.api.shapes.runs import GraphOut
-from penstock.api.times import Moment
+from penstock.api.time_fields import Moment
 
 
 class VersionOut(Shape):

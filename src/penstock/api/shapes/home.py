@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.api.answer import Shape
+from penstock.api.replies import Shape
 from penstock.api.shapes.runs import RunSummary, WhyOut
-from penstock.api.times import Moment
+from penstock.api.time_fields import Moment
 
 
 class HeadlineOut(Shape):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from penstock.api.answer import Asked, Shape
+from penstock.api.replies import Asked, Shape
 
 
 class Me(Shape):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.api.answer import Shape
-from penstock.api.times import Moment
+from penstock.api.replies import Shape
+from penstock.api.time_fields import Moment
 
 #: from the least to the most important
 LEVELS = ("debug", "info", "warning", "error")

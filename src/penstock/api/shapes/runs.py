@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import Field
 
-from penstock.api.answer import Asked, Shape
 from penstock.api.paging import LARGEST
-from penstock.api.times import Moment
+from penstock.api.replies import Asked, Shape
+from penstock.api.time_fields import Moment
 
 
 class Then(Shape):

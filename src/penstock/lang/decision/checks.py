@@ -8,13 +8,13 @@ from typing import Any
 from penstock.expr.cron import cron_problem, zone_of
 from penstock.expr.filters import problems, unranked
 from penstock.lang.decision.graph import Graph, alternatives, gotos
+from penstock.lang.decision.lowering_context import Shared
 from penstock.lang.decision.nodes.approval import ApprovalFields
 from penstock.lang.decision.nodes.compensation import CompensationFields
 from penstock.lang.decision.nodes.contract import BreakerFields
 from penstock.lang.decision.nodes.parallel import ParallelFields
 from penstock.lang.decision.nodes.switch import SwitchFields
 from penstock.lang.decision.schema import Step, Way, Workflow
-from penstock.lang.decision.site import Shared
 from penstock.lang.decision.triggers import trigger_problems
 from penstock.lang.document import step
 from penstock.lang.report import Report, did_you_mean

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
+from penstock.lang.decision.lowering_context import LoweringContext, Shared
 from penstock.lang.decision.nodes.approval import ApprovalFields
 from penstock.lang.decision.nodes.compensation import CompensationFields
 from penstock.lang.decision.nodes.parts import anything, schema_of
 from penstock.lang.decision.policies import retry_of
 from penstock.lang.decision.schema import Workflow
-from penstock.lang.decision.site import Shared, Site
 from penstock.lang.document import step
 from penstock.net.model import INCLUSIVE, Edge, Effect, Node
 
@@ -68,7 +68,7 @@ def _template(text: str, at: str, workflow: Workflow, shared: Shared) -> Any:
     """Read as any text of the document is; there is no node yet whose it were."""
     if "${" not in text or not workflow.nodes:
         return text
-    return Site(next(iter(workflow.nodes.values())), shared).text_at(text, at)
+    return LoweringContext(next(iter(workflow.nodes.values())), shared).text_at(text, at)
 
 
 def ending(workflow: Workflow, shared: Shared, leaving: list[tuple[str, str]]) -> tuple[list[Node], list[Edge]]:

@@ -11,7 +11,7 @@ from penstock.expr.cron import zone_of
 from penstock.lang.report import did_you_mean
 
 if TYPE_CHECKING:
-    from penstock.lang.decision.site import Site
+    from penstock.lang.decision.lowering_context import LoweringContext
 
 #: What the executors know; a test holds these equal to theirs.
 API_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -22,14 +22,14 @@ _OPEN, _CLOSE = "([{", ")]}"
 _HALF = re.compile(r"(?:^\s*[|,*/%]|[|,+*/%=<>.]\s*$|[|]\s*[|])")
 
 
-def one_of(value: Any, known: Sequence[str], what: str, path: str, site: Site) -> None:
+def one_of(value: Any, known: Sequence[str], what: str, path: str, site: LoweringContext) -> None:
     """A word that must be among those known; a template is read by the run."""
     if isinstance(value, str) and "${" not in value and value not in known:
         hint = did_you_mean(value, known, f"Write one of {', '.join(known)}.")
         site.error("wrong_type", f"«{value}» is no {what}; there are {', '.join(known)}.", path, hint=hint)
 
 
-def file_ending(path: str, at: str, site: Site) -> None:
+def file_ending(path: str, at: str, site: LoweringContext) -> None:
     name, dot, last = path.rpartition("/")[2].rpartition(".")
     ending = f"{dot}{last}".lower() if name else ""
     if path and "${" not in path and "{" not in path and ending and ending not in ENDINGS:
@@ -37,7 +37,7 @@ def file_ending(path: str, at: str, site: Site) -> None:
         site.error("wrong_type", f"Nobody can read a file such as «{path}».", at, hint=hint)
 
 
-def date(text: str, at: str, site: Site) -> None:
+def date(text: str, at: str, site: LoweringContext) -> None:
     zone = zone_of("UTC")
     try:
         assert zone is not None, "UTC is in every table"

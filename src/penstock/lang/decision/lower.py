@@ -12,6 +12,7 @@ from penstock.lang.contract import Lowered, Setting
 from penstock.lang.decision.checks import check_workflow
 from penstock.lang.decision.ending import context_ahead, ending, policies_of
 from penstock.lang.decision.graph import Graph, alternatives, gotos
+from penstock.lang.decision.lowering_context import LoweringContext, Shared
 from penstock.lang.decision.names import Names
 from penstock.lang.decision.nodes.approval import ApprovalFields
 from penstock.lang.decision.nodes.compensation import CompensationFields
@@ -21,7 +22,6 @@ from penstock.lang.decision.nodes.parallel import ParallelFields
 from penstock.lang.decision.nodes.parts import framed_by
 from penstock.lang.decision.nodes.switch import SwitchFields
 from penstock.lang.decision.schema import Step, Way, Workflow
-from penstock.lang.decision.site import Shared, Site
 from penstock.lang.decision.texts import text_literal
 from penstock.lang.decision.undoing import undoing
 from penstock.lang.report import Report
@@ -54,7 +54,7 @@ class _Lowering:
         self.edges: list[Edge] = []
         self.places: dict[str, Place] = {}
         self.taken: Counter[str] = Counter()
-        self.sites: dict[str, Site] = {}
+        self.sites: dict[str, LoweringContext] = {}
         self.whens: dict[str, str | None] = {}  # pointer of an edge → its expression
         self.out: dict[str, list[Way]] = {}
         for way in workflow.edges:
@@ -82,14 +82,18 @@ class _Lowering:
         for id, step in self.workflow.nodes.items():
             if id in uses and not self.graph.leads_to(id):
                 continue  # it runs only where it stands in for another
-            self._fragment(Site(step, self.shared, self._scope(id), framed=self._framed(id), fallback=self._stands(id)))
+            self._fragment(
+                LoweringContext(step, self.shared, self._scope(id), framed=self._framed(id), fallback=self._stands(id))
+            )
         for id, other in self.graph.fallbacks.items():
             if id not in self.fragments:
                 continue
             mine = uses[other] == 1 and not self.graph.leads_to(other)
             as_id = "" if mine else f"{id}.fallback"
             step = self.workflow.nodes[other]
-            site = Site(step, self.shared, self._scope(id), as_id=as_id, framed=framed_by(step.fields, step.type))
+            site = LoweringContext(
+                step, self.shared, self._scope(id), as_id=as_id, framed=framed_by(step.fields, step.type)
+            )
             self._stand_in(id, self._fragment(site))
         for id, step in self.workflow.nodes.items():
             if isinstance(step.fields, ParallelFields):
@@ -109,7 +113,7 @@ class _Lowering:
             return ""
         return f"{member.parallel}.do" if self._framed(member.parallel) else member.parallel
 
-    def _fragment(self, site: Site) -> Fragment:
+    def _fragment(self, site: LoweringContext) -> Fragment:
         step = site.step
         for way in self.out.get(step.id, ()):
             self._read_when(site, way)
@@ -122,7 +126,7 @@ class _Lowering:
             self.places[edge.id] = self._place(step.pointer)
         return fragment
 
-    def _read_when(self, site: Site, way: Way) -> None:
+    def _read_when(self, site: LoweringContext, way: Way) -> None:
         """What an edge asks is asked when its source has settled, so what it reads from outside is fetched before."""
         when = way.fields.when
         if when is None or isinstance(site.step.fields, SwitchFields | CompensationFields):

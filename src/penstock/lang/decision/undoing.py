@@ -6,16 +6,19 @@ from collections.abc import Mapping
 
 import msgspec
 
+from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.decision.nodes.compensation import ON, CompensationFields, TriggerFields
 from penstock.lang.decision.nodes.contract import Fragment
 from penstock.lang.decision.schema import Workflow
-from penstock.lang.decision.site import Site
 from penstock.lang.decision.texts import text_literal
 from penstock.net.model import Node
 
 
 def undoing(
-    workflow: Workflow, fragments: Mapping[str, Fragment], sites: Mapping[str, Site], nodes: Mapping[str, Node]
+    workflow: Workflow,
+    fragments: Mapping[str, Fragment],
+    sites: Mapping[str, LoweringContext],
+    nodes: Mapping[str, Node],
 ) -> dict[str, Node]:
     """The nodes of the net, where those that are undone know it. A node's compensations are in the order of the
     document."""
@@ -46,7 +49,9 @@ class _Undo(msgspec.Struct, frozen=True):
     condition: str | None
 
 
-def _each(mine: list[tuple[str, CompensationFields]], sites: Mapping[str, Site], *, on_cancel: bool) -> list[_Undo]:
+def _each(
+    mine: list[tuple[str, CompensationFields]], sites: Mapping[str, LoweringContext], *, on_cancel: bool
+) -> list[_Undo]:
     found = []
     for id, f in mine:
         trigger = f.trigger or TriggerFields()

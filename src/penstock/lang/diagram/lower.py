@@ -10,11 +10,11 @@ from penstock.errors import Place
 from penstock.lang.contract import Lowered, Setting
 from penstock.lang.diagram.checks import check_diagram
 from penstock.lang.diagram.graph import Graph
+from penstock.lang.diagram.lowering_context import ROOTS, LoweringContext, Way, check_expression
 from penstock.lang.diagram.nodes.condition import ConditionFields
 from penstock.lang.diagram.nodes.contract import Fragment
 from penstock.lang.diagram.nodes.person_job import PersonJobFields
 from penstock.lang.diagram.schema import Diagram, DrawnEdge
-from penstock.lang.diagram.site import ROOTS, Site, Way, check_expression
 from penstock.lang.document import step
 from penstock.lang.report import Report
 from penstock.net.model import Declares, Edge, Net, Node
@@ -96,7 +96,7 @@ def _fragment(
     label: str, labels: tuple[str, ...], diagram: Diagram, graph: Graph, report: Report, setting: Setting
 ) -> Fragment:
     drawn = diagram.nodes[label]
-    site = Site(
+    site = LoweringContext(
         label=label,
         type=drawn.type.name,
         pointer=drawn.pointer,

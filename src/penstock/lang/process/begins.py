@@ -13,8 +13,8 @@ from penstock.expr import repeats
 from penstock.expr.calendar import BadDate
 from penstock.expr.cron import cron_problem, plain_cron, seconds_problem, zone_of
 from penstock.lang.process.fields import EventFields, TimerFields
+from penstock.lang.process.lowering_context import LoweringContext, Shared
 from penstock.lang.process.nodes.events import event_of, name_of
-from penstock.lang.process.site import Shared, Site
 
 _TIMES = ("date", "duration", "cycle")
 
@@ -77,7 +77,7 @@ def _after(duration: str | float) -> repeats.Span:
 # ---- what is wrong with it -------------------------------------------------------------------------------------------
 
 
-def check_begin(site: Site) -> None:
+def check_begin(site: LoweringContext) -> None:
     """Of a start event with a timer, message or signal, at the top."""
     f = event_of(site)
     if not _works(f):
@@ -95,7 +95,7 @@ def check_begin(site: Site) -> None:
         _check_correlation(f, site)
 
 
-def _check_correlation(f: EventFields, site: Site) -> None:
+def _check_correlation(f: EventFields, site: LoweringContext) -> None:
     for name, value in (f.correlation or {}).items():
         if isinstance(value, str) and value.strip().startswith(("${", "#{")):
             message = f"«{name}» cannot be compared with {value}: there is no instance yet that could say it."
@@ -103,7 +103,7 @@ def _check_correlation(f: EventFields, site: Site) -> None:
             site.error("start_correlation", message, f"correlation/{name}", hint=hint)
 
 
-def _check_timer(timer: TimerFields, site: Site) -> None:
+def _check_timer(timer: TimerFields, site: LoweringContext) -> None:
     given = [one for one in _TIMES if getattr(timer, one) is not None]
     if len(given) != 1:
         hint = 'Write `"timer": {"cycle": "R/PT1H"}`.'
@@ -158,7 +158,7 @@ def _cycle_problem(value: str) -> tuple[str | None, str]:
     return seconds_problem(cron) or cron_problem(cron), hint
 
 
-def _weekdays(text: str, site: Site) -> None:
+def _weekdays(text: str, site: LoweringContext) -> None:
     fields = plain_cron(text).split()
     if len(fields) == 6 and any(c.isdecimal() for c in fields[5].partition("#")[0].partition("/")[0]):
         message = f"In «{text.strip()}» 1 is Monday and 0 Sunday; some modelers mean Sunday by 1."

@@ -8,10 +8,10 @@ from penstock.lang.process import bounds
 from penstock.lang.process.begins import check_begin
 from penstock.lang.process.fields import ActivityFields, EventFields
 from penstock.lang.process.idle import tell_idle
+from penstock.lang.process.lowering_context import Shared
 from penstock.lang.process.nodes.parts import RULES, role_of
 from penstock.lang.process.rules import CATEGORY
 from penstock.lang.process.schema import Definition, Element, Flow
-from penstock.lang.process.site import Shared
 from penstock.lang.report import Report, did_you_mean
 from penstock.lang.schemas import schema_problem
 from penstock.net.checks import check

@@ -10,7 +10,7 @@ from penstock.lang.process.schema import Element, Flow
 from penstock.lang.report import did_you_mean
 
 if TYPE_CHECKING:
-    from penstock.lang.process.site import Shared
+    from penstock.lang.process.lowering_context import Shared
 
 DEFAULT = "default"
 

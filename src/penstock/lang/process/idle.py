@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from penstock.lang.fields import Fields
 from penstock.lang.process.fields import ActivityFields, EventFields
+from penstock.lang.process.lowering_context import Shared
 from penstock.lang.process.nodes import type_of
 from penstock.lang.process.schema import Element
-from penstock.lang.process.site import Shared
 
 _NEWS = ("message", "signal")
 #: what only some types of activities have, and every other one does nothing with

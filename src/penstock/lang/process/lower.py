@@ -9,12 +9,12 @@ from penstock.lang.contract import Lowered, Setting
 from penstock.lang.process.begins import begin_of_process
 from penstock.lang.process.checks import check_definition, check_net
 from penstock.lang.process.graph import Graph
+from penstock.lang.process.lowering_context import Shared, expression, main_of
 from penstock.lang.process.nodes import type_of
 from penstock.lang.process.nodes.contract import KEPT, Fragment, link
 from penstock.lang.process.nodes.events import TERMINATED, code_of, trigger_of
 from penstock.lang.process.nodes.sub_process import begin_of, entry_of, named_item
 from penstock.lang.process.schema import Definition, Element, Flow
-from penstock.lang.process.site import Shared, expression, main_of
 from penstock.lang.process.undoing import undone
 from penstock.lang.report import Report
 from penstock.net.model import MERGE, Body, Declares, Edge, Net, Node, OnError, Set, Trigger

@@ -6,18 +6,18 @@ from typing import Any
 
 from penstock.lang.process import bounds
 from penstock.lang.process.fields import Compensation
+from penstock.lang.process.lowering_context import LoweringContext, quoted
 from penstock.lang.process.nodes.contract import Fragment
 from penstock.lang.process.nodes.parts import core_id
 from penstock.lang.process.nodes.script_task import code_args
 from penstock.lang.process.nodes.tasks import agent_args
 from penstock.lang.process.schema import Element
-from penstock.lang.process.site import Site, quoted
 from penstock.net.model import Effect, Node, Retry, Work
 
 UNDONE = {"$expr": "undone"}
 
 
-def undone(fragment: Fragment, site: Site) -> Fragment:
+def undone(fragment: Fragment, site: LoweringContext) -> Fragment:
     """The same piece of the net, with what undoes its work."""
     node = _handler(site)
     if node is None:
@@ -26,7 +26,7 @@ def undone(fragment: Fragment, site: Site) -> Fragment:
     return Fragment((*found.nodes, node), found.entry, found.exit, found.core, found.host, found.edges)
 
 
-def _handler(site: Site) -> Node | None:
+def _handler(site: LoweringContext) -> Node | None:
     element, elements = site.element, site.shared.definition.elements
     named = site.shared.graph.handler_at(element.id) or element.undo
     if named is None:
@@ -48,7 +48,7 @@ def _handler(site: Site) -> Node | None:
     return _activity(base, other, site)
 
 
-def _tool(base: dict[str, Any], undo: Compensation, site: Site) -> Node:
+def _tool(base: dict[str, Any], undo: Compensation, site: LoweringContext) -> Node:
     timeout = max(1, round(undo.timeout * 1000))
     f = site.element.activity
     path = "compensation/tool" if f is not None and isinstance(f.compensation, dict) else "compensation"
@@ -62,7 +62,7 @@ def _tool(base: dict[str, Any], undo: Compensation, site: Site) -> Node:
     )  # fmt: skip
 
 
-def _retry(undo: Compensation, site: Site) -> Retry:
+def _retry(undo: Compensation, site: LoweringContext) -> Retry:
     """P-X.21: none unless it is asked for."""
     if undo.retry is None:
         return Retry()
@@ -76,7 +76,7 @@ def _retry(undo: Compensation, site: Site) -> Retry:
     return Retry(max=most, base_ms=wait, cap_ms=max(wait, 30_000))
 
 
-def _activity(base: dict[str, Any], other: Element, site: Site) -> Node | None:
+def _activity(base: dict[str, Any], other: Element, site: LoweringContext) -> Node | None:
     """The other activity's own work, done with what is to be undone: by an agent, a script or a person."""
     f, there = other.activity, site.shared.site(other)
     assert f is not None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from penstock import Penstock
-from penstock.app.processes import Processes
-from penstock.store.place import place
+from penstock.app.process.definitions import Processes
+from penstock.store.address import place
 from tests.conformance.process.cli.desk import DONE, LEE, Desk, Desked
 from tests.conformance.process.http.test_models import BPMN
 from tests.conformance.process.make import process, service, task

@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.decision import bounds, literals
+from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.decision.nodes.contract import Choosing, Fragment, GuardedFields, NodeType, Part, without
 from penstock.lang.decision.nodes.parts import completed, guard_of, task_of
-from penstock.lang.decision.site import Site
 from penstock.net.model import Dedupe, Rate, Retry
 
 HOUR = 3_600_000
@@ -50,7 +50,7 @@ class ActionFields(GuardedFields):
     REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "channel")
 
 
-def lower(f: ActionFields, site: Site) -> Fragment:
+def lower(f: ActionFields, site: LoweringContext) -> Fragment:
     channel, when = f.channel or Channel(), f.conditions or Conditions()
     args: dict[str, Any] = {
         "channel": site.tree(channel.type, "channel/type"),
@@ -74,7 +74,7 @@ def lower(f: ActionFields, site: Site) -> Fragment:
     return completed(task_of(f, site, "notify", args, sees_run=True, only_if=guard, gates=gates, **again), f, site)
 
 
-def _sent_to(channel: Channel, site: Site) -> None:
+def _sent_to(channel: Channel, site: LoweringContext) -> None:
     """What a channel is told, flat or under its name (C-27), is looked at as far as it is written out."""
     secret = _reads_secret(channel.config)
     inner = channel.config.get(channel.type or "")
@@ -102,12 +102,12 @@ def _reads_secret(value: Any) -> bool:
     return any(_reads_secret(one) for one in some)
 
 
-def _once(f: ActionFields, site: Site) -> bool:
+def _once(f: ActionFields, site: LoweringContext) -> bool:
     wanted = f.idempotency if f.idempotency is not None else site.workflow.policies.idempotency
     return wanted is not None and wanted.enabled
 
 
-def _gates(f: ActionFields, site: Site) -> dict[str, Any]:
+def _gates(f: ActionFields, site: LoweringContext) -> dict[str, Any]:
     """W-4.5.2: more than so many an hour, and what was said before, is skipped."""
     limit = f.rate_limit
     if limit is None:

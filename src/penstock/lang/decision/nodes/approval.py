@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.decision import bounds
+from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.decision.nodes.contract import Choosing, Fragment, GuardedFields, NodeType, Part
 from penstock.lang.decision.nodes.parts import HOUR, completed, duration_of, idle, node_of, tell, told_by
-from penstock.lang.decision.site import Site
 from penstock.lang.decision.texts import text_literal
 from penstock.net.model import Trigger, Work
 
@@ -64,7 +64,7 @@ class ApprovalFields(GuardedFields):
     REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "request")
 
 
-def lower(f: ApprovalFields, site: Site) -> Fragment:
+def lower(f: ApprovalFields, site: LoweringContext) -> Fragment:
     asked, timeout = f.request or Ask(approvers=_NOBODY), f.timeout or Timeout()
     who = asked.approvers or _NOBODY
     candidates = {
@@ -106,7 +106,7 @@ def lower(f: ApprovalFields, site: Site) -> Fragment:
     return completed(Fragment((node, *tellers), node.id, node.id, node.id, edges, ports), f, site)
 
 
-def target(text: str, type: str, site: Site, path: str) -> Any:
+def target(text: str, type: str, site: LoweringContext, path: str) -> Any:
     """C-32: with a prefix; of one without, the type tells, or an @ does. What only a run knows gets its own there."""
     if "${" in text:
         return {"$expr": f"fn.first({prefixed(f'[{site.moment(text, path)}]', type)})"}
@@ -140,7 +140,7 @@ def _reminders(timeout: Timeout, after: int) -> list[Trigger]:
     return found
 
 
-def _too_late(timeout: Timeout, after: int, who: Approvers, site: Site) -> Trigger:
+def _too_late(timeout: Timeout, after: int, who: Approvers, site: LoweringContext) -> Trigger:
     if timeout.on_timeout == "escalate":
         targets = [target(one, "", site, f"timeout/escalate_to/{i}") for i, one in enumerate(timeout.escalate_to)]
         if not targets:

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.decision import literals
+from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.decision.nodes.contract import Fragment, NodeFields, NodeType, Part, RetryFields
 from penstock.lang.decision.nodes.parts import idle
 from penstock.lang.decision.policies import retry_of
-from penstock.lang.decision.site import Site
 from penstock.net.model import Effect, Node
 
 #: C-45: what a compensation without `retry` has.
@@ -50,7 +50,7 @@ class CompensationFields(NodeFields):
     REQUIRED: ClassVar[tuple[str, ...]] = (*NodeFields.REQUIRED, "for_node", "actions")
 
 
-def lower(f: CompensationFields, site: Site) -> Fragment:
+def lower(f: CompensationFields, site: LoweringContext) -> Fragment:
     """Actions run in the order of the list; each is a node of its own, so a crash goes on at the right one."""
     actions = [one for one in f.actions if one is not None]
     if not actions:
@@ -64,7 +64,7 @@ def lower(f: CompensationFields, site: Site) -> Fragment:
     return Fragment(nodes, nodes[0].id if nodes else site.id, site.id, site.id)
 
 
-def _action(one: ActionFields, i: int, id: str, f: CompensationFields, site: Site) -> Node:
+def _action(one: ActionFields, i: int, id: str, f: CompensationFields, site: LoweringContext) -> Node:
     at = f"actions/{i}"
     if one.type == "notification":
         executor, args = "notify", _notification(one, at, site)
@@ -77,7 +77,7 @@ def _action(one: ActionFields, i: int, id: str, f: CompensationFields, site: Sit
     )  # fmt: skip
 
 
-def _api(one: ActionFields, at: str, site: Site) -> dict[str, Any]:
+def _api(one: ActionFields, at: str, site: LoweringContext) -> dict[str, Any]:
     if not one.endpoint:
         site.error("missing_field", "«endpoint» is missing.", at, hint='Write `"endpoint": "/api/…"`.')
     literals.one_of(one.method.upper(), literals.API_METHODS, "HTTP method", f"{at}/method", site)
@@ -94,7 +94,7 @@ def _api(one: ActionFields, at: str, site: Site) -> dict[str, Any]:
     return args
 
 
-def _notification(one: ActionFields, at: str, site: Site) -> dict[str, Any]:
+def _notification(one: ActionFields, at: str, site: LoweringContext) -> dict[str, Any]:
     for name in ("channel", "message"):
         if not getattr(one, name):
             site.error("missing_field", f"«{name}» is missing.", at, hint=f'Write `"{name}": "…"`.')

@@ -13,7 +13,7 @@ from penstock.lang.fields import Fields
 from penstock.net.model import Edge, Node
 
 if TYPE_CHECKING:
-    from penstock.lang.decision.site import Site
+    from penstock.lang.decision.lowering_context import LoweringContext
 
 Category = Literal[
     "transient", "permanent", "business", "validation", "timeout", "authorization", "resource", "external"
@@ -193,7 +193,7 @@ class Fragment:
     ports: Mapping[str, Ways] = field(default_factory=dict)
 
 
-Lower = Callable[[Any, "Site"], Fragment]
+Lower = Callable[[Any, "LoweringContext"], Fragment]
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.decision import bounds, literals
+from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.decision.nodes.contract import Fragment, GuardedFields, NodeType, Part, without
 from penstock.lang.decision.nodes.parts import completed, idle, node_of, plain, task_of
-from penstock.lang.decision.site import Site
 from penstock.lang.sqltext import check_statement, parameters
 from penstock.net.model import Cache
 
@@ -46,7 +46,7 @@ class DataFields(GuardedFields):
     REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "source")
 
 
-def lower(f: DataFields, site: Site) -> Fragment:
+def lower(f: DataFields, site: LoweringContext) -> Fragment:
     source = f.source or Source()
     if source.type == "expression":
         return _computed(f, site)
@@ -66,7 +66,7 @@ def lower(f: DataFields, site: Site) -> Fragment:
     return completed(task_of(f, site, executor, args, gates=gates), f, site)
 
 
-def _computed(f: DataFields, site: Site) -> Fragment:
+def _computed(f: DataFields, site: LoweringContext) -> Fragment:
     """W-4.1.5: nothing is asked of the world."""
     text = f.output.expression if f.output is not None else None
     if text is None:
@@ -77,7 +77,9 @@ def _computed(f: DataFields, site: Site) -> Fragment:
     return completed(plain(node_of(f, site, kind="route", value={"$expr": value or "null"})), f, site)
 
 
-def _sql(source: Source, params: dict[str, Any], given: dict[str, Any], site: Site) -> tuple[str, dict[str, Any]]:
+def _sql(
+    source: Source, params: dict[str, Any], given: dict[str, Any], site: LoweringContext
+) -> tuple[str, dict[str, Any]]:
     if "${" in source.query:
         message = "SQL text holds ${…}: values are never written into a statement."
         site.error("sql_interpolation", message, "source/query", hint="Write :name, and the value under `params`.")
@@ -92,7 +94,9 @@ def _sql(source: Source, params: dict[str, Any], given: dict[str, Any], site: Si
     return "sql", {"query": source.query, "params": given}
 
 
-def _api(source: Source, params: dict[str, Any], given: dict[str, Any], site: Site) -> tuple[str, dict[str, Any]]:
+def _api(
+    source: Source, params: dict[str, Any], given: dict[str, Any], site: LoweringContext
+) -> tuple[str, dict[str, Any]]:
     at = "source/endpoint" if "endpoint" in site.step.raw["source"] else "source/query"
     literals.one_of(source.method.upper(), literals.API_METHODS, "HTTP method", "source/method", site)
     args: dict[str, Any] = {"method": source.method.upper(), "path": site.address(source.query, at)}
@@ -105,7 +109,9 @@ def _api(source: Source, params: dict[str, Any], given: dict[str, Any], site: Si
     return "api", args
 
 
-def _file(source: Source, params: dict[str, Any], given: dict[str, Any], site: Site) -> tuple[str, dict[str, Any]]:
+def _file(
+    source: Source, params: dict[str, Any], given: dict[str, Any], site: LoweringContext
+) -> tuple[str, dict[str, Any]]:
     plain_path = re.sub(r"\$\{[^{}]*\}", "x", source.query).replace("\\", "/")
     if plain_path.startswith("/") or ".." in plain_path.split("/") or re.match(r"[A-Za-z]:", plain_path):
         hint = "Write a path below the connection's folder, such as 2024/rows.csv."
@@ -118,7 +124,9 @@ def _file(source: Source, params: dict[str, Any], given: dict[str, Any], site: S
     return "dataset", {**args, "params": filled} if filled else args
 
 
-def _stream(source: Source, params: dict[str, Any], given: dict[str, Any], site: Site) -> tuple[str, dict[str, Any]]:
+def _stream(
+    source: Source, params: dict[str, Any], given: dict[str, Any], site: LoweringContext
+) -> tuple[str, dict[str, Any]]:
     args = {"name": site.tree(source.query, "source/query"), "max_messages": 100, "max_wait_ms": 1000}
     _unused(site, set(_STREAM_PARAMS), f"Known are {' and '.join(_STREAM_PARAMS)}.")
     for name, (least, most) in _STREAM_PARAMS.items():
@@ -130,7 +138,7 @@ def _stream(source: Source, params: dict[str, Any], given: dict[str, Any], site:
     return "stream", {**args, **{name: given[name] for name in _STREAM_PARAMS if name in given}}
 
 
-def _unused(site: Site, known: set[str], hint: str) -> None:
+def _unused(site: LoweringContext, known: set[str], hint: str) -> None:
     """Parameters change nothing where nobody asks for them; they may stand in two places (C-26)."""
     source = site.step.raw.get("source")
     inner = source.get("params") if isinstance(source, dict) else None
@@ -146,7 +154,7 @@ _STREAM_PARAMS = {"max_messages": (1, bounds.COUNT), "max_wait_ms": (0, bounds.M
 _SOURCES = {"sql": _sql, "api": _api, "file": _file, "stream": _stream}
 
 
-def _cache(f: CacheFields, source: Source, args: dict[str, Any], site: Site) -> Cache:
+def _cache(f: CacheFields, source: Source, args: dict[str, Any], site: LoweringContext) -> Cache:
     """W-4.1.7: scope is tenant and connection; by default the key is the whole question."""
     own = site.tree(f.key, "cache/key") if f.key is not None else {**args}
     return Cache(key={"connection": source.connection, "key": own}, ttl_ms=f.ttl_sec * 1000, shared=True)

@@ -8,10 +8,10 @@ from msgspec import Meta
 
 from penstock.expr import compile_expression
 from penstock.lang.decision import bounds
+from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.decision.nodes.approval import prefixed, target
 from penstock.lang.decision.nodes.contract import Choosing, Fragment, GuardedFields, NodeType, Part
 from penstock.lang.decision.nodes.parts import HOUR, completed, task_of, tell, told_by
-from penstock.lang.decision.site import Site
 from penstock.net.model import MERGE, Edge, Node, Trigger, Work
 
 #: Names that `human_review_if` reads: the fields of the verdict.
@@ -71,7 +71,7 @@ class JudgmentFields(GuardedFields):
     REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "policy", "input")
 
 
-def lower(f: JudgmentFields, site: Site) -> Fragment:
+def lower(f: JudgmentFields, site: LoweringContext) -> Fragment:
     policy, given, audit = f.policy or Policy(), f.input or JudgmentInput(), f.audit or Audit()
     if policy.type in ("RULE_ONLY", "HYBRID") and not policy.rule_pack_id:
         hint = 'Write `"rule_pack_id": "…"`.'
@@ -99,7 +99,7 @@ def _escalates(f: JudgmentFields) -> bool:
     return policy.routing is not None or policy.type == "ESCALATE" or "${" in (policy.type or "")
 
 
-def _policy(policy: Policy, site: Site) -> dict[str, Any]:
+def _policy(policy: Policy, site: LoweringContext) -> dict[str, Any]:
     found: dict[str, Any] = {"type": site.tree(policy.type, "policy/type")}
     if policy.rule_pack_id:
         found["rule_pack_id"] = site.tree(policy.rule_pack_id, "policy/rule_pack_id")
@@ -121,7 +121,7 @@ def _policy(policy: Policy, site: Site) -> dict[str, Any]:
     return found
 
 
-def _reviewed(f: JudgmentFields, judged: Fragment, args: dict[str, Any], site: Site) -> Fragment:
+def _reviewed(f: JudgmentFields, judged: Fragment, args: dict[str, Any], site: LoweringContext) -> Fragment:
     """C-52: a verdict that must be a person's goes to one, and theirs is the node's. They are told and waited for as
     those who approve are."""
     routing = f.policy.routing if f.policy is not None else None

@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.decision.nodes.contract import Choosing, Fragment, GuardedFields, NodeType, Part, without
 from penstock.lang.decision.nodes.parts import completed, task_of
-from penstock.lang.decision.site import Site
 from penstock.net.model import MERGE, Edge, OnError
 
 
@@ -42,7 +42,7 @@ class McpFields(GuardedFields):
     REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "server", "operation")
 
 
-def lower(f: McpFields, site: Site) -> Fragment:
+def lower(f: McpFields, site: LoweringContext) -> Fragment:
     """W-4.4.3: whatever went wrong (the call, its time, its breaker) and after the retries, the fallback counts."""
     server, operation, fallback = f.server or Server(), f.operation or Operation(), f.fallback or Fallback()
     site.depend("mcp_server", server.id, "server/id")
@@ -76,7 +76,9 @@ def lower(f: McpFields, site: Site) -> Fragment:
     return completed(first, f, site)
 
 
-def _with_alternative(first: Fragment, other: str, args: dict[str, Any], f: McpFields, site: Site) -> Fragment:
+def _with_alternative(
+    first: Fragment, other: str, args: dict[str, Any], f: McpFields, site: LoweringContext
+) -> Fragment:
     """The same call on another server; its failure is the node's."""
     site.depend("mcp_server", other, "fallback/alternative_server")
     server = {"id": site.tree(other, "fallback/alternative_server"), "version": ""}

@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.decision import bounds
+from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.decision.nodes.contract import Fragment, GuardedFields, NodeType, OutputFields, Part
 from penstock.lang.decision.nodes.parts import completed, idle, node_of, plain
-from penstock.lang.decision.site import Site
 from penstock.net.model import Body, Branch
 
 _MOST = 10
@@ -45,7 +45,7 @@ class ParallelFields(GuardedFields):
     REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "branches", "join")
 
 
-def lower(f: ParallelFields, site: Site) -> Fragment:
+def lower(f: ParallelFields, site: LoweringContext) -> Fragment:
     join = f.join or JoinFields(strategy="all")
     members = [one for one in f.branches if one is not None and one.nodes]
     count = len(f.branches)
@@ -79,7 +79,7 @@ def lower(f: ParallelFields, site: Site) -> Fragment:
     return completed(plain(node_of(f, site, kind="scope", body=body)), f, site)
 
 
-def _named_once(f: ParallelFields, site: Site) -> None:
+def _named_once(f: ParallelFields, site: LoweringContext) -> None:
     """C-23: a branch's id is the key of its record, and a branch does something."""
     seen: set[str] = set()
     for i, one in enumerate(f.branches):

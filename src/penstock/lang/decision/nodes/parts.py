@@ -9,9 +9,9 @@ import msgspec
 
 from penstock.lang.decision import bounds
 from penstock.lang.decision.literals import jq_problem
+from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.decision.nodes.contract import Fragment, GuardedFields, NodeFields, NodeType
 from penstock.lang.decision.policies import breaker_of, dedupe_of, on_open, retry_of
-from penstock.lang.decision.site import Site
 from penstock.net.model import INCLUSIVE, MERGE, Edge, Effect, Node, OnError, Set, Trigger
 
 HOUR = 3_600_000
@@ -27,7 +27,7 @@ USUAL_MS = 30_000
 # ---- the author's node -----------------------------------------------------------------------------------------------
 
 
-def node_of(f: NodeFields, site: Site, **parts: Any) -> Node:
+def node_of(f: NodeFields, site: LoweringContext, **parts: Any) -> Node:
     """The node that does the work; `parts` wins. In a frame it is an inner one, and its output has no name yet."""
     base: dict[str, Any] = {
         "id": site.core, "type": site.step.type.name, "label": f.name, "scope": site.scope, "join": INCLUSIVE,
@@ -39,7 +39,7 @@ def node_of(f: NodeFields, site: Site, **parts: Any) -> Node:
     return Node(**{**base, **parts})
 
 
-def _named(f: NodeFields, site: Site) -> dict[str, Any]:
+def _named(f: NodeFields, site: LoweringContext) -> dict[str, Any]:
     """The names of an output, and what is set after it."""
     found: dict[str, Any] = {"sets": sets_of(f, site)}
     name = site.shared.names.out[site.step.id]
@@ -50,13 +50,13 @@ def _named(f: NodeFields, site: Site) -> dict[str, Any]:
     return found
 
 
-def guard_of(f: NodeFields, site: Site, *more: str) -> str | None:
+def guard_of(f: NodeFields, site: LoweringContext, *more: str) -> str | None:
     texts = [site.expression(f.condition, "condition")] if isinstance(f, GuardedFields) else []
     held = [one for one in (*texts, *more) if one]
     return " && ".join(f"({one})" for one in held) if held else None
 
 
-def sets_of(f: NodeFields, site: Site) -> tuple[Set, ...]:
+def sets_of(f: NodeFields, site: LoweringContext) -> tuple[Set, ...]:
     """W-6.3.2: all values are computed before any is written."""
     given = f.side_effects.set_variables if f.side_effects is not None else {}
     return tuple(
@@ -72,7 +72,7 @@ def _present(value: Any) -> Any:
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 
-def task_of(f: NodeFields, site: Site, executor: str, args: dict[str, Any], **parts: Any) -> Fragment:
+def task_of(f: NodeFields, site: LoweringContext, executor: str, args: dict[str, Any], **parts: Any) -> Fragment:
     """A node that asks an executor, with everything that policies put around it."""
     gates = {**idempotency(f, site, args), **parts.pop("gates", {})}
     if "once" in gates and "dedupe" not in gates:
@@ -119,7 +119,7 @@ def output_args(f: NodeFields) -> dict[str, Any]:
     return {"output": found} if found else {}
 
 
-def idempotency(f: NodeFields, site: Site, args: dict[str, Any]) -> dict[str, Any]:
+def idempotency(f: NodeFields, site: LoweringContext, args: dict[str, Any]) -> dict[str, Any]:
     """C-49: off unless asked for; the key is the node and its resolved input, or the author's expression."""
     own = f.idempotency is not None
     wanted = f.idempotency if own else site.workflow.policies.idempotency
@@ -157,7 +157,7 @@ def framed_by(f: NodeFields, type: NodeType) -> bool:
     return (schema_of(f) is not None or output.transform is not None) and not type.finishes(f)
 
 
-def completed(fragment: Fragment, f: NodeFields, site: Site, text: str | None = None) -> Fragment:
+def completed(fragment: Fragment, f: NodeFields, site: LoweringContext, text: str | None = None) -> Fragment:
     """Whatever the type made, with what every node may have: a frame, a message, and what it reads from outside.
     `text` is the node's output as an expression over `output`, the inner one's answer."""
     if site.framed:
@@ -170,7 +170,7 @@ def completed(fragment: Fragment, f: NodeFields, site: Site, text: str | None = 
     return _fetched(_told(fragment, f, site), f, site)
 
 
-def _frame(fragment: Fragment, f: NodeFields, site: Site, text: str | None) -> Fragment:
+def _frame(fragment: Fragment, f: NodeFields, site: LoweringContext, text: str | None) -> Fragment:
     """The author's node stands behind an inner one: it yields what is made of the answer, or what another answered."""
     output = f.output
     if text is None and output is not None and output.expression is not None:
@@ -199,7 +199,7 @@ def _frame(fragment: Fragment, f: NodeFields, site: Site, text: str | None) -> F
     )  # fmt: skip
 
 
-def _fetched(fragment: Fragment, f: NodeFields, site: Site) -> Fragment:
+def _fetched(fragment: Fragment, f: NodeFields, site: LoweringContext) -> Fragment:
     """What the node reads from outside the run is fetched before it, by an effect whose value is journaled. A condition
     that needs none of it is asked first; what is skipped because it could not be fetched skips the node."""
     if not site.needs:
@@ -227,7 +227,7 @@ def _fetched(fragment: Fragment, f: NodeFields, site: Site) -> Fragment:
 # ---- telling ---------------------------------------------------------------------------------------------------------
 
 
-def _told(fragment: Fragment, f: NodeFields, site: Site) -> Fragment:
+def _told(fragment: Fragment, f: NodeFields, site: LoweringContext) -> Fragment:
     """W-4.0.3: a node with `notification` tells of its success, and of its begin where `on_start` asks for it. An
     approval tells by itself."""
     said = f.notification
@@ -252,7 +252,7 @@ def _told(fragment: Fragment, f: NodeFields, site: Site) -> Fragment:
     return dataclasses.replace(fragment, nodes=(*nodes, *tellers), edges=tuple(edges))
 
 
-def told_by(src: str, port: str, tellers: tuple[Node, ...], site: Site) -> list[Edge]:
+def told_by(src: str, port: str, tellers: tuple[Node, ...], site: LoweringContext) -> list[Edge]:
     """Ways from a port to everyone who tells."""
     return [
         Edge(id=f"{src}:{port}>{one.id}", src=src, port=port, dst=one.id)
@@ -260,7 +260,7 @@ def told_by(src: str, port: str, tellers: tuple[Node, ...], site: Site) -> list[
     ]  # fmt: skip
 
 
-def tell(said: dict[str, Any], about: dict[str, Any], site: Site, *, template: str) -> tuple[Node, ...]:
+def tell(said: dict[str, Any], about: dict[str, Any], site: LoweringContext, *, template: str) -> tuple[Node, ...]:
     """A node that says what people are told, when a token reaches it; the host delivers it, to each channel for itself,
     and nobody waits for that. It reads `event` and more from the token. Without channels the tenant's own are used
     (W-4.6.6)."""
@@ -291,7 +291,7 @@ def tell(said: dict[str, Any], about: dict[str, Any], site: Site, *, template: s
 # ---- small things ----------------------------------------------------------------------------------------------------
 
 
-def duration_of(block: dict[str, Any], site: Site, path: str) -> int | None:
+def duration_of(block: dict[str, Any], site: LoweringContext, path: str) -> int | None:
     """The milliseconds of a block, its units summed; None when it has none."""
     found: float | None = None
     for unit, factor in _UNITS.items():
@@ -307,12 +307,12 @@ def duration_of(block: dict[str, Any], site: Site, path: str) -> int | None:
     return None if found is None else round(found)
 
 
-def route(id: str, site: Site, **parts: Any) -> Node:
+def route(id: str, site: LoweringContext, **parts: Any) -> Node:
     """An inner node that only hands on."""
     return Node(id=id, origin=site.step.id, scope=site.scope, **{"join": MERGE, **parts})
 
 
-def idle(f: NodeFields, site: Site, *names: str) -> None:
+def idle(f: NodeFields, site: LoweringContext, *names: str) -> None:
     """W-4.0.3: accepted on any node; where it cannot do anything that is said."""
     for name in names:
         if getattr(f, name, None) is not None and site.step.raw.get(name) is not None:

@@ -8,9 +8,9 @@ from msgspec import Meta
 
 from penstock.expr.limits import MAX_INTEGER, MAX_SOURCE
 from penstock.lang.decision import bounds
+from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.decision.nodes.contract import Fragment, NodeFields, NodeType, Part
 from penstock.lang.decision.nodes.parts import completed, idle, node_of, plain
-from penstock.lang.decision.site import Site
 from penstock.lang.decision.texts import list_literal, text_literal
 
 #: C-13: the priority of what has none.
@@ -61,7 +61,7 @@ def _given(case: Case) -> set[str]:
     return {"value"} if case.value is not None else set()
 
 
-def lower(f: SwitchFields, site: Site) -> Fragment:
+def lower(f: SwitchFields, site: LoweringContext) -> Fragment:
     """The route yields what it saw and chose (W-4.8.5); the edges out ask whether their target is among them."""
     conditions = by_conditions(f)
     selector = site.expression(f.expression, "expression")
@@ -92,7 +92,7 @@ def lower(f: SwitchFields, site: Site) -> Fragment:
     return completed(plain(node_of(f, site, kind="route", value=value, only_if=guard)), f, site)
 
 
-def _unheeded(f: SwitchFields, site: Site, conditions: bool) -> None:
+def _unheeded(f: SwitchFields, site: LoweringContext, conditions: bool) -> None:
     """C-11: either values are compared or conditions asked; what is written for the other is told."""
     hint = "Leave it out, or write `mode: value` or `mode: condition`."
     if f.expression is not None and (conditions or f.condition is not None):
@@ -116,7 +116,7 @@ def _unheeded(f: SwitchFields, site: Site, conditions: bool) -> None:
             site.warning("switch_setting", message, f"cases/{i}/condition", hint=hint)
 
 
-def _test(case: Case, i: int, conditions: bool, selector: str, site: Site) -> str:
+def _test(case: Case, i: int, conditions: bool, selector: str, site: LoweringContext) -> str:
     if conditions:
         if case.condition is None:
             hint = 'Write `"condition": "…"`.'
@@ -130,7 +130,7 @@ def _test(case: Case, i: int, conditions: bool, selector: str, site: Site) -> st
     return f"(({selector}) == {literal(value, site, f'cases/{i}/value')})"
 
 
-def _order(f: SwitchFields, site: Site) -> list[int]:
+def _order(f: SwitchFields, site: LoweringContext) -> list[int]:
     """C-13: by priority, where that is asked for; else as written."""
     order = list(range(len(f.cases)))
     if f.multi_match is None or not f.multi_match.enabled or f.multi_match.mode != "priority":
@@ -160,7 +160,7 @@ def _pick(cases: list[tuple[str, Any]], otherwise: list[Any], every: bool) -> st
     return f"fn.coalesce({', '.join(f'fn.if({test}, {list_literal([one])}, null)' for test, one in cases)}, {last})"
 
 
-def literal(value: Any, site: Site, path: str) -> str:
+def literal(value: Any, site: LoweringContext, path: str) -> str:
     text = text_literal(value)
     if isinstance(value, int) and abs(value) > MAX_INTEGER:
         text = "null"

@@ -8,10 +8,10 @@ from msgspec import Meta
 
 from penstock.expr.filters import problems, unranked
 from penstock.lang.decision import bounds, literals
+from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.decision.nodes.contract import Fragment, NodeFields, NodeType, OutputFields, Part, without
 from penstock.lang.decision.nodes.parts import HOUR, completed, duration_of, idle, node_of, plain, task_of
 from penstock.lang.decision.policies import retry_of
-from penstock.lang.decision.site import Site
 from penstock.lang.decision.texts import list_literal
 from penstock.net.model import Poll, Trigger
 
@@ -83,7 +83,7 @@ class WaitFields(NodeFields):
     REQUIRED: ClassVar[tuple[str, ...]] = (*NodeFields.REQUIRED, "condition")
 
 
-def lower(f: WaitFields, site: Site) -> Fragment:
+def lower(f: WaitFields, site: LoweringContext) -> Fragment:
     condition = f.condition or Condition()
     _durable(f, site)
     text = _from(f, str(condition.type), site)
@@ -101,7 +101,7 @@ def lower(f: WaitFields, site: Site) -> Fragment:
     return completed(plain(node_of(f, site, kind="wait", triggers=tuple(triggers), retry=retry)), f, site, text)
 
 
-def _durable(f: WaitFields, site: Site) -> None:
+def _durable(f: WaitFields, site: LoweringContext) -> None:
     point = f.checkpoint
     if point is not None and not isinstance(point, bool) and not (point.save_context and point.resume_on_restart):
         message = "A wait is always durable; `false` changes nothing here."
@@ -115,7 +115,7 @@ def _takes_part(f: WaitFields) -> bool:
     return bool(usual and text is not None and text != usual and text.startswith((f"{usual}.", f"{usual}[")))
 
 
-def _from(f: WaitFields, kind: str, site: Site) -> str | None:
+def _from(f: WaitFields, kind: str, site: LoweringContext) -> str | None:
     """`output.from`: what of the news is kept; by default all of it."""
     text, usual = f.output.from_ if f.output is not None else None, _FROM.get(kind, "")
     if text is None or text == usual:
@@ -128,7 +128,7 @@ def _from(f: WaitFields, kind: str, site: Site) -> str | None:
     return None
 
 
-def _moment(condition: Condition, site: Site) -> Trigger:
+def _moment(condition: Condition, site: LoweringContext) -> Trigger:
     raw = site.step.raw["condition"]
     inner = raw.get("time") if isinstance(raw.get("time"), dict) else {}
     until = condition.until if condition.until is not None else (inner or {}).get("until")
@@ -148,7 +148,7 @@ def _moment(condition: Condition, site: Site) -> Trigger:
     return Trigger(after_ms=(after or 0) + (more or 0), action="value", value=value)
 
 
-def _event(condition: Condition, site: Site) -> Trigger:
+def _event(condition: Condition, site: LoweringContext) -> Trigger:
     event = condition.event or Event()
     if condition.event is None:
         hint = 'Write `"event": {"source": "…", "filter": {…}}`.'
@@ -167,7 +167,7 @@ def _event(condition: Condition, site: Site) -> Trigger:
     return Trigger(kind="signal", name=event.source if name is not None else "", filter=wanted, match=match)
 
 
-def _polling(f: WaitFields, condition: Condition, site: Site) -> Fragment:
+def _polling(f: WaitFields, condition: Condition, site: LoweringContext) -> Fragment:
     """C-38: an error is «not yet», five in a row are a failure; so is a status that says so."""
     poll = condition.polling or Polling()
     if condition.polling is None:
@@ -191,7 +191,7 @@ def _polling(f: WaitFields, condition: Condition, site: Site) -> Fragment:
     )  # fmt: skip
 
 
-def _timeout(f: WaitFields, site: Site, *, default: bool = True) -> list[Trigger]:
+def _timeout(f: WaitFields, site: LoweringContext, *, default: bool = True) -> list[Trigger]:
     """W-4.7.5, C-36."""
     given = f.timeout or Timeout()
     raw = site.step.raw.get("timeout")

@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.lang.diagram.lowering_context import LoweringContext
 from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, plain, task_of, without_defaults
-from penstock.lang.diagram.site import Site
 
 Scalar = str | int | float | bool
 
@@ -26,7 +26,7 @@ class ApiJobFields(WorkFields):
     REQUIRED: ClassVar[tuple[str, ...]] = ("url",)
 
 
-def lower(f: ApiJobFields, site: Site) -> Fragment:
+def lower(f: ApiJobFields, site: LoweringContext) -> Fragment:
     if f.url and not f.url.lower().startswith(("http://", "https://", "{{")):
         hint = "Write it out, with http:// or https:// before the host."
         site.error("wrong_url", f"«{f.url}» is not an http or https address.", "url", hint=hint)

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.lang.diagram.lowering_context import LoweringContext
 from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, plain, task_of
-from penstock.lang.diagram.site import Site
 
 _PATH = re.compile(r"[\w./-]+\.py")
 
@@ -24,7 +24,7 @@ class CodeJobFields(WorkFields):
     }  # fmt: skip
 
 
-def lower(f: CodeJobFields, site: Site) -> Fragment:
+def lower(f: CodeJobFields, site: LoweringContext) -> Fragment:
     path = f.file_path or (f.code.strip() if _PATH.fullmatch(f.code.strip()) else "")
     code = site.file(path, "file_path" if f.file_path else "code") if path else f.code
     if not path and not code.strip():

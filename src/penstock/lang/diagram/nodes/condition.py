@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.lang.diagram.lowering_context import LoweringContext, quoted
 from penstock.lang.diagram.nodes.contract import (
     ANY,
     GROUP,
@@ -26,7 +27,6 @@ from penstock.lang.diagram.nodes.contract import (
     retry_of,
     without_defaults,
 )
-from penstock.lang.diagram.site import Site, quoted
 from penstock.lang.report import did_you_mean
 from penstock.net.model import MERGE, Edge, Effect, Node, Set
 
@@ -63,7 +63,7 @@ class ConditionFields(NodeFields):
     ALIASES: ClassVar[dict[str, str]] = {"nodes": "node_indices", "memory_profile": "memorize_to"}
 
 
-def lower(f: ConditionFields, site: Site) -> Fragment:
+def lower(f: ConditionFields, site: LoweringContext) -> Fragment:
     kind = f.condition_type or ("custom" if f.expression else None)
     for idle, owner in _OWNED.items():
         if getattr(f, idle) and kind is not None and kind.removeprefix("check_") != owner:
@@ -90,7 +90,7 @@ def _port(f: ConditionFields, holds: str) -> str:
     return f"fn.if({holds}, {yes}, {no})"
 
 
-def _at_limits(site: Site) -> str:
+def _at_limits(site: LoweringContext) -> str:
     limits = site.limits()
     if limits is None:
         message = "The diagram is too large to find what leads to each of its detect_max_iterations."
@@ -107,7 +107,7 @@ def _at_limits(site: Site) -> str:
     return _conjunction([f"counters[{quoted(label)}] >= {most}" for label, most in limits], site)
 
 
-def _executed(f: ConditionFields, site: Site) -> str:
+def _executed(f: ConditionFields, site: LoweringContext) -> str:
     wanted: list[str] = []
     for one in f.node_indices:
         if isinstance(one, int) and 0 <= one < len(site.labels):
@@ -122,7 +122,7 @@ def _executed(f: ConditionFields, site: Site) -> str:
     return _conjunction([f"nodes[{quoted(label)}].status != null" for label in wanted] or ["false"], site)
 
 
-def _conjunction(parts: list[str], site: Site) -> str:
+def _conjunction(parts: list[str], site: LoweringContext) -> str:
     text = " && ".join(parts)
     if len(text) > _LONGEST:
         hint = "Ask in several conditions."
@@ -131,7 +131,7 @@ def _conjunction(parts: list[str], site: Site) -> str:
     return text
 
 
-def _custom(f: ConditionFields, site: Site) -> str:
+def _custom(f: ConditionFields, site: LoweringContext) -> str:
     """Only true is true: null and anything else count as false, so that a condition always decides."""
     if not f.expression.strip():
         hint = "Write `expression: score > 80`."
@@ -146,7 +146,7 @@ def _custom(f: ConditionFields, site: Site) -> str:
     return f"({f.expression}) == true"
 
 
-def _asked(f: ConditionFields, site: Site) -> Fragment:
+def _asked(f: ConditionFields, site: LoweringContext) -> Fragment:
     """A person decides: one task that asks, then the condition itself, which reads the answer and hands on what was
     judged. The task leaves that in a variable; the condition fires before anything else can write it."""
     question = site.file(f.judge_by_file, "judge_by_file") if f.judge_by_file else f.judge_by

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from penstock.lang.diagram.site import Site
+from penstock.lang.diagram.lowering_context import LoweringContext
 from penstock.lang.fields import Fields
 from penstock.net.model import DIAGRAM, Edge, Effect, Join, Net, Node, OnError, Retry
 
@@ -79,7 +79,7 @@ class Fragment:
     children: dict[str, Net] = field(default_factory=dict)
 
 
-Lower = Callable[[Any, Site], Fragment]
+Lower = Callable[[Any, LoweringContext], Fragment]
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def plain(node: Node) -> Fragment:
     return Fragment((node,), node.id, node.id)
 
 
-def node_of(f: NodeFields, site: Site, **parts: Any) -> Node:
+def node_of(f: NodeFields, site: LoweringContext, **parts: Any) -> Node:
     """The author's node with what every node has; `parts` wins."""
     base: dict[str, Any] = {"id": site.label, "type": site.type}
     if "join" not in parts:
@@ -112,7 +112,7 @@ def node_of(f: NodeFields, site: Site, **parts: Any) -> Node:
     return Node(**{**base, **parts})
 
 
-def task_of(f: WorkFields, site: Site, executor: str, args: dict[str, Any], **parts: Any) -> Node:
+def task_of(f: WorkFields, site: LoweringContext, executor: str, args: dict[str, Any], **parts: Any) -> Node:
     """A node that asks an executor."""
     parts = {"kind": "task", **work_parts(f), **parts}
     return node_of(f, site, effect=Effect(executor=executor, args=args), group=GROUP, **parts)
@@ -145,7 +145,7 @@ def retry_of(f: RetryFields) -> Retry:
 ANY = Join(mode="k", k=1, take="all", late="fire")
 
 
-def join_of(f: NodeFields, site: Site, default: Join = DIAGRAM) -> Join:
+def join_of(f: NodeFields, site: LoweringContext, default: Join = DIAGRAM) -> Join:
     """D-X.12. START edges count among the inputs."""
     if f.join_policy != "k_of_n" and f.join_k is not None:
         hint = "Add `join_policy: k_of_n`, or remove it."

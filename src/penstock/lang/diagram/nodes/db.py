@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.lang.diagram.lowering_context import LoweringContext
 from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, plain, task_of
-from penstock.lang.diagram.site import Site
 
 
 class DbFields(WorkFields):
@@ -27,7 +27,7 @@ class DbFields(WorkFields):
     REQUIRED: ClassVar[tuple[str, ...]] = ("file",)
 
 
-def lower(f: DbFields, site: Site) -> Fragment:
+def lower(f: DbFields, site: LoweringContext) -> Fragment:
     for path in [f.file] if isinstance(f.file, str) else f.file:
         if path:
             site.inside(path, "file")

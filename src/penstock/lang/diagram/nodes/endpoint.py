@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
+from penstock.lang.diagram.lowering_context import LoweringContext
 from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, node_of, plain, task_of
-from penstock.lang.diagram.site import Site
 
 
 class EndpointFields(WorkFields):
@@ -19,7 +19,7 @@ class EndpointFields(WorkFields):
     ALIASES: ClassVar[dict[str, str]] = {"file_name": "file_path"}
 
 
-def lower(f: EndpointFields, site: Site) -> Fragment:
+def lower(f: EndpointFields, site: LoweringContext) -> Fragment:
     if site.outputs:
         hint = "To save in the middle of a path use a db node with `operation: write`."
         site.error("endpoint_has_output", f"A path ends at «{site.label}», but a connection leaves it.", hint=hint)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
+from penstock.lang.diagram.lowering_context import LoweringContext
 from penstock.lang.diagram.nodes.contract import (
     Fragment,
     NodeType,
@@ -15,7 +16,6 @@ from penstock.lang.diagram.nodes.contract import (
     task_of,
     without_defaults,
 )
-from penstock.lang.diagram.site import Site
 
 
 class PersonJobFields(WorkFields):
@@ -40,7 +40,7 @@ class PersonJobFields(WorkFields):
     )  # fmt: skip
 
 
-def lower(f: PersonJobFields, site: Site) -> Fragment:
+def lower(f: PersonJobFields, site: LoweringContext) -> Fragment:
     args: dict[str, Any] = {"person": site.person(f.person)}
     args["default_prompt"] = site.file(f.prompt_file, "prompt_file") if f.prompt_file else f.default_prompt
     first = site.file(f.first_prompt_file, "first_prompt_file") if f.first_prompt_file else f.first_only_prompt

@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
+from penstock.lang.diagram.lowering_context import LoweringContext, quoted
 from penstock.lang.diagram.nodes.contract import Fragment, NodeFields, NodeType
-from penstock.lang.diagram.site import Site, quoted
 from penstock.net.model import Node
 
 
@@ -19,7 +19,7 @@ class StartFields(NodeFields):
     ALIASES: ClassVar[dict[str, str]] = {"custom_data": "data"}
 
 
-def lower(f: StartFields, site: Site) -> Fragment:
+def lower(f: StartFields, site: LoweringContext) -> Fragment:
     if site.inputs:
         hint = "Lead the connection to the node after it."
         message = f"A start executes once; «{site.label}» has a connection that leads to it."

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Meta
 
 from penstock.errors import Place
+from penstock.lang.diagram.lowering_context import LoweringContext, quoted
 from penstock.lang.diagram.nodes.contract import GROUP, Fragment, NodeType, WorkFields, node_of, work_parts
-from penstock.lang.diagram.site import Site, quoted
 from penstock.lang.report import did_you_mean
 from penstock.net.codec import content_hash
 from penstock.net.model import Body, Effect, Net, Node
@@ -37,7 +37,7 @@ class SubDiagramFields(WorkFields):
     IDLE: ClassVar[tuple[str, ...]] = ("ignore_if_sub",)
 
 
-def lower(f: SubDiagramFields, site: Site) -> Fragment:
+def lower(f: SubDiagramFields, site: LoweringContext) -> Fragment:
     child, children = _child(f, site)
     digest = content_hash(child) if child is not None else ""
     args: dict[str, Any] = {"net": digest, "name": child.name if child is not None else f.diagram_name}
@@ -57,7 +57,7 @@ def lower(f: SubDiagramFields, site: Site) -> Fragment:
     return Fragment((node,), node.id, node.id, children=children)
 
 
-def _child(f: SubDiagramFields, site: Site) -> tuple[Net | None, dict[str, Net]]:
+def _child(f: SubDiagramFields, site: LoweringContext) -> tuple[Net | None, dict[str, Net]]:
     if bool(f.diagram_name) == (f.diagram is not None):
         message = "A sub_diagram has either «diagram_name» or «diagram»."
         site.error("missing_field", message, hint="Write `diagram_name: folder/file.yaml`.")
@@ -80,7 +80,7 @@ def _child(f: SubDiagramFields, site: Site) -> tuple[Net | None, dict[str, Net]]
     return lowered.net, {**lowered.children, content_hash(lowered.net): lowered.net}
 
 
-def _input(f: SubDiagramFields, site: Site) -> Any:
+def _input(f: SubDiagramFields, site: LoweringContext) -> Any:
     if f.input_mapping:
         for text in site.literal(f.input_mapping).values():
             site.expression(text, "input_mapping")
@@ -90,7 +90,7 @@ def _input(f: SubDiagramFields, site: Site) -> Any:
     return {"$expr": "default"} if site.inputs else None
 
 
-def _batch(f: SubDiagramFields, site: Site, args: dict[str, Any], children: dict[str, Net]) -> Fragment:
+def _batch(f: SubDiagramFields, site: LoweringContext, args: dict[str, Any], children: dict[str, Net]) -> Fragment:
     """A scope with one call per item; its output is the list of theirs."""
     key = f.batch_input_key
     items = key if key in site.names else f"fn.if(fn.type_of(default) == 'array', default, default[{quoted(key)}])"

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
+from penstock.lang.diagram.lowering_context import LoweringContext
 from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, plain, task_of
-from penstock.lang.diagram.site import Site
 
 _LOGIC = re.compile(r"\{%")
 
@@ -24,7 +24,7 @@ class TemplateJobFields(WorkFields):
     ALIASES: ClassVar[dict[str, str]] = {"strict_mode": "strict", "template_content": "template"}
 
 
-def lower(f: TemplateJobFields, site: Site) -> Fragment:
+def lower(f: TemplateJobFields, site: LoweringContext) -> Fragment:
     text = site.file(f.template_path, "template_path") if f.template_path else f.template
     if not text and not f.template_path:
         site.error("missing_field", "«template» is missing.", hint="Write `template: Hello {{name}}`.")

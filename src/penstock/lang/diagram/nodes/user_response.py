@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
+from penstock.lang.diagram.lowering_context import LoweringContext
 from penstock.lang.diagram.nodes.contract import (
     Fragment,
     NodeType,
@@ -17,7 +18,6 @@ from penstock.lang.diagram.nodes.contract import (
     work_parts,
 )  # fmt: skip
 from penstock.lang.diagram.placeholders import as_value
-from penstock.lang.diagram.site import Site
 from penstock.net.model import Trigger, Work
 
 
@@ -30,7 +30,7 @@ class UserResponseFields(WorkFields):
     IDLE: ClassVar[tuple[str, ...]] = ("validation_type",)
 
 
-def lower(f: UserResponseFields, site: Site) -> Fragment:
+def lower(f: UserResponseFields, site: LoweringContext) -> Fragment:
     triggers: tuple[Trigger, ...] = ()
     if f.timeout is not None:
         after = milliseconds(f.timeout)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.lang.process.site import Site
+from penstock.lang.process.lowering_context import LoweringContext
 from penstock.net.model import SPREAD, Edge, Node, Set
 
 #: P-X.8, P-X.9: what an activity, or news, brings is kept in the variables of the instance.
@@ -36,7 +36,7 @@ class Fragment:
         return replace(self, nodes=tuple(nodes))
 
 
-Lower = Callable[[Site], Fragment]
+Lower = Callable[[LoweringContext], Fragment]
 
 
 @dataclass(frozen=True)

@@ -8,22 +8,22 @@ from penstock.expr.calendar import BadDate, moment_of
 from penstock.expr.cron import zone_of
 from penstock.lang.process.durations import cycle
 from penstock.lang.process.fields import EventFields
+from penstock.lang.process.lowering_context import LoweringContext, main_of, quoted
 from penstock.lang.process.nodes.contract import KEPT, ElementType, Fragment, link, plain
 from penstock.lang.process.nodes.messages import news_of, publish
-from penstock.lang.process.site import Site, main_of, quoted
 from penstock.net.model import MERGE, Effect, Node, Trigger
 
 #: How a terminate event ends a level whose scope is not the level itself.
 TERMINATED = "PROCESS_TERMINATED"
 
 
-def event_of(site: Site) -> EventFields:
+def event_of(site: LoweringContext) -> EventFields:
     found = site.element.event
     assert found is not None, "an event is lowered as one"
     return found
 
 
-def _base(site: Site, id: str = "") -> dict[str, Any]:
+def _base(site: LoweringContext, id: str = "") -> dict[str, Any]:
     f = event_of(site)
     own = {"id": id or site.id, "type": f"{f.position}Event", "label": f.name, "scope": site.scope, "join": MERGE}
     return {**own, "origin": site.id} if id else own
@@ -32,14 +32,14 @@ def _base(site: Site, id: str = "") -> dict[str, Any]:
 # ---- start and end ---------------------------------------------------------------------------------------------------
 
 
-def lower_start(site: Site) -> Fragment:
+def lower_start(site: LoweringContext) -> Fragment:
     """P-X.8: at the top of a process what it is started with becomes its variables."""
     top = site.element.fields.parent == "" and site.scope == ""
     sets = KEPT if top else ()
     return plain(Node(**_base(site), kind="start", sets=sets))
 
 
-def lower_end(site: Site) -> Fragment:
+def lower_end(site: LoweringContext) -> Fragment:
     f = event_of(site)
     if f.trigger in ("message", "signal", "compensation"):
         before = _thrown(site, f"{site.id}.throw")
@@ -57,7 +57,7 @@ def lower_end(site: Site) -> Fragment:
 # ---- catch and throw -------------------------------------------------------------------------------------------------
 
 
-def lower_catch(site: Site) -> Fragment:
+def lower_catch(site: LoweringContext) -> Fragment:
     """After an event-based gateway it has come already; else the run rests here until it does."""
     graph = site.shared.graph
     sources = [site.shared.definition.elements[f.fields.source].gateway for f in graph.ins[site.id]]
@@ -69,7 +69,7 @@ def lower_catch(site: Site) -> Fragment:
     return plain(Node(**_base(site), kind="wait", triggers=(trigger_of(site),), sets=KEPT))
 
 
-def lower_throw(site: Site) -> Fragment:
+def lower_throw(site: LoweringContext) -> Fragment:
     f = event_of(site)
     if f.trigger == "none":
         return plain(Node(**_base(site)))
@@ -83,7 +83,7 @@ def lower_throw(site: Site) -> Fragment:
     return plain(_thrown(site))
 
 
-def _thrown(site: Site, id: str = "") -> Node:
+def _thrown(site: LoweringContext, id: str = "") -> Node:
     f = event_of(site)
     if f.trigger == "compensation":
         return Node(**_base(site, id), kind="undo", only=_only(site))
@@ -92,7 +92,7 @@ def _thrown(site: Site, id: str = "") -> Node:
     return Node(**_base(site, id), kind="task", effect=effect)
 
 
-def _only(site: Site) -> tuple[str, ...]:
+def _only(site: LoweringContext) -> tuple[str, ...]:
     from penstock.lang.process.nodes.parts import core_id
 
     f = event_of(site)
@@ -109,7 +109,7 @@ def _only(site: Site) -> tuple[str, ...]:
 # ---- boundary --------------------------------------------------------------------------------------------------------
 
 
-def lower_boundary(site: Site) -> Fragment:
+def lower_boundary(site: LoweringContext) -> Fragment:
     """The event itself is a place to pass; what makes it come true belongs to the activity."""
     f = event_of(site)
     sets = KEPT if f.trigger in ("message", "signal") else ()
@@ -119,7 +119,7 @@ def lower_boundary(site: Site) -> Fragment:
 # ---- what makes an event come true -----------------------------------------------------------------------------------
 
 
-def trigger_of(site: Site, **parts: Any) -> Trigger:
+def trigger_of(site: LoweringContext, **parts: Any) -> Trigger:
     """The timer, message, signal or escalation of an event as a trigger of the net."""
     f = event_of(site)
     if f.trigger == "timer":
@@ -129,7 +129,7 @@ def trigger_of(site: Site, **parts: Any) -> Trigger:
     return news_of(site, name_of(site), f.correlation, one=f.trigger == "message", **parts)
 
 
-def _timer(site: Site, parts: dict[str, Any]) -> Trigger:
+def _timer(site: LoweringContext, parts: dict[str, Any]) -> Trigger:
     """A catch event yields nothing when its time has come; others only leave by their port."""
     f = event_of(site)
     timer = f.timer
@@ -149,7 +149,7 @@ def _timer(site: Site, parts: dict[str, Any]) -> Trigger:
     return Trigger(after_ms=after, at=moment, **parts)
 
 
-def _cycle(site: Site, text: str, parts: dict[str, Any]) -> Trigger:
+def _cycle(site: LoweringContext, text: str, parts: dict[str, Any]) -> Trigger:
     found = cycle(text)
     if found is None:
         hint = "Write R3/PT10M: every ten minutes, three times; R/PT10M has no end."
@@ -161,7 +161,7 @@ def _cycle(site: Site, text: str, parts: dict[str, Any]) -> Trigger:
     return Trigger(after_ms=each, repeat_ms=each, times=times, **parts)
 
 
-def _moment(site: Site, text: str) -> str:
+def _moment(site: LoweringContext, text: str) -> str:
     if text.strip().startswith("${"):
         moment = site.expression(text, "timer/date") or "null"
     else:
@@ -177,7 +177,7 @@ def _moment(site: Site, text: str) -> str:
     return f"fn.round(fn.date_diff({moment}, '1970-01-01T00:00:00Z', 'second') * 1000)"
 
 
-def name_of(site: Site) -> str:
+def name_of(site: LoweringContext) -> str:
     """The name of the message or signal, written or by the id of its declaration."""
     f = event_of(site)
     news = site.shared.definition.news.get("signals" if f.trigger == "signal" else "messages", {})
@@ -189,7 +189,7 @@ def name_of(site: Site) -> str:
     return name
 
 
-def code_of(site: Site) -> str:
+def code_of(site: LoweringContext) -> str:
     f = event_of(site)
     known = site.shared.definition.news.get("errors" if f.trigger == "error" else "escalations", {})
     code = known.get(f.name_ref, f.code) if f.name_ref else known.get(f.code, f.code)
@@ -198,7 +198,7 @@ def code_of(site: Site) -> str:
     return code
 
 
-def _no_such(site: Site, position: str) -> None:
+def _no_such(site: LoweringContext, position: str) -> None:
     f = event_of(site)
     message = f"«{site.element.name}» is a {position} event with the trigger {f.trigger}, which is not run here."
     hint = "Use another trigger, or remove it."

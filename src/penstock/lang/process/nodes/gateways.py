@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.contract import KEPT, ElementType, Fragment, plain
 from penstock.lang.process.nodes.events import trigger_of
 from penstock.lang.process.nodes.messages import name_of_task, news_of
-from penstock.lang.process.site import Site
 from penstock.net.model import ALL, INCLUSIVE, MERGE, Node, Trigger
 
 
-def _node(site: Site, **parts: Any) -> Fragment:
+def _node(site: LoweringContext, **parts: Any) -> Fragment:
     f = site.element.gateway
     assert f is not None
     return plain(Node(id=site.id, type=f.type or "", label=f.name, scope=site.scope, **parts))
 
 
-def lower_exclusive(site: Site) -> Fragment:
+def lower_exclusive(site: LoweringContext) -> Fragment:
     """P-3.2.12: the first branch whose condition holds; P-X.11: with none the submit is refused."""
     return _node(site, join=MERGE, split="first")
 
 
-def lower_parallel(site: Site) -> Fragment:
+def lower_parallel(site: LoweringContext) -> Fragment:
     """P-3.4.4: waits for all ways in, and takes all ways out."""
     return _node(site, join=ALL)
 
 
-def lower_inclusive(site: Site) -> Fragment:
+def lower_inclusive(site: LoweringContext) -> Fragment:
     """P-X.10: every branch whose condition holds, and the join waits for those that were taken."""
     return _node(site, join=INCLUSIVE, split="every")
 
 
-def lower_event_based(site: Site) -> Fragment:
+def lower_event_based(site: LoweringContext) -> Fragment:
     """Whatever comes first decides the way: every event after it is a trigger with a port of its own."""
     triggers: list[Trigger] = []
     for flow in site.shared.graph.outs[site.id]:

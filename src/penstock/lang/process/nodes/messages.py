@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.contract import KEPT, ElementType, Fragment, plain
 from penstock.lang.process.nodes.parts import VARIABLES, activity_of, base_of, core_id, repeated, work_of
-from penstock.lang.process.site import Site
 from penstock.net.model import Effect, Node, Trigger
 
 
-def lower_send(site: Site) -> Fragment:
+def lower_send(site: LoweringContext) -> Fragment:
     f = activity_of(site)
     kind = "signal" if f.signal else "message"
     return work_of(site, publish(site, kind, name_of_task(site), f.payload), agent=True)
 
 
-def publish(site: Site, kind: str, name: str, payload: Any) -> Effect:
+def publish(site: LoweringContext, kind: str, name: str, payload: Any) -> Effect:
     """All variables go along unless the author says what does."""
     body = VARIABLES if payload is None else site.value(payload, "payload")
     return Effect(executor="publish", args={"kind": kind, "name": name, "payload": body})
 
 
-def lower_receive(site: Site) -> Fragment:
+def lower_receive(site: LoweringContext) -> Fragment:
     """It rests like a catch event: nobody has it on the desk."""
     f = activity_of(site)
     node = Node(
@@ -32,7 +32,7 @@ def lower_receive(site: Site) -> Fragment:
     return repeated(plain(node), f, site)
 
 
-def name_of_task(site: Site) -> str:
+def name_of_task(site: LoweringContext) -> str:
     f = activity_of(site)
     news = site.shared.definition.news
     name = f.message or f.signal
@@ -42,7 +42,7 @@ def name_of_task(site: Site) -> str:
     return news.get("signals" if f.signal else "messages", {}).get(name, name)
 
 
-def news_of(site: Site, name: str, correlation: dict[str, Any] | None, **parts: Any) -> Trigger:
+def news_of(site: LoweringContext, name: str, correlation: dict[str, Any] | None, **parts: Any) -> Trigger:
     """A message or signal that is waited for; with a correlation only one whose members have these values."""
     wanted = site.value(correlation, "correlation") if correlation else None
     match = "fn.matches_filter(event, filter)" if wanted is not None else None

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from penstock.lang.process.fields import ActivityFields, DataUse, Multi, ProcessData, ProcessRole
+from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.names import COUNTS
 from penstock.lang.process.nodes.contract import KEPT, Fragment, link
 from penstock.lang.process.schema import Element
-from penstock.lang.process.site import Site
 from penstock.net.model import ALL, MERGE, Body, Edge, Effect, Node, Set, Trigger, Work
 
 #: P-X.13
@@ -26,7 +26,7 @@ _DIGITS = "0" * 1000
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
-def activity_of(site: Site) -> ActivityFields:
+def activity_of(site: LoweringContext) -> ActivityFields:
     found = site.element.activity
     assert found is not None, "an activity is lowered as one"
     return found
@@ -35,7 +35,9 @@ def activity_of(site: Site) -> ActivityFields:
 # ---- the work item ---------------------------------------------------------------------------------------------------
 
 
-def work_of(site: Site, effect: Effect, *, agent: bool, approve: bool = False, modes: bool = False) -> Fragment:
+def work_of(
+    site: LoweringContext, effect: Effect, *, agent: bool, approve: bool = False, modes: bool = False
+) -> Fragment:
     """The activity's work item: what is read before it, who may do it, how long, and what is written after it."""
     f, orchestration = activity_of(site), site.element.orchestration
     id = core_id(site.element)
@@ -72,7 +74,7 @@ def core_id(element: Element) -> str:
     return f"{element.id}.each" if f is not None and f.multi is not None else element.id
 
 
-def base_of(site: Site, id: str) -> dict[str, Any]:
+def base_of(site: LoweringContext, id: str) -> dict[str, Any]:
     """What every node of an activity has."""
     f = activity_of(site)
     own = {"id": id, "type": f.bpmn or f.type or "", "label": f.name, "join": MERGE}
@@ -80,7 +82,7 @@ def base_of(site: Site, id: str) -> dict[str, Any]:
     return own if id == site.id else {**own, "origin": site.id}
 
 
-def _around(node: Node, f: ActivityFields, site: Site, chosen: Node | None) -> Fragment:
+def _around(node: Node, f: ActivityFields, site: LoweringContext, chosen: Node | None) -> Fragment:
     """P-X.42: data is read before the work, by whom it is done is chosen beside that, and results are written after."""
     before = [one for one in (_reading(f, site, node), chosen) if one is not None]
     nodes: list[Node] = [*before, node]
@@ -108,14 +110,14 @@ def _around(node: Node, f: ActivityFields, site: Site, chosen: Node | None) -> F
     return Fragment(tuple(nodes), entry, exit, node.id, node.id, tuple(edges))
 
 
-def _reading(f: ActivityFields, site: Site, node: Node) -> Node | None:
+def _reading(f: ActivityFields, site: LoweringContext, node: Node) -> Node | None:
     if not f.input_data:
         return None
     args = {"op": "read", "data": data_of(f.input_data, "input_data", site), "variables": VARIABLES}
     return Node(**base_of(site, f"{node.id}.in"), kind="task", effect=Effect(executor="process_data", args=args))
 
 
-def data_of(given: list[DataUse], path: str, site: Site) -> list[dict[str, Any]]:
+def data_of(given: list[DataUse], path: str, site: LoweringContext) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for i, one in enumerate(given):
         shared = site.shared.definition.data.get(one.name)
@@ -135,7 +137,7 @@ def data_of(given: list[DataUse], path: str, site: Site) -> list[dict[str, Any]]
 # ---- who -------------------------------------------------------------------------------------------------------------
 
 
-def role_of(f: ActivityFields, site: Site) -> ProcessRole | None:
+def role_of(f: ActivityFields, site: LoweringContext) -> ProcessRole | None:
     """The role by its id, its name or a lane; a lane gives its role to what lies in it."""
     definition = site.shared.definition
     wanted = f.role or definition.laned.get(site.id)
@@ -151,7 +153,7 @@ def role_of(f: ActivityFields, site: Site) -> ProcessRole | None:
     return None
 
 
-def _candidates(f: ActivityFields, site: Site) -> tuple[Node | None, Any]:
+def _candidates(f: ActivityFields, site: LoweringContext) -> tuple[Node | None, Any]:
     """P-X.13: nobody in particular, a person, the one who has begun it, or one of a role whom the host chooses."""
     role = role_of(f, site)
     rule = role.assignment_rule if role is not None else None
@@ -173,7 +175,7 @@ def _user(expr: str) -> dict[str, Any]:
     return {"$expr": f"fn.if(fn.is_null({expr}), null, {who})"}
 
 
-def _targets(given: list[str], path: str, site: Site) -> list[str]:
+def _targets(given: list[str], path: str, site: LoweringContext) -> list[str]:
     for i, one in enumerate(given):
         if not _TARGET.match(one):
             hint = "Write user:ID, role:NAME or group:NAME."
@@ -184,14 +186,14 @@ def _targets(given: list[str], path: str, site: Site) -> list[str]:
 # ---- how long --------------------------------------------------------------------------------------------------------
 
 
-def _due(f: ActivityFields, site: Site) -> Any:
+def _due(f: ActivityFields, site: LoweringContext) -> Any:
     if f.due is None:
         return None
     after, moment = site.duration(f.due, "due")
     return {"$expr": moment or f"sys.now + {after}"}
 
 
-def _escalation(f: ActivityFields, site: Site) -> tuple[Trigger, ...]:
+def _escalation(f: ActivityFields, site: LoweringContext) -> tuple[Trigger, ...]:
     """An item that is due goes to others, who have the same time again."""
     targets = _targets(f.escalate_to, "escalate_to", site)
     if f.escalate_to and f.due is None:
@@ -207,7 +209,7 @@ def _escalation(f: ActivityFields, site: Site) -> tuple[Trigger, ...]:
 # ---- several instances -----------------------------------------------------------------------------------------------
 
 
-def repeated(inner: Fragment, f: ActivityFields, site: Site) -> Fragment:
+def repeated(inner: Fragment, f: ActivityFields, site: LoweringContext) -> Fragment:
     """The activity itself, or a scope in which it is done for every item, so many times, or again and again."""
     multi = f.multi
     if multi is None:
@@ -223,7 +225,7 @@ def repeated(inner: Fragment, f: ActivityFields, site: Site) -> Fragment:
     return Fragment((scope, *nodes), scope.id, scope.id, inner.core, scope.id, tuple(edges))
 
 
-def scope_of(site: Site, body: Body, sets: tuple[Set, ...] = ()) -> Node:
+def scope_of(site: LoweringContext, body: Body, sets: tuple[Set, ...] = ()) -> Node:
     f = activity_of(site)
     type = f.bpmn or f.type or ""
     return Node(
@@ -231,7 +233,7 @@ def scope_of(site: Site, body: Body, sets: tuple[Set, ...] = ()) -> Node:
     )  # fmt: skip
 
 
-def body_of(multi: Multi, entry: str, site: Site) -> Body:
+def body_of(multi: Multi, entry: str, site: LoweringContext) -> Body:
     local = (multi.item or "item",)
     if multi.item and not _NAME.match(multi.item):
         hint = "Use letters, digits and _, not beginning with a digit."
@@ -255,7 +257,7 @@ def counted(text: str) -> str:
     return re.sub(r"[A-Za-z]\w*", lambda found: COUNTS.get(found[0], found[0]), text)
 
 
-def _items(multi: Multi, site: Site) -> str:
+def _items(multi: Multi, site: LoweringContext) -> str:
     if (multi.items is None) == (multi.count is None):
         hint = "Write `items: orders`, or `count: 3`."
         site.error("missing_field", "Several instances have either «items» or «count».", "multi", hint=hint)

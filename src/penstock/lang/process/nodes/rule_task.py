@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.contract import ElementType, Fragment
 from penstock.lang.process.nodes.parts import VARIABLES, activity_of, work_of
-from penstock.lang.process.site import Site
 from penstock.net.model import Effect
 
 
-def lower(site: Site) -> Fragment:
+def lower(site: LoweringContext) -> Fragment:
     f = activity_of(site)
     pack = f.rule_pack or f.decision
     if not pack:

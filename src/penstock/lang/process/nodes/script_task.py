@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.contract import ElementType, Fragment
 from penstock.lang.process.nodes.parts import VARIABLES, activity_of, work_of
-from penstock.lang.process.site import Site
 from penstock.net.model import Effect
 
 #: seconds
 TIME_LIMIT = 30
 
 
-def lower(site: Site) -> Fragment:
+def lower(site: LoweringContext) -> Fragment:
     return work_of(site, Effect(executor="code", args=code_args(site)), agent=True)
 
 
-def code_args(site: Site) -> dict[str, Any]:
+def code_args(site: LoweringContext) -> dict[str, Any]:
     f = activity_of(site)
     if not (f.python_code or "").strip():
         hint = 'Write `"python_code": "result = {\'total\': amount * 2}"`.'

@@ -8,15 +8,15 @@ import msgspec
 
 from penstock.errors import Place
 from penstock.lang.contract import Lowered
+from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.contract import ElementType, Fragment, plain
 from penstock.lang.process.nodes.parts import VARIABLES, activity_of, body_of, scope_of, work_of
 from penstock.lang.process.schema import Element
-from penstock.lang.process.site import Site
 from penstock.net.codec import content_hash
 from penstock.net.model import Body, Effect, Set
 
 
-def lower_embedded(site: Site) -> Fragment:
+def lower_embedded(site: LoweringContext) -> Fragment:
     """What lies in it is lowered by itself; it begins at `entry_of` its level."""
     f = activity_of(site)
     entry = begin_of(site.id) if site.shared.graph.event_handlers(site.id) else entry_of(site.id)
@@ -42,7 +42,7 @@ def named_item(element: Element) -> tuple[Set, ...]:
     return (Set(name=multi.item, expr="item"),) if named and multi is not None else ()
 
 
-def lower_call(site: Site) -> Fragment:
+def lower_call(site: LoweringContext) -> Fragment:
     """The item stays IN_PROGRESS until the child instance ends; a child that is TERMINATED is a failure."""
     f, given = activity_of(site), site.element.orchestration
     child = _child(site)
@@ -58,7 +58,7 @@ def lower_call(site: Site) -> Fragment:
     return fragment if limited else fragment.changed(fragment.core, timeout_ms=None)
 
 
-def _child(site: Site) -> Lowered | None:
+def _child(site: LoweringContext) -> Lowered | None:
     given, call = site.element.orchestration, site.shared.setting.call
     if not given.sub_process:
         hint = 'Write `"orchestration": {"sub_process": "…"}`, or draw elements whose `parent` it is.'

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.contract import ElementType, Fragment
 from penstock.lang.process.nodes.parts import VARIABLES, activity_of, work_of
-from penstock.lang.process.site import Site
 from penstock.net.model import Effect
 
 
-def lower(site: Site) -> Fragment:
+def lower(site: LoweringContext) -> Fragment:
     """Every item carries its agent, so that its mode can be switched (P-X.40)."""
     f = activity_of(site)
     if f.python_code is not None:
@@ -21,7 +21,7 @@ def lower(site: Site) -> Fragment:
     return work_of(site, effect, agent=f.agent_mode != "MANUAL", approve=f.agent_mode == "SUPERVISED", modes=True)
 
 
-def agent_args(site: Site) -> dict[str, Any]:
+def agent_args(site: LoweringContext) -> dict[str, Any]:
     """P-4.3.4: the instruction, the data and the tools; and the agent's own settings."""
     f, orchestration = activity_of(site), site.element.orchestration
     if f.agent:

@@ -1,0 +1,126 @@
+"""Approvals and judgment reviews, in the words of the decision language (C-66, C-52)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from starlette.responses import Response
+
+from penstock.api import paging
+from penstock.api.audited import Changing
+from penstock.api.decision import shapes as shape
+from penstock.api.replies import shown
+from penstock.api.run_body import run_of_item
+from penstock.api.server_state import Caller, Door, TheSite, may
+from penstock.app.inbox.escalation import escalate as escalated
+from penstock.app.inbox.inbox import find
+from penstock.app.inbox.items import Item, page
+from penstock.errors import ItemNotFound
+
+router = APIRouter(tags=["approvals"], route_class=Changing)
+Id = Annotated[str, Path(max_length=400, description="INSTANCE:NODE, or INSTANCE where only one waits.")]
+
+
+def _id(item: str) -> str:
+    """One part of a path: what the inbox calls RUN/NODE."""
+    run, _, node = item.partition("/")
+    return f"{run}:{node}"
+
+
+def _item(door: Door, id: str, kind: str) -> str:
+    run, _, node = id.partition(":")
+    whole = run_of_item(door, run, node)
+    found = find(door, f"{whole}/{node}" if node else whole)
+    if found.kind != kind:
+        raise ItemNotFound(item=id)
+    return found.id
+
+
+def _page(
+    door: Door, who: Caller, kind: str, mine: bool, cursor: str | None, limit: int
+) -> tuple[list[Item], str | None]:
+    start = paging.read(cursor, int) or 0
+    found = page(door, who, who.permissions, mine=mine, kind=kind, start=start, limit=limit)
+    return found.items, paging.written(start + limit) if found.more else None
+
+
+def _approval(one: Item) -> dict[str, Any]:
+    return {
+        "id": _id(one.id), "instance_id": one.run, "workflow_id": one.document, "node_id": one.node,
+        "status": one.status, "title": one.title, "description": one.description, "approvers": one.candidates,
+        "data": one.data, "priority": one.priority, "deadline": one.due_at, "escalation_level": one.escalation_level,
+        "decisions": [
+            {"approver": v.by, "decision": v.decision, "comment": v.comment, "at": v.at} for v in one.approvals
+        ],
+        "requested_at": one.opened_at,
+    }  # fmt: skip
+
+
+@router.get("/approvals", response_model=shape.ApprovalPage, summary="Approvals that wait, the nearest deadline first")
+async def approvals(
+    door: Door, mine: bool = False, limit: paging.Limit = 50, cursor: paging.Cursor = None,
+    who: Caller = may("inbox.read"),
+) -> Response:  # fmt: skip
+    found, after = _page(door, who, "approval", mine, cursor, limit)
+    return shown(shape.ApprovalPage, {"items": [_approval(one) for one in found], "next": after})
+
+
+@router.post("/approvals/{id}/approve", response_model=shape.ApprovalDecided, summary="Approve it")
+async def approve(
+    id: Id, door: Door, site: TheSite, asked: shape.ApprovalAsked | None = None, who: Caller = may("inbox.decide")
+) -> Response:
+    comment = asked.comment if asked is not None else None
+    done = await door.inbox.approve(_item(door, id, "approval"), by=who, comment=comment)
+    return _decided(door, site, who, done.id, done.run)
+
+
+@router.post("/approvals/{id}/reject", response_model=shape.ApprovalDecided, summary="Reject it")
+async def reject(
+    id: Id, door: Door, site: TheSite, asked: shape.ApprovalAsked | None = None, who: Caller = may("inbox.decide")
+) -> Response:
+    comment = asked.comment if asked is not None else None
+    done = await door.inbox.reject(_item(door, id, "approval"), by=who, comment=comment)
+    return _decided(door, site, who, done.id, done.run)
+
+
+@router.post("/approvals/{id}/escalate", response_model=shape.ApprovalDecided, summary="Let others decide, now")
+async def escalate(
+    id: Id,
+    door: Door,
+    site: TheSite,
+    asked: shape.ApprovalEscalateAsked | None = None,
+    who: Caller = may("inbox.decide"),
+) -> Response:
+    given = asked or shape.ApprovalEscalateAsked(to=None, comment=None)
+    item = _item(door, id, "approval")
+    done = await escalated(door, item, by=who, to=given.to, comment=given.comment)
+    return _decided(door, site, who, done.id, done.run)
+
+
+@router.get("/judgment-reviews", response_model=shape.ReviewPage, summary="Verdicts that wait for a person (C-52)")
+async def reviews(
+    door: Door, mine: bool = False, limit: paging.Limit = 50, cursor: paging.Cursor = None,
+    who: Caller = may("inbox.read"),
+) -> Response:  # fmt: skip
+    found, after = _page(door, who, "review", mine, cursor, limit)
+    told = [
+        {"id": _id(one.id), "instance_id": one.run, "workflow_id": one.document, "node_id": one.node,
+         "title": one.title, "reviewers": one.candidates, "data": one.data, "deadline": one.due_at,
+         "requested_at": one.opened_at}
+        for one in found
+    ]  # fmt: skip
+    return shown(shape.ReviewPage, {"items": told, "next": after})
+
+
+@router.post("/judgment-reviews", response_model=shape.ApprovalDecided, summary="Give a review its verdict")
+async def judge(asked: shape.ReviewAsked, door: Door, site: TheSite, who: Caller = may("inbox.decide")) -> Response:
+    item = _item(door, f"{asked.instance_id}:{asked.node_id}", "review")
+    done = await door.inbox.judge(item, asked.decision, by=who, comment=asked.comment, confidence=asked.confidence)
+    return _decided(door, site, who, done.id, done.run)
+
+
+def _decided(door: Door, site: TheSite, who: Caller, item: str, run: str) -> Response:
+    site.hub.tell(who.tenant, "inbox", {"item": item})
+    told = {"id": _id(item), "instance_id": run, "instance_status": door.look(run).status}
+    return shown(shape.ApprovalDecided, told)

@@ -1,0 +1,198 @@
+"""Instances of workflows, in the words of the decision language (C-66)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from penstock.api import paging
+from penstock.api.audited import Changing, RunKey, begun
+from penstock.api.decision import shapes as shape
+from penstock.api.replies import shown
+from penstock.api.run_body import whole_id
+from penstock.api.server_state import Caller, Door, may
+from penstock.api.shapes.runs import TraceOut
+from penstock.api.time_fields import moment
+from penstock.app.releases import triggers
+from penstock.app.runs.detail import detail
+from penstock.app.runs.search import Filters, find_runs
+from penstock.app.runs.summary import RunSummary
+from penstock.app.runs.timeline.trace import trace
+from penstock.errors import CheckpointNotFound, NodeNotFound, NotWaiting, ReleaseNotFound, RunNotFound
+from penstock.store.contract import RunRow
+
+router = APIRouter(prefix="/instances", tags=["instances"], route_class=Changing)
+Id = Annotated[str, Path(max_length=200)]
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+Text = Annotated[str | None, Query(max_length=200)]
+
+
+def _row(door: Door, id: str) -> RunRow:
+    """A run of another language is no instance."""
+    row = door.row(id)
+    if door.store.net(row.net).language != "decision":
+        raise RunNotFound(run=id)
+    return row
+
+
+def _short(one: RunSummary) -> dict[str, Any]:
+    return {
+        "instance_id": one.id, "workflow_id": one.name, "version": one.version, "tenant_id": one.tenant,
+        "status": one.status, "active_ms": one.active_ms, "parent_instance_id": one.parent,
+        "started_at": one.started_at, "updated_at": one.updated_at, "completed_at": one.ended_at,
+    }  # fmt: skip
+
+
+def _whole(door: Door, id: str, *, status: int = 200) -> Response:
+    one = detail(door, id, (), newest=paging.LARGEST)
+    nodes = [
+        {"node_id": f.node, "type": f.type, "status": f.status, "attempt": f.attempt, "started_at": f.started_at,
+         "completed_at": f.ended_at}
+        for f in one.firings
+    ]  # fmt: skip
+    failure = one.failure
+    error = None
+    if failure is not None:
+        error = {name: failure.get(name) for name in ("code", "category", "message")}
+        error["node_id"] = failure.get("node")
+    told = {
+        **_short(one.run), "trigger": one.trigger, "input": one.input, "output": one.output, "context": one.variables,
+        "error": error, "nodes": nodes,
+    }  # fmt: skip
+    return shown(shape.WorkflowInstanceOut, told, status=status)
+
+
+@router.get("", response_model=shape.InstancePage, summary="Find instances, newest first")
+async def each(
+    door: Door, workflow_id: Text = None, status: Text = None, version: paging.Nth = None,
+    since: Text = None, until: Text = None, limit: paging.Limit = 50, cursor: paging.Cursor = None,
+    _: Caller = may("run.read"),
+) -> Response:  # fmt: skip
+    wanted = Filters(
+        states=[part for part in (status or "").split(",") if part], name=workflow_id, version=version,
+        language="decision", since=moment(since, "since") if since else None,
+        until=moment(until, "until") if until else None,
+    )  # fmt: skip
+    items, after = find_runs(door, wanted, cursor, limit)
+    return shown(shape.InstancePage, {"items": [_short(one) for one in items], "next": after})
+
+
+@router.post("", response_model=shape.WorkflowInstanceStarted, status_code=201, summary="Start a workflow by hand")
+async def start(asked: shape.InstanceAsked, door: Door, again: RunKey, who: Caller = may("run.start")) -> Response:
+    row = door.releases.get(asked.workflow_id, asked.version)
+    if door.store.net(row.net).language != "decision":
+        raise ReleaseNotFound(name=asked.workflow_id)
+    parent = _row(door, asked.parent_instance_id).id if asked.parent_instance_id else ""
+    run = begun(door, again) or await triggers.start(
+        door, asked.workflow_id, asked.input, version=asked.version, parent=parent, key=again,
+        trigger={"type": "manual", "source": f"user:{who.user}"},
+    )  # fmt: skip
+    told = {"instance_id": run, "status": door.look(run).status}
+    return shown(shape.WorkflowInstanceStarted, told, status=201, headers={"Location": f"/api/v1/instances/{run}"})
+
+
+@router.get("/{id}", response_model=shape.WorkflowInstanceOut, summary="One instance")
+async def get(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
+    return _whole(door, _row(door, id).id)
+
+
+@router.get("/{id}/trace", response_model=TraceOut, summary="Its execution trace (W-10.2.1)")
+async def execution(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
+    return shown(TraceOut, trace(door, _row(door, id).id))
+
+
+@router.get("/{id}/history", response_model=shape.HistoryOut, summary="Every transition (W-2.2.5)")
+async def history(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
+    return shown(shape.HistoryOut, told_history(door, _row(door, id)))
+
+
+@router.get("/{id}/checkpoints", response_model=shape.CheckpointPage, summary="Its checkpoints (W-8.2.1)")
+async def checkpoints(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
+    return shown(shape.CheckpointPage, told_checkpoints(door, _row(door, id)))
+
+
+@router.get(
+    "/{id}/checkpoints/{number}", response_model=shape.CheckpointWhole, summary="What one of them holds (W-8.1.2)"
+)
+async def checkpoint(id: Id, number: Number, door: Door, _: Caller = may("run.read")) -> Response:
+    return shown(shape.CheckpointWhole, await told_checkpoint(door, _row(door, id), number))
+
+
+def told_history(door: Door, row: RunRow) -> dict[str, Any]:
+    return {"items": [msgspec.to_builtins(one) for one in door.history(row.id)]}
+
+
+def told_checkpoints(door: Door, row: RunRow) -> dict[str, Any]:
+    return {
+        "items": [
+            {"id": one.id, "instance_id": one.run, "checkpoint_number": one.number, "node_id": one.node,
+             "status": one.status, "size_bytes": one.size, "storage": one.storage, "created_at": one.at,
+             "expires_at": one.until or None}
+            for one in door.store.checkpoints(row.id)
+        ]
+    }  # fmt: skip
+
+
+async def told_checkpoint(door: Door, row: RunRow, number: int) -> dict[str, Any]:
+    there = any(one.number == number for one in door.store.checkpoints(row.id))
+    found = await door.checkpoint(row.id, number) if there else None
+    if found is None:
+        raise CheckpointNotFound(number=number, run=row.id)
+    return {
+        "instance_id": found.run, "checkpoint_number": found.number, "node_id": found.node, "status": found.status,
+        "context_snapshot": found.context_snapshot, "node_outputs": found.node_outputs,
+        "pending_events": found.pending_events, "size_bytes": found.size, "created_at": found.at,
+        "damaged": found.damaged,
+    }  # fmt: skip
+
+
+@router.post("/{id}/cancel", response_model=shape.WorkflowInstanceOut, summary="Cancel it")
+async def cancel(
+    id: Id, door: Door, _asked: shape.InstanceCancelAsked | None = None, _: Caller = may("run.steer")
+) -> Response:
+    run = _row(door, whole_id(door, id)).id
+    await door.cancel(run)
+    return _whole(door, run)
+
+
+@router.post("/{id}/resume", response_model=shape.WorkflowInstanceOut, summary="Let it go on")
+async def resume(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
+    run = _row(door, whole_id(door, id)).id
+    await door.resume(run)
+    return _whole(door, run)
+
+
+@router.post("/{id}/retry", response_model=shape.WorkflowInstanceOut, summary="Try again where it failed")
+async def retry(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
+    run = _row(door, whole_id(door, id)).id
+    await door.retry(run)
+    return _whole(door, run)
+
+
+@router.post("/{id}/compensate", response_model=shape.WorkflowInstanceOut, summary="Undo what it has done")
+async def compensate(
+    id: Id, door: Door, asked: shape.InstanceCompensateAsked | None = None, _: Caller = may("run.steer")
+) -> Response:
+    run = _row(door, whole_id(door, id)).id
+    await door.compensate(run, only=asked.node_ids if asked is not None else ())
+    return _whole(door, run)
+
+
+@router.post(
+    "/{id}/nodes/{node_id}/signal", response_model=shape.WorkflowInstanceOut, summary="Let a waiting node go on"
+)
+async def signal(
+    id: Id, node_id: Id, door: Door, again: RunKey, asked: shape.NodeSignalAsked | None = None,
+    _: Caller = may("run.steer"),
+) -> Response:  # fmt: skip
+    row, given = _row(door, whole_id(door, id)), asked or shape.NodeSignalAsked(payload=None, id="")
+    waits = next((one for one in door.look(row.id).waiting if one.node == node_id and one.name), None)
+    if waits is None:
+        if node_id not in door.net_of(door.hash_of(row.net)).by_id:
+            raise NodeNotFound(node=node_id)
+        raise NotWaiting(why=f"«{node_id}» of {row.id} does not wait for a signal")
+    await door.signal(row.id, waits.name, given.payload, id=given.id or again or "")
+    return _whole(door, row.id)

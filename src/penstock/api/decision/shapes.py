@@ -1,0 +1,287 @@
+"""The decision language's own words (C-66): workflows, instances, approvals, judgment reviews, by the seed's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from penstock.api.paging import LARGEST
+from penstock.api.problems import FoundOut
+from penstock.api.replies import Asked, Shape
+from penstock.api.time_fields import Moment
+
+EXAMPLE = {
+    "id": "wf_line_check", "name": "Line check", "version": 1,
+    "nodes": [{"id": "wait_go", "type": "WAIT", "condition": {"type": "manual"}}], "edges": [],
+}  # fmt: skip
+
+
+class WorkflowVersion(Shape):
+    """A row of workflow_versions (W-9.3.1)."""
+
+    id: str
+    workflow_id: str
+    version: int
+    tenant_id: str
+    dsl_hash: str
+    status: str
+    created_by: str | None
+    created_at: Moment
+    approved_by: str | None
+    approved_at: Moment | None
+    deprecated_at: Moment | None
+    change_summary: str | None
+    feedback: str | None
+
+
+class WorkflowVersionWhole(WorkflowVersion):
+    dsl: dict[str, Any]
+
+
+class WorkflowVersionPage(Shape):
+    items: list[WorkflowVersion]
+    next: str | None
+
+
+class WorkflowOut(Shape):
+    workflow_id: str
+    name: str
+    active_version: int | None
+    newest_version: int
+    status: str
+
+
+class WorkflowPage(Shape):
+    items: list[WorkflowOut]
+    next: str | None
+
+
+class WorkflowAsked(Asked):
+    dsl: dict[str, Any] = Field(description="The document.", examples=[EXAMPLE])
+    change_summary: str | None = Field(None, max_length=2000)
+
+
+class ValidateAsked(Asked):
+    dsl: dict[str, Any] = Field(examples=[EXAMPLE])
+
+
+class ValidateOut(Shape):
+    valid: bool
+    errors: list[FoundOut]
+    warnings: list[FoundOut]
+
+
+class WorkflowSubmitted(WorkflowVersion):
+    warnings: list[FoundOut]
+
+
+class WorkflowActivated(WorkflowVersion):
+    replayed: list[str]
+
+
+class FeedbackAsked(Asked):
+    feedback: str = Field(min_length=1, max_length=4000, examples=["The threshold is missing."])
+
+
+class InstanceAsked(Asked):
+    workflow_id: str = Field(min_length=1, max_length=200, examples=["wf_defect_alert_v2"])
+    version: int | None = Field(None, ge=1, le=LARGEST)
+    input: Any = Field(None, examples=[{"line_id": "L01"}])
+    parent_instance_id: str | None = Field(None, max_length=200)
+
+
+class WorkflowInstanceStarted(Shape):
+    instance_id: str
+    status: str
+
+
+class InstanceSummary(Shape):
+    instance_id: str
+    workflow_id: str
+    version: int | None
+    tenant_id: str
+    status: str
+    active_ms: int
+    parent_instance_id: str | None
+    started_at: Moment
+    updated_at: Moment
+    completed_at: Moment | None
+
+
+class InstancePage(Shape):
+    items: list[InstanceSummary]
+    next: str | None
+
+
+class NodeExecution(Shape):
+    node_id: str
+    type: str
+    status: str
+    attempt: int
+    started_at: Moment
+    completed_at: Moment | None
+
+
+class InstanceError(Shape):
+    code: str
+    category: str
+    message: str
+    node_id: str | None
+
+
+class InstanceTrigger(Shape):
+    type: str
+    source: str | None
+
+
+class WorkflowInstanceOut(InstanceSummary):
+    trigger: InstanceTrigger | None
+    input: Any
+    output: Any
+    context: dict[str, Any]
+    error: InstanceError | None
+    nodes: list[NodeExecution]
+
+
+class TransitionOut(Shape):
+    """What has moved: the instance, a node or an approval (W-2.2.5)."""
+
+    at: str
+    of: str
+    event: str
+    before: str | None = Field(alias="from")
+    to: str
+    node_id: str | None
+    reason: str | None
+    by: str | None
+    execution: str | None
+
+
+class HistoryOut(Shape):
+    items: list[TransitionOut]
+
+
+class CheckpointOut(Shape):
+    """A row of workflow_checkpoints (W-8.2.1); what it holds is told of one alone."""
+
+    id: str
+    instance_id: str
+    checkpoint_number: int
+    node_id: str
+    status: str
+    size_bytes: int
+    storage: str
+    created_at: Moment
+    expires_at: Moment | None
+
+
+class CheckpointWhole(Shape):
+    """What one holds (W-8.1.2), without secrets. Where it cannot be read it is the one before it, and `damaged` names
+    those that could not (C-79)."""
+
+    instance_id: str
+    checkpoint_number: int
+    node_id: str
+    status: str
+    context_snapshot: Any
+    node_outputs: Any
+    pending_events: Any
+    size_bytes: int
+    created_at: Moment
+    damaged: list[int]
+
+
+class CheckpointPage(Shape):
+    items: list[CheckpointOut]
+
+
+class NodeSignalAsked(Asked):
+    payload: Any = Field(None, examples=[{"go": True}])
+    id: str = Field("", max_length=200, description="The same id again changes nothing.")
+
+
+class InstanceCancelAsked(Asked):
+    reason: str | None = Field(None, max_length=2000)
+
+
+class InstanceCompensateAsked(Asked):
+    node_ids: list[str] = []
+
+
+class ApprovalDecision(Shape):
+    approver: str
+    decision: str
+    comment: str | None
+    at: Moment
+
+
+class ApprovalOut(Shape):
+    """A row of approval_requests (C-65)."""
+
+    id: str
+    instance_id: str
+    workflow_id: str
+    node_id: str
+    status: str
+    title: str
+    description: str
+    approvers: list[str]
+    data: Any
+    priority: str
+    deadline: Moment | None
+    escalation_level: int
+    decisions: list[ApprovalDecision]
+    requested_at: Moment
+
+
+class ApprovalPage(Shape):
+    items: list[ApprovalOut]
+    next: str | None
+
+
+class ApprovalAsked(Asked):
+    comment: str | None = Field(None, max_length=4000)
+
+
+class ApprovalEscalateAsked(Asked):
+    to: str | None = Field(None, min_length=1, max_length=200, examples=["role:qa_lead"])
+    comment: str | None = Field(None, max_length=4000)
+
+
+class ApprovalDecided(Shape):
+    id: str
+    instance_id: str
+    instance_status: str
+
+
+class ReviewOut(Shape):
+    id: str
+    instance_id: str
+    workflow_id: str
+    node_id: str
+    title: str
+    reviewers: list[str]
+    data: Any
+    deadline: Moment | None
+    requested_at: Moment
+
+
+class ReviewPage(Shape):
+    items: list[ReviewOut]
+    next: str | None
+
+
+class ReviewAsked(Asked):
+    instance_id: str = Field(min_length=1, max_length=200)
+    node_id: str = Field(min_length=1, max_length=200)
+    decision: str = Field(pattern="^(normal|warning|critical|unknown)$", examples=["warning"])
+    confidence: float = Field(1.0, ge=0, le=1)
+    comment: str | None = Field(None, max_length=4000)
+
+
+class Triggered(Shape):
+    """`new` is false when the same request had come before: nothing was started again."""
+
+    instance_id: str
+    new: bool

@@ -1,0 +1,127 @@
+"""The diagram language's own words (D-X.29)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from penstock.api.problems import FoundOut
+from penstock.api.replies import Asked, Shape
+from penstock.api.time_fields import Moment
+
+EXAMPLE = """version: light
+name: hello
+nodes:
+  - {label: Start, type: start}
+  - {label: End, type: endpoint}
+connections:
+  - {from: Start, to: End}
+"""
+
+
+class DiagramAsked(Asked):
+    document: dict[str, Any] | str = Field(
+        description="The diagram: an object, or its text in YAML or JSON.", examples=[EXAMPLE]
+    )
+
+
+class DiagramOut(Shape):
+    id: str
+    version: int
+    name: str
+    hash: str
+    status: str
+    new: bool
+    warnings: list[FoundOut]
+
+
+class DiagramChecked(Shape):
+    valid: bool
+    problems: list[FoundOut]
+
+
+class DiagramRunAsked(Asked):
+    inputs: Any = Field(None, examples=[{"name": "Kim"}])
+    max_concurrent: int | None = Field(None, ge=1, le=10_000)
+    key: str | None = Field(None, min_length=1, max_length=200)
+
+
+class DiagramStarted(Shape):
+    run_id: str
+
+
+class DiagramWaits(Shape):
+    node: str
+    waits_for: str
+    prompt: Any = None
+    name: str = ""
+    due_at: Moment | None = None
+
+
+class DiagramRunOut(Shape):
+    run_id: str
+    name: str
+    status: str
+    nodes: dict[str, str]
+    counters: dict[str, int]
+    branches: dict[str, str]
+    outputs: dict[str, Any]
+    output: Any
+    warnings: list[dict[str, Any]]
+    waiting: list[DiagramWaits]
+    error: dict[str, Any] | None
+    created_at: Moment
+    updated_at: Moment
+
+
+class DiagramEventOut(Shape):
+    """What subscribers are told (D-X.22)."""
+
+    name: str
+    run_id: str
+    seq: int
+    trace_id: str
+    at: Moment
+    node: str
+    epoch: int
+    edge: str = ""
+    sequence_number: int | None = None
+    iteration: int | None = None
+    data: dict[str, Any] = {}
+
+
+class DiagramTrace(Shape):
+    run_id: str
+    status: str
+    steps: list[DiagramEventOut]
+
+
+class EnvelopeOut(Shape):
+    id: str
+    body: Any
+    content_type: str
+    metadata: dict[str, Any]
+    produced_by: str
+    trace_id: str
+    created_at: str
+
+
+class TokenOut(Shape):
+    """`fate` is empty while it lies there; then consumed (by `by`), absorbed, expired or discarded."""
+
+    edge: str
+    epoch: int
+    sequence_number: int
+    scope: str
+    envelope: EnvelopeOut
+    fate: str
+    by: str
+
+
+class TokenPage(Shape):
+    items: list[TokenOut]
+
+
+class RespondAsked(Asked):
+    value: Any = Field(None, examples=["Kim"])

@@ -1,0 +1,173 @@
+"""Definitions of processes as they are sent (P-X.28)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from penstock.api.problems import FoundOut
+from penstock.api.replies import Asked, Shape
+from penstock.api.time_fields import Moment
+
+_EXAMPLE: dict[str, Any] = {
+    "process_definition_id": "data_registration", "process_definition_name": "데이터 등록 접수",
+    "activities": [
+        {"id": "receive", "name": "데이터 등록서 접수", "type": "humanTask"},
+        {"id": "classify", "name": "데이터 분류", "type": "humanTask"},
+    ],
+    "transitions": [{"id": "t1", "source": "receive", "target": "classify"}],
+}  # fmt: skip
+_BPMN = (
+    '<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:example">'
+    '<process id="mined"><userTask id="a" name="A"/></process></definitions>'
+)
+Comment = Annotated[str, Field(min_length=1, max_length=4000)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Text = Annotated[str, Field(min_length=1, max_length=4_000_000)]
+
+
+class DefinitionAsked(BaseModel):
+    """A ProcessDefinition (P-2.2); or `document`: its text, in JSON, YAML or BPMN XML. `unsound`: it is taken although
+    not every instance of it can end."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_EXAMPLE]})
+
+    document: Text | None = None
+    unsound: bool = False
+
+
+class BpmnAsked(Asked):
+    bpmn_xml: Text = Field(examples=[_BPMN])
+    unsound: bool = False
+
+
+class ExtractAsked(Asked):
+    """One of `text` and `pdf`. `dry_run` only shows what would come of it."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["text"]}, {"required": ["pdf"]}]})
+
+    text: Annotated[str, Field(min_length=1, max_length=200_000)] | None = Field(
+        None, examples=["# 접수 절차\n1. 담당자: 등록서를 접수한다\n2. 검토자: 내용을 검토한다"]
+    )
+    pdf: Annotated[str, Field(min_length=1, max_length=8_000_000)] | None = Field(
+        None, description="A PDF in base64. Needs the extra `extract`."
+    )
+    id: Annotated[str, Field(max_length=200)] = ""
+    dry_run: bool = False
+
+
+class MiningAsked(Asked):
+    algorithm: Annotated[str, Field(max_length=200)] = "unknown"
+    fitness: Annotated[float, Field(ge=0, le=1)] = 0.0
+    precision: Annotated[float | None, Field(ge=0, le=1)] = None
+    case_count: Annotated[int, Field(ge=0, le=2_000_000_000)] = 0
+
+
+class DiscoveredAsked(Asked):
+    """P-X.25."""
+
+    event_log_id: Name
+    bpmn_xml: Text = Field(examples=[_BPMN])
+    mining_metadata: MiningAsked = MiningAsked()
+    conformance: dict[str, Any] | None = None
+    bottlenecks: list[Any] | None = None
+    tenant_id: Annotated[str | None, Field(max_length=50)] = None
+    base_proc_def_id: Name | None = None
+
+
+class ModelApproveAsked(Asked):
+    """`into`: it becomes the next version of this definition besides."""
+
+    comment: Comment | None = None
+    into: Name | None = None
+
+
+class ModelRejectAsked(Asked):
+    comment: Comment
+
+
+class DefinitionSaved(Shape):
+    """`new`: false where the newest version was the same."""
+
+    id: str
+    version: int
+    uuid: str
+    type: str
+    approval_status: str = Field(examples=["approved", "pending", "rejected"])
+    new: bool
+    diff: dict[str, Any] = {}
+    confidence: float | None = None
+    warnings: list[FoundOut] = []
+
+
+class ExtractedOut(Shape):
+    id: str
+    version: int | None
+    approval_status: str
+    confidence: float
+    parts: dict[str, float]
+    evidence: dict[str, str]
+    source: str
+    note: str
+    definition: dict[str, Any]
+    diff: dict[str, Any]
+    findings: list[FoundOut] = []
+
+
+class DefinitionLine(Shape):
+    id: str
+    uuid: str
+    name: str
+    type: str
+    version: int
+    newest_version: int
+    approval_status: str
+    startable: bool
+    parent_id: str | None
+    source_event_log_id: str | None
+    tenant_id: str
+    created_at: Moment
+    updated_at: Moment
+
+
+class ProcessDefinitionPage(Shape):
+    items: list[DefinitionLine]
+    next: str | None
+
+
+class ChildOut(Shape):
+    id: str
+    name: str
+    type: str
+
+
+class ProcessDefinitionOut(DefinitionLine):
+    description: str
+    definition: dict[str, Any]
+    children: list[ChildOut]
+    origin: dict[str, Any]
+    created_by: str | None
+    approved_by: str | None
+    feedback: str | None
+
+
+class DefinitionVersion(Shape):
+    id: str
+    proc_def_id: str
+    version: int
+    status: str
+    approval_status: str
+    snapshot: dict[str, Any]
+    diff: dict[str, Any] | None
+    change_summary: str | None
+    feedback: str | None
+    created_by: str | None
+    created_at: Moment
+    approved_by: str | None
+    approved_at: Moment | None
+
+
+class DefinitionVersionPage(Shape):
+    items: list[DefinitionVersion]
+    next: str | None

@@ -1,0 +1,198 @@
+"""Definitions of processes: saved, versioned, imported, extracted, approved (P-X.28)."""
+
+from __future__ import annotations
+
+import base64
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Depends, Path, Query
+from starlette.responses import Response
+
+from penstock.api import paging
+from penstock.api.problems import shown_finding
+from penstock.api.process import definition_shapes as shape
+from penstock.api.process.error_words import InProcessWords, same_tenant
+from penstock.api.replies import shown
+from penstock.api.server_state import Caller, Door, may
+from penstock.app.process.definitions import CONTAINERS, Defined, Processes, approval_of, in_force, origin_of
+from penstock.app.process.extraction import text_of_pdf
+from penstock.app.process.models import extracted, import_discovered
+from penstock.errors import ProcessScope, ProcessUnreadable
+from penstock.store.contract import ReleaseRow
+
+router = APIRouter(
+    prefix="/processes", tags=["processes"], route_class=InProcessWords, dependencies=[Depends(same_tenant)]
+)
+Id = Annotated[str, Path(max_length=200)]
+Type = Annotated[str | None, Query(pattern="^(mega|major|base|sub|discovered)$")]
+_AGAIN: dict[int | str, dict[str, Any]] = {
+    200: {"model": shape.DefinitionSaved, "description": "The newest version is the same"}
+}
+
+
+def _document(row: ReleaseRow) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.json.decode(row.document)
+    return found
+
+
+def _line(row: ReleaseRow, rows: list[ReleaseRow]) -> dict[str, Any]:
+    said = _document(row)
+    return {
+        "id": row.name, "uuid": rows[0].id, "name": str(said.get("process_definition_name") or row.name),
+        "type": row.kind, "version": row.version, "newest_version": rows[-1].version,
+        "approval_status": approval_of(row), "parent_id": said.get("parent_id") or None,
+        "startable": row.kind not in CONTAINERS and approval_of(row) == "approved",
+        "source_event_log_id": said.get("source_event_log_id") or None, "tenant_id": row.tenant,
+        "created_at": rows[0].created_at, "updated_at": row.created_at,
+    }  # fmt: skip
+
+
+def _saved(done: Defined, *, status: int | None = None) -> Response:
+    row = done.release
+    told = {
+        "id": row.name, "version": row.version, "uuid": row.id, "type": row.kind, "approval_status": approval_of(row),
+        "new": done.new, "diff": done.diff, "confidence": origin_of(row).get("confidence"),
+        "warnings": [shown_finding(one) for one in done.findings if one.severity != "error"],
+    }  # fmt: skip
+    where = {"Location": f"/api/v1/processes/definitions/{row.name}"}
+    return shown(shape.DefinitionSaved, told, status=status or (201 if done.new else 200), headers=where)
+
+
+def _given(asked: shape.DefinitionAsked) -> dict[str, Any] | str:
+    """The definition itself, or its text."""
+    if asked.document is not None:
+        return asked.document
+    return dict(asked.model_extra or {})
+
+
+@router.post(
+    "/definitions", response_model=shape.DefinitionSaved, status_code=201, responses=_AGAIN,
+    summary="Save a process: a new one, or the next version",
+)  # fmt: skip
+async def define(asked: shape.DefinitionAsked, door: Door, who: Caller = may("definition.write")) -> Response:
+    return _saved(await Processes(door).define(_given(asked), by=who.user, unsound=asked.unsound))
+
+
+@router.post(
+    "/definitions:import-bpmn", response_model=shape.DefinitionSaved, status_code=201, responses=_AGAIN,
+    summary="Save a process from BPMN XML",
+)  # fmt: skip
+async def import_bpmn(asked: shape.BpmnAsked, door: Door, who: Caller = may("definition.write")) -> Response:
+    return _saved(await Processes(door).define(asked.bpmn_xml, by=who.user, unsound=asked.unsound))
+
+
+@router.post(
+    "/definitions:extract", response_model=shape.ExtractedOut, status_code=201,
+    summary="Make a process out of a text (P-X.2)",
+    responses={200: {"model": shape.ExtractedOut, "description": "Only shown, or known already"}},
+)  # fmt: skip
+async def extract(asked: shape.ExtractAsked, door: Door, who: Caller = may("definition.write")) -> Response:
+    done = await extracted(door, await _text(asked), id=asked.id, by=who.user, store=not asked.dry_run)
+    told = {**msgspec.to_builtins(done), "findings": [shown_finding(one) for one in done.findings]}
+    return shown(shape.ExtractedOut, told, status=201 if done.new else 200)
+
+
+async def _text(asked: shape.ExtractAsked) -> str:
+    if (asked.text is None) == (asked.pdf is None):
+        raise ProcessUnreadable(why="Send one of «text» and «pdf».")
+    if asked.text is not None:
+        return asked.text
+    try:
+        source = base64.b64decode(asked.pdf or "", validate=True)
+    except ValueError:
+        raise ProcessUnreadable(why="«pdf» is no base64.") from None
+    return await text_of_pdf(source)
+
+
+@router.post(
+    "/definitions:import-discovered", response_model=shape.DefinitionSaved, status_code=201, responses=_AGAIN,
+    summary="Save a model that was mined from a log (P-7.4)",
+)  # fmt: skip
+async def import_model(asked: shape.DiscoveredAsked, door: Door, who: Caller = may("definition.write")) -> Response:
+    if asked.tenant_id not in (None, "", who.tenant):
+        raise ProcessScope(why="The model is of another tenant than yours")
+    said = asked.mining_metadata.model_dump()
+    more = {"conformance": asked.conformance, "bottlenecks": asked.bottlenecks}
+    done = await import_discovered(
+        door, asked.event_log_id, asked.bpmn_xml, said, by=who.user, base=asked.base_proc_def_id, more=more
+    )
+    return _saved(done)
+
+
+@router.get("/definitions", response_model=shape.ProcessDefinitionPage, summary="Every process, as it is in force")
+async def definitions(
+    door: Door, type: Type = None, parent_id: Annotated[str | None, Query(max_length=200)] = None,
+    limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("definition.read"),
+) -> Response:  # fmt: skip
+    by_name: dict[str, list[ReleaseRow]] = {}
+    for row in door.store.releases(door.tenant, kind=type or "*"):
+        by_name.setdefault(row.name, []).append(row)
+    lines = [_line(in_force(rows), rows) for rows in by_name.values()]
+    meant = [one for one in lines if parent_id in (None, one["parent_id"])]
+    page, after = paging.sliced(meant, cursor, limit)
+    return shown(shape.ProcessDefinitionPage, {"items": page, "next": after})
+
+
+@router.get("/definitions/{id}", response_model=shape.ProcessDefinitionOut, summary="One of them")
+async def definition(id: Id, door: Door, version: paging.Nth = None, _: Caller = may("definition.read")) -> Response:
+    held = Processes(door)
+    rows = held.versions(id)
+    row = in_force(rows) if version is None else held.get(id, version)
+    said = _document(row)
+    children = [one for one in held.each() if _document(one).get("parent_id") in (row.name, rows[0].id)]
+    told = {
+        **_line(row, rows), "description": str(said.get("description") or ""), "definition": said,
+        "children": [{"id": one.name, "name": _line(one, [one])["name"], "type": one.kind} for one in children],
+        "origin": origin_of(row), "created_by": row.created_by, "approved_by": row.approved_by,
+        "feedback": row.feedback,
+    }  # fmt: skip
+    return shown(shape.ProcessDefinitionOut, told, headers={"ETag": f'"{row.version}"'})
+
+
+@router.put(
+    "/definitions/{id}", response_model=shape.DefinitionSaved, summary="The next version, with what differs (P-X.8)"
+)  # fmt: skip
+async def update(id: Id, asked: shape.DefinitionAsked, door: Door, who: Caller = may("definition.write")) -> Response:
+    return _saved(await Processes(door).update(id, _given(asked), by=who.user, unsound=asked.unsound), status=200)
+
+
+@router.get("/definitions/{id}/versions", response_model=shape.DefinitionVersionPage, summary="The newest first")
+async def versions(
+    id: Id, door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("definition.read")
+) -> Response:
+    page, after = paging.sliced(Processes(door).versions(id)[::-1], cursor, limit)
+    told = [
+        {"id": row.id, "proc_def_id": row.name, "version": row.version, "status": row.status,
+         "approval_status": approval_of(row), "snapshot": _document(row),
+         "diff": msgspec.json.decode(row.diff) if row.diff is not None else None,
+         "change_summary": row.change_summary, "feedback": row.feedback, "created_by": row.created_by,
+         "created_at": row.created_at, "approved_by": row.approved_by, "approved_at": row.approved_at}
+        for row in page
+    ]  # fmt: skip
+    return shown(shape.DefinitionVersionPage, {"items": told, "next": after})
+
+
+@router.get(
+    "/definitions/{id}/bpmn", summary="As BPMN 2.0 XML",
+    response_class=Response, responses={200: {"content": {"application/xml": {"schema": {"type": "string"}}}}},
+)  # fmt: skip
+async def bpmn(id: Id, door: Door, version: paging.Nth = None, _: Caller = may("definition.read")) -> Response:
+    row = Processes(door).get(id, version)
+    return Response(row.bpmn or b"", media_type="application/xml", headers={"ETag": f'"{row.version}"'})
+
+
+@router.post("/definitions/{id}:approve", response_model=shape.DefinitionSaved, summary="Let it be begun (P-X.23)")
+async def approve(
+    id: Id, door: Door, asked: shape.ModelApproveAsked | None = None, who: Caller = may("process.model.approve")
+) -> Response:
+    into = asked.into if asked is not None else None
+    return _saved(await Processes(door).approve(id, by=who.user, into=into), status=200)
+
+
+@router.post("/definitions/{id}:reject", response_model=shape.DefinitionSaved, summary="Keep it from being begun")
+async def reject(
+    id: Id, asked: shape.ModelRejectAsked, door: Door, who: Caller = may("process.model.approve")
+) -> Response:
+    row = Processes(door).reject(id, by=who.user, comment=asked.comment)
+    return _saved(Defined(row, False), status=200)

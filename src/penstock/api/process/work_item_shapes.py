@@ -1,0 +1,256 @@
+"""Process instances and work items as they are sent (P-X.5, P-X.28)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from penstock.api.replies import Asked, Shape
+from penstock.api.time_fields import Moment
+
+Mode = Literal["AUTONOMOUS", "SUPERVISED", "MANUAL"]
+Comment = Annotated[str, Field(min_length=1, max_length=4000)]
+Person = Annotated[str, Field(min_length=1, max_length=200)]
+Version = Annotated[int | None, Field(ge=0, le=2_000_000_000, description="The version that was seen.")]
+
+
+class InitiateAsked(Asked):
+    initiator_id: Person | None = Field(default=None, description="Who begins it; the caller, where nobody is named.")
+    input_data: dict[str, Any] = Field(default={}, examples=[{"line": "L01"}])
+    mode_overrides: dict[str, Mode] = Field(default={}, examples=[{}])
+    version: Annotated[int | None, Field(ge=1, le=2_000_000_000)] = None
+
+
+class ProcessInstanceStarted(Shape):
+    proc_inst_id: str
+    proc_def_id: str
+    proc_def_version: int
+    status: str
+
+
+class Seen(Asked):
+    version: Version = None
+
+
+class WorkItemStartAsked(Seen):
+    pass
+
+
+class WorkItemSubmitAsked(Seen):
+    result_data: dict[str, Any] = Field(default={}, examples=[{"has_issue": True}])
+    submitter_id: Person | None = None
+
+
+class ApproveAsked(Seen):
+    approver_id: Person | None = None
+    comment: Comment | None = None
+    result_overrides: dict[str, Any] | None = None
+
+
+class WorkItemRejectAsked(Seen):
+    comment: Comment
+    approver_id: Person | None = None
+
+
+class ReworkAsked(Seen):
+    comment: Comment | None = None
+
+
+class SetModeAsked(Seen):
+    mode: Mode
+
+
+class TakeOverAsked(Seen):
+    comment: Comment | None = None
+
+
+class DelegateToAsked(Seen):
+    to: Annotated[str, Field(min_length=1, max_length=200)] = Field(examples=["user:kim@example.com"])
+    comment: Comment | None = None
+
+
+class RemarkAsked(Asked):
+    text: Comment
+
+
+class WorkitemLine(Shape):
+    """A line of a list. `version` grows with every change."""
+
+    id: str
+    proc_inst_id: str
+    proc_def_id: str
+    activity_id: str
+    activity_name: str
+    activity_type: str
+    agent_mode: str
+    status: str
+    assignee: str | None
+    role: str | None
+    priority: str | None
+    due_at: Moment | None
+    version: int
+    created_at: Moment
+    updated_at: Moment
+
+
+class WorkitemPage(Shape):
+    items: list[WorkitemLine]
+    next: str | None
+
+
+class Remark(Shape):
+    by: str
+    at: Moment
+    text: str
+
+
+class WorkitemOut(Shape):
+    """P-X.5, with what is asked of whoever does it."""
+
+    id: str
+    proc_inst_id: str
+    proc_def_id: str
+    activity_id: str
+    activity_name: str
+    activity_type: str
+    agent_mode: str
+    status: str
+    assignee: str | None
+    agent: str | None
+    agent_task_id: str | None
+    draft: Any
+    result: Any
+    error: str | None
+    cancel_reason: str | None
+    visit: int
+    parallel_group_id: str | None
+    branch_index: int | None
+    version: int
+    created_at: Moment
+    started_at: Moment | None
+    submitted_at: Moment | None
+    completed_at: Moment | None
+    cancelled_at: Moment | None
+    compensated_at: Moment | None
+    instruction: str
+    role: str | None
+    priority: str | None
+    due_at: Moment | None
+    form: Any
+    data: Any
+    approvers: list[str]
+
+
+class WorkitemWhole(WorkitemOut):
+    comments: list[Remark]
+    history: list[Passage]
+    transcript: list[Any] = Field(description="What the agent has kept of how it came to its result.")
+
+
+class Passage(Shape):
+    """From one status to another: of an item, or, without one, of the instance."""
+
+    seq: int
+    at: Moment
+    workitem_id: str | None
+    activity_id: str | None
+    event: str
+    from_: str | None = Field(alias="from")
+    to: str
+    by: str | None
+    comment: str | None
+    agent_mode: str | None
+
+
+class StepOut(Shape):
+    """P-5.3.1, P-5.5.6."""
+
+    seq: int
+    activity_id: str
+    activity_name: str
+    workitem_id: str | None
+    compensation_action: str
+    compensation_data: Any
+    status: str = Field(examples=["PENDING", "EXECUTED", "FAILED", "SKIPPED", "CANCELLED"])
+    parallel_group_id: str | None
+    branch_index: int | None
+    error: str | None
+    at: Moment | None
+
+
+class CompensationOut(Shape):
+    status: str = Field(examples=["NONE", "COMPLETE", "PARTIAL"])
+    steps: list[StepOut]
+    results: list[dict[str, Any]]
+
+
+class ProcessInstanceOut(Shape):
+    id: str
+    proc_def_id: str
+    proc_def_version: int
+    tenant_id: str
+    status: str = Field(examples=["RUNNING", "COMPLETED", "TERMINATED"])
+    compensation_status: str
+    initiator_id: str | None
+    variables: dict[str, Any]
+    parent_inst_id: str | None
+    failed_activity_id: str | None
+    failure_reason: str | None
+    version: int
+    started_at: Moment
+    completed_at: Moment | None
+    workitems: list[WorkitemOut]
+    history: list[Passage]
+    compensation: CompensationOut
+    compensation_steps: list[dict[str, Any]] = Field(description="P-5.3.9: what came of each step, in short")
+
+
+class InstanceTold(Shape):
+    """`compensation_steps` (P-5.3.9): what was undone, and what is still to be, as far as it has come."""
+
+    proc_inst_id: str
+    status: str
+    compensation_status: str
+    compensation_steps: list[dict[str, Any]]
+
+
+class WorkItemSubmittedOut(Shape):
+    """P-3.2.10."""
+
+    next_nodes: list[str]
+    workitem_id: str
+    status: str
+    version: int
+    instance_status: str
+
+
+class ProcessEventOut(Shape):
+    event: str = Field(examples=["PROCESS_STARTED"])
+    proc_inst_id: str | None
+    seq: int
+    at: Moment
+    payload: dict[str, Any]
+
+
+class ProcessEventPage(Shape):
+    items: list[ProcessEventOut]
+    next: str | None
+
+
+class ReevaluationRow(Shape):
+    """P-8: `value` is None where nothing was measured yet."""
+
+    id: str
+    condition: str
+    what: str
+    value: float | None
+    threshold: float
+    exceeded: bool
+
+
+class ReevaluationOut(Shape):
+    items: list[ReevaluationRow]
+
+
+WorkitemWhole.model_rebuild()

@@ -1,0 +1,40 @@
+"""The words of each language, in the tongue of whoever reads: the console has none of its own for statuses."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from penstock.api.replies import Shape, shown
+from penstock.api.server_state import Who
+from penstock.api.strict_routes import Checked
+from penstock.app.status_labels import wording
+
+router = APIRouter(tags=["words"], route_class=Checked)
+
+
+class TypeWords(Shape):
+    label: str
+    icon: str
+
+
+class LanguageWords(Shape):
+    """By the house's state: the word of the language, and how it is said to people."""
+
+    run: dict[str, str]
+    node: dict[str, str]
+    types: dict[str, TypeWords]
+
+
+class WordsOut(Shape):
+    locale: str
+    languages: dict[str, LanguageWords]
+
+
+@router.get("/words", response_model=WordsOut, summary="Words for statuses and node types")
+async def words(_: Who, locale: Annotated[str, Query(pattern="^(ko|en)$")] = "en") -> Response:
+    return shown(
+        WordsOut, {"locale": locale, "languages": wording(locale)}, headers={"Cache-Control": "private, max-age=300"}
+    )

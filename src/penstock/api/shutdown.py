@@ -1,0 +1,67 @@
+"""Stopping in peace: first nobody new is sent here, then what runs ends, then the engine stops."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import AbstractAsyncContextManager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from fastapi import FastAPI
+
+if TYPE_CHECKING:
+    from penstock.api.server_state import ServerState
+
+#: requests that run when it stops have so long
+REQUESTS_S = 10
+#: how long it still answers after it has said that it takes no more; a load balancer asks every few seconds
+SAID_S = 1.0
+
+
+class Server(uvicorn.Server):
+    """On SIGTERM `/ready` says 503 for a while and streams end; then the sockets are closed. A second signal stops at
+    once, and so does Ctrl-C."""
+
+    def __init__(self, app: FastAPI, site: ServerState, said_s: float = SAID_S) -> None:
+        # the framework would log the traceback of a start that fails and exit, so the application's life is led here
+        super().__init__(
+            uvicorn.Config(
+                app, log_config=None, access_log=False, timeout_graceful_shutdown=REQUESTS_S, server_header=False,
+                lifespan="off",
+            )
+        )  # fmt: skip
+        self.site, self.said_s = site, said_s
+        self._life: AbstractAsyncContextManager[Any] = app.router.lifespan_context(app)
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def serve(self, sockets: Any = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        await super().serve(sockets)
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Raises what keeps the application from starting."""
+        await self._life.__aenter__()
+        await super().startup(sockets)
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        await super().shutdown(sockets)
+        if not self.force_exit:
+            await self._life.__aexit__(None, None, None)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        first, self.site.draining = not self.site.draining, True
+        if self._loop is None or not first or sig != signal.SIGTERM:
+            self._stop_streams()
+            super().handle_exit(sig, frame)
+            return
+        self._loop.call_soon_threadsafe(self._stop_streams)
+        self._loop.call_soon_threadsafe(self._loop.call_later, self.said_s, self._stop)
+
+    def _stop_streams(self) -> None:
+        if hasattr(self.site, "hub"):
+            self.site.hub.close()
+
+    def _stop(self) -> None:
+        self.should_exit = True  # not by the signal: it ends well

@@ -1,0 +1,199 @@
+"""Roles: what they allow, who has them, and what the registry says about people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from penstock.app.access.candidates import Who, id_of
+from penstock.errors import KeyInvalid
+
+if TYPE_CHECKING:
+    from penstock.app.runs.queries import Queries
+    from penstock.store.contract import Store
+
+PERMISSIONS = (
+    "run.read", "run.start", "run.steer", "run.edit", "inbox.read", "inbox.decide", "definition.read",
+    "definition.write", "definition.approve", "definition.activate", "registry.read", "registry.write", "secret.write",
+    "key.write", "user.write", "tenant.write", "audit.read", "ops.read", "ops.write", "events.send", "process.work",
+    "process.approve", "process.model.approve",
+)  # fmt: skip
+#: what the seeds call them (F-6.1, F-6.4, F-6.5, F-X.23, P-X.14)
+SEEDS = {
+    "pipeline.read": "run.read", "pipeline.cancel": "run.steer", "pipeline.retry": "run.steer",
+    "pipeline.trigger": "run.start", "pipeline.admin": "definition.write",
+}  # fmt: skip
+#: what somebody needs besides, to do what they are allowed to
+_WITH = {"process.approve": ("inbox.read", "inbox.decide"), "process.work": ("inbox.read",)}
+ADMIN = "admin"
+_READS = frozenset({"run.read", "inbox.read", "definition.read", "registry.read", "ops.read"})
+_DECIDES = _READS | {"inbox.decide", "definition.approve", "process.work", "process.approve"}
+_RUNS = _READS | {"run.start", "run.steer", "events.send", "ops.write", "process.work"}
+
+#: what a role allows unless the tenant has registered it otherwise
+ROLES: dict[str, frozenset[str]] = {
+    ADMIN: frozenset(PERMISSIONS),
+    "quality_manager": _DECIDES | {"run.start", "audit.read"},
+    "qa_lead": _DECIDES,
+    "it_manager": _DECIDES | _RUNS | {"definition.activate", "registry.write", "audit.read"},
+    "approver": _DECIDES,
+    "process_owner": _DECIDES | _RUNS | {"definition.write", "process.model.approve"},
+    "analyst": _READS | {"definition.write", "process.model.approve"},
+    "author": _RUNS | {"definition.write", "registry.write"},
+    "operator": _RUNS,
+    "viewer": _READS,
+}
+
+
+class _Known(msgspec.Struct):
+    """What the registry said about a tenant's people when it had this number."""
+
+    number: int
+    users: dict[str, Mapping[str, Any]]
+    roles: dict[str, frozenset[str]]
+    config: Mapping[str, Any]
+
+
+_held: WeakKeyDictionary[Store, dict[str, _Known]] = WeakKeyDictionary()
+
+
+def _known(door: Queries) -> _Known:
+    """Asked with every request, so that it is read anew only when the registry has changed."""
+    store, tenants = door.store, _held.setdefault(door.store, {})
+    number, found = store.registry_number(), tenants.get(door.tenant)
+    if found is None or found.number != number:
+        users = {row.id: msgspec.msgpack.decode(row.body) for row in store.artifacts(door.tenant, "user")}
+        own = {row.id: msgspec.msgpack.decode(row.body) for row in store.artifacts(door.tenant, "role")}
+        roles = {name: in_our_words(body.get("permissions") or ()) for name, body in own.items()}
+        # nobody can take the administrator's rights away and lock everybody out
+        known = {**ROLES, **roles, ADMIN: ROLES[ADMIN]}
+        found = tenants[door.tenant] = _Known(number, users, known, _config(door))
+    return found
+
+
+def in_our_words(permissions: Iterable[str]) -> frozenset[str]:
+    """Permissions that there are, whichever seed names them; what is not known allows nothing."""
+    asked = [SEEDS.get(one, one) for one in permissions]
+    return frozenset((*asked, *(more for one in asked for more in _WITH.get(one, ())))) & frozenset(PERMISSIONS)
+
+
+def roles_of(door: Queries) -> dict[str, frozenset[str]]:
+    """Every role of the tenant, and what it allows."""
+    return dict(_known(door).roles)
+
+
+def permissions_of(door: Queries, roles: Iterable[str]) -> frozenset[str]:
+    """What people with these roles may do. A role that nobody knows allows nothing."""
+    known = _known(door).roles
+    return frozenset().union(*(known.get(role, frozenset()) for role in roles))
+
+
+def user_of(door: Queries, user: str) -> Mapping[str, Any] | None:
+    """None for somebody who is not registered, or not any more («active»: false)."""
+    found = _known(door).users.get(user)
+    return None if found is None or found.get("active") is False else found
+
+
+def inactive(door: Queries, user: str) -> bool:
+    """Was somebody registered, and is not to act any more («active»: false)?"""
+    return _known(door).users.get(user, {}).get("active") is False
+
+
+def known_of(door: Queries, who: Who) -> Mapping[str, Any]:
+    """What the registry says about somebody, with the roles and groups that they came with."""
+    body = user_of(door, id_of(who)) or {}
+    if isinstance(who, str):
+        return body
+    return {
+        **body,
+        "roles": [*(body.get("roles") or ()), *who.roles],
+        "groups": [*(body.get("groups") or ()), *who.groups],
+    }
+
+
+def each_user(door: Queries) -> list[dict[str, Any]]:
+    """Everybody who may come in, by id."""
+    return [
+        {
+            "id": id, "name": str(body.get("name") or id), "roles": list(body.get("roles") or ()),
+            "groups": list(body.get("groups") or ()),
+        }
+        for id, body in sorted(_known(door).users.items())
+        if body.get("active") is not False
+    ]  # fmt: skip
+
+
+class Person(msgspec.Struct, frozen=True):
+    """Somebody who calls, for one tenant, and what they may do."""
+
+    tenant: str
+    user: str
+    name: str
+    roles: tuple[str, ...]
+    groups: tuple[str, ...]
+    permissions: frozenset[str]
+
+
+def person(door: Queries, user: str, *, roles: Iterable[str] = (), scopes: frozenset[str] | None = None) -> Person:
+    """A user of the door's tenant with the roles that the registry gives, and those that a key or a token gives
+    besides; `scopes` can only take away. Raises KeyInvalid for who is not active any more: no key of theirs, whatever
+    roles it has of its own, lets them in."""
+    if inactive(door, user):
+        hint = "An administrator can make the user active again."
+        raise KeyInvalid(why=f"its user «{user}» is not active any more", hint=hint)
+    body = user_of(door, user) or {}
+    held = tuple(dict.fromkeys((*(body.get("roles") or ()), *roles)))
+    allowed = permissions_of(door, held)
+    groups = tuple(body.get("groups") or ())
+    return Person(
+        door.tenant, user, str(body.get("name") or user), held, groups, allowed if scopes is None else allowed & scopes
+    )
+
+
+def target_exists(door: Queries, target: str) -> bool:
+    """Does `user:…`, `role:…` or `group:…` mean anybody who is registered?"""
+    kind, _, name = target.partition(":")
+    if kind == "user":
+        return user_of(door, name) is not None
+    held = {"role": "roles", "group": "groups"}.get(kind)
+    return held is not None and any(name in one[held] for one in each_user(door))
+
+
+def locale_of(door: Queries, user: str) -> str:
+    """The user's language, else the tenant's."""
+    mine = (user_of(door, user) or {}).get("locale") or config_of(door).get("locale")
+    return str(mine) if mine in ("ko", "en") else "ko"
+
+
+def zone_of(door: Queries) -> str:
+    """The tenant's time zone: that of its calendar."""
+    rows = [row for row in door.store.artifacts(door.tenant, "calendar") if row.id == "default"]
+    said = msgspec.msgpack.decode(rows[-1].body).get("timezone") if rows else None
+    return str(config_of(door).get("zone") or said or "UTC")
+
+
+def tenant_known(door: Queries) -> bool:
+    """Is there such a tenant: was it made, or has anybody a key or a name in it?"""
+    if _known(door).config or _known(door).users or door.store.keys(door.tenant):
+        return True
+    _held[door.store].pop(door.tenant, None)  # whoever is not there is not remembered
+    return False
+
+
+def tenant_closed(door: Queries) -> bool:
+    """Has the operator closed it («active»: false)?"""
+    return _known(door).config.get("active") is False
+
+
+def config_of(door: Queries) -> Mapping[str, Any]:
+    """What the tenant has said about itself."""
+    return _known(door).config
+
+
+def _config(door: Queries) -> Mapping[str, Any]:
+    rows = [row for row in door.store.artifacts(door.tenant, "config") if row.id == "tenant"]
+    found = msgspec.msgpack.decode(rows[-1].body) if rows else {}
+    return found if isinstance(found, Mapping) else {}

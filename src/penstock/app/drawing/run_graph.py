@@ -1,0 +1,198 @@
+"""A run on its author's drawing: tokens, node states and variables after any fact, and what each fact changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from penstock.app.drawing.net_graph import GraphEdge, GraphNode, drawn
+from penstock.app.drawing.run_overlay import NodeState, Picture, Rest
+from penstock.app.runs.queries import Queries
+from penstock.errors import BadInput
+from penstock.host.blobs import Blobs
+from penstock.host.nets import Nets
+from penstock.kernel import fact as F
+from penstock.kernel.reading import NetOf
+from penstock.net.compiled import Compiled
+from penstock.net.model import Net
+from penstock.store.contract import RunRow
+
+#: So many facts are told step by step at once.
+MOST_STEPS = 400
+#: Facts that may change a variable.
+_NAMES = frozenset({F.STARTED, F.NAMED, F.SETS, F.MIGRATED, F.FORKED, F.REOPENED, F.PASSED, F.SETTLED})
+
+
+Turns = list[tuple[int, list[Any]]]  # time and facts
+
+
+class Graph(msgspec.Struct, kw_only=True):
+    """`at` of `of` facts are folded; `time` is when the last of them happened. `taken` are edges that a token has gone
+    along, `not_taken` those that were decided against."""
+
+    hash: str
+    name: str
+    language: str
+    direction: str = "right"
+    at: int = 0
+    of: int = 0
+    time: int | None = None
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
+    tokens: list[Rest] = []
+    states: dict[str, NodeState] = {}
+    taken: list[str] = []
+    not_taken: list[str] = []
+    variables: dict[str, Any] = {}
+
+
+class Delta(msgspec.Struct, kw_only=True):
+    """What one fact has changed; `tokens` by edge and `resting` by node are the new counts, 0 where none is left.
+    After `migrated` the drawing is another one: ask for a graph. `gone` are variables that are no more; `not_taken` is
+    the whole list where it is another one."""
+
+    fact: int
+    at: int
+    kind: str
+    node: str | None = None
+    tokens: dict[str, int] = {}
+    resting: dict[str, int] = {}
+    states: dict[str, NodeState] = {}
+    variables: dict[str, Any] = {}
+    gone: list[str] = []
+    taken: list[str] = []
+    not_taken: list[str] | None = None
+
+
+class Deltas(msgspec.Struct, kw_only=True, rename={"from_": "from"}):
+    """`snapshot` is the graph after fact `from`; the steps lead from there to fact `to`."""
+
+    from_: int
+    to: int
+    of: int
+    snapshot: Graph
+    steps: list[Delta]
+
+
+def definition_graph(net: Net | Compiled) -> Graph:
+    """The drawing without a run."""
+    made = net if isinstance(net, Compiled) else Compiled(net)
+    shape = drawn(made)
+    return Graph(hash=made.hash, name=made.net.name, language=made.net.language, nodes=shape.nodes, edges=shape.edges)
+
+
+def graph(door: Queries, run: str, at: int | None = None) -> Graph:
+    """After fact `at`, the last one by default. Costs one fold of the journal up to there."""
+    row = door.row(run)
+    turns = turns_of(door, row)
+    of = sum(len(facts) for _, facts in turns)
+    if not of:
+        nets = door._held.nets
+        assert isinstance(nets, Nets)
+        return definition_graph(nets.get(row.net))  # accepted, and its first turn is still to come
+    return graph_of(door.net_of, turns, known_fact(of if at is None else at, of), of, Blobs(door.store).of(door.tenant))
+
+
+def graph_of(net_of: NetOf, turns: Turns, last: int, of: int, resolve: Callable[[Any], Any]) -> Graph:
+    """From a journal in hand."""
+    picture = Picture(net_of, resolve)
+    for time, fact, ends in _facts(turns, last):
+        picture.one(time, fact, ends=ends)
+    return _graph(picture, of)
+
+
+def deltas(door: Queries, run: str, first: int, last: int) -> Deltas:
+    """The graph after fact `first`, and every fact from there to `last`: one fold, in which a step costs what lies and
+    works then, not what the net has. At most MOST_STEPS are told."""
+    turns = turns_of(door, door.row(run))
+    of = sum(len(facts) for _, facts in turns)
+    begin = known_fact(first, of)
+    end = min(max(last, begin), begin + MOST_STEPS, of)
+    return steps_of(door.net_of, turns, begin, end, Blobs(door.store).of(door.tenant))
+
+
+def steps_of(net_of: NetOf, turns: Turns, begin: int, end: int, resolve: Callable[[Any], Any]) -> Deltas:
+    """From a journal in hand."""
+    of = sum(len(facts) for _, facts in turns)
+    picture = Picture(net_of, resolve)
+    snapshot: Graph | None = None
+    steps: list[Delta] = []
+    before = _Before({}, {}, {}, {}, [])
+    for time, fact, ends in _facts(turns, end):
+        picture.one(time, fact, ends=ends)
+        if snapshot is not None:
+            steps.append(_delta(picture, time, fact, before))
+        elif picture.st.n == begin:
+            snapshot = _graph(picture, of)
+            before = _Before(*picture.counts(), dict(picture.variables()), dict(snapshot.states), snapshot.not_taken)
+    assert snapshot is not None, "its fact was folded"
+    return Deltas(from_=begin, to=end, of=of, snapshot=snapshot, steps=steps)
+
+
+class _Before:
+    """What was there before a fact."""
+
+    def __init__(
+        self, tokens: dict[str, int], resting: dict[str, int], variables: dict[str, Any], states: dict[str, NodeState],
+        not_taken: list[str],
+    ) -> None:  # fmt: skip
+        self.tokens, self.resting, self.variables, self.states = tokens, resting, variables, states
+        self.not_taken = not_taken
+
+
+def _delta(picture: Picture, time: int, fact: Any, before: _Before) -> Delta:
+    tokens, resting = picture.counts()
+    states = {node: state for node in picture.touched() if (state := picture.state(node)) != before.states.get(node)}
+    before.states.update(states)
+    found = Delta(
+        fact=picture.st.n, at=time, kind=F.name_of(fact), node=picture.node,
+        tokens=_changed(before.tokens, tokens), resting=_changed(before.resting, resting),
+        states=states, taken=picture.newly,
+    )  # fmt: skip
+    before.tokens, before.resting = tokens, resting
+    if (states or picture.newly) and (ways := picture.not_taken()) != before.not_taken:
+        found.not_taken = before.not_taken = ways
+    if fact[0] in _NAMES:
+        variables = picture.variables()
+        found.variables = {k: v for k, v in variables.items() if k not in before.variables or before.variables[k] != v}
+        found.gone = [name for name in before.variables if name not in variables]
+        before.variables = dict(variables)
+    return found
+
+
+def _changed(old: dict[str, int], new: dict[str, int]) -> dict[str, int]:
+    found = {id: count for id, count in new.items() if old.get(id) != count}
+    return found | dict.fromkeys(old.keys() - new.keys(), 0)
+
+
+def _graph(picture: Picture, of: int) -> Graph:
+    st, net = picture.st, picture.net
+    return Graph(
+        hash=net.hash, name=net.net.name, language=net.net.language, at=st.n, of=of, time=st.at,
+        nodes=picture.drawn.nodes, edges=picture.drawn.edges, tokens=picture.rests(),
+        states={node.id: picture.state(node.id) for node in picture.drawn.nodes}, taken=list(picture.taken),
+        not_taken=picture.not_taken(), variables=picture.variables(),
+    )  # fmt: skip
+
+
+def turns_of(door: Queries, row: RunRow) -> Turns:
+    return [(turn.at, F.decode_facts(turn.body)) for turn in door.store.journal(row.no)]
+
+
+def _facts(turns: Turns, last: int) -> Iterator[tuple[int, Any, bool]]:
+    """The first facts, each with its time and whether it is the last of its turn."""
+    left = last
+    for at, facts in turns:
+        for i, fact in enumerate(facts[:left], 1):
+            yield at, fact, i == len(facts)
+        left -= len(facts)
+        if left <= 0:
+            return
+
+
+def known_fact(fact: int, of: int) -> int:
+    if not 1 <= fact <= of:
+        raise BadInput(what="the fact number", why=f"the run has facts 1 to {of}")
+    return fact

@@ -1,0 +1,189 @@
+"""Remarks: who is on a work item, who gave it back or passed it on, and what was said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from penstock.app.access.candidates import Who, held_by, id_of, may_act, target_for, targets_of
+from penstock.app.access.roles import inactive, known_of, target_exists
+from penstock.errors import ApproverDenied, BadInput, FourEyes, ItemClaimed, TargetNotFound
+from penstock.host.clock import Clock, SystemClock
+from penstock.store.contract_admin import RemarkRow
+
+if TYPE_CHECKING:
+    from penstock.app.inbox.inbox import Waiting
+    from penstock.app.runs.queries import Queries
+    from penstock.kernel.state import State
+
+_LONGEST = 4000
+_TRIES = 20
+
+
+class Remark(msgspec.Struct, frozen=True):
+    by: str
+    at: int
+    text: str
+
+
+class Said(msgspec.Struct):
+    """What the remarks about one item come to. Of claims and delegations those of its present round count."""
+
+    claimed_by: str | None = None
+    delegated: list[str] = []
+    comments: list[Remark] = []
+    #: to whom it was passed on → for which of the item's targets
+    stands_for: dict[str, str | None] = {}
+    #: the same, of everybody who has passed it on
+    standing: list[tuple[str, str | None]] = []
+    #: who has passed it on, and to whom
+    passed: list[tuple[str, str]] = []
+    last: int = 0
+
+
+class Remarks:
+    def __init__(self, door: Queries, clock: Clock | None = None) -> None:
+        self.door, self.clock = door, clock or SystemClock()
+
+    def of(self, item: str, firing: int | None = None, *, only: bool = False) -> Said:
+        """By RUN/NODE, whole; `firing` leaves out who was on it in another round, `only` also what was said then."""
+        return _said(self.door.store.remarks(self.door.tenant, [item]), firing, only)
+
+    def about(self, item: Waiting) -> Said:
+        """What was said in earlier rounds stays with it; what is said about another that is open does not."""
+        return self.of(item.key, item.firing, only=item.id != item.key)
+
+    def each(self, items: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Said]:
+        """By RUN/NODE and firing, in one look; those about which nothing was said are left out."""
+        known = list(items)
+        by_item: dict[str, list[RemarkRow]] = {}
+        for row in self.door.store.remarks(self.door.tenant, {item for item, _ in known}):
+            by_item.setdefault(row.item, []).append(row)
+        return {(item, no): _said(by_item[item], no) for item, no in known if item in by_item}
+
+    def claim(self, id: str, by: Who) -> Said:
+        """One holder at a time. Again by the same one changes nothing. Raises ItemClaimed, ApproverDenied."""
+        item = self._open(id)
+        eligible(self.door, item, by, self.about(item))
+        return self._add(item, id_of(by), "claim", {})
+
+    def release(self, id: str, by: Who, *, force: bool = False) -> Said:
+        """Give it back; `force`: somebody else's, by whoever may. Raises ItemClaimed where it is another's."""
+        return self._add(self._open(id), id_of(by), "release", {}, force)
+
+    def delegate(self, id: str, by: Who, to: str, comment: str | None = None) -> Said:
+        """Let others decide as well: user:…, role:… or group:…; a name alone is a user with @, else a role. Whoever was
+        on it is not any more. Raises TargetNotFound, ApproverDenied, ItemClaimed."""
+        item = self._open(id)
+        said = self.about(item)
+        eligible(self.door, item, by, said)
+        target = target_of(to)
+        if not target_exists(self.door, target):
+            raise TargetNotFound(target=to)
+        body = {"to": target, "for": stands_for(self.door, item, by, said), "text": _text(comment or "", empty=True)}
+        return self._add(item, id_of(by), "delegate", body)
+
+    def comment(self, id: str, by: Who, text: str) -> Said:
+        return self._add(self._open(id), id_of(by), "comment", {"text": _text(text)})
+
+    def _open(self, id: str) -> Waiting:
+        from penstock.app.inbox.inbox import find
+
+        return find(self.door, id)
+
+    def _add(self, item: Waiting, by: str, kind: str, body: dict[str, Any], force: bool = False) -> Said:
+        """The number says what was known when it was written: if somebody was faster, it is looked at anew."""
+        store, tenant = self.door.store, self.door.tenant
+        packed = msgspec.msgpack.encode({**body, "firing": item.firing})
+        for _ in range(_TRIES):
+            said = self.about(item)
+            held = said.claimed_by
+            if kind != "comment" and held not in (None, by) and not force:
+                raise ItemClaimed(by=held, item=item.id)
+            if kind == "claim" and held == by or kind == "release" and held is None:
+                return said
+            row = RemarkRow(tenant, item.key, said.last + 1, by, self.clock.now(), kind, packed)
+            if store.add_remark(row):
+                return self.about(item)
+        raise ItemClaimed(by="Somebody else", item=item.id)
+
+
+def _said(rows: Iterable[RemarkRow], firing: int | None, only: bool = False) -> Said:
+    said = Said()
+    for row in rows:
+        body, said.last = msgspec.msgpack.decode(row.body), row.no
+        of_this = firing is None or body.get("firing") == firing
+        if body.get("text") and (of_this or not only):
+            said.comments.append(Remark(row.by, row.at, body["text"]))
+        if not of_this:
+            continue
+        if row.kind == "claim":
+            said.claimed_by = row.by
+        elif row.kind in ("release", "delegate"):
+            said.claimed_by = None
+        if row.kind == "delegate":
+            said.standing.append((body["to"], body.get("for")))
+        if row.kind == "delegate" and body["to"] not in said.stands_for:
+            said.delegated.append(body["to"])
+            said.passed.append((row.by, body["to"]))
+            said.stands_for[body["to"]] = body.get("for")
+    return said
+
+
+def target_of(to: str) -> str:
+    """A target, whole: a name alone is a user with @, else a role."""
+    return to if to.partition(":")[0] in ("user", "role", "group") else f"{'user' if '@' in to else 'role'}:{to}"
+
+
+def _text(text: str, *, empty: bool = False) -> str:
+    kept = text.replace("\0", "").strip()
+    if len(kept) > _LONGEST or not kept and not empty:
+        raise BadInput(what="the comment", why=f"it has 1 to {_LONGEST} characters")
+    return kept
+
+
+# ---- who may decide --------------------------------------------------------------------------------------------------
+
+
+def eligible(door: Queries, item: Waiting, who: Who, said: Said | None = None) -> None:
+    """Those whom the document names, and those to whom it was passed on; not who asked for it, where the document wants
+    two persons (C-32, A3), nor who was registered and is not active any more. Raises ApproverDenied, FourEyes."""
+    said = Remarks(door).about(item) if said is None else said
+    user, body = id_of(who), known_of(door, who)
+    if inactive(door, user) or not may_act(item.candidates, user, body) and not held_by(said.delegated, user, body):
+        raise ApproverDenied(user=user, item=item.id)
+    if two_persons(item.candidates) and item.requested_by == user:
+        raise FourEyes(user=user, what=f"«{item.id}»")
+
+
+def may_decide(door: Queries, item: Waiting, who: Who) -> Said:
+    """The same, and nobody else is on it. Raises ItemClaimed besides."""
+    said = Remarks(door).about(item)
+    eligible(door, item, who, said)
+    if said.claimed_by not in (None, id_of(who)):
+        raise ItemClaimed(by=said.claimed_by, item=item.id)
+    return said
+
+
+def stands_for(door: Queries, item: Waiting, who: Who, said: Said) -> str | None:
+    """The target that a vote of theirs counts for: their own, else that of whoever has passed it on to them, so that
+    where each target must approve, a delegate stands for one of them and not for one more."""
+    user, body = id_of(who), known_of(door, who)
+    own = target_for(item.candidates, user, body, item.votes)
+    if own is not None or not targets_of(item.candidates):
+        return own
+    return next((said.stands_for[one] for one in held_by(said.delegated, user, body)), None)
+
+
+def two_persons(candidates: Any) -> bool:
+    return isinstance(candidates, dict) and candidates.get("allow_self_approval") is False
+
+
+def requester(st: State) -> str | None:
+    """Who has started a run, where a person did."""
+    trigger = st.options.get("trigger")
+    source = trigger.get("source") if isinstance(trigger, dict) else None
+    kind, _, name = str(source or "").partition(":")
+    return name if kind == "user" and name else None

@@ -1,0 +1,38 @@
+"""Escalating by hand: an approval goes to others before its time is over (W-4.6, escalate_action)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from penstock.app.access.candidates import Who, id_of
+from penstock.app.inbox.comments import Remarks
+from penstock.app.inbox.inbox import Waiting, find
+from penstock.app.inbox.items import item
+from penstock.errors import BadInput
+from penstock.kernel import command as C
+
+if TYPE_CHECKING:
+    from penstock.app.penstock import Penstock
+
+_HINT = "Say to whom: user:…, role:… or group:…."
+
+
+async def escalate(door: Penstock, id: str, *, by: Who, to: str | None = None, comment: str | None = None) -> Waiting:
+    """To `to`, else to those whom its document names for it. Only who may decide may pass it on; what is known of it
+    stays, and its history says who did it. Raises ApproverDenied, TargetNotFound, BadInput."""
+    one = find(door, id)
+    targets = [to] if to else _next(door, one, by)
+    if not targets:
+        raise BadInput(what=f"«{one.id}»", why="its document names nobody to escalate it to", hint=_HINT)
+    for target in targets:
+        Remarks(door).delegate(one.exact, by, target, comment)
+    await door.command(one.run, C.work(one.firing, "reassign", id_of(by), None, comment))
+    return find(door, one.exact)
+
+
+def _next(door: Penstock, one: Waiting, by: Who) -> list[str]:
+    then = item(door, by, (), one.exact).due_then
+    if then is None or then.kind != "escalate" or not then.to:
+        return []
+    return [part for part in re.split(r"[,\s]+", then.to) if part]

@@ -1,0 +1,265 @@
+"""Work items as the people who decide see them: what it is about, why me, how long, and what yes and no lead to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from penstock.app.access.candidates import Who, held_by, id_of, targets_of
+from penstock.app.access.roles import known_of
+from penstock.app.inbox.comments import Remark, Remarks, Said, eligible, requester, two_persons
+from penstock.app.inbox.inbox import Open, Waiting, find_open, folded
+from penstock.app.inbox.item_filter import Meant
+from penstock.app.process.item_actions import ItemWork, busy_elsewhere, needs, of_process, work_moves, work_of
+from penstock.app.runs.moves import Move, moves
+from penstock.app.runs.run_view import Watcher
+from penstock.app.runs.summary import states_of, title_of
+from penstock.app.runs.waiting.environment import Around, around
+from penstock.app.runs.waiting.wait_context import Seen, Then
+from penstock.app.runs.waiting.wait_reasons import deadline
+from penstock.errors import ApproverDenied, FourEyes
+from penstock.net.author import author, beside
+from penstock.net.compiled import CNode, Compiled
+from penstock.store.contract_lists import ItemRow
+
+if TYPE_CHECKING:
+    from penstock.app.penstock import Penstock
+
+_DECIDING = ("approve", "reject", "judge", "respond")
+#: so many are sorted by their deadlines
+SORTED = 200
+#: how many values are shown beside the title
+DECISIVE = 5
+#: of what is known about a run, these say most about it, in this order
+_TELLING = ("decision", "confidence", "severity", "defect_rate", "line_id", "amount", "score", "reason")
+
+
+#: what the outcome of an approval has without being asked (W-4.6, W-4.6.7)
+_BY_ITSELF = frozenset({
+    "status", "approver", "comment", "approved_at", "approvals", "timed_out", "escalation_level", "request_id",
+})  # fmt: skip
+
+
+class Field(msgspec.Struct):
+    key: str
+    label: str
+    value: Any
+    unit: str | None = None
+    tone: str | None = None
+
+
+class Vote(msgspec.Struct):
+    by: str
+    decision: str
+    comment: str | None
+    at: int
+
+
+class Delegation(msgspec.Struct):
+    by: str
+    to: str
+
+
+class Effects(msgspec.Struct):
+    """The label of what follows; None: the run ends."""
+
+    approve: str | None
+    reject: str | None
+
+
+class Item(msgspec.Struct, kw_only=True):
+    id: str
+    run: str
+    run_title: str
+    node: str
+    kind: str
+    title: str
+    description: str
+    priority: str
+    status: str
+    document: str
+    language: str
+    opened_at: int
+    due_at: int | None
+    due_then: Then | None
+    data: Any
+    fields: list[Field]
+    form: dict[str, Any] | None
+    candidates: list[str]
+    why_me: list[str]
+    eligible: bool
+    not_eligible_because: str | None
+    needed: int
+    approvals: list[Vote]
+    escalation_level: int
+    claimed_by: str | None
+    comments: list[Remark]
+    delegations: list[Delegation]
+    effects: Effects
+    moves: list[Move]
+    etag: str
+    work: ItemWork | None = None
+
+
+class Page(msgspec.Struct):
+    items: list[Item]
+    total: int
+    more: bool
+
+
+def page(
+    door: Penstock, who: Who, permissions: Iterable[str], *, mine: bool = True, kind: str | None = None,
+    start: int = 0, limit: int = SORTED,
+) -> Page:  # fmt: skip
+    """What is open, the nearest deadline first; what has none comes last, the oldest first.
+
+    Where more than SORTED are asked for, the oldest come first: a deadline is known only from a run's state. Then
+    `total` is counted from the rows, so that of what is mine it has also what I have voted on, or have asked for
+    myself where two persons are wanted; a page leaves those out. Costs a count of what is open, the rows up to the end
+    of the page, at most SORTED states, and a fold of the runs of one page."""
+    allowed, beside = frozenset(permissions), around(door)
+    groups = door.store.open_groups(door.tenant, beside.now)
+    if mine:
+        meant = Meant(door, groups, who, kind=kind, free=True, may=lambda net, st: needs(door, net, st) in allowed)
+    else:
+        meant = Meant(door, groups, kind=kind)
+    total = meant.total
+    if total <= SORTED:
+        nearest = _by_deadline(door, meant.rows(0, SORTED), id_of(who) if mine else None, beside)
+        total, rows = len(nearest), nearest[start : start + limit]
+    else:
+        rows = meant.rows(start, limit)
+    found = [_item(door, one, who, allowed, beside) for one in folded(door, rows)]
+    return Page([one for one in found if one.eligible or not mine], total, start + limit < total)
+
+
+def _by_deadline(door: Penstock, rows: list[ItemRow], user: str | None, beside: Around) -> list[ItemRow]:
+    """In the order of their deadlines; with a user, without what that one has had a say in."""
+    nets, states = door._held.nets, states_of(door, {one.run for one in rows})
+    assert nets is not None
+    found = []
+    for one in rows:
+        st = states.get(one.run)
+        firing, asked = (st.firings.get(one.firing), st.items.get(one.firing)) if st is not None else (None, None)
+        if st is None or firing is None or asked is None:
+            continue
+        if user is not None and (user in asked.votes or two_persons(asked.candidates) and requester(st) == user):
+            continue
+        net = nets.get(one.net)
+        if user is not None and of_process(net) and busy_elsewhere(asked, user):
+            continue
+        due, _ = deadline(Seen(st, net, one.run, beside), firing, net.nodes[firing.node])
+        found.append(((due is None, due or one.opened_at, one.run_id, one.firing), one))
+    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+
+
+def item(door: Penstock, who: Who, permissions: Iterable[str], id: str) -> Item:
+    """By RUN/NODE, or RUN/NODE~FIRING. Raises ItemNotFound, ItemAmbiguous."""
+    return _item(door, find_open(door, id), who, frozenset(permissions), around(door))
+
+
+def _item(door: Penstock, opened: Open, who: Who, permissions: frozenset[str], beside: Around) -> Item:
+    one, row, watcher = opened
+    net, st = watcher.reader.net, watcher.reader.st
+    assert net is not None
+    firing = st.firings[one.firing]
+    node = net.nodes[firing.node]
+    due_at, due_then = deadline(Seen(st, net, 0, beside, watcher), firing, node)
+    remarks = Remarks(door).about(one)
+    targets = [*targets_of(one.candidates), *remarks.delegated]
+    mine = held_by(targets, id_of(who), known_of(door, who))
+    because = _not_eligible(door, one, who, remarks, needs(door, row.net, one.status) in permissions)
+    votes = [Vote(by, str(v.get("vote")), v.get("comment"), int(v.get("at") or 0)) for by, v in one.votes.items()]
+    spec = node.spec.work
+    needed = max(spec.quorum, len(targets_of(one.candidates)) if spec.all_of else 0, 1) if spec is not None else 1
+    known = {name: watcher.resolve(value) for name, value in {**st.vars, **st.names}.items()}
+    work = work_of(one, net, st.items[one.firing]) if of_process(net) else None
+    moves_ = [] if because is not None else _moves(watcher, one.node, permissions)
+    if work is not None:
+        due_at = due_at if due_at is not None else one.due_at
+        moves_ = work_moves(one, node, st.items[one.firing], id_of(who), permissions) if because is None else []
+    told = {
+        "firing": one.firing,
+        "data": one.data,
+        "votes": len(votes),
+        "level": one.escalation_level,
+        "status": one.status,
+        "work": work,
+    }
+    return Item(
+        id=one.id, run=one.run, run_title=title_of(door, row.net, net), node=one.node, kind=one.kind,
+        title=one.title, description=one.description, priority=one.priority, status=one.status, document=one.document,
+        language=net.net.language, opened_at=one.opened_at, due_at=due_at, due_then=due_then, data=one.data,
+        fields=_decisive(one.data, known, st.input), form=one.form or form_of(net, node), candidates=targets,
+        why_me=mine,
+        eligible=because is None, not_eligible_because=because, needed=needed, approvals=votes,
+        escalation_level=one.escalation_level, claimed_by=remarks.claimed_by, comments=remarks.comments,
+        delegations=[Delegation(by, to) for by, to in remarks.passed],
+        effects=Effects(_follows(node, "done"), _follows(node, "rejected")),
+        moves=moves_, etag=hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()[:16], work=work,
+    )  # fmt: skip
+
+
+def _not_eligible(door: Penstock, one: Waiting, who: Who, said: Said, permitted: bool) -> str | None:
+    """Why not, as a word that the console has a sentence for."""
+    user = id_of(who)
+    if user in one.votes:
+        return "voted"
+    try:
+        eligible(door, one, who, said)
+    except ApproverDenied:
+        return "target"
+    except FourEyes:
+        return "four_eyes"
+    if said.claimed_by not in (None, user):
+        return "claimed"
+    return None if permitted else "permission"
+
+
+def _moves(watcher: Watcher, node: str, permissions: frozenset[str]) -> list[Move]:
+    found = (one for one in moves(watcher, permissions=permissions) if one.target == node and one.verb in _DECIDING)
+    return [*{one.verb: one for one in found}.values()]  # several firings of a node have the same
+
+
+def _decisive(data: Any, variables: Mapping[str, Any], given: Any) -> list[Field]:
+    """The author's own data first; else what was judged and what the run began with."""
+    found: dict[str, Any] = {}
+    for source in (data, *variables.values(), given):
+        if isinstance(source, Mapping):
+            for name, value in source.items():
+                if isinstance(value, str | int | float | bool) and (source is data or name in _TELLING):
+                    found.setdefault(str(name), value)
+    first = sorted(found, key=lambda name: _TELLING.index(name) if name in _TELLING else -1)
+    return [Field(name, name.replace("_", " "), found[name]) for name in first[:DECISIVE]]
+
+
+def form_of(net: Compiled, node: CNode) -> dict[str, Any] | None:
+    """The schema of what somebody is asked to fill in, where the document has one. What a decision says by itself, such
+    as who decided and when, is not asked for."""
+    known = net.net.declares.policies.get("nodes", {}).get(author(node), {})
+    found = known.get("answer") if isinstance(known, Mapping) else None
+    if not isinstance(found, Mapping):
+        return None
+    asked = {name: one for name, one in (found.get("properties") or {}).items() if name not in _BY_ITSELF}
+    needed = [name for name in found.get("required") or () if name in asked]
+    return {**found, "properties": asked, "required": needed} if asked else None
+
+
+def _follows(node: CNode, port: str) -> str | None:
+    """Through the other parts of what the author drew as one node; where a branch is over, after its scope."""
+    here, seen = [(node, port)], set[str]()
+    while here:
+        part, name = here.pop(0)
+        seen.add(part.id)
+        ways = [way.dst for way in part.ports.get(name, ()) if not beside(way.dst)]
+        others = [one for one in ways if author(one) != author(part)]
+        on = next((one for one in others if one.spec.kind != "end"), None)
+        if on is not None:
+            return on.net.by_id.get(author(on), on).label
+        here += [(one, "done") for one in ways if one not in others and one.id not in seen]
+        if (others or name not in part.ports) and part.scope and part.scope not in seen:
+            here.append((part.net.by_id[part.scope], "done"))
+    return None

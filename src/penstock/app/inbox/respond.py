@@ -1,0 +1,46 @@
+"""Answering a node that waits for a person, by somebody whose rights are known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from penstock.app.access.candidates import Who, id_of
+from penstock.app.inbox.comments import may_decide
+from penstock.app.inbox.inbox import find_open
+from penstock.app.process.item_actions import of_process
+from penstock.app.process.work_items import WorkItems
+from penstock.app.runs.answers import firings_of
+from penstock.errors import ItemDecided, ItemNotFound, NotAllowed, Refused
+
+if TYPE_CHECKING:
+    from penstock.app.penstock import Penstock
+
+_OTHERWISE = {"approval": "approved or rejected", "review": "given its verdict"}
+
+
+async def answer(door: Penstock, run: str, node: str, value: Any, *, by: Who, permissions: Collection[str]) -> None:
+    """Only who may decide; and what is decided by a vote or a verdict is not answered. NODE~FIRING is one of several. A
+    node that is stuck gets its result by an operator's hand. An activity of a process is submitted, by whoever
+    may. Raises ApproverDenied, FourEyes, ItemClaimed, NotAllowed, Refused, NotWaiting, ItemAmbiguous."""
+    try:
+        item, _, watcher = find_open(door, f"{run}/{node}")
+    except (ItemNotFound, ItemDecided):
+        if "run.edit" not in permissions and _stuck(door, run, node):
+            raise NotAllowed(user=id_of(by), permission="run.edit") from None
+    else:
+        if item.kind in _OTHERWISE:
+            raise Refused(why=f"«{item.id}» is {_OTHERWISE[item.kind]}, and not answered")
+        if watcher.reader.net is not None and of_process(watcher.reader.net):
+            if "process.work" not in permissions:
+                raise NotAllowed(user=id_of(by), permission="process.work")
+            await WorkItems(door).submit(f"{item.run}~{item.firing}", value, by=by)
+            return
+        may_decide(door, item, by)
+        run, node = item.run, item.firing_name
+    await door.respond(run, node, value, by=id_of(by))
+
+
+def _stuck(door: Penstock, run: str, node: str) -> bool:
+    watcher = door.watcher(door.row(run))
+    return any(watcher.reader.st.firings[no].blocked for no in firings_of(watcher, node))

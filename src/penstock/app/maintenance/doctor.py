@@ -1,0 +1,237 @@
+"""What could be wrong with an installation and its store, looked at without changing anything."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+import penstock
+from penstock.app.access.audit import Audit
+from penstock.app.defaults import driver_of
+from penstock.app.maintenance.verify import verify
+from penstock.errors import PenstockError
+from penstock.host.secrets import places_of
+from penstock.host.tenants import Kept
+from penstock.store import schema
+from penstock.store.address import Server
+from penstock.store.contract import Store
+
+GIB = 1024**3
+NEWEST = 500  # runs that a quick look folds again
+REACH_S = 3.0
+#: extra → a module that it brings
+EXTRAS = {
+    "aas": "basyx", "checkpoint": "cryptography", "decision": "jq", "mcp": "mcp", "mqtt": "aiomqtt",
+    "notify": "aiosmtplib", "parquet": "duckdb", "postgresql": "psycopg", "redis": "redis", "s3": "obstore",
+    "script": "pydantic_monty", "server": "fastapi", "sqs": "boto3",
+}  # fmt: skip
+_PORTS = {"postgresql": 5432, "smtp": 25, "mqtt": 1883, "http": 80, "https": 443, "openai": 443}
+
+
+class Check(msgspec.Struct, frozen=True):
+    """`state` is ok, note (nothing is wrong, but somebody may want to know) or wrong."""
+
+    name: str
+    state: str
+    says: str
+    hint: str = ""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    path: Path
+    store: Store
+    settings: Mapping[str, Any]
+    now: int
+    all_runs: bool = False
+    reach: bool = False
+    port: int | None = None
+
+
+def examine(asked: Asked) -> Iterator[Check]:
+    """One check after the other; one that stumbles is itself something wrong."""
+    for look in LOOKS:
+        try:
+            yield from look(asked)
+        except (PenstockError, OSError, sqlite3.DatabaseError, msgspec.MsgspecError) as error:
+            hint = error.hint if isinstance(error, PenstockError) else ""
+            yield Check(look.__name__.strip("_"), "wrong", f"It could not be looked at: {error}", hint)
+
+
+# ---- the machine -----------------------------------------------------------------------------------------------------
+
+
+def _disk(asked: Asked) -> Iterator[Check]:
+    folder = asked.path.parent
+    free = shutil.disk_usage(folder if folder.exists() else Path()).free
+    says = f"{free / GIB:.1f} GiB are free where the store is."
+    state = "ok" if free >= GIB else "note" if free >= GIB // 10 else "wrong"
+    yield Check("disk", state, says, "" if state == "ok" else "Make room before the store stops taking turns.")
+
+
+def _clock(asked: Asked) -> Iterator[Check]:
+    last = max((row.updated_at for row in asked.store.runs(limit=50)), default=0)
+    ahead = last - asked.now
+    if ahead > 60_000:
+        hint = "Set the clock; timers and schedules would wait for the time to come again."
+        yield Check("clock", "wrong", f"The newest run is {ahead // 1000} s ahead of this machine's clock.", hint)
+    else:
+        yield Check("clock", "ok", f"It is {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(asked.now / 1000))}.")
+
+
+def _extras(asked: Asked) -> Iterator[Check]:
+    absent = [name for name, module in EXTRAS.items() if find_spec(module) is None]
+    there = [name for name in EXTRAS if name not in absent]
+    yield Check("extras", "ok", f"Installed: {', '.join(there) or 'none'}.")
+    if absent:
+        hint = f"pip install 'penstock[{','.join(absent)}]' where a document needs one of them."
+        yield Check("extras", "note", f"Not installed: {', '.join(absent)}.", hint)
+
+
+def _console(asked: Asked) -> Iterator[Check]:
+    built = (Path(penstock.__file__).parent / "api" / "console" / "index.html").is_file()
+    if built:
+        yield Check("console", "ok", "The console is built.")
+    else:
+        yield Check("console", "note", "The console is not built.", "python -m tools.console, in the checkout.")
+
+
+def _port(asked: Asked) -> Iterator[Check]:
+    if asked.port is None:
+        return
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind(("127.0.0.1", asked.port))
+        except OSError as error:
+            hint = "Choose another one with --port, unless it is Penstock itself that has it."
+            yield Check("port", "note", f"Port {asked.port} is taken: {error.strerror}.", hint)
+        else:
+            yield Check("port", "ok", f"Port {asked.port} is free.")
+
+
+# ---- the store -------------------------------------------------------------------------------------------------------
+
+
+def _store(asked: Asked) -> Iterator[Check]:
+    kind = "PostgreSQL" if isinstance(asked.path, Server) else "SQLite"
+    yield Check(
+        "store", "ok", f"{kind}, schema {schema.VERSION}, {asked.store.size() / 1024**2:.1f} MiB, "
+        f"profile {asked.store.profile() or 'not said'}.",
+    )  # fmt: skip
+    if not isinstance(asked.path, Server):
+        with closing(sqlite3.connect(f"file:{asked.path}?mode=ro", uri=True)) as c:
+            said = [row[0] for row in c.execute("PRAGMA quick_check(5)")]
+        if said != ["ok"]:
+            hint = "Keep the file as it is and restore a copy."
+            yield Check("store", "wrong", f"The file is damaged: {said[0]}", hint)
+    report = verify(asked.store, None if asked.all_runs else NEWEST)
+    if report.violations:
+        first = report.violations[0]
+        says = f"{len(report.violations)} violations; the first: {first.check} {first.run} {first.detail}"
+        yield Check("journal", "wrong", says, "penstock verify lists them all.")
+    else:
+        yield Check("journal", "ok", f"{report.runs} runs fold to what is saved of them, {report.facts} facts.")
+
+
+def _driver(asked: Asked) -> Iterator[Check]:
+    driver = driver_of(asked.path)
+    if driver is not None:
+        yield Check("driver", "ok", f"Process {driver or '?'} drives the store.")
+    elif asked.store.unfinished():
+        yield Check("driver", "note", "Runs could go on, and nobody drives them.", "penstock serve, or penstock work.")
+    else:
+        yield Check("driver", "ok", "Nobody drives the store, and nothing waits for it.")
+
+
+def _audit(asked: Asked) -> Iterator[Check]:
+    audit = Audit(asked.store)
+    tenants = audit.tenants()
+    broken = [one for name in tenants for one in audit.verify(name)]
+    if broken:
+        says = f"The chain does not hold: {broken[0].tenant} {broken[0].no} {broken[0].why}"
+        yield Check("audit", "wrong", says, "Keep the store as it is, and compare it with a copy.")
+    else:
+        yield Check("audit", "ok", f"The chain holds for {len(tenants)} tenants.")
+
+
+# ---- what tenants have -----------------------------------------------------------------------------------------------
+
+
+def _kept(asked: Asked, tenant: str) -> Kept:
+    return Kept(tenant, asked.store, places_of(asked.settings), lambda: asked.now)
+
+
+def _secrets(asked: Asked) -> Iterator[Check]:
+    count, plain = 0, 0
+    for tenant in asked.store.tenants():
+        kept = _kept(asked, tenant)
+        for name, body in kept.each("secret").items():
+            count, plain = count + 1, plain + ("value" in body)
+            try:
+                found = kept.secret(name)
+            except PenstockError as error:
+                yield Check("secrets", "wrong", f"{tenant}: {error}", error.hint)
+                continue
+            if found is None:
+                where = f" at {body['ref']}" if "ref" in body else ""
+                hint = "Set what it refers to, or give the secret anew."
+                yield Check("secrets", "wrong", f"{tenant}: nothing is found for «{name}»{where}.", hint)
+    if plain:
+        hint = "Give them again, with penstock[checkpoint] installed: they are encrypted then."
+        yield Check("secrets", "note", f"{plain} secrets are kept as they were given.", hint)
+    yield Check("secrets", "ok", f"{count} secrets were looked for.")
+    yield from _key_files(asked)
+
+
+def _key_files(asked: Asked) -> Iterator[Check]:
+    for word in ("secret-key", "session-key", "checkpoint-key"):
+        file = asked.path.with_name(f"{asked.path.name}.{word}")
+        if file.is_file() and stat.S_IMODE(file.stat().st_mode) & 0o077:
+            yield Check("secrets", "wrong", f"Others can read {file}.", f"chmod 600 {file}")
+
+
+def _connections(asked: Asked) -> Iterator[Check]:
+    if not asked.reach:
+        return
+    for tenant in asked.store.tenants():
+        for name, body in _kept(asked, tenant).each("connection").items():
+            at = _address(body)
+            if at is None:
+                continue
+            try:
+                with closing(socket.create_connection(at, REACH_S)):
+                    yield Check("connections", "ok", f"{tenant}: «{name}» answers at {at[0]}:{at[1]}.")
+            except OSError as error:
+                says = f"{tenant}: «{name}» does not answer at {at[0]}:{at[1]} ({type(error).__name__})."
+                yield Check("connections", "wrong", says, "Is it running, and may this machine reach it?")
+
+
+def _address(body: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Where a connection leads, if that is another machine's port."""
+    kind = str(body.get("type", ""))
+    url = next((str(body[word]) for word in ("base_url", "url", "dsn") if isinstance(body.get(word), str)), "")
+    if url:
+        try:
+            parts = urlsplit(url)
+            port = parts.port or _PORTS.get(parts.scheme, _PORTS.get(kind, 0))
+        except ValueError:
+            return None
+        return (parts.hostname, port) if parts.hostname and port else None
+    host = body.get("host")
+    return (str(host), int(body.get("port") or _PORTS.get(kind, 0))) if host and kind in _PORTS else None
+
+
+LOOKS: tuple[Callable[[Asked], Iterator[Check]], ...] = (
+    _store, _driver, _audit, _disk, _clock, _secrets, _connections, _extras, _console, _port,
+)  # fmt: skip

@@ -1,0 +1,191 @@
+"""Alarms (W-10.1.1, P-8): the seeds' thresholds, compared strictly; raised once, cleared once, and kept over a restart.
+
+How the alarms of a tenant stand is one row of the store, written in the commit that also holds the message about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from penstock.app.metrics.collector import Meter
+from penstock.app.metrics.readings import Readings
+from penstock.app.process.reevaluation import LINES
+from penstock.host.notices import Notice
+from penstock.store.contract import Batch
+
+if TYPE_CHECKING:
+    from penstock.host.embedded import Host
+
+EVERY_S = 15.0
+#: an evaluation takes at most this part of the engine's time: where it is slow it comes more seldom
+SHARE = 0.01
+RECENT = 100
+KEPT_MS = 400 * 86_400_000
+_pack = msgspec.msgpack.Encoder().encode
+
+
+class Rule(msgspec.Struct, frozen=True):
+    metric: str
+    below: bool  # raised when the value is smaller; else when it is greater
+    threshold: float
+    unit: str
+
+
+RULES = (
+    Rule("workflow_success_rate", True, 0.95, "ratio"),
+    Rule("workflow_duration_seconds", False, 60, "s"),
+    Rule("workflow_waiting_count", False, 100, "runs"),
+    Rule("node_error_rate", False, 0.05, "ratio"),
+    Rule("node_duration_seconds", False, 10, "s"),
+    Rule("approval_pending_count", False, 50, "approvals"),
+    Rule("approval_timeout_rate", False, 0.10, "ratio"),
+    Rule("circuit_breaker_open_count", False, 0, "breakers"),
+    Rule("dlq_message_count", False, 10, "letters"),
+    Rule("checkpoint_size_bytes", False, 10 * 1024 * 1024, "bytes"),
+)
+#: P-8: when to think again about processes
+OF_PROCESSES = tuple(Rule(one.metric, one.below, one.threshold, one.unit) for one in LINES)
+
+
+class Alarm(msgspec.Struct, kw_only=True):
+    """`value` is what it was raised at. Without `cleared_at` it is open."""
+
+    id: str
+    metric: str
+    value: float
+    threshold: float
+    comparison: str
+    unit: str
+    detail: str = ""
+    raised_at: int
+    cleared_at: int | None = None
+
+
+class Stand(msgspec.Struct):
+    open: dict[str, Alarm] = {}
+    recent: list[Alarm] = []  # cleared, the newest first
+
+
+Told = Callable[[str, Alarm], None]
+
+
+class Alarms:
+    def __init__(self, meter: Meter, host: Host, told: Told | None = None) -> None:
+        self.meter, self.host, self.told = meter, host, told
+        self.stands: dict[str, Stand] = {}
+
+    def of(self, tenant: str) -> Stand:
+        found = self.stands.get(tenant)
+        if found is None:
+            row = self.host.store.memo(_key(tenant), self.host.clock.now())
+            kept = row[0] if row is not None else None
+            found = Stand() if kept is None else msgspec.msgpack.decode(kept, type=Stand)
+            self.stands[tenant] = found
+        return found
+
+    def look(self) -> list[Alarm]:
+        """Evaluate every rule for every tenant; what was raised or cleared by it. Costs one read of the gauges."""
+        now = self.host.clock.now()
+        self.meter.tick(now)
+        gauges = self.meter.gauges()
+        tenants = {*self.meter.of, *(one[0] for one in gauges.runs + gauges.versions)}
+        tenants |= {one[0] for one in gauges.letters}
+        changed: list[Alarm] = []
+        for tenant in sorted(tenants):
+            read = Readings(self.meter, tenant, now, gauges)
+            changed += self._compared(tenant, measured(read) | of_processes(read), now)
+        return changed
+
+    def _compared(self, tenant: str, found: Mapping[str, tuple[float, bool, str]], now: int) -> list[Alarm]:
+        stand = self.of(tenant)
+        open_, changed = dict(stand.open), list[Alarm]()
+        for rule in RULES + OF_PROCESSES:
+            value, raised, detail = found.get(rule.metric, (0.0, False, ""))
+            held = open_.get(rule.metric)
+            if raised and held is None:
+                open_[rule.metric] = alarm = _raised(tenant, rule, value, detail, now)
+                changed.append(alarm)
+            elif not raised and held is not None:
+                del open_[rule.metric]
+                changed.append(msgspec.structs.replace(held, cleared_at=now))
+        if changed:
+            cleared = [one for one in changed if one.cleared_at is not None]
+            self._keep(tenant, Stand(open_, [*cleared, *stand.recent][:RECENT]), changed, now)
+        return changed
+
+    def _keep(self, tenant: str, stand: Stand, changed: list[Alarm], now: int) -> None:
+        """The commit first: who is told of it and what is kept of it cannot differ."""
+        batch = Batch()
+        batch.memo.append((_key(tenant), _pack(stand), now + KEPT_MS))
+        for alarm in changed if self._has_channel(tenant) else ():
+            self.host.notices.write(_notice(tenant, alarm), 0, 0, batch)
+        self.host.store.commit(batch)
+        self.stands[tenant] = stand
+        if self.host.notices.wrote:
+            self.host.notices.kick()
+        for alarm in changed if self.told is not None else ():
+            assert self.told is not None
+            self.told(tenant, alarm)
+
+    def _has_channel(self, tenant: str) -> bool:
+        """Nobody is written to whom the tenant has not named for trouble."""
+        said = (self.host.tenants(tenant).find("config", "tenant") or {}).get("notification")
+        return isinstance(said, Mapping) and bool(said.get("escalation_channels"))
+
+
+def measured(read: Readings) -> dict[str, tuple[float, bool, str]]:
+    """Value, whether it is beyond the threshold, and what there is to say about it; without a value there is none."""
+    run, node = read.duration(60_000), read.node_duration(10_000)
+    values: dict[str, float | None] = {
+        "workflow_success_rate": read.success_rate(), "workflow_waiting_count": read.waiting(),
+        "node_error_rate": read.node_error_rate(), "approval_pending_count": read.pending_approvals(),
+        "approval_timeout_rate": read.timeout_rate(), "circuit_breaker_open_count": read.breakers(),
+        "dlq_message_count": read.letters(), "checkpoint_size_bytes": read.checkpoint(),
+    }  # fmt: skip
+    found = {
+        rule.metric: (float(value), _beyond(rule, value), "")
+        for rule in RULES
+        if (value := values.get(rule.metric)) is not None
+    }
+    if run.ms is not None:
+        found["workflow_duration_seconds"] = (run.ms / 1000, run.beyond, "p99")
+    if node.ms is not None:
+        found["node_duration_seconds"] = (node.ms / 1000, node.beyond, f"p99 {node.type}")
+    return found
+
+
+def of_processes(read: Readings) -> dict[str, tuple[float, bool, str]]:
+    values = read.processes().values()
+    return {
+        rule.metric: (float(value), _beyond(rule, value), "")
+        for rule in OF_PROCESSES
+        if (value := values[rule.metric]) is not None
+    }
+
+
+def _beyond(rule: Rule, value: float) -> bool:
+    """W-10.1.2: exactly at the threshold there is no alarm."""
+    return value < rule.threshold if rule.below else value > rule.threshold
+
+
+def _raised(tenant: str, rule: Rule, value: float, detail: str, now: int) -> Alarm:
+    return Alarm(
+        id=f"{rule.metric}-{now}", metric=rule.metric, value=round(value, 6), threshold=rule.threshold,
+        comparison="<" if rule.below else ">", unit=rule.unit, detail=detail, raised_at=now,
+    )  # fmt: skip
+
+
+def _notice(tenant: str, alarm: Alarm) -> Notice:
+    word = "raised" if alarm.cleared_at is None else "cleared"
+    text = f"Alarm {word}: {alarm.metric} {alarm.comparison} {alarm.threshold:g} {alarm.unit} (was {alarm.value:g})"
+    key = f"alarm/{tenant}/{alarm.id}/{word}"
+    return Notice(
+        key=key, tenant=tenant, run="", subject=f"[Penstock] {alarm.metric} {word}", text=text, escalates=True
+    )
+
+
+def _key(tenant: str) -> str:
+    return f"alarms:{tenant}"

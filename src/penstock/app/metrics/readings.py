@@ -1,0 +1,132 @@
+"""What is read off the collector for one tenant, or for all: the numbers of W-10.1.1 as they are now."""
+
+from __future__ import annotations
+
+import msgspec
+
+from penstock.app.metrics.collector import Meter, OfTenant, approves, total_of
+from penstock.app.metrics.histogram import Spread, beyond, quantile
+from penstock.app.process.figures import Numbers, together
+from penstock.kernel.state import STATUS, WAITING
+from penstock.store.contract_lists import Gauges
+
+OPEN = ("pending", "running", "waiting", "compensating")
+ENDED = ("completed", "failed", "cancelled", "compensated")
+VERSIONS = ("draft", "pending_approval", "approved", "active", "deprecated")
+APPROVALS = ("approved", "rejected", "timeout", "cancelled")
+P = 99
+
+
+class Slowest(msgspec.Struct, frozen=True):
+    """A quantile in milliseconds, and whether it is beyond the threshold: that is known exactly, the other is not."""
+
+    ms: float | None
+    beyond: bool
+    type: str = ""
+
+
+class Readings:
+    """Gauges are asked of the store once."""
+
+    def __init__(self, meter: Meter, tenant: str | None, now: int, gauges: Gauges | None = None) -> None:
+        meter.sort(now)
+        self.meter, self.tenant, self.now = meter, tenant, now
+        self.of: OfTenant = total_of(meter, tenant)
+        self._gauges = gauges or meter.gauges()
+
+    def _mine(self, name: str) -> bool:
+        return self.tenant is None or name == self.tenant
+
+    # -- gauges --------------------------------------------------------------------------------------------------------
+
+    def instances(self) -> dict[str, int]:
+        found = dict.fromkeys(OPEN, 0)
+        for tenant, status, count in self._gauges.runs:
+            if self._mine(tenant):
+                word = STATUS[status].lower()
+                found[word if word in found else "pending"] += count
+        return found
+
+    def versions(self) -> dict[str, int]:
+        found = dict.fromkeys(VERSIONS, 0)
+        for tenant, status, count in self._gauges.versions:
+            if self._mine(tenant):
+                found[status] = found.get(status, 0) + count
+        return found
+
+    def waiting(self) -> int:
+        return self.instances()[STATUS[WAITING].lower()]
+
+    def pending_approvals(self) -> int:
+        host, total = self.meter.host, 0
+        for tenant, net, node, count in self._gauges.items:
+            nodes = host.nets.get(net).nodes if host is not None and self._mine(tenant) else ()
+            total += count if node < len(nodes) and approves(nodes[node]) else 0
+        return total
+
+    def letters(self) -> int:
+        return sum(count for tenant, count in self._gauges.letters if self._mine(tenant))
+
+    def breakers(self) -> int:
+        return self.meter.breakers(self.tenant)
+
+    def checkpoint(self) -> int:
+        return self.of.checkpoint()
+
+    def processes(self) -> Numbers:
+        figures = self.meter.processes
+        assert figures is not None, "a meter is asked when it is attached"
+        mine: dict[str, list[tuple[str, int]]] = {tenant: [] for tenant in self._tenants()}
+        for tenant, status, count in self._gauges.versions:
+            if tenant in mine:
+                mine[tenant].append((status, count))
+        return together(figures.of(tenant, self.now, sorted(seen)) for tenant, seen in mine.items())
+
+    def _tenants(self) -> set[str]:
+        of = self._gauges
+        return (
+            {self.tenant} if self.tenant is not None else {*self.meter.of, *(one[0] for one in of.runs + of.versions)}
+        )
+
+    # -- rates and durations of 24 hours -------------------------------------------------------------------------------
+
+    def success_rate(self) -> float | None:
+        return _part(*self.of.runs())
+
+    def node_error_rate(self) -> float | None:
+        return _part(*self.of.nodes())
+
+    def timeout_rate(self) -> float | None:
+        return _part(*self.of.timeouts())
+
+    def duration(self, limit_ms: int) -> Slowest:
+        return _slow(self.of.duration, limit_ms)
+
+    def node_duration(self, limit_ms: int) -> Slowest:
+        """Of the type whose slowest are slowest; the one that is beyond the limit before those that are not."""
+        kinds = [kind for kind in self.of.kinds.values() if not kind.waits]
+        found = [_slow(kind.spread, limit_ms, kind.type) for kind in kinds]
+        return max(found, key=lambda one: (one.beyond, one.ms or 0), default=Slowest(None, False))
+
+    def per_second(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Of the last five minutes: executions by status, errors by type of node."""
+        ended = {word: float(self.of.ended[STATUS.index(word.upper())]) for word in ENDED}
+        errors = {kind.type: float(kind.counts[1]) for kind in self.of.kinds.values()}
+        shots = self.meter.shots
+        at = shots[0].at if shots else self.now
+        for name in (self.meter.of if self.tenant is None else (self.tenant,)) if shots else ():
+            for status, count in shots[0].ended.get(name, {}).items():
+                ended[STATUS[status].lower()] -= count
+            for type, count in shots[0].errors.get(name, {}).items():
+                errors[type] = errors.get(type, 0.0) - count
+        over = max((self.now - at) / 1000, 1.0) if shots else max(self.meter.up_s(), 1.0)
+        return ({word: one / over for word, one in ended.items()}, {type: one / over for type, one in errors.items()})
+
+
+def _part(some: int, all_: int) -> float | None:
+    return some / all_ if all_ else None
+
+
+def _slow(spread: Spread, limit_ms: int, type: str = "") -> Slowest:
+    counts = spread.recent()
+    return Slowest(quantile(spread.bounds, counts, P / 100), beyond(spread.bounds, counts, P, limit_ms), type)

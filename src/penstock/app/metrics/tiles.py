@@ -1,0 +1,200 @@
+"""The numbers of a day: tiles with the seeds' thresholds (W-10.1.1), runs per hour, slowest node types."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from penstock.app.runs.queries import Queries
+from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, FAILURE, SKIPPED, WAITING
+from penstock.net.author import author, beside, nobodys
+from penstock.net.compiled import CNode
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+#: So long before the day a run may have begun that ended in it; older ones are not counted.
+LONGEST_MS = 7 * DAY_MS
+#: So many firings, of the newest runs, are what rates and times are made of.
+SAMPLE = 20_000
+SLOWEST = 10
+#: What waits is not slow: C-62.
+WAITS = frozenset({"work", "wait", "scope", "call"})
+_BADLY = (FAILED, COMPENSATED)
+
+
+class Tile(msgspec.Struct, kw_only=True):
+    """`value` is None where there is nothing to count yet. `series` is by hour, the oldest first. Alarms compare
+    strictly: exactly at the threshold there is none (W-10.1.2)."""
+
+    id: str
+    value: float | None
+    unit: str
+    threshold: float | None
+    alarm: bool
+    detail: dict[str, Any] = {}
+    series: list[float | None] = []
+
+
+class Hour(msgspec.Struct, kw_only=True):
+    """Runs that were completed or failed in an hour, and those that began in it and wait now."""
+
+    at: int
+    done: int = 0
+    held: int = 0
+    failed: int = 0
+
+
+class Slow(msgspec.Struct, kw_only=True):
+    node_type: str
+    p95_ms: int
+    count: int
+
+
+class Day:
+    """Read once: the open runs, the runs that ended, a sample of firings, letters and work items."""
+
+    def __init__(self, door: Queries, now: int) -> None:
+        store, tenant = door.store, door.tenant
+        self.door, self.now = door, now
+        self.first = now // HOUR_MS - 23
+        since = self.first * HOUR_MS
+        self.floor = store.first_run_at(since - LONGEST_MS)
+        self.open = store.open_counts(tenant, since)
+        self.ended = store.ended_counts(tenant, since)
+        self.items = store.open_groups(tenant, since)
+        self.letters, self.letters_by_hour = store.letter_counts(tenant, since)
+        self.firings = store.firings_since(tenant, self.floor, since, SAMPLE)
+
+    # -- runs ----------------------------------------------------------------------------------------------------------
+
+    def count_open(self, *statuses: int) -> int:
+        return sum(n for status, _, _, n in self.open if not statuses or status in statuses)
+
+    def count_ended(self, *statuses: int) -> int:
+        return sum(n for _, status, n in self.ended if not statuses or status in statuses)
+
+    def hours(self) -> list[Hour]:
+        found = {hour: Hour(at=hour * HOUR_MS) for hour in range(self.first, self.first + 24)}
+        for hour, status, count in self.ended:
+            if hour in found:
+                found[hour].done += count if status == COMPLETED else 0
+                found[hour].failed += count if status in _BADLY else 0
+        for status, _, hour, count in self.open:
+            if hour in found and status == WAITING:
+                found[hour].held += count
+        return list(found.values())
+
+    # -- nodes ---------------------------------------------------------------------------------------------------------
+
+    def slowest(self) -> list[Slow]:
+        """By type of the author's node; the longest of which only one in twenty is longer."""
+        times: dict[str, list[int]] = {}
+        for net, node, _, _, started, ended in self.firings:
+            found = self._node(net, node)
+            if found is not None and found.spec.kind not in WAITS:
+                times.setdefault(type_of(found), []).append(ended - started)
+        slow = [Slow(node_type=type, p95_ms=p95(ms), count=len(ms)) for type, ms in times.items()]
+        return sorted(slow, key=lambda one: -one.p95_ms)[:SLOWEST]
+
+    def _node(self, net: int, node: int) -> CNode | None:
+        nets = self.door._held.nets
+        assert nets is not None
+        nodes = nets.get(net).nodes
+        found = nodes[node] if node < len(nodes) else None  # it came here from another net
+        return None if found is None or beside(found) or nobodys(found) else found
+
+    # -- tiles ---------------------------------------------------------------------------------------------------------
+
+    def tiles(self, breakers: list[str]) -> list[Tile]:
+        return [self._running(), self._success(), self._approvals(), self._errors(), self._dead(), _broken(breakers)]
+
+    def _by_hour(self, counted: Counter[int]) -> list[float | None]:
+        return [float(counted[hour]) for hour in range(self.first, self.first + 24)]
+
+    def _running(self) -> Tile:
+        """Its threshold is that of the waiting ones (workflow_waiting_count)."""
+        waiting = self.count_open(WAITING)
+        ended = Counter[int]()
+        for hour, _, count in self.ended:
+            ended[hour] += count
+        return Tile(
+            id="running", value=float(self.count_open() - waiting), unit="runs", threshold=100, alarm=waiting > 100,
+            detail={"waiting": waiting, "ended_24h": self.count_ended()}, series=self._by_hour(ended),
+        )  # fmt: skip
+
+    def _success(self) -> Tile:
+        """C-62: completed of completed, failed and compensated; what was cancelled does not count."""
+        good, all_ = Counter[int](), Counter[int]()
+        for hour, status, count in self.ended:
+            if status == COMPLETED or status in _BADLY:
+                all_[hour] += count
+                good[hour] += count if status == COMPLETED else 0
+        value = _percent(good.total(), all_.total())
+        return Tile(
+            id="success_rate", value=value, unit="%", threshold=95, alarm=value is not None and value < 95,
+            detail={"completed": good.total(), "counted": all_.total()},
+            series=[_percent(good[hour], all_[hour]) for hour in range(self.first, self.first + 24)],
+        )  # fmt: skip
+
+    def _approvals(self) -> Tile:
+        asked = [one for one in self.items if (node := self._node(one.net, one.node)) and type_of(node) == "APPROVAL"]
+        opened = Counter[int]()
+        for one in asked:
+            opened[one.hour] += one.count
+        count, oldest = opened.total(), min((one.oldest for one in asked), default=None)
+        return Tile(
+            id="approvals", value=float(count), unit="items", threshold=50, alarm=count > 50,
+            detail={"work_items": sum(one.count for one in self.items), "oldest_at": oldest},
+            series=self._by_hour(opened),
+        )  # fmt: skip
+
+    def _errors(self) -> Tile:
+        """C-62: nodes that finally failed, of those that were executed."""
+        bad, all_ = Counter[int](), Counter[int]()
+        for net, node, status, _, _, ended in self.firings:
+            found = self._node(net, node) if status != SKIPPED else None
+            if found is not None and (status == FAILURE or not part_of(found)):
+                all_[ended // HOUR_MS] += 1
+                bad[ended // HOUR_MS] += status == FAILURE
+        value = _percent(bad.total(), all_.total())
+        return Tile(
+            id="node_error_rate", value=value, unit="%", threshold=5, alarm=value is not None and value > 5,
+            detail={"failed": bad.total(), "executed": all_.total(), "sampled": len(self.firings) == SAMPLE},
+            series=[_percent(bad[hour], all_[hour]) for hour in range(self.first, self.first + 24)],
+        )  # fmt: skip
+
+    def _dead(self) -> Tile:
+        return Tile(
+            id="dead_letters", value=float(self.letters), unit="letters", threshold=10, alarm=self.letters > 10,
+            series=self._by_hour(Counter(dict(self.letters_by_hour))),
+        )  # fmt: skip
+
+
+def _broken(breakers: list[str]) -> Tile:
+    """How many were open before is not kept, so there is no series."""
+    return Tile(
+        id="open_breakers", value=float(len(breakers)), unit="breakers", threshold=0, alarm=len(breakers) > 0,
+        detail={"names": sorted(breakers)[:10]},
+    )  # fmt: skip
+
+
+def part_of(node: CNode) -> bool:
+    """Is it a part of what the author drew as one node? Then it is executed with that node, and not beside it."""
+    return author(node) != node.id
+
+
+def type_of(node: CNode) -> str:
+    spoken = node.net.by_id.get(author(node), node).spec
+    return spoken.type or spoken.kind
+
+
+def _percent(part: int, whole: int) -> float | None:
+    return round(100 * part / whole, 2) if whole else None
+
+
+def p95(times: list[int]) -> int:
+    """The smallest time that at least 95 of 100 are not longer than."""
+    ordered = sorted(times)
+    return ordered[max(-(-95 * len(ordered) // 100) - 1, 0)]

@@ -1,0 +1,67 @@
+"""What a process calls: other definitions of its tenant, by id or by name (P-X.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from penstock.store.contract import ReleaseRow
+
+if TYPE_CHECKING:
+    from penstock.app.runs.queries import Queries
+
+#: how many definitions one may call, and those that these call
+_MOST = 500
+#: P-X.4, P-X.23: what may be begun
+_RUNS = ("active", "approved", "deprecated")
+
+
+class Called:
+    """Gives the document of a called process by ID, NAME, or either with @VERSION."""
+
+    def __init__(self, known: Mapping[str, bytes]) -> None:
+        self.known = known
+
+    def __call__(self, name: str) -> bytes:
+        if name not in self.known:
+            raise FileNotFoundError(name)
+        return self.known[name]
+
+
+def called_by(door: Queries, data: Mapping[str, Any]) -> dict[str, bytes]:
+    """The documents of everything that a definition calls, however deep; what is not there is left out."""
+    found: dict[str, bytes] = {}
+    wanted = list(_names(data))
+    while wanted and len(found) < _MOST:
+        name = wanted.pop()
+        row = _find(door, name) if name not in found else None
+        if row is not None:
+            found[name] = row.document
+            wanted += _names(msgspec.json.decode(row.document))
+    return found
+
+
+def _names(data: Mapping[str, Any]) -> Iterator[str]:
+    listed = data.get("activities")
+    for one in listed if isinstance(listed, list) else ():
+        how = one.get("orchestration") if isinstance(one, Mapping) else None
+        if isinstance(how, Mapping) and isinstance(how.get("sub_process"), str):
+            version = how.get("version")
+            yield how["sub_process"] if version is None else f"{how['sub_process']}@{version}"
+
+
+def _find(door: Queries, wanted: str) -> ReleaseRow | None:
+    name, _, version = wanted.rpartition("@") if wanted.rpartition("@")[2].isdigit() else (wanted, "", "")
+    rows = door.store.releases(door.tenant, name, kind="*") or _by_name(door, name)
+    usable = [row for row in rows if row.status in _RUNS and row.kind not in ("mega", "major")]
+    if version:
+        return next((row for row in usable if row.version == int(version)), None)
+    return next((row for row in reversed(usable) if row.status == "active"), usable[-1] if usable else None)
+
+
+def _by_name(door: Queries, name: str) -> list[ReleaseRow]:
+    rows = door.store.releases(door.tenant, kind="*")
+    named = [row for row in rows if msgspec.json.decode(row.document).get("process_definition_name") == name]
+    return [row for row in rows if named and row.name == named[-1].name]

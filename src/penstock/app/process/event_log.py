@@ -1,0 +1,281 @@
+"""The event log of a process (P-7.3, P-X.24): what people and agents have done, case by case, for process mining.
+
+It is read page by page and written as it is read: a long log needs no more memory than a short one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import msgspec
+
+from penstock.app.process.definitions import Processes
+from penstock.app.times import iso
+from penstock.errors import BadInput
+from penstock.kernel import fact as F
+from penstock.store.contract import Batch
+from penstock.store.contract_lists import DoneRow
+
+if TYPE_CHECKING:
+    from penstock.app.penstock import Penstock
+
+Format = Literal["json", "xes"]
+MEDIA: dict[Format, str] = {"json": "application/json", "xes": "application/xml"}
+SOURCE = "axiom_bpm_engine"
+#: P-X.24: how an item is told that was undone since
+UNDONE = "ate_abort"
+_PAGE = 500
+_CHUNK = 64 * 1024  # bytes that are handed on at once
+_KEPT_MS = 86_400_000  # how large the largest export of a day was
+_LATE_S = 1.0  # a commit of another process that has begun is there by then
+_CURSOR = re.compile(r"\d{1,15}", re.ASCII)
+_json = msgspec.json.Encoder().encode
+_unpack = msgspec.msgpack.decode
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """`begin` <= completed < `end`. `full`: also when items were started; `undone`: also what was undone since."""
+
+    id: str
+    begin: int | None = None
+    end: int
+    full: bool = False
+    undone: bool = False
+
+
+class Event(NamedTuple):
+    at: int
+    activity: str
+    resource: str
+    lifecycle: str
+    agent_mode: str
+
+
+class Trace(NamedTuple):
+    case_id: str
+    events: list[Event]
+
+
+# ---- what is asked ---------------------------------------------------------------------------------------------------
+
+
+async def wanted(
+    door: Penstock, id: str, *, begin: int | None = None, end: int | None = None, since: str | None = None,
+    full: bool = False, undone: bool = False,
+) -> Wanted:  # fmt: skip
+    """Checked. An export ends before now at the latest, and `end` is where the next one goes on: by then everything
+    that was done before is there, so that nothing is told twice and nothing is left out."""
+    Processes(door).get(id)
+    if since is not None:
+        begin = max(begin or 0, _place(since))
+    if begin is not None and end is not None and begin > end:
+        raise BadInput(what="«to»", why="it is before «from»")
+    now = door.now() + 1
+    await asyncio.sleep(0.002 if door.drives else _LATE_S)
+    return Wanted(id=id, begin=begin, end=now if end is None else min(end, now), full=full, undone=undone)
+
+
+def _place(cursor: str) -> int:
+    if not _CURSOR.fullmatch(cursor):
+        raise BadInput(what="«since»", why="it is no cursor", hint="Give the one that the export before has told.")
+    return int(cursor)
+
+
+def following(asked: Wanted) -> str:
+    """The cursor from which the next export goes on."""
+    return str(asked.end)
+
+
+# ---- what there is ---------------------------------------------------------------------------------------------------
+
+
+def traces(door: Penstock, asked: Wanted) -> Iterator[Trace]:
+    """One per instance, in the order in which they began; in each the events by their moments."""
+    case: list[DoneRow] = []
+    for row in _rows(door, asked):
+        if case and case[0].run != row.run:
+            yield from _trace(door, asked, case)
+            case = []
+        case.append(row)
+    if case:
+        yield from _trace(door, asked, case)
+
+
+def _rows(door: Penstock, asked: Wanted) -> Iterator[DoneRow]:
+    """P-7.5.2: only this tenant's."""
+    nets = {row.net for row in Processes(door).versions(asked.id)}
+    statuses = ("DONE", "COMPENSATED") if asked.undone else ("DONE",)
+    after = (0, 0)
+    while True:
+        page = door.store.done_items(door.tenant, nets, statuses, since=asked.begin, after=after, limit=_PAGE)
+        yield from page
+        if len(page) < _PAGE:
+            return
+        after = (page[-1].run, page[-1].firing)
+
+
+def _trace(door: Penstock, asked: Wanted, rows: list[DoneRow]) -> Iterator[Trace]:
+    begin, end = asked.begin or 0, asked.end
+    known = _moments(door, rows[0].run) if asked.full or any(row.status != "DONE" for row in rows) else {}
+    events: list[Event] = []
+    for row in rows:
+        started, done = known.get(row.firing, (None, None))
+        if row.status == "DONE" or done is None:  # what was handed in and undone was never completed
+            done = row.moved_at
+        if begin <= done < end:
+            said = _unpack(row.prompt)
+            about = (str(said.get("title") or said.get("activity_id") or ""), row.assignee or "system")
+            mode = row.mode or "MANUAL"
+            if asked.full:
+                events.append(Event(started or done, *about, "start", mode))
+            events.append(Event(done, *about, "complete" if row.status == "DONE" else UNDONE, mode))
+    if events:
+        events.sort(key=lambda one: one.at)
+        yield Trace(rows[0].run_id, events)
+
+
+def _moments(door: Penstock, run: int) -> dict[int, tuple[int | None, int | None]]:
+    """When the items of a run were started and completed last, as its journal tells."""
+    found: dict[int, tuple[int | None, int | None]] = {}
+    for turn in door.store.journal(run):
+        for f in F.decode_facts(turn.body):
+            if f[0] != F.WORK_MOVED:
+                continue
+            started, done = found.get(f[1], (None, None))
+            if f[3] == "start":
+                started = turn.at
+            elif f[2] == "DONE":
+                started, done = started or turn.at, turn.at
+            elif f[2] == "TODO":
+                started = done = None
+            found[f[1]] = (started, done)
+    return found
+
+
+# ---- how it is written -----------------------------------------------------------------------------------------------
+
+
+def written(door: Penstock, asked: Wanted, format: Format) -> Iterator[bytes]:
+    """The whole log in pieces. How long it was is remembered (P-8.6)."""
+    name, at, count = f"BPM Export - {asked.id}", iso(door.now()), 0
+    piece = bytearray(_opening(name, at, format))
+    for number, one in enumerate(traces(door, asked)):
+        piece += _as_json(one, number) if format == "json" else _as_xes(one)
+        count += len(one.events)
+        if len(piece) >= _CHUNK:
+            yield bytes(piece)
+            piece.clear()
+    remember(door, count)
+    yield bytes(piece) + _closing(asked, format)
+
+
+def _opening(name: str, at: str, format: Format) -> bytes:
+    if format == "json":  # P-7.3.9
+        return b'{"name":%b,"source":%b,"export_date":%b,"traces":[' % (_json(name), _json(SOURCE), _json(at))
+    extensions = "".join(
+        f'  <extension name="{name}" prefix="{prefix}" uri="http://www.xes-standard.org/{prefix}.xesext"/>\n'
+        for name, prefix in _EXTENSIONS
+    )
+    always = "".join(_attribute(key, value, "    ") for key, value in _GLOBALS)
+    head = "".join(_attribute(*one, "  ") for one in (("concept:name", name), ("source", SOURCE), ("export_date", at)))
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<log xes.version="1.0" xes.features=""'
+        f' xmlns="http://www.xes-standard.org/">\n{extensions}  <global scope="trace">\n'
+        f'{_attribute("concept:name", "", "    ")}  </global>\n  <global scope="event">\n{always}  </global>\n'
+        f'  <classifier name="Activity" keys="concept:name"/>\n{head}'
+    ).encode()
+
+
+def _closing(asked: Wanted, format: Format) -> bytes:
+    if format == "json":
+        return b'],"next":%b}\n' % _json(following(asked))
+    return f"</log>\n<!-- next: {following(asked)} -->\n".encode()
+
+
+def _as_json(one: Trace, number: int) -> bytes:
+    events: list[dict[str, Any]] = [
+        {"activity": e.activity, "timestamp": iso(e.at), "resource": e.resource, "lifecycle": e.lifecycle,
+         "agent_mode": e.agent_mode}
+        for e in one.events
+    ]  # fmt: skip
+    return (b",\n" if number else b"\n") + _json({"case_id": one.case_id, "events": events})
+
+
+# ---- XES -------------------------------------------------------------------------------------------------------------
+
+_EXTENSIONS = (
+    ("Concept", "concept"),
+    ("Time", "time"),
+    ("Lifecycle", "lifecycle"),
+    ("Organizational", "org"),
+)
+_GLOBALS = (
+    ("concept:name", ""), ("time:timestamp", "1970-01-01T00:00:00.000Z"), ("org:resource", "system"),
+    ("lifecycle:transition", "complete"), ("axiom:agent_mode", "MANUAL"),
+)  # fmt: skip
+_DATES = ("time:timestamp", "export_date")
+#: what no XML may hold, in any spelling
+_NEVER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MEANING = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+)
+
+
+def _as_xes(one: Trace) -> bytes:
+    told = ["  <trace>\n", _attribute("concept:name", one.case_id, "    ")]
+    for e in one.events:
+        said: Iterable[tuple[str, str]] = (
+            ("concept:name", e.activity), ("time:timestamp", iso(e.at)), ("org:resource", e.resource),
+            ("lifecycle:transition", e.lifecycle), ("axiom:agent_mode", e.agent_mode),
+        )  # fmt: skip
+        told += ("    <event>\n", *(_attribute(key, value, "      ") for key, value in said), "    </event>\n")
+    return "".join((*told, "  </trace>\n")).encode()
+
+
+def _attribute(key: str, value: str, indent: str) -> str:
+    kind = "date" if key in _DATES else "string"
+    return f'{indent}<{kind} key="{key}" value="{_NEVER.sub("�", value).translate(_MEANING)}"/>\n'
+
+
+# ---- how long they were ----------------------------------------------------------------------------------------------
+
+
+class Exported(msgspec.Struct):
+    """`largest` is that of the last day, `total` of all that are remembered, in events."""
+
+    largest: int = 0
+    at: int = 0
+    total: int = 0
+    exports: int = 0
+
+
+def exported(door: Penstock) -> Exported:
+    return exported_of(door.store, door.tenant, door.now())
+
+
+def exported_of(store: Any, tenant: str, now: int) -> Exported:
+    row = store.memo(_key(tenant), now)
+    found = Exported() if row is None or row[0] is None else msgspec.msgpack.decode(row[0], type=Exported)
+    if found.at < now - _KEPT_MS:
+        found.largest = 0
+    return found
+
+
+def remember(door: Penstock, count: int) -> None:
+    """By whoever drives the store: nobody else may write this."""
+    if not door.drives:
+        return
+    now, was = door.now(), exported(door)
+    if count >= was.largest:
+        was.largest, was.at = count, now
+    was.total, was.exports = was.total + count, was.exports + 1
+    batch = Batch()
+    batch.memo.append((_key(door.tenant), msgspec.msgpack.encode(was), now + 400 * _KEPT_MS))
+    door.store.commit(batch)
+
+
+def _key(tenant: str) -> str:
+    return f"event_log:{tenant}"

@@ -1,0 +1,88 @@
+"""Events of processes for those who ask: read from the journals, as the outbox has told them (P-E, P-X.38)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from penstock.app.process.definitions import imported
+from penstock.app.process.work_items import run_of
+from penstock.host.blobs import Blobs
+from penstock.host.instance import Instance
+from penstock.host.process_events import events
+from penstock.kernel import fact as F
+from penstock.store.contract import RunRow
+from penstock.store.contract_lists import RunFilter
+
+if TYPE_CHECKING:
+    from penstock.app.runs.queries import Queries
+
+_PAGE = 50  # runs that are read at once
+_MOST = 500  # runs that are folded for one page
+Place = tuple[int, int]
+
+
+class Told(msgspec.Struct, frozen=True):
+    event: str
+    proc_inst_id: str | None
+    seq: int
+    at: int
+    payload: dict[str, Any]
+
+
+def each_event(
+    door: Queries, *, run: str | None = None, topic: str | None = None, after: Place | None = None, limit: int = 50
+) -> tuple[list[Told], Place | None]:
+    """In order per instance, the oldest instance first; events of definitions before all of them. With the place from
+    which they go on, None at the end."""
+    start = after or (0, 0)
+    found: list[tuple[Place, Told]] = []
+    for place, one in _all(door, run_of(door, run) if run is not None else None, start):
+        if one is None:  # so many were looked through
+            return [told for _, told in found], place
+        if topic is None or one.event == topic:
+            if len(found) == limit:
+                return [told for _, told in found], found[-1][0]
+            found.append((place, one))
+    return [told for _, told in found], None
+
+
+def _all(door: Queries, only: RunRow | None, start: Place) -> Iterator[tuple[Place, Told | None]]:
+    if only is None and start[0] == 0:
+        for n, one in enumerate(_imports(door), 1):
+            if n > start[1]:
+                yield (0, n), one
+    for looked, row in enumerate([only] if only is not None else _runs(door, start[0])):
+        if looked == _MOST:
+            yield (row.no - 1, 2**31), None
+            return
+        made = Instance(door.net_of, Blobs(door.store).of(row.tenant))
+        for turn in door.store.journal(row.no):
+            for seq, name, payload in events(made, turn.at, turn.seq_from, F.decode_facts(turn.body)):
+                if (row.no, seq) > start:
+                    yield (row.no, seq), Told(name, row.id, seq, turn.at, payload)
+
+
+def _imports(door: Queries) -> Iterator[Told]:
+    for row in door.store.releases(door.tenant, kind="*"):
+        if row.origin is not None:
+            name, payload = imported(row)
+            if payload["event_log_id"] is not None and not msgspec.json.decode(row.origin).get("edited"):
+                yield Told(name, None, row.version, row.created_at, payload)
+
+
+def process_nets(door: Queries) -> tuple[int, ...]:
+    return tuple(no for no, _, _, language in door.store.nets() if language == "process")
+
+
+def _runs(door: Queries, first: int) -> Iterator[RunRow]:
+    nets, floor = process_nets(door), first
+    while nets:
+        wanted = RunFilter(tenant=door.tenant, below=2**62, floor=floor, nets=nets)
+        page = door.store.find_runs(wanted, _PAGE, oldest=True)
+        yield from page
+        if len(page) < _PAGE:
+            return
+        floor = page[-1].no + 1

@@ -1,0 +1,146 @@
+"""What is counted of processes (P-8): definitions, instances, undoing, extracted and mined models, exported logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from penstock.app.process.definitions import approval_of, in_force, origin_of
+from penstock.app.process.event_log import exported_of
+from penstock.host.blobs import Blobs
+from penstock.host.instance import Instance
+from penstock.kernel import fact as F
+from penstock.kernel.state import COMPENSATED, FAILED
+from penstock.net.compiled import Compiled
+from penstock.store.contract import ReleaseRow, RunRow, Store
+
+_LOOKED_AT = 200  # of the newest runs that were undone, and of those that have failed
+_ELEMENTS = ("activities", "gateways", "transitions", "roles", "data", "events")
+
+
+class Numbers(msgspec.Struct, kw_only=True):
+    """Of one tenant, or of several together. A pair is a part and the whole."""
+
+    definitions: int = 0
+    running: int = 0
+    not_undone: tuple[int, int] = (0, 0)  # instances that were to be undone
+    kept: tuple[int, int] = (0, 0)  # elements that were read out of texts, and approved as they were read
+    fitness: float | None = None  # of the mined model that fits its log least; rejected ones do not count
+    approved: tuple[int, int] = (0, 0)  # mined models that somebody has decided about
+    largest_export: int = 0
+    exported: int = 0
+
+    def values(self) -> dict[str, float | None]:
+        """By the names of their metrics; without a whole there is no share."""
+        return {
+            "process_definitions": self.definitions, "process_running_instances": self.running,
+            "process_compensation_failure_rate": _share(self.not_undone),
+            "process_extraction_accuracy": _share(self.kept), "process_discovered_fitness": self.fitness,
+            "process_log_export_records": self.largest_export,
+            "process_discovered_approval_rate": _share(self.approved),
+        }  # fmt: skip
+
+
+def together(many: Iterable[Numbers]) -> Numbers:
+    every = Numbers()
+    for one in many:
+        every.definitions += one.definitions
+        every.running += one.running
+        every.not_undone, every.kept = _added(every.not_undone, one.not_undone), _added(every.kept, one.kept)
+        every.approved = _added(every.approved, one.approved)
+        every.fitness = min((x for x in (every.fitness, one.fitness) if x is not None), default=None)
+        every.largest_export = max(every.largest_export, one.largest_export)
+        every.exported += one.exported
+    return every
+
+
+class Figures:
+    """Asked every few seconds: definitions are read again when there are others, a run that has ended once."""
+
+    def __init__(self, store: Store, net_of: Callable[[str], Compiled]) -> None:
+        self.store, self.net_of = store, net_of
+        self._models: dict[str, tuple[Any, Numbers]] = {}
+        self._failed: dict[tuple[int, int], bool] = {}
+
+    def of(self, tenant: str, now: int, versions: Any = None) -> Numbers:
+        """`versions` changes whenever a version comes or moves; None: nobody knows."""
+        known = self._models.get(tenant)
+        if known is None or versions is None or known[0] != versions:
+            known = self._models[tenant] = (versions, self._of_models(tenant))
+        nets = {no for no, _, _, language in self.store.nets() if language == "process"}
+        found, log = msgspec.structs.replace(known[1]), exported_of(self.store, tenant, now)
+        found.largest_export, found.exported = log.largest, log.total
+        if nets:
+            found.running = sum(count for _, net, _, count in self.store.open_counts(tenant, 0) if net in nets)
+            found.not_undone = self._undoing(tenant, nets)
+        return found
+
+    # -- models --------------------------------------------------------------------------------------------------------
+
+    def _of_models(self, tenant: str) -> Numbers:
+        by_name: dict[str, list[ReleaseRow]] = {}
+        for row in self.store.releases(tenant, kind="*"):
+            by_name.setdefault(row.name, []).append(row)
+        known = list(by_name.values())
+        mined = [rows for rows in known if rows[0].kind == "discovered"]
+        said = [approval_of(rows[-1]) for rows in mined]
+        taken = [rows for rows, one in zip(mined, said, strict=True) if one != "rejected"]
+        fits = [origin_of(rows[0]).get("fitness") for rows in taken]
+        return Numbers(
+            definitions=len(known), kept=_kept(known),
+            fitness=min((float(one) for one in fits if one is not None), default=None),
+            approved=(said.count("approved"), len(said) - said.count("pending")),
+        )  # fmt: skip
+
+    # -- instances -----------------------------------------------------------------------------------------------------
+
+    def _undoing(self, tenant: str, nets: set[int]) -> tuple[int, int]:
+        """Of the instances that were undone: those in which something could not be. As far back as both are known."""
+        both = [self.store.ended_runs(tenant, status, 0, _LOOKED_AT) for status in (COMPENSATED, FAILED)]
+        since = max((rows[-1].updated_at for rows in both if len(rows) == _LOOKED_AT), default=0)
+        well, badly = ([row for row in rows if row.net in nets and row.updated_at >= since] for rows in both)
+        partial = sum(self._partly(row) for row in badly)
+        return partial, len(well) + partial
+
+    def _partly(self, row: RunRow) -> bool:
+        at = (row.no, row.updated_at)
+        found = self._failed.get(at)
+        if found is None:
+            made = Instance(self.net_of, Blobs(self.store).of(row.tenant))
+            for turn in self.store.journal(row.no):
+                made.turn(turn.at, turn.seq_from, F.decode_facts(turn.body))
+            if len(self._failed) > 100 * _LOOKED_AT:
+                self._failed.clear()
+            found = self._failed[at] = made.compensation_status == "PARTIAL"
+        return found
+
+
+def _kept(known: list[list[ReleaseRow]]) -> tuple[int, int]:
+    """P-X.22, P-X.43: the elements of approved models as they were read, and how many of them are as they were."""
+    same = every = 0
+    for rows in known:
+        if origin_of(rows[0]).get("source") == "extracted" and approval_of(in_force(rows)) == "approved":
+            read, now = _elements(rows[0]), _elements(in_force(rows))
+            same += sum(now.get(key) == one for key, one in read.items())
+            every += len(read)
+    return same, every
+
+
+def _elements(row: ReleaseRow) -> Mapping[tuple[str, str], Any]:
+    said: dict[str, Any] = msgspec.json.decode(row.document)
+    return {
+        (name, str(one.get("id") or one.get("name"))): one
+        for name in _ELEMENTS
+        for one in said.get(name) or ()
+        if isinstance(one, dict)
+    }
+
+
+def _share(of: tuple[int, int]) -> float | None:
+    return of[0] / of[1] if of[1] else None
+
+
+def _added(one: tuple[int, int], two: tuple[int, int]) -> tuple[int, int]:
+    return one[0] + two[0], one[1] + two[1]

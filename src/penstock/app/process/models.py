@@ -1,0 +1,96 @@
+"""Models that nobody has drawn: mined from a log (P-7.4), or read out of a text (P-X.2, P-X.22)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from penstock.app.process.definitions import DISCOVERED, Defined, Processes, approval_of
+from penstock.app.process.extraction import propose
+from penstock.errors import Finding
+from penstock.lang.process.diff import difference
+from penstock.store.contract import ReleaseRow
+
+if TYPE_CHECKING:
+    from penstock.app.penstock import Penstock
+
+
+class Proposed(msgspec.Struct, frozen=True):
+    """What a text comes to, with how sure it is; `version` is None where it was only shown. `source` is rules, or the
+    model that has read it."""
+
+    id: str
+    version: int | None
+    approval_status: str
+    new: bool
+    confidence: float
+    parts: dict[str, float]
+    evidence: dict[str, str]
+    source: str
+    note: str
+    definition: dict[str, Any]
+    diff: dict[str, Any]
+    findings: list[Finding] = []
+
+
+async def extracted(door: Penstock, text: str, *, id: str = "", by: str, store: bool = True) -> Proposed:
+    """P-6.1.6: as sure as 0.80 it is saved and may be begun; less, and somebody has to approve it first. Raises
+    ProcessInvalid where it shall be stored and cannot be used."""
+    found = await propose(door, text, id=id)
+    held, said = Processes(door), dict(found.definition)
+    name, known = _name(held, said, given=bool(id))
+    said["process_definition_id"] = name
+    was = msgspec.json.decode(known[-1].document) if known else {}
+    diff = difference({**was, "tenant_id": said.get("tenant_id")}, said)  # one without a tenant is of the same
+    more: dict[str, Any] = {"confidence": found.confidence, "parts": dict(found.parts), "source": found.source}
+    more |= {"evidence": dict(found.evidence), "note": found.note}
+    if not store:
+        status = "approved" if found.certain else "pending"
+        return Proposed(name, None, status, False, **more, definition=said, diff=diff, findings=found.findings)
+    origin = {**more, "source": "extracted", "by": found.source}
+    done = await held.define(said, by=by, origin=origin, pending=not found.certain)
+    row = done.release
+    return Proposed(
+        row.name, row.version, approval_of(row), done.new, **more, definition=msgspec.json.decode(row.document),
+        diff=diff, findings=found.findings,
+    )  # fmt: skip
+
+
+def _name(held: Processes, said: Mapping[str, Any], *, given: bool) -> tuple[str, list[ReleaseRow]]:
+    """Another process keeps its id, although the rules would give it to this one, too."""
+    name, title = str(said["process_definition_id"]), said.get("process_definition_name")
+    known = held.named(name)
+    if given or not known or msgspec.json.decode(known[-1].document).get("process_definition_name") == title:
+        return name, known
+    name = f"{name}_{hashlib.sha256(str(title).encode()).hexdigest()[:8]}"
+    return name, held.named(name)
+
+
+async def import_discovered(
+    door: Penstock, event_log_id: str, bpmn_xml: str, metadata: Mapping[str, Any], *, by: str, base: str | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> Defined:  # fmt: skip
+    """P-7.4: always of type discovered and pending; the model, its link to the log and its event are one commit."""
+    held = Processes(door)
+    data, source = await held.read(bpmn_xml)
+    about = {
+        "type": DISCOVERED, "source_event_log_id": event_log_id,
+        "description": "\n".join((
+            "프로세스 마이닝으로 자동 발견된 모델",
+            f"알고리즘: {metadata.get('algorithm') or 'unknown'}",
+            f"Fitness: {float(metadata.get('fitness') or 0):.2f}",
+            f"케이스 수: {metadata.get('case_count') or 0}",
+        )),
+    }  # fmt: skip
+    name = str(data.get("process_definition_id") or f"discovered_{event_log_id}")
+    if any(row.kind != DISCOVERED for row in held.named(name)):
+        name = f"{name}_discovered"  # what was designed keeps its name, and its versions
+    origin: dict[str, Any] = {"source": "process_mining", "event_log_id": event_log_id, **metadata}
+    origin |= {name: value for name, value in (more or {}).items() if value is not None}
+    if base is not None:
+        origin["base_proc_def_id"] = held.get(base).name
+        origin["base_diff"] = difference(msgspec.json.decode(held.get(base).document), {**data, **about})
+    return await held.define({**data, **about}, by=by, origin=origin, into=name, told=True, source=source)

@@ -1,0 +1,230 @@
+"""What a tenant registers, read and checked: JSON, YAML and DMN, with a finding for everything that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from penstock.errors import BadInput, DocumentInvalid, Finding, PenstockError, Place, ThingInvalid
+from penstock.expr import compile_template
+from penstock.host.secrets import PLACES
+from penstock.lang.document import Document
+from penstock.lang.read import read_document
+
+TYPES = (
+    "aas", "agent", "calendar", "channel", "collection", "config", "connection", "mcp_server", "model", "prompt",
+    "robot", "role", "rule_pack", "secret", "template", "tool", "user",
+)  # fmt: skip
+CONNECTIONS = ("sqlite", "postgresql", "http", "file", "smtp", "mqtt", "sqs", "events", "openai", "stub")
+_SIZE = 200  # of an id
+
+
+def known(type: str) -> str:
+    if type not in TYPES:
+        raise BadInput(what="the type", why=f"«{type}» is none of {', '.join(TYPES)}", hint="Choose one of them.")
+    return type
+
+
+def read_thing(type: str, id: str, source: bytes, name: str) -> tuple[dict[str, Any], list[Finding]]:
+    """The body of a thing, and what is worth knowing about it. The name says how it is read: .dmn or .xml, .json,
+    .yaml; without an ending its text does. Raises ThingInvalid with all findings, each with its line."""
+    what = f"{known(type)} «{id}»"
+    try:
+        if name.endswith((".dmn", ".xml")) or source.lstrip()[:1] == b"<":
+            return _dmn(type, id, source)
+        document = read_document(source, name=name)
+    except DocumentInvalid as wrong:
+        raise ThingInvalid(wrong.findings, what=what, file=name) from None
+    except PenstockError as error:
+        error.facts["file"] = name or what
+        raise
+    findings = checked(type, id, document.data, document, name)
+    return document.data, findings
+
+
+def _dmn(type: str, id: str, source: bytes) -> tuple[dict[str, Any], list[Finding]]:
+    if type != "rule_pack":
+        why = "only a rule_pack can be a DMN file"
+        raise BadInput(what=f"{type} «{id}»", why=why, hint="Give it as JSON or YAML.")
+    from penstock.executors.parts.rules.dmn import import_dmn
+
+    return import_dmn(source, id=id)
+
+
+def checked(type: str, id: str, body: Any, document: Document | None = None, file: str = "") -> list[Finding]:
+    """What there is to say about a thing that could be used. Raises ThingInvalid, with all findings, for another."""
+    if not id or len(id) > _SIZE or any(ord(c) < 32 for c in id):
+        raise BadInput(what="the id", why="it is empty, too long, or holds a control character")
+    if not isinstance(body, Mapping):
+        found = [_wrong("wrong_type", "It must be an object.", "", 'Write for example {"type": "sqlite"}.')]
+    elif type == "rule_pack":
+        found = _rule_pack(id, body, document)
+    else:
+        found = _CHECKS[type](body) if type in _CHECKS else []
+    if document is not None:
+        found = [one if one.where.line else replace(one, where=document.place(one.where.pointer)) for one in found]
+    if any(one.severity == "error" for one in found):
+        raise ThingInvalid(found, what=f"{known(type)} «{id}»", file=file)
+    return found
+
+
+def _wrong(rule: str, message: str, at: str, hint: str) -> Finding:
+    return Finding(rule, "error", message, Place(at), hint)
+
+
+def _rule_pack(id: str, body: Mapping[str, Any], document: Document | None) -> list[Finding]:
+    from penstock.executors.parts.rules.evaluate import check_pack
+
+    named = {"id": id, **body}
+    return check_pack(named if document is None else replace(document, data=named))
+
+
+def _calendar(body: Mapping[str, Any]) -> list[Finding]:
+    from penstock.app.registry.calendars import expand_holidays
+    from penstock.expr.calendar import compile_calendar
+
+    try:
+        compile_calendar(expand_holidays(body))
+    except PenstockError as wrong:
+        hint = str(wrong.facts.get("hint") or "")
+        text = str(wrong)
+        at = next((f"/{name}" for name in body if name in text), "")
+        return [_wrong("calendar", text, at, hint or "Correct the member that is named.")]
+    return []
+
+
+def _template(body: Mapping[str, Any]) -> list[Finding]:
+    said = [one for name in ("subject", "body") for one in _texts(body.get(name), f"/{name}", secrets=False)]
+    return said + _texts(body.get("channel_config"), "/channel_config", secrets=True)
+
+
+def _channel(body: Mapping[str, Any]) -> list[Finding]:
+    return _texts(body, "", secrets=True)
+
+
+def _texts(value: Any, at: str, *, secrets: bool) -> list[Finding]:
+    """Templates that cannot be read, or ask for a secret that they must not have, each with its place."""
+    if isinstance(value, Mapping):
+        return [one for name, part in value.items() for one in _texts(part, f"{at}/{name}", secrets=secrets)]
+    if isinstance(value, list):
+        return [one for i, part in enumerate(value) for one in _texts(part, f"{at}/{i}", secrets=secrets)]
+    return _text(value, at, secrets) if isinstance(value, str) and "${" in value else []
+
+
+def _text(text: str, at: str, secrets: bool) -> list[Finding]:
+    from penstock.executors.parts.message import secret_wrong
+
+    try:
+        wrong = secret_wrong(compile_template(text), allowed=secrets)
+    except PenstockError as error:
+        return [_wrong("expression_syntax", str(error), at, str(error.facts.get("hint") or error.hint))]
+    if wrong is None:
+        return []
+    hint = "Write ${secrets.NAME}." if secrets else "Name the secret in channel_config: ${secrets.NAME}."
+    return [_wrong("secret_not_allowed", f"It {wrong}.", at, hint)]
+
+
+def _secret(body: Mapping[str, Any]) -> list[Finding]:
+    hint = 'Write {"ref": "env:NAME"}, {"ref": "file:path"} or {"ref": "vault:path#key"}.'
+    if not {"value", "ref"} & body.keys():
+        return [_wrong("missing_field", "It has neither «value» nor «ref».", "", hint)]
+    kind, colon, rest = str(body.get("ref", "env:-")).partition(":")
+    if "value" in body or kind in PLACES and colon and rest:
+        return []
+    return [_wrong("secret_reference", f"Nothing here can read a secret from «{kind[:40]}:».", "/ref", hint)]
+
+
+def _connection(body: Mapping[str, Any]) -> list[Finding]:
+    if body.get("type") in CONNECTIONS:
+        return []
+    message = f"Its «type» must be one of {', '.join(CONNECTIONS)}."
+    return [_wrong("connection_type", message, "/type", 'Write {"type": "sqlite", "path": "data.db"}.')]
+
+
+def _agent(body: Mapping[str, Any]) -> list[Finding]:
+    """P-X.3: of which kind it is, and what that needs."""
+    hint = 'Write {"kind": "http", "url": "https://…"}, {"kind": "model"}, {"kind": "echo"} or {"kind": "process"}.'
+    needs = {"http": "url", "process": "command"}
+    kind = body.get("kind", "model")
+    if kind not in ("echo", "http", "model", "process"):
+        return [_wrong("agent_kind", "Its «kind» must be echo, http, model or process.", "/kind", hint)]
+    missing = needs.get(kind)
+    if missing is not None and not body.get(missing):
+        return [_wrong("missing_field", f"An agent of kind {kind} needs «{missing}».", "", hint)]
+    if "tools" in body and _no_names(body["tools"]):
+        return [_wrong("wrong_type", "«tools» is a list of names.", "/tools", hint)]
+    return []
+
+
+def _tool(body: Mapping[str, Any]) -> list[Finding]:
+    hint = 'Write {"type": "http", "url": "https://…"}, {"type": "mcp", "server": "erp"} or {"type": "outbox"}.'
+    needs = {"http": "url", "mcp": "server"}
+    kind = body.get("type", "http")
+    if kind not in ("http", "mcp", "outbox"):
+        return [_wrong("tool_type", "Its «type» must be http, mcp or outbox.", "/type", hint)]
+    missing = needs.get(kind)
+    if missing is not None and not body.get(missing):
+        return [_wrong("missing_field", f"A tool of type {kind} needs «{missing}».", "", hint)]
+    return []
+
+
+def _user(body: Mapping[str, Any]) -> list[Finding]:
+    hint = 'Write {"roles": ["quality_manager"]}.'
+    return [
+        _wrong("wrong_type", f"«{name}» is a list of names.", f"/{name}{at}", hint)
+        for name in ("roles", "groups")
+        for at in _no_names(body.get(name, []))
+    ]
+
+
+def _no_names(given: Any) -> list[str]:
+    """Where it is not a list of names."""
+    if not isinstance(given, list):
+        return [""]
+    return [f"/{i}" for i, one in enumerate(given) if not isinstance(one, str) or not one.strip()]
+
+
+def _role(body: Mapping[str, Any]) -> list[Finding]:
+    from penstock.app.access.roles import PERMISSIONS, in_our_words
+
+    hint = 'Write {"permissions": ["run.read"]}.'
+    given = body.get("permissions")
+    if not isinstance(given, list):
+        return [_wrong("wrong_type", "«permissions» is a list.", "/permissions", hint)]
+    known = f"They are {', '.join(PERMISSIONS)}."
+    return [
+        _wrong("permission_unknown", f"«{one}» is no permission.", f"/permissions/{i}", known)
+        for i, one in enumerate(given)
+        if not isinstance(one, str) or not in_our_words([one])
+    ]
+
+
+def _robot(body: Mapping[str, Any]) -> list[Finding]:
+    """C-56: a robot does only what it is registered to do."""
+    hint = 'Write {"commands": ["stop"]}, or {"commands": {"move": {"type": "object"}}} with a JSON Schema for each.'
+    given, found = body.get("commands"), list[Finding]()
+    if isinstance(given, Mapping):
+        found = [
+            _wrong("wrong_type", f"The parameters of «{name}» need a JSON Schema.", f"/commands/{name}", hint)
+            for name, schema in given.items()
+            if not isinstance(schema, Mapping)
+        ]
+    elif not isinstance(given, list) or _no_names(given):
+        found = [_wrong("wrong_type", "«commands» is a list of names, or an object.", "/commands", hint)]
+    if "queues" in body:
+        found += [_wrong("wrong_type", "«queues» is a list of names.", f"/queues{at}", hint)
+                  for at in _no_names(body["queues"])]  # fmt: skip
+    return found
+
+
+def _aas(body: Mapping[str, Any]) -> list[Finding]:
+    return [] if body else [_wrong("missing_field", "It is empty.", "", 'Write {"id": "L01", "status": "running"}.')]
+
+
+_CHECKS = {
+    "agent": _agent, "tool": _tool,
+    "calendar": _calendar, "channel": _channel, "template": _template, "secret": _secret, "connection": _connection,
+    "user": _user, "role": _role, "robot": _robot, "aas": _aas,
+}  # fmt: skip

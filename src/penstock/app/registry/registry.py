@@ -1,0 +1,142 @@
+"""What a tenant has registered: put, looked at, taken away; and the sample tenant that a new store is born with."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from penstock import sample_tenant
+from penstock.app.access.audit import masked
+from penstock.app.defaults import DEFAULT_TENANT
+from penstock.app.registry.artifact_types import checked, known, read_thing
+from penstock.errors import Finding
+from penstock.executors.agents import AGENTS
+from penstock.executors.parts.secret import MASK
+from penstock.host.artifact_versions import status_of, usable
+from penstock.host.secret_encryption import sealed
+from penstock.store.contract import ArtifactRow, Store
+
+if TYPE_CHECKING:
+    from penstock.app.engine import Engine
+    from penstock.app.runs.queries import Queries
+
+#: C-81: the sample tenant, for laptops and examples.
+SAMPLE = DEFAULT_TENANT
+_pack = msgspec.msgpack.Encoder().encode
+
+
+def artifact(tenant: str, type: str, id: str, body: Mapping[str, Any], now: int) -> ArtifactRow:
+    """A thing as it is kept; its version and status are those of its body."""
+    known(type)
+    return ArtifactRow(tenant, type, id, str(body.get("version") or ""), status_of(type, body), _pack(body), now)
+
+
+def shown(row: ArtifactRow) -> dict[str, Any]:
+    """A thing for people: the value of a secret is theirs who gave it, wherever it stands."""
+    body: dict[str, Any] = masked(msgspec.msgpack.decode(row.body))
+    if row.type == "secret" and ("value" in body or "sealed" in body):
+        body = {**{name: one for name, one in body.items() if name != "sealed"}, "value": MASK}
+    return body
+
+
+class Registry:
+    """What one door's tenant has. Whoever drives the store reads it anew when it has changed."""
+
+    def __init__(self, engine: Engine, door: Queries) -> None:
+        self.engine, self.door = engine, door
+
+    def put(self, type: str, id: str, body: Mapping[str, Any]) -> list[Finding]:
+        """Register a thing, or replace it; what is worth knowing about it. Raises ThingInvalid, with all findings."""
+        findings = checked(known(type), id, body)
+        self._put(type, id, body)
+        return findings
+
+    def put_source(self, type: str, id: str, source: bytes, name: str = "") -> list[Finding]:
+        """The same from JSON, YAML or DMN, named so that its ending says which; findings have their lines."""
+        body, findings = read_thing(type, id, source, name)
+        self._put(type, id, body)
+        return findings
+
+    def _put(self, type: str, id: str, body: Mapping[str, Any]) -> None:
+        if type == "secret":
+            body = sealed(dict(body), f"{self.door.tenant}/{id}", self.engine.settings().get("secrets.key_file"))
+        self.door.store.put_artifacts([artifact(self.door.tenant, type, id, body, self.engine.now())])
+        self._changed()
+
+    def remove(self, type: str, id: str) -> int:
+        """How many versions of it there were."""
+        store, tenant = self.door.store, self.door.tenant
+        mine = [row for row in store.artifacts(tenant, type) if row.id == id]
+        gone = sum(store.drop_artifact(tenant, type, id, row.version) for row in mine)
+        self._changed()
+        return gone
+
+    def each(self, type: str | None = None) -> list[ArtifactRow]:
+        """Every version of everything, or of one type."""
+        return self.door.store.artifacts(self.door.tenant, known(type) if type is not None else None)
+
+    def get(self, type: str, id: str) -> ArtifactRow | None:
+        """The last version of a thing."""
+        return next((row for row in reversed(self.each(type)) if row.id == id), None)
+
+    def load_sample(self) -> None:
+        """A store of the dev profile has the sample tenant (C-81), from the first time that one is needed."""
+        store = self.door.store
+        if store.born_with(self.engine.profile()) == "dev" and self.door.tenant == SAMPLE:
+            install_sample(store, self.engine.path.parent, self.engine.now())
+            self._changed()
+
+    def _changed(self) -> None:
+        if self.engine.host is not None:
+            self.engine.host.tenants.refresh()
+
+
+def sample_rows(now: int = 0) -> list[ArtifactRow]:
+    """Everything that the sample tenant has."""
+    return [artifact(SAMPLE, type, id, body, now) for type, id, body in sample_tenant.registered()]
+
+
+def known_to(store: Store | None, tenant: str = SAMPLE) -> Callable[[str, str], bool]:
+    """Whether a tenant has a thing; before there is a store, whether it will have it."""
+    rows = store.artifacts(tenant) if store is not None else []
+    if not rows and tenant == SAMPLE and (store is None or store.profile() != "production"):
+        rows = sample_rows()
+    held = {(row.type, row.id) for row in rows if usable(row.type, row.status)}
+    servers = {id for type, id in held if type == "mcp_server"}
+
+    def has(kind: str, name: str) -> bool:
+        if kind == "agent" and name in AGENTS:  # one of the house's own
+            return True
+        server, slash, _ = name.partition("/")
+        if kind == "tool" and (server in servers if slash else servers):  # which tools it has, only a server knows
+            return True
+        return (kind, name) in held
+
+    return has
+
+
+def install_sample(store: Store, folder: Path, now: int) -> None:
+    """Everything with which the seed's workflows run unmodified and offline; nothing that is there is changed."""
+    if store.artifacts(SAMPLE, "connection"):
+        return
+    dropped = folder / "files"
+    dropped.mkdir(parents=True, exist_ok=True)  # and with it the folder: beside a database there may be none
+    _sample_database(folder / "sample.db", sample_tenant.database_script())
+    beside = {"type": "file", "root": str(dropped.resolve())}
+    store.put_artifacts([*sample_rows(now), artifact(SAMPLE, "connection", "default_file", beside, now)])
+
+
+def _sample_database(path: Path, script: str) -> None:
+    if path.exists():
+        return
+    half = path.with_suffix(".new")
+    half.unlink(missing_ok=True)
+    with closing(sqlite3.connect(half)) as c:
+        c.executescript(script)
+        c.commit()
+    half.replace(path)

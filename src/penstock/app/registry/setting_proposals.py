@@ -1,0 +1,82 @@
+"""Settings of a tenant by four eyes: one proposes a change, another puts it in force (C-82, `config` artifacts)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from penstock.app.penstock import Penstock
+from penstock.app.registry.artifact_types import checked
+from penstock.errors import ChangedMeanwhile, FourEyes, ThingNotFound
+from penstock.store.contract import ArtifactRow
+
+CONFIG = "config"
+#: kept apart from what is in force: nobody who reads settings can take one for the other
+_PROPOSAL = "config_proposal"
+_pack = msgspec.msgpack.Encoder().encode
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """`body` is None where the settings are to be taken away. `on` marks what was in force when it was made."""
+
+    id: str
+    body: dict[str, Any] | None
+    by: str
+    at: int
+    on: str
+
+
+class Proposals:
+    def __init__(self, door: Penstock) -> None:
+        self.door = door
+
+    def put(self, id: str, body: Mapping[str, Any] | None, by: str) -> Proposal:
+        """In the place of one that waits. Raises ThingInvalid, and ThingNotFound for one to be taken away that is not
+        there."""
+        there = self.door.registry.get(CONFIG, id)
+        if body is not None:
+            checked(CONFIG, id, body)
+        elif there is None:
+            raise ThingNotFound(type=CONFIG, id=id)
+        made = Proposal(id=id, body=None if body is None else dict(body), by=by, at=self.door.now(), on=_mark(there))
+        self.door.store.put_artifacts(
+            [ArtifactRow(self.door.tenant, _PROPOSAL, id, "", "pending_approval", _pack(made), made.at)]
+        )
+        return made
+
+    def each(self) -> list[Proposal]:
+        rows = self.door.store.artifacts(self.door.tenant, _PROPOSAL)
+        return [msgspec.msgpack.decode(row.body, type=Proposal) for row in rows]
+
+    def get(self, id: str) -> Proposal:
+        found = next((one for one in self.each() if one.id == id), None)
+        if found is None:
+            raise ThingNotFound(type="proposal of the config", id=id)
+        return found
+
+    def approve(self, id: str, by: str) -> None:
+        """Raises FourEyes for who has made it, ChangedMeanwhile where it was made for other settings than there are."""
+        one, registry = self.get(id), self.door.registry
+        if one.by == by:
+            raise FourEyes(user=by, what=f"the config «{id}»")
+        now = _mark(registry.get(CONFIG, id))
+        if now != one.on:
+            raise ChangedMeanwhile(what=f"config «{id}»", now=now or "nothing")
+        if one.body is None:
+            registry.remove(CONFIG, id)
+        else:
+            registry.put(CONFIG, id, one.body)
+        self.drop(id)
+
+    def drop(self, id: str) -> Proposal:
+        """Rejected by another, or withdrawn by whoever has made it."""
+        one = self.get(id)
+        self.door.store.drop_artifact(self.door.tenant, _PROPOSAL, id)
+        return one
+
+
+def _mark(row: ArtifactRow | None) -> str:
+    return "" if row is None else hashlib.blake2b(row.body, digest_size=8).hexdigest()

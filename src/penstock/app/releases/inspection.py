@@ -1,0 +1,120 @@
+"""A document as an editor shows it: what is wrong with it and where, its drawing, and whether its runs can end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from penstock.app.drawing.net_graph import Drawn, drawn
+from penstock.app.drawing.run_graph import Graph, definition_graph
+from penstock.app.releases.documents import compile_source
+from penstock.app.releases.rehearsal import Level, judged
+from penstock.errors import DocumentInvalid, Finding, PenstockError
+from penstock.lang.process.bpmn.writing import write_bpmn
+from penstock.lang.read import read_document
+from penstock.net.author import author
+from penstock.net.compiled import Compiled
+from penstock.net.soundness import Verdict
+
+
+class Step(msgspec.Struct, kw_only=True):
+    """The author's node that has run, and where tokens lie after it, by the author's edges."""
+
+    node: str
+    label: str
+    tokens: dict[str, int]
+
+
+class Judged(msgspec.Struct, kw_only=True):
+    """A level that is not known to be sound: `way` in words, `steps` to be drawn, `dead` what can never run."""
+
+    scope: str
+    verdict: str
+    why: str
+    way: list[str]
+    steps: list[Step]
+    dead: list[str]
+    rehearsed: str | None
+
+
+class Inspected(msgspec.Struct, kw_only=True):
+    """`graph` is None of a document that cannot be drawn; `soundness` is empty of one whose every run can end.
+    `document`: what was read, of a process; its text may be BPMN or YAML."""
+
+    language: str | None
+    findings: list[Finding]
+    graph: Graph | None = None
+    soundness: list[Judged] = []
+    bpmn: str | None = None
+    input_schema: Any = None
+    document: Any = None
+
+
+def inspected(source: bytes) -> Inspected:
+    """Costs a compilation and, of what is not sound, a search for the way that shows it. Touches no store."""
+    try:
+        made, _ = compile_source(source, unsound=True)
+    except DocumentInvalid as wrong:
+        return Inspected(language=None, findings=list(wrong.findings))
+    net, read = Compiled(made.net), _read(source, made.language)
+    return Inspected(
+        language=made.language, findings=_as_refused(source, list(made.findings)), graph=definition_graph(net),
+        soundness=[_judged(net, level) for level in judged(made.net)], bpmn=_bpmn(read),
+        input_schema=made.net.declares.input_schema, document=read,
+    )  # fmt: skip
+
+
+def _as_refused(source: bytes, findings: list[Finding]) -> list[Finding]:
+    """As a release would say it: of some languages it refuses what cannot end."""
+    if not any(one.rule == "unsound" for one in findings):
+        return findings
+    try:
+        compile_source(source)
+    except DocumentInvalid as wrong:
+        return list(wrong.findings)
+    return findings
+
+
+def _read(source: bytes, language: str) -> Any:
+    return read_document(source, name="document").data if language == "process" else None
+
+
+def _bpmn(data: Any) -> str | None:
+    if data is None:
+        return None
+    try:
+        return write_bpmn(data)
+    except (PenstockError, KeyError, TypeError, ValueError):  # a drawing is more than anybody needs
+        return None
+
+
+def _judged(net: Compiled, level: Level) -> Judged:
+    shape = drawn(net)
+    return Judged(
+        scope=level.scope, verdict=level.found.status, why=level.found.why, way=level.way,
+        steps=list(_steps(net, shape, level.found)),
+        dead=[*dict.fromkeys(author(net.by_id[id]) for id in level.found.nodes if id in net.by_id)],
+        rehearsed=level.rehearsed.ending() if level.rehearsed is not None else None,
+    )  # fmt: skip
+
+
+def _steps(net: Compiled, shape: Drawn, found: Verdict) -> Iterator[Step]:
+    lying: Counter[int] = Counter()
+    for number, step in enumerate(found.trace, 1):
+        node = net.by_id.get(step.node)
+        if node is None:
+            continue
+        into = [edge.no for edge in net.edges if edge.dst is node and lying[edge.no]]
+        for no in into[:1] if node.spec.join.mode == "k" else into:
+            lying[no] -= 1
+        lying.update(net.edge_by_id[id].no for id in step.edges if id in net.edge_by_id)
+        if number == len(found.trace) and found.held:
+            lying = Counter(net.edge_by_id[id].no for id in found.held if id in net.edge_by_id)
+        tokens: Counter[str] = Counter()
+        for no, count in lying.items():
+            if (way := shape.ways[no]) is not None and count > 0:
+                tokens[way] += count
+        yield Step(node=author(node), label=node.label, tokens=dict(tokens))

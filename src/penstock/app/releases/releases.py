@@ -1,0 +1,301 @@
+"""Releases: versions of documents on their way from submission to force (W-9.3). Runs stay on the one they began."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from penstock.app.access.roles import config_of
+from penstock.app.decision.dead_letters import replay_with
+from penstock.app.releases.diff import Change, changes, summary
+from penstock.app.releases.documents import compile_source, read_source
+from penstock.app.releases.triggers import (
+    in_force,
+    listens_to,
+    refuse_message,
+    schedule_of,
+    trigger_findings,
+    webhook_of,
+    webhooks,
+)
+from penstock.errors import (
+    BadInput,
+    DocumentInvalid,
+    Finding,
+    FourEyes,
+    PathTaken,
+    Place,
+    ReleaseNotFound,
+    VersionConflict,
+)
+from penstock.host.clock import Clock, SystemClock
+from penstock.lang.compile import language_of
+from penstock.lang.read import read_document
+from penstock.lifecycle import MACHINES
+from penstock.net.model import Net
+from penstock.store.contract import ReleaseRow, ScheduleRow
+
+if TYPE_CHECKING:
+    from penstock.app.penstock import Penstock
+
+STATUS = MACHINES["release"]
+#: C-17: how the status of a version is written in its document's metadata.
+APPROVAL_STATUS = {
+    "draft": "draft", "pending_approval": "pending", "approved": "approved", "active": "approved",
+    "deprecated": "deprecated",
+}  # fmt: skip
+_TRIES = 5  # a move that somebody else's came before is looked at again
+
+
+class Submitted(msgspec.Struct, frozen=True):
+    """A version in the store. `new` is false when the same document was there already."""
+
+    release: ReleaseRow
+    new: bool
+    findings: list[Finding] = []
+
+
+class Writing(msgspec.Struct):
+    """What one transaction does to versions: see `Store.move_releases`."""
+
+    moves: list[tuple[ReleaseRow, str]] = []
+    new: list[ReleaseRow] = []
+    schedules: list[ScheduleRow] = []
+    unscheduled: list[tuple[str, str]] = []
+    told: list[tuple[Any, ...]] = []
+
+
+class InForce(ReleaseRow, frozen=True):
+    """A version that was put in force, and the runs that replay dead letters with it (W-7.5.4)."""
+
+    replayed: list[str] = []
+
+
+def canonical(document: Any) -> bytes:
+    """W-9.3.2: sorted keys, compact, UTF-8."""
+    try:
+        return json.dumps(
+            document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+        ).encode()  # fmt: skip
+    except (TypeError, ValueError, UnicodeEncodeError) as error:
+        raise BadInput(what="the document", why=str(error)) from error
+
+
+def dsl_hash(document: Any) -> str:
+    return hashlib.sha256(canonical(document)).hexdigest()
+
+
+def document_of(row: ReleaseRow) -> dict[str, Any]:
+    """The document as people read it: what it says about its approval is how it stands (C-17)."""
+    found: dict[str, Any] = msgspec.json.decode(row.document)
+    held = found.get("metadata")
+    if isinstance(held, dict):
+        found["metadata"] = {**held, "approval_status": APPROVAL_STATUS[row.status]}
+    return found
+
+
+class Releases:
+    """The versions of one tenant. It needs no engine: a door that only looks (`drive=False`) will do."""
+
+    def __init__(self, door: Penstock, clock: Clock | None = None) -> None:
+        self.door, self.clock = door, clock or SystemClock()
+
+    # -- looking -------------------------------------------------------------------------------------------------------
+
+    def each(self, name: str | None = None) -> list[ReleaseRow]:
+        return self.door.store.releases(self.door.tenant, name)
+
+    def get(self, name: str, version: int | None = None) -> ReleaseRow:
+        """The version asked for; else the active one, else the newest."""
+        if version is not None:
+            row = self.door.store.release(self.door.tenant, name, version)
+        else:
+            row = in_force(self.door.store, self.door.tenant, name) or next(reversed(self.each(name)), None)
+        if row is None:
+            raise ReleaseNotFound(name=name, version=version)
+        return row
+
+    def diff(self, name: str, old: int, new: int) -> list[Change]:
+        older, newer = self.get(name, old), self.get(name, new)
+        return changes(msgspec.json.decode(older.document), msgspec.json.decode(newer.document))
+
+    # -- submitting ----------------------------------------------------------------------------------------------------
+
+    def submit(
+        self, document: str | Path | bytes | Mapping[str, Any], *, by: str | None = None,
+        change_summary: str | None = None,
+    ) -> Submitted:  # fmt: skip
+        """Check a document, give it its version, and ask for its approval. The same again changes nothing, but for a
+        version that was rejected: it is asked for anew."""
+        source, name = _source(document)
+        read = read_document(source, name=name)
+        data = read.data
+        if isinstance(data, dict) and language_of(read).name == "process":
+            from penstock.app.process.definitions import Processes
+
+            return Processes(self.door).hand_in(dict(data), source, by=by, about=change_summary)
+        id = data.get("id") if isinstance(data, dict) else None
+        if not isinstance(id, str) or not id:
+            language_of(read)  # says which documents there are, if it is none
+            raise BadInput(what="the document", why="it has no «id», so it has no versions", hint="Give it an id.")
+        data, given = dict(data), data.get("version") is not None
+        known = self.each(id)
+        if not given:
+            data["version"] = max((row.version for row in known), default=0) + 1
+        row, findings = self._compiled(data, source if given else None, name, by)
+        same = next((one for one in known if one.version == row.version), None)
+        if same is None and known and row.version < known[-1].version:
+            why = f"version {known[-1].version} is newer"
+            raise VersionConflict(name=id, version=row.version, why=why)
+        if same is None:
+            before = msgspec.json.decode(known[-1].document) if known else None
+            row = replace(row, change_summary=change_summary or summary(before, data))
+            row = replace(row, status=STATUS.next(row.status, "submit"))
+            if self.door.store.put_release(row):
+                return Submitted(row, True, findings)
+            same = self.get(id, row.version)
+        if same.hash != row.hash:
+            why = "another document has this version"
+            raise VersionConflict(name=id, version=row.version, why=why)
+        return Submitted(self._move(same, "submit") if same.status == "draft" else same, False, findings)
+
+    def _compiled(
+        self, data: dict[str, Any], source: bytes | None, name: str, by: str | None
+    ) -> tuple[ReleaseRow, list[Finding]]:
+        """A draft, and what there is to say about it. `source` is the author's own text, where it is the document."""
+        body = canonical(data)
+        try:
+            compiled, _ = compile_source(body if source is None else source, name=name)
+        except DocumentInvalid as wrong:
+            raise DocumentInvalid(wrong.findings if source is not None else _unplaced(wrong.findings)) from None
+        wrong_trigger = trigger_findings(data)
+        if wrong_trigger:
+            raise DocumentInvalid(wrong_trigger)
+        if compiled.language in ("decision", "process"):
+            self.door.load_sample()
+        net = self.door.keep_net(compiled, body if source is None else source)
+        tenant, id, version = self.door.tenant, str(data["id"]), int(data["version"])
+        row = ReleaseRow(
+            tenant, id, version, str(uuid.uuid5(uuid.NAMESPACE_URL, f"penstock:{tenant}/{id}/{version}")),
+            STATUS.initial, hashlib.sha256(body).hexdigest(), net, body, listens_to(data), by, self.clock.now(),
+        )  # fmt: skip
+        return row, compiled.findings if source is not None else _unplaced(compiled.findings)
+
+    def submitted(self, row: ReleaseRow) -> ReleaseRow:
+        """A draft that is kept already, on its way to approval."""
+        return self._move(row, "submit")
+
+    # -- moving --------------------------------------------------------------------------------------------------------
+
+    def approve(self, name: str, version: int, *, by: str | None = None) -> ReleaseRow:
+        """Raises FourEyes where another person than its author must, and this one is not."""
+        row = self.get(name, version)
+        self.refuse_author(row, by)
+        return self._move(row, "approve", approved_by=by, approved_at=self.clock.now(), feedback=None)
+
+    def refuse_author(self, row: ReleaseRow, by: str | None) -> None:
+        if by in (None, row.created_by) and self._four_eyes(row):
+            raise FourEyes(user=by or "Somebody without a name", what=f"version {row.version} of «{row.name}»")
+
+    def _four_eyes(self, row: ReleaseRow) -> bool:
+        """Where the tenant asks for it (`release.four_eyes`), the document (`metadata.four_eyes`), or the version in
+        force: an author cannot leave it out of the next one."""
+        former = in_force(self.door.store, row.tenant, row.name)
+        documents = [document_of(one) for one in (row, former) if one is not None]
+        asked = [config_of(self.door).get("release"), *(one.get("metadata") for one in documents)]
+        return any(isinstance(one, Mapping) and one.get("four_eyes") is True for one in asked)
+
+    def reject(self, name: str, version: int, *, by: str | None = None, feedback: str) -> ReleaseRow:
+        """Back to its author, with what is to be changed."""
+        told = f"{by}: {feedback}" if by else feedback
+        return self._moved(name, version, "reject", feedback=told)
+
+    def deprecate(self, name: str, version: int) -> ReleaseRow:
+        return self._moved(name, version, "deprecate", deprecated_at=self.clock.now())
+
+    def activate(self, name: str, version: int) -> InForce:
+        """Put it in force: what was before is deprecated, and its trigger goes with it. An older version may come back
+        (a rollback); runs that go on keep theirs, and dead letters that ask for it are replayed."""
+        return self.replaying(self._moved(name, version, "activate"))
+
+    def replaying(self, row: ReleaseRow) -> InForce:
+        """A version that has just come in force."""
+        return InForce(**msgspec.structs.asdict(row), replayed=replay_with(self.door, row))
+
+    def _moved(self, name: str, version: int, event: str, **fields: Any) -> ReleaseRow:
+        return self._move(self.get(name, version), event, **fields)
+
+    def _move(self, row: ReleaseRow, event: str, **fields: Any) -> ReleaseRow:
+        """Raises StatusConflict where the lifecycle does not name it."""
+        for _ in range(_TRIES):
+            writing = Writing()
+            if event == "activate":
+                new = self.enforce(writing, row, row.status)
+            else:
+                new = replace(row, status=STATUS.next(row.status, event), **fields)
+                writing.moves.append((new, row.status))
+                if row.status == "active":
+                    writing.unscheduled.append((row.tenant, row.name))
+            if self.written(writing):
+                return new
+            row = self.get(row.name, row.version)
+        raise VersionConflict(name=row.name, version=row.version, why="others move it all the time")
+
+    def enforce(self, writing: Writing, row: ReleaseRow, was: str | None) -> ReleaseRow:
+        """Put a version in force with this writing: one that was in this status so far, or is new (None). What was
+        before is deprecated, and its trigger goes with it."""
+        now, former = self.clock.now(), in_force(self.door.store, row.tenant, row.name)
+        new = replace(row, status=STATUS.next(row.status, "activate"), deprecated_at=None)
+        schedules = self._registered(new, now, [one for one, _ in writing.moves] + writing.new)
+        if former is not None:
+            over = replace(former, status=STATUS.next(former.status, "deprecate"), deprecated_at=now)
+            writing.moves.append((over, former.status))
+        if was is None:
+            writing.new.append(new)
+        else:
+            writing.moves.append((new, was))
+        writing.unscheduled.append((row.tenant, row.name))
+        writing.schedules += schedules
+        return new
+
+    def written(self, writing: Writing) -> bool:
+        """All of it; False, and nothing, where somebody else was faster."""
+        return not (writing.moves or writing.new) or self.door.store.move_releases(
+            writing.moves, writing.schedules, writing.unscheduled, writing.new, writing.told
+        )
+
+    def _registered(self, row: ReleaseRow, now: int, others: list[ReleaseRow]) -> list[ScheduleRow]:
+        """What its trigger registers. Raises PathTaken where another workflow has its webhook, ProcessState where
+        another process begins by its message."""
+        store, hook, net = self.door.store, webhook_of(row), self.net(row.net)
+        refuse_message(store, row.tenant, row.name, net, self.net, [one for one in others if one.status == "active"])
+        for other in webhooks(store, row.tenant) if hook is not None else ():
+            if hook is not None and other.name != row.name and (other.method, other.path) == (hook.method, hook.path):
+                raise PathTaken(method=hook.method, path=hook.path, name=other.name)
+        former = next((one for one in store.schedules(row.tenant) if one.name == row.name), None)
+        found = schedule_of(store, row, net, now, former)
+        return [] if found is None else [found]
+
+    def net(self, number: int) -> Net:
+        return self.door.net_of(self.door.hash_of(number)).net
+
+
+def _source(document: str | Path | bytes | Mapping[str, Any]) -> tuple[bytes, str]:
+    """The document's text, and the name that says how it is read."""
+    if isinstance(document, Mapping):
+        return canonical(document), "document.json"
+    if isinstance(document, bytes):
+        return document, "document"
+    return read_source(Path(document)), Path(document).name
+
+
+def _unplaced(findings: list[Finding]) -> list[Finding]:
+    """The version was filled in, so the lines are not the author's; the pointers are."""
+    return [replace(one, where=Place(one.where.pointer)) for one in findings]

@@ -1,0 +1,85 @@
+"""Schedules for people: which there are, pause, resume, and fires by hand. The host fires those that are due."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from penstock.app.releases.triggers import begin
+from penstock.errors import BadInput, ReleaseNotFound, ScheduleNotFound
+from penstock.host.clock import Clock, SystemClock
+from penstock.host.schedules import key_of, keys_of, next_time, times_between, trigger_of
+from penstock.store.contract import ScheduleRow
+
+if TYPE_CHECKING:
+    from penstock.app.penstock import Penstock
+
+#: So many times are filled in at once.
+MOST = 1000
+
+
+class Fired(msgspec.Struct, frozen=True):
+    """A time of a schedule, and the runs that it has: one for each of its inputs."""
+
+    at: int
+    runs: list[str]
+
+
+class Timetable:
+    """The schedules of one tenant."""
+
+    def __init__(self, door: Penstock, clock: Clock | None = None) -> None:
+        self.door, self.clock = door, clock or SystemClock()
+
+    def each(self) -> list[ScheduleRow]:
+        return self.door.store.schedules(self.door.tenant)
+
+    def get(self, name: str) -> ScheduleRow:
+        found = next((row for row in self.each() if row.name == name), None)
+        if found is None:
+            raise ScheduleNotFound(name=name)
+        return found
+
+    def pause(self, name: str) -> ScheduleRow:
+        """It fires no more until it is resumed; what has begun goes on."""
+        self.door.store.pause_schedule(self.door.tenant, self.get(name).name, True, None)
+        return self.get(name)
+
+    def resume(self, name: str) -> ScheduleRow:
+        """It fires again from now on: times that went by while it was paused were not missed, they were not wanted."""
+        row = self.get(name)
+        if row.paused:
+            following = next_time(row, self.clock.now())
+            if following is None:  # its last time went by
+                self.door.store.schedule_fired(row, None, None)
+            self.door.store.pause_schedule(row.tenant, row.name, False, following)
+        return self.get(name)
+
+    async def fire(self, name: str, *, key: str | None = None) -> Fired:
+        """Once, now, whatever the clock says and even while it is paused. The same key again is the same fire."""
+        return await self._start(self.get(name), self.clock.now(), key)
+
+    async def backfill(self, name: str, first: int, last: int) -> list[Fired]:
+        """Every time from one to another, both included, oldest first. A time that has been fired is not fired again:
+        its runs are told."""
+        row = self.get(name)
+        if last < first:
+            raise BadInput(what="the times", why="the second one is before the first")
+        times = list(islice(times_between(row, first, last), MOST + 1))
+        if len(times) > MOST:
+            raise BadInput(what="the times", why=f"there are more than {MOST} between them")
+        return [await self._start(row, at) for at in times]
+
+    async def _start(self, row: ScheduleRow, at: int, once: str | None = None) -> Fired:
+        release = self.door.store.release(row.tenant, row.name, row.version)
+        if release is None:
+            raise ReleaseNotFound(name=row.name, version=row.version)
+        runs = []
+        for index, given in enumerate(msgspec.msgpack.decode(row.inputs)):
+            key = key_of(row.name, row.version, at, index) if once is None else f"{keys_of(row.name)}{once}:{index}"
+            known = self.door.store.run_by_key(row.tenant, key)
+            trigger = trigger_of(row, at, index)
+            runs.append(known.id if known else await begin(self.door, release, given, key=key, trigger=trigger))
+        return Fired(at, runs)

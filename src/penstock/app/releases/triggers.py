@@ -1,0 +1,251 @@
+"""What starts runs: events, webhooks, schedules and people; what is wrong with a trigger, and what it registers."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from penstock.app.runs.start_input import carried, checked_input, checked_tenant, with_defaults, zone_of_tenant
+from penstock.errors import BadInput, Finding, Place, ProcessState, ReleaseNotFound
+from penstock.host.artifact_versions import registered
+from penstock.host.delivery import Reached, begins_of
+from penstock.host.nets import Nets
+from penstock.host.schedules import next_time
+from penstock.host.starter import Prepare
+from penstock.net.model import Net
+from penstock.store.contract import EventRow, ReleaseRow, ScheduleRow, Store
+
+if TYPE_CHECKING:
+    from penstock.app.penstock import Penstock
+
+#: W-3.2.4: where a workflow is started from outside, unless its trigger says otherwise.
+WEBHOOK_PATH = "/api/v1/workflows/{workflow_id}/trigger"
+#: P-E.4: the event that brings a mined model
+PROCESS_DISCOVERED = "PROCESS_DISCOVERED"
+_LONGEST = 200  # of an event's id and source
+_AT = "/trigger/config"
+_pack = msgspec.msgpack.Encoder().encode
+_unjson = msgspec.json.decode
+
+
+# ---- events ----------------------------------------------------------------------------------------------------------
+
+
+class EventReceipt(msgspec.Struct, frozen=True):
+    """What became of an event. `new` is false when one with its id had come before; `resumed` and `started` are ids of
+    runs, complete when it is delivered; `imported` are the models that it has brought."""
+
+    number: int
+    id: str
+    new: bool
+    delivered: bool
+    resumed: list[str] = []
+    started: list[str] = []
+    warnings: list[str] = []
+    imported: list[str] = []
+
+
+def news(tenant: str, source: str, payload: Any, id: str | None, now: int) -> EventRow:
+    """An event as it is kept. Without an id it gets one that no other has."""
+    for what, text in (("the source", source), ("the id", "-" if id is None else id)):
+        if not text.strip() or len(text) > _LONGEST:
+            raise BadInput(what=what, why=f"it has 1 to {_LONGEST} letters")
+    try:
+        body = _pack(payload)
+    except (TypeError, OverflowError, ValueError, RecursionError) as error:
+        raise BadInput(what="the payload", why=str(error)) from error
+    return EventRow(tenant, f"evt_{secrets.token_hex(12)}" if id is None else id, source, body, now)
+
+
+def receipt_of(store: Store, event: EventRow, new: bool) -> EventReceipt:
+    row = store.event(event.tenant, event.id)
+    assert row is not None, "an event stays for a while"
+    reached = Reached() if row.answer is None else msgspec.msgpack.decode(row.answer, type=Reached)
+    return EventReceipt(
+        row.no, row.id, new, row.answer is not None, reached.resumed, reached.started, reached.warnings
+    )  # fmt: skip
+
+
+def prepare_with(store: Store, nets: Nets) -> Prepare:
+    """Checks the input of runs that the host starts by itself, and gives them the tenant's settings."""
+
+    def prepare(tenant: str, net: int, given: Any) -> tuple[Any, dict[str, Any]]:
+        compiled = nets.get(net)
+        checked_tenant(compiled.net, store, tenant)
+        return checked_input(compiled, given), carried(compiled, store, tenant)
+
+    return prepare
+
+
+# ---- starting by name ------------------------------------------------------------------------------------------------
+
+
+async def start(
+    door: Penstock, name: str, input: Any = None, *, version: int | None = None, key: str | None = None,
+    trigger: Mapping[str, Any] | None = None, parent: str = "", priority: int = 1000,
+) -> str:  # fmt: skip
+    """Start the active version of a workflow, or the one that is named; the run's id. C-18: `parent` is the run that
+    asks for it."""
+    row = in_force(door.store, door.tenant, name) if version is None else door.store.release(door.tenant, name, version)
+    if row is None:
+        raise ReleaseNotFound(name=name, version=version)
+    if row.kind is not None:  # a process: P-X.4, P-X.23
+        from penstock.app.process.definitions import startable
+
+        startable(row)
+        trigger = {"initiator": str((trigger or {}).get("source") or "").partition(":")[2] or None, **(trigger or {})}
+    return await begin(door, row, input, key=key, trigger=trigger, parent=parent, priority=priority)
+
+
+async def begin(
+    door: Penstock, row: ReleaseRow, input: Any, *, key: str | None = None, trigger: Mapping[str, Any] | None = None,
+    parent: str = "", priority: int = 1000,
+) -> str:  # fmt: skip
+    """A run of a release: here, or in the process that drives the store."""
+    hash = door.store.net(row.net).hash
+    if not door.drives:
+        return await door.hand_in(hash, input, key=key, trigger=trigger, parent=parent)
+    return await door.start(hash, input, key=key, trigger=trigger, parent=parent, priority=priority)
+
+
+def in_force(store: Store, tenant: str, name: str) -> ReleaseRow | None:
+    """The active version of a workflow."""
+    return next(iter(store.releases(tenant, name, status="active")), None)
+
+
+# ---- what a document's trigger says ----------------------------------------------------------------------------------
+
+
+def trigger_of(document: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Its type and its config; W-3.1.3: none is manual."""
+    trigger = document.get("trigger")
+    if not isinstance(trigger, Mapping):
+        return "manual", {}
+    config = trigger.get("config")
+    return str(trigger.get("type", "manual")), config if isinstance(config, Mapping) else {}
+
+
+def listens_to(document: Mapping[str, Any]) -> str | None:
+    """The source of the events that start it."""
+    kind, config = trigger_of(document)
+    return str(config["source"]) if kind == "event" and isinstance(config.get("source"), str) else None
+
+
+def trigger_findings(document: Mapping[str, Any]) -> list[Finding]:
+    """What is wrong with a trigger for whoever registers it; its language has checked what it is."""
+    from penstock.lang.decision.triggers import trigger_problems
+
+    return [_error(rule, message, at) for rule, message, at in trigger_problems(*trigger_of(document))]
+
+
+def _error(rule: str, message: str, at: str) -> Finding:
+    return Finding(rule, "error", message, Place(_AT + at), "Correct the trigger's config.", category="semantic")
+
+
+# ---- messages --------------------------------------------------------------------------------------------------------
+
+
+def listens_by(net: Net) -> str | None:
+    """P-X.25: the message or signal that begins a process."""
+    name = begins_of(net).get("name")
+    return str(name) if name else None
+
+
+def refuse_message(
+    store: Store, tenant: str, name: str, net: Net, net_of: Callable[[int], Net], others: Iterable[ReleaseRow] = ()
+) -> None:
+    """Raises ProcessState where the same message begins another process in force: it could begin only one. Signals
+    begin all that listen, and messages may be told apart by what is in them. `others` come in force with it."""
+    begins = begins_of(net)
+    if begins.get("trigger") != "message":
+        return
+    for row in (*store.releases(tenant, status="active", listens=str(begins["name"])), *others):
+        other = begins_of(net_of(row.net))
+        same = all(other.get(name) == begins.get(name) for name in ("trigger", "name", "correlation"))
+        if row.name != name and row.kind is not None and same:
+            why = f"The message «{begins['name']}» begins «{row.name}» already: give one of the two a correlation"
+            raise ProcessState(why=why)
+
+
+# ---- webhooks --------------------------------------------------------------------------------------------------------
+
+
+class Webhook(msgspec.Struct, frozen=True):
+    """Where an active workflow is started from outside, for whoever serves HTTP."""
+
+    name: str
+    version: int
+    net: int
+    method: str
+    path: str
+    auth: str
+    requests: int | None = None
+    window_sec: float | None = None
+
+
+def webhook_of(row: ReleaseRow) -> Webhook | None:
+    kind, config = trigger_of(_unjson(row.document))
+    if kind != "webhook":
+        return None
+    rate = config.get("rate_limit")
+    path = str(config.get("path") or WEBHOOK_PATH).replace("{workflow_id}", row.name)
+    return Webhook(
+        row.name, row.version, row.net, str(config.get("method") or "POST").upper(), path,
+        str(config.get("auth") or "bearer_token"), *((rate.get("requests", 100), rate.get("window_sec", 60)) if rate
+        else ()),
+    )  # fmt: skip
+
+
+def webhooks(store: Store, tenant: str) -> list[Webhook]:
+    """W-3.2.4, W-3.2.8: every path that is registered now."""
+    return [hook for row in store.releases(tenant, status="active") if (hook := webhook_of(row)) is not None]
+
+
+# ---- schedules -------------------------------------------------------------------------------------------------------
+
+
+def schedule_of(store: Store, row: ReleaseRow, net: Net, now: int, former: ScheduleRow | None) -> ScheduleRow | None:
+    """What activating a release registers; whether somebody has paused it stays as it was."""
+    document = _unjson(row.document)
+    kind, config = trigger_of(document)
+    timer = begins_of(net).get("timer")
+    if timer is not None:
+        kind, config = "schedule", timer
+    if kind != "schedule":
+        return None
+    zone = str(config.get("timezone") or zone_of_tenant(store, row.tenant))
+    cron = str(config["cron"]) if timer is None else _timer_text(timer, zone, now)
+    found = ScheduleRow(
+        row.tenant, row.name, row.version, cron, zone, _pack(_inputs(store, row, config, document)),
+        str(config.get("overlap", "allow")), str(config.get("catch_up", "one")),
+        former.paused if former is not None else 0, former.last_at if former is not None else None, None,
+    )  # fmt: skip
+    return msgspec.structs.replace(found, next_at=next_time(found, now))
+
+
+def _timer_text(timer: Mapping[str, Any], zone: str, now: int) -> str:
+    """P-X.25: the timer of a process's start event, from now on."""
+    from penstock.lang.process.begins import schedule_text
+
+    return schedule_text(timer, zone, now)
+
+
+def _inputs(store: Store, row: ReleaseRow, config: Mapping[str, Any], document: Mapping[str, Any]) -> list[Any]:
+    """C-31: the trigger's own, else the tenant's, else the defaults of the input's schema."""
+    if config.get("inputs"):
+        return list(config["inputs"])
+    if "input" in config:
+        return [config["input"]]
+    given = _setting(store, row.tenant, "config", "tenant").get("schedule_inputs")
+    own = given.get(row.name) if isinstance(given, Mapping) else None
+    if own:
+        return list(own) if isinstance(own, list) else [own]
+    return [with_defaults({}, document.get("input_schema"))]
+
+
+def _setting(store: Store, tenant: str, type: str, id: str) -> Mapping[str, Any]:
+    body = registered(store, tenant, type, id)
+    return body if isinstance(body, Mapping) else {}

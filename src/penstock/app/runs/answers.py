@@ -1,0 +1,98 @@
+"""Answers: the command that gives a waiting node its answer, and what is said when nothing waits for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.app.runs.run_view import Look, Watcher
+from penstock.errors import (
+    IllegalTransition,
+    ItemAmbiguous,
+    KeyConflict,
+    NoBranch,
+    NodeNotFound,
+    NotWaiting,
+    PenstockError,
+    ProcessChanged,
+    Refused,
+    ResultInvalid,
+    RunNotFound,
+    StatusConflict,
+)
+from penstock.executors.parts.shape import mismatch
+from penstock.kernel import command as C
+from penstock.kernel.state import COMPLETED, STATUS
+from penstock.net.author import author
+from penstock.net.compiled import Compiled
+
+_KINDS: dict[str, type[PenstockError]] = {
+    kind.code: kind
+    for kind in (StatusConflict, IllegalTransition, NoBranch, NodeNotFound, RunNotFound, KeyConflict, ProcessChanged)
+}
+
+
+#: that a node is done, in the words of any language
+_DONE = ("COMPLETED", "SUCCEEDED", "MAXITER_REACHED")
+
+
+def firings_of(watcher: Watcher, node: str) -> list[int]:
+    """Those that wait for an answer, by the node's name in the document; NODE~FIRING is one of them."""
+    st, net = watcher.reader.st, watcher.reader.net
+    assert net is not None
+    held = [(no, net.nodes[one.node]) for no, one in st.firings.items() if no in st.items or one.blocked]
+    named = [no for no, one in held if node in (one.id, author(one))]
+    return named or [no for no, one in held if node == f"{author(one)}~{no}"]
+
+
+def answer_to(watcher: Watcher, node: str, value: Any, by: str | None) -> C.Command | None:
+    """For a node by its name in the document; None when it does not wait for an answer. Raises ItemAmbiguous where
+    several of its firings ask somebody: they may have been asked different things."""
+    st = watcher.reader.st
+    found = firings_of(watcher, node)
+    if not found:
+        return None
+    asked = [no for no in found if no in st.items]
+    if len(asked) > 1:
+        known = ", ".join(f"{node}~{no}" for no in asked[:5])
+        raise ItemAmbiguous(item=node, known=known, hint="Write which one: NODE~N.")
+    return C.work(found[0], "submit", by, value) if found[0] in st.items else C.resolve(found[0], value)
+
+
+def fitting(prompt: Any, value: Any, item: str, *, whole: bool = True) -> None:
+    """P-X.14: what a person hands in has the shape that its form asks for; `whole`: with all that it requires. Raises
+    ResultInvalid."""
+    form = prompt.get("form") if isinstance(prompt, dict) and prompt.get("kind") == "work" else None
+    if not isinstance(form, dict):
+        return
+    schema = form if whole else {name: part for name, part in form.items() if name != "required"}
+    if why := mismatch({} if value is None else value, schema, "the result"):
+        raise ResultInvalid(item=item, why=why)
+
+
+def not_waiting(look: Look, net: Compiled, node: str) -> PenstockError:
+    """Why a node cannot be answered, and which ones can."""
+    plain = node.rpartition("~")[0]
+    node = plain if node not in look.nodes and plain in look.nodes else node
+    names = dict.fromkeys(one.node for one in look.waiting if one.for_ in ("person", "operator"))
+    waiting = ", ".join(f"«{name}»" for name in names)
+    hint = f"An answer is awaited by {waiting}." if names else "Nothing in this run waits for an answer now."
+    if node not in look.nodes:
+        return NodeNotFound(node=node, hint=hint)
+    if look.internal_status in STATUS[COMPLETED:]:
+        why = f"Run {look.run_id} has ended ({look.status}), so nothing in it waits for an answer"
+        if look.nodes[node].upper() in _DONE and net.by_id[node].spec.work:
+            why = f"«{node}» has been answered already, and run {look.run_id} has ended ({look.status})"
+        return NotWaiting(why=why, hint="`penstock show RUN` shows how it ended.")
+    why = f"«{node}» does not wait for an answer"
+    if look.nodes[node].upper() in _DONE:
+        why = f"«{node}» has been answered already" if net.by_id[node].spec.work else f"«{node}» is done already"
+    return NotWaiting(why=why, hint=hint)
+
+
+def as_said(said: dict[str, Any]) -> PenstockError:
+    """The refusal of another process, as it would have been raised here."""
+    kind = _KINDS.get(said["code"], Refused)
+    error = kind.__new__(kind)
+    Exception.__init__(error, said["message"])
+    error.facts = {"hint": said.get("hint", "")}
+    return error

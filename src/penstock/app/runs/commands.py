@@ -1,0 +1,150 @@
+"""Commands for runs: here, or through the inbox of the process that drives the store."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from penstock.app.defaults import driver_of
+from penstock.app.engine import Engine
+from penstock.app.releases.triggers import EventReceipt, news, receipt_of
+from penstock.app.runs.answers import answer_to, as_said, fitting, not_waiting
+from penstock.app.runs.queries import Queries
+from penstock.errors import NodeNotFound, NothingToUndo, NotTaken, NotWaiting, Refused, RunNotFound, StatusConflict
+from penstock.host.children import child_id
+from penstock.host.clock import SystemClock
+from penstock.host.embedded import Told
+from penstock.kernel import command as C
+from penstock.kernel.state import COMPLETED, STATUS
+from penstock.net.author import author
+
+#: How long a command waits in the inbox until whoever drives the store has taken it.
+PATIENCE_S = 10.0
+
+
+class Steering:
+    """For the runs of one door. Everything returns when it is committed, and raises when it is refused."""
+
+    def __init__(self, engine: Engine, door: Queries) -> None:
+        self.engine, self.door = engine, door
+
+    async def command(self, run: str, command: C.Command) -> None:
+        row = self.door.row(run)
+        if self.engine.host is not None:
+            self.engine.begin()
+            told = Told(1)
+            self.engine.host.send(row.no, command, told)
+            await self.engine.heard(told)
+            return
+        await self.leave(row.no, msgspec.msgpack.encode(command), row.id)
+
+    async def leave(self, run: int, command: bytes, id: str) -> None:
+        """Through the inbox of whoever drives the store, until it is committed there."""
+        number = self.door.store.put_inbox(run, command, SystemClock().now())
+        if not await self.answered(number, PATIENCE_S):
+            pid = driver_of(self.engine.path)
+            raise NotTaken(pid=pid or "", seconds=f"{PATIENCE_S:g}", inbox=number, run=id)
+
+    async def answered(self, number: int, patience_s: float) -> bool:
+        store = self.door.store
+        for waited in range(int(patience_s / 0.05)):
+            answer = store.inbox_answer(number)
+            if answer is not None:
+                said = msgspec.msgpack.decode(answer)
+                if "code" in said:
+                    raise as_said(said)
+                return True
+            if self.engine.host is None and waited % 4 == 1 and driver_of(self.engine.path) is None:
+                return store.inbox_answer(number) is not None
+            await asyncio.sleep(0.05)
+        return False
+
+    async def wake_up(self, run: str) -> None:
+        with contextlib.suppress(Refused):  # it has ended
+            if self.door.row(run).status < COMPLETED:
+                await self.command(run, C.nudge())
+
+    async def signal(self, run: str, name: str, payload: Any, id: str) -> None:
+        row = self.door.row(run)
+        if row.status >= COMPLETED:
+            why = f"Run {row.id} has ended ({STATUS[row.status]}), so no signal can reach it"
+            raise NotWaiting(why=why, hint="`penstock show RUN` shows how it ended.")
+        await self.command(run, C.signal(id, name, payload))
+
+    async def respond(self, run: str, node: str, value: Any, by: str | None) -> None:
+        row = self.door.row(run)
+        watcher = self.door.watcher(row)
+        command, net = answer_to(watcher, node, value, by), watcher.reader.net
+        assert net is not None
+        if command is None:
+            raise not_waiting(self.door.look(row.id), net, node)
+        for one in watcher.look().waiting:
+            if one.node == node.partition("~")[0]:
+                fitting(one.prompt, value, node)
+        try:
+            await self.command(run, command)
+        except StatusConflict as refused:  # somebody else was faster: said in the words of whoever answers
+            raise not_waiting(self.door.look(row.id), net, node) from refused
+
+    async def cancel(self, run: str, mode: str) -> None:
+        calls, _ = self.door.watcher(self.door.row(run)).calls()
+        await self.command(run, C.cancel(mode))
+        for id in (child_id(key) for key in calls if mode == "now"):
+            with contextlib.suppress(Refused, RunNotFound):
+                called = self.door.row(id)
+                if called.id == id and called.status < COMPLETED:
+                    await self.cancel(id, mode)
+
+    async def compensate(self, run: str, only: tuple[str, ...]) -> None:
+        """The kernel ignores what there is no reason for; whoever has asked for it hears why."""
+        row = self.door.row(run)
+        net = self.door.net_of(self.door.hash_of(row.net))
+        unknown = [name for name in only if name not in net.by_id]
+        if unknown:
+            undone = ", ".join(f"«{node.id}»" for node in net.nodes if node.undo) or "none"
+            raise NodeNotFound(node=unknown[0], hint=f"Nodes that can be undone: {undone}.")
+        before = self.door.look(row.id).facts
+        await self.command(row.id, C.compensate(only))
+        for line in self.door.lines(row.id):
+            if line.seq > before and line.fact == "ignored" and line.data.get("command") == "compensate":
+                again = line.data.get("why") == "running"
+                why = "it is being undone already" if again else "nothing that it has done can be undone by hand"
+                raise NothingToUndo(run=row.id, why=why)
+
+    async def resolve(self, run: str, node: str, output: Any) -> None:
+        """Give a node that works, waits or is stuck its result by hand."""
+        row = self.door.row(run)
+        watcher = self.door.watcher(row)
+        net, st = watcher.reader.net, watcher.reader.st
+        assert net is not None
+        held = [no for no, one in st.firings.items() if author(net.nodes[one.node]) == node and not one.kids]
+        if not held:
+            raise NodeNotFound(node=node, what="that works or waits")
+        await self.command(row.id, C.resolve(held[0], output))
+
+    async def edit(self, run: str, values: Mapping[str, Any]) -> None:
+        """Change variables of a run that goes on; each is a fact of its own."""
+        for name, value in values.items():
+            await self.command(run, C.set_variable(name, value))
+
+    async def send_event(self, source: str, payload: Any, id: str | None) -> EventReceipt:
+        store, host = self.door.store, self.engine.host
+        event = news(self.door.tenant, source, payload, id, self.engine.now())
+        new = store.put_event(event) is not None
+        if host is not None:
+            self.engine.begin()
+            told = Told(1)
+            host.intake.poll()
+            host.intake.tell(receipt_of(store, event, new).number, told)
+            host.poke()
+            await self.engine.heard(told)
+        else:
+            for _ in range(int(PATIENCE_S / 0.05)):
+                if receipt_of(store, event, new).delivered or driver_of(self.engine.path) is None:
+                    break
+                await asyncio.sleep(0.05)
+        return receipt_of(store, event, new)

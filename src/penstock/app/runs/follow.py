@@ -1,0 +1,76 @@
+"""Following runs: waiting for them, hearing what happens in them turn by turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+from penstock.app.engine import Engine
+from penstock.app.runs.queries import Queries, waits_for_outside
+from penstock.app.runs.run_view import Look, Watcher, watch
+from penstock.app.runs.timeline.events import Event, Teller
+from penstock.errors import RunNotFound
+from penstock.host.blobs import Blobs
+from penstock.kernel import fact as F
+from penstock.kernel.reading import Line
+from penstock.kernel.state import COMPLETED, STATUS
+
+
+class Following:
+    """Of the runs of one door; what they do is told by the engine."""
+
+    def __init__(self, engine: Engine, door: Queries) -> None:
+        self.engine, self.door = engine, door
+
+    async def wait(self, run: str, timeout: float | None, until_waiting: bool) -> Look:
+        row = self.door.row(run)
+
+        async def settled() -> Look:
+            while True:
+                future = self.engine.next_turn(row.id)
+                try:
+                    look = None if self.engine.goes_on(row.no) else self.door.look(row.id)
+                except RunNotFound:
+                    look = None
+                if look is not None and (
+                    look.internal_status in STATUS[COMPLETED:] or until_waiting and waits_for_outside(look)
+                ):
+                    self.engine.not_any_more(row.id, future)
+                    return look
+                self.engine.raise_if_stopped()
+                await future
+
+        return await asyncio.wait_for(settled(), timeout)
+
+    async def subscribe(self, run: str, after: int = 0) -> AsyncIterator[Event]:
+        """Those with a number above `after`; numbers count events, so all before are folded, but not handed over."""
+        row = self.door.row(run)
+        teller, told = Teller(self.door.net_of, row.id), 0
+        while True:
+            future = self.engine.next_turn(row.id)
+            ended = self.door.row(row.id).status >= COMPLETED  # asked first: what it ended with is in the journal then
+            for turn in list(self.door.store.journal(row.no, told)):
+                told = turn.seq_to
+                for event in teller.turn(turn):
+                    if event.seq > after:
+                        yield event
+            if ended:
+                return
+            await future
+
+    def watch_live(self, run: str) -> Watcher:
+        row, store = self.door.row(run), self.door.store
+        held = self.engine.watchers.get(row.no)
+        if held is None:
+            found = watch(self.door.net_of, store.journal(row.no), Blobs(store).of(row.tenant))
+            held = self.engine.watchers[row.no] = found
+        return held
+
+    def listen(self, tell: Callable[[str, list[Line]], None]) -> None:
+        self.engine.listeners.append(tell)
+
+    def catch_up(self, run: str) -> None:
+        row = self.door.row(run)
+        watcher = self.watch_live(row.id)
+        for turn in list(self.door.store.journal(row.no, watcher.reader.st.n)):
+            self.engine.tell(row.id, watcher.turn(turn.at, F.decode_facts(turn.body)))

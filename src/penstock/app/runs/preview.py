@@ -1,0 +1,128 @@
+"""What a move would do before it is made: which effects stay done, which are asked again, stopped or undone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from penstock.app.runs.queries import Queries
+from penstock.errors import BadInput
+from penstock.kernel.reading import Line, firing_of
+from penstock.net.author import author
+from penstock.net.compiled import Compiled
+
+#: verbs of which it can be told
+VERBS = ("fork", "restart", "retry", "cancel", "compensate")
+
+
+class Foreseen(msgspec.Struct):
+    """An author's node whose effects meet one fate: `done` stays as it is, `again` is asked anew, `open` is on its way
+    and will not be waited for, `undone` is taken back. `at` is when the last of them began."""
+
+    node: str
+    label: str
+    type: str
+    fate: str
+    count: int
+    at: int
+
+
+class Preview(msgspec.Struct):
+    verb: str
+    fact: int
+    of: int
+    effects: list[Foreseen]
+
+
+class _Effect(msgspec.Struct):
+    firing: str
+    node: str
+    seq: int
+    at: int
+    ended: int | None = None
+    status: str = ""
+
+
+def foresee(door: Queries, run: str, verb: str, fact: int | None = None) -> Preview:
+    """Costs one reading of the journal; nothing is changed. A fork stands at the end of the turn that holds the fact.
+    Raises RunNotFound, BadInput."""
+    row = door.row(run)
+    if verb not in VERBS:
+        raise BadInput(what="the verb", why=f"it is not one of {', '.join(VERBS)}")
+    lines, watcher = door.lines(row.id), door.watcher(row)
+    net, of = watcher.reader.net, lines[-1].seq if lines else 0
+    cut = door.end_of_turn(row.id, fact)[2] if verb == "fork" and fact is not None else of
+    assert net is not None
+    effects = _effects(lines)
+    if verb == "compensate":
+        ledger = watcher.reader.st.ledger
+        undone = [(_author(net, net.nodes[one.node].id), one.firing) for one in ledger if _undoable(net, one)]
+        return Preview(verb, cut, of, _undone(net, effects, [node for node, _ in reversed(undone)]))
+    fates = ((one, _fate(one, verb, cut)) for one in effects)
+    return Preview(verb, cut, of, _grouped(net, [(one, fate) for one, fate in fates if fate]))
+
+
+def _effects(lines: list[Line]) -> list[_Effect]:
+    """One per firing that has asked for something; the last try counts."""
+    found: dict[str, _Effect] = {}
+    for line in lines:
+        if line.fact == "effect.asked":
+            firing = str(line.data["key"]).split("/", 2)[2]
+            was = found.get(firing)
+            if was is None:
+                found[firing] = _Effect(firing, line.node, line.seq, line.at)
+            else:
+                was.at, was.ended, was.status = line.at, None, ""
+        elif line.fact in ("settled", "attempt.failed"):
+            one = found.get(_of(line))
+            if one is not None:
+                one.ended = line.seq
+                one.status = "failed" if line.fact == "attempt.failed" else str(line.data.get("status"))
+    return list(found.values())
+
+
+def _of(line: Line) -> str:
+    return str(line.data["firing"]) if line.fact == "attempt.failed" else firing_of(line)
+
+
+def _fate(one: _Effect, verb: str, cut: int) -> str:
+    finished = one.ended is not None and one.ended <= cut
+    if verb == "fork":
+        return "done" if finished and one.status != "failed" else "again"
+    if verb == "restart":
+        return "again"
+    if verb == "retry":
+        return "again" if one.status == "failed" else "done" if finished else ""
+    return "done" if finished else "open"
+
+
+def _undoable(net: Compiled, entry: Any) -> bool:
+    node = net.nodes[entry.node]
+    return entry.status in ("open", "FAILED") and bool(node.undo) and "manual" in node.spec.undo_on
+
+
+def _undone(net: Compiled, effects: list[_Effect], order: list[str]) -> list[Foreseen]:
+    """The last that was done is the first that is taken back."""
+    told = _grouped(net, [(one, "undone" if _author(net, one.node) in order else "done") for one in effects])
+    place = {node: n for n, node in enumerate(dict.fromkeys(order))}
+    return sorted(told, key=lambda one: (one.fate != "undone", place.get(one.node, 0)))
+
+
+def _grouped(net: Compiled, fates: list[tuple[_Effect, str]]) -> list[Foreseen]:
+    found: dict[tuple[str, str], Foreseen] = {}
+    for one, fate in fates:
+        node = _author(net, one.node)
+        drawn = net.by_id.get(node) or net.by_id[one.node]
+        told = found.setdefault((node, fate), Foreseen(node, drawn.label or node, drawn.spec.type, fate, 0, one.at))
+        told.count += one.node == node  # what it fetches before is part of it
+        told.at = max(told.at, one.at)
+    whole = {told.node for told in found.values() if told.count}
+    for told in found.values():
+        told.count = told.count or int(told.node not in whole)
+    return [told for told in found.values() if told.count]
+
+
+def _author(net: Compiled, node: str) -> str:
+    found = net.by_id.get(node)
+    return author(found) if found is not None else node

@@ -1,0 +1,233 @@
+"""Looking: everything that can be read from a store without driving it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from penstock.app.defaults import DEFAULT_TENANT
+from penstock.app.runs.run_view import Look, Watcher, watch
+from penstock.errors import BadInput, Refused, RunAmbiguous, RunNotFound
+from penstock.host.blobs import Blobs
+from penstock.host.clock import SystemClock
+from penstock.host.nets import Nets
+from penstock.kernel import fact as F
+from penstock.kernel.reading import Line
+from penstock.kernel.replay import fold_to
+from penstock.kernel.state import COMPLETED, State, encode_state
+from penstock.net.compiled import Compiled
+from penstock.store.address import open_store
+from penstock.store.contract import Batch, RunRow, Store
+from penstock.store.projection import rows_of
+
+if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
+    from penstock.app.decision.dead_letters import Letter
+    from penstock.app.decision.judgments import Breaker, Judgment
+    from penstock.app.runs.timeline.events import Event
+    from penstock.app.runs.timeline.tokens import Token
+    from penstock.app.runs.timeline.transitions import Transition
+
+
+class Held:
+    """A store while it is open, and what is kept in hand of it; doors of several tenants may share it."""
+
+    def __init__(self) -> None:
+        self.store: Store | None = None
+        self.nets: Nets | None = None
+        self.watchers: dict[int, Watcher] = {}
+
+    def opened(self) -> Store:
+        if self.store is None:
+            raise Refused(why="the store is not open; use `async with Penstock(...)`")
+        return self.store
+
+    def now(self) -> int:
+        return SystemClock().now()
+
+    def close(self) -> None:
+        if self.store is not None:
+            self.store.close()
+            self.store = None
+
+
+class Queries:
+    """What an open store tells about the runs of one tenant; those of others are not there for it (C-78)."""
+
+    def __init__(self, tenant: str, held: Held) -> None:
+        self.tenant, self._held = tenant, held
+
+    @property
+    def store(self) -> Store:
+        return self._held.opened()
+
+    def now(self) -> int:
+        """Milliseconds since 1970, by the clock of whoever drives here."""
+        return self._held.now()
+
+    def row(self, run: str) -> RunRow:
+        """By id, by key, or by a beginning of the id that no other run has."""
+        try:
+            found = self.store.run_by_id(run, tenant=self.tenant)
+        except (RunNotFound, RunAmbiguous):
+            named = self.store.run_by_key(self.tenant, run)
+            if named is None:
+                raise
+            return named
+        return found if found.id == run else self.store.run_by_key(self.tenant, run) or found
+
+    def input_of(self, row: RunRow) -> Any:
+        """What a run was started with: its first fact says it."""
+        for turn in self.store.journal(row.no):
+            return F.fields_of(F.decode_facts(turn.body)[0])["input"]
+        return None
+
+    def look(self, run: str) -> Look:
+        """The run as people see it. One that only calls runs that wait is waiting too, for what they wait for."""
+        row = self.row(run)
+        watcher = self.watcher(row)
+        look = watcher.look()
+        look.key = row.key
+        calls, only = watcher.calls()
+        if not calls:
+            return look
+        from penstock.host.children import child_id
+
+        called = [self.look(id) for id in (child_id(key) for key in calls) if self._known(id)]
+        look.waiting += [replace(w, run=w.run or one.run_id) for one in called for w in one.waiting]
+        if only and len(called) == len(calls) and all(waits_for_outside(one) for one in called):
+            look.status, look.internal_status = watcher.word("WAITING"), "WAITING"
+        return look
+
+    def _known(self, run: str) -> bool:
+        try:
+            return self.row(run).id == run
+        except RunNotFound:
+            return False
+
+    def watcher(self, row: RunRow) -> Watcher:
+        held = self._held.watchers.get(row.no)
+        if held is not None and held.reader.net is not None:
+            return held
+        found = watch(self.net_of, self.store.journal(row.no), Blobs(self.store).of(row.tenant))
+        if found.reader.net is None:  # accepted, and its first turn is still to come: PENDING (D-X.8)
+            assert self._held.nets is not None
+            found.reader.net, found.reader.st.run = self._held.nets.get(row.net), row.id
+        return found
+
+    def hash_of(self, net: int) -> str:
+        """The content hash of a net by its number."""
+        assert self._held.nets is not None
+        return self._held.nets.get(net).hash
+
+    def net_of(self, hash_: str) -> Compiled:
+        assert self._held.nets is not None
+        found = self._held.nets.by_hash(hash_)
+        assert found is not None, "a run's net is in its store"
+        return found[1]
+
+    def lines(self, run: str) -> list[Line]:
+        """Every fact of a run, as people read it."""
+        return [line for turn in self.turns(run) for line in turn]
+
+    def turns(self, run: str) -> list[list[Line]]:
+        """The same, turn by turn: what was committed at once."""
+        watcher = Watcher(self.net_of)
+        journal = self.store.journal(self.row(run).no)
+        return [watcher.turn(turn.at, F.decode_facts(turn.body)) for turn in journal]
+
+    def end_of_turn(self, run: str, fact: int) -> tuple[int, int, int]:
+        """The turn that holds a fact: its number, its first fact and its last."""
+        past = list(self.store.journal(self.row(run).no))
+        for number, turn in enumerate(past, 1):
+            if turn.seq_from <= fact <= turn.seq_to:
+                return number, turn.seq_from, turn.seq_to
+        raise BadInput(what="the fact number", why=f"the run has facts 1 to {past[-1].seq_to if past else 0}")
+
+    def events(self, run: str, *, after: int = 0) -> list[Event]:
+        """What subscribers are told (D-X.22), in order."""
+        from penstock.app.runs.timeline.events import Teller
+
+        row = self.row(run)
+        teller = Teller(self.net_of, row.id)
+        return [e for turn in self.store.journal(row.no) for e in teller.turn(turn) if e.seq > after]
+
+    def history(self, run: str) -> list[Transition]:
+        """Every transition of a run, of its nodes and its approvals (W-2.2.5), oldest first."""
+        from penstock.app.runs.timeline.history import history
+
+        row = self.row(run)
+        return history(self.net_of, self.store.journal(row.no), row.created_at)
+
+    def tokens(self, run: str, *, edge: str | None = None, epoch: int | None = None) -> list[Token]:
+        """Every token that was ever put, with its envelope; of one edge or one epoch if asked for."""
+        from penstock.app.runs.timeline.tokens import tokens_of
+
+        journal = self.store.journal(self.row(run).no)
+        found = tokens_of(self.net_of, journal, Blobs(self.store).of(self.tenant))
+        return [t for t in found if edge in (None, t.edge) and epoch in (None, t.epoch)]
+
+    def state_at(self, run: str, fact: int | None = None) -> State:
+        """The state folded from the first `fact` facts; all of them by default."""
+        row = self.row(run)
+        turns = [(t.at, F.decode_facts(t.body)) for t in self.store.journal(row.no)]
+        total = sum(len(facts) for _, facts in turns)
+        last = total if fact is None else fact
+        if not 1 <= last <= total:
+            raise BadInput(what="the fact number", why=f"the run has facts 1 to {total}")
+        return fold_to(turns, last)  # type: ignore[arg-type]
+
+    def state_bytes(self, run: str, fact: int | None = None) -> bytes:
+        return encode_state(self.state_at(run, fact))
+
+    def runs(self, *, limit: int = 50, open_only: bool = False) -> list[RunRow]:
+        return self.store.runs(status=range(COMPLETED) if open_only else None, limit=limit, tenant=self.tenant)
+
+    def judgments(
+        self, *, since: int = 0, reviews: bool = False, name: str | None = None, limit: int = 100
+    ) -> list[Judgment]:
+        """Verdicts, newest first; `reviews`: those that a person should look at."""
+        from penstock.app.decision.judgments import judgments
+
+        return judgments(self.store, self.tenant, since=since, reviews=reviews, name=name, limit=limit)
+
+    def letters(self, *, name: str | None = None, since: int = 0, limit: int = 100) -> list[Letter]:
+        """Runs that ended badly, newest first; of one document if asked for."""
+        from penstock.app.decision.dead_letters import letters
+
+        return letters(self, name=name, since=since, limit=limit)
+
+    def breakers(self) -> list[Breaker]:
+        """The circuit breakers of the tenant, as the store has them."""
+        from penstock.app.decision.judgments import breakers
+
+        return breakers(self.store, self.tenant)
+
+    def rebuild(self) -> int:
+        """Drop every projection and fold it again from the journal."""
+        blobs = Blobs(self.store)
+
+        def project(row: RunRow, journal: Any, batch: Batch) -> None:
+            rows_of(row, journal, batch, self.net_of, blobs.of(row.tenant))
+
+        return self.store.rebuild(project)
+
+
+class Reading(Queries):
+    """A store that is only looked at: no lock is taken, and none is made where there is none."""
+
+    def __init__(self, store: Path, tenant: str = DEFAULT_TENANT) -> None:
+        super().__init__(tenant, Held())
+        self._held.store = open_store(store, engine=False, create=False)
+        self._held.nets = Nets(self._held.store)
+
+    def close(self) -> None:
+        self._held.close()
+
+
+def waits_for_outside(look: Look) -> bool:
+    """Can only a person, a signal or an operator move this run on? A pure wait for time goes on by itself."""
+    if look.paused:
+        return not look.in_flight  # what has been asked is answered first
+    return look.internal_status == "WAITING" and any(w.for_ != "time" for w in look.waiting)

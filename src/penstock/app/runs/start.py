@@ -1,0 +1,146 @@
+"""Starting runs: what is wrong is said before anything is started; the same key again is the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from penstock.app.engine import Engine
+from penstock.app.metrics.trace_id import TRACE
+from penstock.app.releases.documents import Release
+from penstock.app.runs.commands import Steering
+from penstock.app.runs.queries import Queries
+from penstock.app.runs.start_input import carried, checked_input, checked_tenant
+from penstock.errors import BadInput, KeyConflict
+from penstock.host.embedded import Told
+from penstock.host.start_requests import NO_RUN, Start, new_id
+from penstock.kernel import command as C
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the runs that are asked for have in common."""
+
+    release: Release | str
+    max_concurrent: int | None = None
+    priority: int = 1000
+    trigger: Mapping[str, Any] | None = None
+    parent: str = ""
+    modes: Mapping[str, str] | None = None  # P-X.40: activity → mode
+
+
+class Starts:
+    """Of one door's tenant: here, or by the process that drives the store."""
+
+    def __init__(self, engine: Engine, door: Queries, steering: Steering) -> None:
+        self.engine, self.door, self.steering = engine, door, steering
+
+    async def many(self, asked: Asked, inputs: Iterable[Any], keys: Iterable[str] | None) -> list[str]:
+        given = list(inputs)
+        named: list[str | None] = [None] * len(given) if keys is None else list(keys)
+        if len(named) != len(given):
+            raise BadInput(what="the keys", why=f"there are {len(named)} for {len(given)} runs")
+        if keys is not None and len(set(named)) != len(named):
+            raise BadInput(what="the keys", why="one of them is there twice")
+        host, tenant, net, options = self.engine.driver(), self.door.tenant, 0, dict[str, Any]()
+        for i, key in enumerate(named):
+            net, options, given[i] = self._checked(asked, given[i], key)
+            self._same_key(key, net, given[i])
+        self.engine.begin()
+        told, ids = Told(len(given)), []
+        for input, key in zip(given, named, strict=True):
+            known = self._same_key(key, net, input)
+            if known is None:
+                ids.append(
+                    host.start(
+                        net, input, key=key, tenant=tenant, options=options, priority=asked.priority, reply=told,
+                        parent=asked.parent, trace=TRACE.get(),
+                    )
+                )  # fmt: skip
+                continue
+            ids.append(known)
+            unborn = host.turns.starting.get((tenant, key or ""))
+            if unborn is None:
+                told(None)
+            else:
+                host.send(unborn.no, C.nudge(), told)  # it is in the store when this is done
+        await self.engine.heard(told)
+        return ids
+
+    def soon(self, asked: Asked, input: Any, key: str | None) -> str:
+        """Not waited for: it is started with the next turn here, or by whoever drives the store next."""
+        net, options, input = self._checked(asked, input, key)
+        known = self._same_key(key, net, input)
+        if known is not None:
+            return known
+        host, tenant = self.engine.host, self.door.tenant
+        if host is not None and self.engine.task is not None:
+            more: dict[str, Any] = {"priority": asked.priority, "parent": asked.parent, "trace": TRACE.get()}
+            return host.start(net, input, key=key, tenant=tenant, options=options, **more)
+        start = self._left(asked, net, input, key, options)
+        self.door.store.put_inbox(NO_RUN, msgspec.msgpack.encode(start), self.engine.now())
+        return start.id
+
+    def _left(self, asked: Asked, net: int, input: Any, key: str | None, options: dict[str, Any]) -> Start:
+        id, hash_ = new_id(self.engine.now()), self.door.hash_of(net)
+        return Start(id, hash_, input, self.door.tenant, key, options, asked.priority, asked.parent, TRACE.get())
+
+    async def hand_in(self, asked: Asked, input: Any, key: str | None) -> str:
+        net, options, input = self._checked(asked, input, key)
+        known = self._same_key(key, net, input)
+        if known is not None:
+            await self.steering.wake_up(known)
+            return known
+        start = self._left(asked, net, input, key, options)
+        await self.steering.leave(NO_RUN, msgspec.msgpack.encode(start), start.id)
+        return (self._same_key(key, net, input) or start.id) if key is not None else start.id
+
+    def _checked(self, asked: Asked, input: Any, key: str | None) -> tuple[int, dict[str, Any], Any]:
+        """The number of the net, the run's options and its input; whatever is wrong with them is said here."""
+        assert self.engine.nets is not None
+        hash_ = asked.release.hash if isinstance(asked.release, Release) else asked.release
+        found = self.engine.nets.by_hash(hash_)
+        if found is None:
+            raise BadInput(what="the release", why=f"no net has the hash {hash_}")
+        options: dict[str, Any] = {}
+        if asked.max_concurrent is not None:
+            if asked.max_concurrent < 1:
+                raise BadInput(what="max_concurrent", why="at least one node must be able to run")
+            options["limits"] = dict.fromkeys(found[1].limits or ("diagram",), asked.max_concurrent)
+        if found[1].net.language == "decision":
+            checked_tenant(found[1].net, self.door.store, self.door.tenant)
+            self.engine.checkpoints().check(found[1], self.door.tenant)
+        options |= carried(found[1], self.door.store, self.door.tenant)
+        if asked.modes is not None:
+            options["modes"] = dict(asked.modes)
+        if asked.trigger is not None:
+            options["trigger"] = dict(asked.trigger)
+            if "replay_of" in asked.trigger:
+                options["replay_of"] = asked.trigger["replay_of"]
+        try:
+            msgspec.msgpack.encode(input)
+        except (TypeError, OverflowError, ValueError, RecursionError) as error:
+            raise BadInput(what="the input", why=str(error)) from error
+        if key == "":
+            raise BadInput(what="the key", why="it is empty")
+        return found[0], options, checked_input(found[1], input)
+
+    def _same_key(self, key: str | None, net: int, input: Any) -> str | None:
+        """The run that has the key already; it must be of this net and this input."""
+        known = self._by_key(key) if key is not None else None
+        if known is None:
+            return None
+        id, its_net, given = known
+        if its_net != net or input is not None and input != given:
+            raise KeyConflict(key=key, run=id)
+        return id
+
+    def _by_key(self, key: str) -> tuple[str, int, Any] | None:
+        """The run with this key, its net and its input; it may have been started so lately that no row has it yet."""
+        host = self.engine.host
+        live = host.turns.starting.get((self.door.tenant, key)) if host is not None else None
+        if live is not None:
+            return live.id, live.net_no, live.commands[0][6]
+        row = self.door.store.run_by_key(self.door.tenant, key)
+        return None if row is None else (row.id, row.net, self.door.input_of(row))

@@ -1,0 +1,195 @@
+"""A run in a line: what it is, how it stands, why it rests or what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from penstock.app.access.idempotency import given
+from penstock.app.drawing.tone import house_state, run_tone
+from penstock.app.runs.queries import Queries
+from penstock.app.runs.run_view import Watcher, run_word
+from penstock.app.runs.waiting.environment import Around
+from penstock.app.runs.waiting.wait_context import Why
+from penstock.app.runs.waiting.why import why, why_state
+from penstock.expr.calendar import moment_at, text_of_moment
+from penstock.host.blobs import Blobs
+from penstock.kernel import fact as F
+from penstock.kernel.replay import fold
+from penstock.kernel.state import COMPLETED, State, decode_state, new_state
+from penstock.net.author import author, beside
+from penstock.net.compiled import Compiled
+from penstock.store.contract import RunRow
+
+_LONGEST = 160  # of a result
+_FIRST = ("decision", "status", "result", "title")  # what people want to read first of an output
+_TITLES: dict[str, str] = {}  # by hash of the net; a document never changes its own
+_unpack = msgspec.json.decode
+
+
+class RunSummary(msgspec.Struct, kw_only=True):
+    """`status` is a word of the language, `state` of the house. `why` is the gravest reason for which it rests, of
+    `more_why` others; `result` is what came of it, in a few words. `node` is where it is."""
+
+    id: str
+    key: str | None
+    name: str
+    title: str
+    language: str
+    version: int | None
+    status: str
+    state: str
+    tone: str
+    why: Why | None
+    more_why: int
+    result: str | None
+    node: str | None
+    started_at: int
+    updated_at: int
+    ended_at: int | None
+    active_ms: int
+    priority: int
+    parent: str | None
+    tenant: str
+
+
+def loaded(door: Queries, numbers: Iterable[int]) -> list[tuple[RunRow, State]]:
+    """Rows and folded states of many runs: their checkpoints, and what came after. No journal is read from its
+    beginning where there is a checkpoint; costs some tenths of a millisecond each."""
+    found = []
+    for row, tail in door.store.load(numbers):
+        st = new_state() if row.checkpoint is None else decode_state(row.checkpoint)
+        for turn in tail:
+            fold(st, F.decode_facts(turn.body), turn.at)  # type: ignore[arg-type]
+        found.append((row, st))
+    return found
+
+
+def states_of(door: Queries, numbers: Iterable[int]) -> dict[int, State]:
+    return {row.no: st for row, st in loaded(door, numbers)}
+
+
+def summaries(door: Queries, rows: list[RunRow], beside: Around) -> list[RunSummary]:
+    """One fold for each run that has not ended; those that have are read from their states."""
+    states = states_of(door, [row.no for row in rows if row.status >= COMPLETED])
+    return [summary(door, row, beside, states.get(row.no)) for row in rows]
+
+
+def summary(
+    door: Queries, row: RunRow, beside: Around, st: State | None = None, watcher: Watcher | None = None
+) -> RunSummary:
+    """With a state in hand the reasons are told from it alone; without it, or a watcher, the run is folded."""
+    net = net_of(door, row)
+    if st is None:
+        watcher = watcher or door.watcher(row)
+        st, found = watcher.reader.st, why(door, row, watcher=watcher, beside=beside)
+        net = watcher.reader.net or net
+    else:
+        found = why_state(st, net, row.no, beside, row.updated_at)
+    state = house_state(row.status)
+    ended = row.status >= COMPLETED
+    return RunSummary(
+        id=row.id, key=given(row.key), name=net.net.name, title=title_of(door, row.net, net), language=net.net.language,
+        version=net.net.declares.version or None, status=run_word(net.net.language, state), state=state,
+        tone=run_tone(state, paused=st.paused), why=found[0] if found else None, more_why=max(len(found) - 1, 0),
+        result=result_of(door, st) if ended else None, node=_node(st, net, found), started_at=row.created_at,
+        updated_at=max(row.updated_at, st.at), ended_at=row.updated_at if ended else None,
+        active_ms=active_ms(st, beside.now), priority=row.priority, parent=row.parent or None, tenant=row.tenant,
+    )  # fmt: skip
+
+
+def net_of(door: Queries, row: RunRow) -> Compiled:
+    nets = door._held.nets
+    assert nets is not None, "an open door has its nets"
+    return nets.get(row.net)
+
+
+def active_ms(st: State, now: int) -> int:
+    """Time in which it worked, and did not wait."""
+    going = max(now - st.active_since, 0) if st.active_since >= 0 and st.status < COMPLETED else 0
+    return st.active_ms + going
+
+
+def title_of(door: Queries, number: int, net: Compiled) -> str:
+    """The name that the document gives itself for people; else its id. Costs one read of the document, once."""
+    known = _TITLES.get(net.hash)
+    if known is None:
+        named = net.net.declares.policies.get("process", {}).get("name")
+        known = _said(door.store.net(number).source) if net.net.language == "decision" else str(named or "")
+        if len(_TITLES) > 10_000:
+            _TITLES.clear()
+        _TITLES[net.hash] = known
+    return known or net.net.name
+
+
+def _said(source: bytes | None) -> str:
+    try:
+        document = _unpack(source) if source else None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+    name = document.get("name") if isinstance(document, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _node(st: State, net: Compiled, found: list[Why]) -> str | None:
+    """Where it is: where its gravest reason lies, else where something works."""
+    if found and found[0].node is not None and found[0].run is None:
+        return found[0].node
+    working = (net.nodes[firing.node] for firing in st.firings.values() if not firing.kids)
+    return next((author(node) for node in working if not beside(node)), None)
+
+
+# ---- what came of it -------------------------------------------------------------------------------------------------
+
+
+def result_of(door: Queries, st: State) -> str | None:
+    """A few words: what it gave out, or what it ended with."""
+    if st.failure is not None and house_state(st.status) != "COMPLETED":
+        return _cut(f"{st.failure.code}: {st.failure.message}")
+    root = st.scopes.get(0)
+    output: Any = st.results or (root.last if root is not None else None)
+    return brief(Blobs(door.store).resolve(door.tenant, output)) if output is not None else None
+
+
+def brief(value: Any) -> str | None:
+    """Three scalars of a value, what decides first."""
+    if not isinstance(value, dict):
+        return _cut(_text(value)) if isinstance(value, str | int | float | bool) else None
+    found = [(name, one) for name, one in _scalars(value, "", 2) if one not in (None, "")]
+    found.sort(key=lambda pair: _rank(pair[0]))
+    return _cut(", ".join(f"{_last(name)}: {_text(one)}" for name, one in found[:3])) or None
+
+
+def _scalars(value: dict[str, Any], stem: str, deep: int) -> Iterable[tuple[str, Any]]:
+    for name, one in value.items():
+        if name.startswith("_"):  # how it was delivered is not what came of it
+            continue
+        if isinstance(one, dict) and deep > 0:
+            yield from _scalars(one, f"{stem}{name}.", deep - 1)
+        elif isinstance(one, str | int | float | bool):
+            yield f"{stem}{name}", one
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _rank(name: str) -> int:
+    last = _last(name)
+    return _FIRST.index(last) if last in _FIRST else len(_FIRST) + name.count(".")
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _cut(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"
+
+
+def moment(ms: int | None) -> str | None:
+    """A time as people and programs read it: ISO 8601, UTC, milliseconds."""
+    return None if ms is None else text_of_moment(moment_at(ms))

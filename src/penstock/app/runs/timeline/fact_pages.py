@@ -1,0 +1,48 @@
+"""What happened in a run, page by page: read from the checkpoint on where that is near, and only until it is full."""
+
+from __future__ import annotations
+
+from penstock.app.runs.queries import Queries
+from penstock.kernel import fact as F
+from penstock.kernel.reading import Line, Reader
+from penstock.kernel.state import decode_state
+from penstock.store.contract import RunRow
+
+
+def fact_page(door: Queries, run: str, after: int, limit: int) -> tuple[list[Line], int | None, int]:
+    """Those after a fact, the number to go on after, and how many facts there are. Lines of one fact stay together, so
+    a page may be a little longer. Costs the facts of the page and those before it since the checkpoint, or since the
+    beginning where the checkpoint is later."""
+    row = door.row(run)
+    ((row, tail),) = door.store.load([row.no])
+    of = tail[-1].seq_to if tail else row.checkpoint_seq
+    reader = _at_checkpoint(door, row) if row.checkpoint_seq <= after else None
+    reader = reader or Reader(door.net_of)
+    found: list[Line] = []
+    for turn in door.store.journal(row.no, reader.st.n):
+        found += [line for line in reader.turn(turn.at, F.decode_facts(turn.body)) if line.seq > after]
+        if len(found) > limit and found[-1].seq > found[limit - 1].seq:
+            break
+    if len(found) <= limit:
+        return found, None, of
+    last = found[limit - 1].seq
+    page = [line for line in found if line.seq <= last]
+    return page, last if len(page) < len(found) or last < of else None, of
+
+
+def _at_checkpoint(door: Queries, row: RunRow) -> Reader | None:
+    """A reader that has got there; None where a name is needed that only the journal before it has."""
+    if row.checkpoint is None:
+        return None
+    reader = Reader(door.net_of)
+    reader.st = st = decode_state(row.checkpoint)
+    if not st.net:
+        return None
+    reader.net = door.net_of(st.net)
+    for no, scope in sorted(st.scopes.items()):
+        firing = st.firings.get(scope.firing)
+        if no and (firing is None or firing.scope not in reader.paths):
+            return None
+        if no and firing is not None:
+            reader.paths[no] = f"{reader.firing_id(firing)}/{scope.key}"
+    return reader

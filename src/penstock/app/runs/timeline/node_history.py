@@ -1,0 +1,244 @@
+"""The executions of an author's nodes (W-2.3): what the net has as several nodes is one execution of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from penstock.app.runs.timeline.transitions import Book, Life, reason_of
+from penstock.kernel.reading import Line, Reader, firing_of
+from penstock.kernel.state import COMPLETED, STATUS
+from penstock.lifecycle import MACHINES
+from penstock.net.author import author, beside, goes_on, nobodys, stem
+from penstock.net.compiled import CNode
+
+#: Reasons for which something else than the node has skipped it (W-2.3.3).
+_GATES = ("rate_limited", "duplicate")
+_LONGEST = 500  # letters of what came of an action
+
+
+class Execution(Life):
+    """`live` are its firings that have not ended; `skip` is why a part of it was skipped before its end was reached."""
+
+    __slots__ = ("booked", "fired", "key", "live", "results", "skip")
+
+    def __init__(self, book: Book, node: str, id: str, key: Any) -> None:
+        super().__init__(book, MACHINES["decision_node"], "node", node, id)
+        self.key = key
+        self.live: set[str] = set()
+        self.fired: set[str] = set()  # nodes of the net
+        self.skip: tuple[str, str | None] | None = None
+        self.booked = False  # its work is done and could be undone
+        self.results: list[str] = []  # what came of each action of a compensation
+
+    def pick(self, at: int) -> None:
+        self.move(at, "executor_pick")
+        self.move(at, "retry_attempt")
+
+
+class Nodes:
+    """`complete` is told of every node that has succeeded."""
+
+    def __init__(self, book: Book, reader: Reader, complete: Callable[[int, str], None]) -> None:
+        self.book, self.reader, self.complete = book, reader, complete
+        self.open: dict[Any, list[Execution]] = {}
+        self.by_firing: dict[str, Execution] = {}
+        self.ledger: list[Execution | None] = []
+        self.new: list[Execution] = []  # those of this turn that nobody has picked yet
+        self.cause: str | None = None  # why something is undone now
+
+    def tell(self, line: Line, *, expired: bool) -> None:
+        """`expired`: a wait's time is over."""
+        data = line.data
+        if line.fact == "fired":
+            self._fired(line)
+        elif line.fact == "settled":
+            self._settled(line, expired)
+        elif line.fact == "effect.asked":
+            node = self._net_node(line.node)
+            if node is not None and node.spec.type != "CONTEXT":
+                self._picked(self._firing_asked(data["key"]), line.at)
+        elif line.fact in ("phase", "work.opened") and data.get("phase") != "run":
+            self._picked(data["firing"], line.at)
+        elif line.fact == "scope.opened":
+            self._picked(line.scope.rpartition("/")[0], line.at)
+        elif line.fact == "attempt.failed" and (one := self.by_firing.get(data["firing"])) is not None:
+            one.pick(line.at)
+            one.move(line.at, "retry_triggered", reason=reason_of(data["failure"]))
+        elif line.fact == "swept":
+            for id in data.get("firings", ()):
+                self._swept(id, line.at, data["why"])
+        elif line.fact == "revived" and (was := self.by_firing.get(data["firing"])) is not None:
+            self._begin(was.node or "", data["firing"], was.key, line)
+        elif line.fact == "ledger.added":
+            self.ledger.append(self.by_firing.get(data["id"]))
+            if (booked := self.ledger[-1]) is not None:
+                booked.booked = True
+        elif line.fact == "undo.planned":
+            self.cause = reason_of(data["failure"]) or data["why"]
+        elif line.fact == "undo.step":
+            self._undone(line)
+        elif line.fact == "run.moved" and STATUS.index(data["to"]) >= COMPLETED:
+            for left in [one for some in self.open.values() for one in some]:
+                self._cancelled(left, line.at, data["event"])
+
+    def end_of_turn(self, at: int) -> None:
+        """What has begun in this turn and not ended works."""
+        for one in self.new:
+            if one.status == "QUEUED" and any(self._works(id) for id in one.live):
+                one.pick(at)
+        self.new = []
+
+    # -- firings -------------------------------------------------------------------------------------------------------
+
+    def _fired(self, line: Line) -> None:
+        node, id = self._net_node(line.node), firing_of(line)
+        if node is None or beside(node) or nobodys(node):
+            return
+        key = (stem(node), line.scope, line.epoch, line.data.get("undoes"))
+        for one in self.open.get(key, ()):
+            if not one.live and node.id not in one.fired:
+                break
+        else:
+            one = self._begin(author(node), id, key, line)
+        one.fired.add(node.id)
+        one.live.add(id)
+        self.by_firing[id] = one
+
+    def _begin(self, node: str, id: str, key: Any, line: Line) -> Execution:
+        one = self.by_firing[id] = Execution(self.book, node, id, key)
+        audited = "undoes" in line.data and self._audits(node, "log_reason")
+        one.begin(line.at, "node_scheduled", self.cause if audited else None)
+        one.live.add(id)
+        one.fired.add(line.node)
+        self.open.setdefault(key, []).append(one)
+        self.new.append(one)
+        return one
+
+    def _settled(self, line: Line, expired: bool) -> None:
+        id = firing_of(line)
+        one, node = self.by_firing.get(id), self._net_node(line.node)
+        if one is None or node is None:
+            return
+        one.live.discard(id)
+        status, port = line.data["status"], line.data.get("port", "done")
+        if "undoes" in line.data and status == "done" and self._audits(one.node or "", "log_result"):
+            one.results.append(_shown(line.data.get("output")))
+        if status == "skipped" and one.skip is None:
+            one.skip = _why_skipped(line, expired)
+        if goes_on(node, status, port, undoes="undoes" in line.data):
+            return
+        self._close(one)
+        if status == "done":
+            one.pick(line.at)
+            if one.move(line.at, "execution_ok", reason="; ".join(one.results) or _how(line)):
+                self.complete(line.at, one.node or "")
+        elif status == "failed":
+            self._failed(one, node, line)
+        elif status == "skipped" and one.skip is not None:
+            self._skipped(one, line.at, *one.skip)
+        else:
+            one.pick(line.at)
+            one.move(line.at, "cancelled", reason=line.data["status"])
+
+    def _failed(self, one: Execution, node: CNode, line: Line) -> None:
+        one.pick(line.at)
+        failure, retry = line.data.get("failure") or {}, node.spec.retry
+        reason = reason_of(failure)
+        if retry.max and line.data["attempt"] > retry.max and failure.get("category") in retry.on:
+            one.move(line.at, "retry_triggered", reason=reason)
+            one.move(line.at, "max_retry_exceeded", reason=reason)
+        else:
+            one.move(line.at, "execution_error", reason=reason)
+
+    def _skipped(self, one: Execution, at: int, event: str, reason: str | None) -> None:
+        if event == "condition_false" and one.move(at, event, reason=reason):
+            return
+        one.pick(at)
+        if event == "skip_on_error":
+            one.move(at, "execution_error", reason=reason)
+        if not one.move(at, event, reason=reason):
+            one.move(at, "cancelled", reason=reason or event)
+
+    def _swept(self, id: str, at: int, why: str) -> None:
+        one = self.by_firing.get(id)
+        if one is not None:
+            one.live.discard(id)
+            if not one.live:
+                self._cancelled(one, at, why)
+
+    def _cancelled(self, one: Execution, at: int, why: str) -> None:
+        """What was done of it before stays done, and may be undone."""
+        self._close(one)
+        one.pick(at)
+        one.move(at, "execution_ok" if one.booked else "cancelled", reason=why)
+
+    def _undone(self, line: Line) -> None:
+        one, status = self.ledger[line.data["entry"]], line.data["status"]
+        if one is None:
+            return
+        if status == "RUNNING":
+            one.move(line.at, "workflow_compensation")
+            one.move(line.at, "has_compensation")
+        elif status == "EXECUTED":
+            one.move(line.at, "compensation_done")
+        elif status == "FAILED":
+            one.move(line.at, "compensation_failed")
+
+    # -- which ---------------------------------------------------------------------------------------------------------
+
+    def _picked(self, id: str, at: int) -> None:
+        one = self.by_firing.get(id)
+        if one is not None:
+            one.pick(at)
+
+    def _close(self, one: Execution) -> None:
+        mine = self.open.get(one.key, [])
+        if one in mine:
+            mine.remove(one)
+        if not mine:
+            self.open.pop(one.key, None)
+
+    def _firing_asked(self, key: str) -> str:
+        st = self.reader.st
+        return key[len(f"{st.tenant}/{st.run}/") :]
+
+    def _works(self, id: str) -> bool:
+        """What is only fetched for a node does not begin it: its condition is still to be asked."""
+        node = self._net_node(id.partition("@")[0])
+        return node is None or node.spec.type != "CONTEXT"
+
+    def _audits(self, node: str, what: str) -> bool:
+        """W-4.10.4: does a compensation want it written down?"""
+        assert self.reader.net is not None
+        about = self.reader.net.net.declares.policies.get("nodes", {}).get(node, {})
+        return bool((about.get("audit") or {}).get(what))
+
+    def _net_node(self, id: str) -> CNode | None:
+        assert self.reader.net is not None
+        return self.reader.net.by_id.get(id)
+
+
+def _why_skipped(line: Line, expired: bool) -> tuple[str, str | None]:
+    reason = (line.data.get("meta") or {}).get("skip_reason")
+    if line.data.get("failure"):
+        return "skip_on_error", reason_of(line.data["failure"])
+    if reason == "fallback":
+        return "skip_on_error", reason
+    if reason in _GATES or reason == "condition_false":
+        return reason, None
+    return ("wait_timeout_skip", None) if expired else ("cancelled", reason)
+
+
+def _shown(output: Any) -> str:
+    try:
+        return msgspec.json.encode(output).decode()[:_LONGEST]
+    except (TypeError, ValueError, UnicodeError):
+        return str(output)[:_LONGEST]
+
+
+def _how(line: Line) -> str | None:
+    meta = line.data.get("meta") or {}
+    return "fallback" if meta.get("fallback") else "resolved by hand" if meta.get("resolved") else None

@@ -1,0 +1,228 @@
+"""The execution trace of a run (W-10.2): one document for whoever collects traces. Summaries hold no secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from penstock.app.runs.queries import Queries
+from penstock.app.runs.run_view import FiringLook, Watcher
+from penstock.app.runs.summary import moment
+from penstock.errors import SecretSealed
+from penstock.executors.parts.secret import Secrets
+from penstock.executors.parts.tracing import hexed, trace_id
+from penstock.host.blobs import Blobs
+from penstock.host.secrets import places_of
+from penstock.host.tenants import Kept
+from penstock.kernel import fact as F
+from penstock.kernel.reading import Line, firing_of
+from penstock.kernel.state import COMPLETED, State
+from penstock.net.author import beside
+from penstock.store.contract import RunRow
+
+_LONGEST = 200  # characters of a value in a summary
+_MOST = 50  # values of a summary, errors of a run
+_MARKED = re.compile(r"§[0-9a-f]{16}§([^§]+)§[0-9a-f]{16}§")
+_PRIVATE = re.compile(r"pass(word|wd)|secret|token|api_?key|authori[sz]ation|credential", re.IGNORECASE)
+#: W-10.2.2: what is taken by a person is a notification.
+_NOTIFIES = frozenset({"slack", "email", "sms"})
+
+
+class TraceNode(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One execution of an author's node. Without `duration_ms` it goes on."""
+
+    node_id: str
+    type: str
+    status: str
+    duration_ms: int | None = None
+    retry_count: int
+    model: str | None = None
+    tokens_used: int | None = None
+
+
+class TraceError(msgspec.Struct, kw_only=True):
+    node_id: str | None
+    code: str
+    category: str
+    message: str
+    at: str
+
+
+class OutputSummary(msgspec.Struct, kw_only=True):
+    decision: str | None
+    actions_taken: list[str]
+
+
+class TraceTrigger(msgspec.Struct, kw_only=True):
+    type: str
+    source: str | None
+
+
+class Execution(msgspec.Struct, kw_only=True):
+    workflow_id: str
+    instance_id: str
+    version: int | None
+    tenant_id: str
+    started_at: str
+    completed_at: str | None
+    duration_ms: int | None
+    status: str
+    trigger: TraceTrigger
+    input_summary: dict[str, Any]
+    output_summary: OutputSummary
+    nodes_executed: list[TraceNode]
+    errors: list[TraceError]
+    checkpoints: int
+
+
+class Trace(msgspec.Struct, kw_only=True):
+    """W3C-style ids: 32 and 16 hex digits, the same whenever they are asked for."""
+
+    trace_id: str
+    span_id: str
+    workflow_execution: Execution
+
+
+def trace(door: Queries, run: str) -> Trace:
+    """Of any run, also while it goes on. Costs one fold of its journal."""
+    row = door.row(run)
+    told = _Told(door, row)
+    st, net = told.watcher.reader.st, told.watcher.reader.net
+    assert net is not None
+    ended = row.status >= COMPLETED
+    execution = Execution(
+        workflow_id=net.net.name, instance_id=row.id, version=net.net.declares.version or None, tenant_id=row.tenant,
+        started_at=moment(row.created_at) or "", completed_at=moment(row.updated_at) if ended else None,
+        duration_ms=row.updated_at - row.created_at if ended else None, status=told.watcher.look().status,
+        trigger=_trigger(st, row), input_summary=_summary(st.input, told.mask),
+        output_summary=OutputSummary(decision=told.decision, actions_taken=told.actions),
+        nodes_executed=told.nodes(), errors=told.errors[:_MOST], checkpoints=_checkpoints(door, row),
+    )  # fmt: skip
+    return Trace(
+        trace_id=trace_id(st.trace or row.id), span_id=hexed(f"{row.tenant}/{row.id}", 16), workflow_execution=execution
+    )
+
+
+class _Told:
+    """What the lines of a run tell beside its state."""
+
+    def __init__(self, door: Queries, row: RunRow) -> None:
+        self.resolve = Blobs(door.store).of(door.tenant)
+        self.watcher = Watcher(door.net_of, self.resolve)
+        self.mask = mask_of(door)
+        self.metas: dict[str, dict[str, Any]] = {}  # by firing
+        self.decision: str | None = None
+        self.actions: list[str] = []
+        self.errors: list[TraceError] = []
+        for turn in door.store.journal(row.no):
+            for line in self.watcher.turn(turn.at, F.decode_facts(turn.body)):
+                if line.fact == "settled":
+                    self._settled(line)
+        if self.watcher.reader.net is None:  # its first turn is still to come
+            self.watcher = door.watcher(row)
+        failure = self.watcher.look().failure
+        if failure is not None and failure["code"] not in [one.code for one in self.errors]:
+            self._failed(failure, self.watcher.past.moved_at)
+
+    def _settled(self, line: Line) -> None:
+        net = self.watcher.reader.net
+        assert net is not None
+        node, data = net.by_id[line.node], line.data
+        if beside(node):
+            return
+        meta = data.get("meta") or {}
+        self.metas[firing_of(line)] = meta
+        if "failure" in data:
+            self._failed(data["failure"], line.at)
+        if data["status"] != "done":
+            return
+        executor = node.effect.executor if node.effect is not None else ""
+        if executor == "judgment" or node.spec.type == "REVIEW":
+            output = self.resolve(data.get("output"))
+            said = output.get("decision") if isinstance(output, dict) else None
+            self.decision = str(said) if isinstance(said, str) else self.decision
+        elif executor == "notify" and isinstance(channel := meta.get("channel"), str):
+            self.actions.append(f"{channel}_notification" if channel in _NOTIFIES else channel)
+
+    def _failed(self, failure: dict[str, Any], at: int) -> None:
+        net = self.watcher.reader.net
+        found = net.by_id.get(str(failure.get("node") or "")) if net is not None else None
+        message = str(self.mask(failure.get("message", "")))[:_LONGEST]
+        error = TraceError(
+            node_id=(found.spec.origin or found.id) if found is not None else failure.get("node"),
+            code=failure["code"], category=failure.get("category", ""), message=message, at=moment(at) or "",
+        )  # fmt: skip
+        if error not in self.errors[-1:]:  # what a branch has failed with its region fails with, too
+            self.errors.append(error)
+
+    def nodes(self) -> list[TraceNode]:
+        """In the order in which they began."""
+        return [self._node(one, self.metas.get(self.watcher.ids[n], {})) for n, one in self.watcher.shown()]
+
+    def _node(self, one: FiringLook, meta: dict[str, Any]) -> TraceNode:
+        used = meta.get("tokens_used")
+        if used is None and isinstance(usage := meta.get("token_usage"), dict):
+            used = usage.get("total") or usage.get("total_tokens")
+        model = meta.get("model")
+        return TraceNode(
+            node_id=one.node, type=one.type, status=one.status, retry_count=max(one.attempt - 1, 0),
+            duration_ms=one.ended_at - one.started_at if one.ended_at is not None else None,
+            model=model if isinstance(model, str) else None, tokens_used=used if isinstance(used, int) else None,
+        )  # fmt: skip
+
+
+def _trigger(st: State, row: RunRow) -> TraceTrigger:
+    """Started by hand where nothing else is said; a called run names its caller."""
+    said = st.options.get("trigger")
+    if not isinstance(said, dict):
+        return TraceTrigger(type="call" if row.parent else "manual", source=row.parent or None)
+    source = next((said[name] for name in ("source", "cron", "replay_of", "id") if said.get(name)), None)
+    return TraceTrigger(type=str(said.get("type", "manual")), source=None if source is None else str(source))
+
+
+def _summary(value: Any, mask: Callable[[Any], Any]) -> dict[str, Any]:
+    """W-10.2.2: scalars only, cut and masked."""
+    found: dict[str, Any] = {}
+    for name, one in value.items() if isinstance(value, dict) else ():
+        if len(found) == _MOST:
+            break
+        if _PRIVATE.search(str(name)):
+            found[str(name)] = "***"
+        elif isinstance(one, str):
+            text = str(mask(one))
+            found[str(name)] = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+        elif one is None or isinstance(one, bool | int | float):
+            found[str(name)] = one
+    return found
+
+
+def mask_of(door: Queries) -> Callable[[Any], Any]:
+    """Known values of the tenant's secrets become ***, and marks of secrets the references that they are."""
+    settings = getattr(door._held, "settings", None)
+    known: dict[str, Any] = settings() if callable(settings) else {}
+    kept = Kept(door.tenant, door.store, places_of(known), door.now)
+    values = {name: value for name in kept.each("secret") if (value := _value(kept, name))}
+    secrets = Secrets(values)
+
+    def mask(value: Any) -> Any:
+        text = _MARKED.sub(r"${secrets.\1}", value) if isinstance(value, str) else value
+        return secrets.scrub(text) if values else text
+
+    return mask
+
+
+def _value(kept: Kept, name: str) -> str | None:
+    """One that cannot be opened here cannot have been used here."""
+    try:
+        return kept.secret(name)
+    except SecretSealed:
+        return None
+
+
+def _checkpoints(door: Queries, row: RunRow) -> int:
+    """How many the document has asked for so far; they are numbered from 1."""
+    last = door.store.last_checkpoint(row.id)
+    return last[0] if last is not None else 0

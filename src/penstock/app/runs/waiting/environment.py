@@ -1,0 +1,44 @@
+"""What a run cannot know of itself: the time, breakers that are open, whether anybody drives the store, who waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from penstock.app.decision.judgments import breakers
+from penstock.app.defaults import driver_of
+from penstock.app.runs.queries import Queries
+
+
+class Around(msgspec.Struct):
+    """`driven` is None where nobody can say. `parked` are effects that wait at the gate of this process, by run and
+    firing: what for, and until when if that is known."""
+
+    now: int
+    breakers: dict[str, int] = {}  # open ones by name, and since when
+    driven: bool | None = None
+    parked: dict[tuple[int, int], tuple[str, int | None]] = {}
+
+
+def around(door: Queries) -> Around:
+    """Costs one read of the gate's table, and where this process does not drive the store one look at its lock. Whoever
+    asks about many runs asks once."""
+    host = getattr(door._held, "host", None)
+    opened = {one.name: one.opened_at or 0 for one in breakers(door.store, door.tenant) if one.status == "open"}
+    if host is not None:
+        return Around(door.now(), opened, True, _parked(host.dispatch.parked))
+    path = getattr(door.store, "path", None)
+    return Around(door.now(), opened, None if path is None else driver_of(path) is not None)
+
+
+def _parked(parked: Any) -> dict[tuple[int, int], tuple[str, int | None]]:
+    found: dict[tuple[int, int], tuple[str, int | None]] = {}
+    for name, queue in parked.queues.items():
+        for going in queue:
+            what = "dedupe" if name.startswith("dedupe:") else name
+            found[going.ask.live.no, going.ask.firing.no] = (what, None)
+    for until, _, going in parked.timed:
+        rate = going.effect.rate
+        found[going.ask.live.no, going.ask.firing.no] = (rate.name if rate is not None else "", until)
+    return found

@@ -1,0 +1,96 @@
+"""A run as those see it who say why it rests: its state, its net, what is around it, and its past where it is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from penstock.app.runs.attempts import Attempt
+from penstock.app.runs.waiting.environment import Around
+from penstock.kernel.state import Firing, State
+from penstock.net.author import author
+from penstock.net.compiled import CNode, Compiled
+
+if TYPE_CHECKING:
+    from penstock.app.runs.run_view import Watcher
+
+#: So many reasons of a run are told.
+MOST = 100
+
+
+class Then(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What happens by itself: escalate, fail, continue, retry, or path, which leads to a node."""
+
+    kind: str
+    to: str | None = None
+
+
+class Why(msgspec.Struct, kw_only=True):
+    """One reason why a run rests. `who` are those who can move it on; `what` names what is awaited: a breaker, an
+    executor, a branch, a limit, a title, an event, a run. `move` is the best of the moves. `run` is the called run that
+    it is about."""
+
+    rank: int
+    kind: str
+    node: str | None = None
+    label: str | None = None
+    who: list[str] = []
+    what: str | None = None
+    since: int | None = None
+    until: int | None = None
+    then: Then | None = None
+    attempt: int | None = None
+    of: int | None = None
+    code: str | None = None
+    message: str | None = None
+    move: str | None = None
+    run: str | None = None
+
+
+class Seen:
+    """`watcher` is None where only the state is known; `no` is the run's number in its store."""
+
+    def __init__(
+        self, st: State, net: Compiled, no: int, around: Around, watcher: Watcher | None = None,
+        ended_at: int | None = None,
+    ) -> None:  # fmt: skip
+        self.st, self.net, self.no, self.around, self.watcher = st, net, no, around, watcher
+        self.ended_at = ended_at
+
+    def author(self, node: CNode | None) -> str | None:
+        return None if node is None else author(node)
+
+    def label(self, node: CNode | None) -> str | None:
+        """Of the author's node."""
+        return None if node is None else self.net.by_id.get(author(node), node).label
+
+    def id_of(self, firing: Firing) -> str | None:
+        return None if self.watcher is None else self.watcher.reader.firing_id(firing)
+
+    def since(self, firing: Firing) -> int:
+        """Since when it is as it is now; the firing itself is older, where the past is not known."""
+        id = self.id_of(firing)
+        if self.watcher is None or id is None:
+            return firing.at
+        rested = self.watcher.past.since(id)
+        if rested is not None:
+            return rested
+        tried = self.watcher.past.attempts.get(id)
+        return tried[-1].started_at if tried and tried[-1].ended_at is None else firing.at
+
+    def failed(self, firing: Firing) -> Attempt | None:
+        """What its last attempt has failed with."""
+        id = self.id_of(firing)
+        return None if self.watcher is None or id is None else self.watcher.past.failed(id)
+
+    def tries(self, node: CNode) -> int | None:
+        """How many attempts of a node there were, where the last of them failed."""
+        past = self.watcher.past.attempts if self.watcher is not None else {}
+        tried = [all_[-1] for id, all_ in past.items() if id.startswith(f"{node.id}@")]
+        return tried[-1].n if tried and tried[-1].outcome == "failed" else None
+
+    def moved_at(self) -> int | None:
+        """When the run came into its status."""
+        at = self.watcher.past.moved_at if self.watcher is not None else 0
+        return at or self.ended_at

@@ -1,0 +1,185 @@
+"""What one firing rests for: a breaker, its next try, room, a person, news, a called run, a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.app.access.candidates import targets_of
+from penstock.app.runs.waiting.wait_context import Seen, Then, Why
+from penstock.kernel.state import BACKOFF, EFFECT, SUSPENDED, Firing, Item
+from penstock.net.author import author
+from penstock.net.compiled import WAIT, CNode
+from penstock.net.model import Trigger
+
+#: What a person can do with a work item, by the type of its node.
+_MOVES = {"APPROVAL": "approve", "REVIEW": "judge"}
+
+
+def rests(seen: Seen, firing: Firing) -> Iterator[Why]:
+    """Nothing where it works."""
+    node = seen.net.nodes[firing.node]
+    if firing.blocked:
+        yield _of(seen, node, 1, "failed", since=seen.since(firing), code=_blocked_by(seen, node), move="resolve")
+    elif firing.phase == BACKOFF:
+        yield _backoff(seen, firing, node)
+    elif firing.phase == EFFECT:
+        yield from _asked(seen, firing, node)
+    elif firing.phase == SUSPENDED:
+        yield from _suspended(seen, firing, node)
+
+
+def _of(seen: Seen, node: CNode, rank: int, kind: str, **more: Any) -> Why:
+    return Why(rank=rank, kind=kind, node=author(node), label=seen.label(node), **more)
+
+
+def _blocked_by(seen: Seen, node: CNode) -> str | None:
+    """An effect in doubt, or an answer that no branch takes: the incident says it."""
+    return next((code for code, at, _ in reversed(seen.st.incidents) if at == node.id), None)
+
+
+def _backoff(seen: Seen, firing: Firing, node: CNode) -> Why:
+    due = next((t.due for t in _timers(seen, firing) if t.why == "retry"), None)
+    failed = seen.failed(firing)
+    tried = {
+        "attempt": firing.attempt - firing.base + 1, "of": node.spec.retry.max + 1, "until": due, "then": Then("retry"),
+        "code": failed.code if failed is not None else None,
+        "message": failed.message if failed is not None else None,
+    }  # fmt: skip
+    breaker = node.effect.breaker if node.effect is not None else None
+    if breaker is not None and breaker.name in seen.around.breakers:
+        since = seen.around.breakers[breaker.name]
+        return _of(seen, node, 2, "breaker", what=breaker.name, since=since, **tried)
+    return _of(seen, node, 5, "backoff", since=seen.since(firing), move="skip", **tried)
+
+
+def _asked(seen: Seen, firing: Firing, node: CNode) -> Iterator[Why]:
+    if node.calls:
+        due = None if node.spec.timeout_ms is None else seen.since(firing) + node.spec.timeout_ms
+        then = None if due is None else after_failure(node, "NODE_TIMEOUT", "timeout")
+        yield _of(seen, node, 10, "child", what=_child(seen, firing), since=seen.since(firing), until=due, then=then)
+        return
+    parked = seen.around.parked.get((seen.no, firing.no))
+    if parked is not None:
+        what, until = parked
+        limit = node.effect.concurrency.limit if node.effect is not None and node.effect.concurrency else None
+        yield _of(
+            seen, node, 6, "limit", what=what or None, since=seen.since(firing), until=until, then=Then("continue"),
+            of=limit,
+        )  # fmt: skip
+
+
+def _child(seen: Seen, firing: Firing) -> str | None:
+    from penstock.host.children import child_id
+
+    id = seen.id_of(firing)
+    return None if id is None else child_id(f"{seen.st.tenant}/{seen.st.run}/{id}")
+
+
+def _suspended(seen: Seen, firing: Firing, node: CNode) -> Iterator[Why]:
+    since = seen.since(firing)
+    item = seen.st.items.get(firing.no)
+    until, then = deadline(seen, firing, node)
+    if item is not None:
+        yield _of(
+            seen, node, 8, "work", who=targets_of(item.candidates), what=_title(seen, firing), since=since,
+            until=until, then=then,
+            move="approve" if item.status == "SUBMITTED" else _MOVES.get(node.spec.type, "respond"),
+        )  # fmt: skip
+    elif firing.waits:
+        for number in firing.waits:
+            wait = seen.st.waits[number]
+            manual = wait.name.startswith("manual:")
+            yield _of(
+                seen, node, 9, "event", what=wait.name, since=since, until=until, then=then, move="signal",
+                who=["operator"] if manual else [], message=_filter(wait.filter),
+            )  # fmt: skip
+    else:
+        yield from _timer(seen, firing, node, since)
+
+
+def _timer(seen: Seen, firing: Firing, node: CNode, since: int) -> Iterator[Why]:
+    """A moment, or the next question of a poll."""
+    timers = [t for t in _timers(seen, firing) if t.why in ("trigger", "poll")]
+    first = min(timers, key=lambda t: t.due, default=None)
+    if first is None:
+        return
+    if first.why == "poll":
+        yield _of(seen, node, 11, "timer", what="poll", since=since, until=first.due, then=Then("retry"), move="skip")
+        return
+    then = then_of(node, node.spec.triggers[first.data[0]], None)
+    yield _of(seen, node, 11, "timer", since=since, until=first.due, then=then, move="skip")
+
+
+def _timers(seen: Seen, firing: Firing) -> list[Any]:
+    timers = seen.st.timers
+    return [timers[no] for no in firing.timers or () if no in timers]
+
+
+def _title(seen: Seen, firing: Firing) -> str | None:
+    id = seen.id_of(firing)
+    prompt = None if seen.watcher is None or id is None else seen.watcher.prompts.get(id)
+    title = prompt.get("title") if isinstance(prompt, dict) else prompt
+    return title if isinstance(title, str) and title else None
+
+
+def _filter(wanted: Any) -> str | None:
+    """What the news must be about, as short text."""
+    if not isinstance(wanted, dict) or not wanted:
+        return None
+    return ", ".join(f"{name} = {value}" for name, value in wanted.items())[:200]
+
+
+# ---- what happens by itself ------------------------------------------------------------------------------------------
+
+
+def deadline(seen: Seen, firing: Firing, node: CNode) -> tuple[int | None, Then | None]:
+    """When its time is over, and what then. The first trigger of a wait is what it waits for, and no deadline."""
+    found = []
+    for timer in _timers(seen, firing):
+        if timer.why != "trigger":
+            continue
+        i = timer.data[0]
+        trigger = node.spec.triggers[i]
+        if trigger.interrupting and not (node.kind == WAIT and i == 0):
+            found.append((timer.due, i))
+    if not found:
+        return None, None
+    due, i = min(found)
+    return due, then_of(node, node.spec.triggers[i], seen.st.items.get(firing.no))
+
+
+def then_of(node: CNode, trigger: Trigger, item: Item | None) -> Then:
+    """What a trigger does to its firing."""
+    if trigger.action == "reopen" and item is not None:
+        if item.level < trigger.times:
+            return Then("escalate", _names(trigger.value))
+        if trigger.port in node.ports and trigger.port != "done":
+            return _path(node, trigger.port)
+    if trigger.action in ("fail", "reopen"):
+        return Then("retry") if trigger.again and node.spec.retry.max else after_failure(node, trigger.code, "timeout")
+    if trigger.port != "done" and trigger.action in ("port", "value"):
+        return _path(node, trigger.port)
+    return Then("continue")
+
+
+def after_failure(node: CNode, code: str, category: str) -> Then:
+    """What the node's failure table does with it."""
+    for row in node.spec.on_error:
+        if row.match in (code, category, "*"):
+            if row.action.startswith(("port:", "park:")):
+                return _path(node, row.action.partition(":")[2])
+            return Then("fail") if row.action == "fail" else Then("continue")
+    return Then("fail")
+
+
+def _path(node: CNode, port: str) -> Then:
+    ways = node.ports.get(port, ())
+    to = author(ways[0].dst) if ways else None
+    return Then("path", to if to != author(node) else port)
+
+
+def _names(value: Any) -> str | None:
+    """Those whom the document names; who comes out of an expression is not known yet."""
+    targets = [one for one in targets_of(value) if "$" not in one]
+    return ", ".join(targets) or None

@@ -1,0 +1,178 @@
+"""Why a run rests: every reason, the gravest first. People get sentences made of it; what is not known is None.
+
+Ranks: 1 failed, 2 breaker, 3 no_worker, 4 dead_join, 5 backoff, 6 limit, 7 paused, 8 work, 9 event, 10 child, 11 timer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from penstock.app.runs.queries import Queries
+from penstock.app.runs.run_view import Watcher
+from penstock.app.runs.waiting.environment import Around, around
+from penstock.app.runs.waiting.joins import dead_joins, told_joins
+from penstock.app.runs.waiting.wait_context import MOST, Seen, Then, Why
+from penstock.app.runs.waiting.wait_reasons import rests
+from penstock.errors import RunAmbiguous, RunNotFound
+from penstock.host.children import child_id
+from penstock.kernel.state import COMPLETED, EFFECT, FAILED, PENDING, RUNNING, State
+from penstock.net.compiled import MOST as PLACES
+from penstock.net.compiled import Compiled
+from penstock.store.contract import RunRow
+
+#: From this share of its time on a deadline is near enough to be told.
+NEARLY = 0.9
+#: Ranks of what does not go on by itself.
+STUCK = 4
+
+
+def why(door: Queries, row: RunRow, *, watcher: Watcher | None = None, beside: Around | None = None) -> list[Why]:
+    """Of a run and of those that it has called: theirs name their `run`. Costs one fold of each of their journals; with
+    a watcher that is in hand, none."""
+    seen = _seen(door, row, watcher, beside)
+    found = reasons(seen)
+    for id in _called(seen):
+        try:
+            called = door.row(id)
+        except (RunNotFound, RunAmbiguous):
+            continue
+        if called.id == id and called.status < COMPLETED:
+            found += [replace(one, run=one.run or id) for one in why(door, called, beside=seen.around)]
+    return _ranked(found)
+
+
+def why_state(st: State, net: Compiled, no: int, beside: Around, ended_at: int | None = None) -> list[Why]:
+    """The same from a folded state alone, for lists: times of waits are those of their firings, what attempts have
+    failed with is not known, and called runs are not looked into."""
+    return _ranked(reasons(Seen(st, net, no, beside, ended_at=ended_at)))
+
+
+def lowest(found: list[Why]) -> Why | None:
+    return found[0] if found else None
+
+
+def stuck(found: list[Why], now: int) -> bool:
+    """Does somebody have to look? Long waits within their deadline are not stuck."""
+    return any(one.rank <= STUCK or nearly(one, now) for one in found)
+
+
+def nearly(one: Why, now: int) -> bool:
+    """Is the time of a person, of news or of a called run almost over?"""
+    if one.kind not in ("work", "event", "child") or one.until is None or one.since is None:
+        return False
+    return one.until > one.since and now - one.since >= NEARLY * (one.until - one.since)
+
+
+def _seen(door: Queries, row: RunRow, watcher: Watcher | None, beside: Around | None) -> Seen:
+    watcher = watcher or door.watcher(row)
+    net = watcher.reader.net
+    assert net is not None, "a run that is known has a net"
+    return Seen(watcher.reader.st, net, row.no, beside or around(door), watcher, row.updated_at)
+
+
+def _ranked(found: list[Why]) -> list[Why]:
+    found.sort(key=lambda one: (one.rank, one.until is None, one.until or 0))
+    return found[:MOST]
+
+
+def reasons(seen: Seen) -> list[Why]:
+    """In no order. An ended run has none, unless it failed."""
+    if seen.st.status >= COMPLETED:
+        return list(_failed(seen)) if seen.st.status == FAILED else []
+    found = [*_undriven(seen), *dead_joins(seen), *_again(seen), *_full(seen), *_paused(seen)]
+    for firing in seen.st.firings.values():
+        found += rests(seen, firing)
+        if len(found) > MOST:
+            break
+    return found
+
+
+def _failed(seen: Seen) -> Iterator[Why]:
+    st, failure = seen.st, seen.st.failure
+    since = seen.moved_at()
+    if failure is None:
+        yield Why(rank=1, kind="failed", since=since)
+        return
+    node = seen.net.by_id.get(failure.node or "")
+    again, tries = st.reopen, seen.tries(node) if node is not None else None
+    yield Why(
+        rank=1, kind="failed", node=seen.author(node), label=seen.label(node), since=since, code=failure.code,
+        message=failure.message, attempt=tries,
+        of=node.spec.retry.max + 1 if node is not None and tries is not None else None,
+        move="retry" if again is not None else None,
+    )  # fmt: skip
+    if failure.code == "DEADLOCK":
+        yield from told_joins(seen, failure.detail, since)
+
+
+def _undriven(seen: Seen) -> Iterator[Why]:
+    """Nobody drives the store: what could go on does not."""
+    st, now = seen.st, seen.around.now
+    if seen.around.driven is not False or st.paused:
+        return
+    asked = [f for f in st.firings.values() if f.phase == EFFECT and not seen.net.nodes[f.node].calls]
+    for firing in asked:
+        node = seen.net.nodes[firing.node]
+        executor = node.effect.executor if node.effect is not None else None
+        at = seen.since(firing)
+        yield Why(rank=3, kind="no_worker", node=seen.author(node), label=seen.label(node), what=executor, since=at)
+    late = [timer.due for timer in st.timers.values() if timer.due <= now]
+    if not asked and (late or st.status <= RUNNING and st.status != PENDING):
+        yield Why(rank=3, kind="no_worker", since=min(late, default=st.at or None))
+
+
+def _again(seen: Seen) -> Iterator[Why]:
+    """The run waits for its own retry."""
+    st = seen.st
+    for timer in st.timers.values():
+        if timer.why == "run_retry":
+            failure = st.failure
+            node = seen.net.by_id.get(failure.node or "") if failure is not None else None
+            yield Why(
+                rank=5, kind="backoff", node=seen.author(node), label=seen.label(node), since=seen.moved_at(),
+                until=timer.due, then=Then("retry"), attempt=st.retries + 2, of=seen.net.net.run_retry.max + 1,
+                code=failure.code if failure is not None else None,
+                message=failure.message if failure is not None else None,
+            )  # fmt: skip
+
+
+def _full(seen: Seen) -> Iterator[Why]:
+    """Tokens before nodes of a group that has no room: they go on when another of it has ended."""
+    st, net = seen.st, seen.net
+    limits = {**net.limits, **st.options.get("limits", {})}
+    if not limits or not st.live:
+        return
+    taken: dict[str, int] = {}
+    for firing in st.firings.values():
+        group = net.nodes[firing.node].group
+        taken[group] = taken.get(group, 0) + 1
+    for node in dict.fromkeys(net.edges[place & (PLACES - 1)].dst for s in st.scopes.values() for place in s.tokens):
+        limit = limits.get(node.group)
+        if node.group and limit is not None and taken.get(node.group, 0) >= limit:
+            yield Why(
+                rank=6, kind="limit", node=seen.author(node), label=seen.label(node), what=node.group,
+                then=Then("continue"), of=limit,
+            )  # fmt: skip
+
+
+def _paused(seen: Seen) -> Iterator[Why]:
+    """Who has paused it is not in the journal; why is."""
+    if not seen.st.paused:
+        return
+    past = seen.watcher.past.paused if seen.watcher is not None else None
+    since, reason = past if past is not None else (None, None)
+    if reason == "deadlock":
+        for code, _, detail in seen.st.incidents[-1:]:
+            if code == "DEADLOCK":
+                yield from told_joins(seen, detail, since)
+    yield Why(rank=7, kind="paused", what=reason, since=since, move="resume")
+
+
+def _called(seen: Seen) -> list[str]:
+    """The ids of the runs that it has called and waits for."""
+    if seen.watcher is None or seen.st.status >= COMPLETED:
+        return []
+    keys, _ = seen.watcher.calls()
+    return [child_id(key) for key in keys]

@@ -1,0 +1,118 @@
+"""Commands about rule packs: list those of the tenant, check one and run its own tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from penstock.app.releases.documents import read_source
+from penstock.cli.open_store import reading
+from penstock.cli.options import STORE, Json, Store
+from penstock.cli.output import DONE, FAILED, TONES, WRONG, finding_json, say, tell_finding, tell_json
+from penstock.errors import BadInput, DocumentInvalid, Finding, PenstockError
+from penstock.executors.parts.rules.dmn import import_dmn
+from penstock.executors.parts.rules.evaluate import Tried, check_pack, compile_pack, try_pack
+from penstock.lang.read import read_document
+
+_ENDINGS = (".json", ".yaml", ".yml", ".dmn", ".xml")
+
+
+def try_out(
+    what: Annotated[str, typer.Argument(metavar="FILE|PACK", help="A file, or a registered pack (ID or ID@VERSION).")],
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Check a rule pack and run the tests that it brings along. A file is JSON, YAML or DMN.
+
+    Exit code 2: the pack has errors; 3: one of its tests fails."""
+    body, findings, name = _of_file(Path(what)) if _is_file(what) else _of_store(what, store)
+    errors = [one for one in findings if one.severity == "error"]
+    tried = try_pack(compile_pack(body)) if not errors else []
+    wrong = [one for one in tried if one.wrong]
+    if json:
+        told = [finding_json(one) for one in findings]
+        tests = [{"name": t.name, "ok": not t.wrong, "wrong": t.wrong, "verdict": t.verdict} for t in tried]
+        tell_json({"pack": name, "ok": not errors and not wrong, "findings": told, "tests": tests})
+    else:
+        _tell(Path(name), findings, tried)
+    return WRONG if errors else FAILED if wrong else DONE
+
+
+def ls(json: Json = False, store: Store = STORE) -> int:
+    """List the rule packs that are registered, every version."""
+    with reading(store) as door:
+        rows = door.store.artifacts(door.tenant, "rule_pack")
+    packs: list[dict[str, Any]] = []
+    for row in rows:
+        body = msgspec.msgpack.decode(row.body)
+        size = len(body.get("rules") or body.get("decisions") or (body.get("table") or {}).get("rules") or [])
+        packs.append({
+            "id": row.id, "version": row.version, "status": row.status, "rules": size,
+            "tests": len(body.get("tests") or []), "name": body.get("name", ""), "summary": body.get("summary", ""),
+        })  # fmt: skip
+    if json:
+        tell_json(packs)
+        return DONE
+    if not packs:
+        say("No rule pack is registered.")
+    for one in packs:
+        say((f"{one['id']} ", "bold"), f"{one['version']}  {one['status']}  {one['rules']} rules, {one['tests']} tests")
+        if one["summary"] or one["name"]:
+            say((f"  {one['summary'] or one['name']}", "bright_black"))
+    return DONE
+
+
+def _is_file(what: str) -> bool:
+    return what.endswith(_ENDINGS) or Path(what).is_file()
+
+
+def _of_file(file: Path) -> tuple[Any, list[Finding], str]:
+    source = read_source(file)
+    try:
+        if file.suffix in (".dmn", ".xml"):
+            body, findings = import_dmn(source, id=file.stem)
+            return body, findings, str(file)
+        document = read_document(source, name=file.name)
+    except DocumentInvalid as wrong:
+        return None, wrong.findings, str(file)
+    except PenstockError as error:
+        error.facts["file"] = file
+        raise
+    return document, check_pack(document), str(file)
+
+
+def _of_store(what: str, store: Path) -> tuple[Any, list[Finding], str]:
+    """The version asked for, or else the one in force."""
+    from penstock.host.secrets import SecretPlaces
+    from penstock.host.tenants import Kept
+
+    id, _, version = what.partition("@")
+    with reading(store) as door:
+        body = Kept(door.tenant, door.store, SecretPlaces(), lambda: 0).find("rule_pack", id, version or None)
+    if body is None:
+        hint = "`penstock rules ls` lists the packs; a file is named with its ending, such as rules.json."
+        raise BadInput(what=f"«{what}»", why="no rule pack is registered under this name", hint=hint)
+    return body, check_pack(body), what
+
+
+def _tell(name: Path, findings: list[Finding], tried: list[Tried]) -> None:
+    errors = sum(one.severity == "error" for one in findings)
+    for one in findings:
+        tell_finding(one, name, err=bool(errors))
+    if errors:
+        say((f"{name}: ", "bold"), (f"{errors} error{'' if errors == 1 else 's'}", TONES["failed"]), err=True)
+        return
+    width = max((len(one.name) for one in tried), default=0)
+    for trial in tried:
+        verdict = trial.verdict.decision if trial.verdict is not None else ""
+        mark = ("failed", TONES["failed"]) if trial.wrong else ("ok    ", TONES["done"])
+        say("  ", mark, f"  {trial.name:<{width}}  {trial.wrong or verdict}")
+    wrong = sum(bool(one.wrong) for one in tried)
+    told = f"{len(tried) - wrong} of {len(tried)} tests pass" if tried else "it has no tests"
+    say((f"{name}: ", "bold"), (told, TONES["failed"] if wrong else TONES["done"]))
+
+
+rules = {"ls": ls, "test": try_out}

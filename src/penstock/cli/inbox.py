@@ -1,0 +1,154 @@
+"""Commands for people: what waits for somebody, and their decisions; what was sent instead of being delivered."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from penstock.app.access.candidates import for_anybody, targets_of
+from penstock.app.inbox import inbox as desk
+from penstock.app.penstock import Penstock
+from penstock.app.process.error_words import process_words
+from penstock.app.process.work_items import WorkItems, of_process
+from penstock.app.runs.queries import Queries
+from penstock.cli.drive import Started, steer
+from penstock.cli.open_store import reading
+from penstock.cli.options import STORE, Json, Store
+from penstock.cli.output import DONE, say, store_option, tell_json
+from penstock.cli.run import finish
+from penstock.errors import BadInput, Refused
+
+Item = Annotated[
+    str, typer.Argument(metavar="ID", help="What waits: RUN/NODE as the inbox shows it, or RUN if only one waits.")
+]
+By = Annotated[str | None, typer.Option("--by", metavar="USER", help="Who decides; else the first who may.")]
+Comment = Annotated[str | None, typer.Option("--comment", "-m", metavar="TEXT", help="Why.")]
+
+
+def inbox(
+    by: Annotated[str | None, typer.Option("--by", metavar="USER", help="Only what this user may decide.")] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """List what waits for people, oldest first: approvals, reviews, answers, work."""
+    with reading(store) as door:
+        found = desk.waiting(door, by)
+    if json:
+        tell_json([msgspec.to_builtins(one) for one in found])
+        return DONE
+    if not found:
+        say("Nothing waits for anybody." if by is None else f"Nothing waits for {by}.")
+    for one in found:
+        _tell_item(one)
+    to_do = [one for one in found if one.kind == "work" and one.status != "SUBMITTED"]
+    if to_do:
+        say(("hand in with ", "bright_black"), f"penstock respond RUN NODE RESULT{store_option(store)}")
+    if len(to_do) < len(found):
+        say(("decide with ", "bright_black"), f"penstock approve ID or penstock reject ID{store_option(store)}")
+    return DONE
+
+
+def _tell_item(one: desk.Waiting) -> None:
+    who = ", ".join(targets_of(one.candidates)) or ("anybody" if for_anybody(one.candidates) else "nobody")
+    say((one.id, "bold"), f"  {one.kind} of {one.document}: {one.title}")
+    due = f", until {_moment(one.due_at)}" if one.due_at is not None else ""
+    level = f", escalated {one.escalation_level}x" if one.escalation_level else ""
+    say(f"  for {who}; since {_moment(one.opened_at)}{due}{level}; priority {one.priority}")
+    if one.description:
+        say(f"  {one.description}")
+    for user, vote in one.votes.items():
+        say(f"  {user}: {vote['vote']}" + (f" ({vote['comment']})" if vote.get("comment") else ""))
+
+
+def _moment(ms: int) -> str:
+    return datetime.datetime.fromtimestamp(ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def approve(
+    id: Item,
+    by: By = None,
+    comment: Comment = None,
+    decision: Annotated[
+        str | None, typer.Option("--decision", metavar="VERDICT", help="For a review: normal, warning, critical …")
+    ] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """Approve what waits, or give a review its verdict, and drive the run on until it ends or waits."""
+    return _decide(id, decision or "approved", by, comment, json, store)
+
+
+def reject(id: Item, by: By = None, comment: Comment = None, json: Json = False, store: Store = STORE) -> int:
+    """Reject what waits, and drive the run on until it ends or waits."""
+    return _decide(id, "rejected", by, comment, json, store)
+
+
+def _decide(id: str, verdict: str, by: str | None, comment: str | None, json: bool, store: Path) -> int:
+    with reading(store) as door:
+        item = desk.find(door, id)
+        who = by or desk.anybody(door, item)
+        if who is None:
+            hint = "Say who decides: --by USER. `penstock inbox` shows who may."
+            raise BadInput(what="--by", why="nobody who is registered may decide this", hint=hint)
+        if item.kind == "work":
+            _refuse_other(door, item, verdict, comment)
+        command = desk.decision(door, item, verdict, who, comment) if item.kind != "work" else None
+    started = Started(item.run)
+    started.notes.append(f"{verdict} by {who}")
+
+    async def give(door: Penstock, target: str) -> None:
+        if command is not None:
+            await door.command(target, command)
+            return
+        held, work = WorkItems(door), f"{item.run}~{item.firing}"
+        with process_words():
+            if verdict == "rejected":
+                await held.reject(work, by=who, comment=comment or "")
+            else:
+                await held.approve(work, by=who, comment=comment)
+
+    return finish(steer(store, item.run, give, on=True, quiet=json), started, store, json)
+
+
+def _refuse_other(door: Queries, item: desk.Waiting, verdict: str, comment: str | None) -> None:
+    """Of work only a draft in a process is decided; what asks for an answer gets one."""
+    if not of_process(door, item.run):
+        hint = f"penstock respond {item.run} {item.node} ANSWER"
+        raise Refused(why=f"«{item.id}» is answered, and not {verdict}", hint=hint)
+    if verdict not in ("approved", "rejected"):
+        raise BadInput(what="--decision", why="a draft is approved or rejected", hint="Leave it out.")
+    if verdict == "rejected" and not comment:
+        raise BadInput(what="--comment", why="whoever does it again must know why", hint='Say --comment "…".')
+
+
+def outbox(
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Only what this run has sent.")] = None,
+    json: Json = False,
+    store: Store = STORE,
+) -> int:
+    """List the messages that were kept here instead of being sent: those to targets named outbox:…"""
+    with reading(store) as door:
+        wanted = door.row(run).id if run is not None else None
+        found = [(row, msgspec.msgpack.decode(row.body)) for row in door.store.messages(door.tenant, wanted)]
+    if json:
+        tell_json(
+            [{"run": r.run, "channel": r.channel, "target": r.target, "at": r.at, "message": m} for r, m in found]
+        )
+        return DONE
+    if not found:
+        say("The outbox is empty.")
+    for row, message in found:
+        say((f"{row.channel:9}", "bold"), f" {row.target:18} {_moment(row.at)}  {row.run}")
+        say(f"  {_shown(message)}")
+    return DONE
+
+
+def _shown(message: Any) -> str:
+    for name in ("text", "message", "body", "subject"):
+        if isinstance(message, dict) and isinstance(message.get(name), str) and message[name]:
+            return str(message[name])
+    return msgspec.json.encode(message).decode()

@@ -1,0 +1,32 @@
+"""Opening a store for looking only."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.errors import StoreMissing
+
+if TYPE_CHECKING:
+    from penstock.app.runs.queries import Reading
+
+
+@contextlib.contextmanager
+def reading(store: Path) -> Iterator[Reading]:
+    """Takes no lock, and makes no store where there is none."""
+    there(store)
+    from penstock.app.runs.queries import Reading
+    from penstock.cli.options import Whose
+
+    door = Reading(store, Whose.tenant)
+    try:
+        yield door
+    finally:
+        door.close()
+
+
+def there(store: Path) -> None:
+    if not store.exists():
+        raise StoreMissing(path=store)

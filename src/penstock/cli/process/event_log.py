@@ -1,0 +1,72 @@
+"""`penstock process log`: the event log of a process, for process mining."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from penstock.app.penstock import Penstock
+from penstock.app.process.event_log import Wanted, following, wanted, written
+from penstock.app.times import moment
+from penstock.cli.drive import reaching, until_done
+from penstock.cli.open_store import there
+from penstock.cli.options import STORE, Store
+from penstock.cli.output import DONE, say
+from penstock.errors import BadInput
+
+
+def log(
+    id: Annotated[str, typer.Argument(metavar="ID", help="The process, by its id.")],
+    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="json or xes.")] = "json",
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="CURSOR", help="Only what was done after the export that told it.")
+    ] = None,
+    first: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="Completed at this time or later.")
+    ] = None,
+    last: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Completed before this time.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Also when work items were started.")] = False,
+    all: Annotated[bool, typer.Option("--all", help="Also what was undone since.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write it here.")] = None,
+    store: Store = STORE,
+) -> int:
+    """Write what was done in the instances of a process, case by case, for process mining."""
+    if format not in ("json", "xes"):
+        raise BadInput(what="--format", why="it is json or xes")
+    begin = moment(first, "--from") if first else None
+    end = moment(last, "--to") if last else None
+    there(store)
+
+    async def work() -> Wanted:
+        async with contextlib.AsyncExitStack() as stack:
+            door = await reaching(stack, store)
+            asked = await wanted(door, id, begin=begin, end=end, since=since, full=full, undone=all)
+            _write(door, asked, "json" if format == "json" else "xes", out)
+            return asked
+
+    asked = until_done(work())
+    if out is not None:
+        say("wrote ", (str(out), "bold"), f"; the next export goes on with --since {following(asked)}")
+    return DONE
+
+
+def _write(door: Penstock, asked: Wanted, format: Literal["json", "xes"], out: Path | None) -> None:
+    """Into a file only when it is whole: an export that breaks off leaves the one before."""
+    if out is None:
+        for piece in written(door, asked, format):
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+        return
+    part = out.with_name(f"{out.name}.part")
+    try:
+        with part.open("wb") as file:
+            file.writelines(written(door, asked, format))
+        part.replace(out)
+    except OSError as error:
+        raise BadInput(what=str(out), why=error.strerror or "it cannot be written") from error
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,133 @@
+"""Commands that serve: the API, the console and the workers in one process."""
+
+from __future__ import annotations
+
+import json as _json
+import socket
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from penstock.app.penstock import Penstock
+from penstock.cli.options import STORE, Profile, Store
+from penstock.cli.output import DONE, say
+from penstock.cli.settings import read_settings
+from penstock.errors import BadInput, ExtraMissing
+from penstock.host.tenants import Shared
+
+PORT = 8080
+_HERE = ("127.0.0.1", "localhost", "::1")
+
+Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")]
+Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port; 0 takes a free one.")]
+
+
+def serve(
+    host: Host = "127.0.0.1",
+    port: Port = PORT,
+    name: Annotated[
+        list[str] | None, typer.Option("--name", help="A name that the server is called by; others are refused.")
+    ] = None,
+    openapi: Annotated[bool, typer.Option("--openapi", help="Print the description of the API, and end.")] = False,
+    profile: Profile = None,
+    store: Store = STORE,
+) -> int:
+    """Serve the API and the console, and drive the store's runs.
+
+    The first start makes a key for the administrator and says where it is."""
+    if openapi:
+        return _describe()
+    door = _door(store, profile, "all")
+    return _run(door, store, host, port, dev=False, names=tuple(name or ()))
+
+
+def dev(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="FOLDER", help="Documents to release, and again when they change.")
+    ] = None,
+    port: Port = PORT,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Start no runs by itself.")] = False,
+    store: Store = STORE,
+) -> int:
+    """Serve on this machine for trying things out: a sample tenant, a demo user per role, no keys."""
+    door = _door(store, "dev", "others")
+    return _run(door, store, "127.0.0.1", port, dev=True, names=_HERE, folder=folder, living=not quiet)
+
+
+def _door(store: Path, profile: str | None, shared: Shared) -> Penstock:
+    return Penstock(store, settings=read_settings(store), profile=profile, shared=shared)
+
+
+def _describe() -> int:
+    _extra()
+    from penstock.api.server import create
+
+    said = create(Penstock(":memory:", drive=False)).openapi()
+    sys.stdout.write(_json.dumps(said, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+    return DONE
+
+
+def _run(
+    door: Penstock, store: Path, host: str, port: int, *, dev: bool, names: tuple[str, ...], folder: Path | None = None,
+    living: bool = False,
+) -> int:  # fmt: skip
+    _extra()
+    from penstock.api.server import create
+    from penstock.api.server_state import Options
+    from penstock.api.shutdown import SAID_S, Server
+    from penstock.app.metrics.logs import configure
+
+    hosts = (*names, host) if names else ()
+    if folder is not None and not folder.is_dir():
+        raise BadInput(what=f"«{folder}»", why="it is not a folder", hint="Name the folder that holds your documents.")
+    options = Options(
+        dev=dev, hosts=hosts, living=living, folder=str(folder) if folder is not None else "", origins=_origins(store),
+        secure=read_settings(store).get("server.secure") is True,
+    )  # fmt: skip
+    app = create(door, options)
+    listening = _listen(host, port)
+    shown = f"http://{'localhost' if host in _HERE else host}:{listening.getsockname()[1]}"
+    say(f"Penstock is at {shown}  (API {shown}/api/docs, store {store}, Ctrl-C stops)")
+    known = read_settings(store)
+    configure(known)
+    said_s = float(known.get("serve.drain_s", 0 if dev else SAID_S))
+    server = Server(app, app.state.site, said_s)
+    server.run(sockets=[listening])
+    door.raise_if_stopped()
+    return DONE
+
+
+def _origins(store: Path) -> tuple[str, ...]:
+    """Pages of other sites that may call the API: none, unless the settings name them."""
+    said = read_settings(store).get("server.origins", [])
+    if not isinstance(said, list) or not all(isinstance(one, str) and "://" in one for one in said):
+        hint = 'Write origins = ["https://app.example.com"].'
+        raise BadInput(what="[server] origins", why="it is a list of origins", hint=hint)
+    return tuple(said)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    one = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, else asyncio leaves Nagle on
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        one.bind((host, port))
+    except OSError as error:
+        one.close()
+        hint = "Choose another one with --port; 0 takes a free one."
+        raise BadInput(
+            what=f"the address {host}:{port}", why=(error.strerror or str(error)).lower(), hint=hint
+        ) from error
+    one.listen(1024)
+    return one
+
+
+def _extra() -> Any:
+    try:
+        import fastapi
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise ExtraMissing(extra="server") from error
+    return fastapi

@@ -1,0 +1,69 @@
+"""Stand-ins for systems outside that the seed's workflows call (C-66, C-81): a laboratory, a store of parts (dev)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from penstock.app.runs.queries import Queries
+from penstock.errors import SampleNotFound, StandInAbsent
+from penstock.store.contract import MessageRow
+
+#: the laboratory takes so long, unless somebody sends its result before
+ANALYSED_MS = 5_000
+_LAB, _PARTS, _RESULT = "outbox:lab", "outbox:inventory", "lab.result.completed"
+_SAMPLE = "sample-"  # as the template lab_sample_request names it
+_LOOKED = 1000  # so many results and messages are looked through
+_unpack, _pack = msgspec.msgpack.decode, msgspec.msgpack.encode
+
+
+class Sample(msgspec.Struct):
+    """`status` is in_progress or completed."""
+
+    sample_id: str
+    status: str
+    requested_at: int
+    completed_at: int | None = None
+    result: Any = None
+
+
+class Released(msgspec.Struct):
+    reservation_id: str
+    status: str
+    reason: str
+    released_at: int
+
+
+def lab_result(door: Queries, sample: str, now: int) -> Sample:
+    """What became of a sample that a run has asked for: what an event says, if one came, else a good result after a
+    while. Raises StandInAbsent, SampleNotFound."""
+    _here(door, "laboratory")
+    run = sample.removeprefix(_SAMPLE)
+    asked = door.store.messages(door.tenant, run, _LOOKED) if sample.startswith(_SAMPLE) and run else []
+    at = next((one.at for one in asked if one.target == _LAB), None)
+    if at is None:
+        raise SampleNotFound(id=sample)
+    for event in reversed(door.store.events(door.tenant, _RESULT, since=at, limit=_LOOKED)):
+        said = _unpack(event.body)
+        if isinstance(said, dict) and said.get("sample_id") == sample:
+            return Sample(sample, "completed", at, event.at, said.get("result", said))
+    if now - at < ANALYSED_MS:
+        return Sample(sample, "in_progress", at)
+    return Sample(sample, "completed", at, at + ANALYSED_MS, "pass")
+
+
+def release_parts(door: Queries, reservation: str, reason: str, now: int) -> Released:
+    """Noted in the outbox, once for a reservation; again it is as it was. Raises StandInAbsent."""
+    _here(door, "store of parts")
+    key, said = f"inventory/{door.tenant}/{reservation}", {"reservation_id": reservation, "reason": reason}
+    door.store.put_message(MessageRow(key, door.tenant, "", "webhook", _PARTS, _pack(said), now))
+    kept = next((one for one in door.store.messages(door.tenant, "", _LOOKED) if one.key == key), None)
+    if kept is None:  # long ago
+        return Released(reservation, "released", reason, now)
+    return Released(reservation, "released", str(_unpack(kept.body)["reason"]), kept.at)
+
+
+def _here(door: Queries, what: str) -> None:
+    if door.store.profile() != "dev":
+        raise StandInAbsent(what=what)

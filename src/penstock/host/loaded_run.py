@@ -1,0 +1,114 @@
+"""A run in memory, the commands that wait for its next turn, and who is told what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from penstock.errors import PenstockError, Refused
+from penstock.kernel import command as C
+from penstock.kernel.run import Run
+from penstock.kernel.state import Firing
+
+TAKEN = msgspec.msgpack.encode({"ok": True})  # the answer to a command of the inbox
+_pack = msgspec.msgpack.Encoder().encode
+
+#: told the outcome of a command: None when it was committed, else why it was refused. Who gets a StoreError sends the
+#: command again, or not: it is not kept
+Reply = Callable[[PenstockError | None], None]
+
+
+class InboxReply:
+    """Tells a command out of the store's inbox: the answer is committed with the turn that took the command (H9), and
+    a commit that fails leaves the command where it was."""
+
+    __slots__ = ("gone", "no")
+
+    def __init__(self, no: int, gone: Callable[[int], None]) -> None:
+        self.no, self.gone = no, gone
+
+    def __call__(self, error: PenstockError | None) -> None:
+        self.gone(self.no)
+
+    def answer(self, error: PenstockError | None) -> tuple[bytes, int]:
+        if error is None:
+            return TAKEN, self.no
+        return _pack({"code": error.code, "message": str(error), "hint": error.hint}), self.no
+
+
+class InternalReply:
+    """The engine's own command, which nobody would send again: it stays until a turn with it is committed."""
+
+    __slots__ = ("told",)
+
+    def __init__(self, told: Reply) -> None:
+        self.told = told
+
+    def __call__(self, error: PenstockError | None) -> None:
+        self.told(error)
+
+
+class EventReply(InternalReply):
+    """A message out of the store's events: that this run has taken it, `row`, is committed with the turn that uses it,
+    and where none does it is still anybody's."""
+
+    __slots__ = ("id", "row", "used")
+
+    def __init__(self, told: Reply, id: str, row: tuple[bytes, int]) -> None:
+        super().__init__(told)
+        self.id, self.row, self.used = id, row, False
+
+    def __call__(self, error: PenstockError | None) -> None:
+        self.told(error if error is not None or self.used else Refused(why="it does not wait for it any more"))
+
+
+class Ask:
+    """An effect that may go out now: everything an executor needs can be read from the firing and its net."""
+
+    __slots__ = ("attempt", "firing", "live", "probe")
+
+    def __init__(self, live: LoadedRun, firing: Firing) -> None:
+        self.live, self.firing, self.attempt, self.probe = live, firing, firing.attempt, firing.probe
+
+
+class LoadedRun:
+    """A run in memory, and the commands that wait for its next turn."""
+
+    __slots__ = (
+        "checkpoint_seq",
+        "checkpoint_size",
+        "commands",
+        "id",
+        "key",
+        "names",
+        "net_no",
+        "no",
+        "parent",
+        "priority",
+        "replies",
+        "row",
+        "run",
+        "since",
+        "tenant",
+        "unsaved",
+        "wake",
+    )
+
+    def __init__(self, no: int) -> None:
+        self.no = no
+        self.run: Run | None = None  # None until it is loaded with its batch
+        self.commands: list[C.Command] = []
+        self.replies: dict[int, Reply] = {}
+        self.row = False  # is there a row in the store?
+        self.id, self.tenant, self.key, self.parent = "", "", None, None  # type: tuple[str, str, str | None, str | None]
+        self.net_no, self.priority, self.checkpoint_seq = 0, 1000, 0
+        self.checkpoint_size = self.unsaved = 0
+        self.since = 0  # when its first turn was
+        self.wake: int | None = None
+        self.names: dict[int, str] = {}  # open waits
+
+    def answered(self, firing: Firing) -> bool:
+        """Does the answer to this effect wait for its turn?"""
+        at = (firing.no, firing.attempt, firing.probe)
+        return any(c[0] in (C.OUTCOME, C.DOUBT) and c[1:4] == at for c in self.commands)

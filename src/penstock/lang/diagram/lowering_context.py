@@ -1,0 +1,159 @@
+"""Where a node stands: what leads to it, who is around it, and a way to say that something is wrong with it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.errors import PenstockError
+from penstock.expr import compile_expression
+from penstock.expr.roots import HOST_ROOTS
+from penstock.lang.contract import Setting
+from penstock.lang.diagram.persons import Person, person_args
+from penstock.lang.document import step
+from penstock.lang.files import LIMIT, why_not_found
+from penstock.lang.report import Report, did_you_mean
+
+#: Names every expression of a diagram may use, beside those its inputs bring (D-X.16).
+ROOTS = ("default", "input", "epoch", "counters", "branches", "nodes", "context")
+_KEYS = ("$expr", "$template")
+_SECRET_KEY = re.compile(
+    r"(^|[_-])(password|passwd|secret|token|api[_-]?key|private[_-]?key|webhook_url|authorization)$", re.I
+)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A connection that leads to a node."""
+
+    source: str
+    var: str
+
+
+@dataclass(frozen=True)
+class LoweringContext:
+    label: str
+    type: str
+    pointer: str
+    where: Mapping[str, str]  # field → its pointer, for fields that stand under `props`
+    report: Report
+    setting: Setting
+    persons: Mapping[str, Person]
+    labels: tuple[str, ...]  # every node of the diagram, in order
+    inputs: tuple[Way, ...]
+    outputs: int
+    conversation: bool  # does something after it want the whole conversation?
+    #: The person_jobs that detect_max_iterations watches here (D-X.6).
+    limits: Callable[[], list[tuple[str, int]] | None]
+    rest: Mapping[str, Any]  # what an open type was given beyond its fields
+
+    # -- saying ------------------------------------------------------------------------------------------------------
+
+    def at(self, field: str) -> str:
+        return self.where.get(field, step(self.pointer, field)) if field else self.pointer
+
+    def error(self, rule: str, message: str, field: str = "", *, hint: str) -> None:
+        self.report.error(rule, message, self.at(field), hint=hint, node=self.label)
+
+    def warning(self, rule: str, message: str, field: str = "", *, hint: str) -> None:
+        self.report.warning(rule, message, self.at(field), hint=hint, node=self.label)
+
+    # -- looking around ----------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> set[str]:
+        """The names under which this node sees what comes in."""
+        return {way.var for way in self.inputs if way.var}
+
+    def person(self, name: str, field: str = "person") -> dict[str, Any]:
+        known = self.persons.get(name)
+        if known is None:
+            if name:
+                hint = did_you_mean(name, self.persons, "Persons stand under `persons:`.")
+                self.error("unknown_person", f"There is no person «{name}».", field, hint=hint)
+            return {"name": name}
+        args: dict[str, Any] = self.literal(person_args(name, known))
+        return args
+
+    def file(self, path: str, field: str) -> str:
+        """The text of a file that the diagram names; it becomes part of the net."""
+        if self.setting.resolve is None:
+            hint = "Write the text into the diagram."
+            self.error("file_not_found", f"«{path}» cannot be read here.", field, hint=hint)
+            return ""
+        try:
+            data = self.setting.resolve(path)
+            if len(data) > LIMIT:
+                message = f"«{path}» has {len(data)} bytes; at most {LIMIT} are read."
+                self.error("file_too_large", message, field, hint="Shorten it, or read it in a db node while running.")
+                return ""
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            self.error("file_unreadable", f"«{path}» is not UTF-8.", field, hint="Save the file as UTF-8.")
+        except (OSError, PenstockError) as wrong:
+            why, looked = why_not_found(wrong)
+            self.error("file_not_found", f"«{path}» cannot be read: {why}.", field, hint=looked)
+        return ""
+
+    # -- checking ----------------------------------------------------------------------------------------------------
+
+    def expression(self, text: str, field: str, *more: str) -> set[str] | None:
+        """The names an expression uses; None, and told, when it cannot be read or uses one that is not known here."""
+        return check_expression(text, self.names | set(more), self.report, self.at(field), self.label)
+
+    def inside(self, path: str, field: str) -> None:
+        """Refuse a path that leaves its directory (D-X.19); what inputs put into it is judged at run time."""
+        path = re.sub(r"\{\{[^{}]*\}\}", "x", path)
+        plain = posixpath.normpath(path.replace("\\", "/"))
+        if plain.startswith(("/", "../")) or plain in ("..", ".") or re.match(r"[A-Za-z]:", plain):
+            hint = "Write a path below the directory, such as results/answer.txt."
+            self.error("path_outside", f"The path «{path}» leaves its directory.", field, hint=hint)
+
+    def literal(self, value: Any) -> Any:
+        """The author's data, which must not look like an expression of the net."""
+        if isinstance(value, dict):
+            if len(value) == 1 and next(iter(value)) in _KEYS:
+                hint = "Give the map a second key, or the key another name."
+                self.error("reserved_key", f"A map cannot have {next(iter(value))} as its only key.", hint=hint)
+            for one in value.values():
+                self.literal(one)
+        elif isinstance(value, list):
+            for one in value:
+                self.literal(one)
+        return value
+
+    def secrets(self, value: Any, field: str) -> None:
+        """Warn of a password, token or key that is written out."""
+        if isinstance(value, list):
+            for one in value:
+                self.secrets(one, field)
+        if not isinstance(value, dict):
+            return
+        for key, one in value.items():
+            hidden = isinstance(one, str) and (one == "" or "${secrets." in one or "{{" in one)
+            if isinstance(one, str) and not hidden and _SECRET_KEY.search(key):
+                hint = f"Write `{key}: ${{secrets.NAME}}` and give the secret to the host."
+                self.warning("hardcoded_secret", f"«{key}» seems to be a secret written out.", field, hint=hint)
+            self.secrets(one, field)
+
+
+def check_expression(text: str, names: set[str], report: Report, at: str, node: str) -> set[str] | None:
+    try:
+        compiled = compile_expression(text, words=True)
+    except PenstockError as wrong:
+        report.error("expression_syntax", f"The expression cannot be read: {wrong}", at, hint=wrong.hint, node=node)
+        return None
+    unknown = sorted(compiled.roots - names - set(ROOTS) - HOST_ROOTS)
+    for name in unknown:
+        hint = did_you_mean(name, names | set(ROOTS), "A connection brings a name: its label, or where it comes from.")
+        message = f"The expression uses «{name}», which nothing brings here."
+        report.error("unresolved_reference", message, at, hint=hint, node=node)
+    return None if unknown else set(compiled.roots)
+
+
+def quoted(text: str) -> str:
+    """A text literal of the expression language, which has no escapes; a label never has both kinds of quotes."""
+    return f'"{text}"' if "'" in text else f"'{text}'"

@@ -1,0 +1,323 @@
+"""What the words of one sentence of a manual say, in Korean and English: a condition, a way back, an end."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from penstock.lang.process.text_import.guards import EXPRESSION, NOT, compared
+
+BULLET = re.compile(r"\s*[-*•]\s+(.+)")
+#: a longer sentence is read by nobody as one condition, and its patterns would take their time
+LONG = 600
+#: words that end like «if» in Korean
+_NOUN_MYEON = "화면|서면|반면|측면|표면|도면|평면|전면|정면|후면|국면|장면|대면|단면|양면|수면|노면|방면|그러면"
+_MYEON = rf"(?!(?:\S*(?:{_NOUN_MYEON}))(?:[\s,]|\Z))\S*[가-힣]면"
+_CASE = r"\S+\s*(?:경우|(?<![이그])때)(?:\s*[(（][^)）]*[)）])?(?:에는|에|는|엔)?"
+_AT = r"(?:[가-힣]{2,}\s+시|(?:필요|부재|누락|초과|미달|발생|실패|합격|승인|반려|거절)시)(?:에는|에|는)?"
+_IF_KO = re.compile(
+    rf"(?:만약|만일|혹시)?\s*(?P<condition>.*?(?:{_MYEON}|{_CASE}|{_AT}))(?:\s*[,:]\s*|\s+)(?P<action>.+)", re.S
+)
+_IF = re.compile(
+    r"(?:and\s+)?(?P<word>if|when(?:ever)?|in case(?: that)?|unless|in the event that|should)\s+(?P<condition>.+?)"
+    r"(?:,(?!\d)\s*(?:then\s+)?|\s+then\s+|:\s+)(?P<action>.+)", re.I | re.S,
+)  # fmt: skip
+_IF_AFTER = re.compile(
+    r"(?P<action>[^,]+?,?)\s+(?:only\s+)?(?P<word>if|in case|unless)\s+(?P<condition>[^,;]+)\Z", re.I | re.S
+)
+_ELSE_WORDS = (
+    r"그렇지\s*않으면|그렇지\s*않은\s*경우(?:에는|에|는)?|그\s*(?:외|밖)(?:의\s*경우)?(?:에는|에|는)?|아니면|아닌\s*경우(?:에는|에|는)?"
+    r"|아닐\s*경우(?:에는|에|는)?|나머지(?:의\s*경우)?(?:에는|는)|이외에는"
+)
+_ELSE_KO = re.compile(rf"(?:{_ELSE_WORDS})(?:\s*[,:]\s*|\s+)(.+)", re.S)
+_ELSE = re.compile(
+    r"(?:and\s+|but\s+)?(?:otherwise|or\s+else|else|if\s+not|in all other cases|in any other case)\b"
+    r"\s*[,:]?\s*(?:then\s+)?(.+)",
+    re.I | re.S,
+)
+REST = re.compile(rf"{_ELSE_WORDS}|나머지|기타|otherwise|else|(?:all )?others?|in all other cases", re.I)
+_CLAUSE = re.compile(
+    rf"\s*;\s*|\s*,\s+(?=(?:and\s+|or\s+|but\s+)?(?:if|when|unless|otherwise|else)\b)|\s+(?=(?:otherwise|or else)\b)"
+    rf"|(?:,|(?<![이가은는도])\s)\s*(?=(?:{_ELSE_WORDS})[\s,])|(?<=[고며]),\s*"
+    rf"|(?<=[고며])\s+(?=[가-힣]+\s시(?:에는|에|는)?[\s,])", re.I,
+)  # fmt: skip
+_ANSWER = re.compile(r"(yes|y|예|네|true|그렇다|해당)|no|n|아니오|아니요|아니다|false|해당\s*없음", re.I)
+_LISTED = re.compile(r"(?P<condition>[^:：→]{1,60}?)\s*(?:[:：→]|->|=>)\s*(?P<action>.+)", re.S)
+MAYBE = re.compile(
+    rf"\b(?:if|unless|otherwise|in case|depending on|whenever|provided that|as long as|whether)\b"
+    rf"|\bwhen\s+(?:the|a|an|it)\b"
+    rf"|(?:\A|\s){_MYEON}(?=[\s,.]|\Z)|(?:인|한|는|은|된|을|일|할|될)\s*(?:경우|때)(?:에는|에만|에|는|엔)?(?=[\s,.)]|\Z)"
+    rf"|(?:여부|유무|결과|등급|금액|유형|종류|상태|규모|수량)에\s*따라"
+    rf"|(?:\A|\s){_AT}(?=[\s,])|만약|만일|그렇지\s*않", re.I,
+)  # fmt: skip
+_DONE_KO = re.compile(
+    r"(?:완료|종료|마무리)(?:되|하)면\Z|(?:끝나|마치|끝내)면\Z|(?:완료된|끝난|마친)\s*(?:경우|때)(?:에|에는|는)?\Z"
+)
+_DONE = re.compile(r"\b(?:complete|completed|done|finished|over)\Z", re.I)
+#: a second condition that names nothing: what the first one does not hold for
+_BARE = re.compile(
+    r"(?:없|있|않|못하|모자라)(?:으)?면|(?:없|있|않)(?:는|을|은)\s*경우(?:에는|에|는)?"
+    r"|(?:초과|미만|이상|이하|미달)(?:\s*시|하면|이면|(?:인|일|하는|할)\s*경우)(?:에는|에|는)?"
+)
+_TRIGGER = re.compile(
+    r"(?:접수|도착|제출|신청|요청|발생|입고)\s+시(?:에는|에|는)?\Z"
+    r"|(?:접수|도착|제출|신청|요청|발생|입고|들어오|오|받으|인입)(?:되|하)?(?:면|면서)\Z"
+    r"|\b(?:arrives?|comes? in|is received|is submitted|calls?)\Z",
+    re.I,
+)
+
+_JUMP = re.compile(
+    r"(?:go (?:back )?to|goes (?:back )?to|returns? to|back to|proceed (?:to|with)|continue (?:with|at|to)"
+    r"|skip to|repeat(?: from)?|restart (?:at|from)|resume (?:at|from))"
+    r"\s+(?:the\s+)?(?:step\s*)?(?P<en>\d{1,3})\b|(?P<ko>\d{1,3})\s*(?:단계|번(?:째 단계)?)(?:으로|로|부터)"
+    r"(?=\s*(?:다시\s*)?(?:돌|간|가|진행|넘|이동|되|반복|재|보|회귀|복귀|옮|시작|수행|한|하|[.,)]|\Z))"
+    r"|(?P<first>처음(?:으로|부터)|첫\s*단계로|start over|from the (?:beginning|start)|the first step)"
+    r"|(?P<before>(?:이전|앞|직전)\s*단계(?:로|부터)|(?:the )?previous step)", re.I,
+)  # fmt: skip
+_JUMP_LEAD = re.compile(r"(?:\s*(?:and|then|,)?\s*(?:go|goes|returns?|is)?\s*|\s*(?:다시)?\s*)\Z", re.I)
+_END = re.compile(
+    r"\s*(?:(?:(?:the )?(?:process|procedure|case|it) )?(?:ends?|stops?|finish(?:es)?|is closed)\b"
+    r"(?! (?:the|a|an|it)\b)"
+    r"|end the process|(?:(?:절차|프로세스|업무)[를을은는가이]?\s*)?(?:종료|끝낸다|끝난다|끝내|끝))", re.I,
+)  # fmt: skip
+ALONG = re.compile(
+    r"동시에|병렬로|나란히|\b(?:at the same time|in parallel|simultaneously|concurrently)\b"
+    r"|(?<=,)\s*while(?=\s+(?:the|an?)\b)",
+    re.I,
+)
+_GOES_ON = re.compile(r"(?:진행|수행|실시|처리|시작)?(?:한다|합니다|함|하고)|(?:진행|수행|실시)(?:된다|됩니다)")
+_BESIDE = re.compile(
+    r"(?:한편|(?:이와\s*|그와\s*)?동시에|이와\s*병행(?:하여|해)|meanwhile|in the meantime|at the same time|in parallel"
+    r"|simultaneously)\b\s*[,:]?\s*(.+)", re.I | re.S,
+)  # fmt: skip
+_ENDINGS = re.compile(r"(?:[가-힣]다|[하되내리기치]고|하여|함|하기)[.\s]*\Z")
+_END_AFTER = re.compile(
+    r"(.+[하되내리기치]고|.+?,?\s+and)\s+(?:(?:절차|프로세스|업무)[를을은는가이]?\s*)?"
+    r"(?:종료|끝|(?:the process )?(?:ends?|stops?)\b|close the case)",
+    re.I | re.S,
+)
+
+
+class Branch(NamedTuple):
+    """What follows where a condition holds; the condition is None for «otherwise», `negated` for «unless»."""
+
+    condition: str | None
+    action: str
+    negated: bool = False
+
+
+def sentences(line: str) -> list[str]:
+    return [one.strip() for one in re.split(r"(?<=[.!?。])\s+|(?<=다\.)\s*", line) if one.strip()]
+
+
+def looks_conditional(sentence: str) -> bool:
+    found = MAYBE.search(sentence[:LONG])
+    return found is not None and not _temporal(sentence)
+
+
+def _temporal(sentence: str) -> bool:
+    """«When it is done» says when, and not whether."""
+    one = _if(sentence)
+    return one is not None and one.condition is not None and after_it(one.condition)
+
+
+def after_it(condition: str, *, first: bool = False) -> bool:
+    """Does it only say that something went before? Of the first step whatever sets the process going does."""
+    text = condition.strip(" ,.")
+    return bool(_DONE_KO.search(text) or _DONE.search(text) and not NOT.search(text)
+                or first and _TRIGGER.search(text) and not NOT.search(text))  # fmt: skip
+
+
+def branches(sentence: str) -> list[Branch]:
+    """The ways that a sentence names, in its order; none where it names no condition, or not all is understood."""
+    text = BULLET.sub(r"\1", sentence).strip()
+    clauses = [one for one in _CLAUSE.split(text) if one and one.strip()] if len(text) <= LONG else []
+    found: list[Branch] = []
+    for clause in _joined(clauses):
+        one = _otherwise(clause) or _if(clause)
+        if one is None:
+            return []
+        found.append(one)
+    return found
+
+
+def led(sentence: str) -> tuple[str, list[Branch]]:
+    """What a sentence says to do first, and the ways that it names then: «check it; if it is wrong, send it back»."""
+    text = BULLET.sub(r"\1", sentence).strip()
+    cuts = list(_CLAUSE.finditer(text)) if len(text) <= LONG else []
+    for cut in cuts:
+        rest = text[cut.end() :].strip()
+        if found := branches(re.sub(r"\A(?:and|or|but)\s+", "", rest, flags=re.I)):
+            return _finite(text[: cut.start()]), found
+    return "", []
+
+
+def does_first(sentence: str) -> bool:
+    """«통보하고, …면 …» does something before it asks."""
+    found = _CLAUSE.search(sentence[:LONG])
+    lead = sentence[: found.start()] if found else ""
+    return re.search(r"(?:을|를|에게|께)\s.*[하내리기치]고\Z", lead) is not None and MAYBE.search(lead) is None
+
+
+def _joined(clauses: list[str]) -> list[str]:
+    """A clause without a condition belongs to the one before it, or to the first."""
+    made: list[str] = []
+    for clause in clauses:
+        if made and not (_conditional(clause) and _conditional(made[-1])):
+            made[-1] = f"{made[-1]}, {clause.strip()}"
+        else:
+            made.append(clause.strip())
+    return made
+
+
+def _conditional(clause: str) -> bool:
+    return (_otherwise(clause) or _if(clause)) is not None
+
+
+def listed(bullet: str, question: str = "") -> Branch | None:
+    """«over 100: the boss signs», in a list of cases; «yes» and «no» answer what the step asks."""
+    text = BULLET.sub(r"\1", bullet).strip()
+    if found := _LISTED.match(text):
+        condition = found["condition"].strip()
+        if question and (answer := _ANSWER.fullmatch(condition)):
+            return Branch(question.strip(" ?:："), found["action"].strip(" .。"), answer[1] is None)
+        if REST.fullmatch(condition):
+            return Branch(None, found["action"].strip(" .。"))
+        if compared(condition) or EXPRESSION.search(condition) or re.search(r"(?:경우|시|때)\Z", condition):
+            return Branch(condition, found["action"].strip(" .。"))
+    return None
+
+
+def _otherwise(text: str) -> Branch | None:
+    for pattern in (_ELSE, _ELSE_KO):
+        if (found := pattern.match(text)) and found[1].strip(" .。"):
+            return Branch(None, _finite(found[1]))
+    return None
+
+
+def _if(text: str) -> Branch | None:
+    if len(text) > LONG:
+        return None
+    if found := _IF.match(text):
+        return Branch(found["condition"].strip(), _finite(found["action"]), found["word"].lower() == "unless")
+    if (found := _IF_KO.match(text)) and found["action"].strip(" .。,"):
+        return Branch(found["condition"].strip(), _finite(found["action"]))
+    if (found := _IF_AFTER.match(text)) and found["action"].strip(" ,"):
+        return Branch(found["condition"].strip(" .。"), _finite(found["action"]), found["word"].lower() == "unless")
+    return None
+
+
+def is_rest(condition: str) -> bool:
+    """Of a condition after another: does it only say that the other one does not hold?"""
+    return _BARE.fullmatch(condition.strip()) is not None
+
+
+def titled(text: str) -> tuple[str, str]:
+    """«심사: 금액이 …» is called 심사; the rest is what it says."""
+    found = re.match(r"([^:：,.]{1,40})[:：]\s+(\S.*)", text, re.S)
+    if found is None or MAYBE.search(found[1]) or _IF.match(text) or _ELSE.match(text) or compared(found[1]):
+        return "", text
+    return found[1].strip(), found[2]
+
+
+def afterwards(text: str) -> str:
+    """Without the words that only say that it comes after something: «Once it has arrived, …»."""
+    return re.sub(
+        r"\A(?:once|after|as soon as)\s+[^,]{1,80},\s*|\A(?:then|next|finally|afterwards)\b,?\s+", "", text, flags=re.I
+    )
+
+
+def _finite(text: str) -> str:
+    """An action as its sentence would end."""
+    text = text.strip(" .。,;")
+    return re.sub(r"(하|되)고\Z", lambda one: "한다" if one[1] == "하" else "된다", text)
+
+
+# ---- ways ------------------------------------------------------------------------------------------------------------
+
+
+class Jump(NamedTuple):
+    """`step` is a step's number, 0 the first, -1 the one before; `lead` is what is done before going there."""
+
+    step: int
+    lead: str
+
+
+def jump_of(action: str) -> Jump | None:
+    action = re.sub(r"[①-⑳]", lambda one: str(ord(one[0]) - ord("①") + 1), action)
+    found = _JUMP.search(action)
+    if found is None:
+        return None
+    step = 0 if found["first"] else -1 if found["before"] else int(found["en"] or found["ko"])
+    lead = _JUMP_LEAD.sub("", action[: found.start()]).strip(" ,.")
+    lead = re.sub(r"\s*(?:and|then|다시)\Z", "", lead, flags=re.I).strip(" ,")
+    does = " " in lead and (ends_as_action(lead) or re.match(r"[A-Za-z]", lead) is not None)
+    return Jump(step, _finite(lead) if does else "")
+
+
+def end_of(action: str) -> str | None:
+    """What is done before the end where the action leads there, "" where nothing is; else None."""
+    if _END.match(action):
+        return ""
+    found = _END_AFTER.match(action) if len(action) <= LONG else None
+    return _finite(re.sub(r",?\s+and\Z", "", found[1])) if found else None
+
+
+def beside(sentence: str) -> str:
+    """What is done meanwhile, of a sentence that begins so."""
+    found = _BESIDE.match(BULLET.sub(r"\1", sentence).strip())
+    return found[1].strip(" .。") if found else ""
+
+
+def side_by_side(sentence: str) -> list[str]:
+    """The parts of a sentence that says what is done at the same time; fewer than two where it does not say."""
+    text = BULLET.sub(r"\1", sentence).strip(" .。")
+    found = ALONG.search(text)
+    if found is None or len(text) > LONG:
+        return []
+    left, right = text[: found.start()].strip(" ,"), text[found.end() :].strip(" ,:")
+    left = re.sub(r"\s*\b(?:and|,)\Z|(?<=[가-힣])[와과]\Z", "", left, flags=re.I).strip(" ,")
+    if left and right and not _GOES_ON.fullmatch(right):
+        return [_finite(left), _finite(right)]
+    whole = left or right
+    if re.search(r"[가-힣]", whole):
+        whole = re.sub(r"[을를은는]\Z", "", whole)
+        parts = re.split(r"(?<=[가-힣])(?<![결성효초경통])(?:와|과)\s+|\s+및\s+|,\s*", whole)
+    else:
+        parts = re.split(r",?\s+and\s+|,\s+", whole)
+    return [one.strip() for one in parts if one.strip()]
+
+
+def gathers(sentence: str) -> bool:
+    """Does it name all that is done at once itself, and nothing before it: «In parallel, A and B»?"""
+    return re.match(r"(?:in parallel|simultaneously|concurrently)\b.*\band\b", sentence, re.I | re.S) is not None
+
+
+def ends_as_action(text: str) -> bool:
+    return (
+        _ENDINGS.search(text) is not None
+        or re.match(r"[A-Z]?[a-z]+s?\s+(?:the|a|an|all|each|every)\b", text) is not None
+    )
+
+
+def named(text: str) -> tuple[str, str, list[str]]:
+    """The name of an activity, what it is told to do, and what stands in brackets about it."""
+    marks = re.findall(r"[\[(（]([^\])）]{1,60})[\])）]", text)
+    plain_text = re.sub(r"\s*[\[(（][^\])）]{1,60}[\])）]", "", text).strip()
+    for mark in (":", "：", " - ", " – "):
+        name, cut, rest = plain_text.partition(mark)
+        if cut and 0 < len(name.strip()) <= 60:
+            return name.strip(), rest.strip(" .。"), marks
+    whole = plain_text.strip(" .。")
+    short = shortened(whole)
+    return short, whole if whole != short else "", marks
+
+
+def shortened(text: str) -> str:
+    text = text.strip(" .:：。?")
+    return text if len(text) <= 60 else f"{text[:57].rstrip()}…"
+
+
+def slug(text: str, otherwise: str) -> str:
+    found = "_".join(re.findall(r"[a-z0-9]+", text.lower()))[:40]
+    return found or otherwise
