@@ -4,7 +4,8 @@
     python -m tools.gen_conformance --check    writes nothing, exits 1 when the page is not what would be written
 
 The status is counted, not claimed: docs/requirements/sections.toml says which ids a section stands for, the tests say
-which of them they name, docs/requirements/waived.md says which no test can show.
+which of them they name, docs/requirements/waived.md says which no test can show, and the table of languages says which
+documents are read at all.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from penstock.lang.compile import LANGUAGES
 from tools import traceability
 
 ROOT = traceability.ROOT
@@ -77,23 +79,29 @@ def page(root: Path = ROOT) -> str:
 
 
 def _page(root: Path) -> Iterator[str]:
-    known, seen, without = traceability.requirements(root), traceability.named(root), traceability.waived(root)
+    known, named, waived = traceability.requirements(root), traceability.named(root), traceability.waived(root)
+    read = {language.name for language in LANGUAGES}
     yield from _HEAD
     for seed in seeds(root):
-        mine = [one.id for one in known.values() if one.catalogue == seed["catalogue"]]
-        count = _count(mine, seen, without)
+        ids_of_seed = [requirement.id for requirement in known.values() if requirement.catalogue == seed["catalogue"]]
+        count, readable = _count(ids_of_seed, named, waived), seed["language"] in read
         yield from ("", f"## {seed['language']}: `tests/seeds/{seed['file']}`", "")
         yield (
             f"Catalogue [{seed['catalogue']}](requirements/{seed['catalogue']}.md) with its decisions and acceptance "
-            f"scenarios: {count.named} of {count.ids} ids are named by a test, {count.waived} are waived with a reason."
+            f"scenarios: {count.named} of {count.ids} ids are named by a test, {_waived(count.waived)}."
         )
-        if not seed["readable"]:
+        if not readable:
             yield "Penstock does not read these documents yet: *partly* is what the engine can already do for them."
         yield from ("", "| section | ids | status | named | shown by |", "|---|---|---|---|---|")
-        levels = {one.text: one.level for one in headings((root / "tests/seeds" / seed["file"]).read_text("utf-8"))}
+        text = (root / "tests/seeds" / seed["file"]).read_text("utf-8")
+        levels = {heading.text: heading.level for heading in headings(text)}
         for section in seed["sections"]:
-            ids = [one for one in mine if any(traceability.under(one, prefix) for prefix in section["ids"])]
-            yield _row(section, levels[section["heading"]], _count(ids, seen, without), ids, seen, seed["readable"])
+            ids = [id for id in ids_of_seed if any(traceability.under(id, prefix) for prefix in section["ids"])]
+            yield _row(section, levels[section["heading"]], _count(ids, named, waived), ids, named, readable)
+
+
+def _waived(number: int) -> str:
+    return "1 is waived with a reason" if number == 1 else f"{number} are waived with a reason"
 
 
 def _row(
