@@ -12,7 +12,7 @@ import pytest
 
 from penstock.app.penstock import Penstock
 from penstock.errors import StoreFull
-from penstock.host.stream_cursor import Arrivals, Source, Taken
+from penstock.host.stream_cursor import Arrivals, Source, StreamBatch
 from penstock.store.contract import Batch, EventRow
 from penstock.store.sqlite import Sqlite
 from tests.conformance.decision.make import document
@@ -34,13 +34,13 @@ def reading(store: Sqlite) -> Source:
     return Source(store, "t", "s", 0)
 
 
-def took(source: Source, most: int = 2) -> Taken:
+def took(source: Source, most: int = 2) -> StreamBatch:
     taken = source.take(most)
     assert taken is not None
     return taken
 
 
-def committed(store: Sqlite, *all: Taken) -> None:
+def committed(store: Sqlite, *all: StreamBatch) -> None:
     arrivals, batch = Arrivals(), Batch()
     arrivals.answered = [(None, one) for one in all]  # type: ignore[misc]
     arrivals.write(batch, lambda _: True)

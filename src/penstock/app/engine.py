@@ -15,7 +15,7 @@ from penstock.executors import ExecutorTable
 from penstock.executors.contract import Executor
 from penstock.host.checkpoints import Checkpoints
 from penstock.host.clock import SystemClock
-from penstock.host.embedded import Host, Told
+from penstock.host.embedded import Host, ReplyWaiter
 from penstock.host.loaded_run import LoadedRun
 from penstock.host.nets import Nets
 from penstock.host.secrets import places_of
@@ -52,7 +52,7 @@ class Engine(Held):
         self.task: asyncio.Task[None] | None = None
         self.listeners: list[Callable[[str, list[Line]], None]] = []
         self._waiters: dict[str, list[asyncio.Future[None]]] = {}
-        self._asking: set[Told] = set()
+        self._asking: set[ReplyWaiter] = set()
 
     # -- opening and closing -------------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class Engine(Held):
 
     # -- who waits for it ----------------------------------------------------------------------------------------------
 
-    async def heard(self, told: Told) -> None:
+    async def heard(self, told: ReplyWaiter) -> None:
         """Until the engine has said what became of it; if it stops before, its error."""
         if self.task is not None and self.task.done():
             self.raise_if_stopped()

@@ -63,7 +63,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
-class Taken(Protocol):
+class StreamBatch(Protocol):
     """Messages of a source that nobody else gets meanwhile."""
 
     messages: list[Any]
@@ -80,7 +80,7 @@ class Done(msgspec.Struct, frozen=True):
     body: Any = None
     meta: dict[str, Any] | None = None
     content_type: str | None = None
-    taken: Taken | None = None
+    taken: StreamBatch | None = None
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -128,7 +128,7 @@ class Tenant(Protocol):
         """News for whoever waits for it; the same id again changes nothing."""
         ...
 
-    async def take(self, source: str, most: int, wait_ms: int) -> Taken | None:
+    async def take(self, source: str, most: int, wait_ms: int) -> StreamBatch | None:
         """Events of a source that nobody has read, oldest first; None where there are none. Whoever takes them hands
         them on with its outcome, or gives them back."""
         ...

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from penstock.executors.contract import Done, Outcome, Request, Services, Taken, Tenant, failed
+from penstock.executors.contract import Done, Outcome, Request, Services, StreamBatch, Tenant, failed
 from penstock.executors.parts.addresses import Reach, reach_of
 from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
 from penstock.executors.parts.finish import finish
@@ -44,7 +44,7 @@ class Batch(NamedTuple):
 
     messages: list[Any]
     acknowledge: Callable[[], Awaitable[None]]
-    taken: Taken | None = None
+    taken: StreamBatch | None = None
 
 
 class StreamExecutor:

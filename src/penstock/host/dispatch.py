@@ -43,8 +43,8 @@ HOLDS = (dict, list, tuple)  # what an executor could change
 DROPPED = failed("DROPPED", "system", "nobody waits for it")
 
 
-class Way:
-    """What is asked of a node each time one of its effects goes out, worked out once."""
+class EffectPlan:
+    """How the effects of a node go out (gate, lane, fixed arguments), worked out once per node."""
 
     __slots__ = ("args", "call", "effect", "falls_back", "gated", "lane", "node", "told")
 
@@ -65,14 +65,14 @@ class Way:
 
 
 class Going:
-    """An effect on its way: what it is, what the gate must hear when it ends, and who performs it."""
+    """An effect in flight: what it is, what the gate must hear when it ends, and who performs it."""
 
     __slots__ = (
-        "ask", "cache", "deadline", "dedupe", "drawn", "dropped", "effect", "key", "node", "started", "task", "way",
+        "ask", "cache", "deadline", "dedupe", "drawn", "dropped", "effect", "key", "node", "plan", "started", "task",
     )  # fmt: skip
 
-    def __init__(self, ask: Ask, way: Way) -> None:
-        self.ask, self.way, self.node, self.effect = ask, way, way.node, way.effect
+    def __init__(self, ask: Ask, plan: EffectPlan) -> None:
+        self.ask, self.plan, self.node, self.effect = ask, plan, plan.node, plan.effect
         self.key = ""  # only where the gate or an intent needs it before the call
         self.cache: Any = None
         self.dedupe: tuple[Once, ...] = ()
@@ -204,7 +204,7 @@ class Dispatch:
         self.answer, self.call, self.now, self.commit = answer, call, now, commit
         self.width = width
         self.lanes: dict[str, Lane] = {}
-        self.ways: dict[CNode, Way] = {}
+        self.plans: dict[CNode, EffectPlan] = {}
         self.parked = Parked()
         self.draining = False  # nothing new goes out; what was asked is asked again by the next host
         self.unmarked: list[Going] = []  # whose mark could not be committed: they have not left
@@ -228,31 +228,31 @@ class Dispatch:
 
     def _sort_out(self, asks: list[Ask], ready: list[Going]) -> None:
         """What needs no gate goes; what it lets in at once is `ready`."""
-        ways, go = self.ways, self._go
+        plans, go = self.plans, self._go
         for ask in asks:
             run = ask.live.run
             if run is None:
                 continue
             node = run.net.nodes[ask.firing.node]
-            way = ways.get(node)
-            if way is None:
+            plan = plans.get(node)
+            if plan is None:
                 if node.effect is None:
                     continue
-                way = self._way(node, node.effect)
-            if way.call:
+                plan = self._plan(node, node.effect)
+            if plan.call:
                 self.call(ask)
                 continue
-            going = Going(ask, way)
-            if not way.gated:
+            going = Going(ask, plan)
+            if not plan.gated:
                 go(going)
             elif self._through_gate(going) == GO:
                 ready.append(going)
 
-    def _way(self, node: CNode, effect: Effect) -> Way:
-        way = self.ways.get(node)
-        if way is None:
-            way = self.ways[node] = Way(node, effect, self.gate.workers.limited)
-        return way
+    def _plan(self, node: CNode, effect: Effect) -> EffectPlan:
+        plan = self.plans.get(node)
+        if plan is None:
+            plan = self.plans[node] = EffectPlan(node, effect, self.gate.workers.limited)
+        return plan
 
     def _go_all(self, ready: list[Going]) -> None:
         """At-most-once effects are marked in a commit before the call: a crash leaves a doubt and not a repetition."""
@@ -322,7 +322,7 @@ class Dispatch:
         return stem + hashlib.sha256(_canonical(value(key)[1](view))).hexdigest()
 
     def _go(self, going: Going) -> None:
-        lane = going.way.lane or self._lane(going)
+        lane = going.plan.lane or self._lane(going)
         if lane is not None:
             ask = going.ask
             self.going[ask.live.no, ask.firing.no] = going
@@ -341,7 +341,7 @@ class Dispatch:
                 self._refuse(going, "EXECUTOR_UNKNOWN", f"no executor is called «{name}»")
                 return None
             lane = self.lanes[name] = Lane(self, executor, self.width)
-        going.way.lane = lane
+        going.plan.lane = lane
         return lane
 
     def _refuse(self, going: Going, code: str, message: str) -> None:
@@ -358,15 +358,15 @@ class Dispatch:
     def named(self, ask: Ask, node: CNode) -> dict[str, Any]:
         """What a call has taken, by name."""
         assert node.effect is not None
-        return self.request(Going(ask, self._way(node, node.effect))).named()
+        return self.request(Going(ask, self._plan(node, node.effect))).named()
 
     def request(self, going: Going) -> Request:
-        ask, way = going.ask, going.way
+        ask, plan = going.ask, going.plan
         run, firing = ask.live.run, ask.firing
         assert run is not None
-        st, node, effect = run.st, way.node, way.effect
-        if way.args is not None:
-            args = _unpack(way.args)
+        st, node, effect = run.st, plan.node, plan.effect
+        if plan.args is not None:
+            args = _unpack(plan.args)
         else:
             args = effect.args if node.args_static else _own(firing.args)
         return Request(
@@ -413,7 +413,7 @@ class Dispatch:
         if going.deadline is not None and self.timed.get(at) is going:
             del self.timed[at]
         took_ns = time.perf_counter_ns() - going.started
-        if going.way.told:
+        if going.plan.told:
             effect = going.effect
             self.gate.ended(
                 self.now(), going.key, None if going.dropped else outcome, took_ns // 1_000_000,
@@ -426,7 +426,7 @@ class Dispatch:
                 self._release(effect.concurrency.name)
             for _, key in going.dedupe:
                 self._release_all(f"dedupe:{key}")
-            if going.way.falls_back and isinstance(outcome, Failed):
+            if going.plan.falls_back and isinstance(outcome, Failed):
                 outcome = self._by_fallback(going, outcome)
         if not going.dropped:
             self.answer(ask, outcome, took_ns)
@@ -486,7 +486,7 @@ class Dispatch:
                 self._go_all(ready)
 
     def has(self, live: LoadedRun, firing: Firing) -> bool:
-        """Is this effect on its way already? Then its answer belongs to this fold of the run."""
+        """Is this effect in flight already? Then its answer belongs to this fold of the run."""
         going = self.going.get((live.no, firing.no))
         if going is None or going.ask.attempt != firing.attempt or going.ask.probe != firing.probe:
             return False
@@ -518,7 +518,7 @@ class Dispatch:
         self._sweeper = None
 
     async def drain(self, seconds: float) -> int:
-        """Let nothing new out, and give what is on its way so long to end; how many have not."""
+        """Let nothing new out, and give what is in flight so long to end; how many have not."""
         self.draining = True
         until = time.monotonic() + seconds
         while (left := self._working()) and time.monotonic() < until:

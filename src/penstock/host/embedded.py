@@ -23,8 +23,8 @@ log = logging.getLogger("penstock")
 NO_COMMAND = Refused(why="it is no command that this version knows")
 
 
-class Told:
-    """Hears what became of so many commands."""
+class ReplyWaiter:
+    """The reply of several commands: wait until each of them is committed or refused."""
 
     def __init__(self, count: int) -> None:
         self.left = count
@@ -56,7 +56,7 @@ class Host(EngineLoop):
 
     async def ask(self, no: int, command: C.Command) -> None:
         """Send a command and wait until it is committed; raises when it is refused."""
-        told = Told(1)
+        told = ReplyWaiter(1)
         self.send(no, command, told)
         await told.all()
 

@@ -32,7 +32,7 @@ from penstock.host.retention import Keeping
 from penstock.host.schedules import Schedules
 from penstock.host.secrets import places_of
 from penstock.host.starter import Starter
-from penstock.host.stream_cursor import Arrivals, Taken
+from penstock.host.stream_cursor import Arrivals, StreamBatch
 from penstock.host.telling import Telling
 from penstock.host.tenants import Ground, Lending, Tenants
 from penstock.host.turn import Turns
@@ -189,7 +189,7 @@ class EngineLoop:
                 outcome.content_type,
                 meta,
             )
-            if isinstance(outcome.taken, Taken):
+            if isinstance(outcome.taken, StreamBatch):
                 self._arrivals.answered.append((ask, outcome.taken))
         elif type(outcome) is Failed:
             command = C.failed(firing.no, ask.attempt, outcome.failure, ask.probe)

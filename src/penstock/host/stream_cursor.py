@@ -33,7 +33,7 @@ class Source:
         self.held: set[int] = set()  # on their way
         self.back: set[int] = set()  # given back: they come again
 
-    def take(self, most: int) -> Taken | None:
+    def take(self, most: int) -> StreamBatch | None:
         """The oldest that nobody has; None where there is none."""
         known = self.held | self.arrived
         rows: list[EventRow] = self.store.events(self.tenant, self.name, after=self.low, limit=most + len(known))
@@ -42,7 +42,7 @@ class Source:
         self.back -= {no for no in self.back if no <= last}  # taken now, or forgotten by the store
         if not found:
             return None
-        taken = Taken(self, [row.no for row in found], [_unpack(row.body) for row in found])
+        taken = StreamBatch(self, [row.no for row in found], [_unpack(row.body) for row in found])
         self.held.update(taken.numbers)
         return taken
 
@@ -57,7 +57,7 @@ class Source:
         self.arrived = {no for no in self.arrived | set(numbers) if no > self.low}
 
 
-class Taken:
+class StreamBatch:
     """Events that one effect has read."""
 
     def __init__(self, source: Source, numbers: list[int], messages: list[Any]) -> None:
@@ -72,8 +72,8 @@ class Arrivals:
     """Which events arrive with which commit."""
 
     def __init__(self) -> None:
-        self.answered: list[tuple[Ask, Taken]] = []
-        self.going: list[tuple[Ask, Taken]] = []  # with the last batch
+        self.answered: list[tuple[Ask, StreamBatch]] = []
+        self.going: list[tuple[Ask, StreamBatch]] = []  # with the last batch
 
     def write(self, batch: Batch, stands: Callable[[Ask], bool | None]) -> None:
         """`stands`: has the answer been taken with this batch? None: it was refused, and is not an answer."""

@@ -18,7 +18,7 @@ from penstock.executors.parts.fence import Fence
 from penstock.executors.parts.similar import Similar
 from penstock.host.artifact_versions import usable, version_key
 from penstock.host.secrets import Lends, SecretPlaces
-from penstock.host.stream_cursor import Source, Taken
+from penstock.host.stream_cursor import Source, StreamBatch
 from penstock.store.contract import ArtifactRow, EventRow, JudgmentRow, MessageRow, Store
 
 #: Which tenants are not the operator of this machine, and so have folders of their own.
@@ -116,7 +116,7 @@ class Kept:
             index.take(self.store.judgments(self.id, since=index.at, limit=_SIMILAR))
         return index.similar.search(query, top_k)
 
-    async def take(self, source: str, most: int, wait_ms: int) -> Taken | None:
+    async def take(self, source: str, most: int, wait_ms: int) -> StreamBatch | None:
         """An event is news for whoever asks first."""
         reading = self.sources.get(source)
         if reading is None:

@@ -17,7 +17,7 @@ from penstock.app.runs.queries import Queries
 from penstock.errors import NodeNotFound, NothingToUndo, NotTaken, NotWaiting, Refused, RunNotFound, StatusConflict
 from penstock.host.children import child_id
 from penstock.host.clock import SystemClock
-from penstock.host.embedded import Told
+from penstock.host.embedded import ReplyWaiter
 from penstock.kernel import command as C
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.author import author
@@ -36,7 +36,7 @@ class Steering:
         row = self.door.row(run)
         if self.engine.host is not None:
             self.engine.begin()
-            told = Told(1)
+            told = ReplyWaiter(1)
             self.engine.host.send(row.no, command, told)
             await self.engine.heard(told)
             return
@@ -137,7 +137,7 @@ class Steering:
         new = store.put_event(event) is not None
         if host is not None:
             self.engine.begin()
-            told = Told(1)
+            told = ReplyWaiter(1)
             host.intake.poll()
             host.intake.tell(receipt_of(store, event, new).number, told)
             host.poke()

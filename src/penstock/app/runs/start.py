@@ -14,7 +14,7 @@ from penstock.app.runs.commands import Steering
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.start_input import carried, checked_input, checked_tenant
 from penstock.errors import BadInput, KeyConflict
-from penstock.host.embedded import Told
+from penstock.host.embedded import ReplyWaiter
 from penstock.host.start_requests import NO_RUN, Start, new_id
 from penstock.kernel import command as C
 
@@ -48,7 +48,7 @@ class Starts:
             net, options, given[i] = self._checked(asked, given[i], key)
             self._same_key(key, net, given[i])
         self.engine.begin()
-        told, ids = Told(len(given)), []
+        told, ids = ReplyWaiter(len(given)), []
         for input, key in zip(given, named, strict=True):
             known = self._same_key(key, net, input)
             if known is None:
