@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.servers import processes
+
 # Many containers forbid Python to keep what it has compiled, so as not to litter. The tests start hundreds of
 # processes and are rewritten for their asserts: that is kept, inside the environment.
 if sys.dont_write_bytecode:
@@ -27,8 +29,39 @@ settings.register_profile("thorough", parent=settings.get_profile("default"), ma
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+RUN = pytest.StashKey[processes.Run]()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden", choices=("check", "write"), default="check", help="write: what is, is what should be")
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist starts its workers, which inherit the mark
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):
+        session.stash[RUN] = processes.Run()
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)  # when xdist has ended its workers, and before the summary
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    try:
+        return (yield)
+    finally:
+        processes.end_shared()
+        if RUN in session.stash:
+            interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
+            _tell_left(session, session.stash[RUN].close(0 if interrupted else processes.PATIENCE))
+
+
+def _tell_left(session: pytest.Session, left: list[processes.Left]) -> None:
+    """A run that leaves processes has failed; one that was interrupted has ended them, and says so."""
+    if not left:
+        return
+    text = "\n".join(["processes outlived the tests, and were ended now:", *map(str, left)])
+    report = pytest.TestReport("tests: processes left behind", ("tests", None, ""), {}, "failed", text, "teardown")
+    session.config.hook.pytest_runtest_logreport(report=report)
+    if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(wrapper=True)

