@@ -14,7 +14,7 @@ import pytest
 from penstock.app.drawing.run_graph import (
     MOST_STEPS,
     Deltas,
-    Graph,
+    RunGraph,
     definition_graph,
     deltas,
     graph,
@@ -50,7 +50,7 @@ def world(tmp_path: Path, wire: Wire) -> World:
     return one
 
 
-def drawn(path: Path) -> Graph:
+def drawn(path: Path) -> RunGraph:
     return definition_graph(compile_document(path.read_bytes(), name=path.name).net)
 
 
@@ -77,7 +77,7 @@ def same(door: Queries, run: str, told: Deltas) -> None:
     agree(told, graph(door, run, told.to))
 
 
-def agree(told: Deltas, after: Graph) -> None:
+def agree(told: Deltas, after: RunGraph) -> None:
     """Steps lead to what the graph says after the last of them."""
     end = msgspec.to_builtins(after)
     found = added(told)

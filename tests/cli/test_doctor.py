@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock.app.access.audit import Audit
-from penstock.app.maintenance.doctor import Asked, Check, examine
+from penstock.app.maintenance.doctor import Check, DoctorOptions, examine
 from penstock.app.penstock import Penstock
 from penstock.cli.main import main
 from penstock.store.sqlite import Sqlite
@@ -44,7 +44,7 @@ def told(path: Path, **more: object) -> dict[str, Check]:
     """The worst of each name."""
     store = Sqlite(path, engine=False)
     try:
-        asked = Asked(path=path, store=store, settings={"secrets.key_file": path.with_name("p.db.secret-key")},
+        asked = DoctorOptions(path=path, store=store, settings={"secrets.key_file": path.with_name("p.db.secret-key")},
                       now=2_000_000_000_000, **more)  # type: ignore[arg-type]  # fmt: skip
         worst = {"ok": 0, "note": 1, "wrong": 2}
         found: dict[str, Check] = {}

@@ -7,7 +7,7 @@ from typing import Any
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
-from penstock.kernel.reading import Line, Reader
+from penstock.kernel.reading import FactLine, Reader
 from penstock.kernel.replay import fold
 from penstock.kernel.run import Run
 from penstock.kernel.state import (
@@ -41,7 +41,7 @@ class Naming(Reader):
         self.named[name] = firing.no
         return name
 
-    def _lines(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _lines(self, seq: int, at: int, f: Any) -> list[FactLine]:
         if f[0] == F.ASKED:
             _, no, attempt, probe, _args = f
             self.asked[f"{self.firing_id(self.st.firings[no])}/a{attempt}" + (f".{probe}" if probe else "")] = no
@@ -59,7 +59,7 @@ class Sim:
         self.turns: list[tuple[int, bytes]] = []
         self.facts: list[Any] = []
         self.reader = Naming(lambda _: self.net)
-        self.lines: list[Line] = []
+        self.lines: list[FactLine] = []
         self.now = 0
         self.check = check
         self.name = run
@@ -68,7 +68,7 @@ class Sim:
 
     # -- commands ------------------------------------------------------------------------------------------------------
 
-    def do(self, *commands: C.Command) -> list[Line]:
+    def do(self, *commands: C.Command) -> list[FactLine]:
         """One turn."""
         before = encode_state(self.run.st) if self.check else b""
         status = STATUS[self.run.st.status]
@@ -119,22 +119,22 @@ class Sim:
     def effects(self) -> list[Firing]:
         return [f for f in self.st.firings.values() if f.phase == EFFECT]
 
-    def ok(self, node: str, body: Any = None, **more: Any) -> list[Line]:
+    def ok(self, node: str, body: Any = None, **more: Any) -> list[FactLine]:
         firing = self.asked(node)
         assert firing is not None, f"{node} has no effect in flight"
         return self.do(C.done(firing.no, firing.attempt, firing.probe, body, **more))
 
-    def bad(self, node: str, code: str = "X", category: str = "permanent") -> list[Line]:
+    def bad(self, node: str, code: str = "X", category: str = "permanent") -> list[FactLine]:
         firing = self.asked(node)
         assert firing is not None, f"{node} has no effect in flight"
         return self.do(C.failed(firing.no, firing.attempt, Failure(code, category, "it broke"), firing.probe))
 
-    def skip(self, node: str) -> list[Line]:
+    def skip(self, node: str) -> list[FactLine]:
         firing = self.asked(node)
         assert firing is not None
         return self.do(C.skipped(firing.no, firing.attempt, "policy", firing.probe))
 
-    def tick(self, now: int | None = None) -> list[Line]:
+    def tick(self, now: int | None = None) -> list[FactLine]:
         """To the next timer, or to a time."""
         due = self.run.wake_at()
         self.now = now if now is not None else max(self.now, due if due is not None else self.now)
@@ -151,7 +151,7 @@ class Sim:
     def settled(self) -> list[tuple[str, str]]:
         return [(line.node, line.data["status"]) for line in self.lines if line.fact == "settled"]
 
-    def of(self, fact: str) -> list[Line]:
+    def of(self, fact: str) -> list[FactLine]:
         return [line for line in self.lines if line.fact == fact]
 
     def output(self, node: str) -> Any:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 from penstock.errors import PenstockError
 from penstock.kernel import command as C
 from penstock.kernel.failure import Failure
-from penstock.kernel.reading import Line
+from penstock.kernel.reading import FactLine
 from penstock.kernel.state import COMPENSATING, COMPLETED, EFFECT, FAILED, Firing, State, encode_state
 from penstock.net.model import ALL, ANY, DIAGRAM, INCLUSIVE, MERGE, Edge, Effect, Join, Net, Node
 from tests.kernel.board import Board
@@ -47,7 +47,7 @@ class Storm(Sim):
         self.board: Board | None = None
         super().__init__(net, input, check=check, **more)
 
-    def do(self, *commands: C.Command) -> list[Line]:
+    def do(self, *commands: C.Command) -> list[FactLine]:
         if self.board is None:
             self.board = Board(self.net)
         elif self.crashes:
@@ -85,7 +85,7 @@ def drive(net: Net, given: Any, rng: random.Random, *, noise: bool = False, most
     return sim
 
 
-def changes_nothing(sim: Storm, command: C.Command) -> Line:
+def changes_nothing(sim: Storm, command: C.Command) -> FactLine:
     """K16: fed again, it is ignored with a reason."""
     before = essence(sim.st)
     line, *more = sim.do(command)

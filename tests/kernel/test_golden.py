@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from penstock.kernel import command as C
-from penstock.kernel.reading import Line
+from penstock.kernel.reading import FactLine
 from penstock.lang.compile import compile_document
 from penstock.net.model import Net
 from tests.kernel.harness import Sim
@@ -132,13 +132,13 @@ def told(document: str | dict[str, Any], given: Any, commands: list[str]) -> str
     return "\n".join(text) + "\n"
 
 
-def shown(line: Line) -> str:
+def shown(line: FactLine) -> str:
     """Times count from 0 here, so they stay; the net's hash would change with every word of the document."""
     data = {k: v for k, v in line.data.items() if k not in ("net", "seed", "trace", "tenant", "parent")}
     return f"  {line.seq:>3} {replace(line, data=data).text()}"
 
 
-def do(m: Sim, command: str) -> list[Line]:
+def do(m: Sim, command: str) -> list[FactLine]:
     """ok NODE [BODY], fail NODE (it may pass), bad NODE (for good), respond NODE JSON, tick, cancel, pause, resume."""
     verb, _, rest = command.partition(" ")
     node, _, body = rest[1:].partition('"') if rest.startswith('"') else rest.partition(" ")

@@ -22,7 +22,7 @@ from penstock.host.secrets import places_of
 from penstock.host.start_requests import Serving
 from penstock.host.tenants import Ground, Shared, Tenants
 from penstock.kernel import fact as F
-from penstock.kernel.reading import Line
+from penstock.kernel.reading import FactLine
 from penstock.kernel.state import RUNNING
 from penstock.store.address import open_store
 from penstock.store.contract import RunRow
@@ -50,7 +50,7 @@ class Engine(Held):
         self.executors: dict[str, Executor] = {}
         self.host: Host | None = None
         self.task: asyncio.Task[None] | None = None
-        self.listeners: list[Callable[[str, list[Line]], None]] = []
+        self.listeners: list[Callable[[str, list[FactLine]], None]] = []
         self._waiters: dict[str, list[asyncio.Future[None]]] = {}
         self._asking: set[ReplyWaiter] = set()
 
@@ -198,7 +198,7 @@ class Engine(Held):
                 )  # fmt: skip
         return None
 
-    def tell(self, run_id: str, lines: list[Line]) -> None:
+    def tell(self, run_id: str, lines: list[FactLine]) -> None:
         for listen in self.listeners:
             listen(run_id, lines)
 

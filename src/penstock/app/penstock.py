@@ -20,7 +20,7 @@ from penstock.app.runs.commands import PATIENCE_S, Steering
 from penstock.app.runs.follow import Following
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.run_view import Look, Watcher
-from penstock.app.runs.start import Asked, Starts
+from penstock.app.runs.start import StartRequest, Starts
 from penstock.app.runs.start_input import checked_tenant
 from penstock.app.runs.timeline.events import Event
 from penstock.errors import BreakerNotFound, RunNotFound, StoreError
@@ -33,7 +33,7 @@ from penstock.host.embedded import Host
 from penstock.host.nets import Nets
 from penstock.host.tenants import Shared
 from penstock.kernel import command as C
-from penstock.kernel.reading import Line
+from penstock.kernel.reading import FactLine
 from penstock.kernel.state import COMPLETED
 from penstock.lang.contract import Compiled as Document
 from penstock.net.codec import content_hash
@@ -293,7 +293,7 @@ class Penstock(Queries):
         """Start a run; its id, when the run is in the store. The same key again is the same run. What has started it is
         `sys.trigger` to it, and the run that did `sys.parent_instance_id`. `modes` says by activity how it is done
         instead of what the process says."""
-        asked = Asked(
+        asked = StartRequest(
             release=release, max_concurrent=max_concurrent, priority=priority, trigger=trigger, parent=parent,
             modes=modes,
         )  # fmt: skip
@@ -306,7 +306,7 @@ class Penstock(Queries):
     ) -> list[str]:  # fmt: skip
         """Start a run for each input; their ids, when all of them are in the store. They share commits, so this is
         much faster than one after the other. If one input or key is refused, nothing was started."""
-        asked = Asked(
+        asked = StartRequest(
             release=release, max_concurrent=max_concurrent, priority=priority, trigger=trigger, parent=parent
         )  # fmt: skip
         return await self._starts.many(asked, inputs, keys)
@@ -316,7 +316,7 @@ class Penstock(Queries):
         trigger: Mapping[str, Any] | None = None, parent: str = "", modes: Mapping[str, str] | None = None,
     ) -> str:  # fmt: skip
         """Leave a run to be started by the process that drives the store, and wait until it has; its id."""
-        asked = Asked(
+        asked = StartRequest(
             release=release, max_concurrent=max_concurrent, trigger=trigger, parent=parent, modes=modes
         )  # fmt: skip
         return await self._starts.hand_in(asked, input, key)
@@ -326,7 +326,7 @@ class Penstock(Queries):
         trigger: Mapping[str, Any] | None = None, parent: str = ""
     ) -> str:  # fmt: skip
         """The same without waiting: its id, before the run is in the store. What is wrong with it is said at once."""
-        return self._starts.soon(Asked(release=release, trigger=trigger, parent=parent), input, key)
+        return self._starts.soon(StartRequest(release=release, trigger=trigger, parent=parent), input, key)
 
     def go_on(self, run: str) -> str:
         """Drive a run of the store here, after a crash too, with those that call it; the id of the one at the top."""
@@ -445,7 +445,7 @@ class Penstock(Queries):
         """A watcher that is kept up to date as the run goes on in this process."""
         return self._following.watch_live(run)
 
-    def listen(self, tell: Callable[[str, list[Line]], None]) -> None:
+    def listen(self, tell: Callable[[str, list[FactLine]], None]) -> None:
         """Be told what happens in the runs that `watch_live` was asked for, turn by turn."""
         self._following.listen(tell)
 

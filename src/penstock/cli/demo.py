@@ -21,7 +21,7 @@ from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json
 from penstock.cli.output import DONE, FAILED, TONES, console, say, store_option, tell_json
 from penstock.errors import BadInput, PenstockError
-from penstock.kernel.reading import Line
+from penstock.kernel.reading import FactLine
 from penstock.store.address import place
 
 HOME = STORE.parent / "demo"
@@ -189,7 +189,7 @@ class _Demo:
             screen.print()
 
 
-def _steps(lines: list[Line], killed_at: int) -> Iterator[tuple[str, bool]]:
+def _steps(lines: list[FactLine], killed_at: int) -> Iterator[tuple[str, bool]]:
     """Each node that settled and where its token went, and whether it is the first one after the kill."""
     before = True
     for number, line in enumerate(lines):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.app.maintenance.doctor import Asked, Check, examine
+from penstock.app.maintenance.doctor import Check, DoctorOptions, examine
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store
 from penstock.cli.output import DONE, FAILED, TONES, say, tell_json
@@ -30,7 +30,7 @@ def doctor(
     It changes nothing, and exits with 3 when something is wrong."""
     with reading(store) as door:
         settings = {"secrets.key_file": store.with_name(f"{store.name}.secret-key"), **read_settings(store)}
-        asked = Asked(
+        asked = DoctorOptions(
             path=store, store=door.store, settings=settings, now=SystemClock().now(), all_runs=all, reach=connections,
             port=port,
         )  # fmt: skip

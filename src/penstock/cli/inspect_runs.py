@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # imported where they are used: these commands are called oft
     from penstock.app.runs.run_view import Look
     from penstock.app.runs.timeline.replay import Replay
     from penstock.app.runs.timeline.transitions import Transition
-    from penstock.kernel.reading import Line
+    from penstock.kernel.reading import FactLine
     from penstock.store.contract import RunRow
 
 _COUNTED = 1000  # more ended runs than these are not counted
@@ -258,7 +258,7 @@ _FACT_TONES = {
 }  # fmt: skip
 
 
-def _fact_text(line: Line, full: bool) -> Text:
+def _fact_text(line: FactLine, full: bool) -> Text:
     from rich.text import Text
 
     style = TONES["failed"] if line.data.get("status") == "failed" else _FACT_TONES.get(line.fact, "")

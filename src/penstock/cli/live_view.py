@@ -23,7 +23,7 @@ from penstock.app.runs.run_view import Watcher
 from penstock.cli.net_text import coloured
 from penstock.cli.output import TONES, console, safe, say, short
 from penstock.errors import PenstockError
-from penstock.kernel.reading import Line
+from penstock.kernel.reading import FactLine
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.lang.diagram.words import node_state
 from penstock.net.author import author, beside, goes_on, nobodys, within
@@ -74,7 +74,7 @@ def _begun(watcher: Watcher, begin: str) -> str:
 class _Plain:
     """One line for every effect that is asked and every node that settles."""
 
-    def __init__(self, watcher: Watcher, first: str, past: list[Line]) -> None:
+    def __init__(self, watcher: Watcher, first: str, past: list[FactLine]) -> None:
         self.watcher, self.first, self.past = watcher, first, past
         self.began = time.monotonic()
 
@@ -91,14 +91,14 @@ class _Plain:
             say(self.first)
         self.first = ""
 
-    def tell(self, lines: Iterable[Line]) -> None:
+    def tell(self, lines: Iterable[FactLine]) -> None:
         self._begin()
         for line in lines:
             if told := _told(line, self.watcher.reader.net):
                 say((f"{time.monotonic() - self.began:7.2f} s  ", "bright_black"), *told)
 
 
-def _told(line: Line, net: Compiled | None) -> list[str | tuple[str, str]]:
+def _told(line: FactLine, net: Compiled | None) -> list[str | tuple[str, str]]:
     """In the author's words: what the net has beside a node of the document is told as that node."""
     node = net.by_id.get(line.node) if net is not None else None
     drawn = author(node) if node is not None else line.node
@@ -127,7 +127,7 @@ def _told(line: Line, net: Compiled | None) -> list[str | tuple[str, str]]:
     return []
 
 
-def _undone(line: Line, who: tuple[str, str], by: str) -> list[str | tuple[str, str]]:
+def _undone(line: FactLine, who: tuple[str, str], by: str) -> list[str | tuple[str, str]]:
     """What undoes an activity of a process is drawn with it."""
     if line.fact == "work.opened":
         return [who, f" waits for somebody to undo it: {by}"]
@@ -141,7 +141,7 @@ def _undone(line: Line, who: tuple[str, str], by: str) -> list[str | tuple[str, 
 _MOVED = {"SUBMITTED": " has a draft and waits for an approval", "REWORK": " is sent back"}
 
 
-def _ended(line: Line, asked: bool) -> list[str | tuple[str, str]]:
+def _ended(line: FactLine, asked: bool) -> list[str | tuple[str, str]]:
     """How a firing ended; the part of a node that only asks has its answer then."""
     ended, failure = line.data["status"], line.data.get("failure")
     what = f" {ended}" if ended != "done" else f" decided {line.data['port']}" if "port" in line.data else " done"
@@ -153,7 +153,7 @@ def _ended(line: Line, asked: bool) -> list[str | tuple[str, str]]:
     return [(what, TONES["failed"] if ended == "failed" else ""), output]
 
 
-def _item(line: Line) -> str:
+def _item(line: FactLine) -> str:
     """Which item of a batch it is: the last part of its scope, which an asked effect has in its key."""
     asked = line.data.get("key", "").partition(f"/{line.node}@")[2].rpartition("~")[0]
     return f"[{(line.scope or asked).rpartition('/')[2]}]"
@@ -166,7 +166,7 @@ def _times(visit: int, limit: int | None) -> str:
 class _Moving:
     """The drawing, redrawn in place. Marks are kept line by line: a long run costs no more at its end than at first."""
 
-    def __init__(self, screen: Console, run: str, watcher: Watcher, first: str, past: list[Line]) -> None:
+    def __init__(self, screen: Console, run: str, watcher: Watcher, first: str, past: list[FactLine]) -> None:
         self.screen, self.run, self.watcher, self.first, self.past = screen, run, watcher, first, past
         self.drawn: dict[int, Net] = {}  # the net as its author drew it
         self.tokens: dict[str, int] = {}
@@ -207,7 +207,7 @@ class _Moving:
     def _take(self, marks: Marks) -> None:
         self.tokens, self.nodes = dict(marks.tokens), dict(marks.nodes)
 
-    def tell(self, lines: Iterable[Line]) -> None:
+    def tell(self, lines: Iterable[FactLine]) -> None:
         """A frame whenever tokens have come to lie somewhere, and one when they are taken."""
         net = self.watcher.reader.net
         if not self.nodes and net is not None:
@@ -225,7 +225,7 @@ class _Moving:
             self.frames.popleft()
         self.news.set()
 
-    def _apply(self, line: Line) -> bool:
+    def _apply(self, line: FactLine) -> bool:
         """What a line changes in the picture; True when a token was put."""
         data, node = line.data, self._drawn(line.node)
         if line.fact == "put":
@@ -259,7 +259,7 @@ class _Moving:
         found = net.by_id.get(node) if net is not None else None
         return author(found) if found is not None else node
 
-    def _fired(self, line: Line, node: str) -> None:
+    def _fired(self, line: FactLine, node: str) -> None:
         """A node that begins with another part of it has been counted when that part fired."""
         net = self.watcher.reader.net
         fired = net.by_id.get(line.node) if net is not None else None
@@ -268,7 +268,7 @@ class _Moving:
         again = fired is not None and (within(fired) or any(_is_part(edge.src, node) for edge in fired.ins))
         self._mark(node, status="RUNNING", count=self._count(node) + (not again))
 
-    def _settled(self, line: Line) -> None:
+    def _settled(self, line: FactLine) -> None:
         net = self.watcher.reader.net
         node = net.by_id.get(line.node) if net is not None else None
         if node is not None and (beside(node) or _more_follows(node, line)):
@@ -347,7 +347,7 @@ def _is_part(node: CNode, drawn: str) -> bool:
     return author(node) == drawn != node.id and not within(node) and not beside(node)
 
 
-def _more_follows(node: CNode, line: Line) -> bool:
+def _more_follows(node: CNode, line: FactLine) -> bool:
     """Does the author's node go on?"""
     status, port = line.data["status"], line.data.get("port", "done")
     return within(node) and status == "done" or goes_on(node, status, port, undoes="undoes" in line.data)

@@ -20,7 +20,7 @@ from penstock.net.compiled import EPOCH, MOST, Compiled
 NetOf = Callable[[str], Compiled]
 
 
-class Line(msgspec.Struct, omit_defaults=True):
+class FactLine(msgspec.Struct, omit_defaults=True):
     """One thing that happened."""
 
     seq: int
@@ -64,15 +64,15 @@ class Reader:
         self.paths: dict[int, str] = {0: ""}
         self.carried: list[Envelope] = []  # what the tokens carry that the last turn has put, in the order of its lines
 
-    def turn(self, at: int, facts: Iterable[Any]) -> list[Line]:
-        out: list[Line] = []
+    def turn(self, at: int, facts: Iterable[Any]) -> list[FactLine]:
+        out: list[FactLine] = []
         self.carried = []
         for f in facts:
             out += self.one(at, f)
         self.st.at, self.st.hand = at, None
         return out
 
-    def one(self, at: int, f: Any) -> list[Line]:
+    def one(self, at: int, f: Any) -> list[FactLine]:
         """One fact of a turn, for those who look between two of them; `turn` is for all others."""
         st = self.st
         st.at = at
@@ -116,7 +116,7 @@ class Reader:
 
     # -- one fact ------------------------------------------------------------------------------------------------------
 
-    def _lines(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _lines(self, seq: int, at: int, f: Any) -> list[FactLine]:
         tell = _TELL.get(f[0])
         if tell is not None:
             return tell(self, seq, at, f)
@@ -139,9 +139,9 @@ class Reader:
             data["failure"] = failure_dict(data["failure"])
         if not data.get("level", 1):
             del data["level"]  # only an escalation has one
-        return [Line(seq, name, at, node=node, data=data)]
+        return [FactLine(seq, name, at, node=node, data=data)]
 
-    def _put(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _put(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, edge, scope, epoch, number, envelope, path, _passed = f
         data: dict[str, Any] = {"token": number}
         if path:
@@ -151,9 +151,11 @@ class Reader:
         data["body"] = carried.body
         if carried.meta and carried.meta.get("maxiter"):
             data["maxiter"] = True
-        return [Line(seq, "put", at, edge=self._edge(edge), scope=self.paths.get(scope, ""), epoch=epoch, data=data)]
+        return [
+            FactLine(seq, "put", at, edge=self._edge(edge), scope=self.paths.get(scope, ""), epoch=epoch, data=data)
+        ]
 
-    def _fired(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _fired(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, _no, node, scope, epoch, visit, edges, owed, flags, comp, _path = f
         data: dict[str, Any] = {"visit": visit, "takes": self._takes(scope, epoch, edges)}
         if owed:
@@ -162,28 +164,30 @@ class Reader:
             data["relaxed"] = True
         if comp >= 0:
             data["undoes"] = comp
-        return [Line(seq, "fired", at, node=self._node(node), scope=self.paths.get(scope, ""), epoch=epoch, data=data)]
+        return [
+            FactLine(seq, "fired", at, node=self._node(node), scope=self.paths.get(scope, ""), epoch=epoch, data=data)
+        ]
 
-    def _fired_via(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _fired_via(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, _no, node, scope, epoch, visit, edge, number, _flags = f
         path = self.paths.get(scope, "")
         return [
             self._via(seq, at, edge, path, epoch, number),
-            Line(seq, "fired", at, node=self._node(node), scope=path, epoch=epoch,
+            FactLine(seq, "fired", at, node=self._node(node), scope=path, epoch=epoch,
                  data={"visit": visit, "takes": [[self._edge(edge), number]]}),
         ]  # fmt: skip
 
-    def _via(self, seq: int, at: int, edge: int, path: str, epoch: int, number: int) -> Line:
+    def _via(self, seq: int, at: int, edge: int, path: str, epoch: int, number: int) -> FactLine:
         """The token that is put and taken by one fact."""
         carried = self._in_hand()
         self.carried.append(carried)
         data = {"token": number, "body": carried.body}
-        return Line(seq, "put", at, edge=self._edge(edge), scope=path, epoch=epoch, data=data)
+        return FactLine(seq, "put", at, edge=self._edge(edge), scope=path, epoch=epoch, data=data)
 
     def _in_hand(self) -> Envelope:
         return self.st.hand.envelope if self.st.hand is not None else EMPTY
 
-    def _passed(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _passed(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, _no, node, scope, epoch, visit, edges, via, number, _body, port, flags = f
         path = self.paths.get(scope, "")
         out = []
@@ -194,20 +198,20 @@ class Reader:
         data: dict[str, Any] = {"visit": visit, "takes": takes}
         if flags & F.RELAXED:
             data["relaxed"] = True
-        out.append(Line(seq, "fired", at, node=self._node(node), scope=path, epoch=epoch, data=data))
+        out.append(FactLine(seq, "fired", at, node=self._node(node), scope=path, epoch=epoch, data=data))
         ended: dict[str, Any] = {"status": "done", "visit": visit, "attempt": 1, "started": at}
         if port is not None:
             ended["port"] = port
-        out.append(Line(seq, "settled", at, node=self._node(node), scope=path, epoch=epoch, data=ended))
+        out.append(FactLine(seq, "settled", at, node=self._node(node), scope=path, epoch=epoch, data=ended))
         return out
 
-    def _after_passed(self, out: list[Line], before: int, f: Any) -> None:
+    def _after_passed(self, out: list[FactLine], before: int, f: Any) -> None:
         """What a control node handed on is known only after the fact."""
         for line in out[before:]:
             if line.fact == "settled":
                 line.data["output"] = self._in_hand().body
 
-    def _settled(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _settled(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, no, status, port, node, attempt, started, body, content_type, meta, failure, _flags = f
         firing = self.st.firings[no]
         data: dict[str, Any] = {
@@ -229,9 +233,9 @@ class Reader:
         if firing.comp >= 0:
             data["undoes"] = firing.comp
         path = self.paths.get(firing.scope, "")
-        return [Line(seq, "settled", at, node=self._node(node), scope=path, epoch=firing.epoch, data=data)]
+        return [FactLine(seq, "settled", at, node=self._node(node), scope=path, epoch=firing.epoch, data=data)]
 
-    def _asked(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _asked(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, no, attempt, probe, args = f
         firing = self.st.firings[no]
         data: dict[str, Any] = {"attempt": attempt, "key": f"{self.st.tenant}/{self.st.run}/{self.firing_id(firing)}"}
@@ -239,12 +243,12 @@ class Reader:
             data["probe"] = probe
         if args is not None:
             data["args"] = args
-        return [Line(seq, "effect.asked", at, node=self._node(firing.node), epoch=firing.epoch, data=data)]
+        return [FactLine(seq, "effect.asked", at, node=self._node(firing.node), epoch=firing.epoch, data=data)]
 
-    def _absorbed(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _absorbed(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, scope, edge, epoch, seqs, why, _key, _visit = f
         return [
-            Line(
+            FactLine(
                 seq,
                 "absorbed",
                 at,
@@ -256,16 +260,16 @@ class Reader:
             for number in seqs
         ]
 
-    def _dead(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _dead(self, seq: int, at: int, f: Any) -> list[FactLine]:
         out = []
         for place in f[2]:
             gone = place < 0
             number = -place - 1 if gone else place
             name = "undead" if gone else "dead"
-            out.append(Line(seq, name, at, edge=self._edge(number & (MOST - 1)), epoch=number >> EPOCH))
+            out.append(FactLine(seq, name, at, edge=self._edge(number & (MOST - 1)), epoch=number >> EPOCH))
         return out
 
-    def _swept(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _swept(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, scope, why, firings, tokens, scopes, status, effects, _timers, _ids = f
         data: dict[str, Any] = {"why": why}
         if firings:
@@ -277,27 +281,27 @@ class Reader:
         if scopes:
             data["scopes"] = [self.paths.get(n, str(n)) for n in scopes]
             data["status"] = SCOPE_STATUS[status]
-        return [Line(seq, "swept", at, scope=self.paths.get(scope, ""), data=data)]
+        return [FactLine(seq, "swept", at, scope=self.paths.get(scope, ""), data=data)]
 
-    def _scope_opened(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _scope_opened(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, no, _parent, firing, key, index, vars_, required = f
         self.paths[no] = f"{self.firing_id(self.st.firings[firing])}/{key}"
         data = {"index": index, "item": vars_.get("item"), "required": required}
-        return [Line(seq, "scope.opened", at, scope=self.paths[no], data=data)]
+        return [FactLine(seq, "scope.opened", at, scope=self.paths[no], data=data)]
 
-    def _scope_closed(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _scope_closed(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, no, status, failure = f
         data = {"status": SCOPE_STATUS[status], "failure": failure_dict(failure)}
-        return [Line(seq, "scope.closed", at, scope=self.paths.get(no, ""), data=data)]
+        return [FactLine(seq, "scope.closed", at, scope=self.paths.get(no, ""), data=data)]
 
-    def _scope_forgotten(self, seq: int, at: int, f: Any) -> list[Line]:
-        return [Line(seq, "scope.forgotten", at, data={"scopes": [self.paths.get(n, str(n)) for n in f[1]]})]
+    def _scope_forgotten(self, seq: int, at: int, f: Any) -> list[FactLine]:
+        return [FactLine(seq, "scope.forgotten", at, data={"scopes": [self.paths.get(n, str(n)) for n in f[1]]})]
 
-    def _rearmed(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _rearmed(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, scope, key, visit, edges = f
         data = {"visit": visit, "edges": [self._edge(e) for e in edges]}
         return [
-            Line(
+            FactLine(
                 seq,
                 "rearmed",
                 at,
@@ -308,20 +312,22 @@ class Reader:
             )
         ]
 
-    def _forwarded(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _forwarded(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, scope, key, node, _path, _passed = f
-        return [Line(seq, "forwarded", at, node=self._node(node), scope=self.paths.get(scope, ""), epoch=key >> EPOCH)]
+        return [
+            FactLine(seq, "forwarded", at, node=self._node(node), scope=self.paths.get(scope, ""), epoch=key >> EPOCH)
+        ]
 
-    def _revived(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _revived(self, seq: int, at: int, f: Any) -> list[FactLine]:
         redo = self.st.redoable.get(f[1])
         was = redo.was if redo is not None else self.st.parked.get(f[1]) or self.st.reopen
         assert was is not None
         name = f"{self._node(was.node)}@{self.paths.get(was.scope, '')}~{was.epoch}#{was.visit}"
-        return [Line(seq, "revived", at, node=self._node(was.node), epoch=was.epoch, data={"firing": name})]
+        return [FactLine(seq, "revived", at, node=self._node(was.node), epoch=was.epoch, data={"firing": name})]
 
-    def _migrated(self, seq: int, at: int, f: Any) -> list[Line]:
+    def _migrated(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, net, was, _nodes, _edges, _names = f
-        return [Line(seq, "migrated", at, data={"net": net, "was": was})]
+        return [FactLine(seq, "migrated", at, data={"net": net, "was": was})]
 
 
 def group_of(path: Path | None, net: Compiled) -> tuple[str, int] | None:
@@ -338,7 +344,7 @@ def group_of(path: Path | None, net: Compiled) -> tuple[str, int] | None:
     return None
 
 
-def firing_of(line: Line) -> str:
+def firing_of(line: FactLine) -> str:
     """The id of the firing that a `fired` or `settled` line tells of."""
     stem = f"{line.node}@{line.scope}~{line.epoch}#{line.data['visit']}"
     return f"{stem}!{line.data['undoes']}" if "undoes" in line.data else stem
@@ -356,7 +362,7 @@ def failure_dict(failure: Any) -> dict[str, Any] | None:
     return {k: v for k, v in zip(names, raw, strict=False) if v not in (None, "")}
 
 
-_TELL: dict[int, Callable[[Reader, int, int, Any], list[Line]]] = {
+_TELL: dict[int, Callable[[Reader, int, int, Any], list[FactLine]]] = {
     F.PUT: Reader._put, F.FIRED: Reader._fired, F.FIRED_VIA: Reader._fired_via, F.PASSED: Reader._passed,
     F.SETTLED: Reader._settled, F.ASKED: Reader._asked, F.ABSORBED: Reader._absorbed, F.DEAD: Reader._dead,
     F.SWEPT: Reader._swept, F.SCOPE_OPENED: Reader._scope_opened, F.SCOPE_CLOSED: Reader._scope_closed,

@@ -27,7 +27,7 @@ from penstock.errors import PenstockError
 from penstock.executors import ExecutorTable
 from penstock.host.clock import ManualClock
 from penstock.host.start_requests import Serving
-from penstock.kernel.reading import Line
+from penstock.kernel.reading import FactLine
 from penstock.store.address import open_store
 from penstock.store.contract import Store
 from tests.conformance.decision.make import SEED
@@ -243,7 +243,7 @@ class Door(Penstock):
         """Its statuses in the words of the seed's tables, one after the other."""
         return [one.to for one in self.history(run) if one.of == of and one.event != "node_complete"]
 
-    def told(self, run: str, fact: str) -> list[Line]:
+    def told(self, run: str, fact: str) -> list[FactLine]:
         return [line for line in self.lines(run) if line.fact == fact]
 
     def failure(self, run: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from penstock import Event, Look, Penstock
 from penstock.diagram import EnvelopeFactory, NodeHandler, context, register_handler
 from penstock.errors import RunNotFound
-from penstock.kernel.reading import Line
+from penstock.kernel.reading import FactLine
 from penstock.lang.diagram.words import GONE
 from penstock.net.compiled import Compiled
 from tests.conformance.diagram.make import PERSONS, document
@@ -32,7 +32,7 @@ class Ran:
     def __init__(self, p: Penstock, run: str) -> None:
         self.id = run
         self.look: Look = p.look(run)
-        self.lines: list[Line] = p.lines(run)
+        self.lines: list[FactLine] = p.lines(run)
         self.events: list[Event] = p.events(run)
         self.net: Compiled = p.net_of(next(x.data["net"] for x in self.lines if x.fact == "run.started"))
 
@@ -40,7 +40,7 @@ class Ran:
     def status(self) -> str:
         return self.look.status
 
-    def of(self, fact: str, node: str = "") -> list[Line]:
+    def of(self, fact: str, node: str = "") -> list[FactLine]:
         return [x for x in self.lines if x.fact == fact and node in ("", x.node)]
 
     def order(self) -> list[str]:

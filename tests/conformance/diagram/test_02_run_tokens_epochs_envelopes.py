@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app.runs.timeline.tokens import Token
+from penstock.app.runs.timeline.tokens import TokenRecord
 from penstock.diagram import EnvelopeFactory, NodeHandler, context, register_handler
 from tests.conformance.diagram.make import END, START, cond, job, text
 from tests.conformance.diagram.running import (
@@ -65,8 +65,8 @@ class Look(NodeHandler):
 # ---- 2.1 tokens ------------------------------------------------------------------------------------------------------
 
 
-def tokens_of(folder: Path, source: bytes | Path) -> tuple[Ran, list[Token]]:
-    async def story() -> tuple[Ran, list[Token]]:
+def tokens_of(folder: Path, source: bytes | Path) -> tuple[Ran, list[TokenRecord]]:
+    async def story() -> tuple[Ran, list[TokenRecord]]:
         async with door(folder) as p:
             ran = await until_settled(p, source)
             return ran, p.tokens(ran.id)

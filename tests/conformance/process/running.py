@@ -15,7 +15,7 @@ from penstock import Look, Penstock
 from penstock.errors import ItemNotFound
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
-from penstock.kernel.reading import Line, Reader
+from penstock.kernel.reading import FactLine, Reader
 from tests.conformance.process.make import as_bytes
 
 PATIENCE_S = 60
@@ -146,10 +146,10 @@ class Instance:
         return self.look.status
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[FactLine]:
         return self.p.lines(self.id)
 
-    def of(self, fact: str, node: str = "") -> list[Line]:
+    def of(self, fact: str, node: str = "") -> list[FactLine]:
         return [one for one in self.lines if one.fact == fact and node in ("", one.node)]
 
     # -- work items ----------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ class Instance:
                         self._moved(found[fact[1]], line.data)
         return list(found.values())
 
-    def _opened(self, found: dict[int, Item], no: int, line: Line) -> None:
+    def _opened(self, found: dict[int, Item], no: int, line: FactLine) -> None:
         data, mode = line.data, line.data.get("mode") or ""
         if no in found:  # it goes to others, or is done again
             found[no].candidates, found[no].mode = data.get("candidates"), mode

@@ -28,7 +28,7 @@ _NAMES = frozenset({F.STARTED, F.NAMED, F.SETS, F.MIGRATED, F.FORKED, F.REOPENED
 Turns = list[tuple[int, list[Any]]]  # time and facts
 
 
-class Graph(msgspec.Struct, kw_only=True):
+class RunGraph(msgspec.Struct, kw_only=True):
     """`at` of `of` facts are folded; `time` is when the last of them happened. `taken` are edges that a token has gone
     along, `not_taken` those that were decided against."""
 
@@ -72,18 +72,20 @@ class Deltas(msgspec.Struct, kw_only=True, rename={"from_": "from"}):
     from_: int
     to: int
     of: int
-    snapshot: Graph
+    snapshot: RunGraph
     steps: list[Delta]
 
 
-def definition_graph(net: Net | Compiled) -> Graph:
+def definition_graph(net: Net | Compiled) -> RunGraph:
     """The drawing without a run."""
     made = net if isinstance(net, Compiled) else Compiled(net)
     shape = drawn(made)
-    return Graph(hash=made.hash, name=made.net.name, language=made.net.language, nodes=shape.nodes, edges=shape.edges)
+    return RunGraph(
+        hash=made.hash, name=made.net.name, language=made.net.language, nodes=shape.nodes, edges=shape.edges
+    )
 
 
-def graph(door: Queries, run: str, at: int | None = None) -> Graph:
+def graph(door: Queries, run: str, at: int | None = None) -> RunGraph:
     """After fact `at`, the last one by default. Costs one fold of the journal up to there."""
     row = door.row(run)
     turns = turns_of(door, row)
@@ -95,7 +97,7 @@ def graph(door: Queries, run: str, at: int | None = None) -> Graph:
     return graph_of(door.net_of, turns, known_fact(of if at is None else at, of), of, Blobs(door.store).of(door.tenant))
 
 
-def graph_of(net_of: NetOf, turns: Turns, last: int, of: int, resolve: Callable[[Any], Any]) -> Graph:
+def graph_of(net_of: NetOf, turns: Turns, last: int, of: int, resolve: Callable[[Any], Any]) -> RunGraph:
     """From a journal in hand."""
     picture = Picture(net_of, resolve)
     for time, fact, ends in _facts(turns, last):
@@ -117,7 +119,7 @@ def steps_of(net_of: NetOf, turns: Turns, begin: int, end: int, resolve: Callabl
     """From a journal in hand."""
     of = sum(len(facts) for _, facts in turns)
     picture = Picture(net_of, resolve)
-    snapshot: Graph | None = None
+    snapshot: RunGraph | None = None
     steps: list[Delta] = []
     before = _Before({}, {}, {}, {}, [])
     for time, fact, ends in _facts(turns, end):
@@ -167,9 +169,9 @@ def _changed(old: dict[str, int], new: dict[str, int]) -> dict[str, int]:
     return found | dict.fromkeys(old.keys() - new.keys(), 0)
 
 
-def _graph(picture: Picture, of: int) -> Graph:
+def _graph(picture: Picture, of: int) -> RunGraph:
     st, net = picture.st, picture.net
-    return Graph(
+    return RunGraph(
         hash=net.hash, name=net.net.name, language=net.net.language, at=st.n, of=of, time=st.at,
         nodes=picture.drawn.nodes, edges=picture.drawn.edges, tokens=picture.rests(),
         states={node.id: picture.state(node.id) for node in picture.drawn.nodes}, taken=list(picture.taken),

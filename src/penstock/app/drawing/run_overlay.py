@@ -11,7 +11,7 @@ import msgspec
 from penstock.app.drawing.net_graph import Drawn, drawn, undo_edge
 from penstock.app.drawing.tone import node_tone
 from penstock.app.runs.run_view import FiringLook, Watcher, words_of
-from penstock.kernel.reading import Line
+from penstock.kernel.reading import FactLine
 from penstock.kernel.state import COMPLETED, IN_SCOPE, IN_UNDO, PHASE, Firing, State
 from penstock.lang.diagram.words import node_state
 from penstock.lifecycle.firing import UNIT_WORDS
@@ -94,7 +94,7 @@ class Picture:
             self.fired[firing.node] = self.fired.get(firing.node, 0) + 1
             self._touched.add(firing.node)
 
-    def _tell(self, line: Line) -> None:
+    def _tell(self, line: FactLine) -> None:
         found = self.net.by_id.get(line.node)
         if found is not None and not beside(found):
             self.node = self.node or author(found)
@@ -121,7 +121,7 @@ class Picture:
             self.taken[edge] = None
             self.newly.append(edge)
 
-    def _settled(self, line: Line, node: str) -> None:
+    def _settled(self, line: FactLine, node: str) -> None:
         data, spoken = line.data, self.drawn.first.get(node)
         self.settled = node
         note = (data.get("failure") or {}).get("code") or (data.get("meta") or {}).get("skip_reason")

@@ -48,7 +48,7 @@ class Check(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class DoctorOptions(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     store: Store
     settings: Mapping[str, Any]
@@ -58,7 +58,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     port: int | None = None
 
 
-def examine(asked: Asked) -> Iterator[Check]:
+def examine(asked: DoctorOptions) -> Iterator[Check]:
     """One check after the other; one that stumbles is itself something wrong."""
     for look in LOOKS:
         try:
@@ -71,7 +71,7 @@ def examine(asked: Asked) -> Iterator[Check]:
 # ---- the machine -----------------------------------------------------------------------------------------------------
 
 
-def _disk(asked: Asked) -> Iterator[Check]:
+def _disk(asked: DoctorOptions) -> Iterator[Check]:
     folder = asked.path.parent
     free = shutil.disk_usage(folder if folder.exists() else Path()).free
     says = f"{free / GIB:.1f} GiB are free where the store is."
@@ -79,7 +79,7 @@ def _disk(asked: Asked) -> Iterator[Check]:
     yield Check("disk", state, says, "" if state == "ok" else "Make room before the store stops taking turns.")
 
 
-def _clock(asked: Asked) -> Iterator[Check]:
+def _clock(asked: DoctorOptions) -> Iterator[Check]:
     last = max((row.updated_at for row in asked.store.runs(limit=50)), default=0)
     ahead = last - asked.now
     if ahead > 60_000:
@@ -89,7 +89,7 @@ def _clock(asked: Asked) -> Iterator[Check]:
         yield Check("clock", "ok", f"It is {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(asked.now / 1000))}.")
 
 
-def _extras(asked: Asked) -> Iterator[Check]:
+def _extras(asked: DoctorOptions) -> Iterator[Check]:
     absent = [name for name, module in EXTRAS.items() if find_spec(module) is None]
     there = [name for name in EXTRAS if name not in absent]
     yield Check("extras", "ok", f"Installed: {', '.join(there) or 'none'}.")
@@ -98,7 +98,7 @@ def _extras(asked: Asked) -> Iterator[Check]:
         yield Check("extras", "note", f"Not installed: {', '.join(absent)}.", hint)
 
 
-def _console(asked: Asked) -> Iterator[Check]:
+def _console(asked: DoctorOptions) -> Iterator[Check]:
     built = (Path(penstock.__file__).parent / "api" / "console" / "index.html").is_file()
     if built:
         yield Check("console", "ok", "The console is built.")
@@ -106,7 +106,7 @@ def _console(asked: Asked) -> Iterator[Check]:
         yield Check("console", "note", "The console is not built.", "python -m tools.console, in the checkout.")
 
 
-def _port(asked: Asked) -> Iterator[Check]:
+def _port(asked: DoctorOptions) -> Iterator[Check]:
     if asked.port is None:
         return
     with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as one:
@@ -123,7 +123,7 @@ def _port(asked: Asked) -> Iterator[Check]:
 # ---- the store -------------------------------------------------------------------------------------------------------
 
 
-def _store(asked: Asked) -> Iterator[Check]:
+def _store(asked: DoctorOptions) -> Iterator[Check]:
     kind = "PostgreSQL" if isinstance(asked.path, Server) else "SQLite"
     yield Check(
         "store", "ok", f"{kind}, schema {schema.VERSION}, {asked.store.size() / 1024**2:.1f} MiB, "
@@ -144,7 +144,7 @@ def _store(asked: Asked) -> Iterator[Check]:
         yield Check("journal", "ok", f"{report.runs} runs fold to what is saved of them, {report.facts} facts.")
 
 
-def _driver(asked: Asked) -> Iterator[Check]:
+def _driver(asked: DoctorOptions) -> Iterator[Check]:
     driver = driver_of(asked.path)
     if driver is not None:
         yield Check("driver", "ok", f"Process {driver or '?'} drives the store.")
@@ -154,7 +154,7 @@ def _driver(asked: Asked) -> Iterator[Check]:
         yield Check("driver", "ok", "Nobody drives the store, and nothing waits for it.")
 
 
-def _audit(asked: Asked) -> Iterator[Check]:
+def _audit(asked: DoctorOptions) -> Iterator[Check]:
     audit = Audit(asked.store)
     tenants = audit.tenants()
     broken = [one for name in tenants for one in audit.verify(name)]
@@ -168,11 +168,11 @@ def _audit(asked: Asked) -> Iterator[Check]:
 # ---- what tenants have -----------------------------------------------------------------------------------------------
 
 
-def _kept(asked: Asked, tenant: str) -> Kept:
+def _kept(asked: DoctorOptions, tenant: str) -> Kept:
     return Kept(tenant, asked.store, places_of(asked.settings), lambda: asked.now)
 
 
-def _secrets(asked: Asked) -> Iterator[Check]:
+def _secrets(asked: DoctorOptions) -> Iterator[Check]:
     count, plain = 0, 0
     for tenant in asked.store.tenants():
         kept = _kept(asked, tenant)
@@ -194,14 +194,14 @@ def _secrets(asked: Asked) -> Iterator[Check]:
     yield from _key_files(asked)
 
 
-def _key_files(asked: Asked) -> Iterator[Check]:
+def _key_files(asked: DoctorOptions) -> Iterator[Check]:
     for word in ("secret-key", "session-key", "checkpoint-key"):
         file = asked.path.with_name(f"{asked.path.name}.{word}")
         if file.is_file() and stat.S_IMODE(file.stat().st_mode) & 0o077:
             yield Check("secrets", "wrong", f"Others can read {file}.", f"chmod 600 {file}")
 
 
-def _connections(asked: Asked) -> Iterator[Check]:
+def _connections(asked: DoctorOptions) -> Iterator[Check]:
     if not asked.reach:
         return
     for tenant in asked.store.tenants():
@@ -232,6 +232,6 @@ def _address(body: Mapping[str, Any]) -> tuple[str, int] | None:
     return (str(host), int(body.get("port") or _PORTS.get(kind, 0))) if host and kind in _PORTS else None
 
 
-LOOKS: tuple[Callable[[Asked], Iterator[Check]], ...] = (
+LOOKS: tuple[Callable[[DoctorOptions], Iterator[Check]], ...] = (
     _store, _driver, _audit, _disk, _clock, _secrets, _connections, _extras, _console, _port,
 )  # fmt: skip

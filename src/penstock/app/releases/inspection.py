@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.drawing.net_graph import Drawn, drawn
-from penstock.app.drawing.run_graph import Graph, definition_graph
+from penstock.app.drawing.run_graph import RunGraph, definition_graph
 from penstock.app.releases.documents import compile_source
 from penstock.app.releases.rehearsal import Level, judged
 from penstock.errors import DocumentInvalid, Finding, PenstockError
@@ -20,7 +20,7 @@ from penstock.net.compiled import Compiled
 from penstock.net.soundness import Verdict
 
 
-class Step(msgspec.Struct, kw_only=True):
+class InspectionStep(msgspec.Struct, kw_only=True):
     """The author's node that has run, and where tokens lie after it, by the author's edges."""
 
     node: str
@@ -35,7 +35,7 @@ class Judged(msgspec.Struct, kw_only=True):
     verdict: str
     why: str
     way: list[str]
-    steps: list[Step]
+    steps: list[InspectionStep]
     dead: list[str]
     rehearsed: str | None
 
@@ -46,7 +46,7 @@ class Inspected(msgspec.Struct, kw_only=True):
 
     language: str | None
     findings: list[Finding]
-    graph: Graph | None = None
+    graph: RunGraph | None = None
     soundness: list[Judged] = []
     bpmn: str | None = None
     input_schema: Any = None
@@ -101,7 +101,7 @@ def _judged(net: Compiled, level: Level) -> Judged:
     )  # fmt: skip
 
 
-def _steps(net: Compiled, shape: Drawn, found: Verdict) -> Iterator[Step]:
+def _steps(net: Compiled, shape: Drawn, found: Verdict) -> Iterator[InspectionStep]:
     lying: Counter[int] = Counter()
     for number, step in enumerate(found.trace, 1):
         node = net.by_id.get(step.node)
@@ -117,4 +117,4 @@ def _steps(net: Compiled, shape: Drawn, found: Verdict) -> Iterator[Step]:
         for no, count in lying.items():
             if (way := shape.ways[no]) is not None and count > 0:
                 tokens[way] += count
-        yield Step(node=author(node), label=node.label, tokens=dict(tokens))
+        yield InspectionStep(node=author(node), label=node.label, tokens=dict(tokens))

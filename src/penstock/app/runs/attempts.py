@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.kernel.reading import Line, firing_of
+from penstock.kernel.reading import FactLine, firing_of
 
 
 class Attempt(msgspec.Struct):
@@ -40,7 +40,7 @@ class Past:
         self.paused: tuple[int, str] | None = None  # since, why
         self.moved_at = 0  # when the run last changed its status
 
-    def tell(self, line: Line) -> None:
+    def tell(self, line: FactLine) -> None:
         tell = _TELL.get(line.fact)
         if tell is not None:
             tell(self, line)
@@ -57,30 +57,30 @@ class Past:
 
     # -- lines ---------------------------------------------------------------------------------------------------------
 
-    def _asked(self, line: Line) -> None:
+    def _asked(self, line: FactLine) -> None:
         firing = line.data["key"].split("/", 2)[2]
         self._rested(firing, line.at)
         tried = self.attempts.setdefault(firing, [])
         if not tried or tried[-1].ended_at is not None:  # a probe of a poll belongs to the attempt that goes on
             tried.append(Attempt(line.data["attempt"], line.at))
 
-    def _failed(self, line: Line) -> None:
+    def _failed(self, line: FactLine) -> None:
         firing, failure = line.data["firing"], line.data["failure"] or {}
         next_at = line.data.get("next_at")
         self._end(firing, line, "failed", failure, next_at)
         self._rest(firing, line.at, "backoff")
 
-    def _settled(self, line: Line) -> None:
+    def _settled(self, line: FactLine) -> None:
         firing = firing_of(line)
         self._rested(firing, line.at)
         self._end(firing, line, line.data["status"], line.data.get("failure") or {})
 
-    def _swept(self, line: Line) -> None:
+    def _swept(self, line: FactLine) -> None:
         for firing in line.data.get("firings", ()):
             self._rested(firing, line.at)
             self._end(firing, line, "swept", {})
 
-    def _phase(self, line: Line) -> None:
+    def _phase(self, line: FactLine) -> None:
         firing, phase = line.data["firing"], line.data["phase"]
         if phase == "blocked":
             self._rest(firing, line.at, "operator")
@@ -89,20 +89,20 @@ class Past:
         else:
             self._rested(firing, line.at)
 
-    def _opened(self, line: Line) -> None:
+    def _opened(self, line: FactLine) -> None:
         """An escalation begins a new wait."""
         self._rested(line.data["firing"], line.at)
         self._rest(line.data["firing"], line.at, "work")
 
-    def _wait(self, line: Line) -> None:
+    def _wait(self, line: FactLine) -> None:
         firing = line.data["firing"]
         self.waits[line.data["wait"]] = (firing, line.at)
         self._rest(firing, line.at, "event")
 
-    def _paused(self, line: Line) -> None:
+    def _paused(self, line: FactLine) -> None:
         self.paused = (line.at, str(line.data["why"])) if line.data["on"] else None
 
-    def _moved(self, line: Line) -> None:
+    def _moved(self, line: FactLine) -> None:
         self.moved_at = line.at
 
     # -- what is kept --------------------------------------------------------------------------------------------------
@@ -121,7 +121,9 @@ class Past:
         if rests and rests[-1].until is None:
             rests[-1].until = at
 
-    def _end(self, firing: str, line: Line, outcome: str, failure: dict[str, Any], next_at: int | None = None) -> None:
+    def _end(
+        self, firing: str, line: FactLine, outcome: str, failure: dict[str, Any], next_at: int | None = None
+    ) -> None:
         tried = self.attempts.get(firing)
         if not tried or tried[-1].ended_at is not None:
             return

@@ -12,7 +12,7 @@ from penstock.app.runs.timeline.events import Event, Teller
 from penstock.errors import RunNotFound
 from penstock.host.blobs import Blobs
 from penstock.kernel import fact as F
-from penstock.kernel.reading import Line
+from penstock.kernel.reading import FactLine
 from penstock.kernel.state import COMPLETED, STATUS
 
 
@@ -66,7 +66,7 @@ class Following:
             held = self.engine.watchers[row.no] = found
         return held
 
-    def listen(self, tell: Callable[[str, list[Line]], None]) -> None:
+    def listen(self, tell: Callable[[str, list[FactLine]], None]) -> None:
         self.engine.listeners.append(tell)
 
     def catch_up(self, run: str) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.app.runs.queries import Queries
 from penstock.errors import BadInput
-from penstock.kernel.reading import Line, firing_of
+from penstock.kernel.reading import FactLine, firing_of
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
 
@@ -63,7 +63,7 @@ def foresee(door: Queries, run: str, verb: str, fact: int | None = None) -> Prev
     return Preview(verb, cut, of, _grouped(net, [(one, fate) for one, fate in fates if fate]))
 
 
-def _effects(lines: list[Line]) -> list[_Effect]:
+def _effects(lines: list[FactLine]) -> list[_Effect]:
     """One per firing that has asked for something; the last try counts."""
     found: dict[str, _Effect] = {}
     for line in lines:
@@ -82,7 +82,7 @@ def _effects(lines: list[Line]) -> list[_Effect]:
     return list(found.values())
 
 
-def _of(line: Line) -> str:
+def _of(line: FactLine) -> str:
     return str(line.data["firing"]) if line.fact == "attempt.failed" else firing_of(line)
 
 

@@ -14,7 +14,7 @@ from penstock.host.blobs import Blobs
 from penstock.host.clock import SystemClock
 from penstock.host.nets import Nets
 from penstock.kernel import fact as F
-from penstock.kernel.reading import Line
+from penstock.kernel.reading import FactLine
 from penstock.kernel.replay import fold_to
 from penstock.kernel.state import COMPLETED, State, encode_state
 from penstock.net.compiled import Compiled
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # what looking at a run does not need is imported by those wh
     from penstock.app.decision.dead_letters import Letter
     from penstock.app.decision.judgments import Breaker, Judgment
     from penstock.app.runs.timeline.events import Event
-    from penstock.app.runs.timeline.tokens import Token
+    from penstock.app.runs.timeline.tokens import TokenRecord
     from penstock.app.runs.timeline.transitions import Transition
 
 
@@ -127,11 +127,11 @@ class Queries:
         assert found is not None, "a run's net is in its store"
         return found[1]
 
-    def lines(self, run: str) -> list[Line]:
+    def lines(self, run: str) -> list[FactLine]:
         """Every fact of a run, as people read it."""
         return [line for turn in self.turns(run) for line in turn]
 
-    def turns(self, run: str) -> list[list[Line]]:
+    def turns(self, run: str) -> list[list[FactLine]]:
         """The same, turn by turn: what was committed at once."""
         watcher = Watcher(self.net_of)
         journal = self.store.journal(self.row(run).no)
@@ -160,7 +160,7 @@ class Queries:
         row = self.row(run)
         return history(self.net_of, self.store.journal(row.no), row.created_at)
 
-    def tokens(self, run: str, *, edge: str | None = None, epoch: int | None = None) -> list[Token]:
+    def tokens(self, run: str, *, edge: str | None = None, epoch: int | None = None) -> list[TokenRecord]:
         """Every token that was ever put, with its envelope; of one edge or one epoch if asked for."""
         from penstock.app.runs.timeline.tokens import tokens_of
 

@@ -13,7 +13,7 @@ import msgspec
 
 from penstock.app.runs.attempts import Past
 from penstock.kernel import fact as F
-from penstock.kernel.reading import Line, Reader, failure_dict, firing_of
+from penstock.kernel.reading import FactLine, Reader, failure_dict, firing_of
 from penstock.kernel.state import BACKOFF, COMPLETED, DONE, EFFECT, PHASE, RUN, STATUS, SUSPENDED, Firing, State
 from penstock.lang.contract import Words
 from penstock.lang.diagram.words import node_state
@@ -100,18 +100,18 @@ class Watcher:
         self.restarted = 0  # firings before the last restart
         self.past = Past()
 
-    def turn(self, at: int, facts: Iterable[Any]) -> list[Line]:
+    def turn(self, at: int, facts: Iterable[Any]) -> list[FactLine]:
         lines = self.reader.turn(at, facts)
         self._seen(at, lines)
         return lines
 
-    def one(self, at: int, fact: Any) -> list[Line]:
+    def one(self, at: int, fact: Any) -> list[FactLine]:
         """One fact of a turn, for those who look between two of them."""
         lines = self.reader.one(at, fact)
         self._seen(at, lines)
         return lines
 
-    def _seen(self, at: int, lines: list[Line]) -> None:
+    def _seen(self, at: int, lines: list[FactLine]) -> None:
         self.first_at = self.first_at or at
         self.last_at = at
         for line in lines:
@@ -134,7 +134,7 @@ class Watcher:
                 one = self.by_id[line.data["firing"]]
                 one.status, one.ended_at = "RUNNING", None
 
-    def _fire(self, line: Line) -> None:
+    def _fire(self, line: FactLine) -> None:
         """What the author drew as one node and the net has as several is one firing: a condition and who it asks."""
         net = self.reader.net
         assert net is not None
@@ -154,7 +154,7 @@ class Watcher:
                 self.items.add(number)
         self.numbers[id], self.by_id[id] = number, self.firings[number]
 
-    def _settle(self, line: Line) -> None:
+    def _settle(self, line: FactLine) -> None:
         net, id = self.reader.net, firing_of(line)
         assert net is not None
         node = net.by_id[line.node]

@@ -19,7 +19,7 @@ from penstock.host.start_requests import NO_RUN, Start, new_id
 from penstock.kernel import command as C
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What the runs that are asked for have in common."""
 
     release: Release | str
@@ -36,7 +36,7 @@ class Starts:
     def __init__(self, engine: Engine, door: Queries, steering: Steering) -> None:
         self.engine, self.door, self.steering = engine, door, steering
 
-    async def many(self, asked: Asked, inputs: Iterable[Any], keys: Iterable[str] | None) -> list[str]:
+    async def many(self, asked: StartRequest, inputs: Iterable[Any], keys: Iterable[str] | None) -> list[str]:
         given = list(inputs)
         named: list[str | None] = [None] * len(given) if keys is None else list(keys)
         if len(named) != len(given):
@@ -68,7 +68,7 @@ class Starts:
         await self.engine.heard(told)
         return ids
 
-    def soon(self, asked: Asked, input: Any, key: str | None) -> str:
+    def soon(self, asked: StartRequest, input: Any, key: str | None) -> str:
         """Not waited for: it is started with the next turn here, or by whoever drives the store next."""
         net, options, input = self._checked(asked, input, key)
         known = self._same_key(key, net, input)
@@ -82,11 +82,11 @@ class Starts:
         self.door.store.put_inbox(NO_RUN, msgspec.msgpack.encode(start), self.engine.now())
         return start.id
 
-    def _left(self, asked: Asked, net: int, input: Any, key: str | None, options: dict[str, Any]) -> Start:
+    def _left(self, asked: StartRequest, net: int, input: Any, key: str | None, options: dict[str, Any]) -> Start:
         id, hash_ = new_id(self.engine.now()), self.door.hash_of(net)
         return Start(id, hash_, input, self.door.tenant, key, options, asked.priority, asked.parent, TRACE.get())
 
-    async def hand_in(self, asked: Asked, input: Any, key: str | None) -> str:
+    async def hand_in(self, asked: StartRequest, input: Any, key: str | None) -> str:
         net, options, input = self._checked(asked, input, key)
         known = self._same_key(key, net, input)
         if known is not None:
@@ -96,7 +96,7 @@ class Starts:
         await self.steering.leave(NO_RUN, msgspec.msgpack.encode(start), start.id)
         return (self._same_key(key, net, input) or start.id) if key is not None else start.id
 
-    def _checked(self, asked: Asked, input: Any, key: str | None) -> tuple[int, dict[str, Any], Any]:
+    def _checked(self, asked: StartRequest, input: Any, key: str | None) -> tuple[int, dict[str, Any], Any]:
         """The number of the net, the run's options and its input; whatever is wrong with them is said here."""
         assert self.engine.nets is not None
         hash_ = asked.release.hash if isinstance(asked.release, Release) else asked.release

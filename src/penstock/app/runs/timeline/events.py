@@ -13,7 +13,7 @@ import msgspec
 from penstock.app.runs.timeline import history
 from penstock.app.runs.timeline.transitions import Transition
 from penstock.kernel import fact as F
-from penstock.kernel.reading import Line, Reader, failure_dict, firing_of
+from penstock.kernel.reading import FactLine, Reader, failure_dict, firing_of
 from penstock.kernel.state import COMPLETED, STATUS, State
 from penstock.lang.decision.words import EVENTS
 from penstock.lang.diagram import words
@@ -62,7 +62,7 @@ class _Diagram:
         self.ran: set[str] = set()
         self.reached: set[str] = set()  # the author's nodes that a token has come to
         self.parted: set[str] = set()  # the author's nodes that begin with another part of them
-        self.open: dict[str, Line] = {}  # firings that have not ended, by their id
+        self.open: dict[str, FactLine] = {}  # firings that have not ended, by their id
         self.visits: dict[tuple[str, int], int] = {}  # node, epoch → its last visit, in the root
         self.before: dict[tuple[str, int], int] = {}  # the same at the last restart: limits count from there
 
@@ -70,7 +70,7 @@ class _Diagram:
         for line in self.reader.turn(at, facts):
             yield from self.tell(line)
 
-    def tell(self, line: Line) -> Iterator[Event]:
+    def tell(self, line: FactLine) -> Iterator[Event]:
         data = line.data
         if line.fact in ("run.started", "migrated"):
             self.parted = {n.spec.origin for n in self._net.nodes if n.id != author(n) and not n.scope}
@@ -95,7 +95,7 @@ class _Diagram:
         elif line.fact == "run.reopened" and data["how"] == "restart":
             self.before = dict(self.visits)
 
-    def _fired(self, line: Line) -> Iterator[Event]:
+    def _fired(self, line: FactLine) -> Iterator[Event]:
         node, visit = self._net.by_id[line.node], line.data["visit"]
         for edge, number in line.data["takes"]:
             yield self._event(
@@ -109,7 +109,7 @@ class _Diagram:
         if not line.scope:
             self.visits[line.node, line.epoch] = visit
 
-    def _settled(self, line: Line) -> Iterator[Event]:
+    def _settled(self, line: FactLine) -> Iterator[Event]:
         data, node = line.data, self._net.by_id[line.node]
         visit, status = data["visit"], data["status"]
         self.open.pop(firing_of(line), None)
@@ -127,7 +127,7 @@ class _Diagram:
         if node.max_iter is not None and rounds >= node.max_iter and (node.cyclic or node.max_iter > 1):
             yield self._event("node.maxiter_reached", line, iteration=visit)
 
-    def _swept(self, line: Line) -> Iterator[Event]:
+    def _swept(self, line: FactLine) -> Iterator[Event]:
         why = {"why": line.data["why"]}
         for edge, epoch, number in line.data.get("tokens", ()):
             target = author(self._net.edge_by_id[edge].dst)
@@ -142,7 +142,7 @@ class _Diagram:
                 visit = was.data["visit"]
                 yield self._event("node.skipped", line, node=author(node), epoch=was.epoch, iteration=visit, data=more)
 
-    def _moved(self, line: Line) -> Iterator[Event]:
+    def _moved(self, line: FactLine) -> Iterator[Event]:
         to = line.data["to"]
         name = words.run_event(to)
         if name is None:
@@ -154,7 +154,7 @@ class _Diagram:
                     yield self._event("node.skipped", line, node=node.id, data={"skip_reason": why})
         yield self._event(name, line, data={"failure": line.data["failure"]} if line.data.get("failure") else {})
 
-    def _event(self, name: str, line: Line, **more: Any) -> Event:
+    def _event(self, name: str, line: FactLine, **more: Any) -> Event:
         self.seq += 1
         where = {"node": line.node, "edge": line.edge, "epoch": max(line.epoch, 0), **more}
         return Event(name, self.run_id, self.seq, self.reader.st.trace, line.at, **where)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from penstock.app.runs.queries import Queries
 from penstock.kernel import fact as F
-from penstock.kernel.reading import Line, Reader
+from penstock.kernel.reading import FactLine, Reader
 from penstock.kernel.state import decode_state
 from penstock.store.contract import RunRow
 
 
-def fact_page(door: Queries, run: str, after: int, limit: int) -> tuple[list[Line], int | None, int]:
+def fact_page(door: Queries, run: str, after: int, limit: int) -> tuple[list[FactLine], int | None, int]:
     """Those after a fact, the number to go on after, and how many facts there are. Lines of one fact stay together, so
     a page may be a little longer. Costs the facts of the page and those before it since the checkpoint, or since the
     beginning where the checkpoint is later."""
@@ -18,7 +18,7 @@ def fact_page(door: Queries, run: str, after: int, limit: int) -> tuple[list[Lin
     of = tail[-1].seq_to if tail else row.checkpoint_seq
     reader = _at_checkpoint(door, row) if row.checkpoint_seq <= after else None
     reader = reader or Reader(door.net_of)
-    found: list[Line] = []
+    found: list[FactLine] = []
     for turn in door.store.journal(row.no, reader.st.n):
         found += [line for line in reader.turn(turn.at, F.decode_facts(turn.body)) if line.seq > after]
         if len(found) > limit and found[-1].seq > found[limit - 1].seq:

@@ -13,7 +13,7 @@ from penstock.app.runs.run_view import run_word
 from penstock.app.runs.timeline.node_history import Nodes
 from penstock.app.runs.timeline.transitions import Book, Life, Transition, reason_of
 from penstock.kernel import fact as F
-from penstock.kernel.reading import Line, Reader, firing_of
+from penstock.kernel.reading import FactLine, Reader, firing_of
 from penstock.kernel.state import STATUS
 from penstock.lifecycle import MACHINES
 from penstock.net.author import author, beside
@@ -83,12 +83,12 @@ class Teller:
         if STATUS[self.reader.st.status] == "WAITING" and self.instance.status == "RUNNING":
             self._rest(at)
 
-    def _beside(self, line: Line) -> bool:
+    def _beside(self, line: FactLine) -> bool:
         """To tell people of a wait is no work of the instance, which waits on (W-11.1.9)."""
         node = self._node(line.node)
         return node is not None and beside(node)
 
-    def _plainly(self, lines: list[Line]) -> None:
+    def _plainly(self, lines: list[FactLine]) -> None:
         assert self.reader.net is not None
         language = self.reader.net.net.language
         for line in lines:
@@ -103,7 +103,7 @@ class Teller:
 
     # -- what happened -------------------------------------------------------------------------------------------------
 
-    def _remember(self, line: Line) -> None:
+    def _remember(self, line: FactLine) -> None:
         """What is waited for, and what has come of it."""
         data = line.data
         if line.fact == "timer.set":
@@ -147,7 +147,7 @@ class Teller:
 
     # -- the instance --------------------------------------------------------------------------------------------------
 
-    def _wake(self, lines: list[Line], i: int) -> None:
+    def _wake(self, lines: list[FactLine], i: int) -> None:
         """Something goes on: an instance that waited does no longer."""
         if self.instance.status != "WAITING":
             return
@@ -174,7 +174,7 @@ class Teller:
         reason = name or ("paused" if self.reader.st.paused else None)
         self.instance.move(at, "approval_required" if asks else "wait_started", self._author(node_id), reason)
 
-    def _moved(self, lines: list[Line], i: int) -> None:
+    def _moved(self, lines: list[FactLine], i: int) -> None:
         line, one = lines[i], self.instance
         at, to, failure = line.at, line.data["to"], line.data.get("failure")
         node, reason = self._author((failure or {}).get("node")), reason_of(failure)
@@ -205,7 +205,7 @@ class Teller:
 
     # -- approvals -----------------------------------------------------------------------------------------------------
 
-    def _approval(self, line: Line) -> None:
+    def _approval(self, line: FactLine) -> None:
         node = self._node(line.node)
         if node is None or node.spec.work is None or node.spec.type != "APPROVAL":
             return
@@ -220,7 +220,7 @@ class Teller:
                 if id in self.approvals:
                     self._decided(line, self.approvals.pop(id))
 
-    def _asked(self, line: Line, node: CNode) -> None:
+    def _asked(self, line: FactLine, node: CNode) -> None:
         id, level = line.data["firing"], line.data.get("level")
         if not level or id not in self.approvals:
             self.approvals[id] = Life(self.book, MACHINES["approval"], "approval", author(node), id)
@@ -230,7 +230,7 @@ class Teller:
         for event in ("timeout_reached", "on_timeout=escalate", "reassign_approvers"):
             self.approvals[id].move(line.at, event, reason=f"level {level}")
 
-    def _decided(self, line: Line, life: Life) -> None:
+    def _decided(self, line: FactLine, life: Life) -> None:
         cause, port = self.cause or Cause("manual", reason=_OPERATOR), line.data.get("port", "done")
         if cause.kind == "expired":
             life.move(line.at, "timeout_reached", reason=cause.reason)
@@ -251,7 +251,7 @@ class Teller:
         return author(node) if node is not None else id or None
 
 
-def _gone(line: Line) -> list[str]:
+def _gone(line: FactLine) -> list[str]:
     """The firings that a line ends, or whose wait it ends."""
     if line.fact == "settled":
         return [firing_of(line)]

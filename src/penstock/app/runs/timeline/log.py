@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.timeline.trace import mask_of
-from penstock.kernel.reading import Line, firing_of
+from penstock.kernel.reading import FactLine, firing_of
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
 
@@ -40,7 +40,7 @@ def run_log(door: Queries, run: str) -> list[LogLine]:
     return [one for one in found if one is not None]
 
 
-def _line(line: Line, net: Compiled | None, began: dict[str, int], mask: Callable[[Any], Any]) -> LogLine | None:
+def _line(line: FactLine, net: Compiled | None, began: dict[str, int], mask: Callable[[Any], Any]) -> LogLine | None:
     made = LogLine(seq=line.seq, at=line.at, level="info", event=line.fact, node=_author(net, line.node))
     data = line.data
     if line.fact == "effect.asked":

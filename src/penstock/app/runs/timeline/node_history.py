@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.runs.timeline.transitions import Book, Life, reason_of
-from penstock.kernel.reading import Line, Reader, firing_of
+from penstock.kernel.reading import FactLine, Reader, firing_of
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.lifecycle import MACHINES
 from penstock.net.author import author, beside, goes_on, nobodys, stem
@@ -49,7 +49,7 @@ class Nodes:
         self.new: list[Execution] = []  # those of this turn that nobody has picked yet
         self.cause: str | None = None  # why something is undone now
 
-    def tell(self, line: Line, *, expired: bool) -> None:
+    def tell(self, line: FactLine, *, expired: bool) -> None:
         """`expired`: a wait's time is over."""
         data = line.data
         if line.fact == "fired":
@@ -93,7 +93,7 @@ class Nodes:
 
     # -- firings -------------------------------------------------------------------------------------------------------
 
-    def _fired(self, line: Line) -> None:
+    def _fired(self, line: FactLine) -> None:
         node, id = self._net_node(line.node), firing_of(line)
         if node is None or beside(node) or nobodys(node):
             return
@@ -107,7 +107,7 @@ class Nodes:
         one.live.add(id)
         self.by_firing[id] = one
 
-    def _begin(self, node: str, id: str, key: Any, line: Line) -> Execution:
+    def _begin(self, node: str, id: str, key: Any, line: FactLine) -> Execution:
         one = self.by_firing[id] = Execution(self.book, node, id, key)
         audited = "undoes" in line.data and self._audits(node, "log_reason")
         one.begin(line.at, "node_scheduled", self.cause if audited else None)
@@ -117,7 +117,7 @@ class Nodes:
         self.new.append(one)
         return one
 
-    def _settled(self, line: Line, expired: bool) -> None:
+    def _settled(self, line: FactLine, expired: bool) -> None:
         id = firing_of(line)
         one, node = self.by_firing.get(id), self._net_node(line.node)
         if one is None or node is None:
@@ -143,7 +143,7 @@ class Nodes:
             one.pick(line.at)
             one.move(line.at, "cancelled", reason=line.data["status"])
 
-    def _failed(self, one: Execution, node: CNode, line: Line) -> None:
+    def _failed(self, one: Execution, node: CNode, line: FactLine) -> None:
         one.pick(line.at)
         failure, retry = line.data.get("failure") or {}, node.spec.retry
         reason = reason_of(failure)
@@ -175,7 +175,7 @@ class Nodes:
         one.pick(at)
         one.move(at, "execution_ok" if one.booked else "cancelled", reason=why)
 
-    def _undone(self, line: Line) -> None:
+    def _undone(self, line: FactLine) -> None:
         one, status = self.ledger[line.data["entry"]], line.data["status"]
         if one is None:
             return
@@ -221,7 +221,7 @@ class Nodes:
         return self.reader.net.by_id.get(id)
 
 
-def _why_skipped(line: Line, expired: bool) -> tuple[str, str | None]:
+def _why_skipped(line: FactLine, expired: bool) -> tuple[str, str | None]:
     reason = (line.data.get("meta") or {}).get("skip_reason")
     if line.data.get("failure"):
         return "skip_on_error", reason_of(line.data["failure"])
@@ -239,6 +239,6 @@ def _shown(output: Any) -> str:
         return str(output)[:_LONGEST]
 
 
-def _how(line: Line) -> str | None:
+def _how(line: FactLine) -> str | None:
     meta = line.data.get("meta") or {}
     return "fallback" if meta.get("fallback") else "resolved by hand" if meta.get("resolved") else None

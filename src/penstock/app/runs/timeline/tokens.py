@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.executors.handler import Envelope, metadata_of
 from penstock.kernel import fact as F
-from penstock.kernel.reading import Line, Reader
+from penstock.kernel.reading import FactLine, Reader
 from penstock.kernel.token import Envelope as Carried
 from penstock.kernel.token import content_type_of
 from penstock.lang.diagram.words import absorbed_event
@@ -21,7 +21,7 @@ Resolve = Callable[[Any], Any]
 Where = tuple[str, str, int, int]  # edge, scope, epoch, sequence number
 
 
-class Token(msgspec.Struct, kw_only=True):
+class TokenRecord(msgspec.Struct, kw_only=True):
     """`fate` is empty while it lies there; then consumed (by `by`), absorbed, expired or discarded."""
 
     edge: str
@@ -33,10 +33,10 @@ class Token(msgspec.Struct, kw_only=True):
     by: str = ""
 
 
-def tokens_of(net_of: Callable[[str], Compiled], journal: Iterable[JournalRow], resolve: Resolve) -> list[Token]:
+def tokens_of(net_of: Callable[[str], Compiled], journal: Iterable[JournalRow], resolve: Resolve) -> list[TokenRecord]:
     """In the order in which they were put."""
     reader = Reader(net_of)
-    found: dict[Where, Token] = {}
+    found: dict[Where, TokenRecord] = {}
     for row in journal:
         lines = reader.turn(row.at, F.decode_facts(row.body))
         carried = iter(reader.carried)
@@ -49,7 +49,7 @@ def tokens_of(net_of: Callable[[str], Compiled], journal: Iterable[JournalRow], 
     return list(found.values())
 
 
-def _gone(line: Line, found: dict[Where, Token]) -> Iterator[tuple[Token, str]]:
+def _gone(line: FactLine, found: dict[Where, TokenRecord]) -> Iterator[tuple[TokenRecord, str]]:
     """Tokens that this fact has taken, and what became of them."""
     if line.fact == "fired":
         for edge, number in line.data["takes"]:
@@ -69,7 +69,7 @@ def _gone(line: Line, found: dict[Where, Token]) -> Iterator[tuple[Token, str]]:
             )
 
 
-def _token(line: Line, carried: Carried, reader: Reader, resolve: Resolve) -> Token:
+def _token(line: FactLine, carried: Carried, reader: Reader, resolve: Resolve) -> TokenRecord:
     net = reader.net
     assert net is not None
     source = net.edge_by_id[line.edge].src
@@ -83,7 +83,7 @@ def _token(line: Line, carried: Carried, reader: Reader, resolve: Resolve) -> To
         trace_id=reader.st.trace,
         created_at=datetime.datetime.fromtimestamp(carried.at / 1000, datetime.UTC).isoformat(timespec="milliseconds"),
     )
-    return Token(
+    return TokenRecord(
         edge=line.edge,
         epoch=line.epoch,
         sequence_number=line.data["token"],

@@ -18,7 +18,7 @@ from penstock.host.blobs import Blobs
 from penstock.host.secrets import places_of
 from penstock.host.tenants import Kept
 from penstock.kernel import fact as F
-from penstock.kernel.reading import Line, firing_of
+from penstock.kernel.reading import FactLine, firing_of
 from penstock.kernel.state import COMPLETED, State
 from penstock.net.author import beside
 from penstock.store.contract import RunRow
@@ -127,7 +127,7 @@ class _Told:
         if failure is not None and failure["code"] not in [one.code for one in self.errors]:
             self._failed(failure, self.watcher.past.moved_at)
 
-    def _settled(self, line: Line) -> None:
+    def _settled(self, line: FactLine) -> None:
         net = self.watcher.reader.net
         assert net is not None
         node, data = net.by_id[line.node], line.data
