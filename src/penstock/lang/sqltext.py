@@ -46,7 +46,7 @@ class Problem(msgspec.Struct, frozen=True):
     at: int = 0
 
 
-class Token(msgspec.Struct, frozen=True):
+class SqlToken(msgspec.Struct, frozen=True):
     """`kind` is word, number, text, name (quoted), param or sign. Space and comments are none."""
 
     kind: str
@@ -82,7 +82,7 @@ def parameters(sql: str, dialect: str | None = None) -> list[str]:
     return list(dict.fromkeys(token.text for token in tokens if token.kind == "param"))
 
 
-def read_tokens(sql: str, dialect: str) -> list[Token]:
+def read_tokens(sql: str, dialect: str) -> list[SqlToken]:
     """The tokens of a text as the dialect sees them. Raises Unreadable."""
     assert dialect in DIALECTS, f"{dialect} is no dialect"
     if len(sql) > LONGEST:
@@ -91,13 +91,13 @@ def read_tokens(sql: str, dialect: str) -> list[Token]:
 
 
 @lru_cache(8)
-def _kept(sql: str, postgres: bool) -> tuple[Token, ...]:
+def _kept(sql: str, postgres: bool) -> tuple[SqlToken, ...]:
     """One statement is asked about several times in a row."""
     return tuple(_tokens(sql, postgres))
 
 
-def _tokens(sql: str, postgres: bool) -> Iterator[Token]:
-    at, before = 0, Token("sign", "", 0)
+def _tokens(sql: str, postgres: bool) -> Iterator[SqlToken]:
+    at, before = 0, SqlToken("sign", "", 0)
     escaping = False  # the last text was E'…': PostgreSQL goes on with escapes in a text that continues it
     while at < len(sql):
         skipped = _skip(sql, at, postgres)
@@ -130,11 +130,11 @@ def _skip(sql: str, at: int, postgres: bool) -> int:
     raise Unreadable("a comment does not end", at)
 
 
-def _is_escape(before: Token, at: int, postgres: bool) -> bool:
+def _is_escape(before: SqlToken, at: int, postgres: bool) -> bool:
     return postgres and before.kind == "word" and before.text in ("e", "E") and before.at + 1 == at
 
 
-def _one(sql: str, at: int, postgres: bool, before: Token, escaping: bool) -> tuple[Token, int]:
+def _one(sql: str, at: int, postgres: bool, before: SqlToken, escaping: bool) -> tuple[SqlToken, int]:
     sign = sql[at]
     if sign == "'":
         escaped = _is_escape(before, at, postgres)
@@ -143,35 +143,35 @@ def _one(sql: str, at: int, postgres: bool, before: Token, escaping: bool) -> tu
             raise Unreadable("a text does not end", at)
         if escaping and before.kind == "text" and "\\" in found[0]:
             raise Unreadable("a text with backslashes continues another one", at)
-        return Token("text", found[0], at), found.end()
+        return SqlToken("text", found[0], at), found.end()
     if sign == '"' or (sign in "`[" and not postgres):
         found = _QUOTED[sign].match(sql, at)
         if found is None:
             raise Unreadable("a quoted name does not end", at)
         if postgres and before.kind == "sign" and before.text == "&":
             raise Unreadable("names with escapes (U&) are not read", at)
-        return Token("name", found[0], at), found.end()
+        return SqlToken("name", found[0], at), found.end()
     for kind, pattern in (("word", _WORD), ("number", _NUMBER)):
         if found := pattern.match(sql, at):
-            return Token(kind, found[0], at), found.end()
+            return SqlToken(kind, found[0], at), found.end()
     if sign == "$" and postgres and (found := _DOLLAR.match(sql, at)):
         end = sql.find(found[0], found.end())
         if end < 0:
             raise Unreadable("a text does not end", at)
-        return Token("text", sql[at : end + len(found[0])], at), end + len(found[0])
+        return SqlToken("text", sql[at : end + len(found[0])], at), end + len(found[0])
     return _sign(sql, at, postgres)
 
 
-def _sign(sql: str, at: int, postgres: bool) -> tuple[Token, int]:
+def _sign(sql: str, at: int, postgres: bool) -> tuple[SqlToken, int]:
     if sql.startswith("::", at):
-        return Token("sign", "::", at), at + 2
+        return SqlToken("sign", "::", at), at + 2
     if found := _PARAM.match(sql, at):
-        return Token("param", found[1], at), found.end()
+        return SqlToken("param", found[1], at), found.end()
     if sql[at] == "$" or (sql[at] in "?@#" and not postgres):
         raise Unreadable(f"«{sql[at]}» cannot stand here; a parameter is written :name", at)
     if not sql[at].isprintable():
         raise Unreadable("a control character cannot stand here", at)
-    return Token("sign", sql[at], at), at + 1
+    return SqlToken("sign", sql[at], at), at + 1
 
 
 def _check(sql: str, dialect: str) -> list[Problem]:
@@ -195,7 +195,7 @@ def _check(sql: str, dialect: str) -> list[Problem]:
     return found
 
 
-def _writes(tokens: list[Token], place: int) -> Problem | None:
+def _writes(tokens: list[SqlToken], place: int) -> Problem | None:
     token = tokens[place]
     before, after = tokens[place - 1].text if place else "", tokens[place + 1].text if place + 1 < len(tokens) else ""
     word = token.text.upper()

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.lang.sqltext import Token, Unreadable, check_statement, read_tokens
+from penstock.lang.sqltext import SqlToken, Unreadable, check_statement, read_tokens
 
 MOST = 10_000
 
@@ -67,7 +67,7 @@ class _Binding:
         self.nulls = [name for name in names if self.params[name] is None]
         return Bound("".join(self.parts), tuple(self.values), tuple(self.nulls))
 
-    def _put(self, place: int, token: Token) -> None:
+    def _put(self, place: int, token: SqlToken) -> None:
         value, mark = self.params[token.text], "?" if self.dialect == "sqlite" else "%s"
         if not isinstance(value, list | tuple):
             self._text(token.at)
@@ -81,7 +81,7 @@ class _Binding:
             self._empty(place, token)
         self.done = token.at + 1 + len(token.text)
 
-    def _empty(self, place: int, token: Token) -> None:
+    def _empty(self, place: int, token: SqlToken) -> None:
         """An empty list: nothing is in it, and everything is not in it. PostgreSQL knows no `IN ()`."""
         around = [one.text.upper() for one in self.tokens[max(0, place - 3) : place + 2]]
         negated = around[0] == "NOT"

@@ -7,14 +7,14 @@ from typing import Any
 
 from penstock.expr.cron import cron_problem, zone_of
 from penstock.expr.filters import problems, unranked
-from penstock.lang.decision.graph import Graph, alternatives, gotos
+from penstock.lang.decision.graph import WorkflowGraph, alternatives, gotos
 from penstock.lang.decision.lowering_context import Shared
 from penstock.lang.decision.nodes.approval import ApprovalFields
 from penstock.lang.decision.nodes.compensation import CompensationFields
 from penstock.lang.decision.nodes.contract import BreakerFields
 from penstock.lang.decision.nodes.parallel import ParallelFields
 from penstock.lang.decision.nodes.switch import SwitchFields
-from penstock.lang.decision.schema import Step, Way, Workflow
+from penstock.lang.decision.schema import Workflow, WorkflowEdge, WorkflowNode
 from penstock.lang.decision.triggers import trigger_problems
 from penstock.lang.document import step
 from penstock.lang.report import Report, did_you_mean
@@ -37,7 +37,7 @@ RANKS = "Write a word of the scale, or give the tenant one of its own."
 FORM = ("missing_field", "wrong_type", "duplicate_field", "bad_id", "unknown_type", "type_not_yet")
 
 
-def check_workflow(workflow: Workflow, graph: Graph, shared: Shared, net: Net) -> None:
+def check_workflow(workflow: Workflow, graph: WorkflowGraph, shared: Shared, net: Net) -> None:
     report = shared.report
     _secrets(report.document.data, "", report)
     _secret_places(workflow, report)
@@ -64,7 +64,7 @@ def check_workflow(workflow: Workflow, graph: Graph, shared: Shared, net: Net) -
 # ---- the graph -------------------------------------------------------------------------------------------------------
 
 
-def _graph(workflow: Workflow, graph: Graph, report: Report) -> None:
+def _graph(workflow: Workflow, graph: WorkflowGraph, report: Report) -> None:
     cycle = graph.cycle()
     if cycle:
         way = " → ".join([*cycle, cycle[0]])
@@ -84,7 +84,7 @@ def _graph(workflow: Workflow, graph: Graph, report: Report) -> None:
     _unreachable(workflow, graph, starts, set(orphans), report)
 
 
-def _orphans(workflow: Workflow, graph: Graph) -> list[str]:
+def _orphans(workflow: Workflow, graph: WorkflowGraph) -> list[str]:
     """C-20: nodes that nothing leads to or from, and that nothing else runs."""
     beside = set(graph.fallbacks.values())
     nodes = workflow.nodes.values()
@@ -95,7 +95,7 @@ def _orphans(workflow: Workflow, graph: Graph) -> list[str]:
     return [id for id in others if not graph.out[id] and id not in led and id not in graph.members]
 
 
-def _unreachable(workflow: Workflow, graph: Graph, starts: list[str], told: set[str], report: Report) -> None:
+def _unreachable(workflow: Workflow, graph: WorkflowGraph, starts: list[str], told: set[str], report: Report) -> None:
     seen, todo = set(starts), list(starts)
     while todo:
         id = todo.pop()
@@ -108,7 +108,7 @@ def _unreachable(workflow: Workflow, graph: Graph, starts: list[str], told: set[
             report.error("unreachable_node", f"Nothing can reach «{id}».", node.pointer, hint=hint, node=id)
 
 
-def _targets(workflow: Workflow, graph: Graph, report: Report) -> None:
+def _targets(workflow: Workflow, graph: WorkflowGraph, report: Report) -> None:
     known = {*workflow.nodes, *workflow.unread}
     for id, node in workflow.nodes.items():
         for target in (*gotos(node), *alternatives(node)):
@@ -143,12 +143,12 @@ def _fallback(breaker: BreakerFields | None, at: str, id: str, workflow: Workflo
         report.error("fallback_node_exists", message, spot, hint=hint, node=id)
 
 
-def _no_such(rule: str, target: str, node: Step, known: set[str], report: Report, field: str) -> None:
+def _no_such(rule: str, target: str, node: WorkflowNode, known: set[str], report: Report, field: str) -> None:
     hint = did_you_mean(target, known, "Write the id of a node of this workflow.")
     report.error(rule, f"«{target}» does not exist.", _spot(node, field, target), hint=hint, node=node.id)
 
 
-def _spot(node: Step, field: str, target: str) -> str:
+def _spot(node: WorkflowNode, field: str, target: str) -> str:
     """Where in a node a target is written."""
     raw = node.raw
     cases = raw.get("cases")
@@ -165,7 +165,7 @@ def _spot(node: Step, field: str, target: str) -> str:
 # ---- branches --------------------------------------------------------------------------------------------------------
 
 
-def _branches(workflow: Workflow, graph: Graph, report: Report) -> None:
+def _branches(workflow: Workflow, graph: WorkflowGraph, report: Report) -> None:
     seen: dict[str, str] = {}
     for id, node in workflow.nodes.items():
         if not isinstance(node.fields, ParallelFields):
@@ -193,12 +193,12 @@ def _branches(workflow: Workflow, graph: Graph, report: Report) -> None:
                 report.error("branch_escape", message, _spot(node, "goto", target), hint=hint, node=id)
 
 
-def _branch(graph: Graph, id: str) -> tuple[str, str]:
+def _branch(graph: WorkflowGraph, id: str) -> tuple[str, str]:
     member = graph.members.get(id)
     return (member.parallel, member.branch) if member is not None else ("", "")
 
 
-def _crossing(way: Way, graph: Graph, report: Report) -> None:
+def _crossing(way: WorkflowEdge, graph: WorkflowGraph, report: Report) -> None:
     before, after = graph.members.get(way.src), graph.members.get(way.dst)
     if after is not None and before is None and way.src == after.parallel:
         return  # the parallel itself leads to its members
@@ -213,7 +213,7 @@ def _crossing(way: Way, graph: Graph, report: Report) -> None:
         report.error("branch_order_conflict", message, way.pointer, hint="The list says the order.", node=way.src)
 
 
-def _compensations(workflow: Workflow, graph: Graph, report: Report) -> None:
+def _compensations(workflow: Workflow, graph: WorkflowGraph, report: Report) -> None:
     """W-4.10.6: a compensation is on no path."""
 
     def undoes(id: str) -> bool:
@@ -253,7 +253,7 @@ def _dependencies(shared: Shared) -> None:
 # ---- switches, times, triggers ---------------------------------------------------------------------------------------
 
 
-def _mismatches(node: Step, f: SwitchFields, graph: Graph, report: Report) -> None:
+def _mismatches(node: WorkflowNode, f: SwitchFields, graph: WorkflowGraph, report: Report) -> None:
     """C-39: an edge that says otherwise than the goto."""
     by_text = {}
     for case in f.cases:

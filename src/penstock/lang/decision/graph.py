@@ -8,7 +8,7 @@ from penstock.lang.decision.nodes.compensation import CompensationFields
 from penstock.lang.decision.nodes.parallel import ParallelFields
 from penstock.lang.decision.nodes.switch import SwitchFields
 from penstock.lang.decision.nodes.wait import WaitFields
-from penstock.lang.decision.schema import Step, Workflow
+from penstock.lang.decision.schema import Workflow, WorkflowNode
 
 END = "end"
 
@@ -23,7 +23,7 @@ class Member:
 
 
 @dataclass
-class Graph:
+class WorkflowGraph:
     workflow: Workflow
     members: dict[str, Member] = field(default_factory=dict)
     branches: list[list[str]] = field(default_factory=list)  # ids of the nodes that exist, per branch
@@ -50,7 +50,7 @@ class Graph:
             if branch:
                 self._way(self.members[branch[0]].parallel, branch[0])
 
-    def _read(self, node: Step) -> None:
+    def _read(self, node: WorkflowNode) -> None:
         nodes = self.workflow.nodes
         if isinstance(node.fields, ParallelFields):
             for one in node.fields.branches:
@@ -114,7 +114,7 @@ class Graph:
         return []
 
 
-def gotos(node: Step) -> list[str]:
+def gotos(node: WorkflowNode) -> list[str]:
     f = node.fields
     if not isinstance(f, SwitchFields):
         return []
@@ -122,7 +122,7 @@ def gotos(node: Step) -> list[str]:
     return [*found, f.default.goto] if f.default is not None and f.default.goto else found
 
 
-def alternatives(node: Step) -> list[str]:
+def alternatives(node: WorkflowNode) -> list[str]:
     f = node.fields
     if isinstance(f, WaitFields) and f.timeout is not None and f.timeout.on_timeout == "alternative_path":
         return [f.timeout.goto] if f.timeout.goto else []

@@ -11,7 +11,7 @@ from penstock.errors import Place
 from penstock.lang.contract import Lowered, Setting
 from penstock.lang.decision.checks import check_workflow
 from penstock.lang.decision.ending import context_ahead, ending, policies_of
-from penstock.lang.decision.graph import Graph, alternatives, gotos
+from penstock.lang.decision.graph import WorkflowGraph, alternatives, gotos
 from penstock.lang.decision.lowering_context import LoweringContext, Shared
 from penstock.lang.decision.names import Names
 from penstock.lang.decision.nodes.approval import ApprovalFields
@@ -21,7 +21,7 @@ from penstock.lang.decision.nodes.judgment import JudgmentFields
 from penstock.lang.decision.nodes.parallel import ParallelFields
 from penstock.lang.decision.nodes.parts import framed_by
 from penstock.lang.decision.nodes.switch import SwitchFields
-from penstock.lang.decision.schema import Step, Way, Workflow
+from penstock.lang.decision.schema import Workflow, WorkflowEdge, WorkflowNode
 from penstock.lang.decision.texts import text_literal
 from penstock.lang.decision.undoing import undoing
 from penstock.lang.report import Report
@@ -32,7 +32,7 @@ _STATES = ("succeeded", "skipped", "failed", "always")
 
 
 def lower(workflow: Workflow, report: Report, setting: Setting) -> Lowered | None:
-    lowering = _Lowering(workflow, Graph(workflow), Shared(workflow, Names(workflow), report, setting))
+    lowering = _Lowering(workflow, WorkflowGraph(workflow), Shared(workflow, Names(workflow), report, setting))
     lowering.shared.names.check(report)
     net = lowering.lowered()
     check_workflow(workflow, lowering.graph, lowering.shared, net)
@@ -41,13 +41,13 @@ def lower(workflow: Workflow, report: Report, setting: Setting) -> Lowered | Non
 
 def shared_of(workflow: Workflow, report: Report, setting: Setting) -> Shared:
     """What lowering a workflow gathers beside its net."""
-    lowering = _Lowering(workflow, Graph(workflow), Shared(workflow, Names(workflow), report, setting))
+    lowering = _Lowering(workflow, WorkflowGraph(workflow), Shared(workflow, Names(workflow), report, setting))
     lowering.lowered()
     return lowering.shared
 
 
 class _Lowering:
-    def __init__(self, workflow: Workflow, graph: Graph, shared: Shared) -> None:
+    def __init__(self, workflow: Workflow, graph: WorkflowGraph, shared: Shared) -> None:
         self.workflow, self.graph, self.shared = workflow, graph, shared
         self.fragments: dict[str, Fragment] = {}
         self.nodes: dict[str, Node] = {}
@@ -56,7 +56,7 @@ class _Lowering:
         self.taken: Counter[str] = Counter()
         self.sites: dict[str, LoweringContext] = {}
         self.whens: dict[str, str | None] = {}  # pointer of an edge → its expression
-        self.out: dict[str, list[Way]] = {}
+        self.out: dict[str, list[WorkflowEdge]] = {}
         for way in workflow.edges:
             self.out.setdefault(way.src, []).append(way)
 
@@ -126,7 +126,7 @@ class _Lowering:
             self.places[edge.id] = self._place(step.pointer)
         return fragment
 
-    def _read_when(self, site: LoweringContext, way: Way) -> None:
+    def _read_when(self, site: LoweringContext, way: WorkflowEdge) -> None:
         """What an edge asks is asked when its source has settled, so what it reads from outside is fetched before."""
         when = way.fields.when
         if when is None or isinstance(site.step.fields, SwitchFields | CompensationFields):
@@ -136,7 +136,7 @@ class _Lowering:
         self.whens[way.pointer] = site.expression_at(when, f"{way.pointer}/when", "output")
 
     @staticmethod
-    def _word(step: Step, when: str) -> bool:
+    def _word(step: WorkflowNode, when: str) -> bool:
         """C-39: words of outcomes come before expressions."""
         if isinstance(step.fields, ApprovalFields) and when in ("approved", "rejected", "timeout", "escalated"):
             return True
@@ -169,7 +169,7 @@ class _Lowering:
     # -- edges ---------------------------------------------------------------------------------------------------------
 
     def ways(self) -> None:
-        leaving: dict[str, list[Way]] = {}
+        leaving: dict[str, list[WorkflowEdge]] = {}
         for way in self.workflow.edges:
             if self._belongs(way):
                 leaving.setdefault(way.src, []).append(way)
@@ -191,7 +191,7 @@ class _Lowering:
                 self._edge(self.fragments[before].exit, after, place=place)
                 self._after_rejection(before, after, place)
 
-    def _belongs(self, way: Way) -> bool:
+    def _belongs(self, way: WorkflowEdge) -> bool:
         """An edge never crosses a branch, and a compensation is on no way; the checks tell of one that is."""
         if way.dst not in self.fragments or isinstance(self.workflow.nodes[way.dst].fields, CompensationFields):
             return False
@@ -201,7 +201,7 @@ class _Lowering:
         member = self.graph.members.get(id)
         return (member.parallel, member.branch) if member is not None else ("", "")
 
-    def _switch(self, step: Step, f: SwitchFields, ways: list[Way]) -> None:
+    def _switch(self, step: WorkflowNode, f: SwitchFields, ways: list[WorkflowEdge]) -> None:
         """C-39: the gotos decide, and an edge to one of them is the same way. C-14: a switch that found nothing goes
         where an edge without a label leads, or its path ends, which is told."""
         drawn = {way.dst: way for way in ways}
@@ -232,7 +232,7 @@ class _Lowering:
             self._add(end, step.pointer)
             self._edge(exit, end.id, guard="output != null && fn.is_empty(output.goto)", place=step.pointer)
 
-    def _plain(self, step: Step, ways: list[Way]) -> None:
+    def _plain(self, step: WorkflowNode, ways: list[WorkflowEdge]) -> None:
         fragment = self.fragments[step.id]
         for way in ways:
             self._labelled(step, fragment, way)
@@ -244,7 +244,7 @@ class _Lowering:
         if isinstance(step.fields, ApprovalFields):
             self._rejected(step, fragment, ways)
 
-    def _labelled(self, step: Step, fragment: Fragment, way: Way) -> None:
+    def _labelled(self, step: WorkflowNode, fragment: Fragment, way: WorkflowEdge) -> None:
         when, id = way.fields.when, step.id
         common: dict[str, Any] = {"place": way.pointer, "priority": way.fields.priority, "label": when or ""}
         if when in ("failed", "always"):
@@ -283,7 +283,7 @@ class _Lowering:
             common: dict[str, Any] = {"place": place, "label": "rejected"}
             self._from_ports(self.fragments[id], ("rejected",), dst, common)
 
-    def _rejected(self, step: Step, fragment: Fragment, ways: list[Way]) -> None:
+    def _rejected(self, step: WorkflowNode, fragment: Fragment, ways: list[WorkflowEdge]) -> None:
         """C-40: a rejection that no edge takes cancels the run."""
         assert isinstance(step.fields, ApprovalFields)
         handled = any(way.fields.when in ("rejected", "always") for way in ways)
@@ -296,7 +296,7 @@ class _Lowering:
         self._add(end, step.pointer)
         self._from_ports(fragment, ("rejected",), end.id, {"place": step.pointer, "label": "rejected"})
 
-    def _end(self, step: Step) -> str:
+    def _end(self, step: WorkflowNode) -> str:
         """C-12: the end of a path; in a branch the end of the branch."""
         scope = self.sites[step.id].scope
         id = f"{scope}.end" if scope else "end"
@@ -378,6 +378,6 @@ def _label(f: SwitchFields, goto: str) -> str:
     return f.default.label or "default" if f.default is not None else ""
 
 
-def _otherwise(f: SwitchFields, way: Way) -> bool:
+def _otherwise(f: SwitchFields, way: WorkflowEdge) -> bool:
     """Is this edge where a switch goes that found nothing?"""
     return way.fields.when is None or way.fields.when == "default" and f.default is None

@@ -18,7 +18,7 @@ from penstock.lang.document import step
 from penstock.lang.report import Report, did_you_mean
 
 if TYPE_CHECKING:
-    from penstock.lang.decision.schema import Step, Workflow
+    from penstock.lang.decision.schema import Workflow, WorkflowNode
 
 _MAPS = ("$expr", "$template")
 _HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*\Z|//[^/?#]*\Z")
@@ -65,7 +65,7 @@ class Shared:
 class LoweringContext:
     """One node of the document while it is lowered. `as_id` is given to a copy that stands in for another node."""
 
-    step: Step
+    step: WorkflowNode
     shared: Shared
     scope: str = ""  # the scope around it
     needs: Needs = field(default_factory=Needs)

@@ -159,7 +159,7 @@ class EdgeFields(Fields):
 
 
 @dataclass
-class Step:
+class WorkflowNode:
     """One node of the document."""
 
     id: str
@@ -170,7 +170,7 @@ class Step:
 
 
 @dataclass
-class Way:
+class WorkflowEdge:
     fields: EdgeFields
     pointer: str
 
@@ -188,8 +188,8 @@ class Workflow:
     """`whole` is false when a part could not be read at all: nothing is said about a graph with holes."""
 
     top: TopFields
-    nodes: dict[str, Step] = field(default_factory=dict)
-    edges: list[Way] = field(default_factory=list)
+    nodes: dict[str, WorkflowNode] = field(default_factory=dict)
+    edges: list[WorkflowEdge] = field(default_factory=list)
     whole: bool = True
     unread: set[str] = field(default_factory=set)  # ids of nodes that could not be read
 
@@ -286,7 +286,7 @@ def _read_node(raw: Any, at: str, workflow: Workflow, report: Report) -> None:
         return
     fields, rest = read_fields(kind.fields, raw, at, report, node=id)
     unknown_fields(rest, kind.fields, at, report, node=id)
-    workflow.nodes[id] = Step(id, kind, fields, at, raw)
+    workflow.nodes[id] = WorkflowNode(id, kind, fields, at, raw)
 
 
 def _tell_type(id: str, word: Any, at: str, report: Report) -> None:
@@ -333,4 +333,4 @@ def _read_edge(raw: Any, at: str, workflow: Workflow, report: Report) -> None:
     if missing or fields.from_ in unread or fields.to in unread:
         workflow.whole = False
         return
-    workflow.edges.append(Way(fields, at))
+    workflow.edges.append(WorkflowEdge(fields, at))

@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from penstock.lang.diagram.graph import Graph
+from penstock.lang.diagram.graph import DiagramGraph
 from penstock.lang.diagram.schema import Diagram
 from penstock.lang.report import Report
 from penstock.net.checks import check
@@ -16,7 +16,7 @@ from penstock.net.model import Net
 _SAME = {"join_never_satisfied": "join_k_range"}
 
 
-def check_diagram(diagram: Diagram, graph: Graph, net: Net, report: Report) -> None:
+def check_diagram(diagram: Diagram, graph: DiagramGraph, net: Net, report: Report) -> None:
     if not diagram.whole:
         return  # what is missing would be told a second time, as its consequences
     _starts(diagram, report)
@@ -32,7 +32,7 @@ def _starts(diagram: Diagram, report: Report) -> None:
         report.error("no_start", "The diagram has no start.", "/nodes", hint=hint, key=True)
 
 
-def _conditions(diagram: Diagram, graph: Graph, report: Report) -> None:
+def _conditions(diagram: Diagram, graph: DiagramGraph, report: Report) -> None:
     for label, node in diagram.nodes.items():
         if node.type.name == "condition" and not graph.outs[label]:
             message = f"Nothing follows the condition «{label}»."

@@ -6,7 +6,7 @@ from penstock.lang.diagram.schema import Diagram, DrawnEdge
 from penstock.net.graph import cyclic, sccs
 
 
-class Graph:
+class DiagramGraph:
     def __init__(self, diagram: Diagram) -> None:
         self._number = {label: i for i, label in enumerate(diagram.nodes)}
         self.ins: dict[str, list[DrawnEdge]] = {label: [] for label in diagram.nodes}

@@ -9,8 +9,8 @@ from typing import Any
 from penstock.errors import Place
 from penstock.lang.contract import Lowered, Setting
 from penstock.lang.diagram.checks import check_diagram
-from penstock.lang.diagram.graph import Graph
-from penstock.lang.diagram.lowering_context import ROOTS, LoweringContext, Way, check_expression
+from penstock.lang.diagram.graph import DiagramGraph
+from penstock.lang.diagram.lowering_context import ROOTS, IncomingEdge, LoweringContext, check_expression
 from penstock.lang.diagram.nodes.condition import ConditionFields
 from penstock.lang.diagram.nodes.contract import Fragment
 from penstock.lang.diagram.nodes.person_job import PersonJobFields
@@ -34,7 +34,7 @@ _NAME = re.compile(r"[^\W\d]\w*\Z")
 
 
 def lower(diagram: Diagram, report: Report, setting: Setting) -> Lowered | None:
-    graph = Graph(diagram)
+    graph = DiagramGraph(diagram)
     labels = tuple(diagram.nodes)
     fragments = {label: _fragment(label, labels, diagram, graph, report, setting) for label in labels}
     nodes: list[Node] = []
@@ -70,7 +70,7 @@ def lower(diagram: Diagram, report: Report, setting: Setting) -> Lowered | None:
     return Lowered(net, children)
 
 
-def _declared(diagram: Diagram, graph: Graph, start_data: dict[str, Any]) -> dict[str, Any]:
+def _declared(diagram: Diagram, graph: DiagramGraph, start_data: dict[str, Any]) -> dict[str, Any]:
     """Names that are null until something brings them: what a node with several inputs may see on some days only."""
     found: dict[str, Any] = {}
     for label, node in diagram.nodes.items():
@@ -93,7 +93,7 @@ def _stem(name: str) -> str:
 
 
 def _fragment(
-    label: str, labels: tuple[str, ...], diagram: Diagram, graph: Graph, report: Report, setting: Setting
+    label: str, labels: tuple[str, ...], diagram: Diagram, graph: DiagramGraph, report: Report, setting: Setting
 ) -> Fragment:
     drawn = diagram.nodes[label]
     site = LoweringContext(
@@ -105,7 +105,7 @@ def _fragment(
         setting=setting,
         persons=diagram.persons,
         labels=labels,
-        inputs=tuple(Way(edge.source, _var(edge)) for edge in graph.ins[label]),
+        inputs=tuple(IncomingEdge(edge.source, _var(edge)) for edge in graph.ins[label]),
         outputs=len(graph.outs[label]),
         conversation=any(edge.fields.content_type == "conversation_state" for edge in graph.outs[label]),
         limits=lambda: graph.limits(label),
@@ -123,7 +123,7 @@ def _var(edge: DrawnEdge) -> str:
 def _edge(
     drawn: DrawnEdge,
     diagram: Diagram,
-    graph: Graph,
+    graph: DiagramGraph,
     fragments: dict[str, Fragment],
     taken: Counter[str],
     report: Report,

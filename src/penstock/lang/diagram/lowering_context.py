@@ -26,7 +26,7 @@ _SECRET_KEY = re.compile(
 
 
 @dataclass(frozen=True)
-class Way:
+class IncomingEdge:
     """A connection that leads to a node."""
 
     source: str
@@ -43,7 +43,7 @@ class LoweringContext:
     setting: Setting
     persons: Mapping[str, Person]
     labels: tuple[str, ...]  # every node of the diagram, in order
-    inputs: tuple[Way, ...]
+    inputs: tuple[IncomingEdge, ...]
     outputs: int
     conversation: bool  # does something after it want the whole conversation?
     #: The person_jobs that detect_max_iterations watches here (D-X.6).

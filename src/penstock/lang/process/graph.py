@@ -8,7 +8,7 @@ from penstock.lang.process.schema import Definition, Element, Flow
 from penstock.net.graph import sccs
 
 
-class Graph:
+class ProcessGraph:
     """`level` is the id of the sub-process an element lies in, "" at the top."""
 
     def __init__(self, definition: Definition) -> None:

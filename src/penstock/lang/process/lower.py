@@ -8,7 +8,7 @@ from penstock.errors import Place
 from penstock.lang.contract import Lowered, Setting
 from penstock.lang.process.begins import begin_of_process
 from penstock.lang.process.checks import check_definition, check_net
-from penstock.lang.process.graph import Graph
+from penstock.lang.process.graph import ProcessGraph
 from penstock.lang.process.lowering_context import Shared, expression, main_of
 from penstock.lang.process.nodes import type_of
 from penstock.lang.process.nodes.contract import KEPT, Fragment, link
@@ -66,7 +66,7 @@ def lower(definition: Definition, report: Report, setting: Setting) -> Lowered |
 
 def pieces(definition: Definition, report: Report, setting: Setting) -> tuple[Shared, dict[str, Fragment]]:
     """Every element as a piece of the net; none where the document is not whole."""
-    shared = Shared(definition, Graph(definition), report, setting)
+    shared = Shared(definition, ProcessGraph(definition), report, setting)
     check_definition(shared)
     if not definition.whole:
         return shared, {}
@@ -74,7 +74,7 @@ def pieces(definition: Definition, report: Report, setting: Setting) -> tuple[Sh
     return shared, {id: _fragment(one, shared) for id, one in elements if _runs(one, shared.graph)}
 
 
-def _runs(element: Element, graph: Graph) -> bool:
+def _runs(element: Element, graph: ProcessGraph) -> bool:
     """Handlers live in what they undo, and a compensation event is only a link to one."""
     event = element.event
     if event is not None and event.position == "boundary" and event.trigger == "compensation":
@@ -95,7 +95,7 @@ def _policies(definition: Definition, shared: Shared) -> dict[str, Any]:
     return {"process": about, **({"tenant": top.tenant_id} if top.tenant_id else {})}
 
 
-def _shown(element: Element, graph: Graph) -> dict[str, Any]:
+def _shown(element: Element, graph: ProcessGraph) -> dict[str, Any]:
     f = element.activity
     assert f is not None
     written = element.undo if isinstance(element.undo, str) or element.undo is None else element.undo.tool

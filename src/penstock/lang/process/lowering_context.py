@@ -11,7 +11,7 @@ from penstock.expr import compile_expression
 from penstock.lang.contract import Setting
 from penstock.lang.process.conditions import Choice, choice_of, unwrapped
 from penstock.lang.process.durations import milliseconds
-from penstock.lang.process.graph import Graph
+from penstock.lang.process.graph import ProcessGraph
 from penstock.lang.process.names import variables_of
 from penstock.lang.process.schema import Definition, Element
 from penstock.lang.report import Report
@@ -26,7 +26,7 @@ class Shared:
     """What all elements of one definition share while it is lowered."""
 
     definition: Definition
-    graph: Graph
+    graph: ProcessGraph
     report: Report
     setting: Setting
     variables: set[str] = field(default_factory=set)  # names that expressions read

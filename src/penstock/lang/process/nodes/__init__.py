@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.lang.process.graph import Graph
+from penstock.lang.process.graph import ProcessGraph
 from penstock.lang.process.nodes import events, gateways, messages, rule_task, script_task, sub_process, tasks
 from penstock.lang.process.nodes.contract import ElementType, Fragment
 from penstock.lang.process.schema import Element
@@ -20,7 +20,7 @@ ELEMENT_TYPES: dict[str, ElementType] = {
 _TAGGED = ("sendTask", "receiveTask", "businessRuleTask")
 
 
-def type_of(element: Element, graph: Graph) -> ElementType:
+def type_of(element: Element, graph: ProcessGraph) -> ElementType:
     if element.event is not None:
         return ELEMENT_TYPES[f"{element.event.position}Event"]
     if element.gateway is not None:

@@ -15,7 +15,7 @@ import msgspec
 from penstock.errors import Finding, Place
 from penstock.lang.process.text_import import guards, roles
 from penstock.lang.process.text_import import sentence as words
-from penstock.lang.process.text_import.lines import Line, Step, read_text
+from penstock.lang.process.text_import.lines import ManualLine, ManualStep, read_text
 from penstock.lang.process.text_import.sentence import BULLET, Branch
 
 #: P-6.1.6, P-X.22: as sure as this, and nobody has to look before it can be started
@@ -59,7 +59,7 @@ class _End(NamedTuple):
 class _Unit(NamedTuple):
     """A sentence of a step: the ways that it names, or none."""
 
-    line: Line
+    line: ManualLine
     branches: list[Branch]
     role: str = ""
     todo: bool = False  # it is something to do, and no heading
@@ -76,8 +76,8 @@ class _Reading:
         self.events: list[dict[str, Any]] = []
         self.evidence: dict[str, str] = {}
         self.sure: dict[str, bool] = {}
-        self.begins: list[tuple[Step, str]] = []  # where each step begins
-        self.jumps: list[tuple[dict[str, Any], int, Step, Line]] = []
+        self.begins: list[tuple[ManualStep, str]] = []  # where each step begins
+        self.jumps: list[tuple[dict[str, Any], int, ManualStep, ManualLine]] = []
         self.findings: list[Finding] = []
         self.lost = self.unread = 0
         self.open: list[_End] = []
@@ -131,10 +131,10 @@ class _Reading:
 
     # -- one step ------------------------------------------------------------------------------------------------------
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: ManualStep) -> None:
         before = len(self.activities) + len(self.gateways)
         head, rest = step.lines[0], step.lines[1:]
-        bullets = [Line(one.at, found[1]) for one in rest if (found := BULLET.match(one.text))]
+        bullets = [ManualLine(one.at, found[1]) for one in rest if (found := BULLET.match(one.text))]
         if words.ALONG.search(head.text) and len(bullets) > 1:
             self._along(head.text, [one.text for one in bullets], step)
         else:
@@ -142,14 +142,14 @@ class _Reading:
         if len(self.activities) + len(self.gateways) == before and not self.open and not self.begins:
             self._then(head, [], step)
 
-    def _told(self, step: Step) -> list[_Unit]:
+    def _told(self, step: ManualStep) -> list[_Unit]:
         told: list[_Unit] = []
         for n, line in enumerate(step.lines):
             for one in words.sentences(line.text):
-                told += self._unit(Line(line.at, one), step.lines[0].text if n > 0 else "")
+                told += self._unit(ManualLine(line.at, one), step.lines[0].text if n > 0 else "")
         return told
 
-    def _unit(self, line: Line, head: str) -> list[_Unit]:
+    def _unit(self, line: ManualLine, head: str) -> list[_Unit]:
         text, role = BULLET.sub(r"\1", line.text).strip(), ""
         if head and (case := words.listed(text, head)):
             return [_Unit(line, [case])]
@@ -164,10 +164,10 @@ class _Reading:
             lead, found = words.led(text)
             if found:
                 lead = f"{role or title}: {lead}" if role or title else lead
-                return [_Unit(Line(line.at, lead), [], todo=True), _Unit(line, found, role)]
+                return [_Unit(ManualLine(line.at, lead), [], todo=True), _Unit(line, found, role)]
         return [_Unit(line, found, role, title=title if found else "")]
 
-    def _units(self, units: list[_Unit], step: Step) -> None:
+    def _units(self, units: list[_Unit], step: ManualStep) -> None:
         """What is plain in a row is one activity, what is conditional in a row is one gateway."""
         at = 0
         while at < len(units):
@@ -213,7 +213,7 @@ class _Reading:
                 or len(words.side_by_side(text)) > 1 or words.jump_of(text) is not None
                 or words.end_of(text) == "")  # fmt: skip
 
-    def _choice(self, units: list[_Unit], step: Step, name: str = "") -> None:
+    def _choice(self, units: list[_Unit], step: ManualStep, name: str = "") -> None:
         branches = [(one, unit) for unit in units for one in unit.branches]
         for n in range(1, len(branches)):
             if words.is_rest(branches[n][0].condition or ""):
@@ -226,24 +226,24 @@ class _Reading:
             and words.after_it(first.condition, first=not self.begins)
         ):
             text = f"{unit.title}: {first.action}" if unit.title else first.action
-            return self._then(Line(unit.line.at, text), [], step, unit.role)
+            return self._then(ManualLine(unit.line.at, text), [], step, unit.role)
         if all(one.condition is None for one, _ in branches):
             return self._otherwise(first, unit, step)
         role = next((one.role for one in units if one.role), "") or self._who(step)
         return self._choose(_in_order(branches), step, name, role)
 
-    def _who(self, step: Step) -> str:
+    def _who(self, step: ManualStep) -> str:
         """Who does what a step says, where a sentence of it does not say it."""
         head = words.sentences(step.lines[0].text)[0] if step.lines[0].text.strip() else ""
         said = roles.role_of(head, self.known)[1] if not words.branches(head) else None
         return step.role or roles.role_before(head) or said or ""
 
-    def _otherwise(self, branch: Branch, unit: _Unit, step: Step) -> None:
+    def _otherwise(self, branch: Branch, unit: _Unit, step: ManualStep) -> None:
         """A step of its own that says what follows where the condition of the step before does not hold."""
         waiting = next((one for one in self.open if one.default), None)
         if waiting is None:
             self._not_read(unit.line)
-            return self._then(Line(unit.line.at, branch.action), [], step, unit.role, told=True)
+            return self._then(ManualLine(unit.line.at, branch.action), [], step, unit.role, told=True)
         self.open.remove(waiting)
         ways = [one for one in self.flows if one["source"] == waiting.source]
         other = guards.opposite(ways[0].get("condition", "")) if len(ways) == 1 else ""
@@ -251,7 +251,7 @@ class _Reading:
         self.open += self._way(way, branch, unit, step, unit.role or self._who(step))
         return None
 
-    def _choose(self, branches: list[tuple[Branch, _Unit]], step: Step, name: str, role: str) -> None:
+    def _choose(self, branches: list[tuple[Branch, _Unit]], step: ManualStep, name: str, role: str) -> None:
         said = name or branches[0][1].line.text
         gateway = self._gateway("exclusiveGateway", words.shortened(name) if name else "", said)
         if not self.open and self.begins:
@@ -275,7 +275,7 @@ class _Reading:
             ends.append(_End(gateway, default=True))
         self.open = ends
 
-    def _way(self, way: _End, branch: Branch, unit: _Unit, step: Step, role: str) -> list[_End]:
+    def _way(self, way: _End, branch: Branch, unit: _Unit, step: ManualStep, role: str) -> list[_End]:
         """What a branch leads to: a step, the end, or something to do; and what of it leads on."""
         if words.looks_conditional(branch.action):
             self._not_read(unit.line)
@@ -294,11 +294,13 @@ class _Reading:
             return []
         return [way]
 
-    def _then(self, line: Line, more: list[Line], step: Step, role: str = "", *, told: bool = False) -> None:
+    def _then(
+        self, line: ManualLine, more: list[ManualLine], step: ManualStep, role: str = "", *, told: bool = False
+    ) -> None:
         for one in (line, *more):
             if not told and words.looks_conditional(one.text):
                 self._not_read(one)
-        line = Line(line.at, words.afterwards(line.text))
+        line = ManualLine(line.at, words.afterwards(line.text))
         parts = words.side_by_side(line.text)
         if len(parts) > 1 and (not words.beside(line.text) or words.gathers(line.text) or not self.open):
             return self._along(line.text, parts, step)
@@ -308,7 +310,7 @@ class _Reading:
             self.unread += 1
             self._tell("parallel_not_read", line, "What it goes on beside of is not certain; it follows instead", "",
                        "Write «In parallel:» or «동시에:», and a list of what is done.")  # fmt: skip
-            line = Line(line.at, meanwhile)
+            line = ManualLine(line.at, meanwhile)
         if not more and self._left(line, step, role):
             return None
         id = self._activity(line.text, " ".join(one.text for one in more), role or self._who(step))
@@ -317,13 +319,13 @@ class _Reading:
         self.open = [_End(id)]
         return None
 
-    def _left(self, line: Line, step: Step, role: str) -> bool:
+    def _left(self, line: ManualLine, step: ManualStep, role: str) -> bool:
         """A sentence that only leads to a step, or to the end."""
         jump, end = words.jump_of(line.text), words.end_of(line.text)
         if not self.open or jump is None and (end != "" or len(line.text) > 30):
             return False
         if jump is not None and jump.lead:
-            self._then(Line(line.at, jump.lead), [], step, role, told=True)
+            self._then(ManualLine(line.at, jump.lead), [], step, role, told=True)
         target = "" if jump is not None else self._end()
         for way in self.open:
             flow = self._flow(way, target)
@@ -332,7 +334,7 @@ class _Reading:
         self.open = []
         return True
 
-    def _along(self, head: str, parts: list[str], step: Step) -> None:
+    def _along(self, head: str, parts: list[str], step: ManualStep) -> None:
         fork = self._gateway("parallelGateway", words.shortened(head), head)
         join = self._gateway("parallelGateway", "", head, f"{fork}_join")
         self._lead_to(fork)
@@ -403,7 +405,7 @@ class _Reading:
                 self._tell("step_not_reached", step.lines[0], "No way leads to this step", id,
                            "Say in the steps before it when it follows.")  # fmt: skip
 
-    def _step_at(self, number: int, here: Step) -> str:
+    def _step_at(self, number: int, here: ManualStep) -> str:
         """The step of that number, of the same section first; 0 is the first one, -1 the one before."""
         if number == 0:
             return self.begins[0][1]
@@ -476,19 +478,19 @@ class _Reading:
 
     # -- what a person has to look at ----------------------------------------------------------------------------------
 
-    def _tell(self, rule: str, line: Line, message: str, node: str, hint: str) -> None:
+    def _tell(self, rule: str, line: ManualLine, message: str, node: str, hint: str) -> None:
         shown = words.shortened(line.text)
         self.findings.append(Finding(
             rule=rule, severity="warning", message=f"Line {line.at}: {message}: «{shown}».",
             where=Place(line=line.at, column=1), hint=hint, node=node, category="semantic",
         ))  # fmt: skip
 
-    def _not_read(self, line: Line) -> None:
+    def _not_read(self, line: ManualLine) -> None:
         self.unread += 1
         self._tell("condition_not_read", line, "It says a condition, and no gateway could be made of it", "",
                    "Write «If …, …. Otherwise, …», or «…이면 …. 그렇지 않으면 …».")  # fmt: skip
 
-    def _to_check(self, line: Line, expression: str, condition: str, gateway: str) -> None:
+    def _to_check(self, line: ManualLine, expression: str, condition: str, gateway: str) -> None:
         name, _, truth = expression.rpartition(" == ")
         whole = truth not in ("true", "false")
         made_up = f"The condition {expression} is a guess" if whole else f"The name {name} was made up"

@@ -19,18 +19,18 @@ _ROLE_COLUMN = re.compile(r"역할|담당|주체|수행자|부서|role|responsib
 _WORK_COLUMN = re.compile(r"단계|활동|업무|작업|절차|내용|step|activity|task|action|what", re.I)
 
 
-class Line(NamedTuple):
+class ManualLine(NamedTuple):
     """A line of the text, with its number."""
 
     at: int
     text: str
 
 
-class Step(msgspec.Struct):
+class ManualStep(msgspec.Struct):
     """`number` is the author's own, counted anew in each section; `role` is what a table says of it."""
 
     number: int
-    lines: list[Line]
+    lines: list[ManualLine]
     section: int = 0
     role: str = ""
 
@@ -39,26 +39,28 @@ class Text(msgspec.Struct):
     """`left` are lines that belong to no step and say a condition: nobody shall believe that they were read."""
 
     title: str = ""
-    steps: list[Step] = []
+    steps: list[ManualStep] = []
     roles: list[str] = []
-    left: list[Line] = []
+    left: list[ManualLine] = []
 
 
 def read_text(text: str) -> Text:
-    lines = [Line(n, one.rstrip()) for n, one in enumerate(text.replace("\r\n", "\n").split("\n"), 1) if one.strip()]
+    lines = [
+        ManualLine(n, one.rstrip()) for n, one in enumerate(text.replace("\r\n", "\n").split("\n"), 1) if one.strip()
+    ]
     return _Lines(lines).whole()
 
 
 class _Lines:
-    def __init__(self, lines: list[Line]) -> None:
+    def __init__(self, lines: list[ManualLine]) -> None:
         self.lines = lines
         self.found = Text()
-        self.numbered: list[Step] = []
-        self.bullets: list[Line] = []
-        self.other: list[Line] = []
-        self.rows: list[Step] = []
+        self.numbered: list[ManualStep] = []
+        self.bullets: list[ManualLine] = []
+        self.other: list[ManualLine] = []
+        self.rows: list[ManualStep] = []
         self.header: list[str] = []
-        self.current: Step | None = None
+        self.current: ManualStep | None = None
         self.section = self.indent = 0
 
     def whole(self) -> Text:
@@ -72,7 +74,7 @@ class _Lines:
         found = self.found
         steps = self.numbered or self.rows
         if not steps and self.bullets:
-            steps = [Step(n, [Line(at, one)]) for n, (at, one) in enumerate(self.bullets, 1)]
+            steps = [ManualStep(n, [ManualLine(at, one)]) for n, (at, one) in enumerate(self.bullets, 1)]
         if steps:
             first = next(
                 (one for one in self.other if not self.numbered or one.at < self.numbered[0].lines[0].at), None
@@ -86,11 +88,11 @@ class _Lines:
             return found
         if self.other and not found.title and not re.search(r"[.。다]\s*\Z", self.other[0].text):
             found.title = self.other.pop(0).text.strip()
-        told = [Line(line.at, one) for line in self.other for one in sentences(line.text.strip())]
-        found.steps = [Step(n, [one]) for n, one in enumerate(told, 1)]
+        told = [ManualLine(line.at, one) for line in self.other for one in sentences(line.text.strip())]
+        found.steps = [ManualStep(n, [one]) for n, one in enumerate(told, 1)]
         return found
 
-    def _line(self, line: Line) -> None:
+    def _line(self, line: ManualLine) -> None:
         text = line.text
         if heading := _HEADING.match(text):
             self._heading(line, heading[2].strip())
@@ -98,16 +100,16 @@ class _Lines:
             indent = len(text) - len(text.lstrip())
             number, said = counted
             if self.current is not None and indent > self.indent:
-                self.current.lines.append(Line(line.at, f"- {said}"))  # numbered within a step
+                self.current.lines.append(ManualLine(line.at, f"- {said}"))  # numbered within a step
             else:
                 self.indent = indent
-                self._begin(number, Line(line.at, said))
+                self._begin(number, ManualLine(line.at, said))
         elif self.current is not None:
-            self.current.lines.append(Line(line.at, text.strip()))
+            self.current.lines.append(ManualLine(line.at, text.strip()))
         elif found := BULLET.match(text):
-            self.bullets.append(Line(line.at, found[1].strip()))
+            self.bullets.append(ManualLine(line.at, found[1].strip()))
         else:
-            self.other.append(Line(line.at, text.strip()))
+            self.other.append(ManualLine(line.at, text.strip()))
 
     @staticmethod
     def _numbered(text: str) -> tuple[int, str] | None:
@@ -118,23 +120,23 @@ class _Lines:
             return number + 1, found[3].strip()
         return None
 
-    def _heading(self, line: Line, text: str) -> None:
+    def _heading(self, line: ManualLine, text: str) -> None:
         self.current = None
         found = _STEP.match(text)
         if found and (self.found.title or int(found[1]) == 1 and self.numbered == []):
-            self._begin(int(found[1]), Line(line.at, found[2].strip()))
+            self._begin(int(found[1]), ManualLine(line.at, found[2].strip()))
         elif (alone := _STEP_ALONE.match(text)) and self.found.title:
-            self._begin(int(alone[1] or alone[2]), Line(line.at, text))
+            self._begin(int(alone[1] or alone[2]), ManualLine(line.at, text))
         elif not self.found.title:
             self.found.title = text
         else:
             self.section += 1
 
-    def _begin(self, number: int, line: Line) -> None:
-        self.current = Step(number, [line], self.section)
+    def _begin(self, number: int, line: ManualLine) -> None:
+        self.current = ManualStep(number, [line], self.section)
         self.numbered.append(self.current)
 
-    def _row(self, line: Line, cells: list[str]) -> None:
+    def _row(self, line: ManualLine, cells: list[str]) -> None:
         """A table with a column of roles: of steps where it has a column of work and a number, else of roles."""
         self.current = None
         if _RULE.match("".join(cells)) or not any(cells):
@@ -146,7 +148,7 @@ class _Lines:
         role = next((n for n, one in enumerate(columns) if _ROLE_COLUMN.search(one)), None)
         work = [n for n, one in enumerate(columns) if n != role and _WORK_COLUMN.search(one)]
         if role is None or role >= len(cells):
-            self.other.append(Line(line.at, " ".join(cells)))
+            self.other.append(ManualLine(line.at, " ".join(cells)))
             return
         name = cells[role]
         if name and name != "-" and name not in self.found.roles:
@@ -156,4 +158,6 @@ class _Lines:
         said = [cells[n] for n in work if n < len(cells) and not re.fullmatch(r"\d*", cells[n])]
         if said:
             text = f"{said[0]}: {' '.join(said[1:])}" if len(said) > 1 else said[0]
-            self.rows.append(Step(len(self.rows) + 1, [Line(line.at, text)], role="" if name == "-" else name))
+            self.rows.append(
+                ManualStep(len(self.rows) + 1, [ManualLine(line.at, text)], role="" if name == "-" else name)
+            )
