@@ -13,14 +13,14 @@ from starlette.responses import Response
 M = TypeVar("M", bound=BaseModel)
 
 
-class Shape(BaseModel):
+class ResponseBody(BaseModel):
     """An answer. It is filled from what the app computes, by the names of its fields. Each is always written, also one
     that has a default, and the description of the API says so."""
 
     model_config = ConfigDict(populate_by_name=True, json_schema_serialization_defaults_required=True)
 
 
-class Asked(BaseModel):
+class RequestBody(BaseModel):
     """A request body: what is not known is refused, so that a slip of the pen is not taken for a default."""
 
     model_config = ConfigDict(extra="forbid")

@@ -24,7 +24,7 @@ from penstock.lang.contract import Compiled as Document
 T = TypeVar("T")
 
 
-class Asked(NamedTuple):
+class RunRequest(NamedTuple):
     """A run to be started."""
 
     document: Document
@@ -115,7 +115,7 @@ async def drive(
         return await door.wait(run, until_waiting=True)
 
 
-async def start(store: Path, asked: Asked, started: Started, *, quiet: bool) -> Look:
+async def start(store: Path, asked: RunRequest, started: Started, *, quiet: bool) -> Look:
     """Start a run, or find the one with its key, and drive it.
 
     When another process drives the store, the run is left for it to start and followed from here; when that process

@@ -12,7 +12,7 @@ import typer
 from penstock.app.penstock import Penstock
 from penstock.app.runs.run_view import Look
 from penstock.cli.documents import compile_named
-from penstock.cli.drive import Asked, Started, drive, driving, go_on, start, until_done
+from penstock.cli.drive import RunRequest, Started, drive, driving, go_on, start, until_done
 from penstock.cli.options import STORE, Document, Json, Profile, Run, Store, read_value
 from penstock.cli.output import (
     DONE,
@@ -67,7 +67,7 @@ def run(
             tell_finding(finding, file, err=True)
     again = f"penstock run {file} --key {key}" if key else None
     started = Started()
-    asked = Asked(compiled, source, given, key, max_concurrent, profile, by)
+    asked = RunRequest(compiled, source, given, key, max_concurrent, profile, by)
     return finish(start(store, asked, started, quiet=json), started, store, json, again)
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from penstock.api.paging import LARGEST
 from penstock.api.problems import FoundOut
-from penstock.api.replies import Asked, Shape
+from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.time_fields import Moment
 
 EXAMPLE = {
@@ -17,7 +17,7 @@ EXAMPLE = {
 }  # fmt: skip
 
 
-class WorkflowVersion(Shape):
+class WorkflowVersion(ResponseBody):
     """A row of workflow_versions (W-9.3.1)."""
 
     id: str
@@ -39,12 +39,12 @@ class WorkflowVersionWhole(WorkflowVersion):
     dsl: dict[str, Any]
 
 
-class WorkflowVersionPage(Shape):
+class WorkflowVersionPage(ResponseBody):
     items: list[WorkflowVersion]
     next: str | None
 
 
-class WorkflowOut(Shape):
+class WorkflowOut(ResponseBody):
     workflow_id: str
     name: str
     active_version: int | None
@@ -52,21 +52,21 @@ class WorkflowOut(Shape):
     status: str
 
 
-class WorkflowPage(Shape):
+class WorkflowPage(ResponseBody):
     items: list[WorkflowOut]
     next: str | None
 
 
-class WorkflowAsked(Asked):
+class WorkflowAsked(RequestBody):
     dsl: dict[str, Any] = Field(description="The document.", examples=[EXAMPLE])
     change_summary: str | None = Field(None, max_length=2000)
 
 
-class ValidateAsked(Asked):
+class ValidateAsked(RequestBody):
     dsl: dict[str, Any] = Field(examples=[EXAMPLE])
 
 
-class ValidateOut(Shape):
+class ValidateOut(ResponseBody):
     valid: bool
     errors: list[FoundOut]
     warnings: list[FoundOut]
@@ -80,23 +80,23 @@ class WorkflowActivated(WorkflowVersion):
     replayed: list[str]
 
 
-class FeedbackAsked(Asked):
+class FeedbackAsked(RequestBody):
     feedback: str = Field(min_length=1, max_length=4000, examples=["The threshold is missing."])
 
 
-class InstanceAsked(Asked):
+class InstanceAsked(RequestBody):
     workflow_id: str = Field(min_length=1, max_length=200, examples=["wf_defect_alert_v2"])
     version: int | None = Field(None, ge=1, le=LARGEST)
     input: Any = Field(None, examples=[{"line_id": "L01"}])
     parent_instance_id: str | None = Field(None, max_length=200)
 
 
-class WorkflowInstanceStarted(Shape):
+class WorkflowInstanceStarted(ResponseBody):
     instance_id: str
     status: str
 
 
-class InstanceSummary(Shape):
+class InstanceSummary(ResponseBody):
     instance_id: str
     workflow_id: str
     version: int | None
@@ -109,12 +109,12 @@ class InstanceSummary(Shape):
     completed_at: Moment | None
 
 
-class InstancePage(Shape):
+class InstancePage(ResponseBody):
     items: list[InstanceSummary]
     next: str | None
 
 
-class NodeExecution(Shape):
+class NodeExecution(ResponseBody):
     node_id: str
     type: str
     status: str
@@ -123,14 +123,14 @@ class NodeExecution(Shape):
     completed_at: Moment | None
 
 
-class InstanceError(Shape):
+class InstanceError(ResponseBody):
     code: str
     category: str
     message: str
     node_id: str | None
 
 
-class InstanceTrigger(Shape):
+class InstanceTrigger(ResponseBody):
     type: str
     source: str | None
 
@@ -144,7 +144,7 @@ class WorkflowInstanceOut(InstanceSummary):
     nodes: list[NodeExecution]
 
 
-class TransitionOut(Shape):
+class TransitionOut(ResponseBody):
     """What has moved: the instance, a node or an approval (W-2.2.5)."""
 
     at: str
@@ -158,11 +158,11 @@ class TransitionOut(Shape):
     execution: str | None
 
 
-class HistoryOut(Shape):
+class HistoryOut(ResponseBody):
     items: list[TransitionOut]
 
 
-class CheckpointOut(Shape):
+class CheckpointOut(ResponseBody):
     """A row of workflow_checkpoints (W-8.2.1); what it holds is told of one alone."""
 
     id: str
@@ -176,7 +176,7 @@ class CheckpointOut(Shape):
     expires_at: Moment | None
 
 
-class CheckpointWhole(Shape):
+class CheckpointWhole(ResponseBody):
     """What one holds (W-8.1.2), without secrets. Where it cannot be read it is the one before it, and `damaged` names
     those that could not (C-79)."""
 
@@ -192,31 +192,31 @@ class CheckpointWhole(Shape):
     damaged: list[int]
 
 
-class CheckpointPage(Shape):
+class CheckpointPage(ResponseBody):
     items: list[CheckpointOut]
 
 
-class NodeSignalAsked(Asked):
+class NodeSignalAsked(RequestBody):
     payload: Any = Field(None, examples=[{"go": True}])
     id: str = Field("", max_length=200, description="The same id again changes nothing.")
 
 
-class InstanceCancelAsked(Asked):
+class InstanceCancelAsked(RequestBody):
     reason: str | None = Field(None, max_length=2000)
 
 
-class InstanceCompensateAsked(Asked):
+class InstanceCompensateAsked(RequestBody):
     node_ids: list[str] = []
 
 
-class ApprovalDecision(Shape):
+class ApprovalDecision(ResponseBody):
     approver: str
     decision: str
     comment: str | None
     at: Moment
 
 
-class ApprovalOut(Shape):
+class ApprovalOut(ResponseBody):
     """A row of approval_requests (C-65)."""
 
     id: str
@@ -235,27 +235,27 @@ class ApprovalOut(Shape):
     requested_at: Moment
 
 
-class ApprovalPage(Shape):
+class ApprovalPage(ResponseBody):
     items: list[ApprovalOut]
     next: str | None
 
 
-class ApprovalAsked(Asked):
+class ApprovalAsked(RequestBody):
     comment: str | None = Field(None, max_length=4000)
 
 
-class ApprovalEscalateAsked(Asked):
+class ApprovalEscalateAsked(RequestBody):
     to: str | None = Field(None, min_length=1, max_length=200, examples=["role:qa_lead"])
     comment: str | None = Field(None, max_length=4000)
 
 
-class ApprovalDecided(Shape):
+class ApprovalDecided(ResponseBody):
     id: str
     instance_id: str
     instance_status: str
 
 
-class ReviewOut(Shape):
+class ReviewOut(ResponseBody):
     id: str
     instance_id: str
     workflow_id: str
@@ -267,12 +267,12 @@ class ReviewOut(Shape):
     requested_at: Moment
 
 
-class ReviewPage(Shape):
+class ReviewPage(ResponseBody):
     items: list[ReviewOut]
     next: str | None
 
 
-class ReviewAsked(Asked):
+class ReviewAsked(RequestBody):
     instance_id: str = Field(min_length=1, max_length=200)
     node_id: str = Field(min_length=1, max_length=200)
     decision: str = Field(pattern="^(normal|warning|critical|unknown)$", examples=["warning"])
@@ -280,7 +280,7 @@ class ReviewAsked(Asked):
     comment: str | None = Field(None, max_length=4000)
 
 
-class Triggered(Shape):
+class Triggered(ResponseBody):
     """`new` is false when the same request had come before: nothing was started again."""
 
     instance_id: str

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from penstock.api.problems import FoundOut
-from penstock.api.replies import Asked, Shape
+from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.time_fields import Moment
 
 EXAMPLE = """version: light
@@ -20,13 +20,13 @@ connections:
 """
 
 
-class DiagramAsked(Asked):
+class DiagramAsked(RequestBody):
     document: dict[str, Any] | str = Field(
         description="The diagram: an object, or its text in YAML or JSON.", examples=[EXAMPLE]
     )
 
 
-class DiagramOut(Shape):
+class DiagramOut(ResponseBody):
     id: str
     version: int
     name: str
@@ -36,22 +36,22 @@ class DiagramOut(Shape):
     warnings: list[FoundOut]
 
 
-class DiagramChecked(Shape):
+class DiagramChecked(ResponseBody):
     valid: bool
     problems: list[FoundOut]
 
 
-class DiagramRunAsked(Asked):
+class DiagramRunAsked(RequestBody):
     inputs: Any = Field(None, examples=[{"name": "Kim"}])
     max_concurrent: int | None = Field(None, ge=1, le=10_000)
     key: str | None = Field(None, min_length=1, max_length=200)
 
 
-class DiagramStarted(Shape):
+class DiagramStarted(ResponseBody):
     run_id: str
 
 
-class DiagramWaits(Shape):
+class DiagramWaits(ResponseBody):
     node: str
     waits_for: str
     prompt: Any = None
@@ -59,7 +59,7 @@ class DiagramWaits(Shape):
     due_at: Moment | None = None
 
 
-class DiagramRunOut(Shape):
+class DiagramRunOut(ResponseBody):
     run_id: str
     name: str
     status: str
@@ -75,7 +75,7 @@ class DiagramRunOut(Shape):
     updated_at: Moment
 
 
-class DiagramEventOut(Shape):
+class DiagramEventOut(ResponseBody):
     """What subscribers are told (D-X.22)."""
 
     name: str
@@ -91,13 +91,13 @@ class DiagramEventOut(Shape):
     data: dict[str, Any] = {}
 
 
-class DiagramTrace(Shape):
+class DiagramTrace(ResponseBody):
     run_id: str
     status: str
     steps: list[DiagramEventOut]
 
 
-class EnvelopeOut(Shape):
+class EnvelopeOut(ResponseBody):
     id: str
     body: Any
     content_type: str
@@ -107,7 +107,7 @@ class EnvelopeOut(Shape):
     created_at: str
 
 
-class TokenOut(Shape):
+class TokenOut(ResponseBody):
     """`fate` is empty while it lies there; then consumed (by `by`), absorbed, expired or discarded."""
 
     edge: str
@@ -119,9 +119,9 @@ class TokenOut(Shape):
     by: str
 
 
-class TokenPage(Shape):
+class TokenPage(ResponseBody):
     items: list[TokenOut]
 
 
-class RespondAsked(Asked):
+class RespondAsked(RequestBody):
     value: Any = Field(None, examples=["Kim"])

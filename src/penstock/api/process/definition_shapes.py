@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.api.problems import FoundOut
-from penstock.api.replies import Asked, Shape
+from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.time_fields import Moment
 
 _EXAMPLE: dict[str, Any] = {
@@ -37,12 +37,12 @@ class DefinitionAsked(BaseModel):
     unsound: bool = False
 
 
-class BpmnAsked(Asked):
+class BpmnAsked(RequestBody):
     bpmn_xml: Text = Field(examples=[_BPMN])
     unsound: bool = False
 
 
-class ExtractAsked(Asked):
+class ExtractAsked(RequestBody):
     """One of `text` and `pdf`. `dry_run` only shows what would come of it."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["text"]}, {"required": ["pdf"]}]})
@@ -57,14 +57,14 @@ class ExtractAsked(Asked):
     dry_run: bool = False
 
 
-class MiningAsked(Asked):
+class MiningAsked(RequestBody):
     algorithm: Annotated[str, Field(max_length=200)] = "unknown"
     fitness: Annotated[float, Field(ge=0, le=1)] = 0.0
     precision: Annotated[float | None, Field(ge=0, le=1)] = None
     case_count: Annotated[int, Field(ge=0, le=2_000_000_000)] = 0
 
 
-class DiscoveredAsked(Asked):
+class DiscoveredAsked(RequestBody):
     """P-X.25."""
 
     event_log_id: Name
@@ -76,18 +76,18 @@ class DiscoveredAsked(Asked):
     base_proc_def_id: Name | None = None
 
 
-class ModelApproveAsked(Asked):
+class ModelApproveAsked(RequestBody):
     """`into`: it becomes the next version of this definition besides."""
 
     comment: Comment | None = None
     into: Name | None = None
 
 
-class ModelRejectAsked(Asked):
+class ModelRejectAsked(RequestBody):
     comment: Comment
 
 
-class DefinitionSaved(Shape):
+class DefinitionSaved(ResponseBody):
     """`new`: false where the newest version was the same."""
 
     id: str
@@ -101,7 +101,7 @@ class DefinitionSaved(Shape):
     warnings: list[FoundOut] = []
 
 
-class ExtractedOut(Shape):
+class ExtractedOut(ResponseBody):
     id: str
     version: int | None
     approval_status: str
@@ -115,7 +115,7 @@ class ExtractedOut(Shape):
     findings: list[FoundOut] = []
 
 
-class DefinitionLine(Shape):
+class DefinitionLine(ResponseBody):
     id: str
     uuid: str
     name: str
@@ -131,12 +131,12 @@ class DefinitionLine(Shape):
     updated_at: Moment
 
 
-class ProcessDefinitionPage(Shape):
+class ProcessDefinitionPage(ResponseBody):
     items: list[DefinitionLine]
     next: str | None
 
 
-class ChildOut(Shape):
+class ChildOut(ResponseBody):
     id: str
     name: str
     type: str
@@ -152,7 +152,7 @@ class ProcessDefinitionOut(DefinitionLine):
     feedback: str | None
 
 
-class DefinitionVersion(Shape):
+class DefinitionVersion(ResponseBody):
     id: str
     proc_def_id: str
     version: int
@@ -168,6 +168,6 @@ class DefinitionVersion(Shape):
     approved_at: Moment | None
 
 
-class DefinitionVersionPage(Shape):
+class DefinitionVersionPage(ResponseBody):
     items: list[DefinitionVersion]
     next: str | None

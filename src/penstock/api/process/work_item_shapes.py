@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from penstock.api.replies import Asked, Shape
+from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.time_fields import Moment
 
 Mode = Literal["AUTONOMOUS", "SUPERVISED", "MANUAL"]
@@ -15,21 +15,21 @@ Person = Annotated[str, Field(min_length=1, max_length=200)]
 Version = Annotated[int | None, Field(ge=0, le=2_000_000_000, description="The version that was seen.")]
 
 
-class InitiateAsked(Asked):
+class InitiateAsked(RequestBody):
     initiator_id: Person | None = Field(default=None, description="Who begins it; the caller, where nobody is named.")
     input_data: dict[str, Any] = Field(default={}, examples=[{"line": "L01"}])
     mode_overrides: dict[str, Mode] = Field(default={}, examples=[{}])
     version: Annotated[int | None, Field(ge=1, le=2_000_000_000)] = None
 
 
-class ProcessInstanceStarted(Shape):
+class ProcessInstanceStarted(ResponseBody):
     proc_inst_id: str
     proc_def_id: str
     proc_def_version: int
     status: str
 
 
-class Seen(Asked):
+class Seen(RequestBody):
     version: Version = None
 
 
@@ -70,11 +70,11 @@ class DelegateToAsked(Seen):
     comment: Comment | None = None
 
 
-class RemarkAsked(Asked):
+class RemarkAsked(RequestBody):
     text: Comment
 
 
-class WorkitemLine(Shape):
+class WorkitemLine(ResponseBody):
     """A line of a list. `version` grows with every change."""
 
     id: str
@@ -94,18 +94,18 @@ class WorkitemLine(Shape):
     updated_at: Moment
 
 
-class WorkitemPage(Shape):
+class WorkitemPage(ResponseBody):
     items: list[WorkitemLine]
     next: str | None
 
 
-class Remark(Shape):
+class Remark(ResponseBody):
     by: str
     at: Moment
     text: str
 
 
-class WorkitemOut(Shape):
+class WorkitemOut(ResponseBody):
     """P-X.5, with what is asked of whoever does it."""
 
     id: str
@@ -148,7 +148,7 @@ class WorkitemWhole(WorkitemOut):
     transcript: list[Any] = Field(description="What the agent has kept of how it came to its result.")
 
 
-class Passage(Shape):
+class Passage(ResponseBody):
     """From one status to another: of an item, or, without one, of the instance."""
 
     seq: int
@@ -163,7 +163,7 @@ class Passage(Shape):
     agent_mode: str | None
 
 
-class StepOut(Shape):
+class StepOut(ResponseBody):
     """P-5.3.1, P-5.5.6."""
 
     seq: int
@@ -179,13 +179,13 @@ class StepOut(Shape):
     at: Moment | None
 
 
-class CompensationOut(Shape):
+class CompensationOut(ResponseBody):
     status: str = Field(examples=["NONE", "COMPLETE", "PARTIAL"])
     steps: list[StepOut]
     results: list[dict[str, Any]]
 
 
-class ProcessInstanceOut(Shape):
+class ProcessInstanceOut(ResponseBody):
     id: str
     proc_def_id: str
     proc_def_version: int
@@ -206,7 +206,7 @@ class ProcessInstanceOut(Shape):
     compensation_steps: list[dict[str, Any]] = Field(description="P-5.3.9: what came of each step, in short")
 
 
-class InstanceTold(Shape):
+class InstanceTold(ResponseBody):
     """`compensation_steps` (P-5.3.9): what was undone, and what is still to be, as far as it has come."""
 
     proc_inst_id: str
@@ -215,7 +215,7 @@ class InstanceTold(Shape):
     compensation_steps: list[dict[str, Any]]
 
 
-class WorkItemSubmittedOut(Shape):
+class WorkItemSubmittedOut(ResponseBody):
     """P-3.2.10."""
 
     next_nodes: list[str]
@@ -225,7 +225,7 @@ class WorkItemSubmittedOut(Shape):
     instance_status: str
 
 
-class ProcessEventOut(Shape):
+class ProcessEventOut(ResponseBody):
     event: str = Field(examples=["PROCESS_STARTED"])
     proc_inst_id: str | None
     seq: int
@@ -233,12 +233,12 @@ class ProcessEventOut(Shape):
     payload: dict[str, Any]
 
 
-class ProcessEventPage(Shape):
+class ProcessEventPage(ResponseBody):
     items: list[ProcessEventOut]
     next: str | None
 
 
-class ReevaluationRow(Shape):
+class ReevaluationRow(ResponseBody):
     """P-8: `value` is None where nothing was measured yet."""
 
     id: str
@@ -249,7 +249,7 @@ class ReevaluationRow(Shape):
     exceeded: bool
 
 
-class ReevaluationOut(Shape):
+class ReevaluationOut(ResponseBody):
     items: list[ReevaluationRow]
 
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 import penstock
 from penstock.api.problems import problem
-from penstock.api.replies import Shape, shown
+from penstock.api.replies import ResponseBody, shown
 from penstock.api.server_state import TheSite
 from penstock.api.strict_routes import Checked
 from penstock.errors import StoreError
@@ -17,7 +17,7 @@ from penstock.errors import StoreError
 router = APIRouter(tags=["health"], route_class=Checked)
 
 
-class Health(Shape):
+class Health(ResponseBody):
     status: str
     version: str
     store: str

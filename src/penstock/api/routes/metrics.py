@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from starlette.responses import Response
 
-from penstock.api.replies import Shape, shown
+from penstock.api.replies import ResponseBody, shown
 from penstock.api.server_state import Caller, ServerState, TheSite, caller_of, may
 from penstock.api.strict_routes import Checked
 from penstock.api.time_fields import Moment
@@ -21,7 +21,7 @@ router = APIRouter(tags=["operations"], route_class=Checked)
 NEEDS = "ops.read"
 
 
-class AlarmOut(Shape):
+class AlarmOut(ResponseBody):
     id: str
     metric: str
     state: Literal["open", "cleared"]
@@ -34,12 +34,12 @@ class AlarmOut(Shape):
     cleared_at: Moment | None
 
 
-class AlarmPage(Shape):
+class AlarmPage(ResponseBody):
     items: list[AlarmOut]
     next: str | None
 
 
-class PanelOut(Shape):
+class PanelOut(ResponseBody):
     id: str
     row: str
     title: str
@@ -50,7 +50,7 @@ class PanelOut(Shape):
     values: dict[str, float] | None
 
 
-class DashboardOut(Shape):
+class DashboardOut(ResponseBody):
     name: str
     at: Moment
     panels: list[PanelOut]

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from penstock.api.replies import Shape, shown
+from penstock.api.replies import ResponseBody, shown
 from penstock.api.server_state import Who
 from penstock.api.strict_routes import Checked
 from penstock.app.status_labels import wording
@@ -15,12 +15,12 @@ from penstock.app.status_labels import wording
 router = APIRouter(tags=["words"], route_class=Checked)
 
 
-class TypeWords(Shape):
+class TypeWords(ResponseBody):
     label: str
     icon: str
 
 
-class LanguageWords(Shape):
+class LanguageWords(ResponseBody):
     """By the house's state: the word of the language, and how it is said to people."""
 
     run: dict[str, str]
@@ -28,7 +28,7 @@ class LanguageWords(Shape):
     types: dict[str, TypeWords]
 
 
-class WordsOut(Shape):
+class WordsOut(ResponseBody):
     locale: str
     languages: dict[str, LanguageWords]
 

@@ -7,11 +7,11 @@ from typing import Any
 from pydantic import Field
 
 from penstock.api.paging import LARGEST
-from penstock.api.replies import Asked, Shape
+from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.time_fields import Moment
 
 
-class KeyOut(Shape):
+class KeyOut(ResponseBody):
     id: str
     name: str
     user: str
@@ -25,7 +25,7 @@ class KeyOut(Shape):
     last_used_at: Moment | None
 
 
-class KeyPage(Shape):
+class KeyPage(ResponseBody):
     items: list[KeyOut]
     next: str | None
 
@@ -36,7 +36,7 @@ class KeyMade(KeyOut):
     token: str | None
 
 
-class KeyAsked(Asked):
+class KeyAsked(RequestBody):
     name: str = Field(min_length=1, max_length=200, examples=["ci"])
     user: str | None = Field(None, min_length=1, max_length=200, description="Whose it is; else the caller's own.")
     roles: list[str] = Field([], max_length=50, examples=[["operator"]])
@@ -45,19 +45,19 @@ class KeyAsked(Asked):
     rate: int | None = Field(None, ge=1, le=1_000_000, description="Requests per minute.")
 
 
-class TenantOut(Shape):
+class TenantOut(ResponseBody):
     id: str
     name: str
     users: int
     keys: int
 
 
-class TenantPage(Shape):
+class TenantPage(ResponseBody):
     items: list[TenantOut]
     next: str | None
 
 
-class TenantAsked(Asked):
+class TenantAsked(RequestBody):
     id: str = Field(pattern="^[a-z][a-z0-9_-]{0,62}$", examples=["tenant_002"])
     name: str = Field("", max_length=200)
     admin: str = Field(min_length=1, max_length=200, examples=["admin@example.com"])
@@ -67,7 +67,7 @@ class TenantMade(TenantOut):
     token: str | None
 
 
-class EntryOut(Shape):
+class EntryOut(ResponseBody):
     no: int
     at: Moment
     actor: str
@@ -77,39 +77,39 @@ class EntryOut(Shape):
     hash: str
 
 
-class EntryPage(Shape):
+class EntryPage(ResponseBody):
     items: list[EntryOut]
     next: str | None
 
 
-class BreakOut(Shape):
+class BreakOut(ResponseBody):
     no: int
     why: str
 
 
-class VerifiedOut(Shape):
+class VerifiedOut(ResponseBody):
     ok: bool
     entries: int
     breaks: list[BreakOut]
 
 
-class DraftOut(Shape):
+class DraftOut(ResponseBody):
     key: str
     number: int
     body: Any
     at: Moment
 
 
-class DraftPage(Shape):
+class DraftPage(ResponseBody):
     items: list[DraftOut]
     next: str | None
 
 
-class DraftAsked(Asked):
+class DraftAsked(RequestBody):
     body: Any
 
 
-class MessageOut(Shape):
+class MessageOut(ResponseBody):
     run: str
     channel: str
     target: str
@@ -117,11 +117,11 @@ class MessageOut(Shape):
     message: Any
 
 
-class MessagePage(Shape):
+class MessagePage(ResponseBody):
     items: list[MessageOut]
 
 
-class BatchFilter(Asked):
+class BatchFilter(RequestBody):
     q: str = Field("", max_length=200)
     state: list[str] = Field([], max_length=20)
     name: str | None = Field(None, max_length=200)
@@ -135,7 +135,7 @@ class BatchFilter(Asked):
     until: str | None = Field(None, max_length=40)
 
 
-class BatchAsked(Asked):
+class BatchAsked(RequestBody):
     """Either `ids` or a `filter`."""
 
     verb: str = Field(pattern="^(cancel|pause|resume|retry|signal)$", examples=["cancel"])
@@ -149,13 +149,13 @@ class BatchAsked(Asked):
     reason: str | None = Field(None, max_length=2000)
 
 
-class RefusalOut(Shape):
+class RefusalOut(ResponseBody):
     run: str
     code: str
     reason: str
 
 
-class BatchOut(Shape):
+class BatchOut(ResponseBody):
     verb: str
     dry_run: bool
     count: int

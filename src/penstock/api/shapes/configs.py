@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import Field
 
-from penstock.api.replies import Shape
+from penstock.api.replies import ResponseBody
 from penstock.api.time_fields import Moment
 
 
-class ProposalOut(Shape):
+class ProposalOut(ResponseBody):
     """It is not in force before another than `by` has approved it."""
 
     id: str
@@ -20,6 +20,6 @@ class ProposalOut(Shape):
     status: str = "pending_approval"
 
 
-class ProposalPage(Shape):
+class ProposalPage(ResponseBody):
     items: list[ProposalOut]
     next: str | None

@@ -7,12 +7,12 @@ from typing import Any
 from pydantic import Field
 
 from penstock.api.problems import FoundOut
-from penstock.api.replies import Asked, Shape
+from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.shapes.runs import GraphOut
 from penstock.api.time_fields import Moment
 
 
-class VersionOut(Shape):
+class VersionOut(ResponseBody):
     name: str
     version: int
     id: str
@@ -32,12 +32,12 @@ class VersionWhole(VersionOut):
     moves: list[str]
 
 
-class VersionPage(Shape):
+class VersionPage(ResponseBody):
     items: list[VersionOut]
     next: str | None
 
 
-class DefinitionOut(Shape):
+class DefinitionOut(ResponseBody):
     """A name, the version in force, and the newest one."""
 
     name: str
@@ -50,18 +50,18 @@ class DefinitionOut(Shape):
     open_runs: int = Field(description="Runs of any of its versions that have not ended.")
 
 
-class DefinitionPage(Shape):
+class DefinitionPage(ResponseBody):
     items: list[DefinitionOut]
     next: str | None
 
 
-class CheckOut(Shape):
+class CheckOut(ResponseBody):
     ok: bool
     language: str | None
     findings: list[FoundOut]
 
 
-class WayStep(Shape):
+class WayStep(ResponseBody):
     """A node that has run, and where tokens lie after it, by edge."""
 
     node: str
@@ -69,7 +69,7 @@ class WayStep(Shape):
     tokens: dict[str, int]
 
 
-class JudgedOut(Shape):
+class JudgedOut(ResponseBody):
     """Why not every run can end, or that nobody knows: in words, and as steps to be drawn."""
 
     scope: str
@@ -91,31 +91,31 @@ class InspectedOut(CheckOut):
     document: Any = Field(None, description="A process as it was read, also out of BPMN or YAML.")
 
 
-class SubmitAsked(Asked):
+class SubmitAsked(RequestBody):
     document: dict[str, Any] | str = Field(description="The document: an object, or its text in JSON or YAML.")
     change_summary: str | None = Field(None, max_length=2000)
 
 
-class CheckAsked(Asked):
+class CheckAsked(RequestBody):
     document: dict[str, Any] | str
 
 
-class SubmittedOut(Shape):
+class SubmittedOut(ResponseBody):
     version: VersionOut
     new: bool
     findings: list[FoundOut]
 
 
-class RejectAsked(Asked):
+class RejectAsked(RequestBody):
     feedback: str = Field(min_length=1, max_length=4000)
 
 
-class ActivatedOut(Shape):
+class ActivatedOut(ResponseBody):
     version: VersionOut
     replayed: list[str]
 
 
-class ChangeOut(Shape):
+class ChangeOut(ResponseBody):
     part: str
     change: str
     pointer: str
@@ -124,7 +124,7 @@ class ChangeOut(Shape):
     after: Any = None
 
 
-class DiffOut(Shape):
+class DiffOut(ResponseBody):
     name: str
     old: int = Field(alias="from")
     new: int = Field(alias="to")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.api.replies import Shape
+from penstock.api.replies import ResponseBody
 from penstock.api.shapes.runs import RunSummary, WhyOut
 from penstock.api.time_fields import Moment
 
 
-class HeadlineOut(Shape):
+class HeadlineOut(ResponseBody):
     stuck: int
     waiting: int
     flowing: int
@@ -17,12 +17,12 @@ class HeadlineOut(Shape):
     completed_24h: int
 
 
-class StuckOut(Shape):
+class StuckOut(ResponseBody):
     run: RunSummary
     why: WhyOut
 
 
-class ShortItemOut(Shape):
+class ShortItemOut(ResponseBody):
     id: str
     run: str
     run_title: str
@@ -36,7 +36,7 @@ class ShortItemOut(Shape):
     due_then: str | None
 
 
-class TileOut(Shape):
+class TileOut(ResponseBody):
     id: str
     value: float | None
     unit: str
@@ -46,26 +46,26 @@ class TileOut(Shape):
     series: list[float | None]
 
 
-class WorkerOut(Shape):
+class WorkerOut(ResponseBody):
     name: str
     state: str
     detail: dict[str, Any]
 
 
-class HourOut(Shape):
+class HourOut(ResponseBody):
     at: Moment
     done: int
     held: int
     failed: int
 
 
-class SlowOut(Shape):
+class SlowOut(ResponseBody):
     node_type: str
     p95_ms: int
     count: int
 
 
-class LanguageOut(Shape):
+class LanguageOut(ResponseBody):
     language: str
     running: int
     waiting: int
@@ -73,13 +73,13 @@ class LanguageOut(Shape):
     undoing: int
 
 
-class NextOut(Shape):
+class NextOut(ResponseBody):
     name: str
     next_at: Moment
     title: str
 
 
-class HomeOut(Shape):
+class HomeOut(ResponseBody):
     at: Moment
     headline: HeadlineOut
     stuck: list[StuckOut]

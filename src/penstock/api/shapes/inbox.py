@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic import Field
 
-from penstock.api.replies import Asked, Shape
+from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.shapes.runs import MoveOut, Then
 from penstock.api.time_fields import Moment
 
 
-class FieldOut(Shape):
+class FieldOut(ResponseBody):
     """One of the few values that decide."""
 
     key: str
@@ -21,34 +21,34 @@ class FieldOut(Shape):
     tone: str | None = None
 
 
-class VoteOut(Shape):
+class VoteOut(ResponseBody):
     by: str
     decision: str
     comment: str | None
     at: Moment
 
 
-class CommentOut(Shape):
+class CommentOut(ResponseBody):
     by: str
     at: Moment
     text: str
 
 
-class DelegationOut(Shape):
+class DelegationOut(ResponseBody):
     """Who has let whom decide as well."""
 
     by: str
     to: str
 
 
-class Effects(Shape):
+class Effects(ResponseBody):
     """What a decision leads to: the label of the node that follows."""
 
     approve: str | None
     reject: str | None
 
 
-class ItemWorkOut(Shape):
+class ItemWorkOut(ResponseBody):
     """An activity of a process. `id` is its name under /processes/workitems; `agent`: an agent can do it."""
 
     id: str
@@ -59,7 +59,7 @@ class ItemWorkOut(Shape):
     error: str | None
 
 
-class ItemOut(Shape):
+class ItemOut(ResponseBody):
     id: str
     run: str
     run_title: str
@@ -93,52 +93,52 @@ class ItemOut(Shape):
     work: ItemWorkOut | None
 
 
-class ItemPage(Shape):
+class ItemPage(ResponseBody):
     items: list[ItemOut]
     next: str | None
     total: int
 
 
-class DecisionAsked(Asked):
+class DecisionAsked(RequestBody):
     comment: str | None = Field(None, max_length=4000)
     value: dict[str, Any] | None = Field(None, description="What the item's form asks for.")
 
 
-class JudgeAsked(Asked):
+class JudgeAsked(RequestBody):
     decision: str
     comment: str | None = Field(None, max_length=4000)
 
 
-class AnswerAsked(Asked):
+class AnswerAsked(RequestBody):
     value: Any = None
     comment: str | None = Field(None, max_length=4000)
 
 
-class DelegateAsked(Asked):
+class DelegateAsked(RequestBody):
     to: str = Field(min_length=1, max_length=200, description="user:…, role:… or group:…")
     comment: str | None = Field(None, max_length=4000)
 
 
-class EscalateAsked(Asked):
+class EscalateAsked(RequestBody):
     to: str | None = Field(None, min_length=1, max_length=200, description="Else those whom the document names.")
     comment: str | None = Field(None, max_length=4000)
 
 
-class CommentAsked(Asked):
+class CommentAsked(RequestBody):
     text: str = Field(min_length=1, max_length=4000)
 
 
-class LookingAsked(Asked):
+class LookingAsked(RequestBody):
     here: bool = Field(True, description="False: I look no longer.")
 
 
-class LookingOut(Shape):
+class LookingOut(ResponseBody):
     """Who else looks at it now."""
 
     others: list[str]
 
 
-class Decided(Shape):
+class Decided(ResponseBody):
     """What was decided, and how the run stands after it."""
 
     item: str

@@ -7,17 +7,17 @@ from typing import Any
 from pydantic import Field
 
 from penstock.api.problems import FoundOut
-from penstock.api.replies import Asked, Shape
+from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.time_fields import Moment
 
 
-class EventAsked(Asked):
+class EventAsked(RequestBody):
     source: str = Field(min_length=1, max_length=200, examples=["lab.result.completed"])
     payload: Any = None
     id: str | None = Field(None, min_length=1, max_length=200, description="The same id again changes nothing.")
 
 
-class EventOut(Shape):
+class EventOut(ResponseBody):
     number: int
     id: str
     new: bool
@@ -30,7 +30,7 @@ class EventOut(Shape):
     )
 
 
-class KeptEvent(Shape):
+class KeptEvent(ResponseBody):
     number: int
     id: str
     source: str
@@ -39,12 +39,12 @@ class KeptEvent(Shape):
     delivered: bool
 
 
-class EventPage(Shape):
+class EventPage(ResponseBody):
     items: list[KeptEvent]
     next: str | None
 
 
-class ScheduleOut(Shape):
+class ScheduleOut(ResponseBody):
     name: str
     version: int
     cron: str
@@ -57,26 +57,26 @@ class ScheduleOut(Shape):
     upcoming: list[Moment] = []
 
 
-class SchedulePage(Shape):
+class SchedulePage(ResponseBody):
     items: list[ScheduleOut]
     next: str | None
 
 
-class FiredOut(Shape):
+class FiredOut(ResponseBody):
     at: Moment
     runs: list[str]
 
 
-class FiredPage(Shape):
+class FiredPage(ResponseBody):
     items: list[FiredOut]
 
 
-class BackfillAsked(Asked):
+class BackfillAsked(RequestBody):
     since: str = Field(max_length=40, examples=["2026-11-15T06:00:00Z"])
     until: str = Field(max_length=40, examples=["2026-11-15T07:00:00Z"])
 
 
-class LetterOut(Shape):
+class LetterOut(ResponseBody):
     run: str
     document: str
     version: int
@@ -94,29 +94,29 @@ class LetterOut(Shape):
     execution_history: list[Any] | None = None
 
 
-class LetterPage(Shape):
+class LetterPage(ResponseBody):
     items: list[LetterOut]
     next: str | None
 
 
-class BulkReplayAsked(Asked):
+class BulkReplayAsked(RequestBody):
     runs: list[str] = Field(min_length=1, max_length=1000)
     dry_run: bool = True
 
 
-class BulkReplayOut(Shape):
+class BulkReplayOut(ResponseBody):
     count: int
     replayed: dict[str, str]
     refused: dict[str, str]
     dry_run: bool
 
 
-class Replayed(Shape):
+class Replayed(ResponseBody):
     run: str
     of: str
 
 
-class BreakerOut(Shape):
+class BreakerOut(ResponseBody):
     name: str
     status: str
     failures_in_a_row: int
@@ -124,11 +124,11 @@ class BreakerOut(Shape):
     opened_at: Moment | None = None
 
 
-class BreakerPage(Shape):
+class BreakerPage(ResponseBody):
     items: list[BreakerOut]
 
 
-class JudgmentOut(Shape):
+class JudgmentOut(ResponseBody):
     run: str
     node: str
     document: str
@@ -140,12 +140,12 @@ class JudgmentOut(Shape):
     proposed: Any = None
 
 
-class JudgmentPage(Shape):
+class JudgmentPage(ResponseBody):
     items: list[JudgmentOut]
     next: str | None
 
 
-class ThingOut(Shape):
+class ThingOut(ResponseBody):
     id: str
     type: str
     version: str
@@ -155,22 +155,22 @@ class ThingOut(Shape):
     findings: list[FoundOut] = []
 
 
-class ThingPage(Shape):
+class ThingPage(ResponseBody):
     items: list[ThingOut]
     next: str | None
 
 
-class SecretOut(Shape):
+class SecretOut(ResponseBody):
     """Its value is never told again."""
 
     name: str
     at: Moment
 
 
-class SecretPage(Shape):
+class SecretPage(ResponseBody):
     items: list[SecretOut]
     next: str | None
 
 
-class SecretAsked(Asked):
+class SecretAsked(RequestBody):
     value: str = Field(min_length=1, max_length=65536)

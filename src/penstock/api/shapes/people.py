@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from penstock.api.replies import Asked, Shape
+from penstock.api.replies import RequestBody, ResponseBody
 
 
-class Me(Shape):
+class Me(ResponseBody):
     user: str
     name: str
     tenant: str
@@ -20,7 +20,7 @@ class Me(Shape):
     version: str
 
 
-class SessionAsked(Asked):
+class SessionAsked(RequestBody):
     """One of the two: an API key, or a token of the company's own sign-in."""
 
     key: str | None = Field(None, max_length=200, examples=["ps_0123456789abcdef_…"])
@@ -33,16 +33,16 @@ class SessionAsked(Asked):
         return self
 
 
-class DevSessionAsked(Asked):
+class DevSessionAsked(RequestBody):
     user: str
 
 
-class UserOut(Shape):
+class UserOut(ResponseBody):
     id: str
     name: str
     roles: list[str]
     groups: list[str]
 
 
-class Users(Shape):
+class Users(ResponseBody):
     items: list[UserOut]

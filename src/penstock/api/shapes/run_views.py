@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.api.replies import Shape
+from penstock.api.replies import ResponseBody
 from penstock.api.time_fields import Moment
 
 #: from the least to the most important
 LEVELS = ("debug", "info", "warning", "error")
 
 
-class LogLineOut(Shape):
+class LogLineOut(ResponseBody):
     seq: int
     at: Moment
     level: str
@@ -21,12 +21,12 @@ class LogLineOut(Shape):
     message: str | None = None
 
 
-class LogPage(Shape):
+class LogPage(ResponseBody):
     items: list[LogLineOut]
     next: int | None
 
 
-class ForeseenOut(Shape):
+class ForeseenOut(ResponseBody):
     """Effects of one node with one fate: done, again, open or undone."""
 
     node: str
@@ -37,7 +37,7 @@ class ForeseenOut(Shape):
     at: Moment
 
 
-class PreviewOut(Shape):
+class PreviewOut(ResponseBody):
     verb: str
     fact: int
     of: int

@@ -7,16 +7,16 @@ from typing import Any
 from pydantic import Field
 
 from penstock.api.paging import LARGEST
-from penstock.api.replies import Asked, Shape
+from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.time_fields import Moment
 
 
-class Then(Shape):
+class Then(ResponseBody):
     kind: str
     to: str | None = None
 
 
-class WhyOut(Shape):
+class WhyOut(ResponseBody):
     """One reason for which a run rests; the lowest rank is told first."""
 
     rank: int
@@ -36,7 +36,7 @@ class WhyOut(Shape):
     run: str | None = None
 
 
-class MoveOut(Shape):
+class MoveOut(ResponseBody):
     """Something that may be done now, by this caller."""
 
     verb: str
@@ -48,7 +48,7 @@ class MoveOut(Shape):
     target: str | None = None
 
 
-class RunSummary(Shape):
+class RunSummary(ResponseBody):
     id: str
     key: str | None
     name: str
@@ -71,12 +71,12 @@ class RunSummary(Shape):
     tenant: str
 
 
-class RunPage(Shape):
+class RunPage(ResponseBody):
     items: list[RunSummary]
     next: str | None
 
 
-class AttemptOut(Shape):
+class AttemptOut(ResponseBody):
     n: int
     started_at: Moment
     ended_at: Moment | None = None
@@ -86,13 +86,13 @@ class AttemptOut(Shape):
     next_at: Moment | None = None
 
 
-class WaitOut(Shape):
+class WaitOut(ResponseBody):
     since: Moment
     until: Moment | None = None
     why: str
 
 
-class FiringOut(Shape):
+class FiringOut(ResponseBody):
     id: str
     number: int = Field(description="Grows in the order in which they began.")
     node: str
@@ -112,12 +112,12 @@ class FiringOut(Shape):
     waits: list[WaitOut]
 
 
-class FiringPage(Shape):
+class FiringPage(ResponseBody):
     items: list[FiringOut]
     next: str | None
 
 
-class FailureOut(Shape):
+class FailureOut(ResponseBody):
     code: str
     category: str
     message: str
@@ -126,19 +126,19 @@ class FailureOut(Shape):
     detail: Any = None
 
 
-class DefinitionRef(Shape):
+class DefinitionRef(ResponseBody):
     name: str
     version: int | None
     hash: str
     language: str
 
 
-class TriggerOut(Shape):
+class TriggerOut(ResponseBody):
     type: str
     source: str | None = None
 
 
-class RunOut(Shape):
+class RunOut(ResponseBody):
     id: str
     key: str | None
     name: str
@@ -179,7 +179,7 @@ class RunOut(Shape):
     retries: int
 
 
-class StartAsked(Asked):
+class StartAsked(RequestBody):
     definition: str = Field(description="The name of a released definition.", examples=["wf_defect_alert_v2"])
     version: int | None = Field(None, ge=1, le=LARGEST)
     input: Any = Field(None, examples=[{"line_id": "L01"}])
@@ -187,12 +187,12 @@ class StartAsked(Asked):
     priority: int = Field(1000, ge=0, le=9999)
 
 
-class Started(Shape):
+class Started(ResponseBody):
     id: str
     status: str
 
 
-class FactOut(Shape):
+class FactOut(ResponseBody):
     seq: int
     at: Moment
     fact: str
@@ -203,13 +203,13 @@ class FactOut(Shape):
     data: dict[str, Any] = {}
 
 
-class FactPage(Shape):
+class FactPage(ResponseBody):
     items: list[FactOut]
     next: int | None
     of: int
 
 
-class TraceNode(Shape):
+class TraceNode(ResponseBody):
     node_id: str
     type: str
     status: str
@@ -219,7 +219,7 @@ class TraceNode(Shape):
     tokens_used: int | None = None
 
 
-class TraceError(Shape):
+class TraceError(ResponseBody):
     node_id: str | None
     code: str
     category: str
@@ -227,17 +227,17 @@ class TraceError(Shape):
     at: str
 
 
-class OutputSummary(Shape):
+class OutputSummary(ResponseBody):
     decision: str | None
     actions_taken: list[str]
 
 
-class TraceTrigger(Shape):
+class TraceTrigger(ResponseBody):
     type: str
     source: str | None
 
 
-class Execution(Shape):
+class Execution(ResponseBody):
     workflow_id: str
     instance_id: str
     version: int | None
@@ -254,13 +254,13 @@ class Execution(Shape):
     checkpoints: int
 
 
-class TraceOut(Shape):
+class TraceOut(ResponseBody):
     trace_id: str
     span_id: str
     workflow_execution: Execution
 
 
-class GraphNode(Shape):
+class GraphNode(ResponseBody):
     id: str
     label: str
     kind: str
@@ -270,7 +270,7 @@ class GraphNode(Shape):
     icon: str
 
 
-class GraphEdge(Shape):
+class GraphEdge(ResponseBody):
     id: str
     source: str = Field(alias="from")
     target: str = Field(alias="to")
@@ -280,14 +280,14 @@ class GraphEdge(Shape):
     skip: bool
 
 
-class GraphToken(Shape):
+class GraphToken(ResponseBody):
     edge: str | None
     node: str | None
     count: int
     epochs: list[int]
 
 
-class GraphState(Shape):
+class GraphState(ResponseBody):
     state: str
     status: str
     tone: str
@@ -297,7 +297,7 @@ class GraphState(Shape):
     note: str | None
 
 
-class GraphOut(Shape):
+class GraphOut(ResponseBody):
     hash: str
     name: str
     language: str
@@ -314,7 +314,7 @@ class GraphOut(Shape):
     variables: dict[str, Any]
 
 
-class DeltaOut(Shape):
+class DeltaOut(ResponseBody):
     fact: int
     at: Moment
     kind: str
@@ -328,7 +328,7 @@ class DeltaOut(Shape):
     not_taken: list[str] | None = None
 
 
-class DeltasOut(Shape):
+class DeltasOut(ResponseBody):
     first: int = Field(alias="from")
     last: int = Field(alias="to")
     of: int
@@ -336,39 +336,39 @@ class DeltasOut(Shape):
     steps: list[DeltaOut]
 
 
-class CancelAsked(Asked):
+class CancelAsked(RequestBody):
     mode: str = Field("now", pattern="^(now|boundary)$")
     reason: str | None = Field(None, max_length=2000)
 
 
-class RetryAsked(Asked):
+class RetryAsked(RequestBody):
     how: str = Field("here", pattern="^(here|restart)$")
 
 
-class CompensateAsked(Asked):
+class CompensateAsked(RequestBody):
     only: list[str] = []
 
 
-class ForkAsked(Asked):
+class ForkAsked(RequestBody):
     fact: int = Field(ge=1, le=LARGEST)
 
 
-class SignalAsked(Asked):
+class SignalAsked(RequestBody):
     name: str = Field(min_length=1, max_length=200)
     payload: Any = None
     id: str = Field("", max_length=200)
 
 
-class ResolveAsked(Asked):
+class ResolveAsked(RequestBody):
     node: str
     value: Any = None
 
 
-class SkipAsked(Asked):
+class SkipAsked(RequestBody):
     node: str
     reason: str = Field(min_length=1, max_length=2000)
 
 
-class VariablesAsked(Asked):
+class VariablesAsked(RequestBody):
     set: dict[str, Any]
     reason: str = Field(min_length=1, max_length=2000)

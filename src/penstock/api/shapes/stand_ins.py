@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import Field
 
-from penstock.api.replies import Asked, Shape
+from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.time_fields import Moment
 
 
-class SampleOut(Shape):
+class SampleOut(ResponseBody):
     sample_id: str
     status: str = Field(description="in_progress, completed")
     requested_at: Moment
@@ -18,12 +18,12 @@ class SampleOut(Shape):
     result: Any = Field(description="What the event lab.result.completed said of it; else pass.")
 
 
-class ReleaseAsked(Asked):
+class ReleaseAsked(RequestBody):
     reservation_id: str = Field(min_length=1, max_length=200, examples=["R-1001"])
     reason: str = Field("", max_length=500, examples=["workflow_compensation"])
 
 
-class ReleasedOut(Shape):
+class ReleasedOut(ResponseBody):
     reservation_id: str
     status: str
     reason: str
