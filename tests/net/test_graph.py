@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from penstock.net.graph import NOWHERE, ROOT, Dominators, Graph, cyclic, dominates, dominators, reachable, sccs
+from penstock.net.graph import NOWHERE, ROOT, Dominators, NetGraph, cyclic, dominates, dominators, reachable, sccs
 from penstock.net.model import Body, Edge, Net, Node
 
 Adj = list[list[int]]
@@ -144,7 +144,7 @@ def test_a_net_by_numbers() -> None:
             Edge(id="lost", src="b", dst="nobody"),
         ),
     )
-    graph = Graph(net)
+    graph = NetGraph(net)
     assert [graph.edges[e].id for e in range(len(graph.edges)) if graph.is_back(e)] == ["ba", "ji"]
     assert [net.nodes[v].id for v in graph.roots] == ["s", "i"]
     assert [net.nodes[v].id for v, on in enumerate(graph.cyclic) if on] == ["a", "b", "i", "j"]

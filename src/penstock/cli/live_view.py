@@ -29,7 +29,7 @@ from penstock.lang.diagram.words import node_state
 from penstock.net.author import author, beside, goes_on, nobodys, within
 from penstock.net.compiled import CNode, Compiled
 from penstock.net.draw.marks import UNREACHED, Marks, NodeMark, look
-from penstock.net.draw.terminal import Line as Drawn
+from penstock.net.draw.terminal import TextLine as Drawn
 from penstock.net.draw.terminal import terminal
 from penstock.net.model import Net
 

@@ -7,7 +7,7 @@ from rich.text import Text
 from penstock.app.drawing.authored_net import authored
 from penstock.cli.output import TONES
 from penstock.net.draw.marks import Marks
-from penstock.net.draw.terminal import Line, terminal
+from penstock.net.draw.terminal import TextLine, terminal
 from penstock.net.model import Net
 
 _STYLES: dict[str, str] = {
@@ -21,7 +21,7 @@ def drawing(net: Net, marks: Marks | None = None, *, indent: int = 0) -> Text:
     return Text("\n").join(coloured(line, indent) for line in terminal(authored(net), marks))
 
 
-def coloured(line: Line, indent: int) -> Text:
+def coloured(line: TextLine, indent: int) -> Text:
     text = Text(" " * indent + line.text, no_wrap=True, overflow="ellipsis")
     for span in line.spans:
         text.stylize(_STYLES.get(span.style, ""), indent + span.start, indent + span.end)

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import structs
 
 from penstock.executors.channels import CHANNELS
-from penstock.executors.channels.contract import MAX_BYTES, OUTBOX, Channel, House, Letter, Sent
+from penstock.executors.channels.contract import MAX_BYTES, OUTBOX, Channel, House, OutgoingMessage, Sent
 from penstock.executors.contract import Done, Failed, Outcome, Request, Services, Tenant, failed
 from penstock.executors.parts.finish import finish
 from penstock.executors.parts.message import Message, Unsendable, compose, require
@@ -82,7 +82,7 @@ class NotifyExecutor:
         return first if first is not None and every else Done(told)
 
 
-async def _deliver(request: Request, channel: Channel, house: House) -> tuple[Letter, Sent]:
+async def _deliver(request: Request, channel: Channel, house: House) -> tuple[OutgoingMessage, Sent]:
     message = compose(request, house.tenant, channel.name, CHANNELS)
     config = message.config
     channel.complete(config, message)
@@ -99,8 +99,8 @@ async def _deliver(request: Request, channel: Channel, house: House) -> tuple[Le
         return letter, await channel.send(letter, content, house)
 
 
-def _letter(request: Request, channel: Channel, message: Message, config: dict[str, Any]) -> Letter:
-    return Letter(
+def _letter(request: Request, channel: Channel, message: Message, config: dict[str, Any]) -> OutgoingMessage:
+    return OutgoingMessage(
         key=request.key,
         run=request.run,
         node=request.node,
@@ -116,7 +116,7 @@ def _letter(request: Request, channel: Channel, message: Message, config: dict[s
     )
 
 
-def _output(letter: Letter, sent: Sent, house: House) -> dict[str, Any]:
+def _output(letter: OutgoingMessage, sent: Sent, house: House) -> dict[str, Any]:
     said = house.told(sent.response)
     delivery = {
         "channel": letter.channel,

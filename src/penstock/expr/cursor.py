@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from penstock.errors import ExprSyntaxError
 from penstock.expr.nodes import Node
-from penstock.expr.tokens import END, Token, broken
+from penstock.expr.tokens import END, SourceToken, broken
 
 _FOREIGN_WORDS = {
     "and": "write && for «and»",
@@ -21,7 +21,7 @@ _FOREIGN_WORDS = {
 class Cursor:
     __slots__ = ("at", "source", "token", "tokens")
 
-    def __init__(self, source: str, tokens: list[Token]) -> None:
+    def __init__(self, source: str, tokens: list[SourceToken]) -> None:
         self.source, self.tokens = source, tokens
         self.at = 0
         self.token = tokens[0]
@@ -31,7 +31,7 @@ class Cursor:
             self.at += 1
             self.token = self.tokens[self.at]
 
-    def expect(self, kind: str, opening: Token | None = None) -> int:
+    def expect(self, kind: str, opening: SourceToken | None = None) -> int:
         """Passes the token and returns where it ends."""
         if self.token.kind != kind:
             since = f" for the «{opening.text}» at character {opening.start + 1}" if opening else ""
@@ -50,8 +50,8 @@ class Cursor:
             hint = " (a lambda can only be an argument of a function that takes one)"
         self.fail(f"Expected {wanted}, but {found}{hint}")
 
-    def fail(self, why: str, place: Token | Node | None = None) -> NoReturn:
+    def fail(self, why: str, place: SourceToken | Node | None = None) -> NoReturn:
         raise self.error(why, place)
 
-    def error(self, why: str, place: Token | Node | None) -> ExprSyntaxError:
+    def error(self, why: str, place: SourceToken | Node | None) -> ExprSyntaxError:
         return broken(self.source, (place or self.token).start, why)

@@ -25,7 +25,7 @@ from penstock.expr.nodes import (
     Snippet,
 )
 from penstock.expr.roots import DATA_ROOTS, RESERVED_ROOTS
-from penstock.expr.tokens import END, NAME, NUMBER, STRING, Token, nearest, tokenize
+from penstock.expr.tokens import END, NAME, NUMBER, STRING, SourceToken, nearest, tokenize
 
 _LONGEST_INTEGER = 400  # digits, zeros in front too
 _PRECEDENCE = {
@@ -105,7 +105,7 @@ class _Parser(Cursor):
             self.advance()
             operand = self.expression(_NOT_WORD)
             return Not(start, operand.end, (operand,))
-        signs: list[Token] = []
+        signs: list[SourceToken] = []
         while self.token.kind in ("!", "-"):
             signs.append(self.token)
             self.advance()
@@ -148,7 +148,7 @@ class _Parser(Cursor):
                 return self.object()
         self.unexpected("a value")
 
-    def number(self, token: Token) -> int | float:
+    def number(self, token: SourceToken) -> int | float:
         if token.text.isdecimal():
             if len(token.text) > _LONGEST_INTEGER or int(token.text) > MAX_INTEGER:
                 self.fail("The number is too large: an integer has at most 64 bits", token)
@@ -255,7 +255,7 @@ class _Parser(Cursor):
 
     # ---- calls -------------------------------------------------------------------------------------------------------
 
-    def function(self, start: Token) -> Node:
+    def function(self, start: SourceToken) -> Node:
         """`fn.name(args)`, after the word fn."""
         if self.token.kind != ".":
             self.unexpected("'.' and a function's name after fn")
@@ -289,7 +289,7 @@ class _Parser(Cursor):
             self.fail(f"Unknown method .{name}(){hint}", step)
         return self.call(function, target.start, step, [target])
 
-    def call(self, function: Function, start: int, place: Token | Node, before: list[Node]) -> Node:
+    def call(self, function: Function, start: int, place: SourceToken | Node, before: list[Node]) -> Node:
         arguments, end = self.arguments(function, len(before))
         arguments = [*before, *arguments]
         count = len(arguments)

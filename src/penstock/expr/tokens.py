@@ -47,7 +47,7 @@ _LINE_SHOWN = 100
 _NAME_SUGGESTED = 40
 
 
-class Token(NamedTuple):
+class SourceToken(NamedTuple):
     """One word: `kind` is the symbol itself, or string, number, name, the end."""
 
     kind: str
@@ -56,9 +56,9 @@ class Token(NamedTuple):
     end: int
 
 
-def tokenize(source: str, start: int, end: int, *, words: bool = False) -> list[Token]:
+def tokenize(source: str, start: int, end: int, *, words: bool = False) -> list[SourceToken]:
     """All tokens of `source[start:end]`; with `words`, Python's and, or, not, True, False, None are known too."""
-    tokens: list[Token] = []
+    tokens: list[SourceToken] = []
     for found in _TOKEN.finditer(source, start, end):
         kind = found.lastgroup or ""
         text = found[kind]
@@ -73,8 +73,8 @@ def tokenize(source: str, start: int, end: int, *, words: bool = False) -> list[
             break
         elif kind == "unreadable":
             raise _unreadable(source, begin)
-        tokens.append(_MADE(Token, (kind, text, begin, place)))
-    tokens.append(Token(END, "", end, end))
+        tokens.append(_MADE(SourceToken, (kind, text, begin, place)))
+    tokens.append(SourceToken(END, "", end, end))
     return tokens
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.errors import Finding, Place
-from penstock.net.graph import NOWHERE, Graph
+from penstock.net.graph import NOWHERE, NetGraph
 from penstock.net.model import Net, Node
 
 #: The port by which a token leaves that outlived its time on another edge of the node.
@@ -18,7 +18,7 @@ def always_merges(node: Node) -> bool:
 
 class Facts:
     def __init__(self, net: Net) -> None:
-        self.net, self.graph = net, Graph(net)
+        self.net, self.graph = net, NetGraph(net)
 
     def finding(self, rule: str, severity: str, message: str, hint: str, node: str = "", edge: str = "") -> Finding:
         """`edge` wins as the place when the document has one for it."""

@@ -184,7 +184,7 @@ def reachable(n: int, succ: Adjacency, starts: Iterable[int]) -> list[bool]:
     return seen
 
 
-class Graph:
+class NetGraph:
     """A net by numbers. Edges with an unknown end are left out; of nodes with the same id the first counts.
 
     Roots are where tokens begin: nodes without in-edges, and the entries of scopes.

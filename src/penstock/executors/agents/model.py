@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.executors.agents.contract import AgentFailed, Answer, Task
 from penstock.executors.contract import Request, Services, failed
-from penstock.executors.parts.chat import Asked, Entry, NoAnswer, Turn, converse
+from penstock.executors.parts.chat import Entry, NoAnswer, ToolCall, Turn, converse
 from penstock.executors.parts.models import Model, model_of
 from penstock.executors.parts.shape import mismatch
 from penstock.executors.parts.tools import Tool, Toolbox, ToolFailed, refused
@@ -103,7 +103,7 @@ class _Talk:
             raise self._failed("AGENT_BUDGET", "resource", message)
         return said
 
-    async def _tool(self, call: Asked) -> str:
+    async def _tool(self, call: ToolCall) -> str:
         """What a tool answers, or why it does not: a model may try another way."""
         tool = self.tools.get(call.name)
         if tool is None:

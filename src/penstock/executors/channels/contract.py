@@ -26,7 +26,7 @@ MAX_ATTACHED = 20 * 1024 * 1024  # of all attachments; notify.max_attachment_byt
 _LONG = 16  # a part of a URL's path that is as long as this may be a token
 
 
-class Letter(msgspec.Struct, frozen=True, kw_only=True):
+class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message on its way. `key` is the same on every attempt. Secrets are filled in: nothing of it may be shown."""
 
     key: str
@@ -108,7 +108,13 @@ class House:
         return value
 
     async def http(
-        self, letter: Letter, method: str, url: str, content: bytes, headers: Iterable[tuple[str, str]], key: str = ""
+        self,
+        letter: OutgoingMessage,
+        method: str,
+        url: str,
+        content: bytes,
+        headers: Iterable[tuple[str, str]],
+        key: str = "",
     ) -> Reply:
         """One guarded call that carries the key; Unsendable when the answer is not a success (W-4.5.8)."""
         self._hush(url)
@@ -168,15 +174,15 @@ class Channel(Protocol):
 
     def complete(self, config: dict[str, Any], message: Message) -> None: ...
 
-    def target(self, letter: Letter, house: House) -> str:
+    def target(self, letter: OutgoingMessage, house: House) -> str:
         """Where it goes; a target that begins with `outbox:` is kept in the house."""
         ...
 
-    def content(self, letter: Letter, house: House) -> Any:
+    def content(self, letter: OutgoingMessage, house: House) -> Any:
         """What will go out, checked, as a value; this is also what the outbox keeps."""
         ...
 
-    async def send(self, letter: Letter, content: Any, house: House) -> Sent: ...
+    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent: ...
 
 
 def listed(value: Any) -> list[Any]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.executors.channels.change import Change, Written, limits, write
-from penstock.executors.channels.contract import OUTBOX, House, Letter, Sent, listed
+from penstock.executors.channels.contract import OUTBOX, House, OutgoingMessage, Sent, listed
 from penstock.executors.parts.message import Message, Unsendable
 
 DEFAULT_CONNECTION = "default_sql"
@@ -40,11 +40,11 @@ class DatabaseChannel:
             said = message.body
             config["values"] = said if isinstance(said, Mapping | list) else dict(message.params)
 
-    def target(self, letter: Letter, house: House) -> str:
+    def target(self, letter: OutgoingMessage, house: House) -> str:
         table = str(letter.config["table"])
         return table if table.startswith(OUTBOX) else ""
 
-    def content(self, letter: Letter, house: House) -> dict[str, Any]:
+    def content(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
         """The change, checked as far as it can be without the database."""
         config = letter.config
         operation = str(config["operation"])
@@ -71,7 +71,7 @@ class DatabaseChannel:
             "conflict_columns": [str(one) for one in listed(config.get("conflict_columns"))],
         }
 
-    async def send(self, letter: Letter, content: Any, house: House) -> Sent:
+    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent:
         id = str(letter.config.get("connection") or DEFAULT_CONNECTION)
         connection = house.connection(id, "sqlite", "postgresql")
         options = connection["options"]

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from penstock.executors.channels.contract import MAX_ATTACHED, OUTBOX, House, Letter, Sent, listed, one_line
+from penstock.executors.channels.contract import MAX_ATTACHED, OUTBOX, House, OutgoingMessage, Sent, listed, one_line
 from penstock.executors.parts.addresses import Reach, reach_of
 from penstock.executors.parts.message import Message, Unsendable
 from penstock.executors.parts.outbound import resolve
@@ -50,14 +50,14 @@ class EmailChannel:
         config.setdefault("subject", message.subject)
         config.setdefault("message", message.text)
 
-    def target(self, letter: Letter, house: House) -> str:
+    def target(self, letter: OutgoingMessage, house: House) -> str:
         kept = [str(one) for one in listed(letter.config["to"]) if str(one).startswith(OUTBOX)]
         return kept[0] if kept else str(self._server(letter, house).get("url") or "")
 
-    def _server(self, letter: Letter, house: House) -> dict[str, Any]:
+    def _server(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
         return house.connection(str(letter.config.get("connection") or DEFAULT_SERVER), "smtp")
 
-    def content(self, letter: Letter, house: House) -> dict[str, Any]:
+    def content(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
         config = letter.config
         people = {name: [_address(one, name) for one in listed(config.get(name))] for name in ("to", "cc", "bcc")}
         if sum(map(len, people.values())) > _MOST:
@@ -70,7 +70,7 @@ class EmailChannel:
         subject = one_line(config["subject"], "subject")
         return {**people, **sender, "subject": subject, "text": str(config["message"]), "attachments": attached}
 
-    async def send(self, letter: Letter, content: Any, house: House) -> Sent:
+    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent:
         try:
             import aiosmtplib
         except ImportError:
@@ -98,7 +98,7 @@ class EmailChannel:
 
 
 async def _deliver(
-    server: Mapping[str, Any], letter: Letter, house: House, sender: str, to: list[str], mail: EmailMessage
+    server: Mapping[str, Any], letter: OutgoingMessage, house: House, sender: str, to: list[str], mail: EmailMessage
 ) -> tuple[dict[str, Any], str]:
     import aiosmtplib
 
@@ -150,7 +150,7 @@ async def _connected(host: str, port: int, reach: Reach) -> socket.socket:
     raise ConnectionError(f"{host} has no address")
 
 
-def _mail(letter: Letter, content: Mapping[str, Any], sender: str) -> EmailMessage:
+def _mail(letter: OutgoingMessage, content: Mapping[str, Any], sender: str) -> EmailMessage:
     mail = EmailMessage(policy=POLICY)
     domain = parseaddr(sender)[1].rpartition("@")[2] or "penstock.invalid"
     mail["From"] = sender

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.executors.channels.contract import OUTBOX, House, Letter, Sent, json_of, one_line
+from penstock.executors.channels.contract import OUTBOX, House, OutgoingMessage, Sent, json_of, one_line
 from penstock.executors.parts.message import Message, Unsendable
 
 URL = "https://events.pagerduty.com/v2/enqueue"
@@ -29,11 +29,11 @@ class PagerDutyChannel:
         config.setdefault("message", message.text)
         config.setdefault("summary", message.subject or str(config["message"]).strip().split("\n")[0])
 
-    def target(self, letter: Letter, house: House) -> str:
+    def target(self, letter: OutgoingMessage, house: House) -> str:
         key = str(letter.config["routing_key"])
         return key if key.startswith(OUTBOX) else str(letter.config["url"])
 
-    def content(self, letter: Letter, house: House) -> dict[str, Any]:
+    def content(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
         config = letter.config
         action = str(config.get("event_action") or "trigger")
         if action not in ACTIONS:
@@ -47,7 +47,7 @@ class PagerDutyChannel:
             out["payload"] = self._payload(letter)
         return out
 
-    def _payload(self, letter: Letter) -> dict[str, Any]:
+    def _payload(self, letter: OutgoingMessage) -> dict[str, Any]:
         config = letter.config
         summary = " ".join(str(config.get("summary") or "").split())[:_SUMMARY]
         if not summary:
@@ -65,7 +65,7 @@ class PagerDutyChannel:
         }
         return out | {name: str(config[name]) for name in ("component", "group", "class") if config.get(name)}
 
-    async def send(self, letter: Letter, content: Any, house: House) -> Sent:
+    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent:
         body = msgspec.json.encode({"routing_key": str(letter.config["routing_key"]), **content})
         headers = [("Content-Type", "application/json")]
         reply = await house.http(letter, "POST", str(letter.config["url"]), body, headers)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from penstock.executors.channels.contract import House, Letter, Sent, one_line
+from penstock.executors.channels.contract import House, OutgoingMessage, Sent, one_line
 from penstock.executors.parts.addresses import Reach, reach_of
 from penstock.executors.parts.finish import mismatch
 from penstock.executors.parts.message import Message, Unsendable
@@ -43,15 +43,15 @@ class RobotChannel:
         if "params" not in config:
             config["params"] = dict(message.params)
 
-    def target(self, letter: Letter, house: House) -> str:
+    def target(self, letter: OutgoingMessage, house: House) -> str:
         return str(self._broker(letter, house).get("url") or "")
 
-    def _broker(self, letter: Letter, house: House) -> dict[str, Any]:
+    def _broker(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
         robot = house.tenant.find("robot", str(letter.config["robot_id"])) or {}
         id = letter.config.get("connection") or robot.get("connection") or DEFAULT_BROKER
         return house.connection(str(id), "mqtt")
 
-    def content(self, letter: Letter, house: House) -> dict[str, Any]:
+    def content(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
         config = letter.config
         id, command = one_line(config["robot_id"], "robot_id", 200), one_line(config["command"], "command", 200)
         queue, params = str(config["queue_name"]), config["params"]
@@ -82,7 +82,7 @@ class RobotChannel:
             "queue_name": queue,
         }
 
-    async def send(self, letter: Letter, content: Any, house: House) -> Sent:
+    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent:
         try:
             import aiomqtt
         except ImportError:
@@ -108,7 +108,7 @@ class RobotChannel:
         return Sent(message_id=letter.id, response=response)
 
 
-async def _connected(broker: Mapping[str, Any], letter: Letter, house: House) -> Any:
+async def _connected(broker: Mapping[str, Any], letter: OutgoingMessage, house: House) -> Any:
     """A client at the first of the name's checked addresses that lets us in."""
     import aiomqtt
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.executors.channels.contract import House, Letter, Sent, json_of, listed, one_line
+from penstock.executors.channels.contract import House, OutgoingMessage, Sent, json_of, listed, one_line
 from penstock.executors.parts.message import Message, Unsendable
 
 _EVERYONE = {"@here": "<!here>", "@channel": "<!channel>", "@everyone": "<!everyone>"}
@@ -23,10 +23,10 @@ class SlackChannel:
     def complete(self, config: dict[str, Any], message: Message) -> None:
         config.setdefault("message", message.text)
 
-    def target(self, letter: Letter, house: House) -> str:
+    def target(self, letter: OutgoingMessage, house: House) -> str:
         return str(letter.config["webhook_url"])
 
-    def content(self, letter: Letter, house: House) -> dict[str, Any]:
+    def content(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
         config = letter.config
         text = str(config["message"])
         if len(text) > _LONGEST:
@@ -45,7 +45,7 @@ class SlackChannel:
             out["attachments"] = attachments
         return out
 
-    async def send(self, letter: Letter, content: Any, house: House) -> Sent:
+    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent:
         body = msgspec.json.encode(content)
         headers = [("Content-Type", "application/json; charset=utf-8")]
         reply = await house.http(letter, "POST", str(letter.config["webhook_url"]), body, headers)

@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from penstock.executors.channels.contract import OUTBOX, House, Letter, Sent, json_of, listed, one_line
+from penstock.executors.channels.contract import OUTBOX, House, OutgoingMessage, Sent, json_of, listed, one_line
 from penstock.executors.parts.message import Message, Unsendable
 
 DEFAULT_PROVIDER = "default_sms"
@@ -34,14 +34,14 @@ class SmsChannel:
     def complete(self, config: dict[str, Any], message: Message) -> None:
         config.setdefault("message", message.text)
 
-    def target(self, letter: Letter, house: House) -> str:
+    def target(self, letter: OutgoingMessage, house: House) -> str:
         kept = [str(one) for one in listed(letter.config["to"]) if str(one).startswith(OUTBOX)]
         return kept[0] if kept else _url(self._provider(letter, house))
 
-    def _provider(self, letter: Letter, house: House) -> dict[str, Any]:
+    def _provider(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
         return house.connection(str(letter.config.get("provider") or DEFAULT_PROVIDER), "http", "sms")
 
-    def content(self, letter: Letter, house: House) -> dict[str, Any]:
+    def content(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
         to = [one_line(number, "to", 100) for number in listed(letter.config["to"])]
         if len(to) > _MOST:
             raise Unsendable("INPUT_INVALID", "validation", f"An SMS goes to at most {_MOST} numbers.")
@@ -53,7 +53,7 @@ class SmsChannel:
             raise Unsendable("MESSAGE_TOO_LARGE", "validation", f"An SMS has at most {_LONGEST} characters.")
         return {"to": to, "message": text}
 
-    async def send(self, letter: Letter, content: Any, house: House) -> Sent:
+    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent:
         provider = self._provider(letter, house)
         replies = []
         for n, number in enumerate(content["to"], 1):
@@ -71,7 +71,9 @@ def _url(provider: dict[str, Any]) -> str:
     return str(provider.get("url") or provider.get("base_url") or "")
 
 
-def _wire(provider: dict[str, Any], letter: Letter, to: str, message: str) -> tuple[bytes, list[tuple[str, str]]]:
+def _wire(
+    provider: dict[str, Any], letter: OutgoingMessage, to: str, message: str
+) -> tuple[bytes, list[tuple[str, str]]]:
     options, secret = provider["options"], provider.get("password")
     sender = letter.config.get("from") or options.get("from")
     if str(options.get("format") or "json") == "twilio":

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from penstock.executors.channels.contract import OUTBOX, House, Letter, Sent, json_of, one_line
+from penstock.executors.channels.contract import OUTBOX, House, OutgoingMessage, Sent, json_of, one_line
 from penstock.executors.channels.signature import BadSignature, sign
 from penstock.executors.parts.message import Message, Unsendable
 
@@ -38,7 +38,7 @@ class WebhookChannel:
             said = message.body
             config["body"] = {"text": said, **about} if isinstance(said, str) else said
 
-    def target(self, letter: Letter, house: House) -> str:
+    def target(self, letter: OutgoingMessage, house: House) -> str:
         url = str(letter.config["url"])
         if not url.startswith("/"):
             return url
@@ -49,7 +49,7 @@ class WebhookChannel:
         base = str(api.get("base_url") or api.get("url") or "").rstrip("/")
         return base if base.startswith(OUTBOX) else f"{base}/{url.lstrip('/')}"
 
-    def content(self, letter: Letter, house: House) -> dict[str, Any]:
+    def content(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
         method = str(letter.config["method"]).upper()
         if method not in METHODS:
             raise Unsendable("INPUT_INVALID", "validation", f"«method» must be one of {', '.join(METHODS)}.")
@@ -57,7 +57,7 @@ class WebhookChannel:
         _auth(letter, b"", "")
         return {"method": method, "body": None if method == "GET" else letter.config.get("body")}
 
-    async def send(self, letter: Letter, content: Any, house: House) -> Sent:
+    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent:
         body, media = _bytes(content["body"])
         headers = _headers(letter)
         if media:
@@ -71,7 +71,7 @@ class WebhookChannel:
         message_id = str(named) if isinstance(named, str | int) else letter.id
         return Sent(status_code=reply.status, message_id=message_id, response=said)
 
-    def _token(self, letter: Letter, house: House) -> dict[str, str]:
+    def _token(self, letter: OutgoingMessage, house: House) -> dict[str, str]:
         """The service's own token goes to the own API only."""
         if not str(letter.config["url"]).startswith("/") or letter.config.get("auth"):
             return {}
@@ -79,7 +79,7 @@ class WebhookChannel:
         return {"Authorization": f"Bearer {password}"} if password else {}
 
 
-def _headers(letter: Letter) -> dict[str, str]:
+def _headers(letter: OutgoingMessage) -> dict[str, str]:
     given = letter.config.get("headers") or {}
     if not isinstance(given, Mapping):
         raise Unsendable("INPUT_INVALID", "validation", "«headers» must be an object.")
@@ -92,7 +92,7 @@ def _headers(letter: Letter) -> dict[str, str]:
     return out
 
 
-def _auth(letter: Letter, body: bytes, id: str) -> dict[str, str]:
+def _auth(letter: OutgoingMessage, body: bytes, id: str) -> dict[str, str]:
     auth = letter.config.get("auth")
     if not auth:
         return {}

@@ -33,7 +33,7 @@ class Answer(msgspec.Struct, frozen=True):
     model: str
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ToolCall(msgspec.Struct, frozen=True):
     """A model wants a tool to be called; `arguments` is its own JSON text."""
 
     id: str
@@ -45,7 +45,7 @@ class Turn(msgspec.Struct, frozen=True):
     """One answer in a conversation with tools: a text, or calls, or both. `entry` goes into the conversation."""
 
     text: str
-    calls: list[Asked]
+    calls: list[ToolCall]
     entry: Entry
     usage: dict[str, int]
     model: str
@@ -193,7 +193,9 @@ def _answer(reply: Reply, model: str, secrets: Secrets) -> Answer:
 def _turn(reply: Reply, model: str, secrets: Secrets) -> Turn:
     read, said, text = _read(reply)
     text = secrets.scrub(text)
-    calls = [Asked(one.id, one.function.name, secrets.scrub(one.function.arguments)) for one in said.tool_calls or []]
+    calls = [
+        ToolCall(one.id, one.function.name, secrets.scrub(one.function.arguments)) for one in said.tool_calls or []
+    ]
     entry: Entry = {"role": "assistant", "content": text or None}
     if calls:
         entry["tool_calls"] = [

@@ -6,6 +6,6 @@ from penstock.net.draw.marks import Marks, NodeMark
 from penstock.net.draw.mermaid import mermaid
 from penstock.net.draw.recording import recording
 from penstock.net.draw.svg import svg
-from penstock.net.draw.terminal import Line, Span, terminal
+from penstock.net.draw.terminal import Span, TextLine, terminal
 
-__all__ = ["Line", "Marks", "NodeMark", "Span", "mermaid", "recording", "svg", "terminal"]
+__all__ = ["Marks", "NodeMark", "Span", "TextLine", "mermaid", "recording", "svg", "terminal"]

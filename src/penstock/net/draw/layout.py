@@ -36,7 +36,7 @@ class Spot(NamedTuple):
         return self.x + self.width / 2
 
 
-class Way(NamedTuple):
+class Route(NamedTuple):
     """An edge's path, and where its label and its tokens are drawn."""
 
     points: list[Point]
@@ -48,7 +48,7 @@ class Way(NamedTuple):
 
 class Picture(NamedTuple):
     spots: dict[int, Spot]  # by number of the node
-    ways: dict[int, Way]  # by number of the edge in Facts.graph
+    ways: dict[int, Route]  # by number of the edge in Facts.graph
     hung: list[tuple[int, int]]  # (node, undo node drawn below it)
     width: float
     height: float
@@ -82,7 +82,7 @@ def layout(facts: Facts) -> Picture:
         for e, way in plan.ways.items():
             points = [(x + dx, y + dy) for x, y in way.points]
             label, token = (way.label[0] + dx, way.label[1] + dy), (way.token[0] + dx, way.token[1] + dy)
-            whole.ways[e] = Way(points, way.text, label, token, way.back)
+            whole.ways[e] = Route(points, way.text, label, token, way.back)
         whole.hung.extend(plan.hung)
     return whole
 
@@ -100,7 +100,7 @@ def _depths(net: Net, number: dict[str, int]) -> list[int]:
 
 class _Plan(NamedTuple):
     spots: dict[int, Spot]
-    ways: dict[int, Way]
+    ways: dict[int, Route]
     hung: list[tuple[int, int]]
     width: float
     height: float
@@ -254,8 +254,8 @@ class _Level:
 
     def _forward_ways(
         self, spots: dict[int, Spot], y: dict[int, float], left: list[float], wide: list[float], channels: list[Channel]
-    ) -> dict[int, Way]:
-        found: dict[int, Way] = {}
+    ) -> dict[int, Route]:
+        found: dict[int, Route] = {}
         pills: set[tuple[float, float]] = set()
         outs: dict[int, int] = {}
         ins: dict[int, int] = {}
@@ -278,10 +278,10 @@ class _Level:
             if text and label in pills and e in room.track:
                 label = (start + room.track[e], (y[a] + y[chain[1]]) / 2)
             pills.add(label)
-            found[e] = Way(straighten(points), text, label, _rest(points, outs[a], ins[b]), False)
+            found[e] = Route(straighten(points), text, label, _rest(points, outs[a], ins[b]), False)
         return found
 
-    def _back_ways(self, spots: dict[int, Spot], left: list[float], wide: list[float]) -> dict[int, Way]:
+    def _back_ways(self, spots: dict[int, Spot], left: list[float], wide: list[float]) -> dict[int, Route]:
         bottoms = [max((spots[v].y + spots[v].height for v in row if v in spots), default=0.0) for row in self.rows]
         lanes, found = Lanes(bottoms), {}
         loops = sorted(self.back, key=lambda one: (abs(self.layer[one[1]] - self.layer[one[2]]), one[0]))
@@ -309,13 +309,13 @@ class _Level:
             label = ((min(ends) + max(ends)) / 2, lane)
             up = next(x for x, y in reversed(points) if y == lane)
             token = (up, (lane + _bottom(into)) / 2 + 2)
-            found[e] = Way(straighten(points), text, label, token, True)
+            found[e] = Route(straighten(points), text, label, token, True)
         return found
 
     def _lowest(self, v: int, spots: dict[int, Spot]) -> bool:
         return not any(spots[w].y > spots[v].y for w in self.rows[self.layer[v]] if w in spots and w != v)
 
-    def _trim(self, spots: dict[int, Spot], ways: dict[int, Way]) -> _Plan:
+    def _trim(self, spots: dict[int, Spot], ways: dict[int, Route]) -> _Plan:
         """Moves everything to the corner, and gives the members their numbers back."""
         xs = [p[0] for way in ways.values() for p in way.points] + [s.x for s in spots.values()]
         ys = [p[1] for way in ways.values() for p in way.points] + [s.y for s in spots.values()]
@@ -325,7 +325,7 @@ class _Level:
         dx, dy = -min(xs), -min(ys)
         moved = {self.members[i]: s._replace(x=s.x + dx, y=s.y + dy, line=s.line + dy) for i, s in spots.items()}
         shifted = {
-            e: Way(
+            e: Route(
                 [(x + dx, y + dy) for x, y in way.points],
                 way.text,
                 (way.label[0] + dx, way.label[1] + dy),

@@ -6,7 +6,7 @@ Every text comes from a document and is escaped; nothing in the picture is a lin
 from __future__ import annotations
 
 from penstock.net.draw.icons import ICONS
-from penstock.net.draw.layout import Picture, Spot, Way, layout
+from penstock.net.draw.layout import Picture, Route, Spot, layout
 from penstock.net.draw.marks import UNREACHED, Look, Marks, NodeMark, badge, look
 from penstock.net.draw.measure import clean, cut, width
 from penstock.net.draw.route import Point
@@ -97,7 +97,7 @@ class _Painter:
         passed = self._mark(self.facts.graph.src[e]).status.lower() in _ENDED
         return t.tones["idle"].mark, t.tones["idle"].ink, "1.5 4" if passed else ""
 
-    def _way(self, e: int, way: Way) -> str:
+    def _way(self, e: int, way: Route) -> str:
         colour, _, dashes = self._stroke(e)
         tip, before = way.points[-1], way.points[-2]
         line = tag(
@@ -113,13 +113,13 @@ class _Painter:
         head = path("M", *tip, "L", x - dy * 4.6, y + dx * 4.6, "L", x + dy * 4.6, y - dx * 4.6, "z")
         return line + tag("path", d=head, fill=colour, stroke=colour, stroke_linejoin="round")
 
-    def _pill(self, e: int, way: Way) -> str:
+    def _pill(self, e: int, way: Route) -> str:
         colour, ink, _ = self._stroke(e)
         (x, y), wide = way.label, width(way.text, PILL) + 16
         pill = _rect(x - wide / 2, y - 10, wide, 20, 10, fill=self.theme.surface, stroke=colour, stroke_width=1.2)
         return pill + _text(x, y + 4, way.text, PILL, ink, anchor="middle", weight=500)
 
-    def _tokens(self, e: int, way: Way) -> str:
+    def _tokens(self, e: int, way: Route) -> str:
         count = self.marks.tokens.get(self.facts.graph.edges[e].id, 0) if self.marks else 0
         if count < 1:
             return ""

@@ -31,7 +31,7 @@ class Span(NamedTuple):
     style: str
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     text: str
     spans: tuple[Span, ...] = ()
 
@@ -39,7 +39,7 @@ class Line(NamedTuple):
         return self.text
 
 
-def terminal(net: Net, marks: Marks | None = None) -> list[Line]:
+def terminal(net: Net, marks: Marks | None = None) -> list[TextLine]:
     """The picture, top to bottom; plain text with the places of its styles."""
     facts = Facts(net)
     rows = _Rows(facts, marks)
@@ -56,7 +56,7 @@ class _Row(NamedTuple):
     tone: str
 
 
-def _line(row: _Row, gutter: int, title: int) -> Line:
+def _line(row: _Row, gutter: int, title: int) -> TextLine:
     text = row.gutter + " " * (gutter - cells(row.gutter) + 2)
     spans = [Span(0, len(row.gutter), "lane")] if row.gutter else []
     symbol = next((i for i, c in enumerate(row.gutter) if c in _SYMBOLS.values()), None)
@@ -69,7 +69,7 @@ def _line(row: _Row, gutter: int, title: int) -> Line:
         spans.append(Span(len(text), len(text) + len(part), style))
         text += part
     text = text.rstrip()
-    return Line(
+    return TextLine(
         text, tuple(Span(s.start, min(s.end, len(text)), s.style) for s in spans if s.start < min(s.end, len(text)))
     )
 

@@ -7,30 +7,30 @@ must reach it and nothing may stay behind; with several ends only dead ends and 
 
 from __future__ import annotations
 
-from penstock.net.graph import Graph
+from penstock.net.graph import NetGraph
 from penstock.net.model import Net
 from penstock.net.soundness.explain import explain
 from penstock.net.soundness.explore import explore
 from penstock.net.soundness.level import Level
 from penstock.net.soundness.reduce import reduce
-from penstock.net.soundness.verdict import Step, Verdict
+from penstock.net.soundness.verdict import Verdict, WitnessStep
 
 BUDGET = 20_000  # markings looked at per level
 
 
 def verdict(net: Net, scope: str = "", *, budget: int = BUDGET, reductions: bool = True) -> Verdict:
     """Is this level of the net sound? The branches of a scope are asked one by one: the first that is not is told."""
-    return _verdict(Graph(net), scope, budget, reductions)
+    return _verdict(NetGraph(net), scope, budget, reductions)
 
 
 def verdicts(net: Net, *, budget: int = BUDGET) -> dict[str, Verdict]:
     """The verdict of every level: the root is "", the others are named by their scope node."""
-    graph = Graph(net)
+    graph = NetGraph(net)
     scopes = [node.id for node in net.nodes if node.kind == "scope" and node.body is not None]
     return {scope: _verdict(graph, scope, budget, True) for scope in ("", *scopes)}
 
 
-def _verdict(graph: Graph, scope: str, budget: int, reductions: bool) -> Verdict:
+def _verdict(graph: NetGraph, scope: str, budget: int, reductions: bool) -> Verdict:
     found: list[Verdict] = []
     for starts in _starts(graph, scope):
         level = Level(graph, scope, starts)
@@ -46,7 +46,7 @@ def _verdict(graph: Graph, scope: str, budget: int, reductions: bool) -> Verdict
     return min(found, key=lambda v: ("unsound", "undecided", "sound").index(v.status))
 
 
-def _starts(graph: Graph, scope: str) -> list[list[int]]:
+def _starts(graph: NetGraph, scope: str) -> list[list[int]]:
     """Where tokens begin: all starts of the root together; every branch of a scope by itself."""
     nodes = graph.net.nodes
     if not scope:
@@ -60,4 +60,4 @@ def _starts(graph: Graph, scope: str) -> list[list[int]]:
     return [[graph.number[entry]] for entry in entries if entry in graph.number]
 
 
-__all__ = ["BUDGET", "Step", "Verdict", "explain", "verdict", "verdicts"]
+__all__ = ["BUDGET", "Verdict", "WitnessStep", "explain", "verdict", "verdicts"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.net.model import Edge, Net, Node
-from penstock.net.soundness.verdict import Step, Verdict
+from penstock.net.soundness.verdict import Verdict, WitnessStep
 
 _SHOWN = 6  # names in a list; choices told, the last ones
 
@@ -63,18 +63,18 @@ class _Told:
                 parts.append(f"{self._name(target)} never gets all it waits for")
         return "; ".join(parts)
 
-    def _choices(self, trace: tuple[Step, ...]) -> str:
+    def _choices(self, trace: tuple[WitnessStep, ...]) -> str:
         told = [self._choice(step) for step in trace if self._chose(step)]
         if not told:
             return ""
         more = "… then " if len(told) > _SHOWN else ""
         return f"after {more}{', '.join(told[-_SHOWN:])}, "
 
-    def _chose(self, step: Step) -> bool:
+    def _chose(self, step: WitnessStep) -> bool:
         outs = self.outs.get(step.node, [])
         return bool(step.edges) and len(step.edges) < len(outs)
 
-    def _choice(self, step: Step) -> str:
+    def _choice(self, step: WitnessStep) -> str:
         return f"{self._name(step.node)} takes {' and '.join(self._way(self.edges[e]) for e in step.edges)}"
 
     def _way(self, edge: Edge) -> str:

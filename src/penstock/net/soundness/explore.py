@@ -12,7 +12,7 @@ from collections import Counter
 from itertools import combinations
 
 from penstock.net.soundness.level import OUTSIDE, SINK, VOID, Level
-from penstock.net.soundness.verdict import Step, Verdict
+from penstock.net.soundness.verdict import Verdict, WitnessStep
 
 Marking = tuple[int, ...]  # edges that hold a token, sorted, once per token
 Action = tuple[int, Marking]  # a node, and what it takes
@@ -205,12 +205,12 @@ class _Game:
     def _unsound(self, why: str, m: Marking) -> Verdict:
         level, net = self.level, self.level.graph.net
         edges = self.level.graph.edges
-        trace: list[Step] = []
+        trace: list[WitnessStep] = []
         at: Marking = m
         while link := self.parent[at]:
             at, v, put = link
             shown = tuple(edges[level.first[e]].id for e in put if level.first[e] != OUTSIDE)
             if level.origin[v] != OUTSIDE and (shown or not put):
-                trace.append(Step(net.nodes[level.origin[v]].id, shown))
+                trace.append(WitnessStep(net.nodes[level.origin[v]].id, shown))
         held = tuple(dict.fromkeys(edges[level.last[e]].id for e in m if level.last[e] != OUTSIDE))
         return Verdict("unsound", why, tuple(reversed(trace)), held, states=len(self.after))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from penstock.net.facts import EXPIRED, always_merges
-from penstock.net.graph import Graph, reachable
+from penstock.net.graph import NetGraph, reachable
 from penstock.net.model import Node
 
 SINK = 0  # the node where tokens end
@@ -33,17 +33,17 @@ class Split(NamedTuple):
     """One way of a node's tokens to leave, as a tree."""
 
     kind: str  # and | xor | or
-    ways: tuple[Way, ...]
+    ways: tuple[Branch, ...]
 
 
-Way = int | Split | Nowhere  # an int is an edge of the net
+Branch = int | Split | Nowhere  # an int is an edge of the net
 END, NOTHING = Nowhere(SINK), Nowhere(VOID)
 
 
 class Level:
     """Edges and nodes by number; `first` and `last` are the net's edges at the two ends of an edge here."""
 
-    def __init__(self, graph: Graph, scope: str, starts: list[int]) -> None:
+    def __init__(self, graph: NetGraph, scope: str, starts: list[int]) -> None:
         self.graph = graph
         self.join, self.split, self.origin = ["xor", "xor"], ["and", "and"], [OUTSIDE, OUTSIDE]
         self.mixed: dict[int, Mixed] = {}
@@ -192,7 +192,7 @@ class Level:
         return all(reachable(len(pred), pred, [SINK, VOID, *sorted(self.ends_all)]))
 
 
-def _splits(node: Node, graph: Graph, v: int) -> Split:
+def _splits(node: Node, graph: NetGraph, v: int) -> Split:
     """How a node's tokens leave: one of its ports, and beside it what non-interrupting triggers may put."""
     ports: dict[str, list[int]] = {}
     for e in graph.outs[v]:
@@ -205,10 +205,10 @@ def _splits(node: Node, graph: Graph, v: int) -> Split:
     return _ports(node, graph, ports)
 
 
-def _expiring(split: Split, mortal: set[int], dead: Way) -> Split:
+def _expiring(split: Split, mortal: set[int], dead: Branch) -> Split:
     """A token with a time to live may be taken, or leave by the port for the expired."""
 
-    def way(one: Way) -> Way:
+    def way(one: Branch) -> Branch:
         if isinstance(one, Split):
             return _expiring(one, mortal, dead)
         return Split("xor", (one, dead)) if one in mortal else one
@@ -216,7 +216,7 @@ def _expiring(split: Split, mortal: set[int], dead: Way) -> Split:
     return Split(split.kind, tuple(way(one) for one in split.ways))
 
 
-def _ports(node: Node, graph: Graph, ports: dict[str, list[int]]) -> Split:
+def _ports(node: Node, graph: NetGraph, ports: dict[str, list[int]]) -> Split:
     beside = {t.port for t in node.triggers if not t.interrupting} & set(ports)
     main = [_port(node, graph, ways) for port, ways in ports.items() if port not in beside]
     silent = any(t.interrupting and t.action in ("port", "value") and t.port not in ports for t in node.triggers)
@@ -229,7 +229,7 @@ def _ports(node: Node, graph: Graph, ports: dict[str, list[int]]) -> Split:
     return Split("and", (choice, *extra))
 
 
-def _port(node: Node, graph: Graph, ways: list[int]) -> Split:
+def _port(node: Node, graph: NetGraph, ways: list[int]) -> Split:
     guarded = [e for e in ways if graph.edges[e].guard is not None]
     default = [e for e in ways if graph.edges[e].default and graph.edges[e].guard is None]
     free = [e for e in ways if e not in guarded and e not in default]
@@ -242,5 +242,5 @@ def _port(node: Node, graph: Graph, ways: list[int]) -> Split:
         return Split("and", (*always, *maybe))
     if node.split == "all":
         return Split("or", (*guarded, END))
-    others: tuple[Way, ...] = (END,) if not default and node.no_match == "end" else tuple(default[:1])
+    others: tuple[Branch, ...] = (END,) if not default and node.no_match == "end" else tuple(default[:1])
     return Split("xor", (Split("or", tuple(guarded)), *others) if guarded else others)

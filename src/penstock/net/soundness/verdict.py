@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 
-class Step(msgspec.Struct, frozen=True):
+class WitnessStep(msgspec.Struct, frozen=True):
     """A node fired and put tokens on these edges."""
 
     node: str
@@ -19,7 +19,7 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
 
     status: Literal["sound", "unsound", "undecided"]
     why: str
-    trace: tuple[Step, ...] = ()
+    trace: tuple[WitnessStep, ...] = ()
     held: tuple[str, ...] = ()  # edges that hold a token at the end of the trace
     nodes: tuple[str, ...] = ()  # dead nodes
     states: int = 0  # markings looked at

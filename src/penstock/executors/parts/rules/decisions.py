@@ -10,7 +10,7 @@ from penstock.errors import ExprSyntaxError
 from penstock.executors.parts.rules.feel import compile_value
 from penstock.executors.parts.rules.feel_values import plain
 from penstock.executors.parts.rules.names import Texts
-from penstock.executors.parts.rules.pack import Pack, Step, read_table
+from penstock.executors.parts.rules.pack import Pack, SubDecision, read_table
 from penstock.executors.parts.rules.table import Found, Grid, compile_table
 from penstock.lang.document import step
 from penstock.lang.report import Report, did_you_mean
@@ -54,7 +54,7 @@ def compile_decisions(pack: Pack, texts: Texts, report: Report) -> Decisions:
     return Decisions([made[id] for id in _order(pack, report)])
 
 
-def _made(one: Step, index: int, texts: Texts, report: Report, names: Collection[str]) -> Made:
+def _made(one: SubDecision, index: int, texts: Texts, report: Report, names: Collection[str]) -> Made:
     at, variable = f"/decisions/{index}", one.variable or one.name or one.id
     if (one.table is None) == (not one.expression):
         message = f"The decision «{one.id}» is a table or an expression."

@@ -75,7 +75,7 @@ class Output(Fields):
     default: Any = None
 
 
-class Line(Fields):
+class TableRow(Fields):
     """A line of a table: one unary test for every input, one value for every output."""
 
     OPEN: ClassVar[bool] = True
@@ -98,7 +98,7 @@ class Table(Fields):
     language: Literal["expr", "feel"] = "expr"
 
 
-class Step(Fields):
+class SubDecision(Fields):
     """A decision of several: its result is read under `variable` by those that require it."""
 
     OPEN: ClassVar[bool] = True
@@ -158,16 +158,16 @@ def read_pack(document: Document, report: Report) -> Pack:
         return Pack()
     pack, rest = read_fields(Pack, dict(data), "", report)
     unknown_fields(rest, Pack, "", report)
-    pack.rules = read_list(Rule, pack.rules, "/rules", report)
-    pack.decisions = read_list(Step, pack.decisions, "/decisions", report)
-    pack.tests = read_list(Test, pack.tests, "/tests", report)
+    pack.rules = read_list(Rule, "rule", pack.rules, "/rules", report)
+    pack.decisions = read_list(SubDecision, "step", pack.decisions, "/decisions", report)
+    pack.tests = read_list(Test, "test", pack.tests, "/tests", report)
     _unique([rule.id for rule in pack.rules], "/rules", "rule", report)
     _unique([one.id for one in pack.decisions], "/decisions", "decision", report)
     _one_form(pack, report)
     return pack
 
 
-def read_list(kind: type[Any], values: list[Any], at: str, report: Report) -> list[Any]:
+def read_list(kind: type[Any], noun: str, values: list[Any], at: str, report: Report) -> list[Any]:
     """A struct for every entry; an entry that is no map is told and stays empty."""
     found = []
     if len(values) > MAX_RULES:
@@ -177,7 +177,7 @@ def read_list(kind: type[Any], values: list[Any], at: str, report: Report) -> li
     for index, value in enumerate(values):
         spot = step(at, index)
         if not isinstance(value, Mapping):
-            hint = f"Write the fields of a {kind.__name__.lower()}."
+            hint = f"Write the fields of a {noun}."
             report.error("wrong_type", "Here a map is expected.", spot, hint=hint)
             found.append(kind())  # the others keep their places
             continue
@@ -191,9 +191,9 @@ def read_list(kind: type[Any], values: list[Any], at: str, report: Report) -> li
 def read_table(data: Mapping[str, Any], at: str, report: Report, node: str) -> Table:
     table, rest = read_fields(Table, dict(data), at, report, node=node)
     unknown_fields(rest, Table, at, report, node=node)
-    table.inputs = read_list(Column, table.inputs, step(at, "inputs"), report)
-    table.outputs = read_list(Output, table.outputs, step(at, "outputs"), report)
-    table.rules = read_list(Line, table.rules, step(at, "rules"), report)
+    table.inputs = read_list(Column, "column", table.inputs, step(at, "inputs"), report)
+    table.outputs = read_list(Output, "output", table.outputs, step(at, "outputs"), report)
+    table.rules = read_list(TableRow, "line", table.rules, step(at, "rules"), report)
     return table
 
 

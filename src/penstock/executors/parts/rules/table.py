@@ -37,7 +37,7 @@ class NotAllowed(Exception):
     """A value that an input column does not take."""
 
 
-class Line(NamedTuple):
+class CompiledRow(NamedTuple):
     id: str
     name: str
     tests: tuple[tuple[int, Cell], ...]  # (column, test); columns that take everything are left out
@@ -48,7 +48,7 @@ class Found(NamedTuple):
     """The result as DMN has it (a value, an object of outputs, a list of either), and the lines that gave it."""
 
     value: Any
-    lines: list[Line]
+    lines: list[CompiledRow]
     records: list[Any]  # what each of these lines says, in the same order; one for an aggregate
 
 
@@ -60,7 +60,7 @@ class Grid:
         policy: str,
         inputs: list[Closure],
         allowed: list[tuple[int, str, Cell]],
-        lines: list[Line],
+        lines: list[CompiledRow],
         outputs: list[Output],
         default: list[Closure] | None,
     ) -> None:
@@ -74,7 +74,7 @@ class Grid:
         for column, name, test in self.allowed:
             if test(view, given[column]) is not True:
                 raise NotAllowed(f"{given[column]!r:.60} is not among the values that «{name}» takes")
-        hits: list[Line] = []
+        hits: list[CompiledRow] = []
         stop = self.policy == "F"
         for line in self.lines:
             for column, test in line.tests:
@@ -86,7 +86,7 @@ class Grid:
                     break
         return self._settled(hits, view)
 
-    def _settled(self, hits: list[Line], view: View) -> Found:
+    def _settled(self, hits: list[CompiledRow], view: View) -> Found:
         policy = self.policy
         if not hits:
             return self._nothing(view)
@@ -201,7 +201,7 @@ class _Maker:
             return self._compiled(lambda: compile_value(text, self.names), spot)
         return self._compiled(lambda: compile_expression(text).run, spot)
 
-    def line(self, index: int) -> Line:
+    def line(self, index: int) -> CompiledRow:
         line, spot = self.table.rules[index], self.spot("rules", index)
         id = line.id or str(index + 1)
         for name, wanted in (("when", self.table.inputs), ("then", self.table.outputs)):
@@ -216,7 +216,7 @@ class _Maker:
             if (test := self.test(cell, f"{spot}/when/{column}", id)) is not None
         ]
         values = [self.value(cell, f"{spot}/then/{column}", id) for column, cell in enumerate(line.then)]
-        return Line(id, line.name, tuple(tests), tuple(values))
+        return CompiledRow(id, line.name, tuple(tests), tuple(values))
 
     def test(self, cell: Any, spot: str, node: str = "") -> Cell | None:
         """A text is a unary test; a number, true or false is itself; nothing takes everything."""
