@@ -46,7 +46,8 @@ class Served(Site):
         if place in self.answers:
             return self.answers[place](seen)
         statuses = self.statuses[place]
-        return as_json({"at": place, "id": f"S-{len(self.to(place))}"}, statuses.pop(0) if statuses else 200)
+        number = next(n for n, call in enumerate(self.to(place), 1) if call is seen)  # others may call at this moment
+        return as_json({"at": place, "id": f"S-{number}"}, statuses.pop(0) if statuses else 200)
 
     def start(self) -> Served:
         self.server.start()

@@ -449,9 +449,8 @@ def test_undone_by_hand_or_by_cancelling(sites: Sites, on: str) -> None:
     nodes = [data("a"), wait("w", MANUAL), undo("u", "a", trigger={"on": [on]})]
 
     def scene(site: Served) -> list[str]:
-        cancelled, asked = (site.plays(nodes, "a>w") for _ in range(2))
-        for run in (cancelled, asked):
-            site.stands(run, "WAITING")
+        # one after the other: both call the same place, and the journal has which of its calls was answered
+        cancelled, asked = (site.stands(site.plays(nodes, "a>w"), "WAITING")["id"] for _ in range(2))
         assert site.operator.post(f"/instances/{cancelled}/cancel").status_code == 200
         site.stands(cancelled, "COMPENSATED" if on == "workflow_cancel" else "CANCELLED")
         assert undone(site) == (["a"] if on == "workflow_cancel" else [])
