@@ -16,12 +16,12 @@ import pytest
 from penstock.app.penstock import Penstock
 from penstock.app.runs.run_view import Look, Watcher
 from penstock.app.runs.timeline.events import Event, Teller
+from penstock.dialects.decision.dead_letters import Past
+from penstock.dialects.decision.words import EVENTS, RUN
 from penstock.errors import PenstockError
-from penstock.host.letters import Past
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED
-from penstock.lang.decision.words import EVENTS, RUN
 from penstock.store.contract import JournalRow
 from tests.app.test_history import KNOWN, MANUAL, MORE, RETRY, stir
 from tests.app.workflows import workflow as small

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from penstock.app.status_labels import wording
+from penstock.dialects.process import words
 from penstock.lang.decision import nodes as decision
 from penstock.lang.diagram import nodes as diagram
 from penstock.lang.process import nodes as process
-from penstock.lang.process import words
 
 TYPES = {
     "decision": [*decision.NODE_TYPES, *decision.LATER], "diagram": [*diagram.NODE_TYPES],

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from penstock.dialects.projection import rows_of
 from penstock.executors.contract import failed
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
 from penstock.kernel import command as C
 from penstock.net.model import Body, Branch, Edge, Net, Node, Trigger, Work
-from penstock.store.projection import rows_of
 from penstock.store.tables import PROJECTIONS
 from tests.contract.store_suite import Capability, Kit, needs
 from tests.host.rig import END, QUICK, START, Fn, chain, fan, task, wait, work
@@ -102,7 +102,9 @@ def test_rebuilt_projections_are_the_live_ones(kit: Kit, batch: int) -> None:
         await life(host, clock)
         before = dump(kit)
         for _ in range(2):
-            assert host.store.rebuild(lambda row, journal, rows: rows_of(row, journal, rows) and None) == 21
+            assert (
+                host.store.rebuild(lambda row, journal, rows: rows_of(row, journal, rows, host.nets.of) and None) == 21
+            )
             assert dump(kit) == before
         await host.close()
         return before

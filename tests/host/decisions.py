@@ -83,7 +83,7 @@ class House:
 
     def start(self, host: Host, document: dict[str, Any], given: Any = None, **options: Any) -> str:
         net = compile_document(json.dumps(document).encode(), name="test.json").net
-        host.checkpoints.check(Compiled(net), TENANT)
+        host.runtimes["decision"].check(Compiled(net), TENANT)
         return host.start(host.release(net), given, tenant=TENANT, **options)
 
     async def run(self, host: Host, document: dict[str, Any], given: Any = None, **options: Any) -> str:

@@ -22,9 +22,11 @@ import msgspec
 import pytest
 
 from penstock.app.penstock import Penstock
+from penstock.dialects.decision.checkpoint_keys import CheckpointKeys
+from penstock.dialects.decision.checkpoints import Checkpoints
 from penstock.errors import CheckpointKeyMissing, CheckpointPlaceMissing
-from penstock.host.checkpoint_seal import Damaged, Keys, opened, seal
 from penstock.host.clock import ManualClock
+from penstock.store.encryption import Damaged, opened, seal
 from tests.executors.bench import Server, as_json
 from tests.executors.tenant import KeptTenant
 from tests.host import checkpoint_worker
@@ -64,9 +66,14 @@ def plain(house: House, run: str) -> list[dict[str, Any]]:
         return [json.loads(row.context) for row in reversed(door.store.checkpoints(run))]
 
 
+def checkpoints_of(host: Any) -> Checkpoints:
+    found: Checkpoints = host.runtimes["decision"].checkpoints
+    return found
+
+
 async def read(house: House, run: str, number: int | None = None) -> Any:
     async with house.driving() as host:
-        return await host.checkpoints.read(TENANT, run, number)
+        return await checkpoints_of(host).read(TENANT, run, number)
 
 
 # ---- when ------------------------------------------------------------------------------------------------------------
@@ -232,7 +239,7 @@ def test_c_79_one_damaged_one_gives_way_to_the_one_before(house: House, caplog: 
 def test_c_47_an_old_key_is_found_by_its_id() -> None:
     """C-47, C-79: `kid` says which key; an older one may be kept beside the new one."""
     tenant = KeptTenant(secrets={"checkpoint_key": "old"})
-    keys = Keys(lambda name: tenant)
+    keys = CheckpointKeys(lambda name: tenant)
     packed, size = seal({"n": 1}, "r/1/context", compress=True, key=keys.current("t"))
     kid = json.loads(packed)["kid"]
     assert size == len(gzip.compress(b'{"n":1}', 6, mtime=0))
@@ -295,17 +302,17 @@ def test_w_8_1_3_contents_elsewhere(house: House, place: Any) -> None:
             count = len(host.store.checkpoints(run))
             pointers = [json.loads(row.context) for row in host.store.checkpoints(run)]
             assert all(pointer.keys() == {"ref", "sha256"} for pointer in pointers) and len(place.objects) == 3 * count
-            assert (await host.checkpoints.read(TENANT, run)).context_snapshot["input"] == {"line": "L01"}  # type: ignore[union-attr]
+            assert (await checkpoints_of(host).read(TENANT, run)).context_snapshot["input"] == {"line": "L01"}  # type: ignore[union-attr]
             newest = max(place.objects, key=lambda name: int(str(name).rstrip("'").split("/")[-2]))
             kept = place.objects[newest]
             for bad in (kept[:-1] + b"x", b""):
                 place.objects[newest] = bad
-                assert (await host.checkpoints.read(TENANT, run)).number == count - 1  # type: ignore[union-attr]
+                assert (await checkpoints_of(host).read(TENANT, run)).number == count - 1  # type: ignore[union-attr]
             del place.objects[newest]
-            assert (await host.checkpoints.read(TENANT, run)).damaged == [count]  # type: ignore[union-attr]
+            assert (await checkpoints_of(host).read(TENANT, run)).damaged == [count]  # type: ignore[union-attr]
             place.objects[newest] = kept
             host.store.c.execute("UPDATE checkpoint SET until=0")  # type: ignore[attr-defined]
-            assert await host.checkpoints.purge() == count - 1 and len(place.objects) == 3
+            assert await checkpoints_of(host).purge() == count - 1 and len(place.objects) == 3
             return run
 
     run = go(scene())
@@ -322,12 +329,12 @@ def test_w_8_1_3_one_place_that_is_down_holds_up_nobody(house: House) -> None:
         async with house.driving() as host:
             run = await house.run(host, asked(WAIT, storage={"type": "s3"}), {"n": 1})
             await eventually(lambda: s3.server.seen)
-            one = await host.checkpoints.read(TENANT, run)
+            one = await checkpoints_of(host).read(TENANT, run)
             assert one is not None and one.context_snapshot["input"] == {"n": 1} and not s3.objects
         s3.down = False
         async with house.driving() as host:
             await eventually(lambda: not host.store.checkpoints_to_move(1))
-            assert (await host.checkpoints.read(TENANT, run)).number == 1 and s3.objects  # type: ignore[union-attr]
+            assert (await checkpoints_of(host).read(TENANT, run)).number == 1 and s3.objects  # type: ignore[union-attr]
 
     go(scene())
     s3.close()
@@ -360,7 +367,7 @@ def test_w_8_1_3_with_real_redis(house: House, tmp_path: Path) -> None:
             async with house.driving() as host:
                 run = await house.run(host, asked(WAIT, storage={"type": "redis"}), {"n": 1})
                 await eventually(lambda: not host.store.checkpoints_to_move(1))
-                one = await host.checkpoints.read(TENANT, run)
+                one = await checkpoints_of(host).read(TENANT, run)
                 assert one is not None and one.context_snapshot["input"] == {"n": 1}
 
         go(scene())

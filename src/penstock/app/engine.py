@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 from penstock.app.defaults import DEFAULT_TENANT
 from penstock.app.releases.triggers import prepare_with
 from penstock.app.runs.queries import Held
+from penstock.dialects import dialect_of
+from penstock.dialects.contract import HostServices, Runtime
+from penstock.dialects.notice import Notice
 from penstock.errors import BadInput, Refused, StoreBusy
 from penstock.executors import ExecutorTable
 from penstock.executors.contract import Executor
-from penstock.host.checkpoints import Checkpoints
+from penstock.host.blobs import Blobs
 from penstock.host.clock import SystemClock
 from penstock.host.embedded import Host, ReplyWaiter
 from penstock.host.loaded_run import LoadedRun
@@ -25,7 +28,7 @@ from penstock.kernel import fact as F
 from penstock.kernel.reading import FactLine
 from penstock.kernel.state import RUNNING
 from penstock.store.address import open_store
-from penstock.store.contract import RunRow
+from penstock.store.contract import Batch, RunRow
 
 if TYPE_CHECKING:
     from penstock.executors.parts.self_call import Answer
@@ -98,12 +101,19 @@ class Engine(Held):
             known.setdefault("checkpoint.key_file", self.path.with_name(f"{self.path.name}.checkpoint-key"))
         return known
 
-    def checkpoints(self) -> Checkpoints:
+    def runtime(self, language: str) -> Runtime:
+        """What the dialect of a language does beside an engine; where nobody drives here it can be asked all the
+        same."""
         if self.host is not None:
-            return self.host.checkpoints
+            return self.host.runtimes[language] or Runtime()
         known, clock, store = self.settings(), SystemClock(), self.opened()
         places = places_of(known, self._ground.lends(known))
-        return Checkpoints(store, clock, Tenants(store, places, clock.now), known, places.own)
+        assert self.nets is not None
+        services = HostServices(
+            store, clock.now, Tenants(store, places, clock.now), _tell_nobody, self.nets.of, Blobs(store).of, known,
+            places.own,
+        )  # fmt: skip
+        return dialect_of(language).runtime(services) or Runtime()
 
     def now(self) -> int:
         return self.host.clock.now() if self.host is not None else SystemClock().now()
@@ -218,3 +228,7 @@ class Engine(Held):
         for future in self._waiters.pop(run_id, ()):
             if not future.done():
                 future.set_result(None)
+
+
+def _tell_nobody(notice: Notice, run: int, seq: int, batch: Batch) -> None:
+    """Nothing happens to runs where nobody drives."""

@@ -23,11 +23,12 @@ from penstock.app.runs.run_view import Look, Watcher
 from penstock.app.runs.start import StartRequest, Starts
 from penstock.app.runs.start_input import checked_tenant
 from penstock.app.runs.timeline.events import Event
+from penstock.dialects import dialect_of
+from penstock.dialects.contract import DocumentCheckpoint
 from penstock.errors import BreakerNotFound, RunNotFound, StoreError
 from penstock.executors.contract import Executor
 from penstock.executors.function import FunctionExecutor
 from penstock.executors.graph import GraphExecutor
-from penstock.host.checkpoints import Checkpoint
 from penstock.host.children import CALLED
 from penstock.host.embedded import Host
 from penstock.host.nets import Nets
@@ -218,10 +219,10 @@ class Penstock(Queries):
             gate.give_back(batch)
             raise
 
-    async def checkpoint(self, run: str, number: int | None = None) -> Checkpoint | None:
+    async def checkpoint(self, run: str, number: int | None = None) -> DocumentCheckpoint | None:
         """The newest checkpoint of a run that can be read, or the newest one up to a number."""
         row = self.row(run)
-        return await self._engine.checkpoints().read(row.tenant, row.id, number)
+        return await self._engine.runtime(self.store.net(row.net).language).checkpoint(row.tenant, row.id, number)
 
     # -- executors -----------------------------------------------------------------------------------------------------
 
@@ -260,10 +261,9 @@ class Penstock(Queries):
 
     def keep(self, compiled: Document, source: bytes | None = None) -> Release:
         """Release a document that is compiled already."""
-        if compiled.language in ("decision", "process"):
+        if dialect_of(compiled.language).loads_sample:
             self.load_sample()
-        if compiled.language == "decision":
-            self._engine.checkpoints().check(self._nets().made(compiled.net), self.tenant)
+        self._engine.runtime(compiled.language).check(self._nets().made(compiled.net), self.tenant)
         self.keep_net(compiled, source)
         return Release(compiled.net.name, compiled.language, content_hash(compiled.net), list(compiled.findings))
 

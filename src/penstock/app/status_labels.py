@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.app.runs.run_view import words_of
-from penstock.lang.process.words import ITEMS_KO
+from penstock.dialects.process.words import ITEMS_KO
 
 #: the house's states that a run or a node can be in, as people say them
 _RUN = {

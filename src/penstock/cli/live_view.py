@@ -22,10 +22,10 @@ from penstock.app.penstock import Penstock
 from penstock.app.runs.run_view import Watcher
 from penstock.cli.net_text import coloured
 from penstock.cli.output import TONES, console, safe, say, short
+from penstock.dialects.diagram.words import node_state
 from penstock.errors import PenstockError
 from penstock.kernel.reading import FactLine
 from penstock.kernel.state import COMPLETED, STATUS
-from penstock.lang.diagram.words import node_state
 from penstock.net.author import author, beside, goes_on, nobodys, within
 from penstock.net.compiled import CNode, Compiled
 from penstock.net.draw.marks import UNREACHED, Marks, NodeMark, look

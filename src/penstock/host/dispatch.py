@@ -19,9 +19,10 @@ from penstock.errors import ExprError, PenstockError, StoreError
 from penstock.executors.contract import Done, Executor, Failed, Input, Outcome, Request, Services, Skipped, failed
 from penstock.executors.parts.tracing import CURRENT
 from penstock.host.blobs import Blobs
-from penstock.host.gate import COUNTED, Gate, Once, Parked, Verdict, Wait
+from penstock.host.gate import Gate, Once, Parked, Verdict, Wait
 from penstock.host.loaded_run import Ask, LoadedRun
 from penstock.host.workers import QUEUE
+from penstock.kernel.failure import OUTAGE
 from penstock.kernel.state import Firing
 from penstock.kernel.token import Taken, content_type_of
 from penstock.kernel.view import View, secret_mark
@@ -463,7 +464,7 @@ class Dispatch:
         firing, retry, failure = going.ask.firing, going.node.spec.retry, outcome.failure
         again = firing.attempt - firing.base <= retry.max and failure.category in retry.on
         breaker = going.effect.breaker
-        if again or failure.category not in COUNTED or breaker is None:
+        if again or failure.category not in OUTAGE or breaker is None:
             return outcome
         if not self.gate.is_open(breaker, going.ask.live.tenant):
             return outcome

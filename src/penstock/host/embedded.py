@@ -67,7 +67,7 @@ class Host(EngineLoop):
         self.outbox.kick()
         if self.store.notices_left():
             self.notices.kick()
-        self.checkpoints.kick()
+        self.runtimes.kick(always=True)
         while not self.closing:
             try:
                 busy = self._lap_well()
@@ -175,7 +175,7 @@ class Host(EngineLoop):
         await self.dispatch.close()
         await self.outbox.close()
         await self.notices.close()
-        await self.checkpoints.close()
+        await self.runtimes.close()
         if self.gate.dirty or self.gate.memos:
             batch = Batch()
             self.gate.write(batch, self.clock.now())

@@ -12,28 +12,26 @@ from typing import Any
 
 import msgspec
 
+from penstock.dialects.contract import HostServices
+from penstock.dialects.projection import rows_of
 from penstock.errors import PenstockError, StoreError
 from penstock.executors.contract import Done, Executor, Failed, Outcome, Services
 from penstock.host.blobs import Blobs
-from penstock.host.checkpoints import Checkpoints
 from penstock.host.children import CALLED, Children
 from penstock.host.clock import Clock, SystemClock
 from penstock.host.dispatch import Dispatch
 from penstock.host.gate import Gate
 from penstock.host.intake import KEEP_HOURS, Intake
-from penstock.host.letters import Letters
 from penstock.host.loaded_run import Ask, InternalReply, LoadedRun
 from penstock.host.nets import Nets
 from penstock.host.notices import Notices
 from penstock.host.outbox import Outbox
-from penstock.host.process_alerts import Alerts
-from penstock.host.process_events import Tellers
 from penstock.host.retention import Keeping
+from penstock.host.runtimes import Runtimes
 from penstock.host.schedules import Schedules
 from penstock.host.secrets import places_of
 from penstock.host.starter import Starter
 from penstock.host.stream_cursor import Arrivals, StreamBatch
-from penstock.host.telling import Telling
 from penstock.host.tenants import Ground, Lending, Tenants
 from penstock.host.turn import Turns
 from penstock.host.workers import Workers
@@ -43,7 +41,6 @@ from penstock.kernel.replay import fold
 from penstock.kernel.state import BACKOFF, EFFECT, encode_state, new_state
 from penstock.net.model import Net
 from penstock.store.contract import Batch, JournalRow, RunRow, Store
-from penstock.store.projection import rows_of
 
 HORIZON_MS = 60_000
 FAR_POLL_MS = 15_000
@@ -106,7 +103,6 @@ class EngineLoop:
             store, self.nets, self.turns, self.blobs, self.answer, self.go_on, self.dispatch.named, self.clock.now
         )
         self.outbox = Outbox(store, self.clock, publish=publish)
-        self.outbox.tellers = Tellers(store, self.nets.of, self.blobs.of)
         self.starter = Starter(store, self.turns, self.new_id, self.go_on)
         self.intake = Intake(
             store, self.turns, self.starter, self.tenants, self.clock.now, self.go_on if alone else _let_be,
@@ -116,11 +112,10 @@ class EngineLoop:
         self.schedules = Schedules(store, self.starter, self.intake.warn, on=not alone)
         self.turns.rows.publish = self.outbox.write
         self.notices = Notices(store, self.clock, executors, services)
-        self.letters = Letters(store, self.tenants, self.notices)
-        self.checkpoints = Checkpoints(store, self.clock, self.tenants, known, places.own)
-        self.telling = Telling(self.tenants, self.notices)
-        self.turns.rows.alerts = Alerts(self.tenants, self.notices).write
-        self.turns.rows.also = [self.telling.write, self.letters.write, self.checkpoints.write]
+        handed = HostServices(
+            store, self.clock.now, self.tenants, self.notices.write, self.nets.of, self.blobs.of, known, places.own
+        )
+        self.runtimes = self.turns.rows.runtimes = self.outbox.runtimes = Runtimes(handed)
         self.turns.extra, self.turns.give_back = self._extra, self._give_back
         self.turns.whole = self.blobs.of
         self.serve, self.alone, self.patient = serve, alone, patient
@@ -248,7 +243,7 @@ class EngineLoop:
         self._arrivals.unwritten(batch)
         self.gate.give_back(batch)
         self.blobs.give_back(batch)
-        self.checkpoints.give_back(batch)
+        self.runtimes.rolled_back(batch)
         self._answered += self._settling
         self._doubts += batch.intent_moved
         self._settling = []
@@ -305,8 +300,7 @@ class EngineLoop:
         if self.turns.lost:
             self._fold_lost()
         self._ring()
-        if self.checkpoints.wrote:
-            self.checkpoints.kick()
+        self.runtimes.kick()
         took = self.intake.lap()
         if not self.turns.ready:
             return took
@@ -369,7 +363,7 @@ class EngineLoop:
             self.far_at = now + FAR_POLL_MS
             if now >= self.tidy_at:
                 self.store.tidy(now)
-                self.checkpoints.wrote = self.checkpoints.wrote or self.checkpoints.elsewhere
+                self.runtimes.tidy()
                 self.intake.tidy(now)
                 self.keeping.tidy(now)
                 self.tidy_at = now + TIDY_MS

@@ -17,12 +17,11 @@ import msgspec
 
 from penstock.executors.contract import Done, Failed, Outcome, Skipped, failed
 from penstock.host.workers import QUEUE, Workers
+from penstock.kernel.failure import OUTAGE
 from penstock.kernel.flow import LAST_MOMENT
 from penstock.net.model import Breaker, Cache, Concurrency, Dedupe, Rate
 from penstock.store.contract import Batch, Store
 
-#: W-7.1, C-19: failures that say something about the one who was called
-COUNTED = frozenset({"transient", "timeout", "external", "resource"})
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
 
@@ -321,7 +320,7 @@ def _says(outcome: Outcome | None) -> bool | None:
     """Does it speak for the one who was called, against them, or neither (C-19)?"""
     if isinstance(outcome, Done):
         return True
-    return False if isinstance(outcome, Failed) and outcome.failure.category in COUNTED else None
+    return False if isinstance(outcome, Failed) and outcome.failure.category in OUTAGE else None
 
 
 def _packed(value: Any) -> bytes | None:

@@ -14,10 +14,11 @@ from typing import Any
 
 import msgspec
 
+from penstock.dialects.notice import Notice
 from penstock.errors import PenstockError, StoreError
 from penstock.executors.contract import Executor, Failed, Request, Services, failed
 from penstock.host.clock import Clock
-from penstock.host.gate import COUNTED
+from penstock.kernel.failure import OUTAGE
 from penstock.store.contract import Batch, Store
 
 TOPIC = "notice"
@@ -26,22 +27,6 @@ MOST_TRIES = 50
 GRACE_S = 3.0  # how long a host that closes waits for what it is just sending
 _pack = msgspec.msgpack.Encoder().encode
 log = logging.getLogger("penstock")
-
-
-class Notice(msgspec.Struct, kw_only=True):
-    """`channels` None: the tenant's own. `escalates`: those that it keeps for trouble, where it has some. `args` is
-    what is sent instead of the text, and `names` is what its template may read of the run."""
-
-    key: str
-    tenant: str
-    run: str
-    subject: str
-    text: str
-    channels: list[str] | None = None
-    escalates: bool = False
-    node: str = ""
-    args: dict[str, Any] | None = None
-    names: dict[str, Any] = {}
 
 
 class Notices:
@@ -90,7 +75,7 @@ class Notices:
             later = None
             if isinstance(outcome, Failed):
                 failure = outcome.failure
-                if failure.category in COUNTED and tries + 1 < MOST_TRIES:
+                if failure.category in OUTAGE and tries + 1 < MOST_TRIES:
                     later = (no, self.clock.now() + RETRY_MS[min(tries, len(RETRY_MS) - 1)])
                 else:
                     log.warning("a notice was given up: %s %s", failure.code, failure.message)

@@ -15,7 +15,7 @@ import msgspec
 from penstock.errors import StoreError
 from penstock.host.clock import Clock
 from penstock.host.loaded_run import LoadedRun
-from penstock.host.process_events import Tellers
+from penstock.host.runtimes import Runtimes
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.store.contract import Batch, Store
@@ -26,7 +26,6 @@ RETRY_MS = (100, 1_000, 5_000, 30_000)
 #: facts that the world may hear of
 PUBLISHED = frozenset({F.STARTED, F.MOVED, F.INCIDENT, F.WORK_OPENED, F.WORK_MOVED})
 _KEPT_INSIDE = ("input", "options", "draft", "run", "tenant")
-PROCESS = "process"
 _pack = msgspec.msgpack.Encoder().encode
 
 
@@ -36,7 +35,7 @@ class Outbox:
     def __init__(self, store: Store, clock: Clock, *, publish: bool = False) -> None:
         self.store, self.clock, self.publish = store, clock, publish
         self.sinks: list[Sink] = []
-        self.tellers: Tellers | None = None  # processes have events of their own (P-X.38)
+        self.runtimes = Runtimes()  # a language may have events of its own
         self.delivered = 0
         self.wrote = False
         self._more = asyncio.Event()
@@ -48,8 +47,10 @@ class Outbox:
         """H10: the rows of a turn, in the transaction of its facts."""
         if not self.sinks and not self.publish:
             return
-        if self.tellers is not None and live.run is not None and live.run.net.net.language == PROCESS:
-            for seq, topic, payload in self.tellers.turn(live.no, live.tenant, now, first, facts, batch):
+        runtime = self.runtimes[live.run.net.net.language] if live.run is not None else None
+        events = None if runtime is None else runtime.publish(live, facts, first, now, batch)
+        if events is not None:
+            for seq, topic, payload in events:
                 about = {"run": live.id, "tenant": live.tenant, "seq": seq, "at": now}
                 batch.outbox.append((live.no, seq, topic, _pack({**about, **payload}), 0, 0))
                 self.wrote = True

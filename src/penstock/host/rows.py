@@ -6,29 +6,27 @@ from collections.abc import Callable
 
 from penstock.host.loaded_run import LoadedRun
 from penstock.host.nets import Nets
+from penstock.host.runtimes import Runtimes
 from penstock.kernel import fact as F
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED, PENDING, WAITING, State, encode_state
-from penstock.store.contract import Batch, Store
-from penstock.store.projection import WATCHED, Bench, firing_row, judge, judges, project, sweep_waits
+from penstock.store.contract import Batch
+from penstock.store.projection import WATCHED, firing_row, project, sweep_waits
 
 CHECKPOINT_EVERY = 50
-DECISION, PROCESS = "decision", "process"
 
 #: rows for the outbox
 Publish = Callable[[LoadedRun, list[F.Fact], int, int, Batch], None]
-#: rows that the language of a document asks for: the run, the facts, its status before, the time, the batch
-Also = Callable[[LoadedRun, Run, list[F.Fact], int, int, Batch], None]
 
 
 class Rows:
     def __init__(
-        self, store: Store, nets: Nets, made: Callable[[Run, str], Run], *, checkpoint_every: int = CHECKPOINT_EVERY
+        self, nets: Nets, made: Callable[[Run, str], Run], *, checkpoint_every: int = CHECKPOINT_EVERY
     ) -> None:
-        self.store, self.nets, self.made, self.checkpoint_every = store, nets, made, checkpoint_every
+        self.nets, self.made, self.checkpoint_every = nets, made, checkpoint_every
         self.publish: Publish | None = None
-        self.also: list[Also] = []
-        self.alerts: Also | None = None  # of processes
+        self.runtimes = Runtimes()  # what the languages of documents add
+        self.on_language_rows: list[Callable[[LoadedRun, int, Batch], None]] = []  # told when a language has added rows
 
     def write(
         self, live: LoadedRun, run: Run, facts: list[F.Fact], body: bytes, was: int, before: int, now: int, batch: Batch
@@ -42,17 +40,16 @@ class Rows:
             self.publish(live, facts, before + 1, now, batch)
         for firing, ending in run.ended:
             batch.firing.append(firing_row(no, firing, ending, now))
-        language = run.net.net.language
-        if language == DECISION:
-            self._decided(live, run, facts, was, now, batch)
-        elif language == PROCESS and self.alerts is not None:
-            self.alerts(live, run, facts, was, now, batch)
+        runtime = self.runtimes[run.net.net.language]
+        if runtime is not None:
+            runtime.write(live, run, facts, was, now, batch)
+            for listen in self.on_language_rows:
+                listen(live, now, batch)
         if run.net.hash != st.net and st.net:
             self._migrated(live, run)
         for f in facts:
             if f[0] in WATCHED:
-                tenant = live.tenant if language == PROCESS else None
-                project(batch, no, facts, before + 1, now, live.names, tenant)
+                project(batch, no, facts, before + 1, now, live.names)
                 if live.names:
                     sweep_waits(batch, no, st.waits, live.names)
                 break
@@ -73,24 +70,6 @@ class Rows:
             else:
                 checkpoint = self._checkpoint(live, st)
                 batch.moved.append((status, now, wake, seq, checkpoint, live.net_no, no))
-
-    def _decided(self, live: LoadedRun, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
-        """What a decision leaves beside its journal: verdicts, letters, checkpoints."""
-        if run.ended and judges(run.net):
-            firings = {firing.no: firing for firing, _ in run.ended}
-            bench = Bench(live.id, live.tenant, run.net, run.whole, lambda firing: self._judged(live.id, firing, batch))
-            for f in facts:
-                if f[0] == F.SETTLED and f[1] in firings:
-                    judge(batch, bench, f, firings[f[1]], now)
-        for also in self.also:
-            also(live, run, facts, was, now, batch)
-
-    def _judged(self, run: str, firing: int, batch: Batch) -> bytes | None:
-        for row in reversed(batch.judgment):
-            if row[:2] == (run, firing):
-                return bytes(row[7])
-        found = self.store.judgment(run, firing)
-        return None if found is None else found.body
 
     def _is_due(self, live: LoadedRun, seq: int) -> bool:
         """A checkpoint is due after enough turns, and never costs more than the journal it saves from folding."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import ExtraMissing, SecretSealed
-from penstock.host.checkpoint_seal import Damaged, key_in, kid_of, opened, seal
+from penstock.store.encryption import Damaged, key_in, kid_of, opened, seal
 
 
 def sealed(body: dict[str, Any], owner: str, file: Path | None) -> dict[str, Any]:

@@ -15,20 +15,19 @@ from typing import Any
 
 import msgspec
 
+from penstock.dialects import dialect_of
 from penstock.errors import (
     Fenced,
-    IllegalTransition,
     PenstockError,
     Refused,
     RunNotFound,
     RunParked,
-    StatusConflict,
     StoreError,
 )
 from penstock.host.clock import Clock
 from penstock.host.loaded_run import TAKEN, Ask, EventReply, InboxReply, InternalReply, LoadedRun, Reply
 from penstock.host.nets import Nets
-from penstock.host.rows import CHECKPOINT_EVERY, DECISION, Rows
+from penstock.host.rows import CHECKPOINT_EVERY, Rows
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
@@ -99,20 +98,13 @@ def _maker(run: Run, facts: list[F.Fact]) -> int | None:
     return last
 
 
-def _in_its_words(run: Run, error: Exception) -> Exception:
-    """W-2.2.2, C-80: what the table of a decision's states does not name has a code of its own."""
-    if type(error) is StatusConflict and run.net.net.language == DECISION:
-        return IllegalTransition(**error.facts)
-    return error
-
-
 class Turns:
     def __init__(
         self, store: Store, nets: Nets, clock: Clock, *, batch: int = BATCH, checkpoint_every: int = CHECKPOINT_EVERY
     ) -> None:
         self.store, self.nets, self.clock = store, nets, clock
         self.batch_size = batch
-        self.rows = Rows(store, nets, self._made, checkpoint_every=checkpoint_every)
+        self.rows = Rows(nets, self._made, checkpoint_every=checkpoint_every)
         self.runs: dict[int, LoadedRun] = {}
         self.ready: deque[LoadedRun] = deque()
         self.starting: dict[tuple[str, str], LoadedRun] = {}  # tenant, key → runs that wait for their first turn
@@ -416,7 +408,7 @@ class Turns:
             try:
                 if isinstance(error, StoreError) and error.passing:
                     raise
-                told = _in_its_words(run, error)
+                told = dialect_of(run.net.net.language).error(error) if isinstance(error, PenstockError) else error
                 self._one_by_one(live, commands, replies, now, batch, asks, stepped, told)
             except BaseException:
                 live.commands, live.replies = commands, replies
@@ -426,8 +418,8 @@ class Turns:
             self._refuse(live, replies, commands, self._park(live, bug), batch, stepped)
             return
         live.run = run
-        # what a decision leaves beside its journal follows the words of its document: one that trips is parked alone
-        mark = batch.mark() if run.net.net.language == DECISION else None
+        runtime = self.rows.runtimes[run.net.net.language]
+        mark = batch.mark() if runtime is not None and runtime.parks_alone else None
         try:
             self.rows.write(live, run, facts, body, was, before, now, batch)
         except Exception as bug:

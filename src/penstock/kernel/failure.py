@@ -6,6 +6,9 @@ from typing import Any
 
 import msgspec
 
+#: W-7.1, C-19: categories that say something about the one who was called; breakers count them
+OUTAGE = frozenset({"transient", "timeout", "external", "resource"})
+
 
 class Failure(msgspec.Struct, array_like=True, gc=False):
     """`category` decides about retries (W-7.1): transient, permanent, timeout, validation, authorization, business,

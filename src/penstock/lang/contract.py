@@ -1,4 +1,4 @@
-"""What a language is: it recognises its documents, reads them, lowers them to a net, and has words for people."""
+"""What a language is: it recognises its documents, reads them and lowers them to a net."""
 
 from __future__ import annotations
 
@@ -28,14 +28,6 @@ class Lowered(msgspec.Struct, frozen=True):
 Call = Callable[[str | Document], tuple[Lowered | None, list[Finding]]]
 
 
-class Words(msgspec.Struct, frozen=True, kw_only=True):
-    """The audience's words, from the house's: run statuses, firing phases, facts."""
-
-    run: Mapping[str, str]
-    unit: Mapping[str, str]
-    events: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True)
 class Setting:
     """What surrounds one compilation: how files are found, how a called document is compiled, what others brought."""
@@ -56,7 +48,6 @@ class Language:
     recognise: Callable[[Any], bool]
     read: Callable[[Document, Report, Setting], Any]
     lower: Callable[[Any, Report, Setting], Lowered | None]
-    words: Words
     sound: bool = False  # a document of which not every run can end is refused
 
 

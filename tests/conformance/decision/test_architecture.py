@@ -11,6 +11,7 @@ import pytest
 
 from penstock import Penstock
 from penstock.app.inbox import inbox
+from penstock.dialects.decision.words import RUN, UNIT
 from penstock.errors import DocumentInvalid
 from penstock.expr import compile_expression
 from penstock.host.clock import ManualClock
@@ -19,7 +20,6 @@ from penstock.kernel.state import COMPLETED
 from penstock.lang.compile import check_document, compile_document
 from penstock.lang.decision.nodes import LATER, NODE_TYPES
 from penstock.lang.decision.nodes.contract import Category
-from penstock.lang.decision.words import RUN, UNIT
 from penstock.store.sqlite import Sqlite
 from tests.conformance.decision.make import Play, data, document, net_of, node
 from tests.conformance.decision.world import DEFECT

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from penstock import Event, Look, Penstock
 from penstock.diagram import EnvelopeFactory, NodeHandler, context, register_handler
+from penstock.dialects.diagram.words import GONE
 from penstock.errors import RunNotFound
 from penstock.kernel.reading import FactLine
-from penstock.lang.diagram.words import GONE
 from penstock.net.compiled import Compiled
 from tests.conformance.diagram.make import PERSONS, document
 

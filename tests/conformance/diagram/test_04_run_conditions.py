@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.lang.diagram.words import GONE
+from penstock.dialects.diagram.words import GONE
 from tests.conformance.diagram.make import END, START, cond, job, text
 from tests.conformance.diagram.running import (
     EXAMPLES,

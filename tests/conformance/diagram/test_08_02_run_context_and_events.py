@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from penstock import Event, Penstock
-from penstock.lang.diagram.words import EVENTS, GONE
+from penstock.dialects.diagram.words import EVENTS, GONE
 from tests.conformance.diagram.make import END, START, cond, job, text
 from tests.conformance.diagram.running import (
     EXAMPLES,

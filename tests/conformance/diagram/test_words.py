@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.lang.diagram import words
+from penstock.dialects.diagram import words
 from penstock.lang.diagram.editor_schema import editor_schema, editor_schema_text
 from penstock.lang.diagram.nodes import NODE_TYPES
 from penstock.lifecycle.diagram_node import DIAGRAM_NODE

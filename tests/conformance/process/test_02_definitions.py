@@ -9,11 +9,12 @@ from typing import Any, get_args
 import jsonschema_rs
 import pytest
 
+from penstock.dialects.process import words
 from penstock.errors import DocumentInvalid
 from penstock.lang.compile import check_document, compile_document
 from penstock.lang.contract import Setting
 from penstock.lang.document import Document
-from penstock.lang.process import dependencies, fields, words
+from penstock.lang.process import dependencies, fields
 from penstock.lang.process.diff import difference
 from penstock.lang.process.editor_schema import editor_schema, editor_schema_text
 from penstock.lang.process.schema import read

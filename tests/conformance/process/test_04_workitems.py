@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from penstock.dialects.process.words import ITEMS, MODES
 from penstock.errors import Refused, StatusConflict
 from penstock.kernel import command as C
-from penstock.lang.process.words import ITEMS, MODES
 from penstock.lifecycle import MACHINES
 from tests.conformance.process.make import compiled, process, service, task
 from tests.conformance.process.running import Failing, Office, awaited

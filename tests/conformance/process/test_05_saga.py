@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.lang.process.words import compensation_status, step_status
+from penstock.dialects.process.words import compensation_status, step_status
 from tests.conformance.process.make import EXAMPLES, compiled, event, gateway, process, rules, service, task
 from tests.conformance.process.running import Failing, Instance, Office, awaited
 

@@ -15,8 +15,8 @@ from penstock.app.maintenance.verify import verify
 from penstock.app.process.definitions import Processes
 from penstock.app.process.models import import_discovered
 from penstock.app.process.work_items import WorkItems, folded
+from penstock.dialects.process.instance import Instance
 from penstock.errors import PenstockError, ProcessNotFound, ProcessState
-from penstock.host.instance import Instance
 from tests.conformance.decision.stores import NAMES, Base
 from tests.conformance.decision.stores import base as kind_of_store
 from tests.conformance.process.kill_worker import CANCELLED, SAGA

@@ -18,7 +18,7 @@ from penstock import Penstock
 from penstock.app.maintenance.verify import verify
 from penstock.app.process.definitions import Processes
 from penstock.app.process.work_items import folded
-from penstock.host.instance import Instance
+from penstock.dialects.process.instance import Instance
 from penstock.kernel import fact as F
 from tests.conformance.decision.stores import NAMES, Base
 from tests.conformance.decision.stores import base as kind_of_store

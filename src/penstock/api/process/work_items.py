@@ -17,8 +17,8 @@ from penstock.api.server_state import Caller, Door, TheSite, may
 from penstock.app.process.events import each_event
 from penstock.app.process.reevaluation import reevaluation
 from penstock.app.process.work_items import Found, WorkItems, status_of, version_of, whole
+from penstock.dialects.process.words import ITEMS
 from penstock.errors import BadInput, ProcessScope
-from penstock.lang.process.words import ITEMS
 from penstock.store.contract_lists import WorkRow
 
 router = APIRouter(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from penstock.dialects.decision.dead_letters import Replay, dlq_of
 from penstock.errors import LetterNotFound, PenstockError, ReplayRefused
-from penstock.host.letters import Replay, dlq_of
 from penstock.store.contract import Batch, LetterRow, ReleaseRow
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import msgspec
 from penstock.app.drawing.net_graph import Drawn, drawn, undo_edge
 from penstock.app.drawing.tone import node_tone
 from penstock.app.runs.run_view import FiringLook, Watcher, words_of
+from penstock.dialects.diagram.words import node_state
 from penstock.kernel.reading import FactLine
 from penstock.kernel.state import COMPLETED, IN_SCOPE, IN_UNDO, PHASE, Firing, State
-from penstock.lang.diagram.words import node_state
 from penstock.lifecycle.firing import UNIT_WORDS
 from penstock.net.author import author, beside, inner_names
 from penstock.net.compiled import EPOCH, MOST, Compiled

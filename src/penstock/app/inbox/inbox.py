@@ -14,6 +14,7 @@ from penstock.app.inbox.comments import Remarks, Said, may_decide, requester, st
 from penstock.app.inbox.votes import fitting
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.run_view import Watcher
+from penstock.dialects.decision.words import APPROVAL
 from penstock.errors import (
     ApproverDenied,
     BadInput,
@@ -29,7 +30,6 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.item import moment
 from penstock.kernel.state import State
-from penstock.lang.decision.words import APPROVAL
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
 from penstock.store.contract import RunRow

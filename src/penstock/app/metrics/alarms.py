@@ -13,7 +13,7 @@ import msgspec
 from penstock.app.metrics.collector import Meter
 from penstock.app.metrics.readings import Readings
 from penstock.app.process.reevaluation import LINES
-from penstock.host.notices import Notice
+from penstock.dialects.notice import Notice
 from penstock.store.contract import Batch
 
 if TYPE_CHECKING:

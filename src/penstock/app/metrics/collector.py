@@ -176,7 +176,7 @@ class Meter:
         self._remember(host.clock.now())
         host.turns.on_facts.append(self._turn)
         host.turns.on_end.append(self._end)
-        host.turns.rows.also.append(self._saved)
+        host.turns.rows.on_language_rows.append(self._saved)
 
     # -- told ----------------------------------------------------------------------------------------------------------
 
@@ -263,7 +263,7 @@ class Meter:
         mine.ended_hours.setdefault(st.at // HOUR_MS, Counter())[st.status] += 1
         mine.duration.pending.append(st.active_ms)
 
-    def _saved(self, live: LoadedRun, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
+    def _saved(self, live: LoadedRun, now: int, batch: Batch) -> None:
         for row in reversed(batch.checkpoint):
             if row[0] != live.id:
                 break

@@ -9,9 +9,9 @@ import msgspec
 
 from penstock.app.process.definitions import imported
 from penstock.app.process.work_items import run_of
+from penstock.dialects.process.events import events
+from penstock.dialects.process.instance import Instance
 from penstock.host.blobs import Blobs
-from penstock.host.instance import Instance
-from penstock.host.process_events import events
 from penstock.kernel import fact as F
 from penstock.store.contract import RunRow
 from penstock.store.contract_lists import RunFilter

@@ -9,8 +9,8 @@ import msgspec
 
 from penstock.app.process.definitions import approval_of, in_force, origin_of
 from penstock.app.process.event_log import exported_of
+from penstock.dialects.process.instance import Instance
 from penstock.host.blobs import Blobs
-from penstock.host.instance import Instance
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPENSATED, FAILED
 from penstock.net.compiled import Compiled

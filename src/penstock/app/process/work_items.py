@@ -15,6 +15,8 @@ from penstock.app.inbox.comments import Remark, Remarks, eligible, target_of
 from penstock.app.inbox.inbox import Waiting, asked_of
 from penstock.app.process.definitions import Processes
 from penstock.app.runs.answers import fitting
+from penstock.dialects.process import words
+from penstock.dialects.process.instance import Instance, Passage, WorkItem, initiator
 from penstock.errors import (
     NoBranch,
     NodeNotFound,
@@ -30,11 +32,9 @@ from penstock.errors import (
     StatusConflict,
 )
 from penstock.host.blobs import Blobs
-from penstock.host.instance import Instance, Passage, WorkItem, initiator
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import STATUS
-from penstock.lang.process import words
 from penstock.lifecycle.work_item import WORK_ITEM
 from penstock.net.author import author
 from penstock.net.compiled import Compiled

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from penstock.app.defaults import DEFAULT_TENANT
 from penstock.app.runs.run_view import Look, Watcher, watch
+from penstock.dialects.projection import rows_of
 from penstock.errors import BadInput, Refused, RunAmbiguous, RunNotFound
 from penstock.host.blobs import Blobs
 from penstock.host.clock import SystemClock
@@ -20,7 +21,6 @@ from penstock.kernel.state import COMPLETED, State, encode_state
 from penstock.net.compiled import Compiled
 from penstock.store.address import open_store
 from penstock.store.contract import Batch, RunRow, Store
-from penstock.store.projection import rows_of
 
 if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
     from penstock.app.decision.dead_letters import Letter

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from penstock.app.runs.attempts import Past
+from penstock.dialects import dialect_of
+from penstock.dialects.contract import Words
+from penstock.dialects.diagram.words import node_state
 from penstock.kernel import fact as F
 from penstock.kernel.reading import FactLine, Reader, failure_dict, firing_of
 from penstock.kernel.state import BACKOFF, COMPLETED, DONE, EFFECT, PHASE, RUN, STATUS, SUSPENDED, Firing, State
-from penstock.lang.contract import Words
-from penstock.lang.diagram.words import node_state
 from penstock.net.author import author, beside, goes_on, inner_names, nobodys, stem, within
 from penstock.net.compiled import MOST, CNode, Compiled
 from penstock.store.contract import JournalRow
@@ -353,14 +351,8 @@ def _node_word(state: str, words: Mapping[str, str]) -> str:
     return words.get("QUEUED" if state == "PENDING" else state, state)
 
 
-@functools.cache
 def words_of(language: str) -> Words:
-    """The words of one language, without importing the others; a net that was made in Python has none of its own."""
-    spec = find_spec(f"penstock.lang.{language}") if language.isidentifier() else None
-    if spec is not None and spec.submodule_search_locations is not None:
-        words: Words = import_module(f"penstock.lang.{language}.words").WORDS
-        return words
-    return Words(run={}, unit={})
+    return dialect_of(language).words
 
 
 def run_word(language: str, status: str) -> str:

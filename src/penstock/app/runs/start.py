@@ -108,9 +108,8 @@ class Starts:
             if asked.max_concurrent < 1:
                 raise BadInput(what="max_concurrent", why="at least one node must be able to run")
             options["limits"] = dict.fromkeys(found[1].limits or ("diagram",), asked.max_concurrent)
-        if found[1].net.language == "decision":
-            checked_tenant(found[1].net, self.door.store, self.door.tenant)
-            self.engine.checkpoints().check(found[1], self.door.tenant)
+        checked_tenant(found[1].net, self.door.store, self.door.tenant)
+        self.engine.runtime(found[1].net.language).check(found[1], self.door.tenant)
         options |= carried(found[1], self.door.store, self.door.tenant)
         if asked.modes is not None:
             options["modes"] = dict(asked.modes)

@@ -17,8 +17,8 @@ from penstock.cli.options import STORE, Json, Store
 from penstock.cli.output import DONE, FAILED, TONES, moment, say, short, status_text, tell_json
 from penstock.cli.process.items import By, named_run, read_object, tell_history, tell_line
 from penstock.cli.run import finish
+from penstock.dialects.process.instance import Instance
 from penstock.errors import BadInput
-from penstock.host.instance import Instance
 from penstock.net.draw.marks import Tone
 from penstock.store.contract import RunRow
 

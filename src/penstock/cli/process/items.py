@@ -18,9 +18,9 @@ from penstock.cli.drive import Started, leaving, steer
 from penstock.cli.options import STORE, Json, Store, read_value
 from penstock.cli.output import DONE, moment, say, short, tell_json
 from penstock.cli.run import finish
+from penstock.dialects.process.instance import Passage, WorkItem
+from penstock.dialects.process.words import ITEMS
 from penstock.errors import BadInput, ItemAmbiguous, ProcessNotFound
-from penstock.host.instance import Passage, WorkItem
-from penstock.lang.process.words import ITEMS
 
 Item = Annotated[
     str,

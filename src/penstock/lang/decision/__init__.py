@@ -6,7 +6,6 @@ from penstock.lang.contract import Language, Lowered, Setting
 from penstock.lang.decision.lower import lower, shared_of
 from penstock.lang.decision.rules import categorised
 from penstock.lang.decision.schema import Workflow, read, recognise
-from penstock.lang.decision.words import WORDS
 from penstock.lang.document import Document
 from penstock.lang.report import Report
 
@@ -24,6 +23,6 @@ def dependencies(document: Document) -> list[tuple[str, str, str]]:
     return list(dict.fromkeys(shared.depends))
 
 
-LANGUAGE = Language("decision", recognise, read, _lower, WORDS)
+LANGUAGE = Language("decision", recognise, read, _lower)
 
 __all__ = ["LANGUAGE", "dependencies"]

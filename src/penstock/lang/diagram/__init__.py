@@ -6,8 +6,7 @@ from penstock.lang.contract import Language
 from penstock.lang.diagram.lower import lower
 from penstock.lang.diagram.nodes import NODE_TYPES, NodeType, handler_type
 from penstock.lang.diagram.schema import read, recognise
-from penstock.lang.diagram.words import WORDS
 
-LANGUAGE = Language("diagram", recognise, read, lower, WORDS)
+LANGUAGE = Language("diagram", recognise, read, lower)
 
 __all__ = ["LANGUAGE", "NODE_TYPES", "NodeType", "handler_type"]

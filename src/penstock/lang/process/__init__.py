@@ -7,7 +7,6 @@ from penstock.lang.document import Document
 from penstock.lang.process.lower import lower, pieces
 from penstock.lang.process.rules import categorised
 from penstock.lang.process.schema import Definition, read, recognise
-from penstock.lang.process.words import WORDS
 from penstock.lang.report import Report
 
 
@@ -23,6 +22,6 @@ def dependencies(document: Document) -> list[tuple[str, str, str]]:
     return list(dict.fromkeys(pieces(read(document, report, Setting()), report, Setting())[0].depends))
 
 
-LANGUAGE = Language("process", recognise, read, _lower, WORDS, sound=True)
+LANGUAGE = Language("process", recognise, read, _lower, sound=True)
 
 __all__ = ["LANGUAGE", "dependencies"]

@@ -12,11 +12,11 @@ import msgspec
 
 from penstock.app.runs.timeline import history
 from penstock.app.runs.timeline.transitions import Transition
+from penstock.dialects.decision.words import EVENTS
+from penstock.dialects.diagram import words
 from penstock.kernel import fact as F
 from penstock.kernel.reading import FactLine, Reader, failure_dict, firing_of
 from penstock.kernel.state import COMPLETED, STATUS, State
-from penstock.lang.decision.words import EVENTS
-from penstock.lang.diagram import words
 from penstock.net.author import author, beside, nobodys
 from penstock.net.compiled import Compiled
 from penstock.store.contract import JournalRow

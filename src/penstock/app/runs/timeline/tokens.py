@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
+from penstock.dialects.diagram.words import absorbed_event
 from penstock.executors.handler import Envelope, metadata_of
 from penstock.kernel import fact as F
 from penstock.kernel.reading import FactLine, Reader
 from penstock.kernel.token import Envelope as Carried
 from penstock.kernel.token import content_type_of
-from penstock.lang.diagram.words import absorbed_event
 from penstock.net.compiled import Compiled
 from penstock.store.contract import JournalRow
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from penstock.dialects.contract import LiveRun
+from penstock.dialects.decision.words import UNIT
+from penstock.dialects.masking import Mask, mask_of
+from penstock.dialects.notice import Notice
 from penstock.executors.contract import Tenant
-from penstock.host.gate import COUNTED
-from penstock.host.loaded_run import LoadedRun
-from penstock.host.masking import Mask, mask_of
-from penstock.host.notices import Notice, Notices
 from penstock.kernel import fact as F
-from penstock.kernel.failure import Failure
+from penstock.kernel.failure import OUTAGE, Failure
 from penstock.kernel.flow import LAST_MOMENT
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, INTERRUPTED, SETTLED, STATUS
@@ -30,11 +30,8 @@ _ENDED = {"done": "SUCCEEDED", "failed": "FAILED", "skipped": "SKIPPED", "interr
 _pack = msgspec.msgpack.Encoder().encode
 
 
-@cache
 def _word(status: str) -> str:
     """How a firing ended, in the words of the author (W-2.2.6)."""
-    from penstock.lang.decision.words import UNIT  # with it comes the whole language, which a host starts without
-
     return UNIT[_ENDED[status]]
 
 
@@ -73,11 +70,13 @@ def dlq_of(net: Compiled) -> Dlq:
     return msgspec.convert(net.net.declares.policies.get("dlq") or {}, Dlq)
 
 
-class Letters:
-    def __init__(self, store: Store, tenant: Callable[[str], Tenant], notices: Notices) -> None:
-        self.store, self.tenant, self.notices = store, tenant, notices
+class DeadLetterWriter:
+    def __init__(
+        self, store: Store, tenant: Callable[[str], Tenant], notify: Callable[[Notice, int, int, Batch], None]
+    ) -> None:
+        self.store, self.tenant, self.notify = store, tenant, notify
 
-    def write(self, live: LoadedRun, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
+    def write(self, live: LiveRun, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
         """A decision has taken a turn: what it leaves behind when it ends, and what people must hear of."""
         st = run.st
         self._handled(live, run, facts, batch)
@@ -95,7 +94,7 @@ class Letters:
 
     # -- the letter ----------------------------------------------------------------------------------------------------
 
-    def _letter(self, live: LoadedRun, run: Run, policy: Dlq, mask: Mask, now: int, batch: Batch) -> None:
+    def _letter(self, live: LiveRun, run: Run, policy: Dlq, mask: Mask, now: int, batch: Batch) -> None:
         st, net = run.st, run.net.net
         failure = st.failure or Failure("UNKNOWN", "system")
         wanted = policy.include or Include()
@@ -115,7 +114,7 @@ class Letters:
         ))  # fmt: skip
         self._alert(live, run, policy, now, batch)
 
-    def _history(self, live: LoadedRun, run: Run, batch: Batch) -> Iterator[dict[str, Any]]:
+    def _history(self, live: LiveRun, run: Run, batch: Batch) -> Iterator[dict[str, Any]]:
         """Every execution of an author's node that has ended, in order; the last ones are in this batch."""
         past = Past(run.net)
         for turn in self.store.journal(live.no):
@@ -126,7 +125,7 @@ class Letters:
 
     # -- who hears of it -----------------------------------------------------------------------------------------------
 
-    def _alert(self, live: LoadedRun, run: Run, policy: Dlq, now: int, batch: Batch) -> None:
+    def _alert(self, live: LiveRun, run: Run, policy: Dlq, now: int, batch: Batch) -> None:
         """W-7.5.3: more than so many in the window, told once in a window."""
         alerts = policy.alerts or Alerts()
         queue, window = policy.queue_name, min(alerts.window_minutes * 60_000, now)
@@ -145,9 +144,9 @@ class Letters:
             f"are told of. The last one is {live.id} of {run.net.net.name}.",
             channels=list(alerts.channels) or None, escalates=True,
         )  # fmt: skip
-        self.notices.write(notice, live.no, run.st.n, batch)
+        self.notify(notice, live.no, run.st.n, batch)
 
-    def _ended(self, live: LoadedRun, run: Run, mask: Mask, batch: Batch) -> None:
+    def _ended(self, live: LiveRun, run: Run, mask: Mask, batch: Batch) -> None:
         st = run.st
         failure = st.failure or Failure("UNKNOWN", "system")
         name, ending = run.net.net.name, STATUS[st.status].lower()
@@ -157,11 +156,11 @@ class Letters:
             key=f"{live.tenant}/{live.id}/ended/{st.reopened}", tenant=live.tenant, run=live.id,
             subject=mask(f"{name} {ending}: {failure.code}"),
             text=mask(f"Run {live.id} of {name} {ending}{at}: {failure.code} ({failure.category}) {failure.message}"),
-            escalates=failure.category in COUNTED,
+            escalates=failure.category in OUTAGE,
         )  # fmt: skip
-        self.notices.write(notice, live.no, st.n, batch)
+        self.notify(notice, live.no, st.n, batch)
 
-    def _handled(self, live: LoadedRun, run: Run, facts: list[F.Fact], batch: Batch) -> None:
+    def _handled(self, live: LiveRun, run: Run, facts: list[F.Fact], batch: Batch) -> None:
         """W-7.4.2: a fallback, and a business failure that a way of the document takes, are told, too."""
         for f in facts:
             if f[0] != F.SETTLED or f[10] is None or f[3] not in ("fallback", "failed"):
@@ -177,7 +176,7 @@ class Letters:
                 subject=mask(f"{name}: «{node}» failed: {failure.code}"),
                 text=mask(f"Run {live.id} of {name}: «{node}» failed, and {what}: {failure.code} {failure.message}"),
             )  # fmt: skip
-            self.notices.write(notice, live.no, run.st.n, batch)
+            self.notify(notice, live.no, run.st.n, batch)
 
 
 def _author(net: Compiled, node: str) -> str:

@@ -5,7 +5,7 @@ They are for people and for subscribers. Nothing here drives a run.
 
 from __future__ import annotations
 
-from penstock.lang.contract import Words
+from penstock.dialects.contract import Words
 
 #: The house's run statuses → D-X.8. A diagram undoes nothing, so the words of compensation are those of its ends.
 RUN = {

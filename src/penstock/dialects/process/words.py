@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.lang.contract import Words
+from penstock.dialects.contract import Words
 
 #: The house's run statuses → P-X.30.
 RUN = {

@@ -1,4 +1,4 @@
-"""Telling: a node of a net that only tells people is done when that is written down; the outbox sees to the rest.
+"""Notifications: a NOTIFY node is done when its notices are written; the outbox delivers them.
 
 So nobody waits for a mail server: a run that waits for an approval goes on waiting while people are told of it, and
 what was written with its facts is delivered after a crash, too.
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from penstock.dialects.contract import LiveRun
+from penstock.dialects.notice import Notice
 from penstock.errors import PenstockError
 from penstock.executors.contract import Tenant
 from penstock.expr import compile_template
-from penstock.host.loaded_run import LoadedRun
-from penstock.host.notices import Notice, Notices
 from penstock.kernel import fact as F
 from penstock.kernel.run import Run
 from penstock.kernel.view import View
@@ -25,11 +25,11 @@ CHANNELS = ("email", "slack")
 _NOT_TAKEN_ALONG = frozenset({"secrets", "fn", "true", "false", "null"})
 
 
-class Telling:
-    def __init__(self, tenant: Callable[[str], Tenant], notices: Notices) -> None:
-        self.tenant, self.notices = tenant, notices
+class NotificationWriter:
+    def __init__(self, tenant: Callable[[str], Tenant], notify: Callable[[Notice, int, int, Batch], None]) -> None:
+        self.tenant, self.notify = tenant, notify
 
-    def write(self, live: LoadedRun, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
+    def write(self, live: LiveRun, run: Run, facts: list[F.Fact], batch: Batch) -> None:
         """A notice for every channel, in the commit of the turn that asks for it."""
         for f in facts:
             if f[0] != F.PASSED or run.net.nodes[f[2]].spec.type != TYPE or type(f[9]) is not dict:
@@ -43,7 +43,7 @@ class Telling:
                     text="", node=node.spec.origin or node.id, names=names,
                     args={"channel": channel, "config": {}, "template": said.get("template")},
                 )  # fmt: skip
-                self.notices.write(notice, live.no, run.st.n, batch)
+                self.notify(notice, live.no, run.st.n, batch)
 
 
 def _channels(wanted: Any, tenant: Tenant) -> list[str]:

@@ -1,4 +1,4 @@
-"""How the contents of a checkpoint are written (C-79): plain JSON, or an envelope, compressed and encrypted."""
+"""Values encrypted at rest (C-79): plain JSON, or an envelope, compressed and encrypted."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from typing import Any
 import msgspec
 
 from penstock.errors import ExtraMissing
-from penstock.executors.contract import Tenant
 
-SECRET = "checkpoint_key"  # noqa: S105 (its name)
 MOST_BYTES = 512 * 1024 * 1024  # unpacked: more is damage
 _NONCE = 12
 _SEALED = ("enc", "z")
@@ -27,42 +25,12 @@ class Damaged(Exception):
     """It is not what was written, or nobody here can read it."""
 
 
-class Keys:
-    """A tenant's key is its secret `checkpoint_key`, else the operator's; `file` is where a dev profile makes one
-    of its own."""
-
-    def __init__(
-        self, tenant: Callable[[str], Tenant], file: Path | None = None,
-        operators: Callable[[str], str | None] | None = None,
-    ) -> None:  # fmt: skip
-        self.tenant, self.file, self.operators = tenant, file, operators
-
-    def current(self, tenant: str) -> bytes | None:
-        found = self._secret(tenant, SECRET)
-        if found is not None:
-            return _key(found)
-        return key_in(self.file) if self.file is not None else None
-
-    def by_id(self, tenant: str, kid: str) -> bytes:
-        """The key that was used: the current one, or an older one kept as `checkpoint_key.KID`."""
-        older = self._secret(tenant, f"{SECRET}.{kid}")
-        for key in (self.current(tenant), _key(older) if older is not None else None):
-            if key is not None and kid_of(key) == kid:
-                return key
-        raise Damaged(f"nobody here has the key {kid}")
-
-    def _secret(self, tenant: str, name: str) -> str | None:
-        """The operator's is used here for every tenant, and shown to none."""
-        found = self.tenant(tenant).secret(name)
-        return found if found is not None or self.operators is None else self.operators(name)
-
-
 def key_in(file: Path) -> bytes:
     """The key that a file holds; it is made where there is none."""
     try:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        return _key(file.read_text("ascii").strip())
+        return key_from(file.read_text("ascii").strip())
     except FileNotFoundError:
         file.parent.mkdir(parents=True, exist_ok=True)
         return key_in(file)
@@ -71,10 +39,10 @@ def key_in(file: Path) -> bytes:
         out.write(made)
         out.flush()
         os.fsync(out.fileno())
-    return _key(made)
+    return key_from(made)
 
 
-def _key(secret: str) -> bytes:
+def key_from(secret: str) -> bytes:
     """Base64 of 32 bytes is the key itself; any other text is hashed to one."""
     try:
         raw = base64.b64decode(secret, validate=True)

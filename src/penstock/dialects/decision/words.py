@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.lang.contract import Words
+from penstock.dialects.contract import Words
 
 #: The house's run statuses → W-2.2.1, as they are written on the wire (W-2.2.6).
 RUN = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from penstock.host.instance import Instance, WorkItem
+from penstock.dialects.contract import PublishedEvent
+from penstock.dialects.process.instance import Instance, WorkItem
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.author import author
@@ -17,31 +18,25 @@ from penstock.store.contract import Batch, Store
 KEPT = 1000
 
 
-class Event(NamedTuple):
-    seq: int
-    topic: str
-    payload: dict[str, Any]
-
-
-def events(inst: Instance, at: int, first: int, facts: Iterable[Any]) -> Iterator[Event]:
+def events(inst: Instance, at: int, first: int, facts: Iterable[Any]) -> Iterator[PublishedEvent]:
     """Folds a turn, and tells what it has to tell."""
     for seq, f in enumerate(facts, first):
         item = inst.items.get(f[1]) if f[0] in (F.WORK_OPENED, F.WORK_MOVED) else None
         was, undo = item.status if item is not None else None, inst.st.undo
         inst.turn(at, seq, (f,), last=False)
         if f[0] == F.STARTED:
-            yield Event(seq, "PROCESS_STARTED", _about(inst))
+            yield PublishedEvent(seq, "PROCESS_STARTED", _about(inst))
         elif f[0] == F.WORK_OPENED and item is None:
-            yield Event(seq, "WORKITEM_CREATED", _of_item(inst, inst.items[f[1]]))
+            yield PublishedEvent(seq, "WORKITEM_CREATED", _of_item(inst, inst.items[f[1]]))
         elif f[0] == F.WORK_MOVED and item is not None:
             said = {**_of_item(inst, item), "from": was, "to": f[2], "event": f[3], "by": f[4]}
-            yield Event(seq, "WORKITEM_STATUS_CHANGED", said)
+            yield PublishedEvent(seq, "WORKITEM_STATUS_CHANGED", said)
             if f[3] == "block":
-                yield Event(seq, "PROCESS_BLOCKED", {**_of_item(inst, item), "error": item.error})
+                yield PublishedEvent(seq, "PROCESS_BLOCKED", {**_of_item(inst, item), "error": item.error})
         elif f[0] == F.INCIDENT and f[1] == "COMPENSATION_STEP_FAILED":
-            yield Event(seq, "COMPENSATION_STEP_FAILED", _failed(inst, f))
+            yield PublishedEvent(seq, "COMPENSATION_STEP_FAILED", _failed(inst, f))
         elif f[0] == F.UNDO_ENDED and undo is not None and undo.then != "firing" and f[1] != "ABANDONED":
-            yield Event(seq, "SAGA_COMPENSATION_COMPLETED", _undone(inst, undo.failure))
+            yield PublishedEvent(seq, "SAGA_COMPENSATION_COMPLETED", _undone(inst, undo.failure))
         elif f[0] == F.MOVED and f[1] in STATUS[COMPLETED:]:
             yield _ended(inst, seq, f[1])
     inst.st.hand = None
@@ -78,19 +73,19 @@ def _undone(inst: Instance, failure: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _ended(inst: Instance, seq: int, status: str) -> Event:
+def _ended(inst: Instance, seq: int, status: str) -> PublishedEvent:
     if status == "COMPLETED":
-        return Event(seq, "PROCESS_COMPLETED", _about(inst))
+        return PublishedEvent(seq, "PROCESS_COMPLETED", _about(inst))
     failure = inst.failure
     reason = None if failure is None else failure.message or failure.code
     told = {
         **_about(inst), "compensation_status": inst.compensation_status,
         "failed_activity": inst.failed_activity if failure is not None else None, "failure_reason": reason,
     }  # fmt: skip
-    return Event(seq, "PROCESS_TERMINATED", told)
+    return PublishedEvent(seq, "PROCESS_TERMINATED", told)
 
 
-class Tellers:
+class ProcessEvents:
     """Instances as they were told last, so that a turn costs its own facts. One whose turn was not committed is folded
     again from what was."""
 
@@ -100,7 +95,7 @@ class Tellers:
         self.store, self.net_of, self.whole = store, net_of, whole
         self.known: OrderedDict[int, Instance] = OrderedDict()
 
-    def turn(self, no: int, tenant: str, at: int, first: int, facts: list[Any], batch: Batch) -> list[Event]:
+    def turn(self, no: int, tenant: str, at: int, first: int, facts: list[Any], batch: Batch) -> list[PublishedEvent]:
         found = self.known.get(no)
         if found is None or found.st.n != first - 1:
             found = self.known[no] = self._folded(no, tenant, first, batch)

@@ -10,17 +10,17 @@ from typing import Any
 
 import msgspec
 
+from penstock.dialects.process import words
+from penstock.dialects.process.work_rows import AUTONOMOUS, assignee_of, only_candidate
 from penstock.kernel import fact as F
 from penstock.kernel.evolve import EVOLVE
 from penstock.kernel.failure import Failure
 from penstock.kernel.reading import group_of
 from penstock.kernel.saga import first_failure
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, STATUS, Firing, State, new_state
-from penstock.lang.process import words
 from penstock.net.author import author
 from penstock.net.compiled import CNode, Compiled
 from penstock.store.contract import AGENT
-from penstock.store.projection import AUTONOMOUS, assignee_of, named
 
 #: why the kernel has taken an item away → what the process language calls it
 _REASONS = {
@@ -90,7 +90,7 @@ class Passage(msgspec.Struct, kw_only=True, frozen=True):
     agent_mode: str | None = None
 
 
-class Step(msgspec.Struct, kw_only=True):
+class CompensationStep(msgspec.Struct, kw_only=True):
     """P-5.3.1, P-5.5.6: one thing to undo, to cancel, or to leave."""
 
     seq: int
@@ -129,7 +129,7 @@ class Instance:
         self.net: Compiled | None = None
         self.items: dict[int, WorkItem] = {}
         self.history: list[Passage] = []
-        self.undone: dict[int, Step] = {}  # by ledger entry, in the order in which they are undone
+        self.undone: dict[int, CompensationStep] = {}  # by ledger entry, in the order in which they are undone
         self.started_at = 0
         self.ended_at: int | None = None
         self._failures: dict[int, Failure] = {}
@@ -172,7 +172,7 @@ class Instance:
         assert self.net is not None
         return author(self.net.by_id[node]) if node in self.net.by_id else node or None
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[CompensationStep]:
         """P-5.5: what was cancelled, what was undone in that order, and what has nothing that undoes it."""
         if not self.undone:
             return []
@@ -219,7 +219,7 @@ class Instance:
         new = item is None
         if item is None:
             item = self.items[firing.no] = self._item(firing, node, prompt, at)
-        item.agent_mode, item.candidates, item.assignee, item.version = mode, f[4], named(f[4]), seq
+        item.agent_mode, item.candidates, item.assignee, item.version = mode, f[4], only_candidate(f[4]), seq
         item.data, item.form, item.due_at = self.whole(prompt.get("data")), prompt.get("form"), prompt.get("due")
         if new:
             self._pass(seq, at, item, "create", None, "TODO")
@@ -297,7 +297,7 @@ class Instance:
                 self.undone[no].status, self.undone[no].error = "PENDING", None
                 continue
             group, branch = group_of(entry.path, self.net) or (None, None)
-            self.undone[no] = Step(
+            self.undone[no] = CompensationStep(
                 seq=0, activity_id=author(node), activity_name=item.activity_name if item else node.label,
                 workitem_id=item.id if item else None, compensation_action=action_of(node),
                 compensation_data=self.whole(entry.output), parallel_group_id=group, branch_index=branch,
@@ -340,8 +340,8 @@ _TELL: dict[int, Callable[[Instance, int, int, Any], None]] = {
 }  # fmt: skip
 
 
-def _step(item: WorkItem, status: str, at: int | None) -> Step:
-    return Step(
+def _step(item: WorkItem, status: str, at: int | None) -> CompensationStep:
+    return CompensationStep(
         seq=0, activity_id=item.activity_id, activity_name=item.activity_name, workitem_id=item.id,
         compensation_action="", compensation_data=item.result, status=status, at=at,
         parallel_group_id=item.parallel_group_id, branch_index=item.branch_index,

@@ -19,20 +19,20 @@ from typing import Any, Literal
 
 import msgspec
 
+from penstock.dialects.contract import DocumentCheckpoint, LiveRun
+from penstock.dialects.decision.checkpoint_keys import CheckpointKeys
+from penstock.dialects.decision.checkpoint_places import PLACES, Place, place_of
+from penstock.dialects.decision.dead_letters import DAY_MS, snapshot
+from penstock.dialects.masking import mask_of
 from penstock.errors import CheckpointKeyMissing, CheckpointPlaceMissing, StoreError
 from penstock.executors.contract import Tenant
-from penstock.host.checkpoint_places import PLACES, Place, place_of
-from penstock.host.checkpoint_seal import Damaged, Keys, cipher, opened, seal
-from penstock.host.clock import Clock
-from penstock.host.letters import DAY_MS, snapshot
-from penstock.host.loaded_run import LoadedRun
-from penstock.host.masking import mask_of
 from penstock.kernel import fact as F
 from penstock.kernel.flow import LAST_MOMENT
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED, PHASE, STATUS, WAITING
 from penstock.net.compiled import EPOCH, MOST, Compiled
 from penstock.store.contract import Batch, CheckpointRow, Store
+from penstock.store.encryption import Damaged, cipher, opened, seal
 
 HOUR_MS = 3_600_000
 RETRY_S = 5.0
@@ -97,30 +97,15 @@ def plan_of(net: Compiled) -> Plan | None:
     return Plan(net, msgspec.convert(stated, Policy), set(asked))
 
 
-class Checkpoint(msgspec.Struct, kw_only=True):
-    """One that could be read. `damaged` are newer ones that could not."""
-
-    run: str
-    number: int
-    node: str
-    status: str
-    context_snapshot: Any
-    node_outputs: Any = None
-    pending_events: Any = None
-    at: int
-    size: int
-    damaged: list[int] = []
-
-
 class Checkpoints:
     def __init__(
-        self, store: Store, clock: Clock, tenant: Callable[[str], Tenant], settings: Mapping[str, Any],
+        self, store: Store, now: Callable[[], int], tenant: Callable[[str], Tenant], settings: Mapping[str, Any],
         operators: Callable[[str], str | None] | None = None,
     ) -> None:  # fmt: skip
-        self.store, self.clock, self.tenant, self.settings = store, clock, tenant, settings
+        self.store, self.now, self.tenant, self.settings = store, now, tenant, settings
         file = settings.get("checkpoint.key_file")
         self.dev = file is not None
-        self.keys = Keys(tenant, Path(file) if file is not None else None, operators)
+        self.keys = CheckpointKeys(tenant, Path(file) if file is not None else None, operators)
         self.last: dict[int, tuple[int, int]] = {}  # run → number and time of its newest one
         self.wrote = False  # something that is to be moved
         self._places: dict[str, Place | None] = {}
@@ -154,7 +139,7 @@ class Checkpoints:
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    def write(self, live: LoadedRun, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
+    def write(self, live: LiveRun, run: Run, facts: list[F.Fact], was: int, now: int, batch: Batch) -> None:
         plan = plan_of(run.net)
         if plan is None:
             return
@@ -168,7 +153,7 @@ class Checkpoints:
             batch.checkpoint_until.append((min(now + int(keep_ms), LAST_MOMENT), live.id))
             self.last.pop(live.no, None)
 
-    def _due(self, plan: Plan, live: LoadedRun, run: Run, facts: list[F.Fact], was: int, now: int) -> int | None:
+    def _due(self, plan: Plan, live: LiveRun, run: Run, facts: list[F.Fact], was: int, now: int) -> int | None:
         """The node that one is written for; None when none is due. Whoever suspends always gets one (W-8.1.5)."""
         over = [n for f in facts if (n := _node_of(f)) is not None and n in plan.authored]
         waiting = run.st.status == WAITING and (was != WAITING or any(f[0] in _SUSPENDS for f in facts))
@@ -187,7 +172,7 @@ class Checkpoints:
             return over[-1] if since and now - since >= plan.policy.time_interval_ms else None
         return over[-1]
 
-    def _last(self, live: LoadedRun) -> tuple[int, int]:
+    def _last(self, live: LiveRun) -> tuple[int, int]:
         found = self.last.get(live.no)
         if found is None:
             if len(self.last) > 50_000:
@@ -196,7 +181,7 @@ class Checkpoints:
             self.last[live.no] = found
         return found
 
-    def _add(self, plan: Plan, live: LoadedRun, run: Run, node: int, now: int, batch: Batch) -> None:
+    def _add(self, plan: Plan, live: LiveRun, run: Run, node: int, now: int, batch: Batch) -> None:
         key = self.keys.current(live.tenant) if plan.storage.encryption else None
         if plan.storage.encryption and key is None:
             if live.tenant not in self._told:
@@ -224,14 +209,14 @@ class Checkpoints:
         self.last[live.no] = (number, now)
         self.wrote = self.wrote or kind != "database"
 
-    def give_back(self, batch: Batch) -> None:
+    def rolled_back(self, batch: Batch) -> None:
         """The commit has failed: numbers are asked of the store again."""
         if batch.checkpoint:
             self.last.clear()
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    async def read(self, tenant: str, run: str, number: int | None = None) -> Checkpoint | None:
+    async def read(self, tenant: str, run: str, number: int | None = None) -> DocumentCheckpoint | None:
         """The newest one that can be read, not newer than `number`; a damaged one gives way to the one before it."""
         damaged: list[int] = []
         for row in self.store.checkpoints(run):
@@ -244,7 +229,7 @@ class Checkpoints:
                 damaged.append(row.number)
         return None
 
-    async def _opened(self, tenant: str, row: CheckpointRow, damaged: list[int]) -> Checkpoint:
+    async def _opened(self, tenant: str, row: CheckpointRow, damaged: list[int]) -> DocumentCheckpoint:
         found: dict[str, Any] = {}
         key_of = partial(self.keys.by_id, tenant)
         for name in ("context", "outputs", "pending"):
@@ -255,7 +240,7 @@ class Checkpoints:
             if row.storage != "database" and row.moved:
                 column = await self._fetched(row, column)
             found[name] = opened(column, f"{row.run}/{row.number}/{name}", key_of)
-        return Checkpoint(
+        return DocumentCheckpoint(
             run=row.run, number=row.number, node=row.node, status=row.status, context_snapshot=found["context"],
             node_outputs=found["outputs"], pending_events=found["pending"], at=row.at, size=row.size, damaged=damaged,
         )  # fmt: skip
@@ -316,7 +301,7 @@ class Checkpoints:
     async def purge(self, most: int = 64) -> int:
         """What is over and lies elsewhere: the contents first, then the row that knows of them."""
         gone = 0
-        for row in self.store.checkpoints_over(self.clock.now(), most):
+        for row in self.store.checkpoints_over(self.now(), most):
             place = self._place(row.storage)
             if place is None:
                 continue

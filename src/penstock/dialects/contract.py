@@ -1,0 +1,148 @@
+"""What a dialect is: what a language means while its runs live. Every default is a language that says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from penstock.dialects.notice import Notice
+from penstock.errors import PenstockError
+from penstock.executors.contract import Tenant
+from penstock.kernel.fact import Fact
+from penstock.kernel.run import Run
+from penstock.net.compiled import Compiled
+from penstock.store.contract import Batch, Store
+from penstock.store.projection import Projector
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """The audience's words, from the house's: run statuses, firing phases, events."""
+
+    run: Mapping[str, str] = {}
+    unit: Mapping[str, str] = {}
+    events: tuple[str, ...] = ()
+
+
+class LiveRun(Protocol):
+    """A run in the host's memory, as far as a dialect may see it. `row`: the store has a row of it."""
+
+    no: int
+    id: str
+    tenant: str
+    row: bool
+    run: Run | None
+
+
+@dataclass(frozen=True)
+class HostServices:
+    """What a host hands to a dialect: it never imports the host."""
+
+    store: Store
+    now: Callable[[], int]
+    tenant: Callable[[str], Tenant]
+    notify: Callable[[Notice, int, int, Batch], None]  # the notice, the run's number, its last fact
+    net_of: Callable[[str], Compiled]
+    resolver: Callable[[str], Callable[[Any], Any]]  # of a tenant: the value of a body that is stored by reference
+    settings: Mapping[str, Any]
+    operator_secret: Callable[[str], str | None] | None = None
+
+
+class ProjectedRun(NamedTuple):
+    """A run whose rows are derived. `store` is None at a rebuild: then only the batch knows earlier rows."""
+
+    no: int
+    id: str
+    tenant: str
+    net: Compiled
+    resolve: Callable[[Any], Any]
+    store: Store | None = None
+
+
+class PublishedEvent(NamedTuple):
+    """An event of a language for the outbox, in the place of the facts themselves."""
+
+    seq: int
+    topic: str
+    payload: dict[str, Any]
+
+
+class DocumentCheckpoint(msgspec.Struct, kw_only=True):
+    """A checkpoint that a document asked for and that could be read. `damaged` are newer ones that could not."""
+
+    run: str
+    number: int
+    node: str
+    status: str
+    context_snapshot: Any
+    node_outputs: Any = None
+    pending_events: Any = None
+    at: int
+    size: int
+    damaged: list[int] = []
+
+
+class Runtime:
+    """What a dialect does beside the engine while a host drives its runs. Every default does nothing."""
+
+    #: its rows follow the words of a document: a run whose rows cannot be written is parked alone
+    parks_alone = False
+    #: there is something for `kick` to do
+    wrote = False
+
+    def check(self, net: Compiled, tenant: str) -> None:
+        """Raises where a document asks for what this host cannot do: at release, and before a run starts."""
+
+    def write(self, live: LiveRun, run: Run, facts: list[Fact], was: int, now: int, batch: Batch) -> None:
+        """Rows in the commit of a turn; `was` is the run's status before it."""
+
+    def publish(
+        self, live: LiveRun, facts: list[Fact], first: int, now: int, batch: Batch
+    ) -> list[PublishedEvent] | None:
+        """What the world hears of a turn; None: of its published facts."""
+        return None
+
+    def rolled_back(self, batch: Batch) -> None:
+        """A commit has failed."""
+
+    def kick(self) -> None:
+        """Do what is to be done beside the turns, in a task of its own."""
+
+    def tidy(self) -> None:
+        """Asked now and then: is there something old to clear away?"""
+
+    def checkpoint(self, tenant: str, run: str, number: int | None) -> Awaitable[DocumentCheckpoint | None]:
+        """The newest document checkpoint of a run that can be read, not newer than `number`."""
+        return _nothing()
+
+    async def close(self) -> None:
+        """The host ends."""
+
+
+async def _nothing() -> None:
+    return None
+
+
+class Dialect:
+    """A language while its runs live. A subclass says what differs; its `name` is that of the language."""
+
+    name = ""
+    words = Words()
+    #: its documents use what a tenant has registered: a store of the dev profile gets the sample tenant for them
+    loads_sample = False
+
+    # -- in the engine -------------------------------------------------------------------------------------------------
+
+    def runtime(self, services: HostServices) -> Runtime | None:
+        """What is done beside the engine; None: nothing."""
+        return None
+
+    def projector(self, of: ProjectedRun) -> Projector | None:
+        """Rows that are derived from a run's facts, live and at a rebuild."""
+        return None
+
+    def error(self, error: PenstockError) -> PenstockError:
+        """A refusal of the engine in the language's own words and codes."""
+        return error
