@@ -63,6 +63,7 @@ def test_a_planted_import_is_found(what: str, tmp_path: Path) -> None:
 def test_every_language_stands_in_the_contract() -> None:
     folders = {file.parent.name for file in (SOURCE / "lang").glob("*/__init__.py")}
     assert {name.removeprefix("penstock.lang.") for name in CONTRACTS["languages"]["modules"]} == folders
+    assert {name.removeprefix("penstock.dialects.") for name in CONTRACTS["dialects"]["modules"]} == folders
 
 
 def test_every_pure_room_stands_in_the_contract() -> None:

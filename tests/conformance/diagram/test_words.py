@@ -64,7 +64,7 @@ def test_events() -> None:
 
 def test_the_editor_schema_is_made_from_the_types() -> None:
     """D-X.14: the committed schema is what the types say; `python -m penstock.lang.diagram.editor_schema` prints it."""
-    file = Path(words.__file__).with_name("diagram.schema.json")
+    file = Path(editor_schema.__file__).with_name("diagram.schema.json")
     assert file.read_text(encoding="utf-8") == editor_schema_text(), "make it again with the module's own command"
 
 
