@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from penstock.lang.compile import LANGUAGES
+from penstock.lang.table import HOUSE
 from tools import traceability
 
 ROOT = traceability.ROOT
@@ -80,7 +80,7 @@ def page(root: Path = ROOT) -> str:
 
 def _page(root: Path) -> Iterator[str]:
     known, named, waived = traceability.requirements(root), traceability.named(root), traceability.waived(root)
-    read = {language.name for language in LANGUAGES}
+    read = {*HOUSE}
     yield from _HEAD
     for seed in seeds(root):
         ids_of_seed = [requirement.id for requirement in known.values() if requirement.catalogue == seed["catalogue"]]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from penstock.app.blocking import Blocking
     from penstock.app.penstock import Penstock, Release
     from penstock.app.runs.run_view import Look
-    from penstock.app.runs.timeline.events import Event
+    from penstock.dialects.token_events import Event
     from penstock.errors import Finding, PenstockError
     from penstock.executors.contract import Done, Executor, Failed, Request, Services, Skipped
     from penstock.kernel.failure import Failure
@@ -27,7 +27,7 @@ __all__ = [
 #: Where each name is kept; imported when it is first used, so that a command that needs little starts quickly.
 _KEPT = {
     "app.blocking": ("Blocking",),
-    "app.runs.timeline.events": ("Event",),
+    "dialects.token_events": ("Event",),
     "app.runs.run_view": ("Look",),
     "app.penstock": ("Penstock", "Release"),
     "errors": ("Finding", "PenstockError"),

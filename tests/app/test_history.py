@@ -14,8 +14,8 @@ import pytest
 
 from penstock.app.penstock import Penstock
 from penstock.app.runs.queries import Reading
-from penstock.app.runs.timeline.history import Teller
-from penstock.app.runs.timeline.transitions import Transition
+from penstock.dialects.decision.history import InstanceHistory
+from penstock.dialects.transitions import Transition
 from penstock.errors import PenstockError
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
@@ -49,10 +49,10 @@ RETRY = {"max": 2, "backoff_ms": 1000}
 
 
 def told(sim: Sim) -> list[Transition]:
-    teller = Teller(lambda _: sim.net, 0)
+    teller = InstanceHistory(lambda _: sim.net, 0)
     for at, body in sim.turns:
         teller.turn(at, F.decode_facts(body))
-    return teller.book.found
+    return teller.transitions
 
 
 def ways(sim: Sim, of: str = "instance", node: str | None = None) -> list[str]:

@@ -15,9 +15,10 @@ import pytest
 
 from penstock.app.penstock import Penstock
 from penstock.app.runs.run_view import Look, Watcher
-from penstock.app.runs.timeline.events import Event, Teller
+from penstock.app.runs.timeline.events import EventReader
 from penstock.dialects.decision.dead_letters import Past
 from penstock.dialects.decision.words import EVENTS, RUN
+from penstock.dialects.token_events import Event
 from penstock.errors import PenstockError
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
@@ -46,7 +47,7 @@ ENDS = ("node.succeeded", "node.failed", "node.skipped")
 
 
 def events(sim: Sim) -> list[Event]:
-    teller = Teller(lambda _: sim.net, "r1")
+    teller = EventReader(lambda _: sim.net, "r1")
     return [e for at, body in sim.turns for e in teller.turn(JournalRow(1, 1, at, bytes(body)))]
 
 

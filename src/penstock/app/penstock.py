@@ -22,9 +22,9 @@ from penstock.app.runs.queries import Queries
 from penstock.app.runs.run_view import Look, Watcher
 from penstock.app.runs.start import StartRequest, Starts
 from penstock.app.runs.start_input import checked_tenant
-from penstock.app.runs.timeline.events import Event
 from penstock.dialects import dialect_of
 from penstock.dialects.contract import DocumentCheckpoint
+from penstock.dialects.token_events import Event
 from penstock.errors import BreakerNotFound, RunNotFound, StoreError
 from penstock.executors.contract import Executor
 from penstock.executors.function import FunctionExecutor

@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # imported where they are used: these commands are called oft
     from penstock.app.runs.queries import Queries
     from penstock.app.runs.run_view import Look
     from penstock.app.runs.timeline.replay import Replay
-    from penstock.app.runs.timeline.transitions import Transition
+    from penstock.dialects.transitions import Transition
     from penstock.kernel.reading import FactLine
     from penstock.store.contract import RunRow
 

@@ -22,11 +22,12 @@ from penstock.app.penstock import Penstock
 from penstock.app.runs.run_view import Watcher
 from penstock.cli.net_text import coloured
 from penstock.cli.output import TONES, console, safe, say, short
-from penstock.dialects.diagram.words import node_state
+from penstock.dialects import dialect_of
+from penstock.dialects.net_nodes import goes_on, is_companion, is_synthetic
 from penstock.errors import PenstockError
 from penstock.kernel.reading import FactLine
 from penstock.kernel.state import COMPLETED, STATUS
-from penstock.net.author import author, beside, goes_on, nobodys, within
+from penstock.net.author import author, within
 from penstock.net.compiled import CNode, Compiled
 from penstock.net.draw.marks import UNREACHED, Marks, NodeMark, look
 from penstock.net.draw.terminal import TextLine as Drawn
@@ -103,13 +104,13 @@ def _told(line: FactLine, net: Compiled | None) -> list[str | tuple[str, str]]:
     node = net.by_id.get(line.node) if net is not None else None
     drawn = author(node) if node is not None else line.node
     inside = node is not None and within(node)
-    if node is not None and nobodys(node) or line.node.startswith("."):  # no author has drawn it
+    if node is not None and is_synthetic(node) or line.node.startswith("."):  # no author has drawn it
         return []
-    if node is not None and beside(node):
+    if node is not None and is_companion(node):
         failed = line.fact == "settled" and "failure" in line.data
         return [(drawn, "bold"), (" could not tell everybody", TONES["held"])] if failed else []
     who = (f"{drawn}{_item(line)}" if inside else drawn, "bold")
-    if node is not None and node.spec.off_path and node.net.net.language == "process":
+    if node is not None and node.spec.off_path and dialect_of(node.net.net.language).undo_is_part_of_activity:
         return _undone(line, who, node.spec.label)
     if line.fact == "effect.asked":
         attempt = line.data["attempt"]
@@ -263,7 +264,7 @@ class _Moving:
         """A node that begins with another part of it has been counted when that part fired."""
         net = self.watcher.reader.net
         fired = net.by_id.get(line.node) if net is not None else None
-        if fired is not None and beside(fired):
+        if fired is not None and is_companion(fired):
             return
         again = fired is not None and (within(fired) or any(_is_part(edge.src, node) for edge in fired.ins))
         self._mark(node, status="RUNNING", count=self._count(node) + (not again))
@@ -271,12 +272,11 @@ class _Moving:
     def _settled(self, line: FactLine) -> None:
         net = self.watcher.reader.net
         node = net.by_id.get(line.node) if net is not None else None
-        if node is not None and (beside(node) or _more_follows(node, line)):
+        if node is not None and (is_companion(node) or _more_follows(node, line)):
             return
-        unit = {"done": "SUCCEEDED", "failed": "FAILED"}.get(line.data["status"], "SKIPPED")
-        status = unit
-        if node is not None:
-            status = node_state(unit, runs=line.data["visit"], max_iter=node.max_iter, cyclic=node.cyclic)
+        status = {"done": "SUCCEEDED", "failed": "FAILED"}.get(line.data["status"], "SKIPPED")
+        if node is not None and status == "SUCCEEDED":
+            status = "MAXITER_REACHED" if node.at_limit(line.data["visit"]) else "COMPLETED"
         self._mark(self._drawn(line.node), status=status)
         if line.data.get("meta") and line.data.get("output") is not None:
             self.last = f"{self._drawn(line.node)}: {short(line.data['output'], 200)}"
@@ -344,7 +344,7 @@ class _Moving:
 
 
 def _is_part(node: CNode, drawn: str) -> bool:
-    return author(node) == drawn != node.id and not within(node) and not beside(node)
+    return author(node) == drawn != node.id and not within(node) and not is_companion(node)
 
 
 def _more_follows(node: CNode, line: FactLine) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
 from penstock.dialects.notice import Notice
+from penstock.dialects.token_events import Event, TokenEvents
 from penstock.errors import PenstockError
 from penstock.executors.contract import Tenant
 from penstock.kernel.fact import Fact
@@ -16,6 +17,9 @@ from penstock.kernel.run import Run
 from penstock.net.compiled import Compiled
 from penstock.store.contract import Batch, Store
 from penstock.store.projection import Projector
+
+if TYPE_CHECKING:  # it brings calendars along, which a list of runs does not need
+    from penstock.dialects.transitions import RunHistory
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +88,12 @@ class DocumentCheckpoint(msgspec.Struct, kw_only=True):
     damaged: list[int] = []
 
 
+class RunEvents(Protocol):
+    """What subscribers are told of a run, turn by turn."""
+
+    def turn(self, at: int, facts: list[Any]) -> Iterator[Event]: ...
+
+
 class Runtime:
     """What a dialect does beside the engine while a host drives its runs. Every default does nothing."""
 
@@ -132,6 +142,15 @@ class Dialect:
     words = Words()
     #: its documents use what a tenant has registered: a store of the dev profile gets the sample tenant for them
     loads_sample = False
+    #: types of nodes that a language puts beside an author's node: who is told of it, where its way ends
+    companion_types: frozenset[str] = frozenset()
+    #: types that nobody can write in a document
+    synthetic_types: frozenset[str] = frozenset()
+    #: of these, those that fetch something for a node
+    fetching_types: frozenset[str] = frozenset()
+
+    #: what undoes an activity is a part of it for people, and no node of its own
+    undo_is_part_of_activity = False
 
     # -- in the engine -------------------------------------------------------------------------------------------------
 
@@ -146,3 +165,28 @@ class Dialect:
     def error(self, error: PenstockError) -> PenstockError:
         """A refusal of the engine in the language's own words and codes."""
         return error
+
+    # -- what people read ----------------------------------------------------------------------------------------------
+
+    def events(self, net_of: Callable[[str], Compiled], run_id: str) -> RunEvents:
+        """Events for subscribers; by default each tells of one fact."""
+        return TokenEvents(net_of, run_id)
+
+    def history(self, net_of: Callable[[str], Compiled], created_at: int) -> RunHistory:
+        """Transitions; by default of the run alone."""
+        from penstock.dialects.transitions import PlainHistory
+
+        return PlainHistory(net_of, self.words.run)
+
+    def node_state(
+        self, unit: str | None, *, runs: int = 0, max_iter: int | None = None, cyclic: bool = True, ended: bool = False
+    ) -> str:
+        """How a node stands. `unit` is the house's word for its last firing, None if it never fired; `runs` counts its
+        firings in the epoch of the last one; `cyclic`: it lies on a cycle; `ended`: the run has."""
+        return unit or ("SKIPPED" if ended else "PENDING")
+
+    def node_status(
+        self, unit: str, *, runs: int, max_iter: int | None, cyclic: bool, ended: bool, item: str | None
+    ) -> str:
+        """The word that people see for a node; `item` is the status of the work item that it waits with."""
+        return self.words.unit.get(unit, unit)

@@ -1,4 +1,4 @@
-"""From a document's bytes to a net: the table of languages, and the way every document goes."""
+"""From a document's bytes to a net: the way every document goes, whatever its language."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from typing import Any
 
 from penstock.errors import DocumentInvalid, Finding, LanguageUnknown, PenstockError, Place
 from penstock.lang.contract import Compiled, Language, Lowered, Resolve, Setting
-from penstock.lang.decision import LANGUAGE as DECISION
-from penstock.lang.diagram import LANGUAGE as DIAGRAM
 from penstock.lang.document import Document
 from penstock.lang.files import why_not_found
-from penstock.lang.process import LANGUAGE as PROCESS
 from penstock.lang.read import read_document
 from penstock.lang.report import TOO_MANY, Report
 from penstock.lang.soundness import soundness
+from penstock.lang.table import languages
 
-LANGUAGES: tuple[Language, ...] = (DECISION, DIAGRAM, PROCESS)
 #: How deep documents may call documents.
 DEEPEST = 20
 _TOP = Place("", 1, 1)
@@ -78,10 +75,10 @@ def _soundness(lowered: Lowered, findings: list[Finding], severity: str) -> list
 
 
 def language_of(document: Document, wanted: str | None = None) -> Language:
-    for one in LANGUAGES:
-        if one.name == wanted if wanted else one.recognise(document.data):
-            return one
-    raise LanguageUnknown(known=", ".join(one.name for one in LANGUAGES), where=document.place())
+    for language in languages():
+        if language.name == wanted if wanted else language.recognise(document.data):
+            return language
+    raise LanguageUnknown(known=", ".join(language.name for language in languages()), where=document.place())
 
 
 def _in_order(findings: list[Finding]) -> list[Finding]:
@@ -90,11 +87,9 @@ def _in_order(findings: list[Finding]) -> list[Finding]:
 
 
 def _recursive(document: Document, why: str) -> Finding:
-    if language_of(document).name == "process":
-        message = f"The process «{document.name}» cannot be called here: {why}."
-        return Finding("recursive_process", "error", message, document.place(), "Lead a way back to what is repeated.")
-    message = f"The diagram «{document.name}» cannot be called here: {why}."
-    return Finding("recursive_diagram", "error", message, document.place(), "Use a loop instead.")
+    rule, noun, hint = language_of(document).recursion
+    message = f"The {noun} «{document.name}» cannot be called here: {why}."
+    return Finding(rule, "error", message, document.place(), hint)
 
 
 def _as_finding(wrong: PenstockError) -> Finding:

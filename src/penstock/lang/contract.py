@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from penstock.errors import Finding
-from penstock.lang.document import Document
+from penstock.lang.document import Document, Mark
 from penstock.lang.report import Report
 from penstock.net.model import Net
 
@@ -39,6 +39,17 @@ class Setting:
     registered: Callable[[str, str], bool] | None = None  # has the tenant this type and id? None: nobody can say
 
 
+class Recursion(NamedTuple):
+    """How a document that calls itself is refused: the rule, what such a document is called, and what to do."""
+
+    rule: str = "recursive_document"
+    noun: str = "document"
+    hint: str = "Use a loop instead."
+
+
+_RECURSION = Recursion()
+
+
 @dataclass(frozen=True)
 class Language:
     """`read` and `lower` put what they have to say into the report and never raise for what a user wrote. `lower` is
@@ -49,6 +60,8 @@ class Language:
     read: Callable[[Document, Report, Setting], Any]
     lower: Callable[[Any, Report, Setting], Lowered | None]
     sound: bool = False  # a document of which not every run can end is refused
+    read_xml: Callable[[str], tuple[Any, Mark]] | None = None  # where its documents may be written in XML, too
+    recursion: Recursion = _RECURSION
 
 
 class Compiled(msgspec.Struct, frozen=True):

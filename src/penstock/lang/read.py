@@ -1,4 +1,4 @@
-"""Bytes in, a document out: YAML, JSON or BPMN, strictly, with the place of every value.
+"""Bytes in, a document out: YAML, JSON or the XML of a language, strictly, with the place of every value.
 
 What is read is JSON's world whatever the syntax: null, booleans, numbers, texts, lists, and maps with text keys. A file
 that means different things to different readers (two equal keys, a number beyond 64 bits, half a surrogate pair) is
@@ -13,14 +13,14 @@ from typing import NoReturn
 from penstock.errors import DocumentTooLarge, DocumentUnreadable, Place
 from penstock.lang.document import Document
 from penstock.lang.files import LIMIT
-from penstock.lang.process.bpmn.reading import read_bpmn
 from penstock.lang.read_json import parse_json
 from penstock.lang.read_yaml import parse_yaml
+from penstock.lang.table import languages
 
 
 def read_document(data: bytes, *, name: str) -> Document:
-    """BPMN if the text opens with <, JSON if the name ends in .json, YAML if in .yaml or .yml, else JSON if the text
-    opens with { or [."""
+    """XML if the text opens with < and a language reads it, JSON if the name ends in .json, YAML if in .yaml or .yml,
+    else JSON if the text opens with { or [."""
     if len(data) > LIMIT:
         raise DocumentTooLarge(size=len(data), limit=LIMIT, where=Place("", 1, 1))
     text = _decode(data)
@@ -28,8 +28,9 @@ def read_document(data: bytes, *, name: str) -> Document:
     opens = text.lstrip(" \t\r\n")[:1]
     if not opens:
         _refuse("it is empty", 1, 1)
-    if opens == "<":
-        value, mark = read_bpmn(text)
+    read_xml = next((one.read_xml for one in languages() if one.read_xml is not None), None) if opens == "<" else None
+    if read_xml is not None:
+        value, mark = read_xml(text)
         return Document(name, value, mark, hashlib.sha256(data).hexdigest())
     json = ending == "json" or (ending not in ("yaml", "yml") and opens in ("{", "["))
     value, mark = parse_json(text) if json else parse_yaml(text)

@@ -7,10 +7,13 @@ outside says in its package's metadata where its parts are: the groups are `pens
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
+
+from penstock.lang.contract import Language
 
 #: in the order in which a document is tried
 HOUSE = ("decision", "diagram", "process")
@@ -29,9 +32,12 @@ def outside(group: str) -> tuple[str, ...]:
     return tuple(sorted({entry.name for entry in entry_points(group=group)} - {*HOUSE}))
 
 
-def names() -> tuple[str, ...]:
-    """Every language that documents may be written in."""
-    return HOUSE + outside(LANGUAGES)
+def languages() -> Iterator[Language]:
+    """Every language that documents may be written in; one is imported when its turn comes."""
+    for name in HOUSE:
+        yield part_of(name, LANGUAGES)
+    for name in outside(LANGUAGES):
+        yield part_of(name, LANGUAGES)
 
 
 @cache

@@ -118,6 +118,10 @@ class CNode:
         self.flags = 0  # of the fact that settles one of its firings
         self._reach: tuple[list[int], list[int]] | None = None
 
+    def at_limit(self, rounds: int) -> bool:
+        """Has it fired as often as it may? A limit of one outside a loop is no limit anybody has reached (D-X.5)."""
+        return self.max_iter is not None and rounds >= self.max_iter and (self.cyclic or self.max_iter > 1)
+
     def wire(self, ins: tuple[CEdge, ...], outs: tuple[CEdge, ...]) -> None:
         self.ins, self.outs = ins, outs
         for pos, edge in enumerate(ins):

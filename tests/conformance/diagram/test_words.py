@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from penstock.dialects import token_events
 from penstock.dialects.diagram import words
+from penstock.lang import diagram
 from penstock.lang.diagram.editor_schema import editor_schema, editor_schema_text
 from penstock.lang.diagram.nodes import NODE_TYPES
 from penstock.lifecycle.diagram_node import DIAGRAM_NODE
@@ -51,20 +53,20 @@ def test_max_iteration_is_shown() -> None:
 def test_events() -> None:
     """D-X.22: facts become the named events, and no others."""
     assert len(words.EVENTS) == len(set(words.EVENTS)) == 16
-    told = {words.run_event(status) for status in RUN.statuses} - {None}
+    told = {token_events.run_event(status) for status in RUN.statuses} - {None}
     assert told == {"run.waiting", "run.completed", "run.failed", "run.cancelled"}
-    assert words.settled_event("done") == "node.completed"
-    assert words.settled_event("failed") == "node.failed"
-    assert words.settled_event("skipped") == words.settled_event("interrupted") == "node.skipped"
-    assert words.absorbed_event("late") == words.absorbed_event("max_iteration") == "token.absorbed"
-    assert words.absorbed_event("expired") == "token.expired"
-    assert words.absorbed_event("cancelled") == "token.discarded"
+    assert token_events.settled_event("done") == "node.completed"
+    assert token_events.settled_event("failed") == "node.failed"
+    assert token_events.settled_event("skipped") == token_events.settled_event("interrupted") == "node.skipped"
+    assert token_events.absorbed_event("late") == token_events.absorbed_event("max_iteration") == "token.absorbed"
+    assert token_events.absorbed_event("expired") == "token.expired"
+    assert token_events.absorbed_event("cancelled") == "token.discarded"
     assert set(words.GONE) < set(words.EVENTS)
 
 
 def test_the_editor_schema_is_made_from_the_types() -> None:
     """D-X.14: the committed schema is what the types say; `python -m penstock.lang.diagram.editor_schema` prints it."""
-    file = Path(editor_schema.__file__).with_name("diagram.schema.json")
+    file = Path(diagram.__file__).with_name("diagram.schema.json")
     assert file.read_text(encoding="utf-8") == editor_schema_text(), "make it again with the module's own command"
 
 

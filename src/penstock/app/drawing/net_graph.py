@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import msgspec
 
-from penstock.net.author import author, beside, nobodys
+from penstock.dialects.net_nodes import is_companion, is_synthetic
+from penstock.net.author import author
 from penstock.net.compiled import CEdge, CNode, Compiled
 from penstock.net.draw.shapes import form
 from penstock.net.facts import Facts
@@ -66,7 +67,7 @@ class Drawn:
         found: dict[str, tuple[int, GraphEdge]] = {}
         for edge in sorted(self.net.edges, key=_is_part):
             src, dst, own = author(edge.src), author(edge.dst), not _is_part(edge)
-            if beside(edge.dst) or src not in self.first or dst not in self.first:
+            if is_companion(edge.dst) or src not in self.first or dst not in self.first:
                 continue
             if src == dst and edge.src is not edge.dst:
                 self.inside[edge.no] = src
@@ -97,7 +98,7 @@ class Drawn:
         ins, outs = Counter(edge.to for edge in plain), Counter(edge.from_ for edge in plain)
         found = []
         for id, node in self.first.items():
-            if nobodys(node) and id not in ins:
+            if is_synthetic(node) and id not in ins:
                 continue  # an end that nobody leads to
             shape = _shape(node, facts.chooses(node.no), id in framed, (ins[id], outs[id]))
             found.append(
@@ -122,7 +123,7 @@ class Drawn:
 def _hidden(node: CNode) -> bool:
     """What only the net has: what is fetched first, what is checked last. Where ways end, the author has said so."""
     speaks = node.net.by_id.get(author(node), node)
-    return nobodys(speaks) and speaks.spec.type != "END"
+    return is_synthetic(speaks) and speaks.spec.type != "END"
 
 
 def _shape(node: CNode, chooses: bool, frame: bool, ways: tuple[int, int]) -> str:

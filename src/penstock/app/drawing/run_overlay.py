@@ -11,11 +11,12 @@ import msgspec
 from penstock.app.drawing.net_graph import Drawn, drawn, undo_edge
 from penstock.app.drawing.tone import node_tone
 from penstock.app.runs.run_view import FiringLook, Watcher, words_of
-from penstock.dialects.diagram.words import node_state
+from penstock.dialects import dialect_of
+from penstock.dialects.net_nodes import inner_names, is_companion
 from penstock.kernel.reading import FactLine
 from penstock.kernel.state import COMPLETED, IN_SCOPE, IN_UNDO, PHASE, Firing, State
 from penstock.lifecycle.firing import UNIT_WORDS
-from penstock.net.author import author, beside, inner_names
+from penstock.net.author import author
 from penstock.net.compiled import EPOCH, MOST, Compiled
 
 _inner = lru_cache(256)(inner_names)
@@ -96,7 +97,7 @@ class Picture:
 
     def _tell(self, line: FactLine) -> None:
         found = self.net.by_id.get(line.node)
-        if found is not None and not beside(found):
+        if found is not None and not is_companion(found):
             self.node = self.node or author(found)
             self._touched.add(author(found))
         if line.fact == "put":
@@ -104,7 +105,7 @@ class Picture:
         elif line.fact == "fired" and "undoes" in line.data and found is not None:
             entry = self.st.ledger[line.data["undoes"]]
             self._took(undo_edge(author(self.net.nodes[entry.node]), author(found)))
-        elif line.fact == "settled" and found is not None and not beside(found):
+        elif line.fact == "settled" and found is not None and not is_companion(found):
             self._settled(line, author(found))
         elif line.fact == "undo.step":
             node = author(self.net.nodes[self.st.ledger[line.data["entry"]].node])
@@ -148,13 +149,12 @@ class Picture:
             return NodeState(state=unit, status=word, tone=node_tone(unit))
         was, firing = self.watcher.firings[number], self._live(self.watcher.ids[number])
         unit = UNIT_WORDS[PHASE[firing.phase]] if firing is not None else was.status
-        status = words.unit.get(unit, unit)
         spoken = self.drawn.first[node]
-        if net.net.language == "diagram":
-            limit, cyclic = spoken.max_iter, spoken.cyclic
-            status = node_state(unit, runs=was.iteration, max_iter=limit, cyclic=cyclic, ended=ended)
-        elif net.net.language == "process" and firing is not None and firing.no in self.st.items:
-            status = self.st.items[firing.no].status
+        item = self.st.items.get(firing.no) if firing is not None else None
+        status = dialect_of(net.net.language).node_status(
+            unit, runs=was.iteration, max_iter=spoken.max_iter, cyclic=spoken.cyclic, ended=ended,
+            item=item.status if item is not None else None,
+        )  # fmt: skip
         if (undone := self.undone.get(node)) and firing is None:
             unit, status = undone, words.unit.get(undone) or words.run.get(undone, undone)
         return NodeState(
@@ -188,7 +188,7 @@ class Picture:
                     _add(found, shape.ways[no], None if shape.ways[no] else shape.inside[no], len(queue), epoch)
         for firing in self.st.firings.values():
             node = self.net.nodes[firing.node]
-            if firing.phase not in (IN_SCOPE, IN_UNDO) and not beside(node) and author(node) in shape.first:
+            if firing.phase not in (IN_SCOPE, IN_UNDO) and not is_companion(node) and author(node) in shape.first:
                 _add(found, None, author(node), 1, firing.epoch)
         return list(found.values())
 

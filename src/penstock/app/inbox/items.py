@@ -20,8 +20,9 @@ from penstock.app.runs.summary import states_of, title_of
 from penstock.app.runs.waiting.environment import Around, around
 from penstock.app.runs.waiting.wait_context import Seen, Then
 from penstock.app.runs.waiting.wait_reasons import deadline
+from penstock.dialects.net_nodes import is_companion
 from penstock.errors import ApproverDenied, FourEyes
-from penstock.net.author import author, beside
+from penstock.net.author import author
 from penstock.net.compiled import CNode, Compiled
 from penstock.store.contract_lists import ItemRow
 
@@ -254,7 +255,7 @@ def _follows(node: CNode, port: str) -> str | None:
     while here:
         part, name = here.pop(0)
         seen.add(part.id)
-        ways = [way.dst for way in part.ports.get(name, ()) if not beside(way.dst)]
+        ways = [way.dst for way in part.ports.get(name, ()) if not is_companion(way.dst)]
         others = [one for one in ways if author(one) != author(part)]
         on = next((one for one in others if one.spec.kind != "end"), None)
         if on is not None:

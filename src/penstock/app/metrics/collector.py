@@ -17,9 +17,9 @@ import msgspec
 from penstock.app.metrics.histogram import HOUR_MS, HOURS, PEOPLE, Spread, added
 from penstock.app.metrics.tiles import LONGEST_MS, SAMPLE, WAITS, part_of, type_of
 from penstock.app.process.figures import Figures
+from penstock.dialects.net_nodes import is_companion, is_synthetic
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, FAILURE, SKIPPED
-from penstock.net.author import beside, nobodys
 from penstock.net.compiled import CNode, Compiled
 from penstock.store.contract import Batch, Store
 from penstock.store.contract_lists import Gauges
@@ -130,7 +130,7 @@ class Plan:
 
 
 def _hidden(node: CNode) -> bool:
-    return beside(node) or nobodys(node)
+    return is_companion(node) or is_synthetic(node)
 
 
 def _kind(node: CNode, mine: OfTenant) -> Kind:

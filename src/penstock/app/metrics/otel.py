@@ -17,9 +17,10 @@ import httpx2
 import msgspec
 
 from penstock.app.metrics.tiles import type_of
+from penstock.dialects.net_nodes import is_companion, is_synthetic
 from penstock.executors.parts.tracing import hexed, span_id, trace_id
 from penstock.kernel.state import COMPLETED, FAILURE, SETTLED, STATUS
-from penstock.net.author import author, beside, nobodys
+from penstock.net.author import author
 
 if TYPE_CHECKING:
     from penstock.host.embedded import Host
@@ -56,7 +57,7 @@ class Spans:
         for firing, how in run.ended if run is not None else ():
             assert run is not None
             node = run.net.nodes[firing.node]
-            if beside(node) or nobodys(node):
+            if is_companion(node) or is_synthetic(node):
                 continue
             said = {
                 "penstock.node": author(node), "penstock.node_type": type_of(node), "penstock.outcome": SETTLED[how],

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from penstock.app.runs.queries import Queries
+from penstock.dialects.net_nodes import is_companion, is_synthetic
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, FAILURE, SKIPPED, WAITING
-from penstock.net.author import author, beside, nobodys
+from penstock.net.author import author
 from penstock.net.compiled import CNode
 
 HOUR_MS = 3_600_000
@@ -103,7 +104,7 @@ class Day:
         assert nets is not None
         nodes = nets.get(net).nodes
         found = nodes[node] if node < len(nodes) else None  # it came here from another net
-        return None if found is None or beside(found) or nobodys(found) else found
+        return None if found is None or is_companion(found) or is_synthetic(found) else found
 
     # -- tiles ---------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from penstock.app.engine import Engine
 from penstock.app.runs.queries import Queries, waits_for_outside
 from penstock.app.runs.run_view import Look, Watcher, watch
-from penstock.app.runs.timeline.events import Event, Teller
+from penstock.app.runs.timeline.events import EventReader
+from penstock.dialects.token_events import Event
 from penstock.errors import RunNotFound
 from penstock.host.blobs import Blobs
 from penstock.kernel import fact as F
@@ -45,7 +46,7 @@ class Following:
     async def subscribe(self, run: str, after: int = 0) -> AsyncIterator[Event]:
         """Those with a number above `after`; numbers count events, so all before are folded, but not handed over."""
         row = self.door.row(run)
-        teller, told = Teller(self.door.net_of, row.id), 0
+        teller, told = EventReader(self.door.net_of, row.id), 0
         while True:
             future = self.engine.next_turn(row.id)
             ended = self.door.row(row.id).status >= COMPLETED  # asked first: what it ended with is in the journal then

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from penstock.app.defaults import DEFAULT_TENANT
 from penstock.app.runs.run_view import Look, Watcher, watch
+from penstock.dialects import dialect_of
 from penstock.dialects.projection import rows_of
 from penstock.errors import BadInput, Refused, RunAmbiguous, RunNotFound
 from penstock.host.blobs import Blobs
@@ -25,9 +26,9 @@ from penstock.store.contract import Batch, RunRow, Store
 if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
     from penstock.app.decision.dead_letters import Letter
     from penstock.app.decision.judgments import Breaker, Judgment
-    from penstock.app.runs.timeline.events import Event
     from penstock.app.runs.timeline.tokens import TokenRecord
-    from penstock.app.runs.timeline.transitions import Transition
+    from penstock.dialects.token_events import Event
+    from penstock.dialects.transitions import Transition
 
 
 class Held:
@@ -147,18 +148,20 @@ class Queries:
 
     def events(self, run: str, *, after: int = 0) -> list[Event]:
         """What subscribers are told (D-X.22), in order."""
-        from penstock.app.runs.timeline.events import Teller
+        from penstock.app.runs.timeline.events import EventReader
 
         row = self.row(run)
-        teller = Teller(self.net_of, row.id)
-        return [e for turn in self.store.journal(row.no) for e in teller.turn(turn) if e.seq > after]
+        reader = EventReader(self.net_of, row.id)
+        return [e for turn in self.store.journal(row.no) for e in reader.turn(turn) if e.seq > after]
 
     def history(self, run: str) -> list[Transition]:
         """Every transition of a run, of its nodes and its approvals (W-2.2.5), oldest first."""
-        from penstock.app.runs.timeline.history import history
-
         row = self.row(run)
-        return history(self.net_of, self.store.journal(row.no), row.created_at)
+        language = self.net_of(self.hash_of(row.net)).net.language
+        history = dialect_of(language).history(self.net_of, row.created_at)
+        for turn in self.store.journal(row.no):
+            history.turn(turn.at, F.decode_facts(turn.body))
+        return history.transitions
 
     def tokens(self, run: str, *, edge: str | None = None, epoch: int | None = None) -> list[TokenRecord]:
         """Every token that was ever put, with its envelope; of one edge or one epoch if asked for."""

@@ -11,11 +11,11 @@ import msgspec
 from penstock.app.runs.attempts import Past
 from penstock.dialects import dialect_of
 from penstock.dialects.contract import Words
-from penstock.dialects.diagram.words import node_state
+from penstock.dialects.net_nodes import goes_on, inner_names, is_companion, is_synthetic
 from penstock.kernel import fact as F
 from penstock.kernel.reading import FactLine, Reader, failure_dict, firing_of
 from penstock.kernel.state import BACKOFF, COMPLETED, DONE, EFFECT, PHASE, RUN, STATUS, SUSPENDED, Firing, State
-from penstock.net.author import author, beside, goes_on, inner_names, nobodys, stem, within
+from penstock.net.author import author, stem, within
 from penstock.net.compiled import MOST, CNode, Compiled
 from penstock.store.contract import JournalRow
 
@@ -137,7 +137,7 @@ class Watcher:
         net = self.reader.net
         assert net is not None
         node, id = net.by_id[line.node], firing_of(line)
-        if beside(node):
+        if is_companion(node):
             return
         waiting = self.handed.get((stem(node), line.scope, line.epoch))
         if waiting:
@@ -156,7 +156,7 @@ class Watcher:
         net, id = self.reader.net, firing_of(line)
         assert net is not None
         node = net.by_id[line.node]
-        if beside(node):
+        if is_companion(node):
             return
         one = self.by_id[id]
         status, attempt = line.data["status"], line.data["attempt"]
@@ -173,7 +173,7 @@ class Watcher:
         net, st = self.reader.net, self.reader.st
         assert net is not None
         node = net.nodes[st.ledger[entry].node]
-        if net.net.language == "process":
+        if dialect_of(net.net.language).undo_is_part_of_activity:
             each = [one for n, one in enumerate(self.firings) if n not in self.items and one.node == author(node)]
             last = next((one for one in reversed(each) if one.status == "SUCCEEDED"), None)
             if last is not None:
@@ -188,7 +188,7 @@ class Watcher:
         unit_words = words_of(language).unit
         status = STATUS[st.status]
         ended = st.status >= COMPLETED
-        inner, names = {node.id for node in net.nodes if nobodys(node)}, inner_names(net)
+        inner, names = {node.id for node in net.nodes if is_synthetic(node)}, inner_names(net)
         root = st.scopes.get(0)
         output: Any = None
         if ended:
@@ -231,7 +231,7 @@ class Watcher:
         assert net is not None, "a run that was started has a net"
         words = words_of(net.net.language).unit
         now = {self.reader.firing_id(f): f for f in st.firings.values()}
-        inner = {node.id for node in net.nodes if nobodys(node)}
+        inner = {node.id for node in net.nodes if is_synthetic(node)}
         each = enumerate(zip(self.ids, self.firings, strict=True))
         return [(n, self._shown(one, now.get(id), words)) for n, (id, one) in each if one.node not in inner]
 
@@ -263,6 +263,7 @@ class Watcher:
             if number not in self.items:
                 last[one.node] = number
         now = {self.reader.firing_id(f): f for f in st.firings.values()}
+        dialect = dialect_of(net.net.language)
         out: dict[str, str] = {}
         for node in net.nodes:
             if node.spec.origin and node.spec.origin != node.id:
@@ -272,10 +273,8 @@ class Watcher:
                 was, firing = self.firings[at], now.get(self.ids[at])
                 unit = _PHASE_UNIT[firing.phase] if firing is not None else was.status
                 runs = was.iteration
-            if net.net.language == "diagram":
-                out[node.id] = node_state(unit, runs=runs, max_iter=node.max_iter, cyclic=node.cyclic, ended=ended)
-            else:
-                out[node.id] = unit or ("SKIPPED" if ended else "PENDING")
+            limit, cyclic = node.max_iter, node.cyclic
+            out[node.id] = dialect.node_state(unit, runs=runs, max_iter=limit, cyclic=cyclic, ended=ended)
         return out
 
     def word(self, status: str) -> str:
@@ -342,8 +341,9 @@ class Watcher:
 
 
 def _undoes(node: CNode) -> bool:
-    """Is it what undoes an activity of a process, and drawn with it?"""
-    return node.spec.off_path and bool(node.spec.origin) and node.net.net.language == "process"
+    """Is it what undoes an activity, and drawn with it?"""
+    own = node.spec.off_path and bool(node.spec.origin)
+    return own and dialect_of(node.net.net.language).undo_is_part_of_activity
 
 
 def _node_word(state: str, words: Mapping[str, str]) -> str:

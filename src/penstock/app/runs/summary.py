@@ -14,12 +14,13 @@ from penstock.app.runs.run_view import Watcher, run_word
 from penstock.app.runs.waiting.environment import Around
 from penstock.app.runs.waiting.wait_context import Why
 from penstock.app.runs.waiting.why import why, why_state
+from penstock.dialects.net_nodes import is_companion
 from penstock.expr.calendar import moment_at, text_of_moment
 from penstock.host.blobs import Blobs
 from penstock.kernel import fact as F
 from penstock.kernel.replay import fold
 from penstock.kernel.state import COMPLETED, State, decode_state, new_state
-from penstock.net.author import author, beside
+from penstock.net.author import author
 from penstock.net.compiled import Compiled
 from penstock.store.contract import RunRow
 
@@ -138,7 +139,7 @@ def _node(st: State, net: Compiled, found: list[Why]) -> str | None:
     if found and found[0].node is not None and found[0].run is None:
         return found[0].node
     working = (net.nodes[firing.node] for firing in st.firings.values() if not firing.kids)
-    return next((author(node) for node in working if not beside(node)), None)
+    return next((author(node) for node in working if not is_companion(node)), None)
 
 
 # ---- what came of it -------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import msgspec
 from penstock.dialects.contract import LiveRun
 from penstock.dialects.decision.words import UNIT
 from penstock.dialects.masking import Mask, mask_of
+from penstock.dialects.net_nodes import goes_on, inner_names, is_companion, is_synthetic
 from penstock.dialects.notice import Notice
 from penstock.executors.contract import Tenant
 from penstock.kernel import fact as F
@@ -19,7 +20,7 @@ from penstock.kernel.failure import OUTAGE, Failure
 from penstock.kernel.flow import LAST_MOMENT
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, INTERRUPTED, SETTLED, STATUS
-from penstock.net.author import author, beside, goes_on, inner_names, nobodys, stem
+from penstock.net.author import author, stem
 from penstock.net.compiled import CNode, Compiled
 from penstock.store.contract import Batch, Store
 
@@ -201,7 +202,7 @@ def snapshot(run: Run, ended: Mapping[str, str] | None = None) -> dict[str, Any]
     st, net = run.st, run.net
     nodes: dict[str, dict[str, Any]] = {}
     for node in net.nodes:
-        if nobodys(node) or beside(node) or node.id != author(node):
+        if is_synthetic(node) or is_companion(node) or node.id != author(node):
             continue
         record = st.records.get(node.no)
         named = [st.names[name] for name in node.spec.out if name in st.names]
@@ -241,7 +242,7 @@ class Past:
         if f[2] >= len(self.net.nodes):
             return False
         node = self.net.nodes[f[2]]
-        if nobodys(node) or beside(node):
+        if is_synthetic(node) or is_companion(node):
             return False
         self.firings[f[1]] = (node, (stem(node), f[3], f[4], undoes), undoes)
         return True

@@ -55,14 +55,6 @@ EVENTS = (
 #: Events after which a token is no longer there: with them published and consumed come out even (D-A.18).
 GONE = ("token.consumed", "token.absorbed", "token.expired", "token.discarded")
 
-_RUN_MOVED = {
-    "WAITING": "run.waiting", "COMPLETED": "run.completed", "FAILED": "run.failed", "CANCELLED": "run.cancelled",
-}  # fmt: skip
-_SETTLED = {
-    "done": "node.completed", "failed": "node.failed", "skipped": "node.skipped", "interrupted": "node.skipped",
-}  # fmt: skip
-_ABSORBED = {"late": "token.absorbed", "max_iteration": "token.absorbed", "expired": "token.expired"}
-
 
 def node_state(
     unit: str | None, *, runs: int = 0, max_iter: int | None = None, cyclic: bool = True, ended: bool = False
@@ -76,21 +68,6 @@ def node_state(
     if state == "COMPLETED" and max_iter is not None and runs >= max_iter and (cyclic or max_iter > 1):
         return "MAXITER_REACHED"
     return state
-
-
-def run_event(status: str) -> str | None:
-    """The event of a run that has moved to a status of the house; None if subscribers are not told."""
-    return _RUN_MOVED.get(RUN.get(status, "")) if status not in ("CREATED", "PENDING", "RUNNING") else None
-
-
-def settled_event(status: str) -> str:
-    """The event of a firing that has settled."""
-    return _SETTLED[status]
-
-
-def absorbed_event(why: str) -> str:
-    """The event of a token that was taken without work; one that was swept with its scope was discarded."""
-    return _ABSORBED.get(why, "token.discarded")
 
 
 WORDS = Words(run=RUN, unit=UNIT, events=EVENTS)

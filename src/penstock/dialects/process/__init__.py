@@ -11,6 +11,7 @@ class Process(Dialect):
     name = "process"
     words = WORDS
     loads_sample = True
+    undo_is_part_of_activity = True
 
     def runtime(self, services: HostServices) -> Runtime:
         from penstock.dialects.process.runtime import ProcessRuntime
@@ -21,6 +22,11 @@ class Process(Dialect):
         from penstock.dialects.process.work_rows import WorkRows
 
         return WorkRows(of.no, of.tenant)
+
+    def node_status(
+        self, unit: str, *, runs: int, max_iter: int | None, cyclic: bool, ended: bool, item: str | None
+    ) -> str:
+        return item or self.words.unit.get(unit, unit)
 
 
 DIALECT = Process()

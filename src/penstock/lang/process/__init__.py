@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.lang.contract import Language, Lowered, Setting
+from penstock.lang.contract import Language, Lowered, Recursion, Setting
 from penstock.lang.document import Document
+from penstock.lang.process.bpmn.reading import read_bpmn
 from penstock.lang.process.lower import lower, pieces
 from penstock.lang.process.rules import categorised
 from penstock.lang.process.schema import Definition, read, recognise
@@ -22,6 +23,9 @@ def dependencies(document: Document) -> list[tuple[str, str, str]]:
     return list(dict.fromkeys(pieces(read(document, report, Setting()), report, Setting())[0].depends))
 
 
-LANGUAGE = Language("process", recognise, read, _lower, sound=True)
+LANGUAGE = Language(
+    "process", recognise, read, _lower, sound=True, read_xml=read_bpmn,
+    recursion=Recursion("recursive_process", "process", "Lead a way back to what is repeated."),
+)  # fmt: skip
 
 __all__ = ["LANGUAGE", "dependencies"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.dialects.diagram.words import absorbed_event
+from penstock.dialects.token_events import absorbed_event
 from penstock.executors.handler import Envelope, metadata_of
 from penstock.kernel import fact as F
 from penstock.kernel.reading import FactLine, Reader

@@ -11,6 +11,7 @@ import msgspec
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.run_view import FiringLook, Watcher
 from penstock.app.runs.summary import moment
+from penstock.dialects.net_nodes import is_companion
 from penstock.errors import SecretSealed
 from penstock.executors.parts.secret import Secrets
 from penstock.executors.parts.tracing import hexed, trace_id
@@ -20,7 +21,6 @@ from penstock.host.tenants import Kept
 from penstock.kernel import fact as F
 from penstock.kernel.reading import FactLine, firing_of
 from penstock.kernel.state import COMPLETED, State
-from penstock.net.author import beside
 from penstock.store.contract import RunRow
 
 _LONGEST = 200  # characters of a value in a summary
@@ -131,7 +131,7 @@ class _Told:
         net = self.watcher.reader.net
         assert net is not None
         node, data = net.by_id[line.node], line.data
-        if beside(node):
+        if is_companion(node):
             return
         meta = data.get("meta") or {}
         self.metas[firing_of(line)] = meta

@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.runs.timeline.transitions import Book, Life, reason_of
+from penstock.dialects.net_nodes import goes_on, is_companion, is_synthetic
+from penstock.dialects.transitions import TrackedMachine, TransitionLog, reason_of
 from penstock.kernel.reading import FactLine, Reader, firing_of
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.lifecycle import MACHINES
-from penstock.net.author import author, beside, goes_on, nobodys, stem
+from penstock.net.author import author, stem
 from penstock.net.compiled import CNode
 
 #: Reasons for which something else than the node has skipped it (W-2.3.3).
@@ -19,13 +20,13 @@ _GATES = ("rate_limited", "duplicate")
 _LONGEST = 500  # letters of what came of an action
 
 
-class Execution(Life):
+class Execution(TrackedMachine):
     """`live` are its firings that have not ended; `skip` is why a part of it was skipped before its end was reached."""
 
     __slots__ = ("booked", "fired", "key", "live", "results", "skip")
 
-    def __init__(self, book: Book, node: str, id: str, key: Any) -> None:
-        super().__init__(book, MACHINES["decision_node"], "node", node, id)
+    def __init__(self, log: TransitionLog, node: str, id: str, key: Any) -> None:
+        super().__init__(log, MACHINES["decision_node"], "node", node, id)
         self.key = key
         self.live: set[str] = set()
         self.fired: set[str] = set()  # nodes of the net
@@ -38,11 +39,11 @@ class Execution(Life):
         self.move(at, "retry_attempt")
 
 
-class Nodes:
+class NodeHistory:
     """`complete` is told of every node that has succeeded."""
 
-    def __init__(self, book: Book, reader: Reader, complete: Callable[[int, str], None]) -> None:
-        self.book, self.reader, self.complete = book, reader, complete
+    def __init__(self, log: TransitionLog, reader: Reader, complete: Callable[[int, str], None]) -> None:
+        self.log, self.reader, self.complete = log, reader, complete
         self.open: dict[Any, list[Execution]] = {}
         self.by_firing: dict[str, Execution] = {}
         self.ledger: list[Execution | None] = []
@@ -95,7 +96,7 @@ class Nodes:
 
     def _fired(self, line: FactLine) -> None:
         node, id = self._net_node(line.node), firing_of(line)
-        if node is None or beside(node) or nobodys(node):
+        if node is None or is_companion(node) or is_synthetic(node):
             return
         key = (stem(node), line.scope, line.epoch, line.data.get("undoes"))
         for one in self.open.get(key, ()):
@@ -108,7 +109,7 @@ class Nodes:
         self.by_firing[id] = one
 
     def _begin(self, node: str, id: str, key: Any, line: FactLine) -> Execution:
-        one = self.by_firing[id] = Execution(self.book, node, id, key)
+        one = self.by_firing[id] = Execution(self.log, node, id, key)
         audited = "undoes" in line.data and self._audits(node, "log_reason")
         one.begin(line.at, "node_scheduled", self.cause if audited else None)
         one.live.add(id)

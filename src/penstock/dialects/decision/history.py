@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from penstock.app.runs.run_view import run_word
-from penstock.app.runs.timeline.node_history import Nodes
-from penstock.app.runs.timeline.transitions import Book, Life, Transition, reason_of
-from penstock.kernel import fact as F
+from penstock.dialects.decision.node_history import NodeHistory
+from penstock.dialects.net_nodes import is_companion
+from penstock.dialects.transitions import TrackedMachine, Transition, TransitionLog, reason_of
 from penstock.kernel.reading import FactLine, Reader, firing_of
 from penstock.kernel.state import STATUS
 from penstock.lifecycle import MACHINES
-from penstock.net.author import author, beside
+from penstock.net.author import author
 from penstock.net.compiled import WAIT, CNode, Compiled
-from penstock.store.contract import JournalRow
 
 #: How a wait ended → W-2.2.2, W-2.2.3.
 _RESUMED = {
@@ -26,14 +24,6 @@ _RESUMED = {
     "decided": "approval_received", "judged": "human_judgment_received",
 }  # fmt: skip
 _OPERATOR = "operator"
-
-
-def history(net_of: Callable[[str], Compiled], journal: Iterable[JournalRow], created_at: int) -> list[Transition]:
-    """Oldest first. A run of another language tells only its own moves, in the words of that language."""
-    teller = Teller(net_of, created_at)
-    for row in journal:
-        teller.turn(row.at, F.decode_facts(row.body))
-    return teller.book.found
 
 
 class Cause(NamedTuple):
@@ -45,14 +35,14 @@ class Cause(NamedTuple):
     by: str | None = None
 
 
-class Teller:
+class InstanceHistory:
     """Folds a journal turn by turn. While a poll asks again its instance goes on waiting: it is told when it ends."""
 
     def __init__(self, net_of: Callable[[str], Compiled], created_at: int) -> None:
-        self.reader, self.book = Reader(net_of), Book()
-        self.instance = Life(self.book, MACHINES["decision_run"], "instance")
-        self.nodes = Nodes(self.book, self.reader, self._node_complete)
-        self.approvals: dict[str, Life] = {}  # by firing
+        self.reader, self.log = Reader(net_of), TransitionLog()
+        self.instance = TrackedMachine(self.log, MACHINES["decision_run"], "instance")
+        self.nodes = NodeHistory(self.log, self.reader, self._node_complete)
+        self.approvals: dict[str, TrackedMachine] = {}  # by firing
         self.suspended: dict[str, tuple[str, str]] = {}  # firing → node and what it waits for, the newest last
         self.timers: dict[int, tuple[str, str, Any]] = {}  # why, node, data
         self.waits: dict[int, tuple[str, str]] = {}  # node, name
@@ -61,12 +51,13 @@ class Teller:
         self.instance.begin(created_at, "create_instance")
         self.instance.move(created_at, "schedule")
 
+    @property
+    def transitions(self) -> list[Transition]:
+        return self.log.transitions
+
     def turn(self, at: int, facts: Iterable[Any]) -> None:
         lines = self.reader.turn(at, facts)
         if not lines or self.reader.net is None:
-            return
-        if self.reader.net.net.language != "decision":
-            self._plainly(lines)
             return
         self.cause = None
         for i, line in enumerate(lines):
@@ -86,20 +77,7 @@ class Teller:
     def _beside(self, line: FactLine) -> bool:
         """To tell people of a wait is no work of the instance, which waits on (W-11.1.9)."""
         node = self._node(line.node)
-        return node is not None and beside(node)
-
-    def _plainly(self, lines: list[FactLine]) -> None:
-        assert self.reader.net is not None
-        language = self.reader.net.net.language
-        for line in lines:
-            if line.fact == "run.started":
-                self.book.forget()
-                self.book.tell("instance", line.at, "start", None, run_word(language, "RUNNING"))
-            elif line.fact == "run.moved":
-                failure = line.data.get("failure")
-                to, node = run_word(language, line.data["to"]), self._author((failure or {}).get("node"))
-                before = self.book.found[-1].to
-                self.book.tell("instance", line.at, line.data["event"], before, to, node, reason_of(failure))
+        return node is not None and is_companion(node)
 
     # -- what happened -------------------------------------------------------------------------------------------------
 
@@ -223,14 +201,14 @@ class Teller:
     def _asked(self, line: FactLine, node: CNode) -> None:
         id, level = line.data["firing"], line.data.get("level")
         if not level or id not in self.approvals:
-            self.approvals[id] = Life(self.book, MACHINES["approval"], "approval", author(node), id)
+            self.approvals[id] = TrackedMachine(self.log, MACHINES["approval"], "approval", author(node), id)
             self.approvals[id].begin(line.at, "request_approval")
             self.approvals[id].move(line.at, "notify_approvers")
             return
         for event in ("timeout_reached", "on_timeout=escalate", "reassign_approvers"):
             self.approvals[id].move(line.at, event, reason=f"level {level}")
 
-    def _decided(self, line: FactLine, life: Life) -> None:
+    def _decided(self, line: FactLine, life: TrackedMachine) -> None:
         cause, port = self.cause or Cause("manual", reason=_OPERATOR), line.data.get("port", "done")
         if cause.kind == "expired":
             life.move(line.at, "timeout_reached", reason=cause.reason)
