@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from penstock.app.diagram import releases as diagrams
+from penstock.app.language import app_language
 from penstock.app.penstock import Penstock
 from penstock.app.releases.documents import compile_source, read_source
 from penstock.app.releases.releases import Submitted
@@ -59,9 +59,9 @@ class Folder:
                 continue  # it went away while we looked
 
     def _released(self, path: Path) -> tuple[ReleaseRow, list[Finding]]:
-        if compile_source(path)[0].language == "diagram":
-            done = diagrams.submit(self.door, path, by=_BY)
-            return done.release, done.findings
+        own: Submitted | None = app_language(compile_source(path)[0].language).release_file(self.door, path, by=_BY)
+        if own is not None:
+            return own.release, own.findings
         done = self._submitted(path)
         row, releases = done.release, self.door.releases
         if row.status == "pending_approval":

@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from penstock.app.defaults import DEFAULT_STORE, DEFAULT_TENANT
 from penstock.app.engine import Engine
+from penstock.app.language import app_languages
 from penstock.app.registry.registry import Registry
 from penstock.app.releases.documents import Release, compile_source
-from penstock.app.releases.triggers import PROCESS_DISCOVERED, EventReceipt
+from penstock.app.releases.triggers import EventReceipt
 from penstock.app.runs.commands import PATIENCE_S, Steering
 from penstock.app.runs.follow import Following
 from penstock.app.runs.queries import Queries
@@ -372,10 +373,10 @@ class Penstock(Queries):
         the trigger of. The same id again changes nothing. Without a driver here it waits a while for the one that
         there is; the receipt says whether it was delivered. PROCESS_DISCOVERED brings a model, which is imported."""
         imported = list[str]()
-        if source == PROCESS_DISCOVERED and (id is None or self.store.event(self.tenant, id) is None):
-            from penstock.app.process.discovered import discovered
-
-            imported.append((await discovered(self, payload)).release.name)
+        bringing = [language for language in app_languages() if language.brings(source)]
+        if bringing and (id is None or self.store.event(self.tenant, id) is None):
+            for language in bringing:
+                imported += await language.received(self, source, payload)
         receipt = await self._steering.send_event(source, payload, id)
         return replace(receipt, imported=imported) if imported else receipt
 

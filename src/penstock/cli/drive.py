@@ -17,6 +17,7 @@ from penstock.cli.live_view import view_of
 from penstock.cli.open_store import there
 from penstock.cli.options import Whose
 from penstock.cli.settings import read_settings
+from penstock.dialects import dialect_of
 from penstock.errors import NotTaken, StoreBusy
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.lang.contract import Compiled as Document
@@ -39,8 +40,8 @@ class RunRequest(NamedTuple):
     def more(self) -> dict[str, Any]:
         """Who asks for it is what has started it: where a document wants two persons, it is not theirs to approve."""
         trigger = None if self.by is None else {"type": "manual", "source": f"user:{self.by}"}
-        if trigger is not None and self.document.language == "process":
-            trigger["initiator"] = str(self.by)
+        if trigger is not None:
+            trigger |= dialect_of(self.document.language).started_by(str(self.by))
         return {"key": self.key, "max_concurrent": self.max_concurrent, "trigger": trigger}
 
 

@@ -11,9 +11,8 @@ import typer
 
 from penstock.app.access.candidates import for_anybody, targets_of
 from penstock.app.inbox import inbox as desk
+from penstock.app.language import WorkRules, app_language
 from penstock.app.penstock import Penstock
-from penstock.app.process.error_words import process_words
-from penstock.app.process.work_items import WorkItems, of_process
 from penstock.app.runs.queries import Queries
 from penstock.cli.drive import Started, steer
 from penstock.cli.open_store import reading
@@ -94,8 +93,7 @@ def _decide(id: str, verdict: str, by: str | None, comment: str | None, json: bo
         if who is None:
             hint = "Say who decides: --by USER. `penstock inbox` shows who may."
             raise BadInput(what="--by", why="nobody who is registered may decide this", hint=hint)
-        if item.kind == "work":
-            _refuse_other(door, item, verdict, comment)
+        rules = _rules_for(door, item, verdict, comment) if item.kind == "work" else None
         command = desk.decision(door, item, verdict, who, comment) if item.kind != "work" else None
     started = Started(item.run)
     started.notes.append(f"{verdict} by {who}")
@@ -104,25 +102,27 @@ def _decide(id: str, verdict: str, by: str | None, comment: str | None, json: bo
         if command is not None:
             await door.command(target, command)
             return
-        held, work = WorkItems(door), f"{item.run}~{item.firing}"
-        with process_words():
+        assert rules is not None, "work without rules of its own is refused above"
+        with rules.error_words():
             if verdict == "rejected":
-                await held.reject(work, by=who, comment=comment or "")
+                await rules.reject(door, item.run, item.firing, by=who, comment=comment or "")
             else:
-                await held.approve(work, by=who, comment=comment)
+                await rules.approve(door, item.run, item.firing, by=who, comment=comment)
 
     return finish(steer(store, item.run, give, on=True, quiet=json), started, store, json)
 
 
-def _refuse_other(door: Queries, item: desk.Waiting, verdict: str, comment: str | None) -> None:
-    """Of work only a draft in a process is decided; what asks for an answer gets one."""
-    if not of_process(door, item.run):
+def _rules_for(door: Queries, item: desk.Waiting, verdict: str, comment: str | None) -> WorkRules:
+    """Of work only a draft is decided, where the language has drafts; what asks for an answer gets one."""
+    rules = app_language(door.net_of(door.hash_of(door.row(item.run).net)).net.language).work_rules
+    if rules is None:
         hint = f"penstock respond {item.run} {item.node} ANSWER"
         raise Refused(why=f"«{item.id}» is answered, and not {verdict}", hint=hint)
     if verdict not in ("approved", "rejected"):
         raise BadInput(what="--decision", why="a draft is approved or rejected", hint="Leave it out.")
     if verdict == "rejected" and not comment:
         raise BadInput(what="--comment", why="whoever does it again must know why", hint='Say --comment "…".')
+    return rules
 
 
 def outbox(

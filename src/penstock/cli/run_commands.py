@@ -10,9 +10,8 @@ import typer
 
 from penstock.app.access.candidates import for_anybody
 from penstock.app.inbox import inbox
+from penstock.app.language import WorkRules, app_language
 from penstock.app.penstock import Penstock
-from penstock.app.process.error_words import process_words
-from penstock.app.process.work_items import WorkItems, of_process
 from penstock.cli.drive import Started, steer, until_done
 from penstock.cli.options import STORE, Json, Run, Store, read_text_or_value
 from penstock.cli.output import DONE, exit_code, run_json, tell_json, tell_run
@@ -66,13 +65,14 @@ def respond(
         called = next(
             (w.run for w in door.look(target).waiting if w.node in (node, node.rpartition("~")[0]) and w.run), target
         )
-        if not of_process(door, called) or not await _handed_in(door, called, node, answer, by):
+        rules = app_language(door.net_of(door.hash_of(door.row(called).net)).net.language).work_rules
+        if rules is None or not await _handed_in(door, rules, called, node, answer, by):
             await door.respond(called, node, answer, by=by)
 
     return _drive_on(run, store, json, give)
 
 
-async def _handed_in(door: Penstock, run: str, node: str, answer: Any, by: str | None) -> bool:
+async def _handed_in(door: Penstock, rules: WorkRules, run: str, node: str, answer: Any, by: str | None) -> bool:
     """False where no work waits, but perhaps a step that is stuck."""
     try:
         item = inbox.find(door, f"{run}/{node}")
@@ -82,8 +82,8 @@ async def _handed_in(door: Penstock, run: str, node: str, answer: Any, by: str |
     if who is None:
         hint = "Say who does it: --by USER. `penstock inbox` shows who may."
         raise BadInput(what="--by", why="nobody who is registered may do this", hint=hint)
-    with process_words():
-        await WorkItems(door).submit(f"{item.run}~{item.firing}", answer, by=who)
+    with rules.error_words():
+        await rules.submit(door, item.run, item.firing, answer, by=who)
     return True
 
 

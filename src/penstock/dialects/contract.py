@@ -10,12 +10,13 @@ import msgspec
 
 from penstock.dialects.notice import Notice
 from penstock.dialects.token_events import Event, TokenEvents
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, StatusConflict
 from penstock.executors.contract import Tenant
 from penstock.kernel.fact import Fact
 from penstock.kernel.run import Run
 from penstock.net.compiled import Compiled
-from penstock.store.contract import Batch, Store
+from penstock.net.model import Net
+from penstock.store.contract import Batch, EventRow, ReleaseRow, Store
 from penstock.store.projection import Projector
 
 if TYPE_CHECKING:  # it brings calendars along, which a list of runs does not need
@@ -28,6 +29,23 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
     run: Mapping[str, str] = {}
     unit: Mapping[str, str] = {}
     events: tuple[str, ...] = ()
+
+
+class Labels(msgspec.Struct, frozen=True, kw_only=True):
+    """How people read the language's own words: in English and in Korean; types of nodes have an icon, too."""
+
+    run: Mapping[str, tuple[str, str]] = {}
+    node: Mapping[str, tuple[str, str]] = {}
+    types: Mapping[str, tuple[str, str, str]] = {}
+
+
+class EventStart(NamedTuple):
+    """What of an event must fit, and the key of the run that it begins. A message begins one run at most, and only
+    where nobody takes it."""
+
+    wanted: Any
+    message: bool
+    key: str
 
 
 class LiveRun(Protocol):
@@ -152,6 +170,11 @@ class Dialect:
     #: what undoes an activity is a part of it for people, and no node of its own
     undo_is_part_of_activity = False
 
+    #: how a command is refused that a run's status does not allow
+    conflict: type[PenstockError] = StatusConflict
+    #: the statuses and node types in English and Korean
+    labels = Labels()
+
     # -- in the engine -------------------------------------------------------------------------------------------------
 
     def runtime(self, services: HostServices) -> Runtime | None:
@@ -164,7 +187,36 @@ class Dialect:
 
     def error(self, error: PenstockError) -> PenstockError:
         """A refusal of the engine in the language's own words and codes."""
-        return error
+        own = type(error) is StatusConflict and self.conflict is not StatusConflict
+        return self.conflict(**error.facts) if own else error
+
+    # -- what starts runs ----------------------------------------------------------------------------------------------
+
+    def begins(self, net: Net) -> Mapping[str, Any]:
+        """What begins a run without anybody's doing, where the net itself says so: `trigger`, `name`, `correlation`,
+        `timer`."""
+        return {}
+
+    def event_start(self, event: EventRow, release: ReleaseRow, net: Net) -> EventStart:
+        """How an event begins a run of a release that listens to it; by default as its document's `trigger` says."""
+        wanted = msgspec.json.decode(release.document)["trigger"].get("config", {}).get("filter")
+        return EventStart(wanted, False, f"event:{event.id}:{release.name}:{release.version}")
+
+    def schedule_text(self, timer: Mapping[str, Any], zone: str, now: int) -> str:
+        """The schedule of a timer that `begins` names, from now on."""
+        raise NotImplementedError
+
+    def trigger_problems(self, kind: str, config: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+        """What is wrong with a document's `trigger` for whoever registers it: rule, message, pointer in its config."""
+        return []
+
+    def started_by(self, user: str) -> dict[str, Any]:
+        """What a run that a person starts remembers of them, beside its trigger."""
+        return {}
+
+    def node_types(self) -> dict[str, Any]:
+        """Node types of the language that handlers and installed packages bring."""
+        return {}
 
     # -- what people read ----------------------------------------------------------------------------------------------
 
@@ -177,6 +229,10 @@ class Dialect:
         from penstock.dialects.transitions import PlainHistory
 
         return PlainHistory(net_of, self.words.run)
+
+    def title(self, net: Net, source: Callable[[], bytes | None]) -> str:
+        """The name that a document gives itself for people; "": it has none."""
+        return ""
 
     def node_state(
         self, unit: str | None, *, runs: int = 0, max_iter: int | None = None, cyclic: bool = True, ended: bool = False

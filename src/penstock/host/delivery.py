@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
+from penstock.dialects import dialect_of
 from penstock.errors import PenstockError
 from penstock.net.model import Net
 from penstock.store.contract import EventRow, ReleaseRow
 
 _unpack = msgspec.msgpack.decode
-_unjson = msgspec.json.decode
 
 
 class Reached(msgspec.Struct):
@@ -47,21 +47,10 @@ class Listener(msgspec.Struct, frozen=True):
     key: str
 
 
-def begins_of(net: Net) -> Mapping[str, Any]:
-    """What begins a process by itself, as its language says it; {} for nothing."""
-    about = net.declares.policies.get("process")
-    found = about.get("begins") if isinstance(about, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-def listener(event: EventRow, release: ReleaseRow, net: Callable[[int], Net]) -> Listener:
-    """A process is begun by an event once, whatever version is in force when it is told again."""
-    if release.kind is None:
-        wanted = _unjson(release.document)["trigger"].get("config", {}).get("filter")
-        return Listener(release, wanted, False, f"event:{event.id}:{release.name}:{release.version}")
-    begins = begins_of(net(release.net))
-    trigger = str(begins.get("trigger"))
-    return Listener(release, begins.get("correlation"), trigger == "message", f"{trigger}:{event.id}:{release.name}")
+def listener(event: EventRow, release: ReleaseRow, net_of: Callable[[int], Net]) -> Listener:
+    """How the language of a release lets an event begin it."""
+    net = net_of(release.net)
+    return Listener(release, *dialect_of(net.language).event_start(event, release, net))
 
 
 def envelope(event: EventRow, payload: Any) -> dict[str, Any]:

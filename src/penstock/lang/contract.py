@@ -61,6 +61,7 @@ class Language:
     lower: Callable[[Any, Report, Setting], Lowered | None]
     sound: bool = False  # a document of which not every run can end is refused
     read_xml: Callable[[str], tuple[Any, Mark]] | None = None  # where its documents may be written in XML, too
+    write_xml: Callable[[Any], str] | None = None
     recursion: Recursion = _RECURSION
 
 

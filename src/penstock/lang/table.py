@@ -2,7 +2,7 @@
 
 A language of the house is found by its name: `lang/NAME`, `dialects/NAME`, `app/NAME`, `api/NAME`, `cli/NAME`. One from
 outside says in its package's metadata where its parts are: the groups are `penstock.languages`, `penstock.dialects`,
-`penstock.commands` and `penstock.routers`, and only the first is needed.
+`penstock.apps`, `penstock.commands` and `penstock.routers`, and only the first is needed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from penstock.lang.contract import Language
 
 #: in the order in which a document is tried
 HOUSE = ("decision", "diagram", "process")
-LANGUAGES, DIALECTS = "penstock.languages", "penstock.dialects"
+LANGUAGES, DIALECTS, APPS = "penstock.languages", "penstock.dialects", "penstock.apps"
 COMMANDS, ROUTERS = "penstock.commands", "penstock.routers"
 #: where the part of a language of the house stands, and its name there
 _PARTS = {
     LANGUAGES: ("penstock.lang.{}", "LANGUAGE"), DIALECTS: ("penstock.dialects.{}", "DIALECT"),
-    COMMANDS: ("penstock.cli.{}", "COMMANDS"), ROUTERS: ("penstock.api.{}", "ROUTERS"),
+    APPS: ("penstock.app.{}", "APP"), COMMANDS: ("penstock.cli.{}", "COMMANDS"),
+    ROUTERS: ("penstock.api.{}", "ROUTERS"),
 }  # fmt: skip
 
 
@@ -32,12 +33,22 @@ def outside(group: str) -> tuple[str, ...]:
     return tuple(sorted({entry.name for entry in entry_points(group=group)} - {*HOUSE}))
 
 
+def names() -> tuple[str, ...]:
+    """The names of all languages."""
+    return HOUSE + outside(LANGUAGES)
+
+
 def languages() -> Iterator[Language]:
     """Every language that documents may be written in; one is imported when its turn comes."""
     for name in HOUSE:
         yield part_of(name, LANGUAGES)
     for name in outside(LANGUAGES):
         yield part_of(name, LANGUAGES)
+
+
+def language_named(name: str) -> Language:
+    language: Language = part_of(name, LANGUAGES)
+    return language
 
 
 @cache

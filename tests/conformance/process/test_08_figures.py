@@ -13,7 +13,8 @@ from penstock.app.metrics.series import exposed
 from penstock.app.process.definitions import Processes
 from penstock.app.process.event_log import exported, remember, wanted, written
 from penstock.app.process.models import extracted, import_discovered
-from penstock.app.process.reevaluation import LINES, reevaluation
+from penstock.app.process.reevaluation import reevaluation
+from penstock.app.process.thresholds import THRESHOLDS
 from penstock.app.process.work_items import WorkItems
 from penstock.host.clock import SystemClock
 from penstock.kernel.state import CANCELLED, WAITING
@@ -47,7 +48,7 @@ class Watch:
 
     def look(self, metric: str) -> tuple[float | None, bool]:
         self.alarms.look()
-        (line,) = (one for one in LINES if one.metric == metric)
+        (line,) = (one for one in THRESHOLDS if one.metric == metric)
         (row,) = (one for one in reevaluation(self.p) if one.id == line.id)
         for tenant in (self.p.tenant, None):
             found = dict(

@@ -84,7 +84,7 @@ async def submit(asked: shape.WorkflowAsked, door: Door, who: Caller = may("defi
 async def validate(asked: shape.ValidateAsked, _: Caller = may("definition.read")) -> Response:
     language, findings = await looked_at(canonical(asked.dsl))
     if language is not None:
-        findings += trigger_findings(asked.dsl)
+        findings += trigger_findings("decision", asked.dsl)
     errors, warnings = _told(findings, errors=True), _told(findings, errors=False)
     return shown(shape.ValidateOut, {"valid": not errors, "errors": errors, "warnings": warnings})
 

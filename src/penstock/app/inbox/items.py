@@ -13,7 +13,7 @@ from penstock.app.access.roles import known_of
 from penstock.app.inbox.comments import Remark, Remarks, Said, eligible, requester, two_persons
 from penstock.app.inbox.inbox import Open, Waiting, find_open, folded
 from penstock.app.inbox.item_filter import Meant
-from penstock.app.process.item_actions import ItemWork, busy_elsewhere, needs, of_process, work_moves, work_of
+from penstock.app.language import ItemWork, WorkRules, app_language
 from penstock.app.runs.moves import Move, moves
 from penstock.app.runs.run_view import Watcher
 from penstock.app.runs.summary import states_of, title_of
@@ -124,7 +124,11 @@ def page(
     allowed, beside = frozenset(permissions), around(door)
     groups = door.store.open_groups(door.tenant, beside.now)
     if mine:
-        meant = Meant(door, groups, who, kind=kind, free=True, may=lambda net, st: needs(door, net, st) in allowed)
+
+        def may(net: int, status: str) -> bool:
+            return _permission(_rules(door, net), status) in allowed
+
+        meant = Meant(door, groups, who, kind=kind, free=True, may=may)
     else:
         meant = Meant(door, groups, kind=kind)
     total = meant.total
@@ -150,7 +154,8 @@ def _by_deadline(door: Penstock, rows: list[ItemRow], user: str | None, beside: 
         if user is not None and (user in asked.votes or two_persons(asked.candidates) and requester(st) == user):
             continue
         net = nets.get(one.net)
-        if user is not None and of_process(net) and busy_elsewhere(asked, user):
+        rules = app_language(net.net.language).work_rules
+        if user is not None and rules is not None and rules.busy_elsewhere(asked, user):
             continue
         due, _ = deadline(Seen(st, net, one.run, beside), firing, net.nodes[firing.node])
         found.append(((due is None, due or one.opened_at, one.run_id, one.firing), one))
@@ -172,16 +177,17 @@ def _item(door: Penstock, opened: Open, who: Who, permissions: frozenset[str], b
     remarks = Remarks(door).about(one)
     targets = [*targets_of(one.candidates), *remarks.delegated]
     mine = held_by(targets, id_of(who), known_of(door, who))
-    because = _not_eligible(door, one, who, remarks, needs(door, row.net, one.status) in permissions)
+    rules = app_language(net.net.language).work_rules
+    because = _not_eligible(door, one, who, remarks, _permission(_rules(door, row.net), one.status) in permissions)
     votes = [Vote(by, str(v.get("vote")), v.get("comment"), int(v.get("at") or 0)) for by, v in one.votes.items()]
     spec = node.spec.work
     needed = max(spec.quorum, len(targets_of(one.candidates)) if spec.all_of else 0, 1) if spec is not None else 1
     known = {name: watcher.resolve(value) for name, value in {**st.vars, **st.names}.items()}
-    work = work_of(one, net, st.items[one.firing]) if of_process(net) else None
+    work = rules.work_of(one, net, st.items[one.firing]) if rules is not None else None
     moves_ = [] if because is not None else _moves(watcher, one.node, permissions)
-    if work is not None:
+    if rules is not None:
         due_at = due_at if due_at is not None else one.due_at
-        moves_ = work_moves(one, node, st.items[one.firing], id_of(who), permissions) if because is None else []
+        moves_ = rules.moves(one, node, st.items[one.firing], id_of(who), permissions) if because is None else []
     told = {
         "firing": one.firing,
         "data": one.data,
@@ -202,6 +208,17 @@ def _item(door: Penstock, opened: Open, who: Who, permissions: frozenset[str], b
         effects=Effects(_follows(node, "done"), _follows(node, "rejected")),
         moves=moves_, etag=hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()[:16], work=work,
     )  # fmt: skip
+
+
+def _rules(door: Penstock, net: int) -> WorkRules | None:
+    nets = door._held.nets
+    assert nets is not None, "an open door has its nets"
+    return app_language(nets.get(net).net.language).work_rules
+
+
+def _permission(rules: WorkRules | None, status: str) -> str:
+    """The permission that whoever acts has to have."""
+    return "inbox.decide" if rules is None else rules.permission(status)
 
 
 def _not_eligible(door: Penstock, one: Waiting, who: Who, said: Said, permitted: bool) -> str | None:

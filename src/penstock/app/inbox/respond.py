@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.app.access.candidates import Who, id_of
 from penstock.app.inbox.comments import may_decide
 from penstock.app.inbox.inbox import find_open
-from penstock.app.process.item_actions import of_process
-from penstock.app.process.work_items import WorkItems
+from penstock.app.language import app_language
 from penstock.app.runs.answers import firings_of
 from penstock.errors import ItemDecided, ItemNotFound, NotAllowed, Refused
 
@@ -31,10 +30,12 @@ async def answer(door: Penstock, run: str, node: str, value: Any, *, by: Who, pe
     else:
         if item.kind in _OTHERWISE:
             raise Refused(why=f"«{item.id}» is {_OTHERWISE[item.kind]}, and not answered")
-        if watcher.reader.net is not None and of_process(watcher.reader.net):
-            if "process.work" not in permissions:
-                raise NotAllowed(user=id_of(by), permission="process.work")
-            await WorkItems(door).submit(f"{item.run}~{item.firing}", value, by=by)
+        net = watcher.reader.net
+        rules = app_language(net.net.language).work_rules if net is not None else None
+        if rules is not None:
+            if (needed := rules.permission("TODO")) not in permissions:
+                raise NotAllowed(user=id_of(by), permission=needed)
+            await rules.submit(door, item.run, item.firing, value, by=by)
             return
         may_decide(door, item, by)
         run, node = item.run, item.firing_name

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from penstock.app.language import Threshold
 from penstock.app.metrics.collector import Meter
 from penstock.app.metrics.readings import Readings
-from penstock.app.process.reevaluation import LINES
 from penstock.dialects.notice import Notice
 from penstock.store.contract import Batch
 
@@ -46,8 +46,6 @@ RULES = (
     Rule("dlq_message_count", False, 10, "letters"),
     Rule("checkpoint_size_bytes", False, 10 * 1024 * 1024, "bytes"),
 )
-#: P-8: when to think again about processes
-OF_PROCESSES = tuple(Rule(one.metric, one.below, one.threshold, one.unit) for one in LINES)
 
 
 class Alarm(msgspec.Struct, kw_only=True):
@@ -96,13 +94,13 @@ class Alarms:
         changed: list[Alarm] = []
         for tenant in sorted(tenants):
             read = Readings(self.meter, tenant, now, gauges)
-            changed += self._compared(tenant, measured(read) | of_processes(read), now)
+            changed += self._compared(tenant, measured(read) | measured_of_languages(read), now)
         return changed
 
     def _compared(self, tenant: str, found: Mapping[str, tuple[float, bool, str]], now: int) -> list[Alarm]:
         stand = self.of(tenant)
         open_, changed = dict(stand.open), list[Alarm]()
-        for rule in RULES + OF_PROCESSES:
+        for rule in (*RULES, *(line for figures in self.meter.figures for line in figures.thresholds)):
             value, raised, detail = found.get(rule.metric, (0.0, False, ""))
             held = open_.get(rule.metric)
             if raised and held is None:
@@ -157,21 +155,22 @@ def measured(read: Readings) -> dict[str, tuple[float, bool, str]]:
     return found
 
 
-def of_processes(read: Readings) -> dict[str, tuple[float, bool, str]]:
-    values = read.processes().values()
+def measured_of_languages(read: Readings) -> dict[str, tuple[float, bool, str]]:
+    """The same for the thresholds that languages have of their own."""
     return {
-        rule.metric: (float(value), _beyond(rule, value), "")
-        for rule in OF_PROCESSES
-        if (value := values[rule.metric]) is not None
+        line.metric: (float(value), _beyond(line, value), "")
+        for figures, numbers in read.of_languages()
+        for line in figures.thresholds
+        if (value := numbers.values()[line.metric]) is not None
     }
 
 
-def _beyond(rule: Rule, value: float) -> bool:
+def _beyond(rule: Threshold, value: float) -> bool:
     """W-10.1.2: exactly at the threshold there is no alarm."""
     return value < rule.threshold if rule.below else value > rule.threshold
 
 
-def _raised(tenant: str, rule: Rule, value: float, detail: str, now: int) -> Alarm:
+def _raised(tenant: str, rule: Threshold, value: float, detail: str, now: int) -> Alarm:
     return Alarm(
         id=f"{rule.metric}-{now}", metric=rule.metric, value=round(value, 6), threshold=rule.threshold,
         comparison="<" if rule.below else ">", unit=rule.unit, detail=detail, raised_at=now,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from penstock.app.language import LanguageFigures, app_languages
 from penstock.app.metrics.histogram import HOUR_MS, HOURS, PEOPLE, Spread, added
 from penstock.app.metrics.tiles import LONGEST_MS, SAMPLE, WAITS, part_of, type_of
-from penstock.app.process.figures import Figures
 from penstock.dialects.net_nodes import is_companion, is_synthetic
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, FAILURE, SKIPPED
@@ -167,12 +167,13 @@ class Meter:
         self.began = time.monotonic()
         self.requests: Counter[tuple[str, str, int]] = Counter()  # method, route, status
         self.latencies: dict[str, Spread] = {}  # by route
-        self.processes: Figures | None = None
+        self.figures: list[LanguageFigures] = []  # of languages that have some
         self._plan: tuple[str, Compiled | None, Plan | None] = ("", None, None)
 
     def attach(self, host: Host) -> None:
         self.host = host
-        self.processes = Figures(self.store, partial(_net_of, host))
+        made = (language.figures(self.store, partial(_net_of, host)) for language in app_languages())
+        self.figures = [figures for figures in made if figures is not None]
         self._remember(host.clock.now())
         host.turns.on_facts.append(self._turn)
         host.turns.on_end.append(self._end)

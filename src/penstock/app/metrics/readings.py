@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from penstock.app.language import LanguageFigures, Numbers
 from penstock.app.metrics.collector import Meter, OfTenant, approves, total_of
 from penstock.app.metrics.histogram import Spread, beyond, quantile
-from penstock.app.process.figures import Numbers, together
 from penstock.kernel.state import STATUS, WAITING
 from penstock.store.contract_lists import Gauges
 
@@ -73,14 +73,13 @@ class Readings:
     def checkpoint(self) -> int:
         return self.of.checkpoint()
 
-    def processes(self) -> Numbers:
-        figures = self.meter.processes
-        assert figures is not None, "a meter is asked when it is attached"
+    def of_languages(self) -> list[tuple[LanguageFigures, Numbers]]:
         mine: dict[str, list[tuple[str, int]]] = {tenant: [] for tenant in self._tenants()}
         for tenant, status, count in self._gauges.versions:
             if tenant in mine:
                 mine[tenant].append((status, count))
-        return together(figures.of(tenant, self.now, sorted(seen)) for tenant, seen in mine.items())
+        versions = {tenant: sorted(seen) for tenant, seen in mine.items()}
+        return [(figures, figures.read(versions, self.now)) for figures in self.meter.figures]
 
     def _tenants(self) -> set[str]:
         of = self._gauges

@@ -31,7 +31,7 @@ def exposed(meter: Meter, tenant: str | None, now: int, *, listening: int = 0) -
     page.one("dlq_message_count", "gauge", "Runs that ended badly and lie in the dead letter queue.", read.letters())
     about = "The largest checkpoint that a document has asked for in 24 hours."
     page.one("checkpoint_size_bytes", "gauge", about, read.checkpoint())
-    _processes(page, read)
+    _languages(page, read)
     if tenant is None:
         _engine(page, meter, listening)
     return page.text()
@@ -83,23 +83,13 @@ def _people(page: Page, read: Readings) -> None:
     page.histogram("approval_response_time", "From the request to the decision.", [({}, read.of.response)])
 
 
-_OF_PROCESSES = {
-    "process_definitions": "Processes that are defined, whatever their versions.",
-    "process_running_instances": "Process instances that have not ended.",
-    "process_compensation_failure_rate": "Of the newest instances that were undone: those with a step that failed.",
-    "process_extraction_accuracy": "Elements read out of texts that were approved as they were read.",
-    "process_discovered_fitness": "Fitness of the mined model that fits its log least.",
-    "process_log_export_records": "Events of the largest export of an event log, 24 hours.",
-    "process_discovered_approval_rate": "Approved of approved and rejected mined models.",
-}
-
-
-def _processes(page: Page, read: Readings) -> None:
-    """P-8, P-X.27."""
-    numbers = read.processes()
-    for name, value in numbers.values().items():
-        page.one(name, "gauge", _OF_PROCESSES[name], value)
-    page.one("process_log_events_exported_total", "counter", "Events that were exported.", numbers.exported)
+def _languages(page: Page, read: Readings) -> None:
+    """What languages count of their own (P-8, P-X.27)."""
+    for figures, numbers in read.of_languages():
+        for name, value in numbers.values().items():
+            page.one(name, "gauge", figures.help[name], value)
+        for name, total in numbers.counters().items():
+            page.one(name, "counter", figures.help[name], total)
 
 
 def _engine(page: Page, meter: Meter, listening: int) -> None:

@@ -1,0 +1,47 @@
+"""What process owners ask of the door: definitions, work items, discovered models, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.app.language import AppLanguage, Door, LanguageFigures
+from penstock.app.process.work_rules import ProcessWorkRules
+from penstock.net.compiled import Compiled
+from penstock.store.contract import ReleaseRow, Store
+
+#: P-E.4: the event that brings a mined model
+PROCESS_DISCOVERED = "PROCESS_DISCOVERED"
+
+
+class ProcessApp(AppLanguage):
+    work_rules = ProcessWorkRules()
+
+    def submit(self, door: Door, data: dict[str, Any], source: bytes, *, by: str | None, about: str | None) -> Any:
+        from penstock.app.process.definitions import Processes
+
+        return Processes(door).hand_in(data, source, by=by, about=about)
+
+    def start_trigger(self, row: ReleaseRow, trigger: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """P-X.4, P-X.23: containers and what is not approved cannot be begun; whoever begins it is its initiator."""
+        from penstock.app.process.definitions import startable
+
+        startable(row)
+        given = trigger or {}
+        return {"initiator": str(given.get("source") or "").partition(":")[2] or None, **given}
+
+    def brings(self, source: str) -> bool:
+        return source == PROCESS_DISCOVERED
+
+    async def received(self, door: Door, source: str, payload: Any) -> list[str]:
+        from penstock.app.process.discovered import discovered
+
+        return [(await discovered(door, payload)).release.name]
+
+    def figures(self, store: Store, net_of: Callable[[str], Compiled]) -> LanguageFigures:
+        from penstock.app.process.figures import Figures
+
+        return Figures(store, net_of)
+
+
+APP = ProcessApp()

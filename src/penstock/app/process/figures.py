@@ -9,6 +9,7 @@ import msgspec
 
 from penstock.app.process.definitions import approval_of, in_force, origin_of
 from penstock.app.process.event_log import exported_of
+from penstock.app.process.thresholds import THRESHOLDS
 from penstock.dialects.process.instance import Instance
 from penstock.host.blobs import Blobs
 from penstock.kernel import fact as F
@@ -18,6 +19,19 @@ from penstock.store.contract import ReleaseRow, RunRow, Store
 
 _LOOKED_AT = 200  # of the newest runs that were undone, and of those that have failed
 _ELEMENTS = ("activities", "gateways", "transitions", "roles", "data", "events")
+
+
+#: what is said about each metric
+HELP = {
+    "process_definitions": "Processes that are defined, whatever their versions.",
+    "process_running_instances": "Process instances that have not ended.",
+    "process_compensation_failure_rate": "Of the newest instances that were undone: those with a step that failed.",
+    "process_extraction_accuracy": "Elements read out of texts that were approved as they were read.",
+    "process_discovered_fitness": "Fitness of the mined model that fits its log least.",
+    "process_log_events_exported_total": "Events that were exported.",
+    "process_log_export_records": "Events of the largest export of an event log, 24 hours.",
+    "process_discovered_approval_rate": "Approved of approved and rejected mined models.",
+}
 
 
 class Numbers(msgspec.Struct, kw_only=True):
@@ -42,6 +56,9 @@ class Numbers(msgspec.Struct, kw_only=True):
             "process_discovered_approval_rate": _share(self.approved),
         }  # fmt: skip
 
+    def counters(self) -> dict[str, float]:
+        return {"process_log_events_exported_total": self.exported}
+
 
 def together(many: Iterable[Numbers]) -> Numbers:
     every = Numbers()
@@ -59,10 +76,16 @@ def together(many: Iterable[Numbers]) -> Numbers:
 class Figures:
     """Asked every few seconds: definitions are read again when there are others, a run that has ended once."""
 
+    thresholds, help = THRESHOLDS, HELP
+
     def __init__(self, store: Store, net_of: Callable[[str], Compiled]) -> None:
         self.store, self.net_of = store, net_of
         self._models: dict[str, tuple[Any, Numbers]] = {}
         self._failed: dict[tuple[int, int], bool] = {}
+
+    def read(self, versions: Mapping[str, Any], now: int) -> Numbers:
+        """Of these tenants together."""
+        return together(self.of(tenant, now, seen) for tenant, seen in versions.items())
 
     def of(self, tenant: str, now: int, versions: Any = None) -> Numbers:
         """`versions` changes whenever a version comes or moves; None: nobody knows."""

@@ -1,4 +1,4 @@
-"""When to think again (P-8): seven thresholds, what is measured now, and which of them are exceeded."""
+"""When to think again (P-8): what is measured now of the seven thresholds, and which of them are exceeded."""
 
 from __future__ import annotations
 
@@ -7,60 +7,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from penstock.app.process.figures import Figures
+from penstock.app.process.thresholds import THRESHOLDS
 
 if TYPE_CHECKING:
     from penstock.app.runs.queries import Queries
 
 
-class Line(msgspec.Struct, frozen=True):
-    """`below`: it is exceeded when the value is smaller; else when it is greater. Exactly at it, it is not."""
-
-    id: str
-    metric: str
-    condition: str
-    what: str
-    below: bool
-    threshold: float
-    unit: str
-
-    def beyond(self, value: float | None) -> bool:
-        if value is None:
-            return False
-        return value < self.threshold if self.below else value > self.threshold
-
-
-LINES = (
-    Line(
-        "P-8.1", "process_definitions", "definitions > 100", "definition caching strategy", False, 100, "definitions"
-    ),
-    Line(
-        "P-8.2", "process_running_instances", "running instances > 500", "horizontal scaling of the engine", False, 500,
-        "instances",
-    ),
-    Line(
-        "P-8.3", "process_compensation_failure_rate", "compensation failure rate > 5%", "compensation strategy", False,
-        0.05, "ratio",
-    ),
-    Line(
-        "P-8.4", "process_extraction_accuracy", "extraction accuracy < 70%", "prompt optimisation or fine-tuning", True,
-        0.7, "ratio",
-    ),
-    Line(
-        "P-8.5", "process_discovered_fitness", "mined model fitness < 0.7", "event-log quality, preprocessing", True,
-        0.7, "ratio",
-    ),
-    Line(
-        "P-8.6", "process_log_export_records", "log export > 100,000 records", "batch and incremental export", False,
-        100_000, "events",
-    ),
-    Line(
-        "P-8.7", "process_discovered_approval_rate", "approval rate of discovered models < 50%", "mining parameters",
-        True, 0.5, "ratio",
-    ),
-)  # fmt: skip
-
-
-class Threshold(msgspec.Struct, frozen=True):
+class ThresholdReading(msgspec.Struct, frozen=True):
     id: str
     condition: str
     what: str
@@ -69,10 +22,10 @@ class Threshold(msgspec.Struct, frozen=True):
     exceeded: bool
 
 
-def reevaluation(door: Queries) -> list[Threshold]:
+def reevaluation(door: Queries) -> list[ThresholdReading]:
     values = Figures(door.store, door.net_of).of(door.tenant, door.now()).values()
     return [
-        Threshold(one.id, one.condition, one.what, value, one.threshold, one.beyond(value))
-        for one in LINES
-        for value in (values[one.metric],)
+        ThresholdReading(line.id, line.condition, line.what, value, line.threshold, line.beyond(value))
+        for line in THRESHOLDS
+        for value in (values[line.metric],)
     ]

@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
+from penstock.dialects import dialect_of
 from penstock.errors import BadInput, DocumentTooLarge, Finding
-from penstock.executors.handler import load_handlers
 from penstock.lang.compile import check_document, compile_document
 from penstock.lang.contract import Compiled as Document
-from penstock.lang.diagram.nodes import handler_type
 from penstock.lang.files import LIMIT
+from penstock.lang.table import names
 
 
 class Release(msgspec.Struct, frozen=True):
@@ -27,8 +27,8 @@ class Release(msgspec.Struct, frozen=True):
 
 
 def node_types() -> dict[str, Any]:
-    """Node types of diagrams that handlers and installed packages bring (D-X.15, D-X.30)."""
-    return {name: handler_type(name) for name in load_handlers()}
+    """Node types that handlers and installed packages bring."""
+    return {type: made for name in names() for type, made in dialect_of(name).node_types().items()}
 
 
 def compile_source(

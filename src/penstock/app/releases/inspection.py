@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -13,8 +13,8 @@ from penstock.app.drawing.run_graph import RunGraph, definition_graph
 from penstock.app.releases.documents import compile_source
 from penstock.app.releases.rehearsal import Level, judged
 from penstock.errors import DocumentInvalid, Finding, PenstockError
-from penstock.lang.process.bpmn.writing import write_bpmn
 from penstock.lang.read import read_document
+from penstock.lang.table import language_named
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
 from penstock.net.soundness import Verdict
@@ -42,7 +42,7 @@ class Judged(msgspec.Struct, kw_only=True):
 
 class Inspected(msgspec.Struct, kw_only=True):
     """`graph` is None of a document that cannot be drawn; `soundness` is empty of one whose every run can end.
-    `document`: what was read, of a process; its text may be BPMN or YAML."""
+    `document`: what was read, where a language has XML, too: its text may be either."""
 
     language: str | None
     findings: list[Finding]
@@ -59,11 +59,13 @@ def inspected(source: bytes) -> Inspected:
         made, _ = compile_source(source, unsound=True)
     except DocumentInvalid as wrong:
         return Inspected(language=None, findings=list(wrong.findings))
-    net, read = Compiled(made.net), _read(source, made.language)
+    net, write_xml = Compiled(made.net), language_named(made.language).write_xml
+    read = read_document(source, name="document").data if write_xml is not None else None
     return Inspected(
         language=made.language, findings=_as_refused(source, list(made.findings)), graph=definition_graph(net),
-        soundness=[_judged(net, level) for level in judged(made.net)], bpmn=_bpmn(read),
-        input_schema=made.net.declares.input_schema, document=read,
+        soundness=[_judged(net, level) for level in judged(made.net)],
+        bpmn=_xml(read, write_xml) if write_xml is not None else None, input_schema=made.net.declares.input_schema,
+        document=read,
     )  # fmt: skip
 
 
@@ -78,15 +80,9 @@ def _as_refused(source: bytes, findings: list[Finding]) -> list[Finding]:
     return findings
 
 
-def _read(source: bytes, language: str) -> Any:
-    return read_document(source, name="document").data if language == "process" else None
-
-
-def _bpmn(data: Any) -> str | None:
-    if data is None:
-        return None
+def _xml(data: Any, write_xml: Callable[[Any], str]) -> str | None:
     try:
-        return write_bpmn(data)
+        return write_xml(data)
     except (PenstockError, KeyError, TypeError, ValueError):  # a drawing is more than anybody needs
         return None
 

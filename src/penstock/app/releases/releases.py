@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from penstock.app.access.roles import config_of
 from penstock.app.decision.dead_letters import replay_with
+from penstock.app.language import app_language
 from penstock.app.releases.diff import Change, changes, summary
 from penstock.app.releases.documents import compile_source, read_source
 from penstock.app.releases.triggers import (
@@ -25,6 +26,7 @@ from penstock.app.releases.triggers import (
     webhook_of,
     webhooks,
 )
+from penstock.dialects import dialect_of
 from penstock.errors import (
     BadInput,
     DocumentInvalid,
@@ -137,10 +139,11 @@ class Releases:
         source, name = _source(document)
         read = read_document(source, name=name)
         data = read.data
-        if isinstance(data, dict) and language_of(read).name == "process":
-            from penstock.app.process.definitions import Processes
-
-            return Processes(self.door).hand_in(dict(data), source, by=by, about=change_summary)
+        if isinstance(data, dict):
+            own = app_language(language_of(read).name)
+            done: Submitted | None = own.submit(self.door, dict(data), source, by=by, about=change_summary)
+            if done is not None:
+                return done
         id = data.get("id") if isinstance(data, dict) else None
         if not isinstance(id, str) or not id:
             language_of(read)  # says which documents there are, if it is none
@@ -175,10 +178,10 @@ class Releases:
             compiled, _ = compile_source(body if source is None else source, name=name)
         except DocumentInvalid as wrong:
             raise DocumentInvalid(wrong.findings if source is not None else _unplaced(wrong.findings)) from None
-        wrong_trigger = trigger_findings(data)
+        wrong_trigger = trigger_findings(compiled.language, data)
         if wrong_trigger:
             raise DocumentInvalid(wrong_trigger)
-        if compiled.language in ("decision", "process"):
+        if dialect_of(compiled.language).loads_sample:
             self.door.load_sample()
         net = self.door.keep_net(compiled, body if source is None else source)
         tenant, id, version = self.door.tenant, str(data["id"]), int(data["version"])

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from penstock.app.language import app_language
 from penstock.app.runs.start_input import carried, checked_input, checked_tenant, with_defaults, zone_of_tenant
+from penstock.dialects import dialect_of
 from penstock.errors import BadInput, Finding, Place, ProcessState, ReleaseNotFound
 from penstock.host.artifact_versions import registered
-from penstock.host.delivery import Reached, begins_of
+from penstock.host.delivery import Reached
 from penstock.host.nets import Nets
 from penstock.host.schedules import next_time
 from penstock.host.starter import Prepare
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
 
 #: W-3.2.4: where a workflow is started from outside, unless its trigger says otherwise.
 WEBHOOK_PATH = "/api/v1/workflows/{workflow_id}/trigger"
-#: P-E.4: the event that brings a mined model
-PROCESS_DISCOVERED = "PROCESS_DISCOVERED"
 _LONGEST = 200  # of an event's id and source
 _AT = "/trigger/config"
 _pack = msgspec.msgpack.Encoder().encode
@@ -92,11 +92,8 @@ async def start(
     row = in_force(door.store, door.tenant, name) if version is None else door.store.release(door.tenant, name, version)
     if row is None:
         raise ReleaseNotFound(name=name, version=version)
-    if row.kind is not None:  # a process: P-X.4, P-X.23
-        from penstock.app.process.definitions import startable
-
-        startable(row)
-        trigger = {"initiator": str((trigger or {}).get("source") or "").partition(":")[2] or None, **(trigger or {})}
+    language = door.net_of(door.hash_of(row.net)).net.language
+    trigger = app_language(language).start_trigger(row, trigger)
     return await begin(door, row, input, key=key, trigger=trigger, parent=parent, priority=priority)
 
 
@@ -134,11 +131,10 @@ def listens_to(document: Mapping[str, Any]) -> str | None:
     return str(config["source"]) if kind == "event" and isinstance(config.get("source"), str) else None
 
 
-def trigger_findings(document: Mapping[str, Any]) -> list[Finding]:
+def trigger_findings(language: str, document: Mapping[str, Any]) -> list[Finding]:
     """What is wrong with a trigger for whoever registers it; its language has checked what it is."""
-    from penstock.lang.decision.triggers import trigger_problems
-
-    return [_error(rule, message, at) for rule, message, at in trigger_problems(*trigger_of(document))]
+    problems = dialect_of(language).trigger_problems(*trigger_of(document))
+    return [_error(rule, message, at) for rule, message, at in problems]
 
 
 def _error(rule: str, message: str, at: str) -> Finding:
@@ -146,6 +142,11 @@ def _error(rule: str, message: str, at: str) -> Finding:
 
 
 # ---- messages --------------------------------------------------------------------------------------------------------
+
+
+def begins_of(net: Net) -> Mapping[str, Any]:
+    """What begins a run without anybody's doing, where the net itself says so."""
+    return dialect_of(net.language).begins(net)
 
 
 def listens_by(net: Net) -> str | None:
@@ -217,20 +218,13 @@ def schedule_of(store: Store, row: ReleaseRow, net: Net, now: int, former: Sched
     if kind != "schedule":
         return None
     zone = str(config.get("timezone") or zone_of_tenant(store, row.tenant))
-    cron = str(config["cron"]) if timer is None else _timer_text(timer, zone, now)
+    cron = str(config["cron"]) if timer is None else dialect_of(net.language).schedule_text(timer, zone, now)
     found = ScheduleRow(
         row.tenant, row.name, row.version, cron, zone, _pack(_inputs(store, row, config, document)),
         str(config.get("overlap", "allow")), str(config.get("catch_up", "one")),
         former.paused if former is not None else 0, former.last_at if former is not None else None, None,
     )  # fmt: skip
     return msgspec.structs.replace(found, next_at=next_time(found, now))
-
-
-def _timer_text(timer: Mapping[str, Any], zone: str, now: int) -> str:
-    """P-X.25: the timer of a process's start event, from now on."""
-    from penstock.lang.process.begins import schedule_text
-
-    return schedule_text(timer, zone, now)
 
 
 def _inputs(store: Store, row: ReleaseRow, config: Mapping[str, Any], document: Mapping[str, Any]) -> list[Any]:

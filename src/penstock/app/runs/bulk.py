@@ -9,7 +9,8 @@ import msgspec
 
 from penstock.app.runs.moves import PERMISSIONS, moves
 from penstock.app.runs.search import Filters, find_runs
-from penstock.errors import IllegalTransition, NotAllowed, PenstockError, StatusConflict
+from penstock.dialects import dialect_of
+from penstock.errors import NotAllowed, PenstockError
 
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock
@@ -51,7 +52,7 @@ async def steer_many(
             allowed = {one.verb for one in moves(door.watcher(row), permissions=permissions)}
             if verb not in allowed and not (verb == "signal" and "pause" in allowed):
                 now = door.look(row.id)
-                code = (IllegalTransition if now.language == "decision" else StatusConflict).code
+                code = dialect_of(now.language).conflict.code
                 refused.append(Refusal(row.id, code, f"It is {now.status}, so it cannot be asked to {verb}."))
                 continue
             if not dry_run:

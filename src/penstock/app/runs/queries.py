@@ -25,8 +25,9 @@ from penstock.store.contract import Batch, RunRow, Store
 
 if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
     from penstock.app.decision.dead_letters import Letter
-    from penstock.app.decision.judgments import Breaker, Judgment
+    from penstock.app.decision.judgments import Judgment
     from penstock.app.runs.timeline.tokens import TokenRecord
+    from penstock.app.runs.waiting.breakers import Breaker
     from penstock.dialects.token_events import Event
     from penstock.dialects.transitions import Transition
 
@@ -203,7 +204,7 @@ class Queries:
 
     def breakers(self) -> list[Breaker]:
         """The circuit breakers of the tenant, as the store has them."""
-        from penstock.app.decision.judgments import breakers
+        from penstock.app.runs.waiting.breakers import breakers
 
         return breakers(self.store, self.tenant)
 

@@ -14,6 +14,7 @@ from penstock.app.runs.run_view import Watcher, run_word
 from penstock.app.runs.waiting.environment import Around
 from penstock.app.runs.waiting.wait_context import Why
 from penstock.app.runs.waiting.why import why, why_state
+from penstock.dialects import dialect_of
 from penstock.dialects.net_nodes import is_companion
 from penstock.expr.calendar import moment_at, text_of_moment
 from penstock.host.blobs import Blobs
@@ -27,7 +28,6 @@ from penstock.store.contract import RunRow
 _LONGEST = 160  # of a result
 _FIRST = ("decision", "status", "result", "title")  # what people want to read first of an output
 _TITLES: dict[str, str] = {}  # by hash of the net; a document never changes its own
-_unpack = msgspec.json.decode
 
 
 class RunSummary(msgspec.Struct, kw_only=True):
@@ -117,21 +117,11 @@ def title_of(door: Queries, number: int, net: Compiled) -> str:
     """The name that the document gives itself for people; else its id. Costs one read of the document, once."""
     known = _TITLES.get(net.hash)
     if known is None:
-        named = net.net.declares.policies.get("process", {}).get("name")
-        known = _said(door.store.net(number).source) if net.net.language == "decision" else str(named or "")
+        known = dialect_of(net.net.language).title(net.net, lambda: door.store.net(number).source)
         if len(_TITLES) > 10_000:
             _TITLES.clear()
         _TITLES[net.hash] = known
     return known or net.net.name
-
-
-def _said(source: bytes | None) -> str:
-    try:
-        document = _unpack(source) if source else None
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return ""
-    name = document.get("name") if isinstance(document, dict) else None
-    return name if isinstance(name, str) else ""
 
 
 def _node(st: State, net: Compiled, found: list[Why]) -> str | None:

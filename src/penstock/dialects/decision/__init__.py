@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from penstock.dialects.contract import Dialect, HostServices, ProjectedRun, RunEvents, Runtime
+from penstock.dialects.decision.labels import LABELS
 from penstock.dialects.decision.words import WORDS
-from penstock.errors import IllegalTransition, PenstockError, StatusConflict
+from penstock.errors import IllegalTransition
 from penstock.net.compiled import Compiled
+from penstock.net.model import Net
 from penstock.store.projection import Projector
 
 if TYPE_CHECKING:
@@ -18,6 +22,9 @@ if TYPE_CHECKING:
 class Decision(Dialect):
     name = "decision"
     words = WORDS
+    labels = LABELS
+    #: W-2.2.2, C-80: what the table of an instance's states does not name has a code of its own
+    conflict = IllegalTransition
     loads_sample = True
     companion_types = frozenset({"NOTIFY", "END", "OUTPUT"})
     synthetic_types = companion_types | {"CONTEXT"}
@@ -33,9 +40,19 @@ class Decision(Dialect):
 
         return Judgments(of) if judges(of.net) else None
 
-    def error(self, error: PenstockError) -> PenstockError:
-        """W-2.2.2, C-80: what the table of an instance's states does not name has a code of its own."""
-        return IllegalTransition(**error.facts) if type(error) is StatusConflict else error
+    def trigger_problems(self, kind: str, config: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+        from penstock.lang.decision.triggers import trigger_problems
+
+        return list(trigger_problems(kind, config))
+
+    def title(self, net: Net, source: Callable[[], bytes | None]) -> str:
+        text = source()
+        try:
+            document = msgspec.json.decode(text) if text else None
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return ""
+        name = document.get("name") if isinstance(document, dict) else None
+        return name if isinstance(name, str) else ""
 
     def events(self, net_of: Callable[[str], Compiled], run_id: str) -> RunEvents:
         from penstock.dialects.decision.instance_events import InstanceEvents

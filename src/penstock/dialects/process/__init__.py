@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from penstock.dialects.contract import Dialect, HostServices, ProjectedRun, Runtime
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.dialects.contract import Dialect, EventStart, HostServices, ProjectedRun, Runtime
+from penstock.dialects.process.labels import LABELS
 from penstock.dialects.process.words import WORDS
+from penstock.net.model import Net
+from penstock.store.contract import EventRow, ReleaseRow
 from penstock.store.projection import Projector
 
 
 class Process(Dialect):
     name = "process"
     words = WORDS
+    labels = LABELS
     loads_sample = True
     undo_is_part_of_activity = True
 
@@ -23,10 +30,40 @@ class Process(Dialect):
 
         return WorkRows(of.no, of.tenant)
 
+    def begins(self, net: Net) -> Mapping[str, Any]:
+        """P-X.25: the start event's message, signal or timer."""
+        about = _about(net)
+        begins = about.get("begins")
+        return begins if isinstance(begins, Mapping) else {}
+
+    def event_start(self, event: EventRow, release: ReleaseRow, net: Net) -> EventStart:
+        """A process is begun by an event once, whatever version is in force when it is told again."""
+        begins = self.begins(net)
+        trigger = str(begins.get("trigger"))
+        return EventStart(begins.get("correlation"), trigger == "message", f"{trigger}:{event.id}:{release.name}")
+
+    def schedule_text(self, timer: Mapping[str, Any], zone: str, now: int) -> str:
+        from penstock.lang.process.begins import schedule_text
+
+        return schedule_text(timer, zone, now)
+
+    def started_by(self, user: str) -> dict[str, Any]:
+        """P-3.2.1: whoever begins an instance is its initiator."""
+        return {"initiator": user}
+
+    def title(self, net: Net, source: Callable[[], bytes | None]) -> str:
+        return str(_about(net).get("name") or "")
+
     def node_status(
         self, unit: str, *, runs: int, max_iter: int | None, cyclic: bool, ended: bool, item: str | None
     ) -> str:
         return item or self.words.unit.get(unit, unit)
+
+
+def _about(net: Net) -> Mapping[str, Any]:
+    """What lowering has kept of the definition in the net."""
+    about = net.declares.policies.get("process")
+    return about if isinstance(about, Mapping) else {}
 
 
 DIALECT = Process()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.lang.contract import Language, Lowered, Recursion, Setting
 from penstock.lang.document import Document
 from penstock.lang.process.bpmn.reading import read_bpmn
+from penstock.lang.process.bpmn.writing import write_bpmn
 from penstock.lang.process.lower import lower, pieces
 from penstock.lang.process.rules import categorised
 from penstock.lang.process.schema import Definition, read, recognise
@@ -24,7 +25,7 @@ def dependencies(document: Document) -> list[tuple[str, str, str]]:
 
 
 LANGUAGE = Language(
-    "process", recognise, read, _lower, sound=True, read_xml=read_bpmn,
+    "process", recognise, read, _lower, sound=True, read_xml=read_bpmn, write_xml=write_bpmn,
     recursion=Recursion("recursive_process", "process", "Lead a way back to what is repeated."),
 )  # fmt: skip
 

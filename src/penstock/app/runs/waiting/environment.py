@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.decision.judgments import breakers
 from penstock.app.defaults import driver_of
 from penstock.app.runs.queries import Queries
+from penstock.app.runs.waiting.breakers import breakers
 
 
 class Around(msgspec.Struct):

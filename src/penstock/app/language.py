@@ -1,0 +1,129 @@
+"""What the people of a language ask of the door beside what everybody asks. Every default is a language without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from penstock.kernel.state import Item
+from penstock.lang.table import APPS, names, part_of
+from penstock.net.compiled import CNode, Compiled
+from penstock.store.contract import ReleaseRow, Store
+
+#: the door (`app/penstock.py`), which imports this file
+Door = Any
+
+
+class ItemWork(msgspec.Struct, frozen=True):
+    """Of an item whose language has rules of its own: `id` is its name there, `agent`: it may be given to one."""
+
+    id: str
+    mode: str
+    assignee: str | None
+    activity_type: str
+    agent: bool
+    error: str | None
+
+
+class WorkRules(Protocol):
+    """Who may do a work item of the language, what may be done with it now, and how it is done."""
+
+    def permission(self, status: str) -> str:
+        """The permission that whoever acts has to have."""
+        ...
+
+    def busy_elsewhere(self, item: Item, user: str) -> bool:
+        """An agent does it, or somebody else has begun: it does not wait for this one."""
+        ...
+
+    def work_of(self, waiting: Any, net: Compiled, item: Item) -> ItemWork: ...
+
+    def moves(self, waiting: Any, node: CNode, item: Item, user: str, permissions: Any) -> list[Any]:
+        """Only what its life allows now, and the caller may do."""
+        ...
+
+    def error_words(self) -> AbstractContextManager[None]:
+        """Errors that are raised inside have the codes of the language."""
+        ...
+
+    async def submit(self, door: Door, run: str, firing: int, value: Any, *, by: Any) -> None: ...
+
+    async def approve(self, door: Door, run: str, firing: int, *, by: Any, comment: str | None) -> None: ...
+
+    async def reject(self, door: Door, run: str, firing: int, *, by: Any, comment: str) -> None: ...
+
+
+class Threshold(Protocol):
+    """A line that a figure should not cross: `below`: by being smaller, else by being greater."""
+
+    @property
+    def metric(self) -> str: ...
+    @property
+    def below(self) -> bool: ...
+    @property
+    def threshold(self) -> float: ...
+    @property
+    def unit(self) -> str: ...
+
+
+class Numbers(Protocol):
+    def values(self) -> Mapping[str, float | None]:
+        """Gauges by the names of their metrics."""
+        ...
+
+    def counters(self) -> Mapping[str, float]: ...
+
+
+class LanguageFigures(Protocol):
+    """What is counted of a language's runs and documents. `help` has a line for every metric."""
+
+    @property
+    def thresholds(self) -> Sequence[Threshold]: ...
+    @property
+    def help(self) -> Mapping[str, str]: ...
+
+    def read(self, versions: Mapping[str, Any], now: int) -> Numbers:
+        """Of these tenants together; the value of each changes when a version of a document comes or moves."""
+        ...
+
+
+class AppLanguage:
+    #: rules for work items; None: an item is answered, approved or reviewed
+    work_rules: WorkRules | None = None
+
+    def submit(self, door: Door, data: dict[str, Any], source: bytes, *, by: str | None, about: str | None) -> Any:
+        """Submit a version of a document; None: as every other document."""
+        return None
+
+    def release_file(self, door: Door, path: Path, *, by: str) -> Any:
+        """Submit a file and put it in force; None: as every other document."""
+        return None
+
+    def start_trigger(self, row: ReleaseRow, trigger: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """The trigger of a run that is started by name. Raises where the release cannot be started."""
+        return trigger
+
+    async def received(self, door: Door, source: str, payload: Any) -> list[str]:
+        """An event has come that may bring a document; the names of those that it has brought."""
+        return []
+
+    def brings(self, source: str) -> bool:
+        """Do events of this source bring documents?"""
+        return False
+
+    def figures(self, store: Store, net_of: Callable[[str], Compiled]) -> LanguageFigures | None:
+        return None
+
+
+@cache
+def app_language(name: str) -> AppLanguage:
+    return part_of(name, APPS) or AppLanguage()
+
+
+def app_languages() -> list[AppLanguage]:
+    return [app_language(name) for name in names()]
