@@ -57,8 +57,8 @@ class Document(msgspec.Struct, frozen=True):
         return Document(self.name, data, mark, self.digest, self.base + pointer)
 
 
-def step(pointer: str, name: str | int) -> str:
-    """The pointer of a member."""
+def child_pointer(pointer: str, name: str | int) -> str:
+    """The JSON pointer of a member of what `pointer` names."""
     text = str(name)
     if "~" in text or "/" in text:
         text = text.replace("~", "~0").replace("/", "~1")

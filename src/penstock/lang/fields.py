@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, 
 
 import msgspec
 
-from penstock.lang.document import step
+from penstock.lang.document import child_pointer
 from penstock.lang.report import Report, did_you_mean
 
 S = TypeVar("S", bound="Fields")
@@ -58,7 +58,7 @@ def read_fields(
         if field is None:
             rest[written] = value
             continue
-        spot = where[written] if where and written in where else step(at, written)
+        spot = where[written] if where and written in where else child_pointer(at, written)
         if field.name in found:
             message = f"«{written}» and «{told[name]}» are two names of one field."
             report.error("duplicate_field", message, spot, node=node, hint="Keep one of them.", key=True)
@@ -93,7 +93,7 @@ def unknown_fields(
     """An error for every field that nobody reads; in an open map it is only told."""
     for written in rest:
         names = [*_shape(kind), *kind.ALIASES, *also]
-        spot = (where or {}).get(written, step(at, written))
+        spot = (where or {}).get(written, child_pointer(at, written))
         hint = did_you_mean(written, names, "Correct its name, or remove it.")
         tell = report.info if kind.OPEN else report.error
         tell("unknown_field", f"Nobody reads the field «{written}».", spot, node=node, hint=hint, key=True)
@@ -133,7 +133,7 @@ def _read(field: _Field, value: Any, at: str, name: str, report: Report, node: s
         return inner
     if part is not None and isinstance(value, list) and field.listed:
         each = _Field("", part)
-        read = [_read(each, item, step(at, i), f"{name}[{i}]", report, node) for i, item in enumerate(value)]
+        read = [_read(each, item, child_pointer(at, i), f"{name}[{i}]", report, node) for i, item in enumerate(value)]
         return [one for one in read if one is not None]  # what is left out has been told
     try:
         return msgspec.convert(value, field.wanted)

@@ -18,8 +18,8 @@ from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
 from penstock.kernel.state import COMPLETED
 from penstock.lang.compile import check_document, compile_document
+from penstock.lang.decision.node_fields import Category
 from penstock.lang.decision.nodes import LATER, NODE_TYPES
-from penstock.lang.decision.nodes.contract import Category
 from penstock.store.sqlite import Sqlite
 from tests.conformance.decision.make import Play, data, document, net_of, node
 from tests.conformance.decision.world import DEFECT

@@ -7,8 +7,8 @@ from typing import Annotated, Any, get_args, get_origin
 
 import pytest
 
-from penstock.lang.decision import bounds
-from penstock.lang.decision.schema import EdgeFields, TopFields
+from penstock.lang.decision import limits
+from penstock.lang.decision.workflow import EdgeFields, TopFields
 from penstock.lang.fields import Fields
 from tests.conformance.decision import broken
 from tests.conformance.decision.make import act, approval, document, found, value, wait
@@ -59,7 +59,7 @@ def test_edges_durations_and_streams() -> None:
         assert [(f.rule, f.where.pointer) for f in found(made)] == [("wrong_type", f"/nodes/0/condition/{name}")]
         made = document([approval("w", timeout={name: HUGE})])
         assert [(f.rule, f.where.pointer) for f in found(made)] == [("wrong_type", f"/nodes/0/timeout/{name}")]
-    assert found(document([wait("w", {"type": "time", "duration_days": bounds.DAYS})])) == []
+    assert found(document([wait("w", {"type": "time", "duration_days": limits.DAYS})])) == []
     for name in ("max_messages", "max_wait_ms"):
         source = {"type": "stream", "query": "s", "params": {name: HUGE}}
         told = found(document([{"id": "d", "type": "DATA", "source": source}]))

@@ -14,7 +14,7 @@ import pytest
 from penstock.errors import DocumentInvalid
 from penstock.lang.compile import check_document, compile_document
 from penstock.lang.decision import editor_schema
-from penstock.lang.decision.schema import TopFields
+from penstock.lang.decision.workflow import TopFields
 from tests.conformance.decision import broken
 from tests.conformance.decision.make import act, compiled, document, found, seeds
 

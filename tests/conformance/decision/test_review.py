@@ -14,7 +14,7 @@ from penstock.errors import StatusConflict
 from penstock.executors import api as api_executor
 from penstock.executors.channels import database, webhook
 from penstock.executors.dataset import _FORMATS
-from penstock.lang.decision import literals
+from penstock.lang.decision import literal_checks
 from tests.conformance.decision.make import (
     Play,
     act,
@@ -207,8 +207,8 @@ def test_data_does_not_choose_who_gets_a_secret() -> None:
 
 def test_the_words_are_those_of_the_executors() -> None:
     """C-24, C-27, C-56: the checker knows what they know."""
-    assert set(literals.API_METHODS) == api_executor.METHODS and literals.WEBHOOK_METHODS == webhook.METHODS
-    assert literals.OPERATIONS == database.OPERATIONS and set(literals.ENDINGS) == set(_FORMATS)
+    assert set(literal_checks.API_METHODS) == api_executor.METHODS and literal_checks.WEBHOOK_METHODS == webhook.METHODS
+    assert literal_checks.OPERATIONS == database.OPERATIONS and set(literal_checks.FILE_EXTENSIONS) == set(_FORMATS)
 
 
 LITERAL: list[tuple[dict[str, Any], str]] = [
@@ -251,13 +251,13 @@ def test_the_same_in_a_compensation() -> None:
 )  # fmt: skip
 def test_a_jq_program_that_is_right(program: str) -> None:
     """C-25: nothing is said about what jq would take."""
-    assert literals.jq_problem(program) is None
+    assert literal_checks.jq_syntax_problem(program) is None
 
 
 @pytest.mark.parametrize("program", ["(", ".a)", ".a |", "| .a", '"x', ".a[", "{a: 1", "", "  ", '"\\(.a"', ".a ,"])
 def test_a_jq_program_that_is_broken(program: str) -> None:
     """C-25: what jq would refuse for certain."""
-    assert literals.jq_problem(program)
+    assert literal_checks.jq_syntax_problem(program)
 
 
 def test_the_context_is_read_too() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import DocumentInvalid
-from penstock.lang.decision.rules import CATEGORY
+from penstock.lang.decision.rule_categories import CATEGORY
 from tests.conformance.decision.make import (
     act,
     approval,

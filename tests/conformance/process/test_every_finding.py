@@ -9,8 +9,8 @@ import pytest
 
 from penstock.errors import Finding
 from penstock.lang.compile import check_document
-from penstock.lang.process import bounds
-from penstock.lang.process.rules import CATEGORY
+from penstock.lang.process import limits
+from penstock.lang.process.rule_categories import CATEGORY
 from tests.conformance.process.make import as_bytes, event, findings, gateway, process, service, task
 from tools import read_source
 
@@ -64,9 +64,9 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
     "no such parent": (process([task("A", parent="S")], []), "unknown_parent", "/activities/0/parent"),
     "in itself": (process([sub("S", parent="T"), sub("T", parent="S"), task("A")], []), "unknown_parent",
                   "/activities/0/parent"),
-    "too deep": (process([sub(f"S{i}", parent=f"S{i - 1}" if i else "") for i in range(bounds.DEEPEST + 2)]
-                         + [task("A", parent=f"S{bounds.DEEPEST + 1}")], []), "too_deep", "/activities/31/parent"),
-    "too many": (process([task(f"A{i}") for i in range(bounds.ELEMENTS + 1)], []), "too_many_elements", ""),
+    "too deep": (process([sub(f"S{i}", parent=f"S{i - 1}" if i else "") for i in range(limits.DEEPEST + 2)]
+                         + [task("A", parent=f"S{limits.DEEPEST + 1}")], []), "too_deep", "/activities/31/parent"),
+    "too many": (process([task(f"A{i}") for i in range(limits.ELEMENTS + 1)], []), "too_many_elements", ""),
     "into a start": (process([event("S", "start"), task("A")], ["S>A", "A>S"]), "start_with_incoming",
                      "/transitions/1"),
     "out of an end": (process([task("A"), event("E", "end"), task("B")], ["A>E", "E>B"]), "end_with_outgoing",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from penstock.expr.values import equal
-from penstock.lang.document import step
+from penstock.lang.document import child_pointer
 
 _FIRST = ("nodes", "edges", "policies")
 _MOST = 6  # changes that a summary names
@@ -76,11 +76,13 @@ def _differences(part: str, at: str, was: bool, there: bool, old: Any, new: Any)
         yield Change(part, "added" if there else "removed", at, at, before=old, after=new)
     elif isinstance(old, Mapping) and isinstance(new, Mapping):
         for name in dict.fromkeys([*new, *old]):
-            yield from _differences(part, step(at, name), name in old, name in new, old.get(name), new.get(name))
+            yield from _differences(
+                part, child_pointer(at, name), name in old, name in new, old.get(name), new.get(name)
+            )
     elif isinstance(old, list) and isinstance(new, list):
         for i in range(max(len(old), len(new))):
             before, after = (side[i] if i < len(side) else None for side in (old, new))
-            yield from _differences(part, step(at, i), i < len(old), i < len(new), before, after)
+            yield from _differences(part, child_pointer(at, i), i < len(old), i < len(new), before, after)
     elif not equal(old, new):
         yield Change(part, "changed", at, at, before=old, after=new)
 

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import msgspec
 
-from penstock.lang.decision.nodes import LATER, NODE_TYPES
-from penstock.lang.decision.nodes.contract import (
+from penstock.lang.decision.node_fields import (
     Backoff,
     BreakerFields,
     BreakerMetrics,
@@ -29,7 +28,8 @@ from penstock.lang.decision.nodes.contract import (
     SideEffects,
     Transform,
 )
-from penstock.lang.decision.schema import SCHEMA, EdgeFields, TopFields
+from penstock.lang.decision.nodes import LATER, NODE_TYPES
+from penstock.lang.decision.workflow import SCHEMA, EdgeFields, TopFields
 from penstock.lang.editors import text_of
 from penstock.lang.fields import Fields
 
@@ -81,14 +81,14 @@ def editor_schema() -> dict[str, Any]:
 
 
 def _node() -> dict[str, Any]:
-    common = _fields(NodeFields)["properties"]
+    common_fields = _fields(NodeFields)["properties"]
     return {
         "type": "object",
         "required": list(NodeFields.REQUIRED),
         "properties": {
             "id": {"type": "string", "pattern": ID_PATTERN, "maxLength": 100},
             "type": {"enum": [*NODE_TYPES, *LATER]},
-            **{name: common[name] for name in ("name", "description", "retry", "timeout_ms")},
+            **{name: common_fields[name] for name in ("name", "description", "retry", "timeout_ms")},
         },
         "allOf": [
             {"if": {"properties": {"type": {"const": name}}, "required": ["type"]},
@@ -123,7 +123,7 @@ def _shape(hint: Any, templated: bool) -> dict[str, Any]:
         shape = _shape(inner, templated)
         return shape if "$ref" in shape else {**shape, **_notes(notes)}
     if origin in (Union, types.UnionType):
-        parts = [_shape(one, templated) for one in get_args(hint) if one is not type(None)]
+        parts = [_shape(part, templated) for part in get_args(hint) if part is not type(None)]
         return parts[0] if len(parts) == 1 else {"anyOf": parts}
     if origin is Literal:
         choices = {"enum": list(get_args(hint))}
@@ -138,13 +138,13 @@ def _shape(hint: Any, templated: bool) -> dict[str, Any]:
 
 
 def _notes(notes: list[Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    keywords: dict[str, Any] = {}
     for note in notes:
         for name, word in _BOUNDS.items():
             value = getattr(note, name, None)
             if value is not None:
-                found[word] = value
-    return found
+                keywords[word] = value
+    return keywords
 
 
 def _chosen(*values: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A workflow becomes a net: every node its type's fragment, every way an edge (KERNEL 4, row decision)."""
+"""Lowers a workflow to a net: each node to the fragment of its type, each way out of it to an edge."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ import msgspec
 from penstock.errors import Place
 from penstock.lang.contract import Lowered, Setting
 from penstock.lang.decision.checks import check_workflow
-from penstock.lang.decision.ending import context_ahead, ending, policies_of
+from penstock.lang.decision.compensation_wiring import wire_compensations
+from penstock.lang.decision.expression_literals import expression_literal
 from penstock.lang.decision.graph import WorkflowGraph, alternatives, gotos
-from penstock.lang.decision.lowering_context import LoweringContext, Shared
-from penstock.lang.decision.names import Names
+from penstock.lang.decision.host_policies import host_policies
+from penstock.lang.decision.lowering_context import LoweringContext, SharedContext
+from penstock.lang.decision.nodes import NODE_TYPES
 from penstock.lang.decision.nodes.approval import ApprovalFields
 from penstock.lang.decision.nodes.compensation import CompensationFields
 from penstock.lang.decision.nodes.contract import Fragment
+from penstock.lang.decision.nodes.fragments import needs_wrapper
 from penstock.lang.decision.nodes.judgment import JudgmentFields
 from penstock.lang.decision.nodes.parallel import ParallelFields
-from penstock.lang.decision.nodes.parts import framed_by
 from penstock.lang.decision.nodes.switch import SwitchFields
-from penstock.lang.decision.schema import Workflow, WorkflowEdge, WorkflowNode
-from penstock.lang.decision.texts import text_literal
-from penstock.lang.decision.undoing import undoing
+from penstock.lang.decision.prefetch_and_output import output_check, prefetch_node
+from penstock.lang.decision.symbols import SymbolTable
+from penstock.lang.decision.workflow import Workflow, WorkflowEdge, WorkflowNode
 from penstock.lang.report import Report
 from penstock.net.model import MERGE, Declares, Edge, Net, Node
 
@@ -32,115 +34,121 @@ _STATES = ("succeeded", "skipped", "failed", "always")
 
 
 def lower(workflow: Workflow, report: Report, setting: Setting) -> Lowered | None:
-    lowering = _Lowering(workflow, WorkflowGraph(workflow), Shared(workflow, Names(workflow), report, setting))
-    lowering.shared.names.check(report)
-    net = lowering.lowered()
+    lowering = _Lowering(workflow, report, setting)
+    lowering.shared.symbols.check(report)
+    net = lowering.lower_all()
     check_workflow(workflow, lowering.graph, lowering.shared, net)
     return Lowered(net)
 
 
-def shared_of(workflow: Workflow, report: Report, setting: Setting) -> Shared:
-    """What lowering a workflow gathers beside its net."""
-    lowering = _Lowering(workflow, WorkflowGraph(workflow), Shared(workflow, Names(workflow), report, setting))
-    lowering.lowered()
-    return lowering.shared
+def dependencies_of(workflow: Workflow, report: Report) -> list[tuple[str, str, str]]:
+    """What the workflow needs registered at its tenant: type, id and JSON pointer, each once."""
+    lowering = _Lowering(workflow, report, Setting())
+    lowering.lower_all()
+    return list(dict.fromkeys(lowering.shared.dependencies))
 
 
 class _Lowering:
-    def __init__(self, workflow: Workflow, graph: WorkflowGraph, shared: Shared) -> None:
-        self.workflow, self.graph, self.shared = workflow, graph, shared
+    """One workflow while it becomes a net: fragments by node id, then the edges between them."""
+
+    def __init__(self, workflow: Workflow, report: Report, setting: Setting) -> None:
+        self.workflow, self.graph = workflow, WorkflowGraph(workflow)
+        self.shared = SharedContext(workflow, SymbolTable(workflow), report, setting)
         self.fragments: dict[str, Fragment] = {}
         self.nodes: dict[str, Node] = {}
         self.edges: list[Edge] = []
         self.places: dict[str, Place] = {}
-        self.taken: Counter[str] = Counter()
-        self.sites: dict[str, LoweringContext] = {}
-        self.whens: dict[str, str | None] = {}  # pointer of an edge → its expression
-        self.out: dict[str, list[WorkflowEdge]] = {}
-        for way in workflow.edges:
-            self.out.setdefault(way.src, []).append(way)
+        self.edge_ids: Counter[str] = Counter()  # how often an edge id was given: a second one gets a number
+        self.contexts: dict[str, LoweringContext] = {}
+        self.edge_conditions: dict[str, str | None] = {}  # pointer of an edge → its expression
+        self.edges_from: dict[str, list[WorkflowEdge]] = {}
+        for edge in workflow.edges:
+            self.edges_from.setdefault(edge.src, []).append(edge)
 
-    def lowered(self) -> Net:
-        ahead = context_ahead(self.workflow, self.shared)
-        self.shared.shown = _shown(self.workflow)
-        self.fragments_of()
-        self.ways()
-        self.nodes = undoing(self.workflow, self.fragments, self.sites, self.nodes)
-        if ahead is not None:
-            self._ahead(ahead)
-        nodes, edges = ending(self.workflow, self.shared, self._leaving())
+    def lower_all(self) -> Net:
+        prefetch = prefetch_node(self.workflow, self.shared)
+        self.shared.result_names = _result_names(self.workflow)
+        self.lower_nodes()
+        self.lower_edges()
+        self.nodes = wire_compensations(self.workflow, self.fragments, self.contexts, self.nodes)
+        if prefetch is not None:
+            self._put_first(prefetch)
+        nodes, edges = output_check(self.workflow, self.shared, self._exits())
         for node in nodes:
             self._add(node, "/output_schema")
         self.edges += edges
         self.places |= {edge.id: self._place("/output_schema") for edge in edges}
-        return self.net()
+        return self._net()
 
     # -- nodes ---------------------------------------------------------------------------------------------------------
 
-    def fragments_of(self) -> None:
+    def lower_nodes(self) -> None:
         uses = Counter(self.graph.fallbacks.values())
-        for id, step in self.workflow.nodes.items():
+        for id, node in self.workflow.nodes.items():
             if id in uses and not self.graph.leads_to(id):
-                continue  # it runs only where it stands in for another
-            self._fragment(
-                LoweringContext(step, self.shared, self._scope(id), framed=self._framed(id), fallback=self._stands(id))
+                continue  # it runs only as the fallback of another
+            self._lower_node(
+                LoweringContext(
+                    node, self.shared, self._scope(id), wrapped=self._wrapped(id), fallback=self._has_fallback(id)
+                )
             )
-        for id, other in self.graph.fallbacks.items():
+        for id, fallback_id in self.graph.fallbacks.items():
             if id not in self.fragments:
                 continue
-            mine = uses[other] == 1 and not self.graph.leads_to(other)
-            as_id = "" if mine else f"{id}.fallback"
-            step = self.workflow.nodes[other]
-            site = LoweringContext(
-                step, self.shared, self._scope(id), as_id=as_id, framed=framed_by(step.fields, step.type)
+            used_once = uses[fallback_id] == 1 and not self.graph.leads_to(fallback_id)
+            as_id = "" if used_once else f"{id}.fallback"
+            node = self.workflow.nodes[fallback_id]
+            context = LoweringContext(
+                node, self.shared, self._scope(id), as_id=as_id, wrapped=needs_wrapper(node.fields, node.type)
             )
-            self._stand_in(id, self._fragment(site))
-        for id, step in self.workflow.nodes.items():
-            if isinstance(step.fields, ParallelFields):
-                self._enter(self.fragments[id].core)
+            self._connect_fallback(id, self._lower_node(context))
+        for id, node in self.workflow.nodes.items():
+            if isinstance(node.fields, ParallelFields):
+                self._set_branch_entries(self.fragments[id].core)
 
-    def _framed(self, id: str) -> bool:
-        step = self.workflow.nodes[id]
-        return self._stands(id) or framed_by(step.fields, step.type)
+    def _wrapped(self, id: str) -> bool:
+        node = self.workflow.nodes[id]
+        return self._has_fallback(id) or needs_wrapper(node.fields, node.type)
 
-    def _stands(self, id: str) -> bool:
+    def _has_fallback(self, id: str) -> bool:
         return id in self.graph.fallbacks
 
     def _scope(self, id: str) -> str:
-        """The PARALLEL around a node; framed, it is the inner one that holds the branches."""
+        """The PARALLEL around a node. Of a wrapped one the inner node holds the branches."""
         member = self.graph.members.get(id)
         if member is None:
             return ""
-        return f"{member.parallel}.do" if self._framed(member.parallel) else member.parallel
+        return f"{member.parallel}.do" if self._wrapped(member.parallel) else member.parallel
 
-    def _fragment(self, site: LoweringContext) -> Fragment:
-        step = site.step
-        for way in self.out.get(step.id, ()):
-            self._read_when(site, way)
-        fragment = self.fragments[site.id] = step.type.lower(step.fields, site)
-        self.sites[site.id] = site
+    def _lower_node(self, context: LoweringContext) -> Fragment:
+        workflow_node = context.node
+        for workflow_edge in self.edges_from.get(workflow_node.id, ()):
+            self._read_condition(context, workflow_edge)
+        lower_type = NODE_TYPES[workflow_node.type.name].lower
+        fragment = self.fragments[context.id] = lower_type(workflow_node.fields, context)
+        self.contexts[context.id] = context
         for node in fragment.nodes:
-            self._add(node, step.pointer)
+            self._add(node, workflow_node.pointer)
         for edge in fragment.edges:
             self.edges.append(edge)
-            self.places[edge.id] = self._place(step.pointer)
+            self.places[edge.id] = self._place(workflow_node.pointer)
         return fragment
 
-    def _read_when(self, site: LoweringContext, way: WorkflowEdge) -> None:
-        """What an edge asks is asked when its source has settled, so what it reads from outside is fetched before."""
-        when = way.fields.when
-        if when is None or isinstance(site.step.fields, SwitchFields | CompensationFields):
+    def _read_condition(self, context: LoweringContext, edge: WorkflowEdge) -> None:
+        """An edge's condition is evaluated when its source has settled; what it reads from outside is fetched first."""
+        when = edge.fields.when
+        if when is None or isinstance(context.node.fields, SwitchFields | CompensationFields):
             return
-        if self._word(site.step, when):
+        if self._is_outcome_word(context.node, when):
             return
-        self.whens[way.pointer] = site.expression_at(when, f"{way.pointer}/when", "output")
+        self.edge_conditions[edge.pointer] = context.expression_at(when, f"{edge.pointer}/when", "output")
 
     @staticmethod
-    def _word(step: WorkflowNode, when: str) -> bool:
+    def _is_outcome_word(node: WorkflowNode, when: str) -> bool:
         """C-39: words of outcomes come before expressions."""
-        if isinstance(step.fields, ApprovalFields) and when in ("approved", "rejected", "timeout", "escalated"):
+        if isinstance(node.fields, ApprovalFields) and when in ("approved", "rejected", "timeout", "escalated"):
             return True
-        return when in _STATES or isinstance(step.fields, JudgmentFields) and when in _DECISIONS
+        return when in _STATES or isinstance(node.fields, JudgmentFields) and when in _DECISIONS
 
     def _add(self, node: Node, pointer: str) -> None:
         self.nodes[node.id] = node
@@ -149,159 +157,163 @@ class _Lowering:
     def _place(self, pointer: str) -> Place:
         return self.shared.report.document.place(pointer)
 
-    def _enter(self, id: str) -> None:
+    def _set_branch_entries(self, id: str) -> None:
         """A branch begins where its first member's fragment does."""
         node = self.nodes[id]
         assert node.body is not None
         branches = tuple(
-            msgspec.structs.replace(one, entry=self.fragments[one.entry].entry if one.entry in self.fragments else "")
-            for one in node.body.branches
+            msgspec.structs.replace(
+                branch, entry=self.fragments[branch.entry].entry if branch.entry in self.fragments else ""
+            )
+            for branch in node.body.branches
         )
-        branches = tuple(one for one in branches if one.entry)
+        branches = tuple(branch for branch in branches if branch.entry)
         self.nodes[id] = msgspec.structs.replace(node, body=msgspec.structs.replace(node.body, branches=branches))
 
-    def _stand_in(self, id: str, other: Fragment) -> None:
+    def _connect_fallback(self, id: str, fallback: Fragment) -> None:
         """C-76: the fallback runs instead, and its output is also the output of the node it stands in for."""
         core, place = self.fragments[id].core, self.workflow.nodes[id].pointer
-        self._edge(core, other.entry, port="fallback", place=place, label="fallback")
-        self._edge(other.exit, id, place=place, var="output", inside=True)
+        self._edge(core, fallback.entry, port="fallback", place=place, label="fallback")
+        self._edge(fallback.exit, id, place=place, var="output", inside=True)
 
     # -- edges ---------------------------------------------------------------------------------------------------------
 
-    def ways(self) -> None:
+    def lower_edges(self) -> None:
         leaving: dict[str, list[WorkflowEdge]] = {}
-        for way in self.workflow.edges:
-            if self._belongs(way):
-                leaving.setdefault(way.src, []).append(way)
-        for id, step in self.workflow.nodes.items():
-            if id not in self.fragments or isinstance(step.fields, CompensationFields):
+        for edge in self.workflow.edges:
+            if self._is_lowered(edge):
+                leaving.setdefault(edge.src, []).append(edge)
+        for id, node in self.workflow.nodes.items():
+            if id not in self.fragments or isinstance(node.fields, CompensationFields):
                 continue
-            mine = leaving.get(id, [])
-            if isinstance(step.fields, SwitchFields):
-                self._switch(step, step.fields, mine)
+            edges = leaving.get(id, [])
+            if isinstance(node.fields, SwitchFields):
+                self._lower_switch_edges(node, node.fields, edges)
             else:
-                self._plain(step, mine)
+                self._lower_edges_of(node, edges)
         for branch in self.graph.branches:
             for before, after in zip(branch, branch[1:], strict=False):
-                said = any(way.src == before and way.dst == after for way in self.workflow.edges)
+                explicit = any(edge.src == before and edge.dst == after for edge in self.workflow.edges)
                 fields = self.workflow.nodes[before].fields
-                if said or isinstance(fields, SwitchFields) or {before, after} - self.fragments.keys():
+                if explicit or isinstance(fields, SwitchFields) or {before, after} - self.fragments.keys():
                     continue
                 place = self.workflow.nodes[before].pointer
                 self._edge(self.fragments[before].exit, after, place=place)
-                self._after_rejection(before, after, place)
+                self._continue_when_rejected(before, after, place)
 
-    def _belongs(self, way: WorkflowEdge) -> bool:
-        """An edge never crosses a branch, and a compensation is on no way; the checks tell of one that is."""
-        if way.dst not in self.fragments or isinstance(self.workflow.nodes[way.dst].fields, CompensationFields):
+    def _is_lowered(self, edge: WorkflowEdge) -> bool:
+        """Edges that cross a branch or lead to a compensation are left out; the checks report them."""
+        if edge.dst not in self.fragments or isinstance(self.workflow.nodes[edge.dst].fields, CompensationFields):
             return False
-        return self._branch(way.src) == self._branch(way.dst)
+        return self._branch(edge.src) == self._branch(edge.dst)
 
     def _branch(self, id: str) -> tuple[str, str]:
         member = self.graph.members.get(id)
         return (member.parallel, member.branch) if member is not None else ("", "")
 
-    def _switch(self, step: WorkflowNode, f: SwitchFields, ways: list[WorkflowEdge]) -> None:
-        """C-39: the gotos decide, and an edge to one of them is the same way. C-14: a switch that found nothing goes
-        where an edge without a label leads, or its path ends, which is told."""
-        drawn = {way.dst: way for way in ways}
-        exit = self.fragments[step.id].exit
-        for goto in dict.fromkeys(gotos(step)):
+    def _lower_switch_edges(self, node: WorkflowNode, f: SwitchFields, edges: list[WorkflowEdge]) -> None:
+        """C-39: the gotos decide; an edge to one of them only adds its priority. C-14: a switch without a match takes
+        the edge without a label, or its path ends with a warning."""
+        edge_to = {edge.dst: edge for edge in edges}
+        exit = self.fragments[node.id].exit
+        for goto in dict.fromkeys(gotos(node)):
             if self.graph.is_end(goto):
-                target = self._end(step)
-            elif goto in self.fragments and self._branch(goto) == self._branch(step.id):
+                target = self._end(node)
+            elif goto in self.fragments and self._branch(goto) == self._branch(node.id):
                 target = goto
             else:
                 continue
-            way = drawn.get(goto)
+            edge = edge_to.get(goto)
             self._edge(
-                exit, target, guard=f"output != null && fn.contains(output.goto, {text_literal(goto)})",
-                label=_label(f, goto), place=way.pointer if way is not None else step.pointer,
-                priority=way.fields.priority if way is not None else None,
+                exit, target, guard=f"output != null && fn.contains(output.goto, {expression_literal(goto)})",
+                label=_label(f, goto), place=edge.pointer if edge is not None else node.pointer,
+                priority=edge.fields.priority if edge is not None else None,
             )  # fmt: skip
-        others = [way for way in ways if way.dst not in gotos(step) and _otherwise(f, way)]
-        for way in others:
+        others = [edge for edge in edges if edge.dst not in gotos(node) and _is_default_edge(f, edge)]
+        for edge in others:
             guard = "output == null || fn.is_empty(output.goto)"
-            priority, label = way.fields.priority, way.fields.when or ""
-            self._edge(exit, way.dst, guard=guard, place=way.pointer, label=label, priority=priority)
+            priority, label = edge.fields.priority, edge.fields.when or ""
+            self._edge(exit, edge.dst, guard=guard, place=edge.pointer, label=label, priority=priority)
         if not others and f.default is None:
             end = Node(
-                id=f"{step.id}.no_match", kind="end", type="END", origin=step.id, scope=self.sites[step.id].scope,
+                id=f"{node.id}.no_match", kind="end", type="END", origin=node.id, scope=self.contexts[node.id].scope,
                 ends="warn:SWITCH_NO_MATCH",
             )  # fmt: skip
-            self._add(end, step.pointer)
-            self._edge(exit, end.id, guard="output != null && fn.is_empty(output.goto)", place=step.pointer)
+            self._add(end, node.pointer)
+            self._edge(exit, end.id, guard="output != null && fn.is_empty(output.goto)", place=node.pointer)
 
-    def _plain(self, step: WorkflowNode, ways: list[WorkflowEdge]) -> None:
-        fragment = self.fragments[step.id]
-        for way in ways:
-            self._labelled(step, fragment, way)
-        for target in alternatives(step):
-            if target in self.fragments and self._branch(target) == self._branch(step.id):
-                self._edge(fragment.core, target, port="alternative", place=step.pointer, label="timeout")
+    def _lower_edges_of(self, node: WorkflowNode, edges: list[WorkflowEdge]) -> None:
+        fragment = self.fragments[node.id]
+        for edge in edges:
+            self._lower_edge(node, fragment, edge)
+        for target in alternatives(node):
+            if target in self.fragments and self._branch(target) == self._branch(node.id):
+                self._edge(fragment.core, target, port="alternative", place=node.pointer, label="timeout")
             elif self.graph.is_end(target):
-                self._edge(fragment.core, self._end(step), port="alternative", place=step.pointer, label="timeout")
-        if isinstance(step.fields, ApprovalFields):
-            self._rejected(step, fragment, ways)
+                self._edge(fragment.core, self._end(node), port="alternative", place=node.pointer, label="timeout")
+        if isinstance(node.fields, ApprovalFields):
+            self._cancel_when_rejected(node, fragment, edges)
 
-    def _labelled(self, step: WorkflowNode, fragment: Fragment, way: WorkflowEdge) -> None:
-        when, id = way.fields.when, step.id
-        common: dict[str, Any] = {"place": way.pointer, "priority": way.fields.priority, "label": when or ""}
+    def _lower_edge(self, node: WorkflowNode, fragment: Fragment, edge: WorkflowEdge) -> None:
+        when, id = edge.fields.when, node.id
+        settings: dict[str, Any] = {"place": edge.pointer, "priority": edge.fields.priority, "label": when or ""}
         if when in ("failed", "always"):
-            for node, port in fragment.ports.get("failed", ()):
-                self._edge(node, way.dst, port=port, **common)
+            for src, port in fragment.ports.get("failed", ()):
+                self._edge(src, edge.dst, port=port, **settings)
         if when in (None, "succeeded", "skipped", "always"):
             guard = f"{id}.status == '{when}'" if when in ("succeeded", "skipped") else None
-            self._edge(fragment.exit, way.dst, guard=guard, **common)
-        if when in ("always",) and isinstance(step.fields, ApprovalFields):
-            self._from_ports(fragment, ("rejected", "timeout"), way.dst, common)
+            self._edge(fragment.exit, edge.dst, guard=guard, **settings)
+        if when in ("always",) and isinstance(node.fields, ApprovalFields):
+            self._edges_from_ports(fragment, ("rejected", "timeout"), edge.dst, settings)
         if when is None:
-            self._after_rejection(id, way.dst, way.pointer)
+            self._continue_when_rejected(id, edge.dst, edge.pointer)
         if when is None or when in _STATES:
             return
-        if not self._word(step, when):
-            text = self.whens.get(way.pointer)
+        if not self._is_outcome_word(node, when):
+            text = self.edge_conditions.get(edge.pointer)
             if text is not None:
-                self._edge(fragment.exit, way.dst, guard=text, **common)
+                self._edge(fragment.exit, edge.dst, guard=text, **settings)
         elif when in ("rejected", "timeout"):
-            self._from_ports(fragment, (when,), way.dst, common)
+            self._edges_from_ports(fragment, (when,), edge.dst, settings)
         else:
-            field = "decision" if isinstance(step.fields, JudgmentFields) else "status"
-            self._edge(fragment.exit, way.dst, guard=f"output.{field} == '{when}'", **common)
+            field = "decision" if isinstance(node.fields, JudgmentFields) else "status"
+            self._edge(fragment.exit, edge.dst, guard=f"output.{field} == '{when}'", **settings)
 
-    def _from_ports(self, fragment: Fragment, outcomes: tuple[str, ...], dst: str, common: dict[str, Any]) -> None:
+    def _edges_from_ports(
+        self, fragment: Fragment, outcomes: tuple[str, ...], dst: str, settings: dict[str, Any]
+    ) -> None:
         for outcome in outcomes:
-            for node, port in fragment.ports.get(outcome, ()):
-                self._edge(node, dst, port=port, **common)
+            for src, port in fragment.ports.get(outcome, ()):
+                self._edge(src, dst, port=port, **settings)
 
-    def _after_rejection(self, id: str, dst: str, place: str) -> None:
+    def _continue_when_rejected(self, id: str, dst: str, place: str) -> None:
         """C-40: `on_reject: continue` goes on as if it had been approved, unless an edge takes the rejection."""
-        step = self.workflow.nodes[id]
-        if not isinstance(step.fields, ApprovalFields) or step.fields.on_reject != "continue":
+        node = self.workflow.nodes[id]
+        if not isinstance(node.fields, ApprovalFields) or node.fields.on_reject != "continue":
             return
-        if not any(way.src == id and way.fields.when in ("rejected", "always") for way in self.workflow.edges):
-            common: dict[str, Any] = {"place": place, "label": "rejected"}
-            self._from_ports(self.fragments[id], ("rejected",), dst, common)
+        if not any(edge.src == id and edge.fields.when in ("rejected", "always") for edge in self.workflow.edges):
+            settings: dict[str, Any] = {"place": place, "label": "rejected"}
+            self._edges_from_ports(self.fragments[id], ("rejected",), dst, settings)
 
-    def _rejected(self, step: WorkflowNode, fragment: Fragment, ways: list[WorkflowEdge]) -> None:
+    def _cancel_when_rejected(self, node: WorkflowNode, fragment: Fragment, edges: list[WorkflowEdge]) -> None:
         """C-40: a rejection that no edge takes cancels the run."""
-        assert isinstance(step.fields, ApprovalFields)
-        handled = any(way.fields.when in ("rejected", "always") for way in ways)
-        if handled or step.fields.on_reject == "continue":
+        assert isinstance(node.fields, ApprovalFields)
+        handled = any(edge.fields.when in ("rejected", "always") for edge in edges)
+        if handled or node.fields.on_reject == "continue":
             return
         end = Node(
-            id=f"{step.id}.rejected", kind="end", type="END", origin=step.id, scope=self.sites[step.id].scope,
+            id=f"{node.id}.rejected", kind="end", type="END", origin=node.id, scope=self.contexts[node.id].scope,
             ends="cancel:REJECTED",
         )  # fmt: skip
-        self._add(end, step.pointer)
-        self._from_ports(fragment, ("rejected",), end.id, {"place": step.pointer, "label": "rejected"})
+        self._add(end, node.pointer)
+        self._edges_from_ports(fragment, ("rejected",), end.id, {"place": node.pointer, "label": "rejected"})
 
-    def _end(self, step: WorkflowNode) -> str:
+    def _end(self, node: WorkflowNode) -> str:
         """C-12: the end of a path; in a branch the end of the branch."""
-        scope = self.sites[step.id].scope
+        scope = self.contexts[node.id].scope
         id = f"{scope}.end" if scope else "end"
         if id not in self.nodes:
-            self._add(Node(id=id, kind="end", type="END", scope=scope, join=MERGE), step.pointer)
+            self._add(Node(id=id, kind="end", type="END", scope=scope, join=MERGE), node.pointer)
         return id
 
     def _edge(
@@ -310,39 +322,39 @@ class _Lowering:
     ) -> None:  # fmt: skip
         target = self.fragments[dst].entry if dst in self.fragments and not inside else dst
         base = f"{src}{'' if port == 'done' else ':' + port}>{target}"
-        self.taken[base] += 1
-        id = base if self.taken[base] == 1 else f"{base}#{self.taken[base]}"
+        self.edge_ids[base] += 1
+        id = base if self.edge_ids[base] == 1 else f"{base}#{self.edge_ids[base]}"
         edge = Edge(id=id, src=src, dst=target, port=port, guard=guard, label=label, var=var)
         self.edges.append(edge if priority is None else msgspec.structs.replace(edge, priority=priority))
         self.places[id] = self._place(place)
 
-    # -- before all, and after all -------------------------------------------------------------------------------------
+    # -- start and end -------------------------------------------------------------------------------------------------
 
-    def _ahead(self, node: Node) -> None:
-        """What the context names is fetched before anything starts."""
+    def _put_first(self, node: Node) -> None:
+        """Every start of the workflow comes after this node."""
         starts = [self.fragments[id].entry for id in self.graph.starts() if id in self.fragments]
         self.nodes = {node.id: node, **self.nodes}
         self.places[node.id] = self._place("/context/aas_context")
         for entry in starts:
             self._edge(node.id, entry, place="/context/aas_context", inside=True)
 
-    def _leaving(self) -> list[tuple[str, str]]:
+    def _exits(self) -> list[tuple[str, str]]:
         """Where paths of the run can end: every node outside of branches, by every port that ends one."""
-        found = []
+        exits = []
         for id, fragment in self.fragments.items():
-            step = self.sites[id].step
-            if self.sites[id].scope or isinstance(step.fields, CompensationFields):
+            node = self.contexts[id].node
+            if self.contexts[id].scope or isinstance(node.fields, CompensationFields):
                 continue
-            found.append((fragment.exit, "done"))
-            if isinstance(step.fields, ApprovalFields) and step.fields.on_reject == "continue":
-                found += fragment.ports["rejected"]
-            if alternatives(step):
-                found.append((fragment.core, "alternative"))
-        return found
+            exits.append((fragment.exit, "done"))
+            if isinstance(node.fields, ApprovalFields) and node.fields.on_reject == "continue":
+                exits += fragment.ports["rejected"]
+            if alternatives(node):
+                exits.append((fragment.core, "alternative"))
+        return exits
 
-    # -- all of it -----------------------------------------------------------------------------------------------------
+    # -- the net -------------------------------------------------------------------------------------------------------
 
-    def net(self) -> Net:
+    def _net(self) -> Net:
         top, context = self.workflow.top, self.workflow.context
         undo = self.workflow.policies.compensation
         return Net(
@@ -358,13 +370,13 @@ class _Lowering:
                 version=top.version or 0,
                 carries=tuple(sorted(self.shared.carried)),
                 secrets={name: ref for name, ref in context.secrets.items() if isinstance(ref, str)},
-                policies=policies_of(self.workflow),
+                policies=host_policies(self.workflow),
             ),
             source_map=self.places,
         )
 
 
-def _shown(workflow: Workflow) -> frozenset[str] | None:
+def _result_names(workflow: Workflow) -> frozenset[str] | None:
     """C-67: with an output schema the run's result has its properties; without, all outputs."""
     schema = workflow.top.output_schema
     properties = schema.get("properties") if isinstance(schema, dict) else None
@@ -372,12 +384,12 @@ def _shown(workflow: Workflow) -> frozenset[str] | None:
 
 
 def _label(f: SwitchFields, goto: str) -> str:
-    for one in f.cases:
-        if one.goto == goto:
-            return one.label or (one.condition or "" if one.value is None else str(one.value).lower())
+    for case in f.cases:
+        if case.goto == goto:
+            return case.label or (case.condition or "" if case.value is None else str(case.value).lower())
     return f.default.label or "default" if f.default is not None else ""
 
 
-def _otherwise(f: SwitchFields, way: WorkflowEdge) -> bool:
-    """Is this edge where a switch goes that found nothing?"""
-    return way.fields.when is None or way.fields.when == "default" and f.default is None
+def _is_default_edge(f: SwitchFields, edge: WorkflowEdge) -> bool:
+    """Is this the edge that a switch takes when no case matched?"""
+    return edge.fields.when is None or edge.fields.when == "default" and f.default is None

@@ -15,7 +15,7 @@ from penstock.lang.diagram.nodes.condition import ConditionFields
 from penstock.lang.diagram.nodes.contract import Fragment
 from penstock.lang.diagram.nodes.person_job import PersonJobFields
 from penstock.lang.diagram.schema import Diagram, DrawnEdge
-from penstock.lang.document import step
+from penstock.lang.document import child_pointer
 from penstock.lang.report import Report
 from penstock.net.model import Declares, Edge, Net, Node
 
@@ -144,7 +144,7 @@ def _edge(
     if f.capacity is not None:
         options["capacity"] = f.capacity
     if f.transform:
-        at = drawn.where.get("transform", step(drawn.pointer, "transform"))
+        at = drawn.where.get("transform", child_pointer(drawn.pointer, "transform"))
         if check_expression(f.transform, {"body"}, report, at, drawn.source) is not None:
             options["transform"] = f.transform
     elif f.content_type == "raw_text" and isinstance(source.fields, PersonJobFields):
@@ -175,7 +175,7 @@ def _check_names(drawn: DrawnEdge, diagram: Diagram, report: Report) -> None:
     label = drawn.fields.label
     if not label:
         return
-    at = drawn.where.get("label", step(drawn.pointer, "label"))
+    at = drawn.where.get("label", child_pointer(drawn.pointer, "label"))
     if not _NAME.match(label):
         message = f"«{label}» cannot be the name of a variable; «{drawn.target}» sees it as «{snake(label)}»."
         report.warning("label_not_a_name", message, at, hint="Use letters, digits and underscores.", node=drawn.target)

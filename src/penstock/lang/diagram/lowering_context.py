@@ -13,7 +13,7 @@ from penstock.expr import compile_expression
 from penstock.expr.roots import HOST_ROOTS
 from penstock.lang.contract import Setting
 from penstock.lang.diagram.persons import Person, person_args
-from penstock.lang.document import step
+from penstock.lang.document import child_pointer
 from penstock.lang.files import LIMIT, why_not_found
 from penstock.lang.report import Report, did_you_mean
 
@@ -53,7 +53,7 @@ class LoweringContext:
     # -- saying ------------------------------------------------------------------------------------------------------
 
     def at(self, field: str) -> str:
-        return self.where.get(field, step(self.pointer, field)) if field else self.pointer
+        return self.where.get(field, child_pointer(self.pointer, field)) if field else self.pointer
 
     def error(self, rule: str, message: str, field: str = "", *, hint: str) -> None:
         self.report.error(rule, message, self.at(field), hint=hint, node=self.label)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.lang.diagram.raw import RawDiagram, RawPart, parts_of
-from penstock.lang.document import Document, step
+from penstock.lang.document import Document, child_pointer
 from penstock.lang.report import Report
 
 _HANDLES = {"true": "condtrue", "false": "condfalse"}
@@ -50,7 +50,7 @@ def _persons(data: dict[str, Any], raw: RawDiagram, report: Report) -> dict[str,
         part.take({k: v for k, v in one.items() if k not in ("id", "label", "type", "llm_config", "__typename")}, at)
         config = one.get("llm_config")
         if isinstance(config, dict):
-            part.take({k: v for k, v in config.items() if k != "__typename"}, step(at, "llm_config"))
+            part.take({k: v for k, v in config.items() if k != "__typename"}, child_pointer(at, "llm_config"))
         raw.persons.append(part)
     return names
 
@@ -67,7 +67,7 @@ def _nodes(data: dict[str, Any], raw: RawDiagram, people: dict[str, str], report
         inner = {k: v for k, v in fields.items() if k not in ("flipped", "__typename", "type")}
         if isinstance(inner.get("person"), str):
             inner["person"] = people.get(inner["person"], inner["person"])
-        part.take({"label": labels[_id(at, one)], **inner}, step(at, "data"))
+        part.take({"label": labels[_id(at, one)], **inner}, child_pointer(at, "data"))
         raw.nodes.append(part)
     for part in raw.nodes:
         wanted = part.fields.get("node_indices")
@@ -85,7 +85,7 @@ def _arrows(data: dict[str, Any], raw: RawDiagram, labels: dict[str, str], repor
         part = RawPart(at)
         part.take({k: v for k, v in one.items() if k not in ("id", "source", "target", "data", "__typename")}, at)
         for name, end in (("from", "source"), ("to", "target")):
-            part.where[name] = step(at, end)
+            part.where[name] = child_pointer(at, end)
             handle = one.get(end)
             if isinstance(handle, str):
                 part.fields[name] = _place(handle, handles, labels)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.lang.document import Document, step
+from penstock.lang.document import Document, child_pointer
 from penstock.lang.report import Report
 
 #: How the parts of a diagram are written.
@@ -35,7 +35,7 @@ class RawPart:
                 twice.append(key)
                 continue
             self.fields[key] = value
-            self.where[key] = step(at, key)
+            self.where[key] = child_pointer(at, key)
         return twice
 
 
@@ -56,13 +56,13 @@ def read_light(document: Document, report: Report) -> RawDiagram:
         part.take({k: v for k, v in one.items() if k != "props"}, at)
         props = one.get("props")
         if isinstance(props, dict):
-            for twice in part.take(props, step(at, "props")):
-                spot = step(step(at, "props"), twice)
+            for twice in part.take(props, child_pointer(at, "props")):
+                spot = child_pointer(child_pointer(at, "props"), twice)
                 message = f"«{twice}» stands beside the label and under «props»."
                 report.error("duplicate_field", message, spot, hint="Keep one of them.", key=True)
         elif props is not None:
             hint = "Write the node's fields under it, one per line: `name: value`."
-            report.error("wrong_type", "«props» must be a map.", step(at, "props"), hint=hint)
+            report.error("wrong_type", "«props» must be a map.", child_pointer(at, "props"), hint=hint)
         raw.nodes.append(part)
     for at, one in parts_of(data, "connections", report):
         raw.connections.append(RawPart(at))
@@ -80,9 +80,9 @@ def parts_of(data: dict[str, Any], name: str, report: Report, keyed: bool | None
         return []
     at = f"/{name}"
     if isinstance(whole, list) and not keyed:
-        pairs: list[tuple[str, Any]] = [(step(at, i), one) for i, one in enumerate(whole)]
+        pairs: list[tuple[str, Any]] = [(child_pointer(at, i), one) for i, one in enumerate(whole)]
     elif isinstance(whole, dict) and keyed is not False:
-        pairs = [(step(at, key), one) for key, one in whole.items()]
+        pairs = [(child_pointer(at, key), one) for key, one in whole.items()]
     else:
         shape = "a map from name to fields" if keyed else "a list" if keyed is False else "a list or a map"
         report.error("wrong_type", f"«{name}» must be {shape}.", at, hint=_SHAPES[name])

@@ -7,7 +7,7 @@ from penstock.lang.document import Document
 from penstock.lang.process.bpmn.reading import read_bpmn
 from penstock.lang.process.bpmn.writing import write_bpmn
 from penstock.lang.process.lower import lower, pieces
-from penstock.lang.process.rules import categorised
+from penstock.lang.process.rule_categories import categorised
 from penstock.lang.process.schema import Definition, read, recognise
 from penstock.lang.report import Report
 

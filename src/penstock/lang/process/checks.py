@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from penstock.lang.process import bounds
+from penstock.lang.process import limits
 from penstock.lang.process.begins import check_begin
 from penstock.lang.process.fields import ActivityFields, EventFields
 from penstock.lang.process.idle import tell_idle
 from penstock.lang.process.lowering_context import Shared
 from penstock.lang.process.nodes.parts import RULES, role_of
-from penstock.lang.process.rules import CATEGORY
+from penstock.lang.process.rule_categories import CATEGORY
 from penstock.lang.process.schema import Definition, Element, Flow
 from penstock.lang.report import Report, did_you_mean
 from penstock.lang.schemas import schema_problem
@@ -95,9 +95,9 @@ def _levels(definition: Definition, report: Report) -> None:
             path[at] = None
             at = definition.elements[at].fields.parent
         deep = grounded.get(at, 0) + len(path)
-        if deep > bounds.DEEPEST and definition.whole:
+        if deep > limits.DEEPEST and definition.whole:
             definition.whole = False
-            message = f"«{element.name}» lies {deep} sub-processes deep; at most {bounds.DEEPEST} are run."
+            message = f"«{element.name}» lies {deep} sub-processes deep; at most {limits.DEEPEST} are run."
             hint = "Call a process of its own instead of drawing it inside."
             report.error("too_deep", message, f"{element.pointer}/parent", hint=hint, node=element.id)
         if at in path:

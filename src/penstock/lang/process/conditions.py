@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from penstock.lang.document import step
+from penstock.lang.document import child_pointer
 from penstock.lang.process.schema import Element, Flow
 from penstock.lang.report import did_you_mean
 
@@ -39,7 +39,7 @@ def choice_of(element: Element, shared: Shared) -> Choice:
     for flow in flows:
         given = [(key, written[key]) for key in _keys(flow, shared) if key in written and key != DEFAULT]
         used |= {key for key, _ in given}
-        texts = [(value, step(f"{element.pointer}/conditions", key)) for key, value in given]
+        texts = [(value, child_pointer(f"{element.pointer}/conditions", key)) for key, value in given]
         if flow.fields.condition is not None:
             texts.append((flow.fields.condition, f"{flow.pointer}/condition"))
         _keep(flow, texts, found, element, shared)
@@ -82,7 +82,7 @@ def _strangers(element: Element, written: dict[str, Any], used: set[str], shared
     for key in written:
         if key not in used and key != DEFAULT:
             hint = did_you_mean(key, [*known, DEFAULT], "Name a transition that leaves the gateway.")
-            at = step(f"{element.pointer}/conditions", key)
+            at = child_pointer(f"{element.pointer}/conditions", key)
             message = f"«{key}» is no way out of «{element.name}»."
             shared.report.error("unknown_condition", message, at, hint=hint, node=element.id, key=True)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.fields import Fields
-from penstock.lang.process import bounds
+from penstock.lang.process import limits
 
 AgentMode = Literal["AUTONOMOUS", "SUPERVISED", "MANUAL"]
 ActivityType = Literal["humanTask", "serviceTask", "scriptTask", "subProcess"]
@@ -23,9 +23,9 @@ Tag = Literal[
 ]  # fmt: skip
 Position = Literal["start", "end", "catch", "throw", "boundary"]
 EventTrigger = Literal["none", "timer", "message", "signal", "error", "escalation", "compensation", "terminate"]
-Name = Annotated[str, Meta(max_length=bounds.NAME)]
-Id = Annotated[str, Meta(max_length=bounds.ID)]
-Seconds = Annotated[float, Meta(gt=0, le=bounds.SECONDS)]
+Name = Annotated[str, Meta(max_length=limits.NAME)]
+Id = Annotated[str, Meta(max_length=limits.ID)]
+Seconds = Annotated[float, Meta(gt=0, le=limits.SECONDS)]
 #: an ISO 8601 duration, or seconds, or ${an expression that gives seconds}
 Duration = str | Seconds
 
@@ -83,7 +83,7 @@ class Multi(Part):
     item: Annotated[str, Meta(description="The name of an instance's item, also in sub-processes.")] = ""
     until: Annotated[str | None, Meta(description="Completion condition over done, failed, open, total.")] = None
     again: Annotated[str | None, Meta(description="loop: another round while it holds.")] = None
-    most: Annotated[int, Meta(ge=1, le=bounds.COUNT, description="loop: at most so many rounds.")] | None = None
+    most: Annotated[int, Meta(ge=1, le=limits.COUNT, description="loop: at most so many rounds.")] | None = None
     collect: Annotated[str, Meta(description="The variable that gets the list of all results.")] = ""
 
 
@@ -250,7 +250,7 @@ class TopFields(Part):
     process_definition_id: Id = ""
     process_definition_name: Name = ""
     description: str = ""
-    version: Annotated[int, Meta(ge=1, le=bounds.COUNT)] = 1
+    version: Annotated[int, Meta(ge=1, le=limits.COUNT)] = 1
     tenant_id: Annotated[str, Meta(max_length=50)] = ""
     type: Annotated[DefinitionType, Meta(description="mega and major hold others and are not started.")] = "base"
     parent_id: Annotated[str, Meta(description="The definition one level above.")] = ""

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 from penstock.lang.contract import Setting
-from penstock.lang.document import Document, step
+from penstock.lang.document import Document, child_pointer
 from penstock.lang.fields import Fields, read_fields, read_top, unknown_fields
-from penstock.lang.process import bounds
+from penstock.lang.process import limits
 from penstock.lang.process.fields import (
     COLLECTIONS,
     ActivityFields,
@@ -149,9 +149,9 @@ def _check_top(top: TopFields, report: Report) -> None:
 def _check_size(data: dict[str, Any], definition: Definition, report: Report) -> None:
     """A document made to hurt is told off before anything is looked at twice."""
     count = sum(len(data[name]) for name in COLLECTIONS if isinstance(data.get(name), list))
-    if count > bounds.ELEMENTS:
+    if count > limits.ELEMENTS:
         definition.whole = False
-        message = f"The process has {count} elements; at most {bounds.ELEMENTS} are read."
+        message = f"The process has {count} elements; at most {limits.ELEMENTS} are read."
         report.error("too_many_elements", message, hint="Divide it into sub-processes that are called.")
 
 
@@ -167,10 +167,12 @@ def _entries(
         return
     for i, raw in enumerate(found):
         if isinstance(raw, dict):
-            yield step(f"/{name}", i), raw
+            yield child_pointer(f"/{name}", i), raw
         else:
             definition.whole = False
-            report.error("wrong_type", f"An entry of «{name}» is a map.", step(f"/{name}", i), hint="Write `{ … }`.")
+            report.error(
+                "wrong_type", f"An entry of «{name}» is a map.", child_pointer(f"/{name}", i), hint="Write `{ … }`."
+            )
 
 
 def _read_element(name: str, raw: dict[str, Any], at: str, definition: Definition, report: Report) -> None:
@@ -181,7 +183,7 @@ def _read_element(name: str, raw: dict[str, Any], at: str, definition: Definitio
     assert isinstance(id, str)
     for word, refused in REFUSED.items():
         if isinstance(raw.get(word), str) and raw[word] in refused:
-            _refuse(refused[raw[word]], raw, step(at, word), definition, report)
+            _refuse(refused[raw[word]], raw, child_pointer(at, word), definition, report)
             return
     kind = COLLECTIONS[name]
     fields, rest = read_fields(kind, raw, at, report, node=id)
@@ -197,12 +199,12 @@ def _with_settings(id: str, fields: Fields, at: str, raw: dict[str, Any], report
     if not isinstance(fields, ActivityFields):
         return Element(id, fields, at, raw)
     orchestration, settings = read_fields(
-        Orchestration, fields.orchestration or {}, step(at, "orchestration"), report, node=id
+        Orchestration, fields.orchestration or {}, child_pointer(at, "orchestration"), report, node=id
     )
     undo: Compensation | str | None = None
     if isinstance(fields.compensation, dict):
-        undo, rest = read_fields(Compensation, fields.compensation, step(at, "compensation"), report, node=id)
-        unknown_fields(rest, Compensation, step(at, "compensation"), report, node=id)
+        undo, rest = read_fields(Compensation, fields.compensation, child_pointer(at, "compensation"), report, node=id)
+        unknown_fields(rest, Compensation, child_pointer(at, "compensation"), report, node=id)
     elif fields.compensation:
         undo = fields.compensation
     return Element(id, fields, at, raw, orchestration, settings, undo)
@@ -221,12 +223,14 @@ def _refuse(what: str, raw: dict[str, Any], at: str, definition: Definition, rep
 def _good_id(id: Any, at: str, definition: Definition, report: Report) -> bool:
     if id is None or id == "":
         report.error("missing_field", "«id» is missing.", at, hint="Give every element an id of its own.")
-    elif not isinstance(id, str) or not ID.match(id) or len(id) > bounds.ID:
-        hint = f"Write a text without blanks, at most {bounds.ID} characters."
-        report.error("bad_id", f"«{id}» cannot be an id.", step(at, "id"), hint=hint)
+    elif not isinstance(id, str) or not ID.match(id) or len(id) > limits.ID:
+        hint = f"Write a text without blanks, at most {limits.ID} characters."
+        report.error("bad_id", f"«{id}» cannot be an id.", child_pointer(at, "id"), hint=hint)
     elif id in definition.elements or id in definition.unread:
         message = f"The id «{id}» is used more than once."
-        report.error("duplicate_id", message, step(at, "id"), node=id, hint="Every element has an id of its own.")
+        report.error(
+            "duplicate_id", message, child_pointer(at, "id"), node=id, hint="Every element has an id of its own."
+        )
     else:
         return True
     return False
@@ -240,7 +244,7 @@ def _read_flow(raw: dict[str, Any], at: str, definition: Definition, report: Rep
         return
     if fields.id in definition.elements or fields.id in definition.unread or fields.id in definition.flow_ids:
         message = f"The id «{fields.id}» is used more than once."
-        report.error("duplicate_id", message, step(at, "id"), hint="Every transition has an id of its own.")
+        report.error("duplicate_id", message, child_pointer(at, "id"), hint="Every transition has an id of its own.")
         definition.whole = False
         return
     definition.flow_ids.add(fields.id)
@@ -250,7 +254,7 @@ def _read_flow(raw: dict[str, Any], at: str, definition: Definition, report: Rep
     for name, id, word in missing:
         hint = did_you_mean(id, [*elements, *unread], "Write the id of an activity, a gateway or an event.")
         message = f"The transition «{fields.id}» {word} «{id}», which does not exist."
-        report.error("flow_to_nowhere", message, step(at, name), hint=hint)
+        report.error("flow_to_nowhere", message, child_pointer(at, name), hint=hint)
     if missing or fields.source in unread or fields.target in unread:
         definition.whole = False
         return
@@ -263,7 +267,7 @@ def _read_rest(data: dict[str, Any], definition: Definition, report: Report) -> 
         assert isinstance(source, ProcessData)
         if source.name in definition.data:
             message = f"Two sources of data have the name «{source.name}»."
-            report.error("duplicate_id", message, step(at, "name"), hint="Keep one of them.")
+            report.error("duplicate_id", message, child_pointer(at, "name"), hint="Keep one of them.")
         elif source.name:
             definition.data[source.name] = source
     for at, raw in _entries(data, "pools", definition, report):
@@ -273,7 +277,7 @@ def _read_rest(data: dict[str, Any], definition: Definition, report: Report) -> 
         assert isinstance(role, ProcessRole)
         if role.id in definition.roles:
             report.error(
-                "duplicate_id", f"Two roles have the id «{role.id}».", step(at, "id"), hint="Keep one of them."
+                "duplicate_id", f"Two roles have the id «{role.id}».", child_pointer(at, "id"), hint="Keep one of them."
             )
         elif role.id:
             definition.roles[role.id] = role

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.lang.process import bounds
+from penstock.lang.process import limits
 from penstock.lang.process.fields import Compensation
 from penstock.lang.process.lowering_context import LoweringContext, quoted
 from penstock.lang.process.nodes.contract import Fragment
@@ -67,7 +67,7 @@ def _retry(undo: Compensation, site: LoweringContext) -> Retry:
     if undo.retry is None:
         return Retry()
     most, wait = undo.retry.get("max", 0), undo.retry.get("backoff_ms", 1000)
-    for name, value, bound in (("max", most, bounds.RETRIES), ("backoff_ms", wait, bounds.SECONDS * 1000)):
+    for name, value, bound in (("max", most, limits.RETRIES), ("backoff_ms", wait, limits.SECONDS * 1000)):
         if type(value) is not int or not 0 <= value <= bound:
             hint = 'Write `"retry": {"max": 5, "backoff_ms": 2000}`.'
             message = f"«{name}» of «retry» is a whole number from 0 to {bound}."

@@ -12,7 +12,7 @@ from penstock.executors.parts.rules.feel_values import plain
 from penstock.executors.parts.rules.names import Texts
 from penstock.executors.parts.rules.pack import Pack, SubDecision, read_table
 from penstock.executors.parts.rules.table import Found, Grid, compile_table
-from penstock.lang.document import step
+from penstock.lang.document import child_pointer
 from penstock.lang.report import Report, did_you_mean
 
 
@@ -61,10 +61,10 @@ def _made(one: SubDecision, index: int, texts: Texts, report: Report, names: Col
         report.error("missing_field", message, at, node=one.id, hint="Write `table: …` or `expression: …`, not both.")
         return Made(one.id, variable, _nothing)
     if one.table is not None:
-        table = read_table(one.table, step(at, "table"), report, one.id)
-        grid: Grid = compile_table(table, step(at, "table"), report, names, one.id)
+        table = read_table(one.table, child_pointer(at, "table"), report, one.id)
+        grid: Grid = compile_table(table, child_pointer(at, "table"), report, names, one.id)
         return Made(one.id, variable, grid.decide, grid.size)
-    spot = step(at, "expression")
+    spot = child_pointer(at, "expression")
     if one.language == "feel":
         try:
             value = compile_value(one.expression, names)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from penstock.errors import ExprError, ExprSyntaxError
 from penstock.expr import RESERVED_ROOTS, Expression, compile_expression, compile_template
 from penstock.expr.nodes import Literal, Name, Node, Path
-from penstock.lang.document import step
+from penstock.lang.document import child_pointer
 from penstock.lang.report import Report, did_you_mean
 
 LOCALS = frozenset({"data", "item", "context", "threshold", "params", "hits"})
@@ -66,7 +66,7 @@ class Texts:
         """All computed names, each after what it reads; a ring of them is told and left out."""
         made: dict[tuple[str, bool], Expression] = {}
         for name, text in variables.items():
-            spot = step(step(at, "variables"), name)
+            spot = child_pointer(child_pointer(at, "variables"), name)
             if name in LOCALS or name in RESERVED_ROOTS:
                 message = f"«{name}» has a meaning of its own in rules."
                 self.report.error("reserved_name", message, spot, node=node, hint="Choose another name.", key=True)
@@ -74,7 +74,7 @@ class Texts:
                 made[name, True] = found
         for name, value in params.items():
             if isinstance(value, str) and "${" in value:
-                spot = step(step(at, "params"), name)
+                spot = child_pointer(child_pointer(at, "params"), name)
                 if (found := self.template(value, spot, node, fields=False)) is not None:
                     made[name, False] = found
         graph = {key: [other for other in _needs(found, made) if other in made] for key, found in made.items()}
@@ -88,7 +88,7 @@ class Texts:
     def _ring(self, ring: Iterable[tuple[str, bool]], at: str, node: str) -> None:
         shown = [(name if is_variable else f"params.{name}") for name, is_variable in reversed(list(ring))]
         name, is_variable = next(iter(ring))
-        spot = step(step(at, "variables" if is_variable else "params"), name)
+        spot = child_pointer(child_pointer(at, "variables" if is_variable else "params"), name)
         message = f"These need each other: {' → '.join(shown)}."
         self.report.error("variable_cycle", message, spot, node=node, hint="Write one of them without the others.")
 

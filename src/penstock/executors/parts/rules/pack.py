@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
-from penstock.lang.document import Document, Mark, step
+from penstock.lang.document import Document, Mark, child_pointer
 from penstock.lang.fields import Fields, read_fields, unknown_fields
 from penstock.lang.report import Report
 
@@ -175,7 +175,7 @@ def read_list(kind: type[Any], noun: str, values: list[Any], at: str, report: Re
         report.error("too_many_rules", message, at, hint="Split the pack.")
         values = values[:MAX_RULES]
     for index, value in enumerate(values):
-        spot = step(at, index)
+        spot = child_pointer(at, index)
         if not isinstance(value, Mapping):
             hint = f"Write the fields of a {noun}."
             report.error("wrong_type", "Here a map is expected.", spot, hint=hint)
@@ -191,9 +191,9 @@ def read_list(kind: type[Any], noun: str, values: list[Any], at: str, report: Re
 def read_table(data: Mapping[str, Any], at: str, report: Report, node: str) -> Table:
     table, rest = read_fields(Table, dict(data), at, report, node=node)
     unknown_fields(rest, Table, at, report, node=node)
-    table.inputs = read_list(Column, "column", table.inputs, step(at, "inputs"), report)
-    table.outputs = read_list(Output, "output", table.outputs, step(at, "outputs"), report)
-    table.rules = read_list(TableRow, "line", table.rules, step(at, "rules"), report)
+    table.inputs = read_list(Column, "column", table.inputs, child_pointer(at, "inputs"), report)
+    table.outputs = read_list(Output, "output", table.outputs, child_pointer(at, "outputs"), report)
+    table.rules = read_list(TableRow, "line", table.rules, child_pointer(at, "rules"), report)
     return table
 
 

@@ -10,7 +10,7 @@ from penstock.executors.parts.rules.feel import compile_test, compile_value
 from penstock.executors.parts.rules.feel_values import equal, extreme, is_number, plain
 from penstock.executors.parts.rules.pack import Column, Output, Table
 from penstock.expr import compile_expression, compile_template
-from penstock.lang.document import step
+from penstock.lang.document import child_pointer
 from penstock.lang.report import Report, did_you_mean
 
 View = Mapping[str, Any]
@@ -146,13 +146,13 @@ def compile_table(table: Table, at: str, report: Report, names: Collection[str],
     allowed = [
         (index, column.name or column.expression, test)
         for index, column in enumerate(table.inputs)
-        if (test := maker.test(column.values, step(maker.spot("inputs", index), "values"))) is not None
+        if (test := maker.test(column.values, child_pointer(maker.spot("inputs", index), "values"))) is not None
     ]
     lines = [maker.line(index) for index in range(len(table.rules))]
     default = None
     if any(output.default is not None for output in table.outputs):
         default = [
-            maker.value(output.default, step(maker.spot("outputs", index), "default"))
+            maker.value(output.default, child_pointer(maker.spot("outputs", index), "default"))
             for index, output in enumerate(table.outputs)
         ]
     for index, output in enumerate(table.outputs):
@@ -169,12 +169,12 @@ class _Maker:
         self.table, self.at, self.report, self.names, self.node = table, at, report, names, node
 
     def spot(self, part: str, index: int) -> str:
-        return step(step(self.at, part), index)
+        return child_pointer(child_pointer(self.at, part), index)
 
     def policy(self) -> str:
         written = self.table.hit_policy.strip().upper()
         policy = POLICIES.get(written, written)
-        spot = step(self.at, "hit_policy")
+        spot = child_pointer(self.at, "hit_policy")
         if policy not in POLICIES.values():
             known = [*POLICIES.values(), *POLICIES]
             hint = did_you_mean(written, known, f"Known are {', '.join(POLICIES.values())}.")
@@ -191,7 +191,7 @@ class _Maker:
         return policy
 
     def input(self, column: Column, index: int) -> Closure:
-        spot = step(self.spot("inputs", index), "expression")
+        spot = child_pointer(self.spot("inputs", index), "expression")
         text = column.expression or column.name
         if not text.strip():
             hint = "Write `expression: …`, the value that this column tests."
@@ -209,7 +209,7 @@ class _Maker:
                 found = len(getattr(line, name))
                 message = f"The line «{id}» has {found} entries in «{name}», the table {len(wanted)}."
                 hint = "Write one entry for every column; - takes everything."
-                self.report.error("table_width", message, step(spot, name), node=id, hint=hint)
+                self.report.error("table_width", message, child_pointer(spot, name), node=id, hint=hint)
         tests = [
             (column, test)
             for column, cell in enumerate(line.when[: len(self.table.inputs)])

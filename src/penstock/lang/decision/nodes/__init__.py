@@ -14,7 +14,7 @@ from penstock.lang.decision.nodes.switch import SWITCH
 from penstock.lang.decision.nodes.wait import WAIT
 
 NODE_TYPES: dict[str, NodeType] = {
-    one.name: one for one in (DATA, JUDGMENT, MCP, ACTION, APPROVAL, WAIT, SWITCH, PARALLEL, COMPENSATION)
+    type.name: type for type in (DATA, JUDGMENT, MCP, ACTION, APPROVAL, WAIT, SWITCH, PARALLEL, COMPENSATION)
 }
 #: Types of the language that this version does not run.
 LATER = ("BI", "DEPLOY", "ROLLBACK", "SIMULATE")

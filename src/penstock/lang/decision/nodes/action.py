@@ -1,4 +1,4 @@
-"""ACTION (4.5): tells people and machines: slack, email, sms, webhook, robot, database."""
+"""ACTION (4.5): sends a message or a command: slack, email, sms, webhook, robot, database."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from penstock.lang.decision import bounds, literals
+from penstock.lang.decision import limits, literal_checks
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.nodes.contract import Choosing, Fragment, GuardedFields, NodeType, Part, without
-from penstock.lang.decision.nodes.parts import completed, guard_of, task_of
+from penstock.lang.decision.node_fields import GuardedFields, Part, TemplatedPart
+from penstock.lang.decision.nodes.contract import Fragment, NodeType, alias_from
+from penstock.lang.decision.nodes.fragments import complete_fragment, skip_guard, task_fragment
 from penstock.net.model import Dedupe, Rate, Retry
 
 HOUR = 3_600_000
 
 
-class Channel(Choosing):
+class Channel(TemplatedPart):
     type: Literal["slack", "email", "sms", "webhook", "robot", "database"] | None = None
     config: Annotated[dict[str, Any], Meta(description="Settings, flat or under the name of the channel (C-27).")] = {}
 
@@ -35,9 +36,9 @@ class Conditions(Part):
 
 
 class RateLimit(Part):
-    max_per_hour: Annotated[int, Meta(ge=1, le=bounds.COUNT)] | None = None
+    max_per_hour: Annotated[int, Meta(ge=1, le=limits.COUNT)] | None = None
     dedupe_key: str | None = None
-    dedupe_window_sec: Annotated[int, Meta(ge=1, le=bounds.SECONDS)] = 3600
+    dedupe_window_sec: Annotated[int, Meta(ge=1, le=limits.SECONDS)] = 3600
 
 
 class ActionFields(GuardedFields):
@@ -50,79 +51,83 @@ class ActionFields(GuardedFields):
     REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "channel")
 
 
-def lower(f: ActionFields, site: LoweringContext) -> Fragment:
+def lower(f: ActionFields, context: LoweringContext) -> Fragment:
     channel, when = f.channel or Channel(), f.conditions or Conditions()
     args: dict[str, Any] = {
-        "channel": site.tree(channel.type, "channel/type"),
-        "config": site.tree(channel.config, "channel/config", secrets=True),
+        "channel": context.template_tree(channel.type, "channel/type"),
+        "config": context.template_tree(channel.config, "channel/config", secrets=True),
     }
-    site.depend("channel", channel.type, "channel/type")
-    _sent_to(channel, site)
+    context.depend("channel", channel.type, "channel/type")
+    _check_channel(channel, context)
     if f.template is not None:
-        site.depend("template", f.template.id, "template/id")
-        params = site.tree(f.template.params, "template/params")
-        args["template"] = {"id": site.tree(f.template.id, "template/id"), "params": params}
+        context.depend("template", f.template.id, "template/id")
+        params = context.template_tree(f.template.params, "template/params")
+        args["template"] = {"id": context.template_tree(f.template.id, "template/id"), "params": params}
     if f.message is not None:
-        args["message"] = site.tree(f.message, "message")
-    wanted = site.expression(when.execute_if, "conditions/execute_if")
-    unwanted = site.expression(when.skip_if, "conditions/skip_if")
-    guard = guard_of(f, site, wanted or "", f"!({unwanted})" if unwanted else "")
-    gates = _gates(f, site)
-    again: dict[str, Any] = {}
-    if channel.type == "robot" and not _once(f, site):
-        again["retry"] = Retry()  # C-56: a robot that may have moved is not told twice
-    return completed(task_of(f, site, "notify", args, sees_run=True, only_if=guard, gates=gates, **again), f, site)
+        args["message"] = context.template_tree(f.message, "message")
+    execute_if = context.expression(when.execute_if, "conditions/execute_if")
+    skip_if = context.expression(when.skip_if, "conditions/skip_if")
+    guard = skip_guard(f, context, execute_if or "", f"!({skip_if})" if skip_if else "")
+    gates = _gates(f, context)
+    overrides: dict[str, Any] = {}
+    if channel.type == "robot" and not _is_idempotent(f, context):
+        overrides["retry"] = Retry()  # C-56: a robot that may have moved gets no second command
+    return complete_fragment(
+        task_fragment(f, context, "notify", args, sees_run=True, only_if=guard, gates=gates, **overrides), f, context
+    )
 
 
-def _sent_to(channel: Channel, site: LoweringContext) -> None:
-    """What a channel is told, flat or under its name (C-27), is looked at as far as it is written out."""
+def _check_channel(channel: Channel, context: LoweringContext) -> None:
+    """Checks the settings of a channel that are written out, flat or under the channel's name (C-27)."""
     secret = _reads_secret(channel.config)
     inner = channel.config.get(channel.type or "")
-    for path, some in (("channel/config", channel.config), (f"channel/config/{channel.type}", inner)):
-        if not isinstance(some, dict):
+    for path, config in (("channel/config", channel.config), (f"channel/config/{channel.type}", inner)):
+        if not isinstance(config, dict):
             continue
         for name in _ADDRESSES:
-            if secret and isinstance(some.get(name), str):
-                site.fixed_host(some[name], f"{path}/{name}")
-        method, operation = some.get("method"), some.get("operation")
+            if secret and isinstance(config.get(name), str):
+                context.fixed_host(config[name], f"{path}/{name}")
+        method, operation = config.get("method"), config.get("operation")
         if channel.type == "webhook" and isinstance(method, str):
-            literals.one_of(method.upper(), literals.WEBHOOK_METHODS, "HTTP method", f"{path}/method", site)
+            literal_checks.check_choice(
+                method.upper(), literal_checks.WEBHOOK_METHODS, "HTTP method", f"{path}/method", context
+            )
         if channel.type == "database":
-            literals.one_of(operation, literals.OPERATIONS, "operation", f"{path}/operation", site)
+            literal_checks.check_choice(operation, literal_checks.OPERATIONS, "operation", f"{path}/operation", context)
 
 
-#: settings of channels that say where something is sent
+#: Settings of channels that hold an address.
 _ADDRESSES = ("url", "webhook_url", "base_url", "endpoint")
 
 
 def _reads_secret(value: Any) -> bool:
     if isinstance(value, str):
         return "secrets" in value or "get_secret" in value
-    some = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(_reads_secret(one) for one in some)
+    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(_reads_secret(member) for member in members)
 
 
-def _once(f: ActionFields, site: LoweringContext) -> bool:
-    wanted = f.idempotency if f.idempotency is not None else site.workflow.policies.idempotency
-    return wanted is not None and wanted.enabled
+def _is_idempotent(f: ActionFields, context: LoweringContext) -> bool:
+    idempotency = f.idempotency if f.idempotency is not None else context.workflow.policies.idempotency
+    return idempotency is not None and idempotency.enabled
 
 
-def _gates(f: ActionFields, site: LoweringContext) -> dict[str, Any]:
-    """W-4.5.2: more than so many an hour, and what was said before, is skipped."""
+def _gates(f: ActionFields, context: LoweringContext) -> dict[str, Any]:
+    """W-4.5.2: a message over the hourly limit, or sent before, is skipped."""
     limit = f.rate_limit
     if limit is None:
         return {}
     gates: dict[str, Any] = {}
-    name = f"{site.workflow.top.id}/{site.step.id}"
+    name = f"{context.workflow.top.id}/{context.node.id}"
     if limit.max_per_hour is not None:
         gates["rate"] = Rate(name=name, limit=limit.max_per_hour, per_ms=HOUR, over="skip", rolling=True)
     if limit.dedupe_key is not None:
-        key = {"dedupe": site.tree(limit.dedupe_key, "rate_limit/dedupe_key")}
+        key = {"dedupe": context.template_tree(limit.dedupe_key, "rate_limit/dedupe_key")}
         gates["dedupe"] = Dedupe(key=key, ttl_ms=limit.dedupe_window_sec * 1000)
     return gates
 
 
 ACTION = NodeType(
-    "ACTION", ActionFields, lower, "Sends a message or a command.", lambda node: without("action_", node), 30_000,
-    finishes=lambda f: True,
+    "ACTION", ActionFields, "Sends a message or a command.", lower=lower,
+    alias=alias_from("action_"), timeout_ms=30_000, shapes_output=lambda f: True,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""APPROVAL (4.6): people decide; nobody decides twice, and time has an answer of its own."""
+"""APPROVAL (4.6): asks people to decide, with reminders, escalation and a timeout."""
 
 from __future__ import annotations
 
@@ -7,17 +7,26 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from penstock.lang.decision import bounds
+from penstock.lang.decision import limits
+from penstock.lang.decision.expression_literals import expression_literal
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.nodes.contract import Choosing, Fragment, GuardedFields, NodeType, Part
-from penstock.lang.decision.nodes.parts import HOUR, completed, duration_of, idle, node_of, tell, told_by
-from penstock.lang.decision.texts import text_literal
+from penstock.lang.decision.node_fields import GuardedFields, Part, TemplatedPart
+from penstock.lang.decision.nodes.contract import Fragment, NodeType
+from penstock.lang.decision.nodes.fragments import (
+    HOUR,
+    complete_fragment,
+    net_node,
+    notification_node,
+    port_edge,
+    read_duration,
+    report_unused_fields,
+)
 from penstock.net.model import Trigger, Work
 
-#: W-4.6.6: what an approval without `timeout` has.
+#: W-4.6.6: the timeout of an approval that states none.
 DEFAULT_MS = 24 * HOUR
-#: C-34: how often an approval goes to others before its time is over.
-LEVELS = 3
+#: C-34: how often an approval is escalated before it times out.
+ESCALATION_LEVELS = 3
 _TYPES = ("user", "role", "group")
 _PREFIX = re.compile("^(user|role|group):")
 
@@ -25,13 +34,13 @@ _PREFIX = re.compile("^(user|role|group):")
 class Approvers(Part):
     type: Literal["user", "role", "group", "any_of", "all_of"] | None = None
     targets: list[str] = []
-    min_approvals: Annotated[int, Meta(ge=1, le=bounds.COUNT)] | None = None
+    min_approvals: Annotated[int, Meta(ge=1, le=limits.COUNT)] | None = None
     allow_self_approval: bool = True
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("type", "targets")
 
 
-class Ask(Choosing):
+class ApprovalRequest(TemplatedPart):
     title: str = ""
     description: str = ""
     priority: Literal["high", "normal", "low"] = "normal"
@@ -43,7 +52,7 @@ class Ask(Choosing):
 
 class Timeout(Part):
     on_timeout: Literal["reject", "escalate", "auto_approve"] = "reject"
-    reminder_intervals: list[Annotated[float, Meta(ge=0, le=bounds.HOURS)]] = []
+    reminder_intervals: list[Annotated[float, Meta(ge=0, le=limits.HOURS)]] = []
     escalate_to: list[str] = []
     duration_ms: Any = None
     duration_seconds: Any = None
@@ -52,64 +61,64 @@ class Timeout(Part):
     duration_days: Any = None
 
 
-#: Where the form is broken, which has been told.
+#: Stands in where the form is broken, which is reported elsewhere.
 _NOBODY = Approvers(targets=["role:nobody"])
 
 
 class ApprovalFields(GuardedFields):
-    request: Ask | None = None
+    request: ApprovalRequest | None = None
     timeout: Timeout | None = None
     on_reject: Literal["cancel", "continue"] = "cancel"
 
     REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "request")
 
 
-def lower(f: ApprovalFields, site: LoweringContext) -> Fragment:
-    asked, timeout = f.request or Ask(approvers=_NOBODY), f.timeout or Timeout()
-    who = asked.approvers or _NOBODY
+def lower(f: ApprovalFields, context: LoweringContext) -> Fragment:
+    request, timeout = f.request or ApprovalRequest(approvers=_NOBODY), f.timeout or Timeout()
+    approvers = request.approvers or _NOBODY
     candidates = {
-        "type": who.type,
-        "targets": [target(one, str(who.type), site, f"request/approvers/targets/{i}")
-                    for i, one in enumerate(who.targets)],
-        "allow_self_approval": who.allow_self_approval,
+        "type": approvers.type,
+        "targets": [candidate(name, str(approvers.type), context, f"request/approvers/targets/{i}")
+                    for i, name in enumerate(approvers.targets)],
+        "allow_self_approval": approvers.allow_self_approval,
     }  # fmt: skip
-    if not who.targets and site.step.raw["request"]["approvers"].get("targets") == []:
+    if not approvers.targets and context.node.raw["request"]["approvers"].get("targets") == []:
         hint = 'Write `"targets": ["role:quality_manager"]`.'
-        site.error("missing_field", "Nobody may decide: «targets» is empty.", "request/approvers", hint=hint)
+        context.error("missing_field", "Nobody may decide: «targets» is empty.", "request/approvers", hint=hint)
     prompt = {
         "kind": "approval",
-        "title": site.tree(asked.title, "request/title") or f.name or site.step.id,
-        "description": site.tree(asked.description, "request/description"),
-        "priority": site.tree(asked.priority, "request/priority"),
-        "data": site.tree(asked.data, "request/data"),
+        "title": context.template_tree(request.title, "request/title") or f.name or context.node.id,
+        "description": context.template_tree(request.description, "request/description"),
+        "priority": context.template_tree(request.priority, "request/priority"),
+        "data": context.template_tree(request.data, "request/data"),
     }
-    block = (site.step.raw.get("timeout") or {}) if isinstance(site.step.raw.get("timeout"), dict) else {}
-    after = duration_of(block, site, "timeout")
+    block = (context.node.raw.get("timeout") or {}) if isinstance(context.node.raw.get("timeout"), dict) else {}
+    after = read_duration(block, context, "timeout")
     after = DEFAULT_MS if after is None else after
-    everybody = who.type == "all_of"
-    idle(f, site, "retry", "timeout_ms", "circuit_breaker", "idempotency")
-    name = site.shared.names.out[site.step.id]
-    node = node_of(
-        f, site, kind="work", out=(name,) if name else (),
-        work=Work(quorum=who.min_approvals or (0 if everybody else 1), all_of=everybody, candidates=candidates,
+    everybody = approvers.type == "all_of"
+    report_unused_fields(f, context, "retry", "timeout_ms", "circuit_breaker", "idempotency")
+    name = context.shared.symbols.outputs[context.node.id]
+    node = net_node(
+        f, context, kind="work", out=(name,) if name else (),
+        work=Work(quorum=approvers.min_approvals or (0 if everybody else 1), all_of=everybody, candidates=candidates,
                   prompt=prompt),
-        triggers=(_tell(), *_reminders(timeout, after), _too_late(timeout, after, who, site)),
+        triggers=(_notify_on_open(), *_reminders(timeout, after), _timeout_trigger(timeout, after, approvers, context)),
     )  # fmt: skip
-    said = f.notification if isinstance(f.notification, dict) else {}
-    about = {name: value for name, value in prompt.items() if name != "kind"}
-    about |= {"approvers": candidates["targets"], "node_id": site.step.id}
-    tellers = tell(said, about, site, template="approval_request_v1")
-    edges = (*told_by(node.id, "notify", tellers, site), *told_by(node.id, "remind", tellers, site))
-    if not timeout.reminder_intervals:
-        edges = tuple(edge for edge in edges if edge.port != "remind")
+    notification = f.notification if isinstance(f.notification, dict) else {}
+    params = {name: value for name, value in prompt.items() if name != "kind"}
+    params |= {"approvers": candidates["targets"], "node_id": context.node.id}
+    notifier = notification_node(notification, params, context, template="approval_request_v1")
+    notify_on = ("notify", "remind") if timeout.reminder_intervals else ("notify",)
+    edges = tuple(port_edge(node.id, port, notifier.id) for port in notify_on)
     ports = {"failed": ((node.id, "failed"),), "rejected": ((node.id, "rejected"),), "timeout": ((node.id, "timeout"),)}
-    return completed(Fragment((node, *tellers), node.id, node.id, node.id, edges, ports), f, site)
+    return complete_fragment(Fragment((node, notifier), node.id, node.id, node.id, edges, ports), f, context)
 
 
-def target(text: str, type: str, site: LoweringContext, path: str) -> Any:
-    """C-32: with a prefix; of one without, the type tells, or an @ does. What only a run knows gets its own there."""
+def candidate(text: str, type: str, context: LoweringContext, path: str) -> Any:
+    """C-32: a candidate with its prefix: user, role or group. Without one, the type says which, or an @ in the name; a
+    template gets its prefix at run time."""
     if "${" in text:
-        return {"$expr": f"fn.first({prefixed(f'[{site.moment(text, path)}]', type)})"}
+        return {"$expr": f"fn.first({prefixed(f'[{context.template_expression(text, path)}]', type)})"}
     if _PREFIX.match(text):
         return text
     kind = type if type in _TYPES else "user" if "@" in text else "role"
@@ -117,40 +126,47 @@ def target(text: str, type: str, site: LoweringContext, path: str) -> Any:
 
 
 def prefixed(targets: str, type: str = "") -> str:
-    """C-32 as an expression over a list of targets."""
-    kind = text_literal(type) if type in _TYPES else "fn.if(fn.contains(t, '@'), 'user', 'role')"
-    known = f"fn.type_of(t) != 'string' || fn.regex_match(t, {text_literal(_PREFIX.pattern)})"
+    """The same rule (C-32) as an expression over a list of candidates."""
+    kind = expression_literal(type) if type in _TYPES else "fn.if(fn.contains(t, '@'), 'user', 'role')"
+    known = f"fn.type_of(t) != 'string' || fn.regex_match(t, {expression_literal(_PREFIX.pattern)})"
     return f"fn.map({targets}, t => fn.if({known}, t, fn.concat({kind}, ':', t)))"
 
 
-def _tell() -> Trigger:
-    """Those who may decide hear of it when it opens, and again when it goes to others."""
+def _notify_on_open() -> Trigger:
+    """Notifies the approvers when the request opens, and again when it is escalated."""
     value = {"event": "requested", "escalation_level": {"$expr": "escalation_level"}}
     return Trigger(kind="opened", interrupting=False, port="notify", action="value", value=value)
 
 
 def _reminders(timeout: Timeout, after: int) -> list[Trigger]:
-    """W-4.6.3, C-33: hours since the request, each once; what is not before the end is left out."""
-    found = []
+    """W-4.6.3, C-33: one reminder per interval, in hours since the request; those after the timeout are left out."""
+    reminders = []
     for hours in timeout.reminder_intervals:
         if 0 < hours * HOUR < after:
             at = round(hours * HOUR)
             value = {"event": "reminder", "after_hours": hours, "escalation_level": {"$expr": "escalation_level"}}
-            found.append(Trigger(after_ms=at, interrupting=False, port="remind", action="value", value=value))
-    return found
+            reminders.append(Trigger(after_ms=at, interrupting=False, port="remind", action="value", value=value))
+    return reminders
 
 
-def _too_late(timeout: Timeout, after: int, who: Approvers, site: LoweringContext) -> Trigger:
+def _timeout_trigger(timeout: Timeout, after: int, approvers: Approvers, context: LoweringContext) -> Trigger:
     if timeout.on_timeout == "escalate":
-        targets = [target(one, "", site, f"timeout/escalate_to/{i}") for i, one in enumerate(timeout.escalate_to)]
+        targets = [
+            candidate(name, "", context, f"timeout/escalate_to/{i}") for i, name in enumerate(timeout.escalate_to)
+        ]
         if not targets:
-            site.shared.carried.add("tenant_config")
-        others = {
+            context.shared.carried.add("tenant_config")
+        escalated = {
             "type": "any_of", "targets": targets or {"$expr": _ESCALATION},
-            "allow_self_approval": who.allow_self_approval,
+            "allow_self_approval": approvers.allow_self_approval,
         }  # fmt: skip
         return Trigger(
-            after_ms=after, action="reopen", times=LEVELS, value=others, code="APPROVAL_TIMEOUT", port="timeout"
+            after_ms=after,
+            action="reopen",
+            times=ESCALATION_LEVELS,
+            value=escalated,
+            code="APPROVAL_TIMEOUT",
+            port="timeout",
         )
     approved = timeout.on_timeout == "auto_approve"
     decided = {
@@ -173,5 +189,10 @@ _ESCALATION = f"fn.if(fn.is_empty({_OTHERS}), ['role:admin'], {prefixed(_LISTED)
 
 
 APPROVAL = NodeType(
-    "APPROVAL", ApprovalFields, lower, "Asks people to decide.", lambda node: "approval_result", effect=False
+    "APPROVAL",
+    ApprovalFields,
+    "Asks people to decide.",
+    lower=lower,
+    alias=lambda node: "approval_result",
+    effect=False,
 )

@@ -1,188 +1,22 @@
-"""What a node type of a workflow is: the fields an author may write, and how they become a piece of the net."""
+"""What a node type of a workflow is: its traits, and how a node of it becomes a fragment of the net."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Any
 
-from msgspec import Meta
-
-from penstock.lang.decision import bounds
-from penstock.lang.fields import Fields
+from penstock.lang.decision.lowering_context import LoweringContext
+from penstock.lang.decision.workflow import NodeTraits
 from penstock.net.model import Edge, Node
 
-if TYPE_CHECKING:
-    from penstock.lang.decision.lowering_context import LoweringContext
-
-Category = Literal[
-    "transient", "permanent", "business", "validation", "timeout", "authorization", "resource", "external"
-]
-
-
-class Part(Fields):
-    """Unknown keys are kept and told (W-3.1.2)."""
-
-    OPEN: ClassVar[bool] = True
-
-
-class Choosing(Part):
-    """C-69: a choice may be a template, which the executor checks; what shapes the net must be written out."""
-
-    TEMPLATED: ClassVar[bool] = True
-
-
-class Backoff(Part):
-    """W-7.2.1."""
-
-    type: Literal["exponential", "linear", "fixed"] = "exponential"
-    initial_ms: Annotated[int, Meta(ge=0, le=bounds.MS)] = 1000
-    multiplier: Annotated[float, Meta(ge=1, le=bounds.FACTOR)] = 2.0
-    max_ms: Annotated[int, Meta(ge=0, le=bounds.MS)] = 30_000
-    jitter: bool = True
-
-
-class RetryPolicy(Part):
-    """W-7.2: the short shape (max, backoff_ms, backoff_type) or the full one (max_attempts, backoff …)."""
-
-    max: Annotated[int, Meta(ge=0, le=bounds.COUNT, description="Retries after the first attempt.")] | None = None
-    backoff_ms: Annotated[int, Meta(ge=0, le=bounds.MS, description="Wait before a retry.")] | None = None
-    backoff_type: Literal["fixed", "linear", "exponential"] | None = None
-    max_attempts: Annotated[int, Meta(ge=1, le=bounds.COUNT, description="Attempts in all.")] | None = None
-    backoff: Backoff | None = None
-    retryable_errors: list[Category] | None = None
-    non_retryable_errors: list[Category] | None = None
-    on_failure: Literal["alert_and_manual"] | None = None
-
-
-class RetryFields(RetryPolicy):
-    """At a node the numbers have bounds (section 12)."""
-
-    max: Annotated[int, Meta(ge=0, le=10, description="Retries after the first attempt.")] | None = None
-    backoff_ms: Annotated[int, Meta(ge=100, le=bounds.MS, description="Wait before a retry.")] | None = None
-
-
-class OnOpen(Part):
-    action: Literal["skip", "fail", "fallback"] = "fail"
-    fallback_node: str = ""
-
-
-class BreakerMetrics(Part):
-    track_latency: bool = False
-    latency_threshold_ms: Annotated[int, Meta(ge=1, le=bounds.MS)] = 5000
-
-
-class BreakerFields(Part):
-    """W-7.3.1, and the short shape of section 12 (fail_rate, window, cooldown_s)."""
-
-    enabled: bool = True
-    failure_threshold: Annotated[int, Meta(ge=1, le=bounds.COUNT)] | None = None
-    failure_rate_threshold: Annotated[float, Meta(gt=0, le=1)] | None = None
-    window_size: Annotated[int, Meta(ge=1, le=10_000)] | None = None
-    half_open_requests: Annotated[int, Meta(ge=1, le=bounds.COUNT)] = 3
-    cooldown_ms: Annotated[int, Meta(ge=0, le=bounds.MS)] | None = None
-    on_open: OnOpen | None = None
-    metrics: BreakerMetrics | None = None
-    fail_rate: Annotated[float, Meta(gt=0, le=1)] | None = None
-    window: Annotated[int, Meta(ge=1, le=10_000)] | None = None
-    cooldown_s: Annotated[int, Meta(ge=0, le=bounds.SECONDS)] | None = None
-
-
-class IdempotencyFields(Part):
-    """W-8.4.1."""
-
-    enabled: bool = True
-    key_generation: Literal["node_id + input_hash", "custom_expression"] | None = None
-    custom_expression: str | None = None
-    ttl_hours: Annotated[float, Meta(gt=0, le=bounds.HOURS)] = 24
-    on_duplicate: Literal["skip", "return_cached", "fail"] = "skip"
-
-
-class CheckpointInclude(Part):
-    context_variables: bool = True
-    node_outputs: bool = True
-    execution_position: bool = True
-    pending_events: bool = True
-
-
-class CheckpointStorage(Part):
-    type: Literal["database", "s3", "redis"] = "database"
-    compression: bool = True
-    encryption: bool = True
-
-
-class CheckpointRetention(Part):
-    completed_hours: Annotated[int, Meta(ge=0, le=bounds.HOURS)] = 24
-    failed_days: Annotated[int, Meta(ge=0, le=bounds.DAYS)] = 30
-    running_days: Annotated[int, Meta(ge=0, le=bounds.DAYS)] = 7
-
-
-class Checkpoint(Part):
-    """W-8.1: when the state of a run is written aside, what of it, where, and for how long."""
-
-    strategy: Literal["node_boundary", "time_interval", "explicit"] = "node_boundary"
-    time_interval_ms: Annotated[int, Meta(ge=1, le=bounds.MS)] = 60_000
-    include: CheckpointInclude | None = None
-    storage: CheckpointStorage | None = None
-    retention: CheckpointRetention | None = None
-    save_context: bool = True
-    resume_on_restart: bool = True
-
-
-class Transform(Part):
-    type: Literal["jq"] = "jq"
-    expression: str = ""
-
-    REQUIRED: ClassVar[tuple[str, ...]] = ("expression",)
-
-
-class OutputFields(Part):
-    """Where a node's output goes, and what it must look like."""
-
-    variable: Annotated[str, Meta(description="The name under which others read it.")] = ""
-    schema: Annotated[Any, Meta(description="JSON Schema draft-07; what does not fit fails the node.")] = None
-    expression: Annotated[str | None, Meta(description="The value, computed instead of fetched.")] = None
-    transform: Annotated[Transform | None, Meta(description="Applied to an answer before it is kept.")] = None
-
-
-class SideEffects(Part):
-    set_variables: Annotated[dict[str, Any], Meta(description="Context variables that are set after success.")] = {}
-
-
-class NodeFields(Part):
-    """What every node has (W-4.0.1, W-4.0.3)."""
-
-    id: str = ""
-    type: str = ""
-    name: str = ""
-    description: str = ""
-    retry: RetryFields | None = None
-    timeout_ms: Annotated[int, Meta(ge=1000, le=bounds.MS)] | None = None
-    output: OutputFields | None = None
-    side_effects: SideEffects | None = None
-    idempotency: IdempotencyFields | None = None
-    circuit_breaker: BreakerFields | None = None
-    checkpoint: Checkpoint | bool | None = None
-    skip_on_error: bool = False
-    audit: Annotated[Any, Meta(description="What is written down about it.")] = None
-    notification: Annotated[dict[str, Any] | None, Meta(description="Who hears of it: channels, template.")] = None
-
-    REQUIRED: ClassVar[tuple[str, ...]] = ("id", "type")
-
-
-class GuardedFields(NodeFields):
-    """Where a condition is a guard: what does not hold skips the node (W-4.0.2)."""
-
-    condition: Annotated[str | None, Meta(description="An expression; where it is false the node is skipped.")] = None
-
-
-#: nodes and ports where an outcome leaves a fragment
-Ways = tuple[tuple[str, str], ...]
+#: The nodes and ports where an outcome leaves a fragment.
+Exits = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """A piece of the net. Ways in lead to `entry`; ways out leave from `exit`; `core` is the node that does the work.
+    """The part of the net that one node becomes. Edges lead to `entry` and leave from `exit`; `core` does the work.
     `ports` says where other outcomes leave: failed, rejected, timeout, alternative."""
 
     nodes: tuple[Node, ...]
@@ -190,31 +24,29 @@ class Fragment:
     exit: str
     core: str
     edges: tuple[Edge, ...] = ()
-    ports: Mapping[str, Ways] = field(default_factory=dict)
+    ports: Mapping[str, Exits] = field(default_factory=dict)
 
 
-Lower = Callable[[Any, "LoweringContext"], Fragment]
+Lower = Callable[[Any, LoweringContext], Fragment]
 
 
-@dataclass(frozen=True)
-class NodeType:
-    """`alias` derives the name of an output that the author did not name (C-10); `timeout_ms` is C-44's default."""
+@dataclass(frozen=True, kw_only=True)
+class NodeType(NodeTraits):
+    """The traits of a node type, and its lowering."""
 
-    name: str
-    fields: type[NodeFields]
     lower: Lower
-    doc: str
-    alias: Callable[[str], str] = lambda node: ""
-    timeout_ms: int | None = None
-    effect: bool = True  # asks something of the world: retries, breakers and idempotency apply
-    #: does the author's node need an inner one, because its output is not the answer of what works?
-    framed: Callable[[Any], bool] = lambda fields: False
-    #: is `output.expression` itself what the node does?
-    computed: Callable[[Any], bool] = lambda fields: False
-    #: does the executor apply `output.schema` and `output.transform`?
-    finishes: Callable[[Any], bool] = lambda fields: False
 
 
-def without(prefix: str, id: str) -> str:
+def id_without(prefix: str, id: str) -> str:
     """The rest of an id after its prefix; empty when it has another one."""
     return id[len(prefix) :] if id.startswith(prefix) else ""
+
+
+def alias_from(prefix: str, suffix: str = "") -> Callable[[str], str]:
+    """Derives an output's name from a node's id: without the prefix, with the suffix; "" for other ids (C-10)."""
+
+    def alias(id: str) -> str:
+        rest = id_without(prefix, id)
+        return rest + suffix if rest else ""
+
+    return alias

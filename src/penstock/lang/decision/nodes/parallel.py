@@ -1,4 +1,4 @@
-"""PARALLEL (4.9): branches that run at once and are joined."""
+"""PARALLEL (4.9): runs branches at once and joins them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from penstock.lang.decision import bounds
+from penstock.lang.decision import limits
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.nodes.contract import Fragment, GuardedFields, NodeType, OutputFields, Part
-from penstock.lang.decision.nodes.parts import completed, idle, node_of, plain
+from penstock.lang.decision.node_fields import GuardedFields, OutputFields, Part
+from penstock.lang.decision.nodes.contract import Fragment, NodeType
+from penstock.lang.decision.nodes.fragments import complete_fragment, net_node, report_unused_fields, single_node
 from penstock.net.model import Body, Branch
 
-_MOST = 10
+_MANY_BRANCHES = 10
 
 
 class BranchFields(Part):
@@ -26,8 +27,8 @@ class BranchFields(Part):
 
 class JoinFields(Part):
     strategy: Literal["all", "any", "n_of"] | None = None
-    n: Annotated[int, Meta(ge=0, le=bounds.COUNT)] | None = None
-    timeout_ms: Annotated[int, Meta(ge=1, le=bounds.MS)] | None = None
+    n: Annotated[int, Meta(ge=0, le=limits.COUNT)] | None = None
+    timeout_ms: Annotated[int, Meta(ge=1, le=limits.MS)] | None = None
     on_partial_failure: Literal["continue", "fail", "compensate"] = "fail"
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("strategy",)
@@ -45,26 +46,28 @@ class ParallelFields(GuardedFields):
     REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "branches", "join")
 
 
-def lower(f: ParallelFields, site: LoweringContext) -> Fragment:
+def lower(f: ParallelFields, context: LoweringContext) -> Fragment:
     join = f.join or JoinFields(strategy="all")
-    members = [one for one in f.branches if one is not None and one.nodes]
+    members = [branch for branch in f.branches if branch is not None and branch.nodes]
     count = len(f.branches)
     need = 0 if join.strategy == "all" else 1 if join.strategy == "any" else join.n or 1
     if join.strategy == "n_of" and not 1 <= (join.n or 0) <= count:
         message = f"«n» is {join.n}, but there are {count} branches."
-        site.error("n_of_range", message, "join/n", hint=f"Write a number from 1 to {count}.")
-    if count > _MOST:
+        context.error("n_of_range", message, "join/n", hint=f"Write a number from 1 to {count}.")
+    if count > _MANY_BRANCHES:
         message = f"Too many parallel branches: {count}"
-        site.warning("max_parallel_branches", message, "branches", hint=f"More than {_MOST} strain what they call.")
-    _named_once(f, site)
+        context.warning(
+            "max_parallel_branches", message, "branches", hint=f"More than {_MANY_BRANCHES} strain what they call."
+        )
+    _check_branches(f, context)
     branches = tuple(
         Branch(
-            key=one.id,
-            entry=one.nodes[0],
-            guard=site.expression(one.condition, f"branches/{i}/condition"),
-            required=one.required,
+            key=branch.id,
+            entry=branch.nodes[0],
+            guard=context.expression(branch.condition, f"branches/{i}/condition"),
+            required=branch.required,
         )
-        for i, one in enumerate(members)
+        for i, branch in enumerate(members)
     )
     merge = f.output.merge_strategy if f.output is not None else "object"
     body = Body(
@@ -75,29 +78,31 @@ def lower(f: ParallelFields, site: LoweringContext) -> Fragment:
         on_fail=join.on_partial_failure,
         collect="first" if merge == "first_success" else merge,
     )
-    idle(f, site, "retry", "timeout_ms", "circuit_breaker", "idempotency")
-    return completed(plain(node_of(f, site, kind="scope", body=body)), f, site)
+    report_unused_fields(f, context, "retry", "timeout_ms", "circuit_breaker", "idempotency")
+    return complete_fragment(single_node(net_node(f, context, kind="scope", body=body)), f, context)
 
 
-def _named_once(f: ParallelFields, site: LoweringContext) -> None:
-    """C-23: a branch's id is the key of its record, and a branch does something."""
-    seen: set[str] = set()
-    for i, one in enumerate(f.branches):
-        if one.id and one.id in seen:
+def _check_branches(f: ParallelFields, context: LoweringContext) -> None:
+    """C-23: every branch has an id of its own, the key of its record, and at least one node."""
+    seen_ids: set[str] = set()
+    for i, branch in enumerate(f.branches):
+        if branch.id and branch.id in seen_ids:
             hint = "Every branch has an id of its own."
-            site.error("unique_branch_ids", f"There is a branch «{one.id}» already.", f"branches/{i}/id", hint=hint)
-        seen.add(one.id)
-        if not one.nodes and _empty(site.step.raw, i):
+            context.error(
+                "unique_branch_ids", f"There is a branch «{branch.id}» already.", f"branches/{i}/id", hint=hint
+            )
+        seen_ids.add(branch.id)
+        if not branch.nodes and _is_empty_list(context.node.raw, i):
             hint = "Write the ids of its nodes, or remove the branch."
-            site.error("missing_field", f"The branch «{one.id}» has no nodes.", f"branches/{i}/nodes", hint=hint)
+            context.error("missing_field", f"The branch «{branch.id}» has no nodes.", f"branches/{i}/nodes", hint=hint)
 
 
-def _empty(raw: dict[str, Any], i: int) -> bool:
+def _is_empty_list(raw: dict[str, Any], i: int) -> bool:
     branches = raw.get("branches")
     return isinstance(branches, list) and any(isinstance(b, dict) and b.get("nodes") == [] for b in branches[i : i + 1])
 
 
 PARALLEL = NodeType(
-    "PARALLEL", ParallelFields, lower, "Runs branches at once and joins them.", lambda node: "parallel_results",
-    effect=False,
+    "PARALLEL", ParallelFields, "Runs branches at once and joins them.", lower=lower,
+    alias=lambda node: "parallel_results", effect=False,
 )  # fmt: skip

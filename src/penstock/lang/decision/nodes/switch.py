@@ -1,4 +1,4 @@
-"""SWITCH (4.8): chooses the ways that are taken."""
+"""SWITCH (4.8): chooses which of its edges are taken."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.expr.limits import MAX_INTEGER, MAX_SOURCE
-from penstock.lang.decision import bounds
+from penstock.lang.decision import limits
+from penstock.lang.decision.expression_literals import expression_literal, list_literal
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.nodes.contract import Fragment, NodeFields, NodeType, Part
-from penstock.lang.decision.nodes.parts import completed, idle, node_of, plain
-from penstock.lang.decision.texts import list_literal, text_literal
+from penstock.lang.decision.node_fields import NodeFields, Part
+from penstock.lang.decision.nodes.contract import Fragment, NodeType
+from penstock.lang.decision.nodes.fragments import complete_fragment, net_node, report_unused_fields, single_node
 
-#: C-13: the priority of what has none.
-USUAL = 1000
+#: C-13: the priority of a case that states none.
+DEFAULT_PRIORITY = 1000
 
 
 class Case(Part):
@@ -22,7 +23,7 @@ class Case(Part):
     condition: str | None = None
     label: str = ""
     goto: str = ""
-    priority: Annotated[int, Meta(ge=-bounds.COUNT, le=bounds.COUNT)] | None = None
+    priority: Annotated[int, Meta(ge=-limits.COUNT, le=limits.COUNT)] | None = None
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("goto",)
 
@@ -51,123 +52,123 @@ class SwitchFields(NodeFields):
 
 
 def by_conditions(f: SwitchFields) -> bool:
-    """C-11: the cases' own conditions decide."""
+    """Do the cases' own conditions decide, instead of a compared value (C-11)?"""
     if f.mode is not None:
         return f.mode == "condition"
-    return bool(f.cases) and all(one.condition is not None and "value" not in _given(one) for one in f.cases)
+    return bool(f.cases) and all(case.condition is not None and case.value is None for case in f.cases)
 
 
-def _given(case: Case) -> set[str]:
-    return {"value"} if case.value is not None else set()
-
-
-def lower(f: SwitchFields, site: LoweringContext) -> Fragment:
-    """The route yields what it saw and chose (W-4.8.5); the edges out ask whether their target is among them."""
+def lower(f: SwitchFields, context: LoweringContext) -> Fragment:
+    """The route yields the value it compared and the targets it chose (W-4.8.5); each edge is guarded by its target."""
     conditions = by_conditions(f)
-    selector = site.expression(f.expression, "expression")
-    field = site.expression(f.condition, "condition")
+    selector = context.expression(f.expression, "expression")
+    field = context.expression(f.condition, "condition")
     if selector is None:
         selector = field
     guard = field if conditions and f.condition is not None else None
     if not conditions and f.expression is None and f.condition is None:
-        site.error("missing_field", "What is compared is missing.", hint="Write `expression: ${…}`.")
-    _unheeded(f, site, conditions)
-    tests = [_test(case, i, conditions, selector or "null", site) for i, case in enumerate(f.cases)]
-    order = _order(f, site)
+        context.error("missing_field", "What is compared is missing.", hint="Write `expression: ${…}`.")
+    _report_unused_settings(f, context, conditions)
+    tests = [_test(case, i, conditions, selector or "null", context) for i, case in enumerate(f.cases)]
+    order = _order(f, context)
     every = f.multi_match is not None and f.multi_match.enabled and f.multi_match.mode == "all"
-    named = [(tests[i], _name(f.cases[i]), f.cases[i].goto) for i in order]
+    named = [(tests[i], _case_name(f.cases[i]), f.cases[i].goto) for i in order]
     otherwise = [] if f.default is None else [f.default.label or "default"]
     goto = [] if f.default is None else [f.default.goto]
     texts = {
         "value": selector if selector and not conditions else "null",
-        "matched": _pick([(test, name) for test, name, _ in named], otherwise, every),
-        "goto": _pick([(test, target) for test, _, target in named], goto, every),
+        "matched": _choice([(test, name) for test, name, _ in named], otherwise, every),
+        "goto": _choice([(test, target) for test, _, target in named], goto, every),
     }
     if any(len(text) > MAX_SOURCE for text in texts.values()):
         message = f"The {len(f.cases)} cases are too long together to be compared in one go."
-        site.error("too_many_cases", message, "cases", hint="Split them into two SWITCH nodes, by `default`.")
+        context.error("too_many_cases", message, "cases", hint="Split them into two SWITCH nodes, by `default`.")
         texts = dict.fromkeys(texts, "null")
     value = {name: {"$expr": text} for name, text in texts.items()}
-    idle(f, site, "retry", "timeout_ms", "circuit_breaker", "idempotency")
-    return completed(plain(node_of(f, site, kind="route", value=value, only_if=guard)), f, site)
+    report_unused_fields(f, context, "retry", "timeout_ms", "circuit_breaker", "idempotency")
+    return complete_fragment(single_node(net_node(f, context, kind="route", value=value, only_if=guard)), f, context)
 
 
-def _unheeded(f: SwitchFields, site: LoweringContext, conditions: bool) -> None:
-    """C-11: either values are compared or conditions asked; what is written for the other is told."""
+def _report_unused_settings(f: SwitchFields, context: LoweringContext, conditions: bool) -> None:
+    """C-11: either values are compared or conditions decide; settings of the other way are reported."""
     hint = "Leave it out, or write `mode: value` or `mode: condition`."
     if f.expression is not None and (conditions or f.condition is not None):
         name = "expression" if conditions else "condition"
-        said = "the cases' own conditions decide" if conditions else "«expression» is what is compared"
-        site.warning("switch_setting", f"«{name}» is not read: {said}.", name, hint=hint)
-    raw = site.step.raw.get("cases")
-    given = [one for one in raw if isinstance(one, dict)] if isinstance(raw, list) else []
-    if len(given) != len(f.cases):
+        reason = "the cases' own conditions decide" if conditions else "«expression» is what is compared"
+        context.warning("switch_setting", f"«{name}» is not read: {reason}.", name, hint=hint)
+    raw = context.node.raw.get("cases")
+    raw_cases = [case for case in raw if isinstance(case, dict)] if isinstance(raw, list) else []
+    if len(raw_cases) != len(f.cases):
         return  # some could not be read, which has been told
-    for i, (case, one) in enumerate(zip(given, f.cases, strict=True)):
+    for i, (case, read_case) in enumerate(zip(raw_cases, f.cases, strict=True)):
         if conditions:
-            if "value" in case and one.condition is not None:
+            if "value" in case and read_case.condition is not None:
                 message = "«value» is not read: the cases' own conditions decide."
-                site.warning("switch_setting", message, f"cases/{i}/value", hint=hint)
+                context.warning("switch_setting", message, f"cases/{i}/value", hint=hint)
         elif "value" not in case:
-            what = "has a condition only, but values are compared" if one.condition is not None else "has no value"
-            site.error("missing_field", f"The case {what}.", f"cases/{i}", hint='Write `"value": …`.')
-        elif one.condition is not None:
+            what = (
+                "has a condition only, but values are compared" if read_case.condition is not None else "has no value"
+            )
+            context.error("missing_field", f"The case {what}.", f"cases/{i}", hint='Write `"value": …`.')
+        elif read_case.condition is not None:
             message = "«condition» is not read: values are compared."
-            site.warning("switch_setting", message, f"cases/{i}/condition", hint=hint)
+            context.warning("switch_setting", message, f"cases/{i}/condition", hint=hint)
 
 
-def _test(case: Case, i: int, conditions: bool, selector: str, site: LoweringContext) -> str:
+def _test(case: Case, i: int, conditions: bool, selector: str, context: LoweringContext) -> str:
     if conditions:
         if case.condition is None:
             hint = 'Write `"condition": "…"`.'
-            site.error("missing_field", "The case has no condition.", f"cases/{i}", hint=hint)
-        text = site.expression(case.condition, f"cases/{i}/condition")
+            context.error("missing_field", "The case has no condition.", f"cases/{i}", hint=hint)
+        text = context.expression(case.condition, f"cases/{i}/condition")
         return f"({text or 'false'})"
     value = case.value
     if isinstance(value, str) and "${" in value:
-        text = site.expression(value, f"cases/{i}/value")
+        text = context.expression(value, f"cases/{i}/value")
         return f"(({selector}) == ({text or 'null'}))"
-    return f"(({selector}) == {literal(value, site, f'cases/{i}/value')})"
+    return f"(({selector}) == {_case_literal(value, context, f'cases/{i}/value')})"
 
 
-def _order(f: SwitchFields, site: LoweringContext) -> list[int]:
-    """C-13: by priority, where that is asked for; else as written."""
+def _order(f: SwitchFields, context: LoweringContext) -> list[int]:
+    """The order of the cases: by priority where `multi_match` asks for it, else as written (C-13)."""
     order = list(range(len(f.cases)))
     if f.multi_match is None or not f.multi_match.enabled or f.multi_match.mode != "priority":
         return order
-    ways = {way.dst: way.fields.priority for way in site.workflow.edges if way.src == site.id}
+    edge_priorities = {edge.dst: edge.fields.priority for edge in context.workflow.edges if edge.src == context.id}
 
     def rank(i: int) -> int:
         case = f.cases[i]
-        priority = case.priority if case.priority is not None else ways.get(case.goto)
-        return USUAL if priority is None else priority
+        priority = case.priority if case.priority is not None else edge_priorities.get(case.goto)
+        return DEFAULT_PRIORITY if priority is None else priority
 
     return sorted(order, key=rank)
 
 
-def _name(case: Case) -> Any:
+def _case_name(case: Case) -> Any:
     return case.label or (case.value if case.value is not None else case.goto)
 
 
-def _pick(cases: list[tuple[str, Any]], otherwise: list[Any], every: bool) -> str:
-    """The first that fits, later ones unasked; or all. `coalesce` stops at the first, and stays flat however long."""
+def _choice(cases: list[tuple[str, Any]], otherwise: list[Any], every: bool) -> str:
+    """An expression for the first case that matches, or for all of them.
+
+    `coalesce` stops at the first match, and the expression stays flat however many cases there are."""
     last = list_literal(otherwise)
     if not cases:
         return last
     if every:
-        found = ", ".join(f"fn.if({test}, {list_literal([one])}, [])" for test, one in cases)
-        return f"fn.first(fn.map([fn.flatten([{found}])], m => fn.if(fn.is_empty(m), {last}, m)))"
-    return f"fn.coalesce({', '.join(f'fn.if({test}, {list_literal([one])}, null)' for test, one in cases)}, {last})"
+        matches = ", ".join(f"fn.if({test}, {list_literal([name])}, [])" for test, name in cases)
+        return f"fn.first(fn.map([fn.flatten([{matches}])], m => fn.if(fn.is_empty(m), {last}, m)))"
+    return f"fn.coalesce({', '.join(f'fn.if({test}, {list_literal([name])}, null)' for test, name in cases)}, {last})"
 
 
-def literal(value: Any, site: LoweringContext, path: str) -> str:
-    text = text_literal(value)
+def _case_literal(value: Any, context: LoweringContext, path: str) -> str:
+    text = expression_literal(value)
     if isinstance(value, int) and abs(value) > MAX_INTEGER:
         text = "null"
     if text == "null" and value is not None:
         hint = "Write a text, a number, true, false or null."
-        site.error("case_value", "This value cannot be compared with.", path, hint=hint)
+        context.error("case_value", "This value cannot be compared with.", path, hint=hint)
     return text
 
 
-SWITCH = NodeType("SWITCH", SwitchFields, lower, "Chooses the way.", effect=False)
+SWITCH = NodeType("SWITCH", SwitchFields, "Chooses the way.", lower=lower, effect=False)

@@ -1,4 +1,4 @@
-"""WAIT (4.7): for an event, a moment, a status, or a person's go."""
+"""WAIT (4.7): waits for an event, a moment, a status, or a person."""
 
 from __future__ import annotations
 
@@ -7,23 +7,32 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.expr.filters import problems, unranked
-from penstock.lang.decision import bounds, literals
+from penstock.lang.decision import limits, literal_checks
+from penstock.lang.decision.expression_literals import list_literal
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.nodes.contract import Fragment, NodeFields, NodeType, OutputFields, Part, without
-from penstock.lang.decision.nodes.parts import HOUR, completed, duration_of, idle, node_of, plain, task_of
+from penstock.lang.decision.node_fields import NodeFields, OutputFields, Part
+from penstock.lang.decision.nodes.contract import Fragment, NodeType, id_without
+from penstock.lang.decision.nodes.fragments import (
+    HOUR,
+    complete_fragment,
+    net_node,
+    read_duration,
+    report_unused_fields,
+    single_node,
+    task_fragment,
+)
 from penstock.lang.decision.policies import retry_of
-from penstock.lang.decision.texts import list_literal
 from penstock.net.model import Poll, Trigger
 
-#: C-38: what an event, a poll or a person is waited for when nothing is said.
+#: C-38: the timeout of an event, a poll or a manual wait that states none.
 DEFAULT_MS = 24 * HOUR
-#: C-38: so many failed probes in a row are a failure.
-ERRORS = 5
+#: C-38: so many failed polls in a row fail the node.
+MAX_FAILED_POLLS = 5
 _FAILED = ("failed", "rolled_back", "error", "cancelled")
-_FROM = {"event": "event.payload", "polling": "polling.response", "manual": "signal.body"}
+_ARRIVED = {"event": "event.payload", "polling": "polling.response", "manual": "signal.body"}
 
 
-class Event(Part):
+class EventFields(Part):
     source: str = ""
     filter: dict[str, Any] = {}
 
@@ -34,7 +43,7 @@ class Polling(Part):
     endpoint: str = ""
     connection: str = "default_api"
     method: str = "GET"
-    interval_sec: Annotated[float, Meta(gt=0, le=bounds.SECONDS)] = 60
+    interval_sec: Annotated[float, Meta(gt=0, le=limits.SECONDS)] = 60
     success_condition: str = ""
     failure_condition: str | None = None
 
@@ -43,7 +52,7 @@ class Polling(Part):
 
 class Condition(Part):
     type: Literal["event", "time", "polling", "manual"] | None = None
-    event: Event | None = None
+    event: EventFields | None = None
     polling: Polling | None = None
     time: Any = None
     until: str | None = None
@@ -83,145 +92,149 @@ class WaitFields(NodeFields):
     REQUIRED: ClassVar[tuple[str, ...]] = (*NodeFields.REQUIRED, "condition")
 
 
-def lower(f: WaitFields, site: LoweringContext) -> Fragment:
+def lower(f: WaitFields, context: LoweringContext) -> Fragment:
     condition = f.condition or Condition()
-    _durable(f, site)
-    text = _from(f, str(condition.type), site)
+    _check_checkpoint(f, context)
+    text = _output_expression(f, str(condition.type), context)
     if condition.type == "polling":
-        return completed(_polling(f, condition, site), f, site, text)
-    idle(f, site, "timeout_ms", "circuit_breaker", "idempotency")
+        return complete_fragment(_polling(f, condition, context), f, context, text)
+    report_unused_fields(f, context, "timeout_ms", "circuit_breaker", "idempotency")
     if condition.type == "time":
-        triggers = [_moment(condition, site)]
+        triggers = [_time_trigger(condition, context)]
     elif condition.type == "event":
-        triggers = [_event(condition, site)]
+        triggers = [_event_trigger(condition, context)]
     else:
-        triggers = [Trigger(kind="signal", name=f"manual:{site.step.id}")]
-    triggers += _timeout(f, site, default=condition.type != "time")
-    retry = retry_of(f.retry if f.retry is not None else site.workflow.policies.retry)
-    return completed(plain(node_of(f, site, kind="wait", triggers=tuple(triggers), retry=retry)), f, site, text)
+        triggers = [Trigger(kind="signal", name=f"manual:{context.node.id}")]
+    triggers += _timeout_triggers(f, context, default=condition.type != "time")
+    retry = retry_of(f.retry if f.retry is not None else context.workflow.policies.retry)
+    return complete_fragment(
+        single_node(net_node(f, context, kind="wait", triggers=tuple(triggers), retry=retry)), f, context, text
+    )
 
 
-def _durable(f: WaitFields, site: LoweringContext) -> None:
+def _check_checkpoint(f: WaitFields, context: LoweringContext) -> None:
     point = f.checkpoint
     if point is not None and not isinstance(point, bool) and not (point.save_context and point.resume_on_restart):
         message = "A wait is always durable; `false` changes nothing here."
-        site.info("wait_is_durable", message, "checkpoint", hint="Leave it out.")
+        context.info("wait_is_durable", message, "checkpoint", hint="Leave it out.")
 
 
-def _takes_part(f: WaitFields) -> bool:
-    """Is only a part of the news kept?"""
+def _keeps_part(f: WaitFields) -> bool:
+    """Is only a part of what arrived kept as the output?"""
     kind = f.condition.type if f.condition is not None else None
-    usual, text = _FROM.get(str(kind), ""), f.output.from_ if f.output is not None else None
-    return bool(usual and text is not None and text != usual and text.startswith((f"{usual}.", f"{usual}[")))
+    arrived, text = _ARRIVED.get(str(kind), ""), f.output.from_ if f.output is not None else None
+    return bool(arrived and text is not None and text != arrived and text.startswith((f"{arrived}.", f"{arrived}[")))
 
 
-def _from(f: WaitFields, kind: str, site: LoweringContext) -> str | None:
-    """`output.from`: what of the news is kept; by default all of it."""
-    text, usual = f.output.from_ if f.output is not None else None, _FROM.get(kind, "")
-    if text is None or text == usual:
+def _output_expression(f: WaitFields, kind: str, context: LoweringContext) -> str | None:
+    """`output.from` as an expression: the part of what arrived that is the output; None means all of it."""
+    text, arrived = f.output.from_ if f.output is not None else None, _ARRIVED.get(kind, "")
+    if text is None or text == arrived:
         return None
-    if _takes_part(f):
-        return site.expression("output" + text[len(usual) :], "output/from", "output")
-    brings = f"it brings «{usual}»" if usual else "it brings only the moment"
-    hint = f"Write «{usual}», or a member of it." if usual else "Leave it out."
-    site.warning("wait_output_from", f"«{text}» is not what this wait brings; {brings}.", "output/from", hint=hint)
+    if _keeps_part(f):
+        return context.expression("output" + text[len(arrived) :], "output/from", "output")
+    brings = f"it brings «{arrived}»" if arrived else "it brings only the moment"
+    hint = f"Write «{arrived}», or a member of it." if arrived else "Leave it out."
+    context.warning("wait_output_from", f"«{text}» is not what this wait brings; {brings}.", "output/from", hint=hint)
     return None
 
 
-def _moment(condition: Condition, site: LoweringContext) -> Trigger:
-    raw = site.step.raw["condition"]
+def _time_trigger(condition: Condition, context: LoweringContext) -> Trigger:
+    raw = context.node.raw["condition"]
     inner = raw.get("time") if isinstance(raw.get("time"), dict) else {}
     until = condition.until if condition.until is not None else (inner or {}).get("until")
     value = {"resumed_at": {"$expr": "fn.now()"}, "waited_ms": {"$expr": "sys.now - sys.node_started"}}
     if until is not None:
         where = "condition/until" if condition.until is not None else "condition/time/until"
         if "${" not in str(until):
-            literals.date(str(until), where, site)
-        moment = site.moment(str(until), where)
+            literal_checks.check_date(str(until), where, context)
+        moment = context.template_expression(str(until), where)
         at = f"fn.round(fn.date_diff({moment}, '1970-01-01T00:00:00Z', 'second') * 1000)"
         return Trigger(at=at, action="value", value=value)
-    after = duration_of(raw, site, "condition")
-    more = duration_of(inner or {}, site, "condition/time")
+    after = read_duration(raw, context, "condition")
+    more = read_duration(inner or {}, context, "condition/time")
     if after is None and more is None:
         hint = 'Write `"duration_hours": 24`, or `"until": "2025-01-01T09:00:00"`.'
-        site.error("missing_field", "A wait for a moment must say when.", "condition", hint=hint)
+        context.error("missing_field", "A wait for a moment must say when.", "condition", hint=hint)
     return Trigger(after_ms=(after or 0) + (more or 0), action="value", value=value)
 
 
-def _event(condition: Condition, site: LoweringContext) -> Trigger:
-    event = condition.event or Event()
+def _event_trigger(condition: Condition, context: LoweringContext) -> Trigger:
+    event = condition.event or EventFields()
     if condition.event is None:
         hint = 'Write `"event": {"source": "…", "filter": {…}}`.'
-        site.error("missing_field", "«event» is missing.", "condition", hint=hint)
-    wanted = site.tree(event.filter, "condition/event/filter") if event.filter else None
+        context.error("missing_field", "«event» is missing.", "condition", hint=hint)
+    filter = context.template_tree(event.filter, "condition/event/filter") if event.filter else None
     for at, why in problems(event.filter):
         hint = "The operators of filters are $eq $ne $gt $gte $lt $lte $in $nin $exists $regex $and $or $not."
         message = f"The filter cannot be meant so: {why}."
-        site.error("filter_operator", message, f"condition/event/filter{at}", hint=hint)
+        context.error("filter_operator", message, f"condition/event/filter{at}", hint=hint)
     for at, why in unranked(event.filter):
         hint = "Write a word of the scale, or give the tenant one of its own."
-        site.warning("filter_scale", f"{why}.", f"condition/event/filter{at}", hint=hint)
-    site.shared.carried.add("tenant_config")
-    match = "fn.matches_filter(event, filter)" if wanted is not None else None
-    name = site.tree(event.source, "condition/event/source")
-    return Trigger(kind="signal", name=event.source if name is not None else "", filter=wanted, match=match)
+        context.warning("filter_scale", f"{why}.", f"condition/event/filter{at}", hint=hint)
+    context.shared.carried.add("tenant_config")
+    match = "fn.matches_filter(event, filter)" if filter is not None else None
+    name = context.template_tree(event.source, "condition/event/source")
+    return Trigger(kind="signal", name=event.source if name is not None else "", filter=filter, match=match)
 
 
-def _polling(f: WaitFields, condition: Condition, site: LoweringContext) -> Fragment:
-    """C-38: an error is «not yet», five in a row are a failure; so is a status that says so."""
+def _polling(f: WaitFields, condition: Condition, context: LoweringContext) -> Fragment:
+    """C-38: a failed poll means not yet; five in a row fail the node, and so does a status that says so."""
     poll = condition.polling or Polling()
     if condition.polling is None:
         hint = 'Write `"polling": {"endpoint": …, "interval_sec": 60, "success_condition": …}`.'
-        site.error("missing_field", "«polling» is missing.", "condition", hint=hint)
-    until = site.expression(poll.success_condition or None, "condition/polling/success_condition", "response")
-    fails = site.expression(poll.failure_condition, "condition/polling/failure_condition", "response")
+        context.error("missing_field", "«polling» is missing.", "condition", hint=hint)
+    until = context.expression(poll.success_condition or None, "condition/polling/success_condition", "response")
+    fails = context.expression(poll.failure_condition, "condition/polling/failure_condition", "response")
     if fails is None:
         fails = f"fn.type_of(response) == 'object' && fn.contains({list_literal([*_FAILED])}, response.status)"
-    site.depend("connection", poll.connection, "condition/polling")
-    literals.one_of(poll.method.upper(), literals.API_METHODS, "HTTP method", "condition/polling/method", site)
+    context.depend("connection", poll.connection, "condition/polling")
+    literal_checks.check_choice(
+        poll.method.upper(), literal_checks.API_METHODS, "HTTP method", "condition/polling/method", context
+    )
     args = {
-        "connection": site.tree(poll.connection, "condition/polling/connection"),
+        "connection": context.template_tree(poll.connection, "condition/polling/connection"),
         "method": poll.method.upper(),
-        "path": site.address(poll.endpoint, "condition/polling/endpoint"),
+        "path": context.url_expression(poll.endpoint, "condition/polling/endpoint"),
     }
     every = round(poll.interval_sec * 1000)
-    return task_of(
-        f, site, "api", args, timeout_ms=f.timeout_ms or 30_000, triggers=tuple(_timeout(f, site)),
-        poll=Poll(every_ms=every, until=until or "true", fail_if=fails, max_errors=ERRORS - 1),
+    return task_fragment(
+        f, context, "api", args, timeout_ms=f.timeout_ms or 30_000, triggers=tuple(_timeout_triggers(f, context)),
+        poll=Poll(every_ms=every, until=until or "true", fail_if=fails, max_errors=MAX_FAILED_POLLS - 1),
     )  # fmt: skip
 
 
-def _timeout(f: WaitFields, site: LoweringContext, *, default: bool = True) -> list[Trigger]:
-    """W-4.7.5, C-36."""
-    given = f.timeout or Timeout()
-    raw = site.step.raw.get("timeout")
-    after = duration_of(raw, site, "timeout") if isinstance(raw, dict) else None
+def _timeout_triggers(f: WaitFields, context: LoweringContext, *, default: bool = True) -> list[Trigger]:
+    """What happens when nothing came in time (W-4.7.5, C-36)."""
+    timeout = f.timeout or Timeout()
+    raw = context.node.raw.get("timeout")
+    after = read_duration(raw, context, "timeout") if isinstance(raw, dict) else None
     if after is None:
         if not default:
             return []
         after = DEFAULT_MS
-    if given.on_timeout == "skip":
+    if timeout.on_timeout == "skip":
         return [Trigger(after_ms=after, action="skip")]
-    if given.on_timeout == "default_value":
+    if timeout.on_timeout == "default_value":
         if not isinstance(raw, dict) or not {"default", "default_value"} & raw.keys():
             hint = 'Write `"default": …` beside it.'
-            site.error("missing_field", "`default_value` needs «default».", "timeout", hint=hint)
-        value = site.tree(given.default, "timeout/default")
+            context.error("missing_field", "`default_value` needs «default».", "timeout", hint=hint)
+        value = context.template_tree(timeout.default, "timeout/default")
         return [Trigger(after_ms=after, action="value", value=value)]
-    if given.on_timeout == "alternative_path":
-        if not given.goto:
+    if timeout.on_timeout == "alternative_path":
+        if not timeout.goto:
             hint = 'Write `"goto": "node_id"` beside it.'
-            site.error("missing_field", "`alternative_path` needs «goto».", "timeout", hint=hint)
+            context.error("missing_field", "`alternative_path` needs «goto».", "timeout", hint=hint)
         return [Trigger(after_ms=after, action="value", port="alternative")]  # nothing came: its output is null
     return [Trigger(after_ms=after, action="fail", code="WAIT_TIMEOUT", again=True)]
 
 
 def _alias(id: str) -> str:
-    rest = without("wait_", id)
+    rest = id_without("wait_", id)
     return rest if rest.endswith("_result") else f"{rest}_result" if rest else ""
 
 
 WAIT = NodeType(
-    "WAIT", WaitFields, lower, "Waits for news, a moment, a status or a person.", _alias, effect=False,
-    framed=_takes_part,
+    "WAIT", WaitFields, "Waits for news, a moment, a status or a person.", lower=lower, alias=_alias, effect=False,
+    wrapped=_keeps_part,
 )  # fmt: skip

@@ -1,54 +1,52 @@
-"""What an author has written out and only an executor would read: what is certainly wrong with it is told now."""
+"""Checks settings that only an executor would read, as far as they are literals: methods, files, dates, jq."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.expr.calendar import BadDate, moment_of
 from penstock.expr.cron import zone_of
+from penstock.lang.decision.lowering_context import LoweringContext
 from penstock.lang.report import did_you_mean
 
-if TYPE_CHECKING:
-    from penstock.lang.decision.lowering_context import LoweringContext
-
-#: What the executors know; a test holds these equal to theirs.
+#: What the executors accept; a test holds these equal to theirs.
 API_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 WEBHOOK_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 OPERATIONS = ("insert", "update", "upsert", "delete")
-ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
+FILE_EXTENSIONS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
 _OPEN, _CLOSE = "([{", ")]}"
 _HALF = re.compile(r"(?:^\s*[|,*/%]|[|,+*/%=<>.]\s*$|[|]\s*[|])")
 
 
-def one_of(value: Any, known: Sequence[str], what: str, path: str, site: LoweringContext) -> None:
-    """A word that must be among those known; a template is read by the run."""
+def check_choice(value: Any, known: Sequence[str], what: str, path: str, context: LoweringContext) -> None:
+    """A word must be among those known; a template is checked by the run."""
     if isinstance(value, str) and "${" not in value and value not in known:
         hint = did_you_mean(value, known, f"Write one of {', '.join(known)}.")
-        site.error("wrong_type", f"«{value}» is no {what}; there are {', '.join(known)}.", path, hint=hint)
+        context.error("wrong_type", f"«{value}» is no {what}; there are {', '.join(known)}.", path, hint=hint)
 
 
-def file_ending(path: str, at: str, site: LoweringContext) -> None:
+def check_file_extension(path: str, at: str, context: LoweringContext) -> None:
     name, dot, last = path.rpartition("/")[2].rpartition(".")
-    ending = f"{dot}{last}".lower() if name else ""
-    if path and "${" not in path and "{" not in path and ending and ending not in ENDINGS:
-        hint = f"Name a file that ends with one of {', '.join(ENDINGS)}."
-        site.error("wrong_type", f"Nobody can read a file such as «{path}».", at, hint=hint)
+    extension = f"{dot}{last}".lower() if name else ""
+    if path and "${" not in path and "{" not in path and extension and extension not in FILE_EXTENSIONS:
+        hint = f"Name a file that ends with one of {', '.join(FILE_EXTENSIONS)}."
+        context.error("wrong_type", f"Nobody can read a file such as «{path}».", at, hint=hint)
 
 
-def date(text: str, at: str, site: LoweringContext) -> None:
+def check_date(text: str, at: str, context: LoweringContext) -> None:
     zone = zone_of("UTC")
     try:
         assert zone is not None, "UTC is in every table"
         moment_of(text, zone)
-    except BadDate as wrong:
+    except BadDate as error:
         hint = "Write 2026-11-15T09:00:00, with an offset or in the tenant's time zone, or ${…}."
-        site.error("wrong_type", f"«{text}» is not a date: {wrong}.", at, hint=hint)
+        context.error("wrong_type", f"«{text}» is not a date: {error}.", at, hint=hint)
 
 
-def jq_problem(text: str) -> str | None:
-    """What is certainly wrong with a jq program. It is compiled only where it runs, in a process of its own."""
+def jq_syntax_problem(text: str) -> str | None:
+    """An obvious syntax error of a jq program, or None. It is compiled only where it runs, in a process of its own."""
     depth: list[str] = []
     bare: list[str] = []
     inside, i = False, 0

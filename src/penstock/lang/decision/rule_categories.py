@@ -1,4 +1,4 @@
-"""The category of every rule of the checker (W-9.2.1); what is not listed is about the form of the document."""
+"""The category of every rule (W-9.2.1); rules that are not listed are about syntax."""
 
 from __future__ import annotations
 
@@ -53,6 +53,6 @@ CATEGORY: dict[str, str] = {
 }
 
 
-def categorised(finding: Finding) -> Finding:
+def with_category(finding: Finding) -> Finding:
     category = CATEGORY.get(finding.rule, "syntax")
     return Finding(finding.rule, finding.severity, finding.message, finding.where, finding.hint, finding.node, category)

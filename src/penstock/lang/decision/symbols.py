@@ -1,51 +1,56 @@
-"""The names of a workflow: what its expressions may read, and the names that outputs get when nobody named them."""
+"""The symbol table of a workflow: the names its expressions may read, and the names of its outputs."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from penstock.expr import RESERVED_ROOTS
-from penstock.lang.document import step
+from penstock.lang.decision.workflow import Workflow
+from penstock.lang.document import child_pointer
 from penstock.lang.report import Report
-
-if TYPE_CHECKING:
-    from penstock.lang.decision.schema import Workflow
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 #: Roots that every expression knows beside those of the language.
 ROOTS = frozenset(RESERVED_ROOTS)
 
 
-class Names:
-    """`out` has per node the name its output goes under; `known` is every root an expression may begin with."""
+class SymbolTable:
+    """`outputs` has per node the name of its output; `known` is every root an expression may begin with."""
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
-        self.explicit = {id: variable_of(workflow, id) for id in workflow.nodes}
+        self.explicit = {id: output_variable(workflow, id) for id in workflow.nodes}
         self.derived = {id: node.type.alias(id) if not self.explicit[id] else "" for id, node in workflow.nodes.items()}
-        written = {name for one in workflow.nodes.values() for name in _set_by(one.fields)}
-        self.variables = {*workflow.context.variables, *written}
-        strong = {*ROOTS, *workflow.nodes, *workflow.unread, *(v for v in self.explicit.values() if v), *self.variables}
-        # an alias has the lowest priority: where its name means something else nobody would ever see it
-        self.out = {
-            id: self.explicit[id] or ("" if self.derived[id] in strong else self.derived[id]) for id in workflow.nodes
+        assigned = {name for node in workflow.nodes.values() for name in _assigned_variables(node.fields)}
+        self.variables = {*workflow.context.variables, *assigned}
+        declared = {
+            *ROOTS,
+            *workflow.nodes,
+            *workflow.unread,
+            *(v for v in self.explicit.values() if v),
+            *self.variables,
         }
-        self.known = strong | {name for name in self.out.values() if name}
-        counted = Counter(self.out[id] for id in workflow.nodes if self.out[id] and not self.explicit[id])
-        self.ambiguous = {name for name, n in counted.items() if n > 1}
+        # a derived name has the lowest priority: where it means something else, the output has no name
+        self.outputs = {
+            id: self.explicit[id] or ("" if self.derived[id] in declared else self.derived[id]) for id in workflow.nodes
+        }
+        self.known = declared | {name for name in self.outputs.values() if name}
+        uses = Counter(self.outputs[id] for id in workflow.nodes if self.outputs[id] and not self.explicit[id])
+        self.ambiguous = {name for name, n in uses.items() if n > 1}
 
     def check(self, report: Report) -> None:
         for id, node in self.workflow.nodes.items():
             variable = self.explicit[id]
             for name, at in ((id, "id"), (variable, "output/variable")):
                 self._check(name, f"{node.pointer}/{at}", report, id)
-            for name in _set_by(node.fields):
-                self._check(name, step(f"{node.pointer}/side_effects/set_variables", name), report, id, key=True)
+            for name in _assigned_variables(node.fields):
+                self._check(
+                    name, child_pointer(f"{node.pointer}/side_effects/set_variables", name), report, id, key=True
+                )
         for name in self.workflow.context.variables:
-            self._check(name, step("/context/variables", name), report, key=True)
+            self._check(name, child_pointer("/context/variables", name), report, key=True)
 
     @staticmethod
     def _check(name: str, at: str, report: Report, node: str = "", *, key: bool = False) -> None:
@@ -58,11 +63,11 @@ class Names:
             report.warning("unreadable_name", message, at, node=node, hint=hint, key=key)
 
 
-def variable_of(workflow: Workflow, id: str) -> str:
+def output_variable(workflow: Workflow, id: str) -> str:
     output = workflow.nodes[id].fields.output
     return output.variable if output is not None else ""
 
 
-def _set_by(fields: object) -> Iterable[str]:
+def _assigned_variables(fields: object) -> Iterable[str]:
     effects = getattr(fields, "side_effects", None)
     return effects.set_variables if effects is not None else ()

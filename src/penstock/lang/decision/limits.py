@@ -1,4 +1,4 @@
-"""The largest numbers that a document may hold: a clock, a table and a person can still make something of them."""
+"""The largest numbers that a workflow may hold; beyond them neither clocks nor people can use them."""
 
 from __future__ import annotations
 

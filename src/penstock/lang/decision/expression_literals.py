@@ -1,4 +1,4 @@
-"""Values as the expression language writes them."""
+"""Writes values as literals of the expression language."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from decimal import Decimal
 from typing import Any
 
 
-def text_literal(value: Any) -> str:
-    """A value as an expression writes it; texts have no escapes, so one with both quotes is put together."""
+def expression_literal(value: Any) -> str:
+    """The literal of a value. Text literals have no escapes, so a text with both quotes is concatenated."""
     if isinstance(value, str):
         if "'" not in value:
             return f"'{value}'"
         if '"' not in value:
             return f'"{value}"'
         parts = value.split("'")
-        return "fn.concat(" + ', "\'", '.join(f"'{one}'" for one in parts) + ")"
+        return "fn.concat(" + ', "\'", '.join(f"'{part}'" for part in parts) + ")"
     if isinstance(value, float):
         return format(Decimal(repr(value)), "f") if value - value == 0 else "null"
     if value is None or isinstance(value, bool | int):
@@ -23,9 +23,9 @@ def text_literal(value: Any) -> str:
     if isinstance(value, list):
         return list_literal(value)
     if isinstance(value, dict) and all('"' not in str(k) for k in value):
-        return "{" + ", ".join(f'"{k}": {text_literal(v)}' for k, v in value.items()) + "}"
+        return "{" + ", ".join(f'"{k}": {expression_literal(v)}' for k, v in value.items()) + "}"
     return "null"
 
 
 def list_literal(values: list[Any]) -> str:
-    return "[" + ", ".join(text_literal(one) for one in values) + "]"
+    return "[" + ", ".join(expression_literal(value) for value in values) + "]"
