@@ -399,7 +399,7 @@ def python(module: ModuleType) -> Iterator[str]:
         for name, held in vars(one).items():  # what else a tenant has: releases, schedules, the inbox
             if isinstance(held, property) and own_doc(held.fget):
                 yield row(code(name), own_doc(held.fget))
-    yield from struct_table(module.Look)
+    yield from struct_table(module.RunView)
     yield "\n## penstock.diagram\n"
     handlers = importlib.import_module("penstock.diagram")
     yield f"{first_line(handlers)}\n"
@@ -447,7 +447,7 @@ def signature(thing: Any) -> str:
 
 def struct_table(struct: Any) -> Iterator[str]:
     yield f"\n## {struct.__name__}\n"
-    yield f"{own_doc(struct) or 'What `look` and `wait` give: a run as people see it.'}\n"
+    yield f"{own_doc(struct) or 'What `view` and `wait` return: a run in the words of its language.'}\n"
     yield from table_head("field", "type")
     for name in struct.__struct_fields__:
         yield row(code(name), code(str(inspect.get_annotations(struct)[name])))
@@ -673,7 +673,7 @@ PAGES = (
     Page("kinds", "Kinds", "penstock.net.model", kinds, lambda module: module.KINDS),
     Page("lifecycles", "Lifecycles", "penstock.lifecycle", lifecycles, lambda module: list(module.MACHINES)),
     Page("net", "The net", "penstock.net.model", net, lambda module: [one.__name__ for one in structs(module)]),
-    Page("python", "Python", "penstock", python, lambda module: ["Penstock", "Blocking", "Look"]),
+    Page("python", "Python", "penstock", python, lambda module: ["Penstock", "Blocking", "RunView"]),
     Page("rules", "Rules", "penstock.lang.compile", rules, lambda _: [one.rule for one in read_source.rules()]),
     Page("run-commands", "What may be asked of a run", "penstock.kernel.command", run_commands, lambda m: m.NAMES),
     Page("settings", "Settings", "penstock.cli.settings", settings, lambda _: read_source.settings()),

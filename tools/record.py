@@ -26,7 +26,7 @@ ASSETS = ROOT / "docs/assets"
 sys.path.insert(0, str(ROOT / "src"))  # this tree's package, not one that happens to be installed
 
 from penstock import Penstock  # noqa: E402
-from penstock.app.drawing.authored_net import authored  # noqa: E402
+from penstock.app.drawing.authored_net import authored_net  # noqa: E402
 from penstock.app.runs.timeline.replay import replay  # noqa: E402
 from penstock.net.draw import recording, svg  # noqa: E402
 from penstock.net.draw.measure import cells  # noqa: E402
@@ -59,7 +59,7 @@ def decision_picture() -> str:
             run = await door.start(release, {"line_id": "L01"})
             await door.wait(run, until_waiting=True)
             found = replay(door, run)
-            return svg(authored(found.net), found.marks, title="The defect alarm waits for the quality manager")
+            return svg(authored_net(found.net), found.marks, title="The defect alarm waits for the quality manager")
 
     with tempfile.TemporaryDirectory() as folder:
         return asyncio.run(ran(Path(folder) / "decision.db"))

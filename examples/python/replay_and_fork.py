@@ -19,7 +19,7 @@ async def main() -> None:
         fork = penstock.fork(run, second)
         now = await penstock.wait(fork)
         print("fork", now.status, now.counters, now.parent == run)
-        print("same end", now.output == penstock.look(run).output)
+        print("same end", now.output == penstock.view(run).output)
 
 
 asyncio.run(main())

@@ -7,12 +7,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from penstock import Blocking, Look
+from penstock import Blocking, RunView
 
 DIAMOND = Path(__file__).parents[1] / "diagram/diamond.yaml"
 
 
-def run(document: Path, given: Any = None, **answers: Any) -> Look:
+def run(document: Path, given: Any = None, **answers: Any) -> RunView:
     """Runs a document in a store of its own; `answers` are functions that stand in for executors, by name."""
     with tempfile.TemporaryDirectory() as folder, Blocking(Path(folder) / "test.db") as penstock:
         for name, answer in answers.items():

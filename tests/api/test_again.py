@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from penstock.app.access.idempotency import Answer, Once, Ticket
+from penstock.app.access.idempotency import IdempotencyKeys, StoredResponse, Ticket
 from penstock.errors import IdempotencyConflict
 from penstock.store.sqlite import Sqlite
 from tests.api.places import ADMIN, MANAGER, OPERATOR, calling, in_force
@@ -104,7 +104,7 @@ def test_who_may_not_is_not_shown_what_they_got_when_they_might(dev: Server) -> 
 def test_what_may_have_been_done_stays_bound_to_its_request(tmp_path: Path) -> None:
     """C-74: after trouble of the server's the same request goes on at once, and another one may not take its key."""
     store = Sqlite(tmp_path / "s.db")
-    once = Once(store)
+    once = IdempotencyKeys(store)
     ticket = once.begin("t", "k", "print")
     assert isinstance(ticket, Ticket)
     ticket.left()
@@ -112,6 +112,6 @@ def test_what_may_have_been_done_stays_bound_to_its_request(tmp_path: Path) -> N
         once.begin("t", "k", "another")
     again = once.begin("t", "k", "print")
     assert isinstance(again, Ticket) and again.run_key == ticket.run_key
-    again.done(Answer(201, {}, b"x"))
-    assert once.begin("t", "k", "print") == Answer(201, {}, b"x")
+    again.done(StoredResponse(201, {}, b"x"))
+    assert once.begin("t", "k", "print") == StoredResponse(201, {}, b"x")
     store.close()

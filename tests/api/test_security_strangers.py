@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from penstock.api.auth_throttle import address_of, rate_of
-from penstock.app.access.keys import Rates
+from penstock.app.access.keys import RateLimits
 from penstock.errors import BadInput, TooMany
 from tests.api.places import in_force, settings
 from tests.api.serving import Server, serving
@@ -150,7 +150,7 @@ def test_an_address_is_known_again(said: str, known: str) -> None:
 
 def test_many_addresses_fill_no_memory() -> None:
     """Z20: those who have all their tries again are forgotten; where all are in use, the oldest is."""
-    rates = Rates()
+    rates = RateLimits()
     for n in range(30_000):
         rates.take(f"a{n}", "it", 1, now=0)
     assert len(rates._left) <= 10_000

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app.access.audit import Audit, masked
+from penstock.app.access.audit import AuditLog, masked
 from penstock.errors import StoreFull
 from penstock.host.clock import ManualClock
 from penstock.store.sqlite import Sqlite
@@ -25,15 +25,15 @@ def store(tmp_path: Path) -> Iterator[Sqlite]:
 
 
 @pytest.fixture
-def audit(store: Sqlite) -> Audit:
-    found = Audit(store, ManualClock(1_700_000_000_000))
+def audit(store: Sqlite) -> AuditLog:
+    found = AuditLog(store, ManualClock(1_700_000_000_000))
     for i in range(1, 6):
         found.record("t", "kim", "registry.put", f"template:{i}", {"b": i, "a": "가"})
     found.record("u", "lee", "key.create", "key:1")
     return found
 
 
-def test_z23_who_changed_what(audit: Audit) -> None:
+def test_z23_who_changed_what(audit: AuditLog) -> None:
     """Z23: newest first, a page at a time; a chain that was left alone holds."""
     assert [one.no for one in audit.each("t", limit=2)] == [5, 4]
     (one,) = audit.each("t", target="template:3")
@@ -66,7 +66,7 @@ TAMPERED: dict[str, tuple[str, list[int]]] = {
 
 
 @pytest.mark.parametrize("what", TAMPERED)
-def test_z23_tampering_is_found_where_it_is(audit: Audit, store: Sqlite, what: str) -> None:
+def test_z23_tampering_is_found_where_it_is(audit: AuditLog, store: Sqlite, what: str) -> None:
     """Z23: whatever is changed, taken out or put in, the row is named."""
     statement, broken = TAMPERED[what]
     with closing(sqlite3.connect(store.path)) as c:
@@ -76,7 +76,7 @@ def test_z23_tampering_is_found_where_it_is(audit: Audit, store: Sqlite, what: s
     assert [one.no for one in found] == broken and all(one.why for one in found), found
 
 
-def test_z23_every_byte_counts(audit: Audit, store: Sqlite) -> None:
+def test_z23_every_byte_counts(audit: AuditLog, store: Sqlite) -> None:
     """Z23: flip one byte anywhere in a row."""
     (row,) = store.c.execute("SELECT body FROM audit WHERE tenant='t' AND no=2").fetchone()
     for i in range(len(row)):
@@ -86,7 +86,7 @@ def test_z23_every_byte_counts(audit: Audit, store: Sqlite) -> None:
         assert audit.each("t", limit=5), "it can still be looked at"
 
 
-def test_z10_secrets_are_masked(audit: Audit) -> None:
+def test_z10_secrets_are_masked(audit: AuditLog) -> None:
     """Z10: by the name that they stand under and by how they look; what only sounds like one stays."""
     token = "ps_" + "0" * 16 + "_" + "A" * 43
     body = {
@@ -110,13 +110,13 @@ def test_z10_secrets_are_masked(audit: Audit) -> None:
     "body",
     [float("nan"), {1: {2: b"x"}}, {"a": "\ud800"}, "\0", {"x": object()}, ["y" * 100_000], {"big": 2**80}, None],
 )
-def test_whatever_is_recorded_is_kept(audit: Audit, body: Any) -> None:
+def test_whatever_is_recorded_is_kept(audit: AuditLog, body: Any) -> None:
     """Z27: what a stranger sends does not keep the record from being made."""
     entry = audit.record("t", "kim\0\ud800" + "x" * 999, "a", "b", body)
     assert entry.no == 6 and len(entry.actor) <= 500 and audit.verify("t") == []
 
 
-def test_many_at_once_share_a_commit(audit: Audit, store: Sqlite) -> None:
+def test_many_at_once_share_a_commit(audit: AuditLog, store: Sqlite) -> None:
     """Z23: each gets its own entry, the chains hold, and it is not a commit for each; when it fails, each hears it."""
     commits: list[int] = []
     put = store.append_audit

@@ -147,7 +147,7 @@ def test_w_4_10_5_what_is_not_undone_by_hand_is_left(tmp_path: Path) -> None:
             await door.wait(run, timeout=60)
             with pytest.raises(NothingToUndo, match="by hand"):
                 await door.compensate(run)
-            assert door.look(run).status == "completed" and undone(door, run) == []
+            assert door.view(run).status == "completed" and undone(door, run) == []
 
     asyncio.run(scene())
 

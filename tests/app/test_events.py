@@ -19,7 +19,7 @@ import pytest
 from penstock.app.maintenance.verify import verify
 from penstock.app.penstock import Penstock
 from penstock.app.releases.releases import Releases
-from penstock.app.releases.schedules import Timetable
+from penstock.app.releases.schedules import TenantSchedules
 from penstock.app.releases.triggers import start
 from penstock.errors import BadInput, ScheduleNotFound
 from penstock.host.clock import ManualClock
@@ -173,7 +173,7 @@ def test_schedules_by_hand(tmp_path: Path) -> None:
             versions.approve("wf_small", 1)
             door.store.pause_schedule(door.tenant, "wf_small", True, None)
             versions.activate("wf_small", 1)
-            table = Timetable(door, clock)
+            table = TenantSchedules(door, clock)
             table.pause("wf_small")
             one = await table.fire("wf_small")
             assert one.at == clock.now() and len(one.runs) == 2
@@ -258,7 +258,7 @@ def test_kill_9_of_the_driver_while_events_come_in(tmp_path: Path) -> None:
             process.wait()
         rows = door.runs(limit=1000)
         assert sorted(str(row.key) for row in rows) == sorted(f"event:{ALARM}{n}:wf_small:1" for n in range(count))
-        assert {door.look(row.id).status for row in rows} == {"completed"}
+        assert {door.view(row.id).status for row in rows} == {"completed"}
         assert all(sum(line.fact == "signal.used" for line in door.lines(row.id)) == 1 for row in rows)
         assert verify(door.store).violations == []
 

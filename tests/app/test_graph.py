@@ -13,7 +13,7 @@ import pytest
 
 from penstock.app.drawing.run_graph import (
     MOST_STEPS,
-    Deltas,
+    GraphDeltas,
     RunGraph,
     definition_graph,
     deltas,
@@ -54,7 +54,7 @@ def drawn(path: Path) -> RunGraph:
     return definition_graph(compile_document(path.read_bytes(), name=path.name).net)
 
 
-def added(told: Deltas) -> dict[str, Any]:
+def added(told: GraphDeltas) -> dict[str, Any]:
     """The snapshot with every step on top of it."""
     shot = msgspec.to_builtins(told.snapshot)
     edges = {one["edge"]: one["count"] for one in shot["tokens"] if one["edge"]}
@@ -73,11 +73,11 @@ def added(told: Deltas) -> dict[str, Any]:
     return {"edges": edges, "nodes": nodes, "states": states, "variables": variables, "taken": taken}
 
 
-def same(door: Queries, run: str, told: Deltas) -> None:
+def same(door: Queries, run: str, told: GraphDeltas) -> None:
     agree(told, graph(door, run, told.to))
 
 
-def agree(told: Deltas, after: RunGraph) -> None:
+def agree(told: GraphDeltas, after: RunGraph) -> None:
     """Steps lead to what the graph says after the last of them."""
     end = msgspec.to_builtins(after)
     found = added(told)

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from penstock.app.penstock import Penstock
-from penstock.app.runs.queries import Reading
+from penstock.app.runs.queries import StoreReader
 from penstock.dialects.decision.history import InstanceHistory
 from penstock.dialects.transitions import Transition
 from penstock.errors import PenstockError
@@ -428,7 +428,7 @@ def test_it_is_read_from_the_store(tmp_path: Path) -> None:
             return run
 
     run = asyncio.run(scene())
-    with contextlib.closing(Reading(tmp_path / "store.db")) as door:
+    with contextlib.closing(StoreReader(tmp_path / "store.db")) as door:
         found = door.history(run)
     assert lawful(found)["instance", None] == "waiting"
     begun = ["create_instance", "schedule", "start_execution", "wait_started", "manual_signal", "node_complete"]

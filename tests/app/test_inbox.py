@@ -14,8 +14,8 @@ import pytest
 
 from penstock.app.access.roles import PERMISSIONS, Person, person
 from penstock.app.inbox import inbox
-from penstock.app.inbox.comments import Remarks
-from penstock.app.inbox.item_filter import Meant
+from penstock.app.inbox.comments import Comments
+from penstock.app.inbox.item_filter import ItemFilter
 from penstock.app.inbox.items import SORTED, item, page
 from penstock.app.inbox.respond import answer
 from penstock.app.overview import home
@@ -51,7 +51,7 @@ def play(folder: Path, body: dict[str, Any], story: Story, by: str | None = None
             trigger = None if by is None else {"type": "manual", "source": f"user:{by}"}
             run = await door.start(door.release(json.dumps(body).encode(), name="a.json"), trigger=trigger)
             for _ in range(500):
-                if len(inbox.waiting(door)) >= wanted:
+                if len(inbox.open_items(door)) >= wanted:
                     break
                 await asyncio.sleep(0.01)
             await story(door, run)
@@ -70,7 +70,7 @@ def test_two_firings_of_one_node_are_answered_one_by_one(tmp_path: Path) -> None
     """D-3.2: under ANY a node asks once for each branch; the long id says which, the short one lists them."""
 
     async def story(door: Penstock, run: str) -> None:
-        one, two = inbox.waiting(door)
+        one, two = inbox.open_items(door)
         assert [one.id, two.id] == [f"{run}/Ask~{one.firing}", f"{run}/Ask~{two.firing}"] and one.node == "Ask"
         for short in (run, f"{run}/Ask", run[:12]):
             with pytest.raises(ItemAmbiguous) as several:
@@ -80,7 +80,7 @@ def test_two_firings_of_one_node_are_answered_one_by_one(tmp_path: Path) -> None
             await door.respond(run, "Ask", "no")
         assert [found.id for found in home(door).waiting] == [one.id, two.id]
         await answer(door, run, f"Ask~{two.firing}", "second", by=QA, permissions=ALL)
-        (left,) = inbox.waiting(door)
+        (left,) = inbox.open_items(door)
         assert (left.id, left.firing) == (f"{run}/Ask", one.firing)  # short again
         with pytest.raises(ItemDecided):
             door.inbox.get(two.id)
@@ -97,8 +97,8 @@ def test_remarks_are_about_one_of_the_two(tmp_path: Path) -> None:
     """Z21: a claim, a comment and a delegation are of one firing, and stay when the other one is gone."""
 
     async def story(door: Penstock, run: str) -> None:
-        one, two = inbox.waiting(door)
-        remarks = Remarks(door)
+        one, two = inbox.open_items(door)
+        remarks = Comments(door)
         remarks.claim(one.id, QA)
         remarks.comment(one.id, QA, "mine")
         assert remarks.claim(two.id, MANAGER).claimed_by == MANAGER
@@ -127,14 +127,14 @@ def test_roles_of_a_key_count_for_approvals(tmp_path: Path) -> None:
         assert mine.eligible and mine.why_me == ["role:quality_manager"]
         assert page(door, "robot", ALL).total == 0
         assert home(door, robot).headline.waiting == 1 and home(door, "robot").headline.waiting == 0
-        assert Remarks(door).claim(run, robot).claimed_by == "robot"
+        assert Comments(door).claim(run, robot).claimed_by == "robot"
         group = Person(door.tenant, "guest", "guest", (), ("night",), ALL)
-        Remarks(door).release(run, robot)
+        Comments(door).release(run, robot)
         await door.inbox.approve(run, by=robot)
-        (left,) = inbox.waiting(door, group)
+        (left,) = inbox.open_items(door, group)
         assert left.votes["robot"]["target"] == "role:quality_manager"
         await door.inbox.approve(run, by=group)
-        assert inbox.waiting(door) == []
+        assert inbox.open_items(door) == []
 
     who = {"id": "ask", "type": "APPROVAL", "request": {"title": "?", "approvers": {
         "type": "all_of", "targets": ["role:quality_manager", "group:night"]}}}  # fmt: skip
@@ -219,8 +219,8 @@ def test_home_and_inbox_read_a_page_of_rows(tmp_path: Path, monkeypatch: pytest.
     async def story(door: Penstock, run: str) -> None:
         copied(door, run, SORTED + 99)
         ids = [one.id for one in page(door, QA, ALL, limit=5).items]
-        Remarks(door).claim(ids[0], QA)
-        Remarks(door).delegate(ids[1], QA, MANAGER)
+        Comments(door).claim(ids[0], QA)
+        Comments(door).delegate(ids[1], QA, MANAGER)
         read, whole = list[int](), door.store.open_items
 
         def items(*args: Any, **more: Any) -> Any:
@@ -236,7 +236,7 @@ def test_home_and_inbox_read_a_page_of_rows(tmp_path: Path, monkeypatch: pytest.
         assert (tile.value, tile.detail["work_items"]) == (SORTED + 100, SORTED + 100)
         assert page(door, MANAGER, ALL).total == 1
         assert page(door, QA, ALL, kind="approval", limit=9).total == SORTED + 100
-        Remarks(door).claim(ids[1], MANAGER)
+        Comments(door).claim(ids[1], MANAGER)
         assert page(door, QA, ALL, limit=9).total == SORTED + 99, "another one is on it"
         assert max(read) <= 20 + 2
 
@@ -269,13 +269,13 @@ def test_groups_tell_what_rows_tell(tmp_path: Path) -> None:
         groups = door.store.open_groups(door.tenant, at)
         for user in (QA, MANAGER, ADMIN, "5", "stranger"):
             for free in (False, True):
-                expected = [(one.run, one.firing) for one in inbox.for_whom(door, rows, user, free=free)]
-                meant = Meant(door, groups, user, free=free, kind="approval")
+                expected = [(one.run, one.firing) for one in inbox.rows_for(door, rows, user, free=free)]
+                meant = ItemFilter(door, groups, user, free=free, kind="approval")
                 pages = [meant.rows(start, 17) for start in range(0, len(rows), 17)]
                 assert [(one.run, one.firing) for part in pages for one in part] == expected
                 assert meant.total == len(expected)
-            assert Meant(door, groups, user, kind="review").total == 0
-            assert Meant(door, groups, user, may=lambda net, status: False).rows(0, 9) == []
+            assert ItemFilter(door, groups, user, kind="review").total == 0
+            assert ItemFilter(door, groups, user, may=lambda net, status: False).rows(0, 9) == []
 
     play(tmp_path, asking("role:qa_lead"), story)
 
@@ -345,10 +345,10 @@ def test_home_finds_mine_among_those_of_others(tmp_path: Path) -> None:
         copied(door, run, 1_100)
         newest = f"rx{door.row(run).no + 1_100:08d}"
         assert home(door, MANAGER).headline.waiting == 0 and home(door, QA).headline.waiting == 1_101
-        Remarks(door).delegate(f"{newest}/ask", QA, MANAGER)
+        Comments(door).delegate(f"{newest}/ask", QA, MANAGER)
         found = home(door, MANAGER)
         assert (found.headline.waiting, [one.id for one in found.waiting]) == (1, [f"{newest}/ask"])
-        assert [one.id for one in inbox.waiting(door, MANAGER)] == [f"{newest}/ask"]
+        assert [one.id for one in inbox.open_items(door, MANAGER)] == [f"{newest}/ask"]
 
     play(tmp_path, asking("role:qa_lead"), story)
 
@@ -363,7 +363,7 @@ def test_a_beginning_that_several_runs_have(tmp_path: Path) -> None:
             door.inbox.get("rx")
         await door.cancel(f"rx{no + 1:08d}")
         for _ in range(500):
-            if len(inbox.waiting(door)) == 2:
+            if len(inbox.open_items(door)) == 2:
                 break
             await asyncio.sleep(0.01)
         assert door.inbox.get("rx").run == f"rx{no + 2:08d}"

@@ -15,10 +15,10 @@ import msgspec
 import pytest
 
 from penstock.app.metrics.alarms import RULES, Alarm, Alarms, measured
-from penstock.app.metrics.collector import Meter
+from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.dashboard import PANELS, grafana, values
-from penstock.app.metrics.exposition import Page
-from penstock.app.metrics.histogram import HOUR_MS, Spread, beyond, quantile
+from penstock.app.metrics.exposition import ExpositionPage
+from penstock.app.metrics.histogram import HOUR_MS, Histogram, beyond, quantile
 from penstock.app.metrics.readings import Readings
 from penstock.app.metrics.series import detailed, exposed
 from penstock.host.gate import BreakerState
@@ -47,8 +47,8 @@ def world(tmp_path: Path, wire: Wire) -> World:
     return one
 
 
-def watched(door: Door) -> Meter:
-    meter = Meter(door.store)
+def watched(door: Door) -> MetricsCollector:
+    meter = MetricsCollector(door.store)
     meter.attach(door.host)
     return meter
 
@@ -118,7 +118,7 @@ def test_what_a_run_leaves_in_the_metrics(world: World, wire: Wire) -> None:
             found = read(exposed(meter, TENANT, door.now()))
             assert found['workflow_execution_total{status="completed"}'] == found["workflow_success_total"] == 1
             assert found['workflow_execution_total{status="failed"}'] == 1 and found["workflow_success_rate"] == 0.5
-            firings = [*door.look(run).firings, *door.look(broken).firings]
+            firings = [*door.view(run).firings, *door.view(broken).firings]
             ran = Counter(one.type for one in firings if one.ended_at is not None)
             for type in ("DATA", "JUDGMENT", "SWITCH", "ACTION", "APPROVAL"):
                 assert found[f'node_execution_total{{node_type="{type}"}}'] == ran[type], type
@@ -192,7 +192,7 @@ def test_the_hours_before_the_start_are_in_the_rates(world: World) -> None:
 
 def test_quantiles_are_compared_exactly() -> None:
     """W-10.1.2: p99 of exactly 60 s does not alarm; one millisecond more of the hundredth does."""
-    spread = Spread()
+    spread = Histogram()
     spread.pending = [100] * 98 + [60_000] * 2
     spread.sort(0)
     assert not beyond(spread.bounds, spread.recent(), 99, 60_000)
@@ -315,12 +315,12 @@ def test_the_dashboard_asks_for_series_that_are_there(world: World) -> None:
 
 def test_labels_are_escaped() -> None:
     """W-10.1.2: what somebody has called a thing cannot break the page."""
-    page = Page()
+    page = ExpositionPage()
     page.family("x", "gauge", "a\nb\\", [({"l": 'q"\\\n'}, 1.0), ({}, None), ({}, 0.25)])
     assert page.text() == '# HELP x a\\nb\\\\\n# TYPE x gauge\nx{l="q\\"\\\\\\n"} 1\nx NaN\nx 0.25\n'
 
 
-def _timed(meter: Meter, kept: list[tuple[Any, ...]]) -> int:
+def _timed(meter: MetricsCollector, kept: list[tuple[Any, ...]]) -> int:
     spent = 0
     for live, run, facts, n, now in kept:
         live.run = run

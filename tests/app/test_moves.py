@@ -119,7 +119,7 @@ def test_effects_in_flight_can_be_waited_for(tmp_path: Path) -> None:
 
         async with opened(tmp_path, echo=Slow()) as door:
             run = await door.start(door.release(net("n", [Node(id="s", kind="start"), task("a")], "s>a")))
-            while not door.look(run).in_flight:
+            while not door.view(run).in_flight:
                 await asyncio.sleep(0.002)
             assert {"cancel", "cancel_boundary", "resolve"} <= verbs(of(door, run))
             hold.set()

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from penstock.app.access.idempotency import LEASE_MS, Answer, Once, Ticket, fingerprint
+from penstock.app.access.idempotency import LEASE_MS, IdempotencyKeys, StoredResponse, Ticket, fingerprint
 from penstock.errors import BadInput, IdempotencyConflict, RequestRunning
 from penstock.host.clock import ManualClock
 from penstock.store.contract_admin import REQUESTS_KEPT_MS
 from penstock.store.sqlite import Sqlite
 
-ANSWER = Answer(201, {"location": "/api/v1/runs/r1"}, b'{"id":"r1"}')
+ANSWER = StoredResponse(201, {"location": "/api/v1/runs/r1"}, b'{"id":"r1"}')
 PRINT = fingerprint("kim", "post", "/runs", b"{}")
 
 
@@ -30,17 +30,17 @@ def clock() -> ManualClock:
 
 
 def test_the_same_again_gets_the_same_answer(store: Sqlite, clock: ManualClock) -> None:
-    once = Once(store, clock)
+    once = IdempotencyKeys(store, clock)
     ticket = once.begin("t", "k", PRINT)
     assert isinstance(ticket, Ticket)
     ticket.done(ANSWER)
-    assert once.begin("t", "k", PRINT) == ANSWER == Once(store, clock).begin("t", "k", PRINT)
+    assert once.begin("t", "k", PRINT) == ANSWER == IdempotencyKeys(store, clock).begin("t", "k", PRINT)
     assert isinstance(once.begin("u", "k", PRINT), Ticket), "another tenant's key is another key"
 
 
 def test_another_request_with_the_same_key_is_refused(store: Sqlite, clock: ManualClock) -> None:
     """Z11: also the same request of somebody else, who would see another's answer."""
-    once = Once(store, clock)
+    once = IdempotencyKeys(store, clock)
     ticket = once.begin("t", "k", PRINT)
     assert isinstance(ticket, Ticket)
     others = [("lee", "POST", "/runs", b"{}"), ("kim", "PUT", "/runs", b"{}"), ("kim", "POST", "/x", b"{}")]
@@ -54,7 +54,7 @@ def test_another_request_with_the_same_key_is_refused(store: Sqlite, clock: Manu
 
 
 def test_while_it_is_worked_on_it_is_not_done_twice(store: Sqlite, clock: ManualClock) -> None:
-    once = Once(store, clock)
+    once = IdempotencyKeys(store, clock)
     first = once.begin("t", "k", PRINT)
     assert isinstance(first, Ticket)
     with pytest.raises(RequestRunning) as refused:
@@ -66,28 +66,28 @@ def test_while_it_is_worked_on_it_is_not_done_twice(store: Sqlite, clock: Manual
 
 def test_what_a_dead_process_has_left_is_taken_over(store: Sqlite, clock: ManualClock) -> None:
     """After kill -9 the caller need not wait a day; the dead one's late word counts for nothing."""
-    dead = Once(store, clock).begin("t", "k", PRINT)
+    dead = IdempotencyKeys(store, clock).begin("t", "k", PRINT)
     assert isinstance(dead, Ticket)
-    many = Once(store, clock, alone=False)
+    many = IdempotencyKeys(store, clock, alone=False)
     with pytest.raises(RequestRunning):
         many.begin("t", "k", PRINT)
-    alone = Once(store, clock)
+    alone = IdempotencyKeys(store, clock)
     taken = alone.begin("t", "k", PRINT)
     assert isinstance(taken, Ticket)
-    dead.done(Answer(500, {}, b""))
+    dead.done(StoredResponse(500, {}, b""))
     dead.dropped()
     taken.done(ANSWER)
     assert alone.begin("t", "k", PRINT) == ANSWER
 
 
 def test_without_an_answer_it_is_free_after_a_minute(store: Sqlite, clock: ManualClock) -> None:
-    assert isinstance(Once(store, clock).begin("t", "k", PRINT), Ticket)
+    assert isinstance(IdempotencyKeys(store, clock).begin("t", "k", PRINT), Ticket)
     clock.at += LEASE_MS
-    assert isinstance(Once(store, clock, alone=False).begin("t", "k", PRINT), Ticket)
+    assert isinstance(IdempotencyKeys(store, clock, alone=False).begin("t", "k", PRINT), Ticket)
 
 
 def test_after_a_day_a_key_is_new(store: Sqlite, clock: ManualClock) -> None:
-    once = Once(store, clock)
+    once = IdempotencyKeys(store, clock)
     ticket = once.begin("t", "k", PRINT)
     assert isinstance(ticket, Ticket)
     ticket.done(ANSWER)
@@ -102,4 +102,4 @@ def test_after_a_day_a_key_is_new(store: Sqlite, clock: ManualClock) -> None:
 @pytest.mark.parametrize("key", ["", "x" * 201, "a\nb", "가"])
 def test_a_key_that_is_none_is_refused(store: Sqlite, key: str) -> None:
     with pytest.raises(BadInput, match="Idempotency-Key"):
-        Once(store).begin("t", key, PRINT)
+        IdempotencyKeys(store).begin("t", key, PRINT)

@@ -15,8 +15,8 @@ import pytest
 
 from penstock.app.penstock import Penstock
 from penstock.app.releases.diff import changes, summary
-from penstock.app.releases.releases import InForce, Releases, document_of
-from penstock.app.releases.triggers import in_force, start, webhooks
+from penstock.app.releases.releases import ActiveRelease, Releases, document_of
+from penstock.app.releases.triggers import active_release, start, webhooks
 from penstock.errors import BadInput, DocumentInvalid, PathTaken, ReleaseNotFound, StatusConflict, VersionConflict
 from penstock.host.clock import ManualClock
 from penstock.lifecycle import MACHINES
@@ -136,7 +136,7 @@ def test_the_way_of_a_version(versions: Releases) -> None:
     assert (over.status, over.deprecated_at) == ("deprecated", versions.clock.now())
     back = versions.activate(NAME, 1)
     assert (back.status, back.deprecated_at) == ("active", None)
-    assert InForce(**msgspec.structs.asdict(versions.get(NAME, 1))) == back
+    assert ActiveRelease(**msgspec.structs.asdict(versions.get(NAME, 1))) == back
 
 
 def test_what_the_lifecycle_does_not_name_is_refused(versions: Releases) -> None:
@@ -337,7 +337,7 @@ def test_a_run_stays_on_the_version_it_began_with(tmp_path: Path) -> None:
                 assert (look.status, look.waiting[0].node) == ("waiting", "second")
             net = {run: door.row(run).net for run in (old, new, third)}
             assert net[old] == net[third] != net[new]
-            found = in_force(door.store, door.tenant, NAME)
+            found = active_release(door.store, door.tenant, NAME)
             assert found is not None and net[new] == found.net
             with pytest.raises(ReleaseNotFound):
                 await start(door, "wf_nothing")

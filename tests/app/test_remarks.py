@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from penstock.app.inbox.comments import Remarks
-from penstock.app.inbox.inbox import Waiting, waiting
+from penstock.app.inbox.comments import Comments
+from penstock.app.inbox.inbox import InboxItem, open_items
 from penstock.app.penstock import Penstock
 from penstock.errors import (
     ApproverDenied,
@@ -58,8 +58,8 @@ def _bytes(document: dict[str, Any]) -> bytes:
     return json.dumps(document).encode()
 
 
-def the_item(door: Penstock) -> Waiting:
-    (one,) = waiting(door)
+def the_item(door: Penstock) -> InboxItem:
+    (one,) = open_items(door)
     return one
 
 
@@ -76,7 +76,7 @@ def test_one_is_on_it_at_a_time(tmp_path: Path) -> None:
     """Z21: claimed by another is 409 with who; who is on it may give it back, and only they decide meanwhile."""
 
     async def story(door: Penstock, run: str) -> None:
-        remarks, id = Remarks(door), f"{run}/ask"
+        remarks, id = Comments(door), f"{run}/ask"
         assert remarks.claim(run, QA).claimed_by == QA == remarks.claim(id, QA).claimed_by
         error = refused(ItemClaimed, remarks.claim, id, MANAGER)
         assert error.http == 409 and QA in error.message
@@ -100,7 +100,7 @@ def test_a_claim_of_an_earlier_round_does_not_count(tmp_path: Path) -> None:
     """A node that asks again asks anew; what was said stays."""
 
     async def story(door: Penstock, run: str) -> None:
-        remarks, item = Remarks(door), the_item(door)
+        remarks, item = Comments(door), the_item(door)
         remarks.comment(item.id, QA, "first round")
         remarks.claim(item.id, QA)
         now = remarks.of(item.id, item.firing + 1)
@@ -120,11 +120,11 @@ def test_who_was_faster_is_seen(tmp_path: Path) -> None:
         def race(row: RemarkRow) -> bool:
             if not raced:
                 raced.append(True)
-                Remarks(door).claim(item.id, MANAGER)
+                Comments(door).claim(item.id, MANAGER)
             return put(row)
 
         store.add_remark = race  # type: ignore[method-assign]
-        assert MANAGER in refused(ItemClaimed, Remarks(door).claim, item.id, QA).message
+        assert MANAGER in refused(ItemClaimed, Comments(door).claim, item.id, QA).message
 
     played(tmp_path, asking("role:qa_lead", "role:quality_manager"), story)
 
@@ -136,16 +136,16 @@ def test_w_4_6_4_it_is_passed_on(tmp_path: Path) -> None:
     """W-4.6.4: whoever it is passed on to may decide, and finds it in their inbox; nobody else may."""
 
     async def story(door: Penstock, run: str) -> None:
-        remarks, id = Remarks(door), f"{run}/ask"
+        remarks, id = Comments(door), f"{run}/ask"
         refused(ApproverDenied, remarks.delegate, id, OPERATOR, OPERATOR)
         for absent in ("nobody@example.com", "role:nobody", "user:", "group:nobody", ""):
             refused(TargetNotFound, remarks.delegate, id, QA, absent)
-        assert waiting(door, OPERATOR) == []
+        assert open_items(door, OPERATOR) == []
         remarks.claim(id, QA)
         said = remarks.delegate(id, QA, OPERATOR, "휴가")
         assert said.delegated == [f"user:{OPERATOR}"] and said.claimed_by is None
         assert [(one.by, one.text) for one in said.comments] == [(QA, "휴가")]
-        assert [one.id for one in waiting(door, OPERATOR)] == [id] and waiting(door, IT) == []
+        assert [one.id for one in open_items(door, OPERATOR)] == [id] and open_items(door, IT) == []
         assert remarks.delegate(id, OPERATOR, "group:it").delegated == [f"user:{OPERATOR}", "group:it"]
         with pytest.raises(ApproverDenied):
             await door.inbox.approve(id, by=MANAGER)
@@ -162,7 +162,7 @@ def test_c_32_a_delegate_stands_for_one_target_and_not_for_one_more(tmp_path: Pa
     """C-32, A2: where each of two must approve, one of them and their own delegate are not two."""
 
     async def story(door: Penstock, run: str) -> None:
-        remarks, id = Remarks(door), f"{run}/ask"
+        remarks, id = Comments(door), f"{run}/ask"
         remarks.delegate(id, MANAGER, OPERATOR)
         await door.inbox.approve(id, by=MANAGER)
         await door.inbox.approve(id, by=OPERATOR)
@@ -180,7 +180,7 @@ def test_c_32_a3_who_asked_for_it_does_not_approve_it(tmp_path: Path) -> None:
     """C-32, A3: allow_self_approval false; neither themselves nor by a delegation."""
 
     async def story(door: Penstock, run: str) -> None:
-        remarks, id = Remarks(door), f"{run}/ask"
+        remarks, id = Comments(door), f"{run}/ask"
         with pytest.raises(FourEyes):
             await door.inbox.approve(id, by=QA)
         refused(FourEyes, remarks.claim, id, QA)
@@ -203,7 +203,7 @@ def test_c_32_a3_who_asked_for_it_does_not_approve_it(tmp_path: Path) -> None:
 
 def test_comments(tmp_path: Path) -> None:
     async def story(door: Penstock, run: str) -> None:
-        remarks, id = Remarks(door), f"{run}/ask"
+        remarks, id = Comments(door), f"{run}/ask"
         remarks.claim(id, QA)
         remarks.comment(id, OPERATOR, "  L01 확인 중\0 ")
         said = remarks.comment(id, QA, "<script>")
@@ -211,7 +211,7 @@ def test_comments(tmp_path: Path) -> None:
         assert said.claimed_by == QA
         for wrong in ("", " ", "x" * 4001):
             refused(BadInput, remarks.comment, id, QA, wrong)
-        assert Remarks(door.of("other")).of(id).comments == []
-        refused(ItemNotFound, Remarks(door.of("other")).comment, id, QA, "x")
+        assert Comments(door.of("other")).of(id).comments == []
+        refused(ItemNotFound, Comments(door.of("other")).comment, id, QA, "x")
 
     played(tmp_path, asking("role:qa_lead"), story)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from penstock.app.penstock import Penstock
-from penstock.app.runs.run_view import Look, Watcher
+from penstock.app.runs.run_view import RunFold, RunView
 from penstock.app.runs.timeline.events import EventReader
 from penstock.dialects.decision.dead_letters import Past
 from penstock.dialects.decision.words import EVENTS, RUN
@@ -55,11 +55,11 @@ def of(sim: Sim, node: str) -> list[str]:
     return [one.name.removeprefix("node.") for one in events(sim) if one.node == node]
 
 
-def look(sim: Sim) -> Look:
-    watcher = Watcher(lambda _: sim.net)
+def look(sim: Sim) -> RunView:
+    watcher = RunFold(lambda _: sim.net)
     for at, body in sim.turns:
         watcher.turn(at, F.decode_facts(body))
-    return watcher.look()
+    return watcher.view()
 
 
 def lines(sim: Sim) -> list[dict[str, Any]]:
@@ -234,9 +234,9 @@ def test_a_null_parameter_is_a_warning(tmp_path: Path) -> None:
     document = workflow({"id": "data_rows", "type": "DATA", "source": source})
     none, some = asyncio.run(house.runs(document, {}, {"line_id": "L01"}))
     with house.reading() as door:
-        assert door.look(none).variables["rows_data"] == [{"n": 1}]
+        assert door.view(none).variables["rows_data"] == [{"n": 1}]
         warning = {"code": "NULL_PARAMETER", "node": "data_rows", "detail": {"parameter": "line"}}
-        assert door.look(none).warnings == [warning] and door.look(some).warnings == []
+        assert door.view(none).warnings == [warning] and door.view(some).warnings == []
 
 
 def test_a_subscriber_hears_the_same(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from penstock.app.runs.queries import Queries, Reading
-from penstock.app.runs.run_view import Watcher
-from penstock.app.runs.waiting.environment import Around, around
-from penstock.app.runs.waiting.wait_context import Seen, Then, Why
-from penstock.app.runs.waiting.why import lowest, nearly, reasons, stuck, why, why_state
+from penstock.app.runs.queries import Queries, StoreReader
+from penstock.app.runs.run_view import RunFold
+from penstock.app.runs.waiting.environment import Environment, read_environment
+from penstock.app.runs.waiting.wait_context import Followup, WaitContext, WaitReason
+from penstock.app.runs.waiting.why import deadline_near, is_stuck, lowest, reasons, why, why_state
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED
@@ -42,13 +42,13 @@ def world(tmp_path: Path, wire: Wire) -> World:
     return one
 
 
-def of(door: Queries, run: str) -> list[Why]:
+def of(door: Queries, run: str) -> list[WaitReason]:
     return why(door, door.row(run))
 
 
-def seen(sim: Sim, **more: Any) -> list[Why]:
+def seen(sim: Sim, **more: Any) -> list[WaitReason]:
     """Of a run on the kernel alone."""
-    return why_state(sim.st, sim.net, 1, Around(sim.now, **more))
+    return why_state(sim.st, sim.net, 1, Environment(sim.now, **more))
 
 
 # ---- the seed's workflows --------------------------------------------------------------------------------------------
@@ -64,15 +64,15 @@ def test_a_person_is_awaited_and_it_escalates(world: World) -> None:
             (one,) = of(door, run)
             assert (one.rank, one.kind, one.node, one.move) == (8, "work", "request_approval", "approve")
             assert one.who == ["role:quality_manager"] and one.what == "긴급 불량 알람 검토 요청"
-            assert (one.since, one.until, one.then) == (T0, T0 + 2 * HOUR, Then("escalate"))
-            assert not stuck([one], T0 + HOUR) and nearly(one, T0 + 110 * MINUTE)
+            assert (one.since, one.until, one.then) == (T0, T0 + 2 * HOUR, Followup("escalate"))
+            assert not is_stuck([one], T0 + HOUR) and deadline_near(one, T0 + 110 * MINUTE)
             await door.to(T0 + 2 * HOUR)
             (next_,) = of(door, run)
             assert (next_.since, next_.until) == (T0 + 2 * HOUR, T0 + 4 * HOUR) and next_.who != one.who
-            while door.look(run).status == "waiting":
+            while door.view(run).status == "waiting":
                 last = of(door, run)[0].then
                 await door.later(2 * HOUR)
-            assert last == Then("fail")
+            assert last == Followup("fail")
             (failed,) = of(door, run)
             assert (failed.rank, failed.kind, failed.node) == (1, "failed", "request_approval")
 
@@ -87,7 +87,7 @@ def test_an_event_is_awaited_with_its_filter(world: World) -> None:
             run = await ccp(door)
             (one,) = of(door, run)
             assert (one.rank, one.kind, one.node, one.what) == (9, "event", "wait_lab", LAB)
-            assert (one.until, one.then, one.message) == (T0 + 2 * HOUR, Then("fail"), "sample_id = S-L01")
+            assert (one.until, one.then, one.message) == (T0 + 2 * HOUR, Followup("fail"), "sample_id = S-L01")
             assert one.move == "signal" and one.code is None and one.attempt is None
             await door.send_event(LAB, {"sample_id": "S-L01", "ok": True})
             await door.wait(run, timeout=60)
@@ -106,8 +106,10 @@ def test_a_retry_says_which_one_of_how_many(world: World, wire: Wire) -> None:
             (one,) = of(door, run)
             assert (one.rank, one.kind, one.node) == (5, "backoff", "action_slack_emergency")
             assert (one.attempt, one.of, one.since, one.until) == (2, 3, T0, T0 + 5000)
-            assert (one.code, one.then) == ("HTTP_5XX", Then("retry")) and "503" in (one.message or "")
-            state = why_state(door.state_at(run), door.net_of(door.hash_of(door.row(run).net)), 1, around(door))
+            assert (one.code, one.then) == ("HTTP_5XX", Followup("retry")) and "503" in (one.message or "")
+            state = why_state(
+                door.state_at(run), door.net_of(door.hash_of(door.row(run).net)), 1, read_environment(door)
+            )
             assert [(w.rank, w.attempt, w.code) for w in state] == [(5, 2, None)]  # what is not known is None
             await door.later(5000)
             assert [w.attempt for w in of(door, run)] == [3]
@@ -120,7 +122,7 @@ def test_a_retry_says_which_one_of_how_many(world: World, wire: Wire) -> None:
             await door.quiet()
             assert [w.kind for w in of(door, run)] == ["work"]
             await door.decide(run, "approved", MANAGER)
-            assert door.look(run).status == "completed" and of(door, run) == []
+            assert door.view(run).status == "completed" and of(door, run) == []
 
     go(scene())
 
@@ -136,8 +138,8 @@ def test_an_open_breaker_holds_a_retry(world: World, wire: Wire) -> None:
             run = await door.play([act("tell")], policies=policy)
             (one,) = of(door, run)
             assert (one.rank, one.kind, one.node, one.what) == (2, "breaker", "tell", "wf_test/tell")
-            assert (one.since, one.attempt, one.of, one.then) == (T0, 2, 4, Then("retry"))
-            assert one.until == T0 + 60_000 and stuck([one], T0)
+            assert (one.since, one.attempt, one.of, one.then) == (T0, 2, 4, Followup("retry"))
+            assert one.until == T0 + 60_000 and is_stuck([one], T0)
 
     go(scene())
 
@@ -181,11 +183,11 @@ def test_nobody_drives_the_store(tmp_path: Path) -> None:
             return busy, asks
 
     busy, asks = go(scene())
-    door = Reading(tmp_path / "store.db")
+    door = StoreReader(tmp_path / "store.db")
     try:
-        assert around(door).driven is False
+        assert read_environment(door).driven is False
         (one,) = of(door, busy)
-        assert (one.rank, one.kind, one.node, one.what) == (3, "no_worker", "a", "echo") and stuck([one], 0)
+        assert (one.rank, one.kind, one.node, one.what) == (3, "no_worker", "a", "echo") and is_stuck([one], 0)
         assert [w.kind for w in of(door, asks)] == ["work"]
     finally:
         door.close()
@@ -248,7 +250,7 @@ def test_a_join_that_cannot_fill_names_the_branch() -> None:
     sim.ok("left")
     (one,) = seen(sim)
     assert (one.rank, one.kind, one.node, one.what) == (4, "dead_join", "j", "right")
-    assert one.until is None and one.then is None and one.move == "resolve" and stuck([one], 0)
+    assert one.until is None and one.then is None and one.move == "resolve" and is_stuck([one], 0)
     sim.ok("slow")  # nothing can happen any more: the kernel says the same
     first, second = seen(sim)
     assert (first.rank, first.code, first.move) == (1, "DEADLOCK", None)
@@ -277,10 +279,12 @@ def test_a_deadlock_that_pauses_has_both_reasons() -> None:
     ways = ("s>choose", "choose:left>left", "choose:right>right", "left>j", "right>j")
     sim = Sim(net("n", nodes, *ways, on_stuck="pause"))
     sim.ok("left")
-    watcher = Watcher(lambda _: sim.net)
+    watcher = RunFold(lambda _: sim.net)
     for at, body in sim.turns:
         watcher.turn(at, F.decode_facts(body))
-    found = sorted(reasons(Seen(watcher.reader.st, sim.net, 1, Around(sim.now), watcher)), key=lambda one: one.rank)
+    found = sorted(
+        reasons(WaitContext(watcher.reader.st, sim.net, 1, Environment(sim.now), watcher)), key=lambda one: one.rank
+    )
     assert [(one.rank, one.kind, one.what) for one in found][-1] == (7, "paused", "deadlock")
     assert {(one.rank, one.node, one.what) for one in found[:-1]} == {(4, "j", "right")}
 
@@ -292,7 +296,7 @@ def test_a_run_that_waits_for_its_own_retry() -> None:
     sim.bad("a", "NO")
     (one,) = seen(sim)
     assert (one.rank, one.kind, one.node, one.code) == (5, "backoff", "a", "NO")
-    assert (one.attempt, one.of, one.until, one.then) == (2, 3, sim.now + 9000, Then("retry"))
+    assert (one.attempt, one.of, one.until, one.then) == (2, 3, sim.now + 9000, Followup("retry"))
 
 
 def test_a_timer_and_a_doubt() -> None:
@@ -300,7 +304,7 @@ def test_a_timer_and_a_doubt() -> None:
     play = Play([{"id": "w", "type": "WAIT", "condition": {"type": "time", "duration_minutes": 3}}, data("d")], "w>d")
     (one,) = seen(play)
     assert (one.rank, one.kind, one.node, one.until) == (11, "timer", "w", play.now + 180_000)
-    assert one.then == Then("continue") and not nearly(one, play.now + 179_000)
+    assert one.then == Followup("continue") and not deadline_near(one, play.now + 179_000)
     sim = Sim(net("n", [Node(id="s", kind="start"), task("a")], "s>a"))
     (firing,) = sim.effects()
     sim.do(C.doubt(firing.no, firing.attempt))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penstock import Look, Penstock
+from penstock import Penstock, RunView
 from penstock.errors import PenstockError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -113,7 +113,9 @@ class Shell:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def until(self, run: str, condition: Callable[[Look], bool], process: subprocess.Popen[str] | None = None) -> Look:
+    def until(
+        self, run: str, condition: Callable[[RunView], bool], process: subprocess.Popen[str] | None = None
+    ) -> RunView:
         """Wait until a run that another process drives stands like this."""
         end = time.monotonic() + 60
         while time.monotonic() < end:
@@ -121,7 +123,7 @@ class Shell:
             try:
                 door = Penstock(self.store, drive=False, create=False).open()
                 try:
-                    look = door.look(run)
+                    look = door.view(run)
                 finally:
                     door.close()
                 if condition(look):
@@ -131,7 +133,7 @@ class Shell:
             time.sleep(0.02)
         raise AssertionError(f"{run} never stood like this")
 
-    def killed(self, *arguments: str | Path, key: str, when: Callable[[Look], bool]) -> Look:
+    def killed(self, *arguments: str | Path, key: str, when: Callable[[RunView], bool]) -> RunView:
         """Start the program, and kill it as soon as its run stands like this; how the run then stands."""
         process = self.start(*arguments)
         try:
@@ -147,6 +149,6 @@ def environment() -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
 
 
-def working(times: int) -> Callable[[Look], bool]:
+def working(times: int) -> Callable[[RunView], bool]:
     """Is the node of the slow loop at work for the so-manieth time, or a later one that was seen first?"""
     return lambda look: look.counters.get("Work", 0) >= times and look.nodes["Work"] == "RUNNING"

@@ -7,14 +7,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from penstock.app.access.audit import Audit
+from penstock.app.access.audit import AuditLog
 from penstock.store.sqlite import Sqlite
 
 
 def test_z23_the_audit_is_listed_and_verified(tmp_path: Path, penstock: Any) -> None:
     """Z23: exit code 3, and the row, when somebody has changed it."""
     store = Sqlite(tmp_path / "a.db")
-    audit = Audit(store)
+    audit = AuditLog(store)
     for i in range(3):
         audit.record("tenant_001", f"user{i}", "key.create", f"key:{i}", {"name": f"line {i}"})
     audit.record("other", "lee", "key.create", "key:x")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.app.access.audit import Audit
+from penstock.app.access.audit import AuditLog
 from penstock.app.maintenance.doctor import Check, DoctorOptions, examine
 from penstock.app.penstock import Penstock
 from penstock.cli.main import main
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Path:
         async with Penstock(path) as door:
             door.load_sample()
             await door.start(door.release(str(_written(tmp_path))), {})
-            Audit(door.store).record(door.tenant, "somebody", "key.create", "key:1", {})
+            AuditLog(door.store).record(door.tenant, "somebody", "key.create", "key:1", {})
 
     asyncio.run(scene())
     return path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from penstock.app.access.audit import Audit
+from penstock.app.access.audit import AuditLog
 from penstock.app.penstock import Penstock
 from tests.api.serving import serving
 
@@ -36,7 +36,7 @@ def test_a_key_is_made_listed_and_revoked(tmp_path: Path, penstock: Any) -> None
     assert "revoked" in penstock("keys", "ls", *store).out
     with_reader = Penstock(tmp_path / "a.db", drive=False)
     with_reader.open()
-    said = [(one.action, one.target) for one in Audit(with_reader.store).each("tenant_001")]
+    said = [(one.action, one.target) for one in AuditLog(with_reader.store).each("tenant_001")]
     with_reader.close()
     assert said == [("key.revoke", f"keys/{made['id']}"), ("key.create", "keys/boss"), ("key.create", "keys/line 1")]
 

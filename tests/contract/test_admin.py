@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from penstock.app.access.audit import Audit
+from penstock.app.access.audit import AuditLog
 from penstock.kernel.state import COMPLETED, WAITING
 from penstock.store.chain import FIRST, anchor_of, hash_of, pruned
 from penstock.store.contract_admin import REQUESTS_KEPT_MS, AuditRow, DraftRow, KeyRow, RemarkRow, RequestRow
@@ -206,7 +206,7 @@ def test_z23_old_rows_of_the_audit_are_pruned_and_the_chain_is_verified_still(ki
     """Z23: the chain begins later, its last row has the hash of what was taken, and appends go on from there; whoever
     takes a row besides, or forges the anchor, is found out."""
     store = kit.open()
-    audit = Audit(store)
+    audit = AuditLog(store)
     store.append_audit([*(an_entry(at=at) for at in (10, 20, 30, 25, 40)), an_entry(tenant="u", at=10)])
     assert store.prune_audit("t", 10, 90) is None and store.prune_audit("nobody", 99, 90) is None
     whole = store.audit_chain("t")
@@ -231,7 +231,7 @@ def test_z23_what_is_missing_and_was_not_pruned_is_a_break(kit: Kit) -> None:
     forged = pruned("t", 50, (1, 3, "0" * 64))
     store.prune_audit("t", 15, 50)
     store.append_audit([forged])
-    found = Audit(store).verify("t")
+    found = AuditLog(store).verify("t")
     assert found and found[0].no == 1, "the newest anchor speaks of other rows"
 
 

@@ -133,12 +133,12 @@ def test_h15_the_defect_alert_leaves_the_same_on_both_stores(
     async def scene(door: Door, world: World) -> None:
         world.plant(decision)
         run = await door.run(DEFECT)
-        if door.look(run).status == "waiting":
+        if door.view(run).status == "waiting":
             wire.said.clear()
             other = await door.run(DEFECT)
             await door.decide(run)
             await door.to(world.clock.at + 48 * HOUR)
-            assert door.look(other).status != "waiting"
+            assert door.view(other).status != "waiting"
 
     left = compared(tmp_path, wire, same_ids, scene, lambda: one_after_the_other(wire, *ALARM))
     assert left["firing"] and left["judgment"]
@@ -165,7 +165,7 @@ def test_h15_other_ends_of_the_defect_alert(
             await door.until(lambda: not door.store.notices_left())
         await door.quiet()
         status = {"escalated": "completed", "one channel is down": "failed"}.get(ends, "cancelled")
-        assert door.look(run).status == status
+        assert door.view(run).status == status
 
     bad = "jira" if ends == "one channel is down" else ""
     left = compared(tmp_path, wire, same_ids, scene, lambda: one_after_the_other(wire, *ALARM, bad=bad))
@@ -188,7 +188,7 @@ def test_h15_the_ccp_deviation_leaves_the_same_on_both_stores(
             await door.until(lambda: wire.to("lab"))
             await door.send_event(LAB, {"sample_id": "S-lab"}, id="lab-1")
             wire.going.set()
-        await door.until(lambda: door.look(run).status in ("waiting", "completed", "failed"))
+        await door.until(lambda: door.view(run).status in ("waiting", "completed", "failed"))
         await door.quiet()
         if ends == "late":
             await door.send_event(LAB, {"sample_id": "S-other"}, id="lab-0")
@@ -196,7 +196,7 @@ def test_h15_the_ccp_deviation_leaves_the_same_on_both_stores(
         elif ends == "nothing comes":
             await door.later(2 * HOUR)
         failed = ends in ("nothing comes", "the lab is down")
-        await door.until(lambda: door.look(run).status == ("failed" if failed else "completed"))
+        await door.until(lambda: door.view(run).status == ("failed" if failed else "completed"))
         await door.until(lambda: not door.store.notices_left())
         await door.quiet()
 
@@ -217,7 +217,7 @@ def test_h15_a_diagram_leaves_the_same_on_both_stores(
         run = await door.start(door.release(ROOT / "examples" / "diagram" / f"{diagram}.yaml"), {"n": 1})
         await door.quiet()
         await door.to(world.clock.at + HOUR)
-        assert door.look(run).status
+        assert door.view(run).status
 
     compared(tmp_path, wire, same_ids, scene)
 

@@ -13,7 +13,7 @@ import msgspec
 
 from penstock.app.defaults import DEFAULT_TENANT
 from penstock.app.registry.registry import artifact, install_sample
-from penstock.app.runs.queries import Reading
+from penstock.app.runs.queries import StoreReader
 from penstock.executors import ExecutorTable
 from penstock.host.clock import Clock
 from penstock.host.embedded import Host
@@ -104,7 +104,7 @@ class House:
 
     @contextlib.contextmanager
     def reading(self) -> Any:
-        door = Reading(self.path)
+        door = StoreReader(self.path)
         try:
             yield door
         finally:

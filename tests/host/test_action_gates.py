@@ -80,7 +80,7 @@ def test_w_8_4_3_one_duplicate_execution(house: House, known: str) -> None:
     assert len(server.seen) == 2
     outputs: list[Any] = []
     with house.reading() as door:
-        outputs = [door.look(run).output for run in runs]
+        outputs = [door.view(run).output for run in runs]
     failure = house.failure(runs[2])
     if known == "return_cached":
         assert outputs[2] == outputs[0] == {"x_data": {"n": 1}}

@@ -155,7 +155,7 @@ def test_tc_wf_007_what_an_open_breaker_does_to_the_node(
         port = "fallback" if on_open["action"] == "fallback" else None
         assert [f["port"] for f in house.facts(run, "settled") if f["failure"]] == [port]
         with house.reading() as door:
-            assert door.look(run).output == result
+            assert door.view(run).output == result
 
 
 def test_w_7_4_1_the_last_try_that_opens_the_breaker_goes_to_the_fallback(house: House, mood: Mood) -> None:

@@ -46,16 +46,16 @@ def test_a_program_without_an_event_loop(tmp_path: Path) -> None:
         waits = penstock.start(penstock.release(chain(wait("w"), name="waits")))
         penstock.wait(waits, until_waiting=True, timeout=60)
         penstock.pause(waits)
-        assert penstock.look(waits).paused
+        assert penstock.view(waits).paused
         penstock.resume(waits)
         with pytest.raises(Refused):
             penstock.resume(waits)
         penstock.signal(waits, "go")
         assert penstock.wait(waits, timeout=60).internal_status == "COMPLETED"
         with pytest.raises(RunNotFound):
-            penstock.look("rnothing")
+            penstock.view("rnothing")
     with Blocking(tmp_path / "store.db") as again:
-        assert again.look(run).output == {"said": 41, "n": 42}
+        assert again.view(run).output == {"said": 41, "n": 42}
 
 
 def test_blocking_in_many_threads_and_an_error_while_opening(tmp_path: Path) -> None:

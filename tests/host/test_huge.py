@@ -71,7 +71,7 @@ def test_a_wait_beyond_all_calendars_waits(tmp_path: Path) -> None:
             waits = Node(id="a", kind="wait", triggers=(Trigger(after_ms=HUGE * 9),))
             run = await p.start(p.release(net(waits)))
             await asyncio.sleep(0.3)
-            assert p.look(run).status == "waiting"
+            assert p.view(run).status == "waiting"
             assert p.row(run).wake_at == 253_402_300_799_000
 
     asyncio.run(go())
@@ -92,7 +92,7 @@ def test_a_run_whose_policies_cannot_be_read_is_parked_alone(tmp_path: Path) -> 
             await asyncio.sleep(0.2)
             good = await p.start(p.release(net(effect())))
             assert (await p.wait(good, timeout=60)).status == "failed"
-            assert p.look(bad).status == "running"
+            assert p.view(bad).status == "running"
 
     asyncio.run(go())
 

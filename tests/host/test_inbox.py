@@ -62,17 +62,17 @@ def test_r12_a_process_that_does_not_drive_can_look_and_command(driver: Any) -> 
 
     async def scene() -> None:
         async with Penstock(path, drive=False) as penstock:
-            assert penstock.look(waits).internal_status == "WAITING"
+            assert penstock.view(waits).internal_status == "WAITING"
             await penstock.signal(waits, "go", 1, id="one")
             await penstock.signal(waits, "go", 1, id="one")
-            assert penstock.look(waits).internal_status == "WAITING"
+            assert penstock.view(waits).internal_status == "WAITING"
             with pytest.raises(Refused, match="not paused"):
                 await penstock.resume(waits)
             await penstock.respond(asks, "p", {"said": "yes"}, by="kim")
-            look = penstock.look(asks)
+            look = penstock.view(asks)
             assert look.internal_status == "COMPLETED" and look.output == {"r": {"said": "yes"}}
             await penstock.cancel(waits)
-            assert penstock.look(waits).internal_status == "CANCELLED"
+            assert penstock.view(waits).internal_status == "CANCELLED"
             with pytest.raises(Refused, match="CANCELLED"):
                 await penstock.cancel(waits)
 

@@ -188,7 +188,7 @@ def test_w_4_1_4_the_stream_of_the_inbox_is_read_once_and_waited_for(house: Hous
             for params in ({"max_messages": 2}, {}, {}):
                 run = await house.run(host, read(**params))
                 with house.reading() as door:
-                    found.append(door.look(run).outputs["s_data"])
+                    found.append(door.view(run).outputs["s_data"])
             began = time.perf_counter()
             await house.run(host, read(max_wait_ms=700))
             assert time.perf_counter() - began >= 0.7

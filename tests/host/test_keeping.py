@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app.access.audit import Audit
+from penstock.app.access.audit import AuditLog
 from penstock.errors import BadInput
 from penstock.host.clock import ManualClock
 from penstock.host.retention import AUDIT_DAYS, DAY_MS, Keeping
@@ -36,13 +36,13 @@ def test_z23_the_audit_is_pruned_once_a_day_and_holds(store: Sqlite) -> None:
         keeping.tidy(9 * DAY_MS)
     rows = store.audit_chain("t")
     assert [row.no for row in rows] == [5, 6, 7, 8, 9, 10, 11] and rows[-1].action == "audit.prune"
-    assert Audit(store).verify("t") == []
+    assert AuditLog(store).verify("t") == []
     assert store.drafts("t", "kim") == [] and store.remarks("t", ["gone/a"]) == []
     keeping.tidy(9 * DAY_MS + DAY_MS // 2)
     assert store.audit_chain("t") == rows, "half a day later there is nothing to say"
     for day in range(20, 200, 3):
         keeping.tidy(day * DAY_MS)
-        assert len(store.audit_chain("t")) <= 7 and Audit(store).verify("t") == [], day
+        assert len(store.audit_chain("t")) <= 7 and AuditLog(store).verify("t") == [], day
     (last,) = store.audit_chain("t")
     assert last.action == "audit.prune", "an idle tenant has one row left, and not one more for every lap"
 
@@ -72,5 +72,5 @@ def test_the_host_keeps_so(tmp_path: Path) -> None:
     )  # fmt: skip
     host._ring()
     assert [row.action for row in store.audit_chain("t")] == ["audit.prune"] and store.drafts("t", "kim") == []
-    assert Audit(store).verify("t") == []
+    assert AuditLog(store).verify("t") == []
     store.close()

@@ -52,7 +52,7 @@ def test_a_run_that_trips_an_assert_is_parked(tmp_path: Path, monkeypatch: pytes
             monkeypatch.setitem(decide.DECIDE, C.PAUSE, real)
             gate.set()
             assert (await p.wait(good, timeout=60)).status == "COMPLETED"
-            assert p.look(bad).status == "RUNNING"
+            assert p.view(bad).status == "RUNNING"
         async with Penstock(tmp_path / "runs.db") as p:
 
             @p.executor("x")

@@ -105,7 +105,7 @@ def test_h13_the_engine_waits_for_room_and_goes_on(
                 assert host.trouble is not None and host.trouble.code == code and host.trouble.passing
                 with pytest.raises(StoreError):
                     await penstock.start(release, key="no room")
-                assert {penstock.look(run).internal_status for run in runs} <= {"RUNNING", "COMPLETED"}
+                assert {penstock.view(run).internal_status for run in runs} <= {"RUNNING", "COMPLETED"}
                 await asyncio.sleep(0.3)
                 assert host.trouble is not None and not any(one.done() and one.exception() for one in waiting)
             looks = await asyncio.gather(*waiting)

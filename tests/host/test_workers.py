@@ -162,7 +162,7 @@ def test_c_78_the_runs_of_another_tenant_are_not_there(tmp_path: Path) -> None:
             await mill.wait(theirs, timeout=60)
             assert mine != theirs and mill.row("same").id == theirs
             assert [row.id for row in kiln.runs()] == [mine] and [row.id for row in mill.runs()] == [theirs]
-            for ask in (mill.look, mill.lines, mill.history, mill.events, mill.state_at, mill.top):
+            for ask in (mill.view, mill.lines, mill.history, mill.events, mill.state_at, mill.top):
                 with pytest.raises(RunNotFound):
                     ask(mine)
             with pytest.raises(RunNotFound):

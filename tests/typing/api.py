@@ -18,6 +18,7 @@ from penstock import (
     Penstock,
     Release,
     Request,
+    RunView,
     Services,
     Skipped,
 )
@@ -44,9 +45,9 @@ async def with_await() -> None:
         await penstock.signal(run, "go", {"n": 1}, id="1")
         await penstock.respond(run, "Ask", "yes")
         look = await penstock.wait(run, timeout=5.0, until_waiting=True)
-        assert_type(look, Look)
+        assert_type(look, RunView)
         assert_type(look.status, str)
-        assert_type(penstock.look(run), Look)
+        assert_type(penstock.view(run), RunView)
         await penstock.cancel(run)
         await penstock.pause(run)
         await penstock.resume(run)
@@ -59,7 +60,16 @@ def without_await() -> None:
     with Blocking("runs.db") as penstock:
         release = penstock.release(chain())
         run = penstock.start(release)
-        assert_type(penstock.wait(run, timeout=1.0), Look)
+        assert_type(penstock.wait(run, timeout=1.0), RunView)
+
+
+def with_old_names() -> None:
+    """Names that were replaced still type-check; at run time they warn."""
+    with Blocking("runs.db") as penstock:
+        view: Look = penstock.view("r1")
+        assert_type(view, RunView)
+        assert_type(penstock.inner.look("r1"), RunView)
+        penstock.inner.furnish()
 
 
 def chain() -> Net:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from penstock.api.server_state import Caller, caller_of, site_of
 from penstock.api.strict_routes import SAFE, Checked, Handler, read_json
-from penstock.app.access.idempotency import Answer, Ticket, fingerprint
+from penstock.app.access.idempotency import StoredResponse, Ticket, fingerprint
 from penstock.app.penstock import Penstock
 from penstock.errors import PenstockError
 
@@ -42,7 +42,7 @@ class Changing(Checked):
             asked = "?".join(filter(None, (_path(request), request.url.query)))
             print = fingerprint(caller.user, request.method, asked, body)
             begun = site_of(request).once.begin(caller.tenant, key, print)
-            if isinstance(begun, Answer):
+            if isinstance(begun, StoredResponse):
                 return Response(begun.body, begun.status, headers={**begun.headers, "Idempotency-Replayed": "true"})
             return await self._once(plain, request, caller, begun)
 
@@ -64,7 +64,7 @@ class Changing(Checked):
             raise
         if answer.status_code < 400:
             kept = {name: value for name, value in answer.headers.items() if name in _KEPT}
-            ticket.done(Answer(answer.status_code, kept, self._without_token(bytes(answer.body))))
+            ticket.done(StoredResponse(answer.status_code, kept, self._without_token(bytes(answer.body))))
         elif answer.status_code < 500:
             ticket.dropped()
         else:

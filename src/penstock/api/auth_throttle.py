@@ -8,8 +8,8 @@ from typing import Any
 
 from fastapi import Request
 
-from penstock.app.access.audit import Audit
-from penstock.app.access.keys import Rates
+from penstock.app.access.audit import AuditLog
+from penstock.app.access.keys import RateLimits
 from penstock.app.penstock import Penstock
 from penstock.errors import BadInput, KeyMissing, PenstockError, StoreError, StrangerTooMany, TooMany
 
@@ -25,9 +25,9 @@ _NOBODY = "nobody"
 class Strangers:
     """In this process. Whoever has a good key is never held back: one address may be that of many."""
 
-    def __init__(self, door: Penstock, audit: Audit, rate: int | None, now: Callable[[], int]) -> None:
+    def __init__(self, door: Penstock, audit: AuditLog, rate: int | None, now: Callable[[], int]) -> None:
         self.door, self.audit, self.rate, self.now = door, audit, rate, now
-        self._rates, self._entries = Rates(), Rates()
+        self._rates, self._entries = RateLimits(), RateLimits()
         self._seen: dict[tuple[str, str], tuple[int, int]] = {}  # when it was last written, and how many came since
 
     def patience(self, request: Request) -> None:

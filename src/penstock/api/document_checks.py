@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.releases.documents import compile_source
-from penstock.app.releases.inspection import Inspected, inspected
+from penstock.app.releases.inspection import Inspection, inspect
 from penstock.errors import (
     DocumentInvalid,
     DocumentTooLarge,
@@ -30,7 +30,7 @@ async def looked_at(document: dict[str, Any] | str | bytes) -> tuple[str | None,
     return await asyncio.to_thread(_compiled, _source(document))
 
 
-async def inspected_at(document: dict[str, Any] | str | bytes) -> Inspected:
+async def inspected_at(document: dict[str, Any] | str | bytes) -> Inspection:
     """With its drawing, and whether every run of it can end. Raises as `looked_at`."""
     return await asyncio.to_thread(_inspected, _source(document))
 
@@ -45,17 +45,17 @@ def _source(document: dict[str, Any] | str | bytes) -> bytes:
     return source
 
 
-def _inspected(source: bytes) -> Inspected:
+def _inspected(source: bytes) -> Inspection:
     """Somebody types: what cannot be read yet is a finding like others."""
     try:
         _counted(read_document(source, name="document").data)
-        return inspected(source)
+        return inspect(source)
     except DocumentInvalid as wrong:
-        return Inspected(language=None, findings=list(wrong.findings))
+        return Inspection(language=None, findings=list(wrong.findings))
     except (DocumentUnreadable, LanguageUnknown) as wrong:
         at = wrong.facts.get("where")
         place = at if isinstance(at, Place) else Place("", 1, 1)
-        return Inspected(language=None, findings=[Finding(wrong.code, "error", wrong.message, place, wrong.hint)])
+        return Inspection(language=None, findings=[Finding(wrong.code, "error", wrong.message, place, wrong.hint)])
 
 
 def _compiled(source: bytes) -> tuple[str | None, list[Finding]]:

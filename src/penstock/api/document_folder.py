@@ -9,7 +9,7 @@ from pathlib import Path
 from penstock.app.language import app_language
 from penstock.app.penstock import Penstock
 from penstock.app.releases.documents import compile_source, read_source
-from penstock.app.releases.releases import Submitted
+from penstock.app.releases.releases import Submission
 from penstock.errors import Finding, PenstockError, VersionConflict
 from penstock.lang.read import read_document
 from penstock.store.contract import ReleaseRow
@@ -59,7 +59,7 @@ class Folder:
                 continue  # it went away while we looked
 
     def _released(self, path: Path) -> tuple[ReleaseRow, list[Finding]]:
-        own: Submitted | None = app_language(compile_source(path)[0].language).release_file(self.door, path, by=_BY)
+        own: Submission | None = app_language(compile_source(path)[0].language).release_file(self.door, path, by=_BY)
         if own is not None:
             return own.release, own.findings
         done = self._submitted(path)
@@ -70,7 +70,7 @@ class Folder:
             row = releases.activate(row.name, row.version)
         return row, done.findings
 
-    def _submitted(self, path: Path) -> Submitted:
+    def _submitted(self, path: Path) -> Submission:
         """Whoever tries things out changes a document without a new number: it gets the next one."""
         try:
             return self.door.releases.submit(path, by=_BY)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Query
 from starlette.responses import Response
 
-from penstock.app.drawing.render import Form, Subject, picture
+from penstock.app.drawing.render import Form, Subject, render
 from penstock.net.draw.theme import ThemeName
 
 AsForm = Annotated[Form, Query(alias="format", description="An SVG picture, Mermaid text, or plain text.")]
@@ -29,5 +29,5 @@ DRAWINGS: dict[int | str, dict[str, Any]] = {
 
 
 async def drawn(subject: Subject, form: Form, theme: ThemeName) -> Response:
-    body = await asyncio.to_thread(picture, subject, form, theme)
+    body = await asyncio.to_thread(render, subject, form, theme)
     return Response(body, headers={"Content-Security-Policy": _LOCKED}, media_type=_TYPES[form])

@@ -9,7 +9,7 @@ from fastapi import Request
 
 from penstock.api.server_state import Caller, Options
 from penstock.api.sessions import COOKIE, HEADER, LASTS_S, Session, Sessions, signing_key
-from penstock.app.access.keys import Key, Keys
+from penstock.app.access.keys import ApiKey, ApiKeys
 from penstock.app.access.roles import person, tenant_closed, tenant_known, user_of
 from penstock.app.penstock import Penstock
 from penstock.errors import (
@@ -32,7 +32,7 @@ _COOKIE = 3800  # browsers keep about 4,096 bytes, with its name
 class Identity:
     def __init__(self, door: Penstock, options: Options, jwt: Tokens | None = None) -> None:
         self.door, self.options, self.jwt = door, options, jwt
-        self.keys = Keys(door)
+        self.keys = ApiKeys(door)
         path = door.path
         self.sessions = Sessions(signing_key(path.with_name(f"{path.name}.session-key")))
 
@@ -85,7 +85,7 @@ class Identity:
             raise KeyInvalid(why="the session is over")
         return self._made(session.tenant, session.user)
 
-    def _of_key(self, key: Key) -> Caller:
+    def _of_key(self, key: ApiKey) -> Caller:
         return self._made(key.tenant, key.user, roles=key.roles, scopes=key.scopes, key=key.id)
 
     def _of_token(self, tenant: str, user: str, roles: tuple[str, ...], scopes: frozenset[str] | None) -> Caller:

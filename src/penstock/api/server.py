@@ -51,8 +51,8 @@ from penstock.api.server_state import Options, ServerState
 from penstock.api.stream import Hub
 from penstock.api.telemetry import EFFECTS_S, Watched, Watching
 from penstock.api.webhook_auth import Windows
-from penstock.app.access.audit import Audit
-from penstock.app.access.idempotency import Once
+from penstock.app.access.audit import AuditLog
+from penstock.app.access.idempotency import IdempotencyKeys
 from penstock.app.access.keys import first_key
 from penstock.app.penstock import Penstock
 from penstock.demo import sample_runs as living
@@ -77,7 +77,7 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
         async with door:
             site.identity, site.hub = Identity(door, site.options, _tokens(door)), Hub(door)
             site.presence = Presence()
-            site.audit, site.once, site.windows = Audit(door.store), Once(door.store), Windows()
+            site.audit, site.once, site.windows = AuditLog(door.store), IdempotencyKeys(door.store), Windows()
             rate = None if site.options.dev else rate_of(door.settings)
             site.strangers = Strangers(door, site.audit, rate, door.now)
             site.watching = Watching(site)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from penstock.api.stream import Hub
     from penstock.api.telemetry import Watching
     from penstock.api.webhook_auth import Windows
-    from penstock.app.access.audit import Audit
-    from penstock.app.access.idempotency import Once
+    from penstock.app.access.audit import AuditLog
+    from penstock.app.access.idempotency import IdempotencyKeys
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -41,8 +41,8 @@ class ServerState:
         self.identity: Identity
         self.hub: Hub
         self.presence: Presence
-        self.audit: Audit
-        self.once: Once
+        self.audit: AuditLog
+        self.once: IdempotencyKeys
         self.windows: Windows
         self.strangers: Strangers
         self.watching: Watching

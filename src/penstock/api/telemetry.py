@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penstock.app.metrics.alarms import EVERY_S, SHARE, Alarm, Alarms
-from penstock.app.metrics.collector import Meter
+from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.logs import fields
 from penstock.errors import PenstockError
 from penstock.executors.parts.tracing import trace_id
@@ -35,7 +35,7 @@ class Watching:
     def __init__(self, site: ServerState) -> None:
         door = site.door
         self.site = site
-        self.meter = Meter(door.store)
+        self.meter = MetricsCollector(door.store)
         self.meter.attach(door.host)
         self.alarms = Alarms(self.meter, door.host, self._told)
         self.token = str(door.settings.get("metrics.token") or "")

@@ -19,7 +19,7 @@ from fastapi import Request
 
 from penstock.api.server_state import ServerState
 from penstock.app.access.roles import tenant_closed
-from penstock.app.releases.triggers import Webhook, in_force, webhook_of, webhooks
+from penstock.app.releases.triggers import Webhook, active_release, webhook_of, webhooks
 from penstock.errors import HookTooMany, KeyInvalid, KeyMissing, NotAllowed, RouteMissing, SignatureInvalid
 from penstock.store.contract import ReleaseRow
 
@@ -131,7 +131,7 @@ def at_path(site: ServerState, method: str, path: str) -> Find:
     def find(tenant: str) -> tuple[ReleaseRow, Webhook | None] | None:
         store = site.door.of(tenant).store
         hook = next((one for one in webhooks(store, tenant) if (one.method, one.path) == (method, path)), None)
-        row = in_force(store, tenant, hook.name) if hook is not None else None
+        row = active_release(store, tenant, hook.name) if hook is not None else None
         return (row, hook) if row is not None else None
 
     return find
@@ -142,7 +142,7 @@ def by_name(site: ServerState, method: str, path: str, name: str) -> Find:
 
     def find(tenant: str) -> tuple[ReleaseRow, Webhook | None] | None:
         found = at_path(site, method, path)(tenant)
-        row = in_force(site.door.of(tenant).store, tenant, name) if found is None else None
+        row = active_release(site.door.of(tenant).store, tenant, name) if found is None else None
         return found if row is None else (row, None) if webhook_of(row) is None else None
 
     return find

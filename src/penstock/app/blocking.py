@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import warnings
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 
 from penstock.app.penstock import DEFAULT_STORE, Fn, Penstock, Release
 from penstock.app.releases.triggers import EventReceipt
-from penstock.app.runs.run_view import Look
+from penstock.app.runs.run_view import RunView
 from penstock.net.model import Net
 
 T = TypeVar("T")
@@ -82,11 +83,16 @@ class Blocking:
     def respond(self, run: str, node: str, value: Any, *, by: str | None = None) -> None:
         self._do(self.inner.respond(run, node, value, by=by))
 
-    def wait(self, run: str, *, timeout: float | None = None, until_waiting: bool = False) -> Look:
+    def wait(self, run: str, *, timeout: float | None = None, until_waiting: bool = False) -> RunView:
         return self._do(self.inner.wait(run, timeout=timeout, until_waiting=until_waiting))
 
-    def look(self, run: str) -> Look:
-        return self._call(self.inner.look, run)
+    def view(self, run: str) -> RunView:
+        return self._call(self.inner.view, run)
+
+    def look(self, run: str) -> RunView:
+        """Deprecated: use `view`."""
+        warnings.warn("Blocking.look is called view now", DeprecationWarning, stacklevel=2)
+        return self.view(run)
 
     def cancel(self, run: str, *, mode: str = "now") -> None:
         self._do(self.inner.cancel(run, mode=mode))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.app.defaults import DEFAULT_TENANT
 from penstock.app.releases.triggers import prepare_with
-from penstock.app.runs.queries import Held
+from penstock.app.runs.queries import OpenStore
 from penstock.dialects import dialect_of
 from penstock.dialects.contract import HostServices, Runtime
 from penstock.dialects.notice import Notice
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from penstock.executors.parts.self_call import Answer
 
 
-class Engine(Held):
+class Engine(OpenStore):
     """Opened once, and shared by the doors of every tenant. What the options mean is said where `Penstock` is."""
 
     def __init__(

@@ -9,14 +9,14 @@ import msgspec
 from penstock.app.access.candidates import Who, targets_of
 from penstock.app.defaults import driver_of
 from penstock.app.inbox.inbox import id_in, key_of
-from penstock.app.inbox.item_filter import Meant
-from penstock.app.metrics.tiles import DAY_MS, Day, Hour, Slow, Tile
+from penstock.app.inbox.item_filter import ItemFilter
+from penstock.app.metrics.tiles import DAY_MS, DayFigures, Hour, SlowNode, Tile
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.summary import RunSummary, loaded, states_of, summary, title_of
-from penstock.app.runs.waiting.environment import Around, around
-from penstock.app.runs.waiting.wait_context import Seen, Why
+from penstock.app.runs.summary import RunSummary, load_states, states_of, summary, title_of
+from penstock.app.runs.waiting.environment import Environment, read_environment
+from penstock.app.runs.waiting.wait_context import WaitContext, WaitReason
 from penstock.app.runs.waiting.wait_reasons import deadline
-from penstock.app.runs.waiting.why import STUCK, nearly, stuck, why, why_state
+from penstock.app.runs.waiting.why import STUCK, deadline_near, is_stuck, why, why_state
 from penstock.kernel.state import COMPENSATING, COMPLETED, FAILED, PENDING, RUNNING, WAITING, State
 from penstock.net.author import author
 from penstock.store.contract import RunRow
@@ -38,12 +38,12 @@ class Headline(msgspec.Struct, kw_only=True):
     completed_24h: int
 
 
-class Stuck(msgspec.Struct, kw_only=True):
+class StuckRun(msgspec.Struct, kw_only=True):
     run: RunSummary
-    why: Why
+    why: WaitReason
 
 
-class ShortItem(msgspec.Struct, kw_only=True):
+class ItemSummary(msgspec.Struct, kw_only=True):
     """A work item in a line. `due_then` is what happens by itself when nobody answers."""
 
     id: str
@@ -67,7 +67,7 @@ class Worker(msgspec.Struct, kw_only=True):
     detail: dict[str, Any] = {}
 
 
-class OfLanguage(msgspec.Struct, kw_only=True):
+class LanguageCounts(msgspec.Struct, kw_only=True):
     language: str
     running: int = 0
     waiting: int = 0
@@ -84,13 +84,13 @@ class NextSchedule(msgspec.Struct, kw_only=True):
 class Home(msgspec.Struct, kw_only=True):
     at: int
     headline: Headline
-    stuck: list[Stuck]
-    waiting: list[ShortItem]
+    stuck: list[StuckRun]
+    waiting: list[ItemSummary]
     tiles: list[Tile]
     workers: list[Worker]
     hours: list[Hour]
-    slowest: list[Slow]
-    by_language: list[OfLanguage]
+    slowest: list[SlowNode]
+    by_language: list[LanguageCounts]
     schedules: list[NextSchedule]
 
 
@@ -101,10 +101,10 @@ def home(door: Queries, who: Who | None = None) -> Home:
     items; at most 20,000 rows of firings, and the SHOWN work items; the states (checkpoint and what came after) of at
     most 2 x LOOKED_AT open runs, FAILED_MOST failed ones and SHOWN items; and a fold of the SHOWN stuck runs. Nothing
     grows with the runs that the store has had."""
-    beside = around(door)
-    day = Day(door, beside.now)
+    beside = read_environment(door)
+    day = DayFigures(door, beside.now)
     found = _stuck(door, beside)
-    mine = Meant(door, day.items, who)
+    mine = ItemFilter(door, day.items, who)
     open_stuck = sum(row.status < COMPLETED for row, _ in found)
     headline = Headline(
         stuck=len(found), waiting=mine.total, flowing=max(day.count_open() - open_stuck, 0),
@@ -121,7 +121,7 @@ def home(door: Queries, who: Who | None = None) -> Home:
 # ---- stuck -----------------------------------------------------------------------------------------------------------
 
 
-def _stuck(door: Queries, beside: Around) -> list[tuple[RunRow, State]]:
+def _stuck(door: Queries, beside: Environment) -> list[tuple[RunRow, State]]:
     """Runs of the day that failed and were not replayed, and open ones that do not go on by themselves, or whose time
     is almost over; the gravest first, the oldest first."""
     store, tenant = door.store, door.tenant
@@ -130,10 +130,10 @@ def _stuck(door: Queries, beside: Around) -> list[tuple[RunRow, State]]:
     numbers |= dict.fromkeys(store.open_runs(tenant, LOOKED_AT, soonest=False))
     failed = {row.no: row for row in _failed(door, beside.now)}
     found = []
-    for row, st in loaded(door, [*failed, *numbers]):
+    for row, st in load_states(door, [*failed, *numbers]):
         reasons = _reasons(door, row, st, beside)
-        if row.no in failed or stuck(reasons, beside.now):
-            first = min(reasons, key=lambda one: (not nearly(one, beside.now), one.rank), default=None)
+        if row.no in failed or is_stuck(reasons, beside.now):
+            first = min(reasons, key=lambda one: (not deadline_near(one, beside.now), one.rank), default=None)
             rank = 0 if first is None else min(first.rank, 4)
             found.append((rank, first.since or 0 if first is not None else 0, row.no, row, st))
     found.sort(key=lambda one: one[:3])
@@ -147,21 +147,21 @@ def _failed(door: Queries, now: int) -> list[RunRow]:
     return [row for row in rows if row.id not in replayed]
 
 
-def _reasons(door: Queries, row: RunRow, st: State, beside: Around) -> list[Why]:
+def _reasons(door: Queries, row: RunRow, st: State, beside: Environment) -> list[WaitReason]:
     nets = door._held.nets
     assert nets is not None
     return why_state(st, nets.get(row.net), row.no, beside, row.updated_at)
 
 
-def _shown(door: Queries, row: RunRow, st: State, beside: Around) -> Stuck:
+def _shown(door: Queries, row: RunRow, st: State, beside: Environment) -> StuckRun:
     """One that has not ended is folded, so that its times are exact. The reason is the one that makes it stuck."""
     if row.status >= COMPLETED:
         run, reasons = summary(door, row, beside, st), _reasons(door, row, st, beside)
     else:
         watcher = door.watcher(row)
         run, reasons = summary(door, row, beside, None, watcher), why(door, row, watcher=watcher, beside=beside)
-    grave = (one for one in reasons if one.rank <= STUCK or nearly(one, beside.now))
-    return Stuck(run=run, why=next(grave, run.why) or Why(rank=1, kind="failed", since=row.updated_at))
+    grave = (one for one in reasons if one.rank <= STUCK or deadline_near(one, beside.now))
+    return StuckRun(run=run, why=next(grave, run.why) or WaitReason(rank=1, kind="failed", since=row.updated_at))
 
 
 # ---- waiting ---------------------------------------------------------------------------------------------------------
@@ -171,14 +171,14 @@ def _candidates(item: ItemRow) -> Any:
     return None if item.candidates is None else _unpack(item.candidates)
 
 
-def _short(door: Queries, items: list[ItemRow], beside: Around) -> list[ShortItem]:
+def _short(door: Queries, items: list[ItemRow], beside: Environment) -> list[ItemSummary]:
     """By their time, those without one last."""
     states = states_of(door, {item.run for item in items})
     found = [_item(door, item, states.get(item.run), beside) for item in items]
     return sorted(found, key=lambda one: (one.due_at is None, one.due_at or one.opened_at))
 
 
-def _item(door: Queries, item: ItemRow, st: State | None, beside: Around) -> ShortItem:
+def _item(door: Queries, item: ItemRow, st: State | None, beside: Environment) -> ItemSummary:
     nets = door._held.nets
     assert nets is not None
     net = nets.get(item.net)
@@ -186,11 +186,11 @@ def _item(door: Queries, item: ItemRow, st: State | None, beside: Around) -> Sho
     said = asked if isinstance(asked, dict) else {"title": asked}
     firing = st.firings.get(item.firing) if st is not None else None
     due, then = (
-        (None, None) if st is None or firing is None else deadline(Seen(st, net, item.run, beside), firing, node)
+        (None, None) if st is None or firing is None else deadline(WaitContext(st, net, item.run, beside), firing, node)
     )
     known = st is not None and firing is not None and item.firing in st.items
     id = id_in(st, net, item.run_id, item.firing) if st is not None and known else key_of(door, item)
-    return ShortItem(
+    return ItemSummary(
         id=id, run=item.run_id, run_title=title_of(door, item.net, net), node=author(node),
         kind=str(said.get("kind", "work")), title=str(said.get("title") or node.label),
         priority=str(said.get("priority") or "normal"), opened_at=item.opened_at,
@@ -214,13 +214,13 @@ def _workers(door: Queries) -> list[Worker]:
     return found
 
 
-def _by_language(door: Queries, day: Day, found: list[tuple[RunRow, State]]) -> list[OfLanguage]:
+def _by_language(door: Queries, day: DayFigures, found: list[tuple[RunRow, State]]) -> list[LanguageCounts]:
     languages = {no: language for no, _, _, language in door.store.nets()}
-    told: dict[str, OfLanguage] = {}
+    told: dict[str, LanguageCounts] = {}
 
-    def of(net: int) -> OfLanguage:
+    def of(net: int) -> LanguageCounts:
         language = languages.get(net, "")
-        return told.setdefault(language, OfLanguage(language=language))
+        return told.setdefault(language, LanguageCounts(language=language))
 
     for status, net, _, count in day.open:
         one = of(net)

@@ -17,11 +17,11 @@ from penstock.app.language import app_languages
 from penstock.app.registry.registry import Registry
 from penstock.app.releases.documents import Release, compile_source
 from penstock.app.releases.triggers import EventReceipt
-from penstock.app.runs.commands import PATIENCE_S, Steering
-from penstock.app.runs.follow import Following
+from penstock.app.runs.commands import PATIENCE_S, RunCommands
+from penstock.app.runs.follow import RunFollower
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.run_view import Look, Watcher
-from penstock.app.runs.start import StartRequest, Starts
+from penstock.app.runs.run_view import RunFold, RunView
+from penstock.app.runs.start import RunStarter, StartRequest
 from penstock.app.runs.start_input import checked_tenant
 from penstock.dialects import dialect_of
 from penstock.dialects.contract import DocumentCheckpoint
@@ -46,7 +46,7 @@ from penstock.store.contract import Batch, RunRow
 if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a command is quick
     from penstock.app.inbox.inbox import Inbox
     from penstock.app.releases.releases import Releases
-    from penstock.app.releases.schedules import Timetable
+    from penstock.app.releases.schedules import TenantSchedules
     from penstock.executors.parts.self_call import Answer
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
@@ -96,9 +96,9 @@ class Penstock(Queries):
     def _stand_for(self, tenant: str) -> None:
         super().__init__(tenant, self._engine)
         self.registry = Registry(self._engine, self)
-        self._steering = Steering(self._engine, self)
-        self._starts = Starts(self._engine, self, self._steering)
-        self._following = Following(self._engine, self)
+        self._steering = RunCommands(self._engine, self)
+        self._starts = RunStarter(self._engine, self, self._steering)
+        self._following = RunFollower(self._engine, self)
 
     def of(self, tenant: str) -> Penstock:
         """A door to the same store and engine for another tenant. It is open as long as this one is."""
@@ -178,11 +178,11 @@ class Penstock(Queries):
         return Releases(self)
 
     @property
-    def schedules(self) -> Timetable:
+    def schedules(self) -> TenantSchedules:
         """What starts by the clock: list, pause, fire."""
-        from penstock.app.releases.schedules import Timetable
+        from penstock.app.releases.schedules import TenantSchedules
 
-        return Timetable(self)
+        return TenantSchedules(self)
 
     @property
     def inbox(self) -> Inbox:
@@ -207,6 +207,11 @@ class Penstock(Queries):
         """Deprecated: use `load_sample`."""
         warnings.warn("Penstock.furnish is called load_sample now", DeprecationWarning, stacklevel=2)
         self.load_sample()
+
+    def look(self, run: str) -> RunView:
+        """Deprecated: use `view`."""
+        warnings.warn("Penstock.look is called view now", DeprecationWarning, stacklevel=2)
+        return self.view(run)
 
     def reset_breaker(self, name: str) -> None:
         """Close a breaker of the tenant by hand; it is written at once."""
@@ -424,7 +429,7 @@ class Penstock(Queries):
 
     # -- waiting and looking -------------------------------------------------------------------------------------------
 
-    async def wait(self, run: str, *, timeout: float | None = None, until_waiting: bool = False) -> Look:
+    async def wait(self, run: str, *, timeout: float | None = None, until_waiting: bool = False) -> RunView:
         """Until the run has ended; with `until_waiting` also when only a person or a signal can move it on."""
         return await self._following.wait(run, timeout, until_waiting)
 
@@ -442,7 +447,7 @@ class Penstock(Queries):
                 raise
             return unborn
 
-    def watch_live(self, run: str) -> Watcher:
+    def watch_live(self, run: str) -> RunFold:
         """A watcher that is kept up to date as the run goes on in this process."""
         return self._following.watch_live(run)
 

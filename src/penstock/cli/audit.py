@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.app.access.audit import Audit
+from penstock.app.access.audit import AuditLog
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store
 from penstock.cli.output import DONE, FAILED, TONES, moment, say, short, tell_json
@@ -15,7 +15,7 @@ from penstock.cli.output import DONE, FAILED, TONES, moment, say, short, tell_js
 def verify(json: Json = False, store: Store = STORE) -> int:
     """Check the audit of every tenant: no row was changed, taken out or put in. It exits with 3 when one does not."""
     with reading(store) as door:
-        audit = Audit(door.store)
+        audit = AuditLog(door.store)
         asked = audit.tenants()
         found = [one for name in asked for one in audit.verify(name)]
         heads = [(name, door.store.audit_last(name), audit.head(name)) for name in asked]
@@ -45,7 +45,7 @@ def ls(
 ) -> int:
     """List who changed what, newest first."""
     with reading(store) as door:
-        found = Audit(door.store).each(door.tenant, limit=limit, actor=actor, action=action, target=target)
+        found = AuditLog(door.store).each(door.tenant, limit=limit, actor=actor, action=action, target=target)
     if json:
         tell_json(found)
         return DONE

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from penstock.app.maintenance.verify import verify
-from penstock.app.runs.run_view import Look
+from penstock.app.runs.run_view import RunView
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json
 from penstock.cli.output import DONE, FAILED, TONES, console, say, store_option, tell_json
@@ -83,7 +83,7 @@ class _Demo:
         self._say(("  ✗ kill -9 ", TONES["failed"]), gone)
         self.run = look.run_id
         with reading(self.store) as door:
-            return door.look(self.run).facts
+            return door.view(self.run).facts
 
     def look_at_what_is_left(self) -> None:
         self._act("2", "The run is still there, nobody drives it", "ps")
@@ -97,7 +97,7 @@ class _Demo:
 
     def prove(self, killed_at: int) -> int:
         with reading(self.store) as door:
-            look, lines = door.look(self.run), door.lines(self.run)
+            look, lines = door.view(self.run), door.lines(self.run)
             report = verify(door.store)
         steps = list(_steps(lines, killed_at))
         done = sum(1 for f in look.firings if f.node == LOOPED and f.status == "COMPLETED")
@@ -112,7 +112,7 @@ class _Demo:
         right = look.status == "COMPLETED" and done == 3 and not report.violations
         return DONE if right else FAILED
 
-    def _tell_proof(self, look: Look, steps: list[tuple[str, bool]], done: int, violations: int) -> None:
+    def _tell_proof(self, look: RunView, steps: list[tuple[str, bool]], done: int, violations: int) -> None:
         self._act("4", "What happened, step by step")
         for number, (text, after) in enumerate(steps, 1):
             if after:
@@ -160,7 +160,7 @@ class _Demo:
             process.wait()
             raise
 
-    def _half_way(self, process: subprocess.Popen[bytes]) -> Look:
+    def _half_way(self, process: subprocess.Popen[bytes]) -> RunView:
         """Waits until the node in the loop works for the second time, as any other process can see it in the store."""
         end = time.monotonic() + _PATIENCE_S
         while time.monotonic() < end:
@@ -173,11 +173,11 @@ class _Demo:
                 raise BadInput(what="the demo", why=f"the run ended by itself with code {process.returncode}")
         raise BadInput(what="the demo", why=f"the run did not come half-way in {_PATIENCE_S:.0f} s")
 
-    def _seen(self) -> Look | None:
+    def _seen(self) -> RunView | None:
         try:
             with reading(self.store) as door:
                 row = door.store.run_by_key(door.tenant, self.key)
-                return door.look(row.id) if row is not None else None
+                return door.view(row.id) if row is not None else None
         except PenstockError:
             return None  # it is being made
 

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from penstock.app.drawing.render import Form, Subject, of_run, picture
+from penstock.app.drawing.render import Form, Subject, of_run, render
 from penstock.app.registry.registry import known_to
 from penstock.app.releases.documents import check_source, compile_source
-from penstock.app.releases.rehearsal import Level, judged
+from penstock.app.releases.rehearsal import Level, judge_levels
 from penstock.cli.net_text import drawing
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Document, Json, Store, Whose
@@ -53,9 +53,9 @@ def check(
         return WRONG
     errors = [one for one in findings if one.severity == "error"]
     asked = sound and all(one.rule == UNSOUND for one in errors)
-    levels = judged(compile_named(file, unsound=True)[0].net) if asked else []
+    levels = judge_levels(compile_named(file, unsound=True)[0].net) if asked else []
     if picture_to is not None and levels:
-        _write(picture_to, picture(levels[0].subject, "svg"))
+        _write(picture_to, render(levels[0].subject, "svg"))
     if json:
         told_all = [finding_json(one) for one in findings]
         told_levels = {"soundness": [one.told() for one in levels]} if asked else {}
@@ -137,7 +137,7 @@ def draw(
     if form == "text" and out is None and not json:
         console().print(drawing(subject.net, subject.marks))
         return DONE
-    drawn = picture(subject, form, theme)
+    drawn = render(subject, form, theme)
     if out is not None:
         _write(out, drawn)
     if json:

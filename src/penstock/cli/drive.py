@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from penstock.app.defaults import driver_of
 from penstock.app.penstock import Penstock
 from penstock.app.runs.queries import waits_for_outside
-from penstock.app.runs.run_view import Look
+from penstock.app.runs.run_view import RunView
 from penstock.cli.live_view import view_of
 from penstock.cli.open_store import there
 from penstock.cli.options import Whose
@@ -108,7 +108,7 @@ def until_done(work: Coroutine[None, None, T]) -> T:
 
 async def drive(
     door: Penstock, run: str, *, quiet: bool, first: Awaitable[None] | None = None, begin: str = "", whole: bool = False
-) -> Look:
+) -> RunView:
     """Until the run has ended, or only somebody outside can move it on; `first` is done when one can see it."""
     async with view_of(door, run, quiet=quiet, begin=begin, whole=whole):
         if first is not None:
@@ -116,7 +116,7 @@ async def drive(
         return await door.wait(run, until_waiting=True)
 
 
-async def start(store: Path, asked: RunRequest, started: Started, *, quiet: bool) -> Look:
+async def start(store: Path, asked: RunRequest, started: Started, *, quiet: bool) -> RunView:
     """Start a run, or find the one with its key, and drive it.
 
     When another process drives the store, the run is left for it to start and followed from here; when that process
@@ -142,7 +142,7 @@ def _is_new(door: Penstock, key: str | None) -> bool:
     return key is None or door.store.run_by_key(door.tenant, key) is None
 
 
-async def go_on(store: Path, run: str, started: Started, *, quiet: bool) -> Look:
+async def go_on(store: Path, run: str, started: Started, *, quiet: bool) -> RunView:
     """Drive a run of the store, or let the process that drives the store do it."""
     async with contextlib.AsyncExitStack() as stack:
         door = await _taken(stack, store)
@@ -156,7 +156,7 @@ async def go_on(store: Path, run: str, started: Started, *, quiet: bool) -> Look
         return await _follow(store, door, started.run, quiet=quiet)
 
 
-async def steer(store: Path, run: str, command: Command, *, on: bool, quiet: bool, begin: str = "") -> Look:
+async def steer(store: Path, run: str, command: Command, *, on: bool, quiet: bool, begin: str = "") -> RunView:
     """Give a run a command. With `on` it is then driven like `run` does; the run that was driven.
 
     When another process drives the store, the command goes through its inbox, and that process drives on."""
@@ -168,7 +168,7 @@ async def steer(store: Path, run: str, command: Command, *, on: bool, quiet: boo
                 seen = _seen(door, door.go_on(target), target)
                 return await drive(door, seen, quiet=quiet, first=command(door, target), begin=begin)
             await command(door, target)
-            return door.look(target)
+            return door.view(target)
     with leaving(store) as door:
         target = door.row(run).id
         try:
@@ -177,7 +177,7 @@ async def steer(store: Path, run: str, command: Command, *, on: bool, quiet: boo
             await _do_inbox(store, late)
         if on:
             return await _follow(store, door, _seen(door, door.top(target), target), quiet=quiet)
-        return door.look(target)
+        return door.view(target)
 
 
 def _seen(door: Penstock, top: str, target: str) -> str:
@@ -204,7 +204,7 @@ async def _do_inbox(store: Path, late: NotTaken) -> None:
             raise late
 
 
-async def _follow(store: Path, door: Penstock, run: str, *, quiet: bool, whole: bool = False) -> Look:
+async def _follow(store: Path, door: Penstock, run: str, *, quiet: bool, whole: bool = False) -> RunView:
     """Look at a run that another process drives, until it ends or waits, or is to be driven here."""
     look = await _followed(store, door, run, quiet=quiet, whole=whole)
     while look is None:
@@ -216,7 +216,7 @@ async def _follow(store: Path, door: Penstock, run: str, *, quiet: bool, whole: 
     return look
 
 
-async def _followed(store: Path, door: Penstock, run: str, *, quiet: bool, whole: bool) -> Look | None:
+async def _followed(store: Path, door: Penstock, run: str, *, quiet: bool, whole: bool) -> RunView | None:
     pid = driver_of(store)
     if pid is None and door.row(run).status < COMPLETED:
         return None
@@ -224,7 +224,7 @@ async def _followed(store: Path, door: Penstock, run: str, *, quiet: bool, whole
     async with view_of(door, run, quiet=quiet, begin=begin, whole=whole):
         while True:
             door.catch_up(run)
-            look = door.look(run)
+            look = door.view(run)
             if look.internal_status in STATUS[COMPLETED:] or waits_for_outside(look):
                 return look
             if driver_of(store) is None:

@@ -12,7 +12,7 @@ import typer
 
 from penstock.app.penstock import Penstock
 from penstock.app.releases.triggers import EventReceipt
-from penstock.app.runs.run_view import Look
+from penstock.app.runs.run_view import RunView
 from penstock.cli.drive import reaching, until_done
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store, read_value
@@ -41,26 +41,26 @@ def send(
     return DONE
 
 
-async def _send(store: Path, source: str, payload: Any, id: str | None) -> tuple[EventReceipt, list[Look]]:
+async def _send(store: Path, source: str, payload: Any, id: str | None) -> tuple[EventReceipt, list[RunView]]:
     async with contextlib.AsyncExitStack() as stack:
         door = await reaching(stack, store, create=True)  # it is kept for runs to come
         receipt = await door.send_event(source, payload, id=id)
         runs = [*receipt.resumed, *receipt.started]
-        return receipt, await at_rest(door, runs) if door.drives else [door.look(run) for run in runs]
+        return receipt, await at_rest(door, runs) if door.drives else [door.view(run) for run in runs]
 
 
-async def at_rest(door: Penstock, runs: list[str]) -> list[Look]:
+async def at_rest(door: Penstock, runs: list[str]) -> list[RunView]:
     """Until each of them has ended or waits."""
     looks = []
     for run in dict.fromkeys(runs):
-        while (look := door.look(run)).internal_status not in _AT_REST:
+        while (look := door.view(run)).internal_status not in _AT_REST:
             door.raise_if_stopped()
             await asyncio.sleep(0.02)
         looks.append(look)
     return looks
 
 
-def _tell(receipt: EventReceipt, looks: list[Look]) -> None:
+def _tell(receipt: EventReceipt, looks: list[RunView]) -> None:
     again = "" if receipt.new else ", which had come before"
     say(("event ", "bright_black"), (receipt.id, "bold"), f"  number {receipt.number}{again}")
     if not receipt.delivered:

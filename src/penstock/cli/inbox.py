@@ -35,7 +35,7 @@ def inbox(
 ) -> int:
     """List what waits for people, oldest first: approvals, reviews, answers, work."""
     with reading(store) as door:
-        found = desk.waiting(door, by)
+        found = desk.open_items(door, by)
     if json:
         tell_json([msgspec.to_builtins(one) for one in found])
         return DONE
@@ -51,7 +51,7 @@ def inbox(
     return DONE
 
 
-def _tell_item(one: desk.Waiting) -> None:
+def _tell_item(one: desk.InboxItem) -> None:
     who = ", ".join(targets_of(one.candidates)) or ("anybody" if for_anybody(one.candidates) else "nobody")
     say((one.id, "bold"), f"  {one.kind} of {one.document}: {one.title}")
     due = f", until {_moment(one.due_at)}" if one.due_at is not None else ""
@@ -112,7 +112,7 @@ def _decide(id: str, verdict: str, by: str | None, comment: str | None, json: bo
     return finish(steer(store, item.run, give, on=True, quiet=json), started, store, json)
 
 
-def _rules_for(door: Queries, item: desk.Waiting, verdict: str, comment: str | None) -> WorkRules:
+def _rules_for(door: Queries, item: desk.InboxItem, verdict: str, comment: str | None) -> WorkRules:
     """Of work only a draft is decided, where the language has drafts; what asks for an answer gets one."""
     rules = app_language(door.net_of(door.hash_of(door.row(item.run).net)).net.language).work_rules
     if rules is None:

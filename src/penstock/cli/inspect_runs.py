@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # imported where they are used: these commands are called oft
     from rich.text import Text
 
     from penstock.app.runs.queries import Queries
-    from penstock.app.runs.run_view import Look
+    from penstock.app.runs.run_view import RunView
     from penstock.app.runs.timeline.replay import Replay
     from penstock.dialects.transitions import Transition
     from penstock.kernel.reading import FactLine
@@ -105,7 +105,7 @@ def _row(door: Queries, row: RunRow) -> dict[str, Any]:
         "paused": False, "waiting": [],
     }  # fmt: skip
     if row.status < COMPLETED:
-        look = door.look(row.id)
+        look = door.view(row.id)
         found |= {"status": look.status, "paused": look.paused, "waiting": [waiting_json(w) for w in look.waiting]}
     return found
 
@@ -125,7 +125,7 @@ def show(run: Run, json: Json = False, store: Store = STORE) -> int:
     driver = driver_of(store)
     with reading(store) as door:
         row = door.row(run)
-        look, watcher = door.look(row.id), door.watcher(row)
+        look, watcher = door.view(row.id), door.watcher(row)
         if json:
             past = [msgspec.to_builtins(one) for one in door.history(row.id)]
             driven = int(driver) if driver and driver.isdecimal() else None
@@ -147,11 +147,11 @@ def show(run: Run, json: Json = False, store: Store = STORE) -> int:
     return DONE
 
 
-def _key(look: Look) -> list[str | tuple[str, str]]:
+def _key(look: RunView) -> list[str | tuple[str, str]]:
     return [("  key ", "bright_black"), look.key] if look.key else []
 
 
-def _parent(look: Look) -> list[str | tuple[str, str]]:
+def _parent(look: RunView) -> list[str | tuple[str, str]]:
     if not look.parent:
         return []
     from penstock.host.children import CALLED

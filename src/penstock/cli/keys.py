@@ -11,8 +11,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from penstock.app.access.audit import Audit
-from penstock.app.access.keys import Key, Keys
+from penstock.app.access.audit import AuditLog
+from penstock.app.access.keys import ApiKey, ApiKeys
 from penstock.app.access.roles import person, roles_of
 from penstock.app.runs.queries import Queries
 from penstock.cli.open_store import reading
@@ -27,7 +27,7 @@ _HOURS = {"h": 1, "d": 24, "w": 168}
 def ls(json: Json = False, store: Store = STORE) -> int:
     """List the tenant's keys, oldest first. Their secrets are nowhere to be shown."""
     with reading(store) as door:
-        found = Keys(door).each()
+        found = ApiKeys(door).each()
     if json:
         tell_json([_told(one) for one in found])
         return DONE
@@ -68,7 +68,7 @@ def make(
         _good(door, user, roles)
         said = {"name": name, "user": user, "roles": roles, "scopes": scope, "expires_at": until, "rate": rate}
         _recorded(door, "key.create", f"keys/{name}", said)
-        key, token = Keys(door).create(
+        key, token = ApiKeys(door).create(
             name, user=user, by=_me(), roles=roles, scopes=scope or None, expires_at=until, rate=rate
         )
     if json:
@@ -88,7 +88,7 @@ def revoke(
     """Revoke a key: from now on nobody gets in with it."""
     with reading(store) as door:
         _recorded(door, "key.revoke", f"keys/{id}", None)
-        key = Keys(door).revoke(id)
+        key = ApiKeys(door).revoke(id)
     if json:
         tell_json(_told(key))
     else:
@@ -110,7 +110,7 @@ def _good(door: Queries, user: str, roles: list[str]) -> None:
 
 def _recorded(door: Queries, action: str, target: str, body: object) -> None:
     """Before it is done, as the server does it."""
-    Audit(door.store).record(door.tenant, _me(), action, target, body)
+    AuditLog(door.store).record(door.tenant, _me(), action, target, body)
 
 
 def _me() -> str:
@@ -132,7 +132,7 @@ def _moment(text: str) -> int:
         raise BadInput(what="--expires", why=f"«{text}» is neither a span nor a moment", hint=hint) from error
 
 
-def _state(one: Key) -> tuple[str, str]:
+def _state(one: ApiKey) -> tuple[str, str]:
     if one.revoked_at is not None:
         return f"revoked {moment(one.revoked_at)}", TONES["failed"]
     if one.expires_at is None:
@@ -142,7 +142,7 @@ def _state(one: Key) -> tuple[str, str]:
         f"good until {moment(one.expires_at)}", TONES["done"])  # fmt: skip
 
 
-def _told(one: Key) -> dict[str, object]:
+def _told(one: ApiKey) -> dict[str, object]:
     told: dict[str, object] = msgspec.to_builtins(one)
     return {**told, "scopes": sorted(one.scopes) if one.scopes is not None else None}
 

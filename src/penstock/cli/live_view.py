@@ -17,9 +17,9 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from penstock.app.drawing.authored_net import authored
+from penstock.app.drawing.authored_net import authored_net
 from penstock.app.penstock import Penstock
-from penstock.app.runs.run_view import Watcher
+from penstock.app.runs.run_view import RunFold
 from penstock.cli.net_text import coloured
 from penstock.cli.output import TONES, console, safe, say, short
 from penstock.dialects import dialect_of
@@ -60,7 +60,7 @@ async def view_of(
         yield
 
 
-def _begun(watcher: Watcher, begin: str) -> str:
+def _begun(watcher: RunFold, begin: str) -> str:
     """What is said first about a run that has a past."""
     st = watcher.reader.st
     if not st.n:
@@ -75,7 +75,7 @@ def _begun(watcher: Watcher, begin: str) -> str:
 class _Plain:
     """One line for every effect that is asked and every node that settles."""
 
-    def __init__(self, watcher: Watcher, first: str, past: list[FactLine]) -> None:
+    def __init__(self, watcher: RunFold, first: str, past: list[FactLine]) -> None:
         self.watcher, self.first, self.past = watcher, first, past
         self.began = time.monotonic()
 
@@ -167,7 +167,7 @@ def _times(visit: int, limit: int | None) -> str:
 class _Moving:
     """The drawing, redrawn in place. Marks are kept line by line: a long run costs no more at its end than at first."""
 
-    def __init__(self, screen: Console, run: str, watcher: Watcher, first: str, past: list[FactLine]) -> None:
+    def __init__(self, screen: Console, run: str, watcher: RunFold, first: str, past: list[FactLine]) -> None:
         self.screen, self.run, self.watcher, self.first, self.past = screen, run, watcher, first, past
         self.drawn: dict[int, Net] = {}  # the net as its author drew it
         self.tokens: dict[str, int] = {}
@@ -332,7 +332,7 @@ class _Moving:
         yield head
         yield ""
         if id(net) not in self.drawn:
-            self.drawn = {id(net): authored(net)}
+            self.drawn = {id(net): authored_net(net)}
         lines = terminal(self.drawn[id(net)], marks)
         room = max(self.screen.height - 5, 4)
         if len(lines) > room:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from penstock.app.drawing.authored_net import authored
+from penstock.app.drawing.authored_net import authored_net
 from penstock.cli.output import TONES
 from penstock.net.draw.marks import Marks
 from penstock.net.draw.terminal import TextLine, terminal
@@ -18,7 +18,7 @@ _STYLES: dict[str, str] = {
 
 def drawing(net: Net, marks: Marks | None = None, *, indent: int = 0) -> Text:
     """The net as coloured text."""
-    return Text("\n").join(coloured(line, indent) for line in terminal(authored(net), marks))
+    return Text("\n").join(coloured(line, indent) for line in terminal(authored_net(net), marks))
 
 
 def coloured(line: TextLine, indent: int) -> Text:

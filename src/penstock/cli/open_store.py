@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from penstock.errors import StoreMissing
 
 if TYPE_CHECKING:
-    from penstock.app.runs.queries import Reading
+    from penstock.app.runs.queries import StoreReader
 
 
 @contextlib.contextmanager
-def reading(store: Path) -> Iterator[Reading]:
+def reading(store: Path) -> Iterator[StoreReader]:
     """Takes no lock, and makes no store where there is none."""
     there(store)
-    from penstock.app.runs.queries import Reading
+    from penstock.app.runs.queries import StoreReader
     from penstock.cli.options import Whose
 
-    door = Reading(store, Whose.tenant)
+    door = StoreReader(store, Whose.tenant)
     try:
         yield door
     finally:

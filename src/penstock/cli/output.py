@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # imported where they are used: a command that prints JSON ne
     from rich.console import Console
     from rich.text import Text
 
-    from penstock.app.runs.run_view import Look
+    from penstock.app.runs.run_view import RunView
     from penstock.net.draw.marks import Tone
 
 DONE, WRONG, FAILED, WAITS = 0, 2, 3, 4
@@ -91,7 +91,7 @@ def status_text(status: str, paused: bool = False) -> tuple[str, str]:
 # ---- a run -----------------------------------------------------------------------------------------------------------
 
 
-def exit_code(look: Look) -> int:
+def exit_code(look: RunView) -> int:
     from penstock.app.runs.queries import waits_for_outside
 
     if look.internal_status == "COMPLETED":
@@ -101,7 +101,7 @@ def exit_code(look: Look) -> int:
     return WAITS if waits_for_outside(look) else DONE
 
 
-def run_json(look: Look) -> dict[str, Any]:
+def run_json(look: RunView) -> dict[str, Any]:
     """What `run --json` prints. The first seven keys are promised; the others may grow."""
     failure = look.failure
     if failure is not None:
@@ -143,7 +143,7 @@ def waiting_json(one: Any) -> dict[str, Any]:
     return {**found, **msgspec.to_builtins(one)}
 
 
-def tell_run(look: Look, store: Path) -> None:
+def tell_run(look: RunView, store: Path) -> None:
     """How a run stands, for people: its status, its result or what is missing, and what can be done now."""
     say(("run ", "bright_black"), look.run_id, "  ", status_text(look.status, look.paused))
     if look.failure is not None:
@@ -163,7 +163,7 @@ def tell_run(look: Look, store: Path) -> None:
         say(("  warning ", "bright_black"), (str(warning["code"]), TONES["held"]), f"  {warning['node'] or ''}")
 
 
-def tell_undriven(look: Look, store: Path) -> None:
+def tell_undriven(look: RunView, store: Path) -> None:
     """For a run that could go on by itself, in a store that no process drives."""
     goes_on = look.internal_status in ("CREATED", "PENDING", "RUNNING", "COMPENSATING") and not look.paused
     if goes_on or any(one.for_ == "time" for one in look.waiting):
@@ -178,7 +178,7 @@ def _tell_output(output: Any) -> None:
         say(("  output ", "bright_black"), short(output, 400))
 
 
-def _tell_waiting(look: Look, one: Any, store: Path) -> None:
+def _tell_waiting(look: RunView, one: Any, store: Path) -> None:
     run, name = one.run or look.run_id, _quoted(one.node)
     what = {"person": "a person's answer", "operator": "an operator", "time": "a moment"}.get(one.for_, f"«{one.name}»")
     asked = one.prompt if isinstance(one.prompt, dict) and one.prompt.get("kind") in _DECIDED else None

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock.app.penstock import Penstock
-from penstock.app.registry.artifact_types import TYPES, known
+from penstock.app.registry.artifact_types import TYPES, known_type
 from penstock.app.registry.registry import shown
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store, Whose, read_source
@@ -26,7 +26,7 @@ def ls(
 ) -> int:
     """List what is registered. The values of secrets are never shown."""
     with reading(store) as door:
-        rows = door.store.artifacts(door.tenant, known(type) if type else None)
+        rows = door.store.artifacts(door.tenant, known_type(type) if type else None)
     if json:
         tell_json([{"type": r.type, "id": r.id, "version": r.version, "status": r.status, "at": r.at} for r in rows])
         return DONE
@@ -40,7 +40,7 @@ def ls(
 def get(type: Type, id: Id, json: Json = False, store: Store = STORE) -> int:
     """Show one thing as JSON. The value of a secret is not shown."""
     with reading(store) as door:
-        rows = [row for row in door.store.artifacts(door.tenant, known(type)) if row.id == id]
+        rows = [row for row in door.store.artifacts(door.tenant, known_type(type)) if row.id == id]
     if not rows:
         raise BadInput(what=f"{type} «{id}»", why="it is not registered", hint=f"`penstock registry ls {type}`")
     tell_json(shown(rows[-1]))
@@ -59,7 +59,7 @@ def put(
     """Register a thing, or replace it. It is checked first; what is wrong is not stored."""
     source, name = read_source(body, "the body")
     with _Open(store) as door:
-        findings = door.registry.put_source(known(type), id, source, name)
+        findings = door.registry.put_source(known_type(type), id, source, name)
     if json:
         tell_json({"type": type, "id": id, "findings": [finding_json(one) for one in findings]})
         return DONE
@@ -72,7 +72,7 @@ def put(
 def rm(type: Type, id: Id, json: Json = False, store: Store = STORE) -> int:
     """Take a thing out of the registry, all versions of it."""
     with _Open(store) as door:
-        gone = door.unregister(known(type), id)
+        gone = door.unregister(known_type(type), id)
     if not gone:
         raise BadInput(what=f"{type} «{id}»", why="it is not registered", hint=f"`penstock registry ls {type}`")
     if json:

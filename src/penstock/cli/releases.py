@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from penstock.app.penstock import Penstock
-from penstock.app.releases.releases import InForce, Releases, document_of
+from penstock.app.releases.releases import ActiveRelease, Releases, document_of
 from penstock.cli.drive import leaving, reaching, until_done
 from penstock.cli.options import STORE, Document, Json, Store, Whose
 from penstock.cli.output import DONE, TONES, finding_json, moment, say, short, store_option, tell_finding, tell_json
@@ -154,7 +154,7 @@ def activate(name: Name, version: Version, json: Json = False, store: Store = ST
     return DONE
 
 
-async def _activate(store: Path, name: str, version: int) -> InForce:
+async def _activate(store: Path, name: str, version: int) -> ActiveRelease:
     async with contextlib.AsyncExitStack() as stack:
         return (await reaching(stack, store)).releases.activate(name, version)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock.app.penstock import Penstock
-from penstock.app.runs.run_view import Look
+from penstock.app.runs.run_view import RunView
 from penstock.cli.documents import compile_named
 from penstock.cli.drive import RunRequest, Started, drive, driving, go_on, start, until_done
 from penstock.cli.options import STORE, Document, Json, Profile, Run, Store, read_value
@@ -101,7 +101,7 @@ def fork(
     Facts that were committed in one turn belong together: within one, the fork begins at its end."""
     started = Started()
 
-    async def work() -> Look:
+    async def work() -> RunView:
         async with driving(store) as door:
             turn, first, last = door.end_of_turn(run, at)
             started.more = {"fork": {"of": door.row(run).id, "asked": at, "at": last}}
@@ -186,7 +186,7 @@ class _Worker:
 
     def _tell_end(self, door: Penstock, live: LoadedRun) -> None:
         try:
-            look = door.of(live.tenant).look(live.id)
+            look = door.of(live.tenant).view(live.id)
         except RunNotFound:
             return
         self.ended.append({"run_id": look.run_id, "name": look.name, "status": look.status, "failure": look.failure})

@@ -63,7 +63,7 @@ def respond(
 
     async def give(door: Penstock, target: str) -> None:
         called = next(
-            (w.run for w in door.look(target).waiting if w.node in (node, node.rpartition("~")[0]) and w.run), target
+            (w.run for w in door.view(target).waiting if w.node in (node, node.rpartition("~")[0]) and w.run), target
         )
         rules = app_language(door.net_of(door.hash_of(door.row(called).net)).net.language).work_rules
         if rules is None or not await _handed_in(door, rules, called, node, answer, by):

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 import typer
 
-from penstock.app.releases.schedules import Fired, Timetable
-from penstock.app.runs.run_view import Look
+from penstock.app.releases.schedules import FiredSchedule, TenantSchedules
+from penstock.app.runs.run_view import RunView
 from penstock.cli.drive import leaving, reaching, until_done
 from penstock.cli.events import at_rest
 from penstock.cli.options import STORE, Json, Store
@@ -27,7 +27,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The id of the workflo
 def ls(json: Json = False, store: Store = STORE) -> int:
     """List the schedules: what starts when, and with what."""
     with leaving(store) as door:
-        rows = Timetable(door).each()
+        rows = TenantSchedules(door).each()
     if json:
         tell_json([_json(row) for row in rows])
         return DONE
@@ -60,9 +60,9 @@ def resume(name: Name, json: Json = False, store: Store = STORE) -> int:
     return _changed(store, json, lambda table: table.resume(name))
 
 
-def _changed(store: Path, json: bool, change: Callable[[Timetable], ScheduleRow]) -> int:
+def _changed(store: Path, json: bool, change: Callable[[TenantSchedules], ScheduleRow]) -> int:
     with leaving(store) as door:
-        row = change(Timetable(door))
+        row = change(TenantSchedules(door))
     if json:
         tell_json(_json(row))
     else:
@@ -73,7 +73,7 @@ def _changed(store: Path, json: bool, change: Callable[[Timetable], ScheduleRow]
 def fire(name: Name, json: Json = False, store: Store = STORE) -> int:
     """Fire a schedule now, whatever the clock says, and drive its runs until they end or wait."""
 
-    async def one(table: Timetable) -> list[Fired]:
+    async def one(table: TenantSchedules) -> list[FiredSchedule]:
         return [await table.fire(name)]
 
     return _fired(store, json, one)
@@ -90,7 +90,7 @@ def backfill(
 
     A time without a zone is one of the schedule's own."""
 
-    async def all_of(table: Timetable) -> list[Fired]:
+    async def all_of(table: TenantSchedules) -> list[FiredSchedule]:
         zone = table.get(name).zone
         return await table.backfill(name, _time(first, "--from", zone), _time(last, "--to", zone))
 
@@ -107,13 +107,13 @@ def _time(text: str, what: str, zone: str) -> int:
     return round(found.timestamp() * 1000)
 
 
-def _fired(store: Path, json: bool, work: Callable[[Timetable], Awaitable[list[Fired]]]) -> int:
-    async def go() -> tuple[list[Fired], list[Look]]:
+def _fired(store: Path, json: bool, work: Callable[[TenantSchedules], Awaitable[list[FiredSchedule]]]) -> int:
+    async def go() -> tuple[list[FiredSchedule], list[RunView]]:
         async with contextlib.AsyncExitStack() as stack:
             door = await reaching(stack, store)
-            found = await work(Timetable(door))
+            found = await work(TenantSchedules(door))
             runs = [run for one in found for run in one.runs]
-            return found, await at_rest(door, runs) if door.drives else [door.look(run) for run in runs]
+            return found, await at_rest(door, runs) if door.drives else [door.view(run) for run in runs]
 
     found, looks = until_done(go())
     if json:

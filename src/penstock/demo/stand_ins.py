@@ -18,7 +18,7 @@ _LOOKED = 1000  # so many results and messages are looked through
 _unpack, _pack = msgspec.msgpack.decode, msgspec.msgpack.encode
 
 
-class Sample(msgspec.Struct):
+class LabSample(msgspec.Struct):
     """`status` is in_progress or completed."""
 
     sample_id: str
@@ -28,14 +28,14 @@ class Sample(msgspec.Struct):
     result: Any = None
 
 
-class Released(msgspec.Struct):
+class ReleasedParts(msgspec.Struct):
     reservation_id: str
     status: str
     reason: str
     released_at: int
 
 
-def lab_result(door: Queries, sample: str, now: int) -> Sample:
+def lab_result(door: Queries, sample: str, now: int) -> LabSample:
     """What became of a sample that a run has asked for: what an event says, if one came, else a good result after a
     while. Raises StandInAbsent, SampleNotFound."""
     _here(door, "laboratory")
@@ -47,21 +47,21 @@ def lab_result(door: Queries, sample: str, now: int) -> Sample:
     for event in reversed(door.store.events(door.tenant, _RESULT, since=at, limit=_LOOKED)):
         said = _unpack(event.body)
         if isinstance(said, dict) and said.get("sample_id") == sample:
-            return Sample(sample, "completed", at, event.at, said.get("result", said))
+            return LabSample(sample, "completed", at, event.at, said.get("result", said))
     if now - at < ANALYSED_MS:
-        return Sample(sample, "in_progress", at)
-    return Sample(sample, "completed", at, at + ANALYSED_MS, "pass")
+        return LabSample(sample, "in_progress", at)
+    return LabSample(sample, "completed", at, at + ANALYSED_MS, "pass")
 
 
-def release_parts(door: Queries, reservation: str, reason: str, now: int) -> Released:
+def release_parts(door: Queries, reservation: str, reason: str, now: int) -> ReleasedParts:
     """Noted in the outbox, once for a reservation; again it is as it was. Raises StandInAbsent."""
     _here(door, "store of parts")
     key, said = f"inventory/{door.tenant}/{reservation}", {"reservation_id": reservation, "reason": reason}
     door.store.put_message(MessageRow(key, door.tenant, "", "webhook", _PARTS, _pack(said), now))
     kept = next((one for one in door.store.messages(door.tenant, "", _LOOKED) if one.key == key), None)
     if kept is None:  # long ago
-        return Released(reservation, "released", reason, now)
-    return Released(reservation, "released", str(_unpack(kept.body)["reason"]), kept.at)
+        return ReleasedParts(reservation, "released", reason, now)
+    return ReleasedParts(reservation, "released", str(_unpack(kept.body)["reason"]), kept.at)
 
 
 def _here(door: Queries, what: str) -> None:

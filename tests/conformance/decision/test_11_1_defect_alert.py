@@ -60,7 +60,7 @@ def world(tmp_path: Path, wire: Wire, base: Base) -> World:
 async def waiting(door: Door) -> str:
     """A critical run that waits for its approval."""
     run = await door.run(DEFECT)
-    assert door.look(run).status == "waiting"
+    assert door.view(run).status == "waiting"
     return run
 
 
@@ -110,7 +110,7 @@ def test_normal_is_written_down(world: World, wire: Wire) -> None:
     async def scene() -> None:
         async with world.plant("normal").open() as door:
             run = await door.run(DEFECT)
-            look = door.look(run)
+            look = door.view(run)
             assert look.status == "completed" and door.moves(run) == ["COMPLETED"]
             assert door.ran(run) == dict.fromkeys((*BEGIN, "action_log"), "succeeded")
             assert look.variables["defect_data"] == [
@@ -132,7 +132,7 @@ def test_a_warning_is_told_and_needs_no_approval(world: World, wire: Wire) -> No
     async def scene() -> None:
         async with world.plant("warning").open() as door:
             run = await door.run(DEFECT)
-            look = door.look(run)
+            look = door.view(run)
             assert look.status == "completed" and look.warnings == []
             assert door.ran(run) == dict.fromkeys((*BEGIN, "action_warning", "approval_required"), "succeeded")
             said = f"[주의] L01 라인: {look.variables['judgment_result']['reasoning']}"
@@ -150,7 +150,7 @@ def test_unknown_ends_without_a_word(world: World, wire: Wire) -> None:
     async def scene() -> None:
         async with world.plant("unknown").open() as door:
             run = await door.run(DEFECT)
-            look = door.look(run)
+            look = door.view(run)
             assert look.variables["defect_data"] == []
             assert look.variables["judgment_result"]["decision"] == "unknown"
             assert look.status == "completed" and door.ran(run) == dict.fromkeys(BEGIN, "succeeded")
@@ -168,7 +168,7 @@ def test_critical_and_sure_tells_three_and_ends(world: World, wire: Wire, confid
     async def scene() -> None:
         async with world.open() as door:
             run = await door.run(DEFECT)
-            look = door.look(run)
+            look = door.view(run)
             assert look.variables["judgment_result"]["confidence"] == confidence
             assert look.status == "completed" and door.moves(run) == ["COMPLETED"]
             assert door.ran(run) == dict.fromkeys(ALARM, "succeeded")
@@ -189,12 +189,12 @@ def test_critical_and_unsure_asks_the_quality_manager(world: World, wire: Wire) 
         async with world.open() as door:
             run = await waiting(door)
             assert door.ran(run) == {**dict.fromkeys(ALARM, "succeeded"), "request_approval": "running"}
-            (item,) = inbox.waiting(door)
+            (item,) = inbox.open_items(door)
             assert (item.title, item.candidates["targets"]) == ("긴급 불량 알람 검토 요청", ["role:quality_manager"])
             assert (item.kind, item.due_at) == ("approval", T0 + 2 * HOUR)
-            assert [one.id for one in inbox.waiting(door, MANAGER)] == [item.id]
-            assert inbox.waiting(door, OTHER) == inbox.waiting(door, ADMIN) == []
-            reason = door.look(run).variables["judgment_result"]["reasoning"]
+            assert [one.id for one in inbox.open_items(door, MANAGER)] == [item.id]
+            assert inbox.open_items(door, OTHER) == inbox.open_items(door, ADMIN) == []
+            reason = door.view(run).variables["judgment_result"]["reasoning"]
             texts = {
                 "slack": {"text": f"[critical] L01 라인: {reason} (신뢰도 0.79)", "channel": "#quality-alerts"},
                 "sms": {"to": "+82-10-0000-0000", "from": "15880000",
@@ -209,7 +209,7 @@ def test_critical_and_unsure_asks_the_quality_manager(world: World, wire: Wire) 
                 assert sent.headers["idempotency-key"] == f"tenant_001/{run}/{node}@{scope}"
             (mail,) = wire.mails()
             assert str(mail.message["Subject"]) == "승인 요청: 긴급 불량 알람 검토 요청"
-            shown = repr([(one.fact, one.data) for one in door.lines(run)]) + repr(door.look(run))
+            shown = repr([(one.fact, one.data) for one in door.lines(run)]) + repr(door.view(run))
             assert f"{wire.server.url}/jira" not in shown
 
     go(scene())
@@ -228,7 +228,7 @@ def test_the_rows_may_lie_in_postgresql(world: World, wire: Wire) -> None:
     async def scene() -> None:
         async with world.open() as door:
             run = await door.run(DEFECT)
-            look = door.look(run)
+            look = door.view(run)
             assert look.status == "completed", look.failure
             assert [row["defect_rate"] for row in look.variables["defect_data"]] == [0.08]
             assert door.ran(run) == dict.fromkeys(ALARM, "succeeded")
@@ -248,7 +248,7 @@ def test_it_is_approved(world: World, wire: Wire) -> None:
             run = await waiting(door)
             await door.later(HOUR)
             await door.decide(run, by=MANAGER, comment="확인")
-            look = door.look(run)
+            look = door.view(run)
             assert door.life(run) == ["created", "pending", "running", "waiting", "running", "completed"]
             assert door.life(run, "approval") == ["requested", "pending", "approved"]
             result = look.variables["approval_result"]
@@ -275,13 +275,13 @@ def test_it_is_rejected(world: World, wire: Wire) -> None:
         async with world.open() as door:
             run = await waiting(door)
             await door.decide(run, "rejected", comment="오탐")
-            look = door.look(run)
+            look = door.view(run)
             assert door.life(run) == ["created", "pending", "running", "waiting", "cancelled"]
             assert door.life(run, "approval") == ["requested", "pending", "rejected"]
             assert look.variables["approval_result"]["status"] == "rejected"
-            assert inbox.waiting(door) == [] and door.letters() == []
+            assert inbox.open_items(door) == [] and door.letters() == []
             await door.later(9 * HOUR)
-            assert door.look(run).status == "cancelled"
+            assert door.view(run).status == "cancelled"
 
     go(scene())
 
@@ -292,11 +292,11 @@ def test_who_may_not_decide_is_refused(world: World) -> None:
     async def scene() -> None:
         async with world.open() as door:
             run = await waiting(door)
-            facts = door.look(run).facts
+            facts = door.view(run).facts
             for who in (OTHER, ADMIN, "nobody@example.com", ""):
                 with pytest.raises(ApproverDenied):
                     await door.decide(run, by=who)
-            assert door.look(run).facts == facts and door.look(run).status == "waiting"
+            assert door.view(run).facts == facts and door.view(run).status == "waiting"
 
     go(scene())
 
@@ -315,7 +315,7 @@ def test_a_second_decision_is_refused(world: World) -> None:
                 await door.decide(run, "rejected")
             with pytest.raises(Refused):
                 await door.command(run, late)
-            assert door.look(run).status == "completed" and encode_state(door.state_at(run)) == state
+            assert door.view(run).status == "completed" and encode_state(door.state_at(run)) == state
 
     go(scene())
 
@@ -330,7 +330,7 @@ def test_two_who_decide_at_once_are_one_decision(world: World) -> None:
             asked = [inbox.decision(door, item, verdict, MANAGER, None) for verdict in ("approved", "rejected")]
             both = await asyncio.gather(*(door.command(run, one) for one in asked), return_exceptions=True)
             assert both[0] is None and isinstance(both[1], Refused)
-            assert door.look(run).status == "completed"
+            assert door.view(run).status == "completed"
 
     go(scene())
 
@@ -343,17 +343,17 @@ def test_after_two_hours_it_is_the_admins(world: World, wire: Wire) -> None:
         async with world.open() as door:
             run = await waiting(door)
             await door.to(T0 + 2 * HOUR - 1)
-            assert [one.id for one in inbox.waiting(door, MANAGER)] and len(wire.mails()) == 1
+            assert [one.id for one in inbox.open_items(door, MANAGER)] and len(wire.mails()) == 1
             await door.later(1)
-            (item,) = inbox.waiting(door)
-            assert door.look(run).status == "waiting" and (item.escalation_level, item.status) == (1, "escalated")
+            (item,) = inbox.open_items(door)
+            assert door.view(run).status == "waiting" and (item.escalation_level, item.status) == (1, "escalated")
             assert (item.candidates["targets"], item.due_at) == (["role:admin"], T0 + 4 * HOUR)
             assert len(wire.mails()) == 2
             with pytest.raises(ApproverDenied):
                 await door.decide(run, by=MANAGER)
             await door.later(HOUR)
             await door.decide(run, by=ADMIN)
-            look = door.look(run)
+            look = door.view(run)
             assert look.status == "completed"
             result = look.variables["approval_result"]
             assert (result["status"], result["approver"], result["escalation_level"]) == ("approved", ADMIN, 1)
@@ -370,11 +370,11 @@ def test_nobody_ever_decides(world: World, wire: Wire) -> None:
             run = await waiting(door)
             for level in (1, 2, 3):
                 await door.to(T0 + 2 * level * HOUR)
-                assert door.look(run).status == "waiting" and inbox.find(door, run).escalation_level == level
+                assert door.view(run).status == "waiting" and inbox.find(door, run).escalation_level == level
             await door.to(T0 + 8 * HOUR - 1)
-            assert door.look(run).status == "waiting"
+            assert door.view(run).status == "waiting"
             await door.later(1)
-            assert door.look(run).status == "failed" and door.failure(run) == ("APPROVAL_TIMEOUT", "timeout")
+            assert door.view(run).status == "failed" and door.failure(run) == ("APPROVAL_TIMEOUT", "timeout")
             assert door.life(run)[-3:] == ["waiting", "timeout", "failed"]
             again = ["timeout", "escalated", "pending"]
             assert door.life(run, "approval") == ["requested", "pending", *again * 3, "timeout"]
@@ -413,14 +413,14 @@ def test_one_channel_is_down(world: World, wire: Wire, place: str) -> None:
         async with world.open() as door:
             run = await door.run(DEFECT)
             for attempt in (1, 2):
-                assert door.look(run).status == "running" and len(wire.to(place)) == attempt
+                assert door.view(run).status == "running" and len(wire.to(place)) == attempt
                 assert door.ran(run)[PLACES[place]] == "retrying"
                 await door.to(T0 + 5000 * attempt - 1)
                 assert len(wire.to(place)) == attempt
                 await door.later(1)
             assert len(wire.to(place)) == 3 and len(set(wire.keys(place))) == 1
             assert wire.counts() == {**dict.fromkeys(PLACES, 1), place: 3}
-            look, ran = door.look(run), door.ran(run)
+            look, ran = door.view(run), door.ran(run)
             assert door.life(run) == ["created", "pending", "running", "failed"]
             assert door.failure(run) == ("HTTP_5XX", "external")
             assert {node for node, status in ran.items() if status == "failed"} == {PLACES[place], "parallel_emergency"}
@@ -445,7 +445,7 @@ def test_one_channel_recovers(world: World, wire: Wire, place: str) -> None:
         async with world.open() as door:
             run = await door.run(DEFECT)
             await door.later(10_000)
-            assert door.look(run).status == "completed" and door.letters() == []
+            assert door.view(run).status == "completed" and door.letters() == []
 
     go(scene())
     assert wire.counts() == {**dict.fromkeys(PLACES, 1), place: 3} and wire.mails() == []
@@ -459,7 +459,7 @@ def test_a_refusal_is_not_tried_again(world: World, wire: Wire) -> None:
     async def scene() -> None:
         async with world.open() as door:
             run = await door.run(DEFECT)
-            assert door.look(run).status == "failed" and door.failure(run) == ("HTTP_4XX", "permanent")
+            assert door.view(run).status == "failed" and door.failure(run) == ("HTTP_4XX", "permanent")
 
     go(scene())
     assert wire.counts() == dict.fromkeys(PLACES, 1)
@@ -473,7 +473,7 @@ def test_the_database_is_away(world: World, wire: Wire) -> None:
         async with world.open() as door:
             run = await door.run(DEFECT)
             await door.later(20_000)
-            assert door.look(run).status == "failed" and door.ran(run) == {"data_defect": "failed"}
+            assert door.view(run).status == "failed" and door.ran(run) == {"data_defect": "failed"}
             assert len(door.letters()) == 1
 
     go(scene())
@@ -489,13 +489,13 @@ def test_an_operator_tries_again(world: World, wire: Wire) -> None:
         async with world.open() as door:
             run = await door.run(DEFECT)
             await door.later(10_000)
-            assert door.look(run).status == "failed" and len(door.letters()) == 1
+            assert door.view(run).status == "failed" and len(door.letters()) == 1
             wire.trouble.clear()
             await door.retry(run)
             await door.quiet()
-            assert door.look(run).status == "waiting" and wire.counts() == {"slack": 1, "sms": 1, "jira": 4}
+            assert door.view(run).status == "waiting" and wire.counts() == {"slack": 1, "sms": 1, "jira": 4}
             await door.decide(run)
-            assert door.look(run).status == "completed" and door.letters() == []
+            assert door.view(run).status == "completed" and door.letters() == []
             assert door.ran(run) == dict.fromkeys((*ALARM, "request_approval"), "succeeded")
 
     go(scene())
@@ -509,7 +509,7 @@ def test_it_is_cancelled_while_it_waits(world: World, wire: Wire) -> None:
         async with world.open() as door:
             run = await waiting(door)
             await door.cancel(run)
-            assert door.look(run).status == "cancelled" and inbox.waiting(door) == []
+            assert door.view(run).status == "cancelled" and inbox.open_items(door) == []
             await door.later(9 * HOUR)
             assert door.moves(run) == ["WAITING", "CANCELLED"] and len(wire.mails()) == 1 and door.letters() == []
 
@@ -523,8 +523,8 @@ def test_a_line_is_data_whatever_it_says(world: World, wire: Wire, line: str) ->
     async def scene() -> None:
         async with world.open() as door:
             run = await door.run(DEFECT, line)
-            assert door.look(run).status == "completed", door.look(run).failure
-            assert door.look(run).variables["defect_data"] == []
+            assert door.view(run).status == "completed", door.view(run).failure
+            assert door.view(run).variables["defect_data"] == []
             shown = repr([(one.fact, one.data) for one in door.lines(run)])
             assert wire.server.url not in shown
 
@@ -547,10 +547,10 @@ def test_the_time_of_the_workflow_is_active_time(world: World, wire: Wire) -> No
             world.clock.at = T0 + 119_999
             door.host.poke()
             await asyncio.sleep(0.05)
-            assert door.look(run).status == "running"
+            assert door.view(run).status == "running"
             world.clock.at = T0 + 120_000
             door.host.poke()
-            await door.until(lambda: door.look(run).status == "failed")
+            await door.until(lambda: door.view(run).status == "failed")
             assert door.failure(run) == ("WORKFLOW_TIMEOUT", "timeout")
             assert door.life(run) == ["created", "pending", "running", "timeout", "failed"]
             (letter,) = door.letters()
@@ -568,12 +568,12 @@ def test_a_mail_server_that_hangs_costs_no_active_time(world: World, wire: Wire)
     async def scene() -> None:
         async with world.open() as door:
             run = await door.start(door.release(DEFECT), {"line_id": "L01"})
-            await door.until(lambda: len(wire.server.seen) == 3 and inbox.waiting(door))
+            await door.until(lambda: len(wire.server.seen) == 3 and inbox.open_items(door))
             try:
                 world.clock.at = T0 + 121_000
                 door.host.poke()
                 await asyncio.sleep(0.3)
-                assert door.look(run).status == "waiting", door.look(run).failure
+                assert door.view(run).status == "waiting", door.view(run).failure
             finally:
                 wire.going.set()
 
@@ -588,11 +588,11 @@ def test_a_mail_that_is_refused_stops_nobody(world: World, wire: Wire) -> None:
         async with world.open() as door:
             run = await door.run(DEFECT)
             await door.to(T0 + HOUR)
-            assert door.look(run).status == "waiting"
+            assert door.view(run).status == "waiting"
             await door.to(T0 + 7 * HOUR)
-            assert door.look(run).status == "waiting", door.look(run).failure
+            assert door.view(run).status == "waiting", door.view(run).failure
             await door.decide(run, by=ADMIN)
-            assert door.look(run).status == "completed"
+            assert door.view(run).status == "completed"
 
     go(scene())
 
@@ -625,7 +625,7 @@ def test_the_breaker_is_every_runs(world: World, wire: Wire) -> None:
             await door.later(60_000)
             world.plant()
             fourth = await door.run(DEFECT)
-            assert door.look(fourth).status == "completed" and len(wire.to("slack")) == 11
+            assert door.view(fourth).status == "completed" and len(wire.to("slack")) == 11
 
     go(scene())
 
@@ -638,9 +638,9 @@ async def whole_life(door: Door) -> None:
     after a crash it goes on where it was."""
     run = await door.run(DEFECT, key="the one")
     await door.to(T0 + 5000)
-    for item in inbox.waiting(door, MANAGER):
+    for item in inbox.open_items(door, MANAGER):
         await door.to(item.due_at or 0)
-    if door.look(run).status == "waiting":
+    if door.view(run).status == "waiting":
         await door.decide(run, by=ADMIN)
 
 
@@ -653,9 +653,9 @@ def test_killed_at_every_write_and_resumed(world: World, wire: Wire) -> None:
         async with other.open(again=True) as door:
             await whole_life(door)
             run = door.row("the one").id
-            assert door.look(run).status == "completed", door.look(run).failure
+            assert door.view(run).status == "completed", door.view(run).failure
             assert door.ran(run) == dict.fromkeys((*ALARM, "request_approval"), "succeeded")
-            assert door.look(run).variables["approval_result"]["approver"] == ADMIN
+            assert door.view(run).variables["approval_result"]["approver"] == ADMIN
             ended = [one.node for one in door.told(run, "settled") if one.node in ALARM]
             assert len(ended) == len(set(ended)) and verify(door.store).violations == []
             for place in PLACES:
@@ -675,7 +675,7 @@ async def in_vain(door: Door) -> None:
     """The ticket system is away for good: two retries, FAILED, a letter, a notice."""
     run = await door.run(DEFECT, key="the one")
     await door.to(T0 + 10_000)
-    await door.until(lambda: door.look(run).status == "failed" and not door.store.notices_left())
+    await door.until(lambda: door.view(run).status == "failed" and not door.store.notices_left())
 
 
 def test_killed_at_every_write_of_a_failure(world: World, wire: Wire) -> None:

@@ -54,7 +54,7 @@ async def begun(door: Door) -> str:
 
 async def waiting(door: Door) -> str:
     run = await begun(door)
-    assert door.look(run).status == "waiting", door.look(run).failure
+    assert door.view(run).status == "waiting", door.view(run).failure
     return run
 
 
@@ -84,7 +84,7 @@ def test_severities_go_by_rank(world: World, wire: Wire) -> None:
             for severity in ("warning", "high", "critical", "CRITICAL"):
                 (run,) = (await alarm(door, severity, sensor="T-7")).started
                 assert door.input_of(door.row(run)) == {"line_id": "L01", "severity": severity, "sensor": "T-7"}
-                assert door.look(run).status == "completed"
+                assert door.view(run).status == "completed"
             first = await door.send_event(SENSOR, {"line_id": "L01", "severity": "high"}, id="e1")
             again = await door.send_event(SENSOR, {"line_id": "L01", "severity": "high"}, id="e1")
             assert first.started == again.started and not again.new
@@ -103,7 +103,7 @@ def test_normal_sends_nothing(world: World, wire: Wire) -> None:
     async def scene() -> None:
         async with world.plant("normal").open() as door:
             run = await begun(door)
-            look = door.look(run)
+            look = door.view(run)
             assert look.status == "completed" and door.ran(run) == dict.fromkeys(BEGIN, "succeeded")
             assert [row["timestamp"] for row in look.variables["ccp_data"]] == [moment(T0 - 10 * MINUTE)]
             assert look.variables["judgment_result"]["decided_by"] == "rule"
@@ -120,7 +120,7 @@ def test_anything_else_starts_both_branches(world: World, wire: Wire, decision: 
     async def scene() -> None:
         async with world.plant(decision).open() as door:
             run = await waiting(door)
-            look = door.look(run)
+            look = door.view(run)
             assert look.variables["judgment_result"]["decision"] == decision
             assert door.ran(run) == {
                 **dict.fromkeys((*BEGIN, *BOTH), "succeeded"), "parallel_response": "running", "wait_lab": "running"
@@ -145,9 +145,9 @@ def test_branches_run_at_the_same_time(world: World, wire: Wire) -> None:
             door.put_in_force(CCP)
             (run,) = (await door.send_event(SENSOR, {"line_id": "L01", "severity": "high"})).started
             await door.until(lambda: door.ran(run).get("wait_lab") == "running")
-            assert door.look(run).status == "running"
+            assert door.view(run).status == "running"
             wire.going.set()
-            await door.until(lambda: door.look(run).status == "waiting")
+            await door.until(lambda: door.view(run).status == "waiting")
 
     go(scene())
 
@@ -157,7 +157,7 @@ def test_branches_run_at_the_same_time(world: World, wire: Wire) -> None:
 
 def reported(door: Door, wire: Wire, run: str) -> None:
     """The end that every good way leads to."""
-    look = door.look(run)
+    look = door.view(run)
     assert look.status == "completed", look.failure
     assert door.ran(run) == dict.fromkeys((*BEGIN, *BOTH, "wait_lab", "action_report"), "succeeded")
     assert look.variables["lab_result"] == RESULT and door.letters() == []
@@ -179,12 +179,12 @@ def test_the_right_result_completes_it(world: World, wire: Wire) -> None:
     async def scene() -> None:
         async with world.open() as door:
             run = await waiting(door)
-            facts = door.look(run).facts
+            facts = door.view(run).facts
             for wrong in ({"sample_id": "S-L02"}, {"id": "S-L01"}, {}, {"sample_id": None}, {"sample_id": ["S-L01"]}):
                 assert (await door.send_event(LAB, wrong)).resumed == []
             assert (await door.send_event("lab.result.started", RESULT)).resumed == []
             await door.quiet()
-            assert door.look(run).facts == facts and door.look(run).status == "waiting"
+            assert door.view(run).facts == facts and door.view(run).status == "waiting"
             assert (await door.send_event(LAB, RESULT)).resumed == [run]
             await door.quiet()
             assert door.life(run) == ["created", "pending", "running", "waiting", "running", "completed"]
@@ -205,7 +205,7 @@ def test_the_lab_is_faster_than_its_own_answer(world: World, wire: Wire) -> None
             await door.until(lambda: wire.to("lab"))
             assert (await door.send_event(LAB, RESULT)).resumed == []
             wire.going.set()
-            await door.until(lambda: door.look(run).status == "completed")
+            await door.until(lambda: door.view(run).status == "completed")
             reported(door, wire, run)
 
     go(scene())
@@ -220,7 +220,7 @@ def test_news_from_before_the_run_are_not_its_own(world: World, wire: Wire) -> N
             await door.send_event(LAB, RESULT)
             await door.later(1000)
             (run,) = (await alarm(door)).started
-            assert door.look(run).status == "waiting"
+            assert door.view(run).status == "waiting"
 
     go(scene())
 
@@ -234,7 +234,7 @@ def test_two_runs_wait_for_their_own_samples(world: World, wire: Wire) -> None:
             (second,) = (await alarm(door, line_id="L02")).started
             assert (await door.send_event(LAB, {"sample_id": "S-L02"})).resumed == [second]
             await door.quiet()
-            assert [door.look(run).status for run in (first, second)] == ["waiting", "completed"]
+            assert [door.view(run).status for run in (first, second)] == ["waiting", "completed"]
 
     go(scene())
 
@@ -246,7 +246,7 @@ def test_a_lab_without_an_id(world: World, wire: Wire) -> None:
     async def scene() -> None:
         async with world.open() as door:
             run = await begun(door)
-            assert door.look(run).status == "failed"
+            assert door.view(run).status == "failed"
             assert door.failure(run) == ("FILTER_VALUE_NULL", "validation")
 
     go(scene())
@@ -266,7 +266,7 @@ def test_a_restart_while_it_waits(world: World, wire: Wire) -> None:
 
     async def second(run: str) -> None:
         async with world.open(again=True) as door:
-            await door.until(lambda: door.look(run).status == "completed")
+            await door.until(lambda: door.view(run).status == "completed")
             reported(door, wire, run)
 
     run = go(first())
@@ -286,7 +286,7 @@ def test_everything_came_while_nobody_was_there(world: World, wire: Wire) -> Non
 
     async def second() -> None:
         async with world.open(again=True) as door:
-            await door.until(lambda: door.runs() and door.look(door.runs()[0].id).status == "completed")
+            await door.until(lambda: door.runs() and door.view(door.runs()[0].id).status == "completed")
             (row,) = door.runs()
             reported(door, wire, row.id)
 
@@ -306,7 +306,7 @@ def test_a_receipt_names_whom_it_has_resumed_after_a_restart(world: World) -> No
     async def second(run: str) -> None:
         async with world.open(again=True) as door:
             receipt = await door.send_event(LAB, RESULT)
-            await door.until(lambda: door.look(run).status == "completed")
+            await door.until(lambda: door.view(run).status == "completed")
             assert receipt.resumed == [run]
 
     go(second(go(first())))
@@ -322,7 +322,7 @@ def test_no_retry_where_no_policy_asks_for_one(world: World, wire: Wire) -> None
             assert door.ran(run)["action_ccp_alert"] == "failed"
             await door.send_event(LAB, RESULT)
             await door.quiet()
-            look = door.look(run)
+            look = door.view(run)
             assert look.status == "failed" and door.failure(run) == ("HTTP_5XX", "external")
             assert look.variables["lab_result"] == RESULT and len(wire.mails("보고서")) == 1
             assert len(door.letters()) == 1
@@ -347,13 +347,13 @@ def test_nothing_comes_for_two_hours(world: World, wire: Wire) -> None:
             await door.until(lambda: len(door.host.dispatch.going) == 1)
             world.clock.at = T0 + 3000
             wire.going.set()
-            await door.until(lambda: door.look(run).status == "waiting")
+            await door.until(lambda: door.view(run).status == "waiting")
             timers = sorted((one.data["due"], one.data["why"]) for one in door.told(run, "timer.set"))
             assert timers == [(T0 + TWO_HOURS, "join"), (T0 + TWO_HOURS + 3000, "trigger")]
             await door.to(T0 + TWO_HOURS - 1)
-            assert door.look(run).status == "waiting"
+            assert door.view(run).status == "waiting"
             await door.later(1)
-            look = door.look(run)
+            look = door.view(run)
             assert look.status == "failed" and door.failure(run) == ("JOIN_TIMEOUT", "timeout")
             assert door.life(run) == EXPIRED
             ran = door.ran(run)
@@ -366,7 +366,7 @@ def test_nothing_comes_for_two_hours(world: World, wire: Wire) -> None:
             assert letter.context_snapshot["outputs"]["ccp_alert"]["_delivery"]["status"] == "sent"
             assert (await door.send_event(LAB, RESULT)).resumed == []
             await door.later(HOUR)
-            assert door.look(run).status == "failed" and wire.mails("보고서") == []
+            assert door.view(run).status == "failed" and wire.mails("보고서") == []
 
     go(scene())
 
@@ -378,10 +378,10 @@ def test_both_are_due_at_once(world: World, wire: Wire) -> None:
         async with world.open() as door:
             run = await waiting(door)
             await door.to(T0 + TWO_HOURS)
-            assert door.look(run).status == "failed" and door.failure(run) == ("WAIT_TIMEOUT", "timeout")
+            assert door.view(run).status == "failed" and door.failure(run) == ("WAIT_TIMEOUT", "timeout")
             assert door.life(run) == EXPIRED
             assert door.ran(run)["wait_lab"] == "failed"
-            assert door.look(run).variables["ccp_alert"]["ok"] == "slack" and len(door.letters()) == 1
+            assert door.view(run).variables["ccp_alert"]["ok"] == "slack" and len(door.letters()) == 1
 
     go(scene())
 
@@ -395,7 +395,7 @@ def test_the_time_was_over_while_nobody_was_there(world: World, wire: Wire) -> N
 
     async def second(run: str) -> None:
         async with world.open() as door:
-            await door.until(lambda: door.look(run).status == "failed")
+            await door.until(lambda: door.view(run).status == "failed")
             assert door.failure(run)[1] == "timeout" and len(door.letters()) == 1 and door.life(run) == EXPIRED
 
     run = go(first())
@@ -417,26 +417,26 @@ async def alarmed(door: Door) -> str:
 
 async def whole_life(door: Door) -> None:
     run = await alarmed(door)
-    await door.until(lambda: door.look(run).status in ("waiting", "completed"))
+    await door.until(lambda: door.view(run).status in ("waiting", "completed"))
     await door.send_event(LAB, RESULT, id="lab-1")
-    await door.until(lambda: door.look(run).status == "completed")
+    await door.until(lambda: door.view(run).status == "completed")
 
 
 async def early_life(door: Door) -> None:
     """The result is there before the lab has answered that it takes the sample."""
     wire = door.world.wire
     await door.send_event(SENSOR, {"line_id": "L01", "severity": "high"}, id="alarm-1")
-    await door.until(lambda: wire.to("lab") or door.runs() and door.look(door.runs()[0].id).status == "completed")
+    await door.until(lambda: wire.to("lab") or door.runs() and door.view(door.runs()[0].id).status == "completed")
     await door.send_event(LAB, RESULT, id="lab-1")
     wire.going.set()
-    await door.until(lambda: door.runs() and door.look(door.runs()[0].id).status == "completed")
+    await door.until(lambda: door.runs() and door.view(door.runs()[0].id).status == "completed")
 
 
 async def in_vain(door: Door) -> None:
     """Nothing comes from the lab."""
     run = await alarmed(door)
     await door.to(T0 + TWO_HOURS)
-    await door.until(lambda: door.look(run).status == "failed")
+    await door.until(lambda: door.view(run).status == "failed")
     await door.until(lambda: not door.store.notices_left())
 
 
@@ -465,7 +465,7 @@ def test_killed_at_every_write_and_resumed(world: World, wire: Wire, life: Calla
         async with other.open(again=True) as door:
             await life(door)
             run = await alarmed(door)
-            look = door.look(run)
+            look = door.view(run)
             assert look.status == "completed" and look.variables["lab_result"] == RESULT
             assert door.ran(run) == dict.fromkeys((*BEGIN, *BOTH, "wait_lab", "action_report"), "succeeded")
             once_or_again(door, wire, run, mails=1)
@@ -487,10 +487,10 @@ def test_killed_at_every_write_while_the_time_runs_out(world: World, wire: Wire)
         async with other.open(again=True) as door:
             await in_vain(door)
             run = await alarmed(door)
-            assert door.look(run).status == "failed" and door.failure(run)[1] == "timeout"
+            assert door.view(run).status == "failed" and door.failure(run)[1] == "timeout"
             once_or_again(door, wire, run, mails=1)
             assert [one.run for one in door.letters()] == [run]
-            assert door.look(run).variables["ccp_alert"]["ok"] == "slack"
+            assert door.view(run).variables["ccp_alert"]["ok"] == "slack"
 
     for other in deaths(world, in_vain, prepare=lambda: None, some=True):
         go(resume(other))
@@ -517,7 +517,7 @@ def test_fifty_at_once(world: World, wire: Wire) -> None:
                 await door.send_event(LAB, {"sample_id": f"S-{line}", "line": line}, id=f"result-{line}")
             await door.until(lambda: all(door.row(run).status == 5 for run in started.values()))
             for line, run in started.items():
-                assert door.look(run).variables["lab_result"] == {"sample_id": f"S-{line}", "line": line}
+                assert door.view(run).variables["lab_result"] == {"sample_id": f"S-{line}", "line": line}
 
     go(scene())
     assert wire.counts() == {"slack": 50, "lab": 50}

@@ -38,8 +38,8 @@ def world(tmp_path: Path, wire: Wire) -> World:
 
 
 def variable(door: Door, run: str, name: str) -> Any:
-    assert door.look(run).status == "completed", door.look(run).failure
-    return door.look(run).variables[name]
+    assert door.view(run).status == "completed", door.view(run).failure
+    return door.view(run).variables[name]
 
 
 # ---- 4.6: approvals --------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def test_who_may_approve(world: World, one: Sample) -> None:
         assert eligible == wanted
         first, *others = sorted(wanted)
         await door.decide(run, by=first)
-        assert door.look(run).status == ("waiting" if one.alternative == "all_of" else "completed")
+        assert door.view(run).status == ("waiting" if one.alternative == "all_of" else "completed")
         if one.alternative == "all_of":
             await door.decide(run, by=others[0])
         assert variable(door, run, "approval_result")["status"] == "approved"
@@ -112,10 +112,10 @@ def test_the_samples_own_approvers(world: World, one: Sample) -> None:
                 await door.decide(run, by=GROUPED)
             await door.decide(run, by=ADMIN)
             enough = one.alternative == "any_of" and at_least == 1
-            assert door.look(run).status == ("completed" if enough else "waiting")
+            assert door.view(run).status == ("completed" if enough else "waiting")
             if not enough:
                 await door.decide(run)
-            assert door.look(run).status == "completed"
+            assert door.view(run).status == "completed"
 
     play(world, scene)
 
@@ -131,19 +131,19 @@ def test_nobody_approves(world: World, wire: Wire, one: Sample) -> None:
         for hour in range(24):
             await door.to(T0 + hour * HOUR)
             told.extend([hour] * (len(wire.to("slack")) - len(told)))
-        assert told == [0, 1, 6, 12] and door.look(run).status == "waiting"
+        assert told == [0, 1, 6, 12] and door.view(run).status == "waiting"
         await door.to(T0 + 24 * HOUR - 1)
-        assert door.look(run).status == "waiting" and inbox.find(door, run).escalation_level == 0
+        assert door.view(run).status == "waiting" and inbox.find(door, run).escalation_level == 0
         await door.later(1)
         if one.alternative == "escalate":
-            assert door.look(run).status == "waiting" and inbox.find(door, run).escalation_level == 1
+            assert door.view(run).status == "waiting" and inbox.find(door, run).escalation_level == 1
             assert {str(who) for who in inbox.find(door, run).candidates["targets"]} == {"role:admin"}
         else:
             ends, status = {"reject": ("cancelled", "rejected"), "auto_approve": ("completed", "approved")}[
                 one.alternative
             ]
-            assert door.look(run).status == ends
-            result = door.look(run).variables["approval_result"]
+            assert door.view(run).status == ends
+            result = door.view(run).variables["approval_result"]
             assert (result["status"], result["timed_out"]) == (status, True)
 
     play(world, scene)
@@ -198,17 +198,17 @@ def test_what_ends_a_wait(world: World, wire: Wire, one: Sample) -> None:
         run = await one.run(door)
         for source, sample in ((LAB, "S-2"), ("lab.result", "S-1")):
             await door.send_event(source, {"sample_id": sample})
-        assert door.look(run).status == "waiting"
+        assert door.view(run).status == "waiting"
         answer["status"] = "completed"
         await door.later(59_999)
-        assert (door.look(run).status, len(wire.to(POLL))) == ("waiting", 1 if kind == "polling" else 0)
+        assert (door.view(run).status, len(wire.to(POLL))) == ("waiting", 1 if kind == "polling" else 0)
         await door.later(1)
-        assert door.look(run).status == ("completed" if kind == "polling" else "waiting")
+        assert door.view(run).status == ("completed" if kind == "polling" else "waiting")
         await door.send_event(LAB, {"sample_id": "S-1", "by": "event"})
         await door.quiet()
-        assert door.look(run).status == ("completed" if kind in ("polling", "event") else "waiting")
+        assert door.view(run).status == ("completed" if kind in ("polling", "event") else "waiting")
         await door.later(4 * MINUTE)
-        assert door.look(run).status == ("waiting" if kind == "manual" else "completed")
+        assert door.view(run).status == ("waiting" if kind == "manual" else "completed")
         if kind == "manual":
             await door.signal(run, "manual:wait_lab_result", {"by": "hand"})
             await door.quiet()
@@ -236,11 +236,11 @@ def test_a_wait_is_over(world: World, wire: Wire, one: Sample) -> None:
     async def scene(door: Door) -> None:
         run = await one.run(door)
         await door.to(T0 + 120 * MINUTE - 1)
-        assert door.look(run).status == "waiting"
+        assert door.view(run).status == "waiting"
         await door.later(1)
-        assert door.look(run).status == ends
+        assert door.view(run).status == ends
         if kind != "alternative_path":  # what the other way finds there is nobody's promise
-            assert door.look(run).variables.get("lab_result") == result
+            assert door.view(run).variables.get("lab_result") == result
         if kind == "fail":
             assert door.failure(run) == ("WAIT_TIMEOUT", "timeout")
         assert (door.ran(run)["wait_lab_result"] == "skipped") is (kind == "skip")
@@ -291,7 +291,7 @@ def test_a_wait_outlives_the_process(world: World, one: Sample) -> None:
         return run
 
     async def end(door: Door, run: str) -> None:
-        assert door.look(run).status == "waiting"
+        assert door.view(run).status == "waiting"
         await door.send_event(LAB, {"sample_id": "S-1"})
         await door.quiet()
         assert variable(door, run, "lab_result") == {"sample_id": "S-1"}
@@ -393,7 +393,7 @@ def test_how_branches_join(world: World, wire: Wire, one: Sample) -> None:
                 for name in BRANCHES
             ]
             run = await one.run(door)
-            found.append(door.look(run).status)
+            found.append(door.view(run).status)
         assert found == ["completed" if count <= hung else "waiting" for count in range(4)]
 
     play(world, scene)
@@ -410,11 +410,11 @@ def test_a_branch_fails(world: World, wire: Wire, one: Sample) -> None:
     wanted = {"continue": ("completed", 0, 0), "fail": ("completed", 1, 0), "compensate": ("compensated", 0, 1)}
 
     async def scene(door: Door) -> None:
-        status = door.look(await one.run(door)).status
+        status = door.view(await one.run(door)).status
         assert (status, len(wire.to("handles")), len(wire.to("undo/action_email"))) == wanted[one.alternative]
         calling(one, wire, "email", "sms")
         one.workflow["edges"] = []
-        assert door.look(await one.run(door)).status == "completed"
+        assert door.view(await one.run(door)).status == "completed"
 
     play(world, scene)
 
@@ -456,9 +456,9 @@ def test_a_branch_under_a_condition_and_one_that_is_late(world: World, wire: Wir
         one.workflow["nodes"][2] = slow
         run = await one.run(door)
         await door.later(29_999)
-        assert door.look(run).status == "waiting"
+        assert door.view(run).status == "waiting"
         await door.later(1)
-        assert door.look(run).status == "completed"
+        assert door.view(run).status == "completed"
         assert [part["status"] for part in variable(door, run, "parallel_results")] == [
             "succeeded", "timeout", "succeeded",
         ]  # fmt: skip
@@ -492,8 +492,8 @@ def test_what_was_reserved_is_released(world: World, wire: Wire, one: Sample) ->
             elif how == "manual":
                 await door.command(run, C.compensate())
             await door.quiet()
-            assert door.look(run).status == "compensated", how
-            undone = next(each for each in door.look(run).firings if each.node == "compensation_inventory")
+            assert door.view(run).status == "compensated", how
+            undone = next(each for each in door.view(run).firings if each.node == "compensation_inventory")
             assert undone.type == "COMPENSATION"
             path = [seen.path.strip("/") for seen in wire.server.seen if "bad" not in seen.path]
             assert path == ["action_reserve_inventory", "api/inventory/release", "slack"]
@@ -519,15 +519,15 @@ def test_a_release_that_does_not_work(world: World, wire: Wire, one: Sample) -> 
     async def scene(door: Door) -> None:
         run = await one.run(door)
         for n in range(1, 6):
-            assert len(wire.to("api/inventory/release")) == n and door.look(run).status == "compensating"
+            assert len(wire.to("api/inventory/release")) == n and door.view(run).status == "compensating"
             await door.later(2000)
         assert len(wire.to("api/inventory/release")) == 6
-        assert door.look(run).status == "failed" and door.failure(run)[0] == "COMPENSATION_FAILED"
+        assert door.view(run).status == "failed" and door.failure(run)[0] == "COMPENSATION_FAILED"
         await door.until(lambda: wire.mails("COMPENSATION_FAILED"))
         wire.server.seen.clear()
         wire.answers["action_reserve_inventory"] = lambda seen: as_json({}, 400)
         run = await one.run(door, INPUT)
-        assert door.look(run).status == "failed" and set(wire.counts()) == {"action_reserve_inventory"}
+        assert door.view(run).status == "failed" and set(wire.counts()) == {"action_reserve_inventory"}
 
     play(world, scene)
 

@@ -66,8 +66,8 @@ def test_where_data_come_from(world: World, wire: Wire, one: Sample) -> None:
     async def scene(door: Door) -> None:
         await door.send_event("line.defects", ROWS["stream"][0])
         run = await one.run(door)
-        assert door.look(run).status == "completed", door.look(run).failure
-        found = door.look(run).variables["defect_data"]
+        assert door.view(run).status == "completed", door.view(run).failure
+        found = door.view(run).variables["defect_data"]
         if kind == "sql":  # of a week, of one line
             assert [row["date"] for row in found] == ["2026-02-24", "2026-03-01"]
         elif kind == "stream":
@@ -90,7 +90,7 @@ def test_what_was_read_is_kept_for_a_while(world: World, one: Sample) -> None:
     async def scene(door: Door) -> None:
         async def hit(**given: Any) -> bool:
             run = await one.run(door, {**INPUT, **given})
-            assert door.look(run).status == "completed", door.look(run).failure
+            assert door.view(run).status == "completed", door.view(run).failure
             return bool((door.told(run, "settled")[0].data.get("meta") or {}).get("cache_hit"))
 
         assert [await hit(), await hit(), await hit(line_id="L02")] == [False, True, False]
@@ -121,7 +121,7 @@ def test_a_source_in_trouble(world: World, wire: Wire, one: Sample) -> None:
         wire.answers["defects"] = lambda seen: as_json([{"defect_rate": "much"}])
         assert door.failure(await one.run(door)) == ("OUTPUT_SCHEMA", "validation")
         wire.answers["defects"] = lambda seen: as_json([{"defect_rate": 0.1}])
-        assert door.look(await one.run(door)).status == "completed"
+        assert door.view(await one.run(door)).status == "completed"
 
     play(world, scene)
 
@@ -141,7 +141,7 @@ def test_a_source_that_does_not_answer(world: World, wire: Wire, one: Sample) ->
     wire.answers["defects"] = slow
 
     async def scene(door: Door) -> None:
-        assert door.look(await one.run(door)).status == "completed"
+        assert door.view(await one.run(door)).status == "completed"
         one.node["timeout_ms"] = 1000
         assert door.failure(await one.run(door)) == ("NODE_TIMEOUT", "timeout")
 
@@ -178,10 +178,10 @@ def test_who_judges(world: World, wire: Wire, one: Sample) -> None:
 
     async def scene(door: Door) -> None:
         run = await one.run(door)
-        assert door.look(run).status == ("waiting" if one.alternative == "ESCALATE" else "completed")
+        assert door.view(run).status == ("waiting" if one.alternative == "ESCALATE" else "completed")
         if one.alternative == "ESCALATE":
             await door.decide(run, "critical")
-        result = door.look(run).variables["judgment_result"]
+        result = door.view(run).variables["judgment_result"]
         assert (result["decision"], result["confidence"], result["matched_rules"]) == ("critical", confidence, matched)
         assert (result.get("decided_by") == "human") is (one.alternative == "ESCALATE")
         (kept,) = door.judgments()
@@ -212,8 +212,8 @@ def test_when_rules_and_model_disagree(world: World, one: Sample) -> None:
 
         async def scene(door: Door) -> str:
             run = await one.run(door)
-            waits = door.look(run).status == "waiting"
-            return "waits" if waits else str(door.look(run).variables["judgment_result"]["decision"])
+            waits = door.view(run).status == "waiting"
+            return "waits" if waits else str(door.view(run).variables["judgment_result"]["decision"])
 
         found.append(play(world, scene))
         (world.folder / "store.db").unlink()
@@ -241,8 +241,8 @@ def test_a_judgment_is_fallen_back_on_written_down_and_reviewed(world: World, wi
         wire.trouble["v1/chat/completions"] = float("inf")
         lost = await one.run(door)
         await door.later(HOUR)
-        assert door.look(lost).status == "waiting" and inbox.find(door, lost).kind == "review"
-        assert door.look(run).status == "completed" and not calls
+        assert door.view(lost).status == "waiting" and inbox.find(door, lost).kind == "review"
+        assert door.view(run).status == "completed" and not calls
 
     model(world, "critical", 0.97)
     play(world, scene)
@@ -301,8 +301,8 @@ def test_what_is_asked_of_a_server(erp: World, one: Sample) -> None:
 
     async def scene(door: Door) -> None:
         run = await one.run(door)
-        assert door.look(run).status == "completed", door.look(run).failure
-        assert door.look(run).variables["inventory_data"] == wanted[one.alternative]
+        assert door.view(run).status == "completed", door.view(run).failure
+        assert door.view(run).variables["inventory_data"] == wanted[one.alternative]
 
     play(erp, scene)
 
@@ -321,8 +321,8 @@ def test_a_server_that_is_not_there(erp: World, one: Sample) -> None:
     async def scene(door: Door) -> None:
         run = await one.run(door)
         await door.later(HOUR)
-        assert (door.look(run).status, door.ran(run)["mcp_erp"]) == (ends, node)
-        assert door.look(run).variables.get("inventory_data") == result
+        assert (door.view(run).status, door.ran(run)["mcp_erp"]) == (ends, node)
+        assert door.view(run).variables.get("inventory_data") == result
 
     play(erp, scene)
 
@@ -335,7 +335,7 @@ def test_a_server_of_another_version(erp: World, one: Sample) -> None:
 
     async def scene(door: Door) -> tuple[str, Any]:
         run = await one.run(door)
-        return door.look(run).status, door.look(run).failure and door.failure(run)[1]
+        return door.view(run).status, door.view(run).failure and door.failure(run)[1]
 
     assert play(erp, scene) == ("completed", None)
     erp.register("mcp_server", "erp_mcp_server", transport="stdio", command=command, version="2.0.0")
@@ -372,7 +372,7 @@ def test_where_a_message_goes(world: World, wire: Wire, broker: MqttBroker, one:
 
     async def scene(door: Door) -> None:
         run = await one.run(door)
-        assert door.look(run).status == "completed", door.look(run).failure
+        assert door.view(run).status == "completed", door.view(run).failure
 
     play(world, scene)
     heard = {
@@ -436,11 +436,11 @@ def test_variables_are_set(world: World, wire: Wire, one: Sample) -> None:
 
     async def scene(door: Door) -> None:
         run = await one.run(door)
-        found = door.look(run).variables
+        found = door.view(run).variables
         assert found["calculated_threshold"] == pytest.approx(0.18)
         assert (found["check_count"], found["last_check_time"]) == (1, moment(T0))
         again = await one.run(door, check_count=1, defect_data=[{"defect_rate": 0.1}, {"defect_rate": 0.3}])
-        found = door.look(again).variables
+        found = door.view(again).variables
         assert found["check_count"] == 2 and found["calculated_threshold"] == pytest.approx(0.3)
 
     play(world, scene)
@@ -471,7 +471,7 @@ def test_what_a_node_is_called(world: World, one: Sample) -> None:
         called = {node.label for node in net.nodes if node.id.split(".")[0] == one.node["id"]}
         assert one.node.get("name", one.node["id"]) in called
         if one.node["type"] != "COMPENSATION":  # it is on no path
-            ran = [(each.node, each.type) for each in door.look(run).firings]
+            ran = [(each.node, each.type) for each in door.view(run).firings]
             assert (one.node["id"], one.node["type"]) in ran
 
     play(world, scene)

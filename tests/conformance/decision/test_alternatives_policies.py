@@ -68,7 +68,7 @@ def test_what_starts_it(world: World, wire: Wire, one: Sample) -> None:
         before = len(wire.to("slack"))
         run = await triggers.start(door, name, {})
         await door.quiet()
-        assert door.look(run).status == "completed" and len(wire.to("slack")) == before + 1
+        assert door.view(run).status == "completed" and len(wire.to("slack")) == before + 1
         assert [seen.json["text"] for seen in wire.to("slack")] == ["x"] * (before + 1)
 
     play(world, scene)
@@ -174,7 +174,7 @@ def test_what_a_document_says_of_its_data(
             await one.run(door, {})
         assert door.runs() == []
         run = await one.run(door)
-        assert door.look(run).output == {"v_data": 7}
+        assert door.view(run).output == {"v_data": 7}
         assert [seen.json["text"] for seen in wire.to("hook")] == ["hello L01"]
         assert door.told(run, "run.started")[0].data["tenant"] == door.tenant
         one.workflow["output_schema"]["properties"]["v_data"] = {"type": "string"}
@@ -200,7 +200,7 @@ def test_what_a_document_says_of_its_surroundings(world: World, one: Sample) -> 
         for query, id in (("bearing", "m1"), ("valve", "m2")):
             search = {"name": "manuals", "query": query}
             one.workflow["context"] |= {"rag_context": [search], "aas_context": ["line.L01"]}
-            assert door.look(await one.run(door)).variables["v_data"] == [id, 1200]
+            assert door.view(await one.run(door)).variables["v_data"] == [id, 1200]
 
     play(world, scene)
 
@@ -233,7 +233,7 @@ def test_what_a_document_says_for_all_its_nodes(world: World, wire: Wire, one: S
         for ms, status in ((4999, "running"), (1, "failed")):
             world.clock.at += ms
             door.host.poke()
-            await door.until(lambda status=status: door.look(run).status == status)  # type: ignore[misc]
+            await door.until(lambda status=status: door.view(run).status == status)  # type: ignore[misc]
         assert door.failure(run) == ("WORKFLOW_TIMEOUT", "timeout")
         wire.going.set()
         await door.quiet()
@@ -257,7 +257,7 @@ def test_how_long_a_retry_waits(world: World, one: Sample) -> None:
         times = timed(world, "slack", *[503] * 9)
         run = await one.run(door)
         await door.later(HOUR)
-        assert door.look(run).status == "failed"
+        assert door.view(run).status == "failed"
         return [after - before for before, after in zip(times, times[1:], strict=False)]
 
     async def scene(door: Door) -> None:
@@ -318,7 +318,7 @@ def test_what_an_open_breaker_does(world: World, wire: Wire, one: Sample) -> Non
         assert state(door) == "open" and len(wire.to("x")) == 5
         before = len(wire.to("slack"))
         run = await one.run(door)
-        assert (door.look(run).status, len(wire.to("slack")) - before) == (ends, told) and len(wire.to("x")) == 5
+        assert (door.view(run).status, len(wire.to("slack")) - before) == (ends, told) and len(wire.to("x")) == 5
         assert node is None or door.ran(run)["x"] == node
         assert {seen.json["text"] for seen in wire.to("slack")} <= {"fallback_action"}
         if one.alternative == "fail":
@@ -375,7 +375,7 @@ def test_slow_calls_open_a_breaker(world: World, wire: Wire, one: Sample) -> Non
         for n, change in enumerate(({}, {"latency_threshold_ms": 30}, {"track_latency": False})):
             metrics.update(change)
             one.workflow["id"] = f"wf_{n}"  # a breaker of its own
-            found.append([door.look(await one.run(door)).status for _ in range(6)][-1])
+            found.append([door.view(await one.run(door)).status for _ in range(6)][-1])
         assert found == ["completed", "failed", "completed"]
 
     play(world, scene)
@@ -464,7 +464,7 @@ def test_a_dead_letter_is_replayed(world: World, wire: Wire, one: Sample) -> Non
         for _ in range(3):
             new = await dead.replay(door, run)
             await door.quiet()
-            assert door.look(new).status == "completed"
+            assert door.view(new).status == "completed"
         for over in (run, off):
             with pytest.raises(ReplayRefused):
                 await dead.replay(door, over)
@@ -496,7 +496,7 @@ def test_when_a_checkpoint_is_made(world: World, one: Sample) -> None:
     async def scene(door: Door) -> None:
         run = await one.run(door)
         await door.later(61_000)
-        assert door.look(run).status == "completed"
+        assert door.view(run).status == "completed"
         assert ("w", "waiting") in [each[1:] for each in numbers(door, run)]
         assert made(door, run) == {
             "node_boundary": ["w", "b", "c", "d"], "time_interval": ["w", "c"], "explicit": ["c"],
@@ -583,7 +583,7 @@ def test_how_long_a_checkpoint_is_kept(world: World, wire: Wire, one: Sample) ->
             one.workflow["edges"] = [{"from": a, "to": b} for a, b in zip(ids, ids[1:], strict=False)]
             runs.append(await one.run(door))
         await door.later(1000)
-        assert [door.look(run).status for run in runs] == ["completed", "failed", "waiting"]
+        assert [door.view(run).status for run in runs] == ["completed", "failed", "waiting"]
         whole = [len(numbers(door, run)) for run in runs]
 
         async def left(ms: int) -> list[bool]:
@@ -641,10 +641,10 @@ def test_what_becomes_of_the_same_again(world: World, wire: Wire, one: Sample) -
         first, second = await one.run(door), await one.run(door)
         ends, node = {"skip": ("completed", "skipped"), "return_cached": ("completed", "succeeded"),
                       "fail": ("failed", "failed")}[one.alternative]  # fmt: skip
-        assert (door.look(second).status, door.ran(second)["x"]) == (ends, node) and len(wire.to("slack")) == 1
+        assert (door.view(second).status, door.ran(second)["x"]) == (ends, node) and len(wire.to("slack")) == 1
         if one.alternative == "fail":
             assert door.failure(second) == ("DUPLICATE_EXECUTION", "permanent")
-        same = door.look(second).output == door.look(first).output
+        same = door.view(second).output == door.view(first).output
         assert same is (one.alternative == "return_cached")
 
     play(world, scene)

@@ -117,12 +117,12 @@ def test_everything_that_was_promised_can_be_read(tmp_path: Path) -> None:
         async with Penstock(tmp_path / "s.db") as door:
             run = await door.start(door.release(DEFECT), {"line_id": "L01"})
             await door.wait(run, until_waiting=True, timeout=60)
-            look = door.look(run)
+            look = door.view(run)
             assert (look.run_id, look.name, look.status) == (run, "wf_defect_alert_v2", "waiting")
             assert door.input_of(door.row(run)) == {"line_id": "L01"} and door.row(run).tenant == "tenant_001"
             done = {one.node: (one.status, one.attempt, one.started_at > 0) for one in look.firings}
             assert done["data_defect"] == ("succeeded", 1, True)
-            (item,) = inbox.waiting(door)
+            (item,) = inbox.open_items(door)
             assert (item.node, item.priority, item.escalation_level) == ("request_approval", "normal", 0)
             assert item.due_at is not None and item.due_at - item.opened_at == 2 * 3_600_000
             assert {row.id for row in door.store.artifacts("tenant_001", "rule_pack")} >= {"defect_rules_v3"}

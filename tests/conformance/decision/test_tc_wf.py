@@ -84,7 +84,7 @@ def test_tc_wf_001_basic_execution_flow(world: World, wire: Wire) -> None:
 
     async def scene(door: Door) -> None:
         run = await door.run(DEFECT)
-        look, nodes = door.look(run), ("data_defect", "judge_quality", "switch_severity", "action_log")
+        look, nodes = door.view(run), ("data_defect", "judge_quality", "switch_severity", "action_log")
         assert look.status == "completed" and door.life(run) == ["created", "pending", "running", "completed"]
         assert door.ran(run) == dict.fromkeys(nodes, "succeeded")
         assert door.life(run, "node") == ["queued", "running", "succeeded"] * 4
@@ -118,7 +118,7 @@ def test_tc_wf_002_every_row_of_the_defect_alert(
 
     async def scene(door: Door) -> None:
         run = await door.run(DEFECT)
-        assert door.look(run).status == ends and list(door.ran(run))[-1] == last
+        assert door.view(run).status == ends and list(door.ran(run))[-1] == last
 
     play(world.plant(decision), scene)
 
@@ -127,7 +127,7 @@ async def ways(door: Door, node: dict[str, Any], *targets: str, given: Any = Non
     """Where a switch leads: those targets that were told."""
     door.world.wire.server.seen.clear()
     run = await door.play([node, *(act(one) for one in targets)], given=given, **top)
-    assert door.look(run).status == "completed", door.look(run).failure
+    assert door.view(run).status == "completed", door.view(run).failure
     return sorted(seen.json["text"] for seen in door.world.wire.to("slack"))
 
 
@@ -174,8 +174,8 @@ def test_tc_wf_002_several_matches_true_end_and_none(world: World) -> None:
         assert await ways(door, boolean, "a", given={"v": 1}) == ["a"]
         assert await ways(door, boolean, "a", given={"v": 2}) == []
         lost = await door.play([switch("s", "${input.v}", [(1, "a")]), act("a")], given={"v": 5})
-        assert door.look(lost).status == "completed"
-        assert [one["code"] for one in door.look(lost).warnings] == ["SWITCH_NO_MATCH"]
+        assert door.view(lost).status == "completed"
+        assert [one["code"] for one in door.view(lost).warnings] == ["SWITCH_NO_MATCH"]
 
     play(world, scene)
 
@@ -208,7 +208,7 @@ async def fanned(door: Door, *bad: str, strategy: str = "all", branches: Any = N
 
 
 def statuses(door: Door, run: str) -> dict[str, str]:
-    return {name: one["status"] for name, one in door.look(run).variables["parallel_results"].items()}
+    return {name: one["status"] for name, one in door.view(run).variables["parallel_results"].items()}
 
 
 def test_tc_wf_003_branches_run_at_the_same_time(world: World, wire: Wire) -> None:
@@ -223,7 +223,7 @@ def test_tc_wf_003_branches_run_at_the_same_time(world: World, wire: Wire) -> No
 
     async def scene(door: Door) -> None:
         run = await fanned(door)
-        assert door.look(run).status == "completed" and set(statuses(door, run).values()) == {"succeeded"}
+        assert door.view(run).status == "completed" and set(statuses(door, run).values()) == {"succeeded"}
 
     play(world, scene)
     assert not meeting.broken
@@ -245,7 +245,7 @@ def test_tc_wf_003_joins(world: World, wire: Wire, strategy: str, bad: str, join
     async def scene(door: Door) -> None:
         branches = {name: {"nodes": nodes, "required": strategy == "all"} for name, nodes in THREE.items()}
         run = await fanned(door, *bad, strategy=strategy, branches=branches, join=join)
-        assert door.look(run).status == ends and bool(wire.to("after")) is (ends == "completed")
+        assert door.view(run).status == ends and bool(wire.to("after")) is (ends == "completed")
 
     play(world, scene)
 
@@ -255,9 +255,9 @@ def test_tc_wf_003_conditional_and_optional_branches(world: World, wire: Wire) -
 
     async def scene(door: Door) -> None:
         run = await fanned(door, branches={**THREE, "y": {"nodes": ["b"], "condition": "${input.never == 1}"}})
-        assert door.look(run).status == "completed" and wire.to("b") == []
+        assert door.view(run).status == "completed" and wire.to("b") == []
         run = await fanned(door, "c", branches={**THREE, "z": {"nodes": ["c"], "required": False}})
-        assert door.look(run).status == "completed" and statuses(door, run)["z"] == "failed"
+        assert door.view(run).status == "completed" and statuses(door, run)["z"] == "failed"
 
     play(world, scene)
 
@@ -268,7 +268,7 @@ def test_tc_wf_003_a_partial_failure_compensates(world: World, wire: Wire) -> No
     async def scene(door: Door) -> None:
         undos = [undo("ua", "a"), undo("ub", "b")]
         run = await fanned(door, "b", join={"on_partial_failure": "compensate"}, more=undos)
-        assert door.look(run).status == "compensated" and door.moves(run) == ["COMPENSATING", "COMPENSATED"]
+        assert door.view(run).status == "compensated" and door.moves(run) == ["COMPENSATING", "COMPENSATED"]
 
     play(world, scene)
     assert wire.to("undo/a") and not wire.to("undo/b") and not wire.to("after")
@@ -279,13 +279,13 @@ def test_tc_wf_003_results_are_merged(world: World) -> None:
 
     async def scene(door: Door) -> None:
         run = await fanned(door, output={"merge_strategy": "array"})
-        assert [one["output"] for one in door.look(run).variables["parallel_results"]] == ["a", "b", "c"]
+        assert [one["output"] for one in door.view(run).variables["parallel_results"]] == ["a", "b", "c"]
         run = await fanned(door, output={"merge_strategy": "object"})
-        results = door.look(run).variables["parallel_results"]
+        results = door.view(run).variables["parallel_results"]
         assert {name: one["output"] for name, one in results.items()} == {"x": "a", "y": "b", "z": "c"}
         run = await fanned(door, "a", "c", output={"merge_strategy": "first_success"},
                            join={"on_partial_failure": "continue"})  # fmt: skip
-        assert door.look(run).variables["parallel_results"] == "b"
+        assert door.view(run).variables["parallel_results"] == "b"
 
     play(world, scene)
 
@@ -299,9 +299,9 @@ def test_tc_wf_003_the_time_of_a_join(world: World, wire: Wire, how: str, ends: 
         join = {"timeout_ms": 5000, "on_partial_failure": how}
         run = await door.play([parallel("p", THREE, join=join), data("a"), data("b"), slow, data("after")], "p>after")
         await door.to(T0 + 4999)
-        assert door.look(run).status == "waiting"
+        assert door.view(run).status == "waiting"
         await door.later(1)
-        assert door.look(run).status == ends
+        assert door.view(run).status == ends
         if how == "fail":
             assert door.failure(run) == ("JOIN_TIMEOUT", "timeout")
         else:
@@ -331,22 +331,22 @@ def test_tc_wf_004_every_kind_is_resumed(world: World, wire: Wire, kind: str, re
     async def begin(door: Door) -> str:
         node = wait("w", KINDS[kind], output={"variable": "got"})
         run = await door.play([node, data("after")], "w>after", given={"n": 3})
-        assert door.look(run).status == "waiting" and not wire.to("after")
+        assert door.view(run).status == "waiting" and not wire.to("after")
         if kind == "event":
             assert (await door.send_event("news", {"n": 4})).resumed == []
         return run
 
     async def end(door: Door, run: str) -> None:
         await door.later(4 * HOUR)
-        assert door.look(run).status == "waiting" and not wire.to("after")
+        assert door.view(run).status == "waiting" and not wire.to("after")
         if kind == "event":
             await door.send_event("news", {"n": 3, "ok": True})
         elif kind == "manual":
             await door.signal(run, "manual:w", {"go": True})
         status["status"] = "completed"
         await door.later(HOUR)
-        assert door.look(run).status == "completed" and len(wire.to("after")) == 1
-        assert door.look(run).variables["got"] == {
+        assert door.view(run).status == "completed" and len(wire.to("after")) == 1
+        assert door.view(run).variables["got"] == {
             "event": {"n": 3, "ok": True}, "manual": {"go": True}, "polling": {"status": "completed"},
             "time": {"resumed_at": moment(T0 + 5 * HOUR), "waited_ms": 5 * HOUR},
         }[kind]  # fmt: skip
@@ -374,9 +374,9 @@ def test_tc_wf_004_time_is_over(world: World, wire: Wire, kind: str, how: str) -
         others = [data("other")] if how == "alternative_path" else []
         run = await door.play([node, data("after"), *others], "w>after", given={"n": 3})
         await door.to(T0 + 120 * MINUTE - 1)
-        assert door.look(run).status == "waiting"
+        assert door.view(run).status == "waiting"
         await door.later(1)
-        assert door.look(run).status == ("failed" if how == "fail" else "completed")
+        assert door.view(run).status == ("failed" if how == "fail" else "completed")
         assert door.ran(run)["w"] in {"fail": ["failed"], "skip": ["skipped"], "default_value": ["succeeded"]}.get(
             how, ["succeeded", "skipped"]
         )
@@ -398,7 +398,7 @@ def test_tc_wf_004_an_early_event_is_found(world: World, wire: Wire) -> None:
             assert (await door.send_event("news", {"n": n})).resumed == []
         await door.signal(run, "manual:first")
         await door.quiet()
-        assert door.look(run).status == "completed" and door.look(run).output == {"n": 3}
+        assert door.view(run).status == "completed" and door.view(run).output == {"n": 3}
 
     play(world, scene)
 
@@ -443,10 +443,10 @@ def test_tc_wf_005_who_decides(
             with pytest.raises(ApproverDenied):
                 await door.decide(run, by=one)
         for one in who:
-            assert door.look(run).status == "waiting" and not wire.to("after")
+            assert door.view(run).status == "waiting" and not wire.to("after")
             await door.decide(run, by=one)
-        assert door.look(run).status == "completed" and len(wire.to("after")) == 1
-        result = door.look(run).variables["approval_result"]
+        assert door.view(run).status == "completed" and len(wire.to("after")) == 1
+        result = door.view(run).variables["approval_result"]
         assert result["status"] == "approved" and [one["user"] for one in result["approvals"]] == who
         with pytest.raises(ItemDecided):
             await door.decide(run, by=who[0])
@@ -462,10 +462,10 @@ def test_tc_wf_005_a_rejection_cancels(world: World, wire: Wire) -> None:
         run = await door.play([both, data("after")], "ask>after")
         await door.decide(run)
         await door.decide(run, "rejected", by="it@example.com")
-        assert door.look(run).status == "cancelled" and not wire.to("after")
+        assert door.view(run).status == "cancelled" and not wire.to("after")
         taken = await door.play([both, data("no")], ("ask>no", {"when": "rejected"}))
         await door.decide(taken, "rejected")
-        assert door.look(taken).status == "completed" and len(wire.to("no")) == 1
+        assert door.view(taken).status == "completed" and len(wire.to("no")) == 1
 
     play(world, scene)
 
@@ -487,12 +487,12 @@ def test_tc_wf_005_nobody_decides(world: World, wire: Wire, how: str, ends: str)
         for hour in range(24 * levels + 1):
             await door.to(T0 + hour * HOUR)
             told.extend([hour] * (len(wire.mails("승인 요청")) - len(told)))
-            assert door.look(run).status == ("waiting" if hour < 24 * levels else ends), hour
+            assert door.view(run).status == ("waiting" if hour < 24 * levels else ends), hour
         assert told == [24 * level + hour for level in range(levels) for hour in (0, 1, 6, 12)]
         if how == "escalate":
             assert door.failure(run) == ("APPROVAL_TIMEOUT", "timeout")
         else:
-            assert door.look(run).variables["approval_result"]["timed_out"] is True
+            assert door.view(run).variables["approval_result"]["timed_out"] is True
 
     play(world, scene)
 
@@ -521,9 +521,9 @@ def test_tc_wf_006_delays(world: World, wire: Wire, retry: Any, wanted: list[int
     async def scene(door: Door) -> None:
         node, top = (data("a"), {"policies": {"retry": retry}}) if policy else (data("a", retry=retry), {})
         run = await door.play([node], **top)
-        assert door.ran(run) == {"a": "retrying"} and door.look(run).status == "running"
+        assert door.ran(run) == {"a": "retrying"} and door.view(run).status == "running"
         await door.later(MINUTE)
-        assert door.look(run).status == "completed" and door.look(run).firings[0].attempt == 4
+        assert door.view(run).status == "completed" and door.view(run).firings[0].attempt == 4
 
     play(world, scene)
     assert times == wanted and len(set(wire.keys("a"))) == 1
@@ -554,7 +554,7 @@ def test_tc_wf_006_what_is_worth_a_retry(world: World, status: int, calls: int) 
     async def scene(door: Door) -> None:
         run = await door.play([data("a", retry={"max": 2, "backoff_ms": 1000})])
         await door.later(MINUTE)
-        assert door.look(run).status == "failed" and door.letters()[0].error["retry_count"] == calls - 1
+        assert door.view(run).status == "failed" and door.letters()[0].error["retry_count"] == calls - 1
 
     play(world, scene)
     assert len(times) == calls
@@ -572,7 +572,7 @@ async def called(door: Door, breaker: Any, times: int = 1, **fields: Any) -> lis
     found = []
     for _ in range(times):
         run = await door.play([data("a", circuit_breaker=breaker, **fields), *more])
-        look = door.look(run)
+        look = door.view(run)
         found.append(look.failure["code"] if look.failure else "fell back" if more else door.ran(run)["a"])
     return found
 
@@ -662,12 +662,12 @@ def test_tc_wf_008_in_reverse_order(world: World, wire: Wire) -> None:
     async def scene(door: Door) -> None:
         undos = [undo("ua", "a"), undo("ub", "b"), undo("uc", "c")]
         run = await door.play([data("a"), data("b"), data("c"), *undos], *CHAIN)
-        assert door.look(run).status == "compensated" and door.moves(run) == ["COMPENSATING", "COMPENSATED"]
+        assert door.view(run).status == "compensated" and door.moves(run) == ["COMPENSATING", "COMPENSATED"]
         assert door.failure(run) == ("HTTP_4XX", "permanent") and len(door.letters()) == 1
         wire.server.seen.clear()
         none = [undo("ua", "a", trigger={"conditions": "a.n == 5"}), undo("ub", "b")]
         run = await door.play([data("a"), data("b"), data("c"), *none], *CHAIN)
-        assert door.look(run).status == "compensated" and undone(wire) == ["b"]
+        assert door.view(run).status == "compensated" and undone(wire) == ["b"]
 
     play(world, scene)
 
@@ -683,7 +683,7 @@ def test_tc_wf_008_the_order_on_the_wire(world: World, wire: Wire) -> None:
     async def scene(door: Door) -> None:
         nodes = [data("a"), reserve, data("c"), undo("ua", "a"), sample]
         run = await door.play(nodes, "a>action_reserve_inventory", "action_reserve_inventory>c")
-        assert door.look(run).status == "compensated", door.look(run).failure
+        assert door.view(run).status == "compensated", door.view(run).failure
 
     play(world, scene)
     paths = [seen.path.strip("/") for seen in wire.server.seen]
@@ -701,11 +701,11 @@ def test_tc_wf_008_retries_then_by_hand(world: World, wire: Wire) -> None:
     async def scene(door: Door) -> None:
         undos = [undo("ua", "a"), undo("ub", "b", retry=retry)]
         run = await door.play([data("a"), data("b"), data("c"), *undos], *CHAIN)
-        assert door.look(run).status == "compensating" and undone(wire) == ["b"]
+        assert door.view(run).status == "compensating" and undone(wire) == ["b"]
         await door.later(4000)
-        assert door.look(run).status == "failed" and door.failure(run)[0] == "COMPENSATION_FAILED"
+        assert door.view(run).status == "failed" and door.failure(run)[0] == "COMPENSATION_FAILED"
         assert undone(wire) == ["b"] * 3 and door.moves(run) == ["COMPENSATING", "FAILED"]
-        assert "COMPENSATION_STEP_FAILED" in [one["code"] for one in door.look(run).warnings]
+        assert "COMPENSATION_STEP_FAILED" in [one["code"] for one in door.view(run).warnings]
         await door.until(lambda: wire.mails("COMPENSATION_FAILED"))
 
     play(world, scene)
@@ -720,12 +720,12 @@ def test_tc_wf_008_by_hand_and_by_cancelling(world: World, wire: Wire, on: str) 
         cancelled, asked = [await door.play(nodes, "a>w") for _ in range(2)]
         await door.cancel(cancelled)
         await door.quiet()
-        assert door.look(cancelled).status == ("compensated" if on == "workflow_cancel" else "cancelled")
+        assert door.view(cancelled).status == ("compensated" if on == "workflow_cancel" else "cancelled")
         assert undone(wire) == (["a"] if on == "workflow_cancel" else [])
         if on == "manual":
             await door.command(asked, C.compensate())
             await door.quiet()
-            assert door.look(asked).status == "compensated" and undone(wire) == ["a"]
+            assert door.view(asked).status == "compensated" and undone(wire) == ["a"]
 
     play(world, scene)
 
@@ -752,10 +752,10 @@ def test_tc_wf_012_killed_at_every_write(world: World, wire: Wire, strategy: str
         if not rows:
             await door.play(LONG, *LONG_WAYS, policies=policies)
             rows = door.runs()
-        await door.until(lambda: door.look(rows[0].id).status in ("waiting", "completed"))
-        if door.look(rows[0].id).status == "waiting":
+        await door.until(lambda: door.view(rows[0].id).status in ("waiting", "completed"))
+        if door.view(rows[0].id).status == "waiting":
             await door.signal(rows[0].id, "manual:w", {"go": 1}, id="go")
-        await door.until(lambda: door.look(rows[0].id).status == "completed")
+        await door.until(lambda: door.view(rows[0].id).status == "completed")
 
     async def resume(other: World) -> None:
         async with other.open(again=True) as door:
@@ -849,7 +849,7 @@ def test_tc_wf_013_alert_replay_and_purge(world: World, wire: Wire) -> None:
         for n in (1, 2, 3):
             new = await dead.replay(door, first.run)
             await door.quiet()
-            assert door.look(new).status == "completed" and door.input_of(door.row(new)) == {"n": 0}
+            assert door.view(new).status == "completed" and door.input_of(door.row(new)) == {"n": 0}
             assert dead.letter(door, first.run).replays == n
         with pytest.raises(ReplayRefused):
             await dead.replay(door, first.run)
@@ -868,7 +868,7 @@ def test_tc_wf_013_what_waits_for_people_is_no_letter(world: World) -> None:
         waits = await door.run(DEFECT)
         other = await door.run(DEFECT)
         await door.decide(other, "rejected")
-        assert len(inbox.waiting(door)) == 1 and door.look(waits).status == "waiting"
+        assert len(inbox.open_items(door)) == 1 and door.view(waits).status == "waiting"
         assert door.letters() == [] and json.loads(DEFECT.read_bytes())["policies"].get("dlq") is None
 
     play(world, scene)

@@ -47,7 +47,7 @@ def test_it_is_for_its_tenant_alone(tmp_path: Path, wire: Wire) -> None:
         for tenant in (None, TENANT, ID):
             run = await door.start(door.release(mine(tenant)))
             await door.quiet()
-            assert door.look(run).status == "completed"
+            assert door.view(run).status == "completed"
         kept = door.release(mine(TENANT))
         with pytest.raises(TenantConflict):
             await door.of("other").start(kept)

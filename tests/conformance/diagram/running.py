@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from penstock import Event, Look, Penstock
+from penstock import Event, Penstock, RunView
 from penstock.diagram import EnvelopeFactory, NodeHandler, context, register_handler
 from penstock.dialects.diagram.words import GONE
 from penstock.errors import RunNotFound
@@ -31,7 +31,7 @@ class Ran:
 
     def __init__(self, p: Penstock, run: str) -> None:
         self.id = run
-        self.look: Look = p.look(run)
+        self.look: RunView = p.view(run)
         self.lines: list[FactLine] = p.lines(run)
         self.events: list[Event] = p.events(run)
         self.net: Compiled = p.net_of(next(x.data["net"] for x in self.lines if x.fact == "run.started"))

@@ -60,7 +60,7 @@ async def test_without_a_token_nothing_moves(tmp_path: Path) -> None:
 
 
 def _state(p: Penstock, run: str) -> tuple[list[str], dict[str, int]]:
-    return Ran(p, run).order(), p.look(run).tokens
+    return Ran(p, run).order(), p.view(run).tokens
 
 
 @pytest.mark.parametrize("width", [1, 2, 5])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Look, Penstock
+from penstock import Penstock, RunView
 from penstock.diagram import Envelope, EnvelopeFactory, NodeHandler, context, node_id, register_handler
 from penstock.errors import BadInput
 from tests.conformance.diagram.make import END, START, job, text
@@ -120,7 +120,7 @@ async def test_limits_of_two_runs_are_separate(tmp_path: Path) -> None:
         await reached(p, second, lambda ran: len(gates.waiting) == 7)
         quick = await until_settled(p, drawn([START, job("A"), END], ["Start>A", "A>End"]))
         assert quick.status == "COMPLETED", "a third run passes both by"
-        assert not p.look(first).outputs and not p.look(second).outputs
+        assert not p.view(first).outputs and not p.view(second).outputs
         gates.let(*MANY)
         looks = [await p.wait(run, timeout=PATIENCE_S) for run in (first, second)]
         assert [one.status for one in looks] == ["COMPLETED"] * 2
@@ -287,5 +287,5 @@ async def test_a_function_is_an_executor(tmp_path: Path) -> None:
 
     async with p:
         ran = await until_settled(p, drawn([START, text("T"), END], ["Start>T", "T>End"]), 21)
-        look: Look = ran.look
+        look: RunView = ran.look
         assert look.outputs == {"End": 42}

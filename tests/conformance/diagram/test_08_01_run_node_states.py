@@ -151,9 +151,9 @@ async def test_states_are_made_from_the_journal(tmp_path: Path) -> None:
     """D-8.1.7, D-X.4: what is shown needs no table of states."""
     async with door(tmp_path) as p:
         run = await to_the_question(p)
-        before = p.look(run)
+        before = p.view(run)
         clear(p.path)
-        after = p.look(run)
+        after = p.view(run)
         assert (after.nodes, after.counters, after.branches) == (before.nodes, before.counters, before.branches)
 
 

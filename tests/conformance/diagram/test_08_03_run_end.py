@@ -34,8 +34,8 @@ async def test_every_status_of_a_run(tmp_path: Path) -> None:
         found = p.host.nets.by_hash(p.release(drawn(nodes, ["Start>A", "A>Ask", "Ask>End"])).hash)
         assert found is not None
         run = p.host.start(found[0], tenant=p.tenant)  # as `start` does, but its first turn is still to come
-        assert p.look(run).status == "PENDING"
-        assert set(p.look(run).nodes.values()) == {"PENDING"}
+        assert p.view(run).status == "PENDING"
+        assert set(p.view(run).nodes.values()) == {"PENDING"}
         ran = await reached(p, run, lambda ran: bool(gates.waiting)) if await _started(p, run) else None
         assert ran is not None and ran.status == "RUNNING"
         gates.let("A")
@@ -70,7 +70,7 @@ async def test_a_run_can_be_cancelled(tmp_path: Path) -> None:
         with pytest.raises(StatusConflict) as refused:
             await p.cancel(run)
         assert refused.value.http == 409
-        assert p.look(run).status == "CANCELLED"
+        assert p.view(run).status == "CANCELLED"
 
 
 # ---- deadlock --------------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ async def test_wait_respond_complete(tmp_path: Path) -> None:
         with pytest.raises(StatusConflict) as second:
             await p.respond(ran.id, "Ask", {"choice": 3})
         assert second.value.http == 409
-        assert p.look(ran.id).outputs == look.outputs
+        assert p.view(ran.id).outputs == look.outputs
 
 
 @awaited
@@ -120,7 +120,7 @@ async def test_an_answer_may_come_after_a_restart(tmp_path: Path) -> None:
     async with door(tmp_path) as p:
         run = (await until_settled(p, EXAMPLES / "ask.yaml")).id
     async with door(tmp_path) as p:
-        assert p.look(run).status == "WAITING"
+        assert p.view(run).status == "WAITING"
         await p.respond(run, "Ask name", "Kim")
         assert (await p.wait(run, timeout=PATIENCE_S)).outputs == {"Endpoint": "Hello Kim!"}
 

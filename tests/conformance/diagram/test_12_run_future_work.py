@@ -226,7 +226,7 @@ async def test_tokens_outlive_the_process(tmp_path: Path) -> None:
         ran = await until_settled(p, source)
         assert ran.look.tokens == {"A>N": 1}
     async with door(tmp_path) as p:
-        assert p.look(ran.id).tokens == {"A>N": 1}
+        assert p.view(ran.id).tokens == {"A>N": 1}
         await p.respond(ran.id, "Ask", "here")
         await p.wait(ran.id, timeout=PATIENCE_S)
         after = Ran(p, ran.id)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from penstock import Look, Penstock
+from penstock import Penstock, RunView
 from penstock.errors import ItemNotFound
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
@@ -126,7 +126,7 @@ class Instance:
     def __init__(self, office: Office, run: str) -> None:
         self.office, self.p, self.id = office, office.p, run
 
-    async def rest(self) -> Look:
+    async def rest(self) -> RunView:
         """Until it has ended, or only somebody outside can move it on."""
         return await self.p.wait(self.id, until_waiting=True, timeout=PATIENCE_S)
 
@@ -138,8 +138,8 @@ class Instance:
         await asyncio.wait_for(wait(), PATIENCE_S)
 
     @property
-    def look(self) -> Look:
-        return self.p.look(self.id)
+    def look(self) -> RunView:
+        return self.p.view(self.id)
 
     @property
     def status(self) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.app.metrics.alarms import Alarms
-from penstock.app.metrics.collector import Meter
+from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.series import exposed
 from penstock.app.process.definitions import Processes
 from penstock.app.process.event_log import exported, remember, wanted, written
@@ -42,7 +42,7 @@ class Watch:
     def __init__(self, office: Office) -> None:
         self.p, self.clock = office.p, Later()
         office.p.host.clock = self.clock
-        self.meter = Meter(office.p.store)
+        self.meter = MetricsCollector(office.p.store)
         self.meter.attach(office.p.host)
         self.alarms = Alarms(self.meter, office.p.host)
 

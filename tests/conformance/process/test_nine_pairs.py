@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app.releases.rehearsal import counterexample, judged, rehearse
+from penstock.app.releases.rehearsal import counterexample, judge_levels, rehearse
 from penstock.errors import DocumentInvalid
 from penstock.lang.compile import check_document, compile_document
 from penstock.net.soundness import verdict
@@ -91,7 +91,7 @@ def nested(depth: int) -> dict[str, Any]:
 def test_nested_blocks_are_sound() -> None:
     """KERNEL 8, K21: 46 nodes of nested gateways are decided, with reductions and within the budget."""
     net = compile_document(source(nested(4)), name="deep.json").net
-    assert len(net.nodes) >= 46 and verdict(net).status == "sound" and judged(net) == []
+    assert len(net.nodes) >= 46 and verdict(net).status == "sound" and judge_levels(net) == []
 
 
 def test_a_thousand_activities_are_released() -> None:

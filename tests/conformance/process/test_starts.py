@@ -18,7 +18,7 @@ from penstock.app.defaults import DEFAULT_TENANT
 from penstock.app.maintenance.verify import verify
 from penstock.app.process.definitions import Processes
 from penstock.app.releases.releases import Releases
-from penstock.app.releases.schedules import Timetable
+from penstock.app.releases.schedules import TenantSchedules
 from penstock.errors import ProcessState
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
@@ -90,7 +90,7 @@ class Desk:
         return self.door.net_of(self.door.hash_of(self.door.row(run).net)).net.declares.version
 
     def open(self, run: str) -> list[str]:
-        return sorted({one.node for one in self.door.look(run).waiting} - {".main"})
+        return sorted({one.node for one in self.door.view(run).waiting} - {".main"})
 
 
 @contextlib.asynccontextmanager
@@ -109,7 +109,7 @@ async def test_a_message_begins_an_instance(place: str, tmp_path: Path) -> None:
     async with desk(place, tmp_path) as one:
         await one.define(begun("message", message="order"))
         (first,), _ = await one.tell("order", {"order": 7}, id="e1")
-        assert one.door.look(first).variables == {"order": 7} and one.open(first) == ["A"]
+        assert one.door.view(first).variables == {"order": 7} and one.open(first) == ["A"]
         assert await one.tell("order", {"order": 8}, id="e1") == ([first], [])
         (second,), _ = await one.tell("order", {"order": 9}, id="e2")
         assert first != second and len(one.door.runs()) == 2
@@ -162,7 +162,7 @@ async def test_a_message_is_taken_once(place: str, tmp_path: Path) -> None:
         assert await one.tell("go") == ([], [run])
         await one.submit(run, "B")
         assert one.open(run) == ["N"]
-        assert await one.tell("go") == ([], [run]) and one.door.look(run).status == "COMPLETED"
+        assert await one.tell("go") == ([], [run]) and one.door.view(run).status == "COMPLETED"
 
 
 @awaited
@@ -213,7 +213,7 @@ async def test_a_signal_begins_and_resumes_everything(place: str, tmp_path: Path
         rests = [await one.begin("w") for _ in range(2)]
         started, resumed = await one.tell("alarm", {"level": 3}, id="a1")
         assert len(started) == 2 and sorted(resumed) == sorted(rests)
-        assert all(one.door.look(run).variables == {"level": 3} for run in (*started, *rests))
+        assert all(one.door.view(run).variables == {"level": 3} for run in (*started, *rests))
         assert [sorted(part) for part in await one.tell("alarm", id="a1")] == [sorted(started), sorted(rests)]
         assert len(one.door.runs()) == 4
 
@@ -235,7 +235,7 @@ async def test_a_process_tells_another(place: str, tmp_path: Path) -> None:
             await asyncio.sleep(0.01)
         (run,) = born
         await one.door.wait(run.id, until_waiting=True, timeout=PATIENCE_S)
-        assert one.door.look(run.id).variables == {"n": 5}
+        assert one.door.view(run.id).variables == {"n": 5}
 
 
 # ---- versions --------------------------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ def _scheduled(path: Path | Any, document: Doc, zone: str = "UTC", now: int = NO
         row = Processes(door).hand_in(document, json.dumps(document).encode(), by="kim", about=None).release
         versions.approve(row.name, row.version, by="lee")
         Releases(door, clock).activate(row.name, row.version)
-        return Timetable(door, clock).each()
+        return TenantSchedules(door, clock).each()
 
 
 def test_a_cycle_keeps_the_time_of_day(tmp_path: Path) -> None:
@@ -387,7 +387,7 @@ def test_a_cycle_ends(tmp_path: Path) -> None:
     assert row.next_at is None and row.last_at == NOW + 30 * MINUTE
     hours.store.close()
     with contextlib.closing(Penstock(tmp_path / "s.db", drive=False).open()) as door:
-        looks = [door.look(run.id) for run in door.runs()]
+        looks = [door.view(run.id) for run in door.runs()]
         assert [one.variables for one in looks] == [{"by": "clock"}] * 3
         assert [[w.node for w in one.waiting] for one in looks] == [["A"]] * 3
 
@@ -413,8 +413,8 @@ def test_a_moment_that_went_by_while_it_was_paused(tmp_path: Path) -> None:
     """P-X.25, C-31: was not wanted: it does not come when somebody resumes the schedule."""
     _scheduled(tmp_path / "s.db", begun("timer", timer={"duration": "PT1H"}))
     with contextlib.closing(Penstock(tmp_path / "s.db", drive=False).open()) as door:
-        Timetable(door, ManualClock(NOW)).pause("p")
-        assert Timetable(door, ManualClock(NOW + 61 * MINUTE)).resume("p").next_at is None
+        TenantSchedules(door, ManualClock(NOW)).pause("p")
+        assert TenantSchedules(door, ManualClock(NOW + 61 * MINUTE)).resume("p").next_at is None
     hours = Hours(tmp_path / "s.db", tmp_path, now=NOW + 62 * MINUTE)
     assert hours.at(NOW + 63 * MINUTE) == []
     hours.store.close()
@@ -431,7 +431,7 @@ async def test_the_clock_really_begins_instances(place: str, tmp_path: Path) -> 
             await asyncio.sleep(0.02)
         assert len(one.door.runs()) == 2 and one.door.schedules.get("p").next_at is None
         fired = await one.door.schedules.fire("p")
-        assert len(fired.runs) == 1 and one.door.look(fired.runs[0]).waiting[0].node == "A"
+        assert len(fired.runs) == 1 and one.door.view(fired.runs[0]).waiting[0].node == "A"
 
 
 # ---- kill -9 ---------------------------------------------------------------------------------------------------------

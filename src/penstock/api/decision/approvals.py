@@ -15,7 +15,7 @@ from penstock.api.run_body import run_of_item
 from penstock.api.server_state import Caller, Door, TheSite, may
 from penstock.app.inbox.escalation import escalate as escalated
 from penstock.app.inbox.inbox import find
-from penstock.app.inbox.items import Item, page
+from penstock.app.inbox.items import ItemDetail, page
 from penstock.errors import ItemNotFound
 
 router = APIRouter(tags=["approvals"], route_class=Changing)
@@ -39,13 +39,13 @@ def _item(door: Door, id: str, kind: str) -> str:
 
 def _page(
     door: Door, who: Caller, kind: str, mine: bool, cursor: str | None, limit: int
-) -> tuple[list[Item], str | None]:
+) -> tuple[list[ItemDetail], str | None]:
     start = paging.read(cursor, int) or 0
     found = page(door, who, who.permissions, mine=mine, kind=kind, start=start, limit=limit)
     return found.items, paging.written(start + limit) if found.more else None
 
 
-def _approval(one: Item) -> dict[str, Any]:
+def _approval(one: ItemDetail) -> dict[str, Any]:
     return {
         "id": _id(one.id), "instance_id": one.run, "workflow_id": one.document, "node_id": one.node,
         "status": one.status, "title": one.title, "description": one.description, "approvers": one.candidates,
@@ -122,5 +122,5 @@ async def judge(asked: shape.ReviewAsked, door: Door, site: TheSite, who: Caller
 
 def _decided(door: Door, site: TheSite, who: Caller, item: str, run: str) -> Response:
     site.hub.tell(who.tenant, "inbox", {"item": item})
-    told = {"id": _id(item), "instance_id": run, "instance_status": door.look(run).status}
+    told = {"id": _id(item), "instance_id": run, "instance_status": door.view(run).status}
     return shown(shape.ApprovalDecided, told)

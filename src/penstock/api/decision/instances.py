@@ -90,7 +90,7 @@ async def start(asked: shape.InstanceAsked, door: Door, again: RunKey, who: Call
         door, asked.workflow_id, asked.input, version=asked.version, parent=parent, key=again,
         trigger={"type": "manual", "source": f"user:{who.user}"},
     )  # fmt: skip
-    told = {"instance_id": run, "status": door.look(run).status}
+    told = {"instance_id": run, "status": door.view(run).status}
     return shown(shape.WorkflowInstanceStarted, told, status=201, headers={"Location": f"/api/v1/instances/{run}"})
 
 
@@ -189,7 +189,7 @@ async def signal(
     _: Caller = may("run.steer"),
 ) -> Response:  # fmt: skip
     row, given = _row(door, whole_id(door, id)), asked or shape.NodeSignalAsked(payload=None, id="")
-    waits = next((one for one in door.look(row.id).waiting if one.node == node_id and one.name), None)
+    waits = next((one for one in door.view(row.id).waiting if one.node == node_id and one.name), None)
     if waits is None:
         if node_id not in door.net_of(door.hash_of(row.net)).by_id:
             raise NodeNotFound(node=node_id)

@@ -78,7 +78,7 @@ def _run(door: Door, id: str) -> str:
 
 
 def _whole(door: Door, id: str, *, status: int = 200) -> Response:
-    look = door.look(id)
+    look = door.view(id)
     told = {
         "run_id": look.run_id, "name": look.name, "status": look.status, "nodes": look.nodes,
         "counters": look.counters, "branches": look.branches, "outputs": look.outputs, "output": look.output,
@@ -100,7 +100,7 @@ async def get_diagram_run(id: Id, door: Door, _: Caller = may("run.read")) -> Re
 async def diagram_trace(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
     run = _run(door, id)
     steps = door.events(run)
-    return shown(shape.DiagramTrace, {"run_id": run, "status": door.look(run).status, "steps": steps})
+    return shown(shape.DiagramTrace, {"run_id": run, "status": door.view(run).status, "steps": steps})
 
 
 @router.get("/diagram-runs/{id}/tokens", response_model=shape.TokenPage, summary="Every token with its envelope")

@@ -15,7 +15,7 @@ from penstock.api.replies import shown
 from penstock.api.server_state import Caller, Door, ServerState, TheSite, may
 from penstock.api.shapes import admin as shape
 from penstock.api.time_fields import moment
-from penstock.app.access.keys import Key, Keys
+from penstock.app.access.keys import ApiKey, ApiKeys
 from penstock.app.access.roles import ADMIN, config_of, each_user, in_our_words, permissions_of, person
 from penstock.app.inbox.drafts import Draft, Drafts
 from penstock.errors import BadInput, ChangedMeanwhile, DraftNotFound, NotAllowed, NotYours, TenantExists
@@ -32,7 +32,7 @@ IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=100)]
 async def keys(
     door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("key.write")
 ) -> Response:
-    page, after = paging.sliced(Keys(door).each(), cursor, limit)
+    page, after = paging.sliced(ApiKeys(door).each(), cursor, limit)
     return shown(shape.KeyPage, {"items": [_key(one) for one in page], "next": after})
 
 
@@ -41,7 +41,7 @@ async def create_key(asked: shape.KeyAsked, door: Door, who: Caller = may("key.w
     user = asked.user or who.user
     scopes = None if asked.scopes is None else in_our_words(asked.scopes)
     no_more_than(who, person(door, user, roles=asked.roles, scopes=scopes).permissions)
-    key, token = Keys(door).create(
+    key, token = ApiKeys(door).create(
         asked.name, user=user, by=who.user, roles=asked.roles, scopes=asked.scopes, rate=asked.rate,
         expires_at=moment(asked.expires_at, "expires_at") if asked.expires_at is not None else None,
     )  # fmt: skip
@@ -50,11 +50,11 @@ async def create_key(asked: shape.KeyAsked, door: Door, who: Caller = may("key.w
 
 @router.delete("/keys/{id}", status_code=204, tags=["keys"], summary="Revoke a key")
 async def revoke_key(id: Annotated[str, Path(max_length=64)], door: Door, _: Caller = may("key.write")) -> Response:
-    Keys(door).revoke(id)
+    ApiKeys(door).revoke(id)
     return Response(status_code=204)
 
 
-def _key(key: Key) -> dict[str, Any]:
+def _key(key: ApiKey) -> dict[str, Any]:
     told: dict[str, Any] = msgspec.to_builtins(key)
     return {**told, "scopes": sorted(key.scopes) if key.scopes is not None else None}
 
@@ -71,7 +71,7 @@ def no_more_than(who: Caller, given: Iterable[str]) -> None:
 
 def _tenant(site: ServerState, id: str) -> dict[str, Any]:
     door = site.door.of(id)
-    held = [one for one in Keys(door).each() if one.revoked_at is None]
+    held = [one for one in ApiKeys(door).each() if one.revoked_at is None]
     name = str(config_of(door).get("name") or id)
     return {"id": id, "name": name, "users": len(each_user(door)), "keys": len(held)}
 
@@ -94,12 +94,12 @@ async def create_tenant(asked: shape.TenantAsked, site: TheSite, who: Caller = m
     if who.tenant != site.door.tenant:
         raise NotAllowed(user=who.user, permission="tenant.write")
     door = site.door.of(asked.id)
-    if asked.id in site.audit.tenants() or asked.id == site.door.tenant or Keys(door).each() or each_user(door):
+    if asked.id in site.audit.tenants() or asked.id == site.door.tenant or ApiKeys(door).each() or each_user(door):
         raise TenantExists(tenant=asked.id)
     site.audit.record(asked.id, f"{who.tenant}/{who.user}", "POST /tenants", f"tenants/{asked.id}")
     door.registry.put("config", "tenant", {"name": asked.name or asked.id})
     door.registry.put("user", asked.admin, {"name": asked.admin, "roles": [ADMIN]})
-    _, token = Keys(door).create("the first key", user=asked.admin, by=who.user)
+    _, token = ApiKeys(door).create("the first key", user=asked.admin, by=who.user)
     return shown(shape.TenantMade, {**_tenant(site, asked.id), "token": token}, status=201)
 
 

@@ -12,7 +12,7 @@ from penstock.api.run_body import whole_id
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import admin as shape
 from penstock.api.time_fields import moment
-from penstock.app.runs.bulk import meant, steer_many
+from penstock.app.runs.bulk import command_many, matching_runs
 from penstock.app.runs.search import Filters
 from penstock.errors import BadInput, RunAmbiguous, RunNotFound
 
@@ -27,8 +27,8 @@ async def steer(asked: shape.BatchAsked, door: Door, who: Caller = may("run.stee
         raise BadInput(what="the signal", why="it has no «name»")
     runs, more = [_whole(door, one) for one in asked.ids or ()], False
     if asked.filter is not None:
-        runs, more = meant(door, _filters(asked.filter))
-    done = await steer_many(
+        runs, more = matching_runs(door, _filters(asked.filter))
+    done = await command_many(
         door, asked.verb, runs, more=more, dry_run=asked.dry_run, mode=asked.mode, how=asked.how, name=asked.name,
         payload=asked.payload, user=who.user, permissions=who.permissions,
     )  # fmt: skip

@@ -18,23 +18,23 @@ from penstock.api.shapes import configs as shape
 from penstock.api.shapes.operations import ThingOut, ThingPage
 from penstock.api.unmasking import unmasked
 from penstock.app.access.audit import masked
-from penstock.app.registry.setting_proposals import CONFIG, Proposal, Proposals
+from penstock.app.registry.setting_proposals import CONFIG, SettingProposal, SettingProposals
 from penstock.errors import ChangedMeanwhile
 
 router = APIRouter(prefix="/configs", tags=["registry"], route_class=Changing)
 proposed = APIRouter(prefix="/config-proposals", tags=["registry"], route_class=Changing)
 
 
-def _told(one: Proposal) -> dict[str, Any]:
+def _told(one: SettingProposal) -> dict[str, Any]:
     return {"id": one.id, "body": masked(one.body), "by": one.by, "at": one.at, "status": "pending_approval"}
 
 
-def _etag(one: Proposal) -> str:
+def _etag(one: SettingProposal) -> str:
     seen = msgspec.json.encode(_told(one), order="deterministic")
     return f'"{one.at}-{hashlib.blake2b(seen, digest_size=8).hexdigest()}"'
 
 
-def _as_seen(request: Request, one: Proposal) -> None:
+def _as_seen(request: Request, one: SettingProposal) -> None:
     """Who approves approves what they have seen."""
     wanted = request.headers.get("if-match")
     if wanted is not None and wanted.strip() not in (_etag(one), "*"):
@@ -63,7 +63,7 @@ async def propose(
     there = door.registry.get(CONFIG, id)
     if there is not None:
         body = unmasked(f"config «{id}»", body, msgspec.msgpack.decode(there.body))
-    one = Proposals(door).put(id, body, who.user)
+    one = SettingProposals(door).put(id, body, who.user)
     return shown(shape.ProposalOut, _told(one), status=202, headers={"ETag": _etag(one)})
 
 
@@ -71,7 +71,7 @@ async def propose(
 async def propose_without(id: str, request: Request, door: Door, who: Caller = may("registry.write")) -> Response:
     found_thing(door, CONFIG, id)
     unchanged(request, door, CONFIG, id)
-    one = Proposals(door).put(id, None, who.user)
+    one = SettingProposals(door).put(id, None, who.user)
     return shown(shape.ProposalOut, _told(one), status=202, headers={"ETag": _etag(one)})
 
 
@@ -79,25 +79,25 @@ async def propose_without(id: str, request: Request, door: Door, who: Caller = m
 async def each_proposal(
     door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("registry.read")
 ) -> Response:
-    page, after = paging.sliced(Proposals(door).each(), cursor, limit)
+    page, after = paging.sliced(SettingProposals(door).each(), cursor, limit)
     return shown(shape.ProposalPage, {"items": [_told(one) for one in page], "next": after})
 
 
 @proposed.get("/{id}", response_model=shape.ProposalOut, summary="What was proposed for a config")
 async def get_proposal(id: str, door: Door, _: Caller = may("registry.read")) -> Response:
-    one = Proposals(door).get(id)
+    one = SettingProposals(door).get(id)
     return shown(shape.ProposalOut, _told(one), headers={"ETag": _etag(one)})
 
 
 @proposed.post("/{id}/approve", status_code=204, summary="Put what another has proposed in force")
 async def approve(id: str, request: Request, door: Door, who: Caller = may("definition.approve")) -> Response:
-    _as_seen(request, Proposals(door).get(id))
-    Proposals(door).approve(id, who.user)
+    _as_seen(request, SettingProposals(door).get(id))
+    SettingProposals(door).approve(id, who.user)
     return Response(status_code=204)
 
 
 @proposed.post("/{id}/reject", status_code=204, summary="Reject what was proposed")
 async def reject(id: str, request: Request, door: Door, _: Caller = may("definition.approve")) -> Response:
-    _as_seen(request, Proposals(door).get(id))
-    Proposals(door).drop(id)
+    _as_seen(request, SettingProposals(door).get(id))
+    SettingProposals(door).drop(id)
     return Response(status_code=204)

@@ -13,7 +13,7 @@ from penstock.api.replies import shown
 from penstock.api.run_body import run_of_item
 from penstock.api.server_state import Caller, Door, TheSite, may
 from penstock.api.shapes import inbox as shape
-from penstock.app.inbox.comments import Remarks
+from penstock.app.inbox.comments import Comments
 from penstock.app.inbox.escalation import escalate as escalated
 from penstock.app.inbox.inbox import find
 from penstock.app.inbox.items import item, page
@@ -89,14 +89,14 @@ async def respond(
 @router.post("/{run}/{node}/claim", response_model=shape.ItemOut, summary="Say that I am on it")
 async def claim(run: str, node: str, door: Door, who: Caller = may("inbox.decide")) -> Response:
     run = run_of_item(door, run, node)
-    Remarks(door).claim(f"{run}/{node}", who)
+    Comments(door).claim(f"{run}/{node}", who)
     return shown(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
 
 
 @router.post("/{run}/{node}/release", response_model=shape.ItemOut, summary="Leave it to others")
 async def release(run: str, node: str, door: Door, who: Caller = may("inbox.decide")) -> Response:
     run = run_of_item(door, run, node)
-    Remarks(door).release(f"{run}/{node}", who)
+    Comments(door).release(f"{run}/{node}", who)
     return shown(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
 
 
@@ -105,7 +105,7 @@ async def delegate(
     run: str, node: str, asked: shape.DelegateAsked, door: Door, who: Caller = may("inbox.decide")
 ) -> Response:
     run = run_of_item(door, run, node)
-    Remarks(door).delegate(f"{run}/{node}", who, asked.to, asked.comment)
+    Comments(door).delegate(f"{run}/{node}", who, asked.to, asked.comment)
     return shown(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
 
 
@@ -114,7 +114,7 @@ async def comment(
     run: str, node: str, asked: shape.CommentAsked, door: Door, who: Caller = may("inbox.read")
 ) -> Response:
     run = run_of_item(door, run, node)
-    Remarks(door).comment(f"{run}/{node}", who, asked.text)
+    Comments(door).comment(f"{run}/{node}", who, asked.text)
     return shown(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
 
 
@@ -151,7 +151,7 @@ def _unchanged(door: Door, who: Caller, run: str, node: str, if_match: str | Non
 
 
 def _decided(door: Door, site: TheSite, who: Caller, id: str, run: str) -> Response:
-    look = door.look(run)
+    look = door.view(run)
     site.hub.tell(who.tenant, "inbox", {"item": id})
     told = {"item": id, "run": look.run_id, "status": look.status, "state": look.internal_status}
     return shown(shape.Decided, told)

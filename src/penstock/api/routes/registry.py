@@ -17,7 +17,7 @@ from penstock.api.routes.admin import given_by, no_more_than
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import operations as shape
 from penstock.api.unmasking import unmasked
-from penstock.app.access.keys import Keys
+from penstock.app.access.keys import ApiKeys
 from penstock.app.access.roles import ROLES, roles_of
 from penstock.app.registry.registry import shown as shown_thing
 from penstock.errors import ChangedMeanwhile, ThingNotFound
@@ -119,7 +119,7 @@ def _router(path: str, type: str) -> APIRouter:
             no_more_than(who, _held(door, type, id) | (ROLES.get(id, frozenset()) if type == "role" else frozenset()))
         unchanged(request, door, type, id)
         if type == "user":
-            Keys(door).revoke_of(id)  # first: whoever is gone must not come in with one that was left
+            ApiKeys(door).revoke_of(id)  # first: whoever is gone must not come in with one that was left
         door.registry.remove(type, id)
         return Response(status_code=204)
 

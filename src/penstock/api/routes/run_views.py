@@ -12,7 +12,7 @@ from penstock.api.replies import shown
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import run_views as shape
 from penstock.api.strict_routes import Checked
-from penstock.app.runs.preview import foresee
+from penstock.app.runs.preview import preview_of
 from penstock.app.runs.timeline.log import run_log
 
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=Checked)
@@ -41,4 +41,4 @@ async def preview(
     run: str, door: Door, verb: Annotated[str, Query(pattern="^(fork|restart|retry|cancel|compensate)$")],
     fact: paging.Nth = None, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
-    return shown(shape.PreviewOut, foresee(door, run, verb, fact))
+    return shown(shape.PreviewOut, preview_of(door, run, verb, fact))

@@ -75,7 +75,7 @@ async def start(asked: shape.StartAsked, door: Door, again: RunKey, who: Caller 
         door, asked.definition, asked.input, version=asked.version, key=again if asked.key is None else asked.key,
         trigger=trigger, priority=asked.priority,
     )  # fmt: skip
-    told = {"id": run, "status": door.look(run).status}
+    told = {"id": run, "status": door.view(run).status}
     return shown(shape.Started, told, status=201, headers={"Location": f"/api/v1/runs/{run}"})
 
 

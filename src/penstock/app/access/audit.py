@@ -36,7 +36,7 @@ _LOOKED = 4096  # values of a body that are looked at: it has room for no more o
 _EDGE = 1000  # characters at the end of a text that was cut, for a secret may begin there
 
 
-class Entry(msgspec.Struct, frozen=True):
+class AuditEntry(msgspec.Struct, frozen=True):
     no: int
     at: int
     actor: str
@@ -46,7 +46,7 @@ class Entry(msgspec.Struct, frozen=True):
     hash: str
 
 
-class Break(msgspec.Struct, frozen=True):
+class ChainBreak(msgspec.Struct, frozen=True):
     """Where a chain does not hold: the first number that is concerned, and why."""
 
     tenant: str
@@ -54,17 +54,17 @@ class Break(msgspec.Struct, frozen=True):
     why: str
 
 
-class Audit:
+class AuditLog:
     def __init__(self, store: Store, clock: Clock | None = None) -> None:
         self.store, self.clock = store, clock or SystemClock()
         self._waiting: list[tuple[AuditRow, asyncio.Future[AuditRow]]] = []
 
-    def record(self, tenant: str, actor: str, action: str, target: str, body: Any = None) -> Entry:
+    def record(self, tenant: str, actor: str, action: str, target: str, body: Any = None) -> AuditEntry:
         """In a commit of its own; what looks like a secret is masked. Of a thing called secret:… the value is one."""
         (row,) = self.store.append_audit([self._row(tenant, actor, action, target, body)])
         return _entry(row)
 
-    async def recorded(self, tenant: str, actor: str, action: str, target: str, body: Any = None) -> Entry:
+    async def recorded(self, tenant: str, actor: str, action: str, target: str, body: Any = None) -> AuditEntry:
         """The same for a server: all that come in one round of the loop share a commit. When it returns, it is kept."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[AuditRow] = loop.create_future()
@@ -95,7 +95,7 @@ class Audit:
     def each(
         self, tenant: str, *, before: int | None = None, limit: int = 100, actor: str | None = None,
         action: str | None = None, target: str | None = None,
-    ) -> list[Entry]:  # fmt: skip
+    ) -> list[AuditEntry]:  # fmt: skip
         """Newest first, those before a number."""
         rows = self.store.audit(tenant, before=before, limit=limit, actor=actor, action=action, target=target)
         return [_entry(row) for row in rows]
@@ -108,20 +108,20 @@ class Audit:
         last = self.store.audit(tenant, limit=1)
         return last[0].hash if last else FIRST
 
-    def verify(self, tenant: str) -> list[Break]:
+    def verify(self, tenant: str) -> list[ChainBreak]:
         """Every place where the chain does not hold; none when nothing was changed, taken out or put in. A beginning
         that was pruned when it was old enough is no break: its last hash is in the chain."""
-        found, (last, prev) = list[Break](), self._begins(tenant)
+        found, (last, prev) = list[ChainBreak](), self._begins(tenant)
         while rows := self.store.audit_chain(tenant, after=last):
             for row in rows:
                 why = _wrong(row, prev, last + 1)
                 if why:
-                    found.append(Break(tenant, row.no if row.no == last + 1 else last + 1, why))
+                    found.append(ChainBreak(tenant, row.no if row.no == last + 1 else last + 1, why))
                 prev, last = row.hash, row.no
         given = self.store.audit_last(tenant)
         if given != last:
             why = f"rows up to {given} were written, and the last one is {last}"
-            found.append(Break(tenant, min(last, given) + 1, why))
+            found.append(ChainBreak(tenant, min(last, given) + 1, why))
         return found
 
     def _begins(self, tenant: str) -> tuple[int, str]:
@@ -226,8 +226,8 @@ def _text(text: str) -> str:
     return text[:_WORDS].replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 
-def _entry(row: AuditRow) -> Entry:
-    return Entry(row.no, row.at, row.actor, row.action, row.target, _body(row.body), row.hash)
+def _entry(row: AuditRow) -> AuditEntry:
+    return AuditEntry(row.no, row.at, row.actor, row.action, row.target, _body(row.body), row.hash)
 
 
 def _body(body: bytes) -> Any:

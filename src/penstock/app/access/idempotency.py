@@ -21,7 +21,7 @@ _AGAIN_S = 1
 _MADE = "idem:"
 
 
-class Answer(msgspec.Struct, frozen=True):
+class StoredResponse(msgspec.Struct, frozen=True):
     status: int
     headers: dict[str, str]
     body: bytes
@@ -41,7 +41,7 @@ class Ticket:
         said = msgspec.msgpack.encode([row.tenant, row.key, row.fingerprint])
         return f"{_MADE}{hashlib.sha256(said).hexdigest()[:40]}"
 
-    def done(self, answer: Answer) -> None:
+    def done(self, answer: StoredResponse) -> None:
         """Whoever sends it again gets this."""
         kept = replace(
             self._row, status=answer.status, headers=msgspec.msgpack.encode(answer.headers), body=answer.body
@@ -61,14 +61,14 @@ class Ticket:
         self._working.discard(self._row.holder)
 
 
-class Once:
+class IdempotencyKeys:
     """`alone`: no other process serves this store, so what another one has left was left by one that is dead."""
 
     def __init__(self, store: Store, clock: Clock | None = None, *, alone: bool = True) -> None:
         self._store, self._clock, self._alone = store, clock or SystemClock(), alone
         self._working: set[str] = set()
 
-    def begin(self, tenant: str, key: str, print: str) -> Answer | Ticket:
+    def begin(self, tenant: str, key: str, print: str) -> StoredResponse | Ticket:
         """The answer that there is, or the ticket to make one. Raises IdempotencyConflict for a key of another
         request, RequestRunning while the same one is worked on. After a crash it may be done a second time: give what
         it starts the ticket's `run_key`."""
@@ -86,7 +86,7 @@ class Once:
             raise IdempotencyConflict(key=key)
         if there.status is not None:
             headers = msgspec.msgpack.decode(there.headers or b"\x80", type=dict[str, str])
-            return Answer(there.status, headers, there.body or b"")
+            return StoredResponse(there.status, headers, there.body or b"")
         dead = self._alone and there.holder not in self._working
         if dead or there.at <= now - LEASE_MS:
             return self._taken(mine, there)
@@ -98,7 +98,7 @@ class Once:
         return Ticket(self._store, mine, self._working)
 
 
-def given(key: str | None) -> str | None:
+def shown_key(key: str | None) -> str | None:
     """A run's key for people: one that was made of a request says nothing to them."""
     return None if key is not None and key.startswith(_MADE) else key
 

@@ -32,7 +32,7 @@ _NOBODY = hashlib.sha256(b"").hexdigest()
 _pack = msgspec.msgpack.Encoder().encode
 
 
-class Key(msgspec.Struct, frozen=True, kw_only=True):
+class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a key. `roles` it has besides those of its user; `scopes` are all that it may use, None: all
     that its roles allow; `rate` is in requests per minute."""
 
@@ -50,17 +50,17 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     last_used_at: int | None
 
 
-class Keys:
+class ApiKeys:
     """The keys of a store. Making, listing and revoking is for the door's tenant; a token says itself whose it is."""
 
     def __init__(self, door: Queries, clock: Clock | None = None) -> None:
         self.door, self.clock = door, clock or SystemClock()
-        self.rates = Rates()
+        self.rates = RateLimits()
 
     def create(
         self, name: str, *, user: str, by: str, roles: Iterable[str] = (), scopes: Iterable[str] | None = None,
         expires_at: int | None = None, rate: int | None = None,
-    ) -> tuple[Key, str]:  # fmt: skip
+    ) -> tuple[ApiKey, str]:  # fmt: skip
         """The key, and its token: nobody can be shown that again."""
         now = self.clock.now()
         allowed = None if scopes is None else _scopes(scopes)
@@ -79,11 +79,11 @@ class Keys:
         assert added, "64 random bits do not come twice"
         return _key(row), f"ps_{id}_{secret}"
 
-    def each(self) -> list[Key]:
+    def each(self) -> list[ApiKey]:
         """Those of the tenant, oldest first."""
         return [_key(row) for row in self.door.store.keys(self.door.tenant)]
 
-    def revoke(self, id: str) -> Key:
+    def revoke(self, id: str) -> ApiKey:
         """From now on nobody gets in with it. Raises KeyNotFound, also for another tenant's; again changes nothing."""
         store, tenant = self.door.store, self.door.tenant
         store.revoke_key(tenant, id, self.clock.now())
@@ -92,11 +92,11 @@ class Keys:
             raise KeyNotFound(id=id)
         return _key(row)
 
-    def revoke_of(self, user: str) -> list[Key]:
+    def revoke_of(self, user: str) -> list[ApiKey]:
         """Every key of a user of the tenant that is still good, for when the user is taken out; those revoked."""
         return [self.revoke(one.id) for one in self.each() if one.user == user and one.revoked_at is None]
 
-    def verified(self, token: str) -> Key:
+    def verified(self, token: str) -> ApiKey:
         """The key of a token. Raises KeyInvalid, KeyExpired, KeyRevoked, TooMany."""
         match = _FORM.fullmatch(token)
         if match is None:
@@ -107,14 +107,14 @@ class Keys:
             raise KeyInvalid(why="there is no such key", id="" if row is None else row.id)
         return self._used(row)
 
-    def still(self, id: str) -> Key:
+    def still(self, id: str) -> ApiKey:
         """The key that a session was opened with, while it is good."""
         row = self.door.store.key(id)
         if row is None:
             raise KeyInvalid(why="there is no such key")
         return self._used(row)
 
-    def _used(self, row: KeyRow) -> Key:
+    def _used(self, row: KeyRow) -> ApiKey:
         now = self.clock.now()
         if row.revoked_at is not None:
             raise KeyRevoked(id=row.id)
@@ -128,7 +128,7 @@ class Keys:
         return _key(row)
 
 
-class Rates:
+class RateLimits:
     """Requests per minute of whoever is limited, in this process: a bucket that fills evenly."""
 
     def __init__(self) -> None:
@@ -196,9 +196,9 @@ def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def _key(row: KeyRow) -> Key:
+def _key(row: KeyRow) -> ApiKey:
     unpack = msgspec.msgpack.decode
-    return Key(
+    return ApiKey(
         id=row.id, tenant=row.tenant, name=row.name, user=row.user, roles=tuple(unpack(row.roles)),
         scopes=None if row.scopes is None else frozenset(unpack(row.scopes)), rate=row.rate, created_at=row.created_at,
         created_by=row.created_by, expires_at=row.expires_at, revoked_at=row.revoked_at, last_used_at=row.last_used_at,

@@ -13,7 +13,7 @@ import msgspec
 
 from penstock.app.access.roles import config_of
 from penstock.app.releases.documents import compile_source
-from penstock.app.releases.releases import STATUS, Submitted, canonical
+from penstock.app.releases.releases import STATUS, Submission, canonical
 from penstock.errors import BadInput, ReleaseNotFound, VersionConflict
 from penstock.lang.contract import Compiled as Document
 from penstock.lang.read import read_document
@@ -28,7 +28,7 @@ _LONGEST = 100
 _WAY = {"draft": "submit", "pending_approval": "approve", "approved": "activate", "deprecated": "activate"}
 
 
-def submit(door: Penstock, document: str | Path | bytes | Mapping[str, Any], *, by: str | None = None) -> Submitted:
+def submit(door: Penstock, document: str | Path | bytes | Mapping[str, Any], *, by: str | None = None) -> Submission:
     """Check and keep a diagram (D-X.29). The same again changes nothing; another one of its name is its next version.
     Where the tenant wants two persons for a release, it waits for the second. Raises DocumentInvalid."""
     source = canonical(document) if isinstance(document, Mapping) else document
@@ -45,7 +45,7 @@ def submit(door: Penstock, document: str | Path | bytes | Mapping[str, Any], *, 
         row = msgspec.structs.replace(row, id=_id(row))
         if not door.store.put_release(row):
             raise VersionConflict(name=row.name, version=row.version, why="somebody else has just kept one")
-    return Submitted(_in_force(door, same or row, by), same is None, list(compiled.findings))
+    return Submission(_in_force(door, same or row, by), same is None, list(compiled.findings))
 
 
 def _row(door: Penstock, compiled: Document, data: Any, by: str | None, source: bytes) -> ReleaseRow:

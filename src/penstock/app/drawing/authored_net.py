@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from penstock.net.model import Net
 
 
-def authored(net: Net) -> Net:
+def authored_net(net: Net) -> Net:
     """For drawing only. Edges keep their ids, so that the tokens of the run lie on them."""
     parts = {node.id: node.origin for node in net.nodes if node.origin and node.origin != node.id}
     if not parts:

@@ -39,7 +39,7 @@ class GraphEdge(msgspec.Struct, kw_only=True, rename={"from_": "from"}):
     skip: bool = False
 
 
-class Drawn:
+class NetDrawing:
     """`ways` has for every edge of the net, by number, the author's edge that a token on it lies on, or None; then
     `inside` has the author's node that it lies in, or None when it is for something beside that node."""
 
@@ -158,6 +158,6 @@ def undo_edge(node: str, undo: str) -> str:
 
 
 @lru_cache(256)
-def drawn(net: Compiled) -> Drawn:
+def drawing_of(net: Compiled) -> NetDrawing:
     """Worked out once for each net."""
-    return Drawn(net)
+    return NetDrawing(net)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from penstock.app.drawing.authored_net import authored
+from penstock.app.drawing.authored_net import authored_net
 from penstock.app.drawing.run_graph import known_fact, turns_of
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.run_view import Watcher
+from penstock.app.runs.run_view import RunFold
 from penstock.host.blobs import Blobs
 from penstock.net.draw import Marks, mermaid, svg, terminal
 from penstock.net.draw.theme import ThemeName
@@ -37,7 +37,7 @@ def of_run(door: Queries, run: str, at: int | None = None) -> Subject:
     if not of:  # accepted, and its first turn is still to come
         return of_definition(door, row.net)._replace(marks=Marks())
     left = known_fact(of if at is None else at, of)
-    watcher = Watcher(door.net_of, Blobs(door.store).of(door.tenant))
+    watcher = RunFold(door.net_of, Blobs(door.store).of(door.tenant))
     for time, facts in turns:
         if left > 0:
             watcher.turn(time, facts[:left])
@@ -47,8 +47,8 @@ def of_run(door: Queries, run: str, at: int | None = None) -> Subject:
     return Subject(net, watcher.marks(), f"{net.name} · {watcher.reader.st.run}")
 
 
-def picture(subject: Subject, form: Form, theme: ThemeName = "light") -> str:
-    net, marks = authored(subject.net), subject.marks
+def render(subject: Subject, form: Form, theme: ThemeName = "light") -> str:
+    net, marks = authored_net(subject.net), subject.marks
     if form == "svg":
         return svg(net, marks, theme=theme, title=subject.title)
     if form == "mermaid":

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.drawing.net_graph import GraphEdge, GraphNode, drawn
-from penstock.app.drawing.run_overlay import NodeState, Picture, Rest
+from penstock.app.drawing.net_graph import GraphEdge, GraphNode, drawing_of
+from penstock.app.drawing.run_overlay import NodeState, RunOverlay, TokenPlace
 from penstock.app.runs.queries import Queries
 from penstock.errors import BadInput
 from penstock.host.blobs import Blobs
@@ -41,14 +41,14 @@ class RunGraph(msgspec.Struct, kw_only=True):
     time: int | None = None
     nodes: list[GraphNode]
     edges: list[GraphEdge]
-    tokens: list[Rest] = []
+    tokens: list[TokenPlace] = []
     states: dict[str, NodeState] = {}
     taken: list[str] = []
     not_taken: list[str] = []
     variables: dict[str, Any] = {}
 
 
-class Delta(msgspec.Struct, kw_only=True):
+class GraphDelta(msgspec.Struct, kw_only=True):
     """What one fact has changed; `tokens` by edge and `resting` by node are the new counts, 0 where none is left.
     After `migrated` the drawing is another one: ask for a graph. `gone` are variables that are no more; `not_taken` is
     the whole list where it is another one."""
@@ -66,20 +66,20 @@ class Delta(msgspec.Struct, kw_only=True):
     not_taken: list[str] | None = None
 
 
-class Deltas(msgspec.Struct, kw_only=True, rename={"from_": "from"}):
+class GraphDeltas(msgspec.Struct, kw_only=True, rename={"from_": "from"}):
     """`snapshot` is the graph after fact `from`; the steps lead from there to fact `to`."""
 
     from_: int
     to: int
     of: int
     snapshot: RunGraph
-    steps: list[Delta]
+    steps: list[GraphDelta]
 
 
 def definition_graph(net: Net | Compiled) -> RunGraph:
     """The drawing without a run."""
     made = net if isinstance(net, Compiled) else Compiled(net)
-    shape = drawn(made)
+    shape = drawing_of(made)
     return RunGraph(
         hash=made.hash, name=made.net.name, language=made.net.language, nodes=shape.nodes, edges=shape.edges
     )
@@ -99,13 +99,13 @@ def graph(door: Queries, run: str, at: int | None = None) -> RunGraph:
 
 def graph_of(net_of: NetOf, turns: Turns, last: int, of: int, resolve: Callable[[Any], Any]) -> RunGraph:
     """From a journal in hand."""
-    picture = Picture(net_of, resolve)
+    picture = RunOverlay(net_of, resolve)
     for time, fact, ends in _facts(turns, last):
         picture.one(time, fact, ends=ends)
     return _graph(picture, of)
 
 
-def deltas(door: Queries, run: str, first: int, last: int) -> Deltas:
+def deltas(door: Queries, run: str, first: int, last: int) -> GraphDeltas:
     """The graph after fact `first`, and every fact from there to `last`: one fold, in which a step costs what lies and
     works then, not what the net has. At most MOST_STEPS are told."""
     turns = turns_of(door, door.row(run))
@@ -115,12 +115,12 @@ def deltas(door: Queries, run: str, first: int, last: int) -> Deltas:
     return steps_of(door.net_of, turns, begin, end, Blobs(door.store).of(door.tenant))
 
 
-def steps_of(net_of: NetOf, turns: Turns, begin: int, end: int, resolve: Callable[[Any], Any]) -> Deltas:
+def steps_of(net_of: NetOf, turns: Turns, begin: int, end: int, resolve: Callable[[Any], Any]) -> GraphDeltas:
     """From a journal in hand."""
     of = sum(len(facts) for _, facts in turns)
-    picture = Picture(net_of, resolve)
+    picture = RunOverlay(net_of, resolve)
     snapshot: RunGraph | None = None
-    steps: list[Delta] = []
+    steps: list[GraphDelta] = []
     before = _Before({}, {}, {}, {}, [])
     for time, fact, ends in _facts(turns, end):
         picture.one(time, fact, ends=ends)
@@ -130,7 +130,7 @@ def steps_of(net_of: NetOf, turns: Turns, begin: int, end: int, resolve: Callabl
             snapshot = _graph(picture, of)
             before = _Before(*picture.counts(), dict(picture.variables()), dict(snapshot.states), snapshot.not_taken)
     assert snapshot is not None, "its fact was folded"
-    return Deltas(from_=begin, to=end, of=of, snapshot=snapshot, steps=steps)
+    return GraphDeltas(from_=begin, to=end, of=of, snapshot=snapshot, steps=steps)
 
 
 class _Before:
@@ -144,11 +144,11 @@ class _Before:
         self.not_taken = not_taken
 
 
-def _delta(picture: Picture, time: int, fact: Any, before: _Before) -> Delta:
+def _delta(picture: RunOverlay, time: int, fact: Any, before: _Before) -> GraphDelta:
     tokens, resting = picture.counts()
     states = {node: state for node in picture.touched() if (state := picture.state(node)) != before.states.get(node)}
     before.states.update(states)
-    found = Delta(
+    found = GraphDelta(
         fact=picture.st.n, at=time, kind=F.name_of(fact), node=picture.node,
         tokens=_changed(before.tokens, tokens), resting=_changed(before.resting, resting),
         states=states, taken=picture.newly,
@@ -169,7 +169,7 @@ def _changed(old: dict[str, int], new: dict[str, int]) -> dict[str, int]:
     return found | dict.fromkeys(old.keys() - new.keys(), 0)
 
 
-def _graph(picture: Picture, of: int) -> RunGraph:
+def _graph(picture: RunOverlay, of: int) -> RunGraph:
     st, net = picture.st, picture.net
     return RunGraph(
         hash=net.hash, name=net.net.name, language=net.net.language, at=st.n, of=of, time=st.at,

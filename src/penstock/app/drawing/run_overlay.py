@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.drawing.net_graph import Drawn, drawn, undo_edge
+from penstock.app.drawing.net_graph import NetDrawing, drawing_of, undo_edge
 from penstock.app.drawing.tone import node_tone
-from penstock.app.runs.run_view import FiringLook, Watcher, words_of
+from penstock.app.runs.run_view import FiringView, RunFold, words_of
 from penstock.dialects import dialect_of
 from penstock.dialects.net_nodes import inner_names, is_companion
 from penstock.kernel.reading import FactLine
@@ -36,7 +36,7 @@ class NodeState(msgspec.Struct, kw_only=True):
     note: str | None = None
 
 
-class Rest(msgspec.Struct, kw_only=True):
+class TokenPlace(msgspec.Struct, kw_only=True):
     """Tokens on an edge, or in a node that works or waits."""
 
     edge: str | None = None
@@ -45,9 +45,9 @@ class Rest(msgspec.Struct, kw_only=True):
     epochs: list[int] = []
 
 
-class Picture:
+class RunOverlay:
     def __init__(self, net_of: Callable[[str], Compiled], resolve: Callable[[Any], Any]) -> None:
-        self.watcher = Watcher(net_of, resolve)
+        self.watcher = RunFold(net_of, resolve)
         self.last: dict[str, int] = {}  # author's node → its last firing
         self.fired: dict[str, int] = {}  # how often
         self.notes: dict[str, str] = {}
@@ -69,8 +69,8 @@ class Picture:
         return self.watcher.reader.net
 
     @property
-    def drawn(self) -> Drawn:
-        return drawn(self.net)
+    def drawn(self) -> NetDrawing:
+        return drawing_of(self.net)
 
     # -- folding -------------------------------------------------------------------------------------------------------
 
@@ -89,7 +89,7 @@ class Picture:
         if (was >= COMPLETED) != (self.st.status >= COMPLETED):
             self._touched |= {node.id for node in self.drawn.nodes}
 
-    def _count(self, number: int, firing: FiringLook) -> None:
+    def _count(self, number: int, firing: FiringView) -> None:
         if number not in self.watcher.items:
             self.last[firing.node] = number
             self.fired[firing.node] = self.fired.get(firing.node, 0) + 1
@@ -178,9 +178,9 @@ class Picture:
                 nodes[rest.node] = rest.count
         return edges, nodes
 
-    def rests(self) -> list[Rest]:
+    def rests(self) -> list[TokenPlace]:
         """Where tokens are: on edges, and in nodes. What a region works on lies in its branches."""
-        shape, found = self.drawn, dict[tuple[str | None, str | None], Rest]()
+        shape, found = self.drawn, dict[tuple[str | None, str | None], TokenPlace]()
         for scope in self.st.scopes.values():
             for place, queue in scope.tokens.items():
                 no, epoch = place & (MOST - 1), place >> EPOCH
@@ -222,9 +222,9 @@ class Picture:
 
 
 def _add(
-    found: dict[tuple[str | None, str | None], Rest], edge: str | None, node: str | None, count: int, epoch: int
+    found: dict[tuple[str | None, str | None], TokenPlace], edge: str | None, node: str | None, count: int, epoch: int
 ) -> None:
-    one = found.setdefault((edge, node), Rest(edge=edge, node=node))
+    one = found.setdefault((edge, node), TokenPlace(edge=edge, node=node))
     one.count += count
     if epoch not in one.epochs:
         one.epochs = sorted([*one.epochs, epoch])

@@ -14,7 +14,7 @@ _NODE = {
 }  # fmt: skip
 
 
-def house_state(status: int) -> str:
+def run_state(status: int) -> str:
     """A run's status as it is shown: one that is only accepted is PENDING."""
     return "PENDING" if STATUS[status] == "CREATED" else STATUS[status]
 

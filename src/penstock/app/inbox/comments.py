@@ -14,7 +14,7 @@ from penstock.host.clock import Clock, SystemClock
 from penstock.store.contract_admin import RemarkRow
 
 if TYPE_CHECKING:
-    from penstock.app.inbox.inbox import Waiting
+    from penstock.app.inbox.inbox import InboxItem
     from penstock.app.runs.queries import Queries
     from penstock.kernel.state import State
 
@@ -22,18 +22,18 @@ _LONGEST = 4000
 _TRIES = 20
 
 
-class Remark(msgspec.Struct, frozen=True):
+class ItemComment(msgspec.Struct, frozen=True):
     by: str
     at: int
     text: str
 
 
-class Said(msgspec.Struct):
+class ItemActivity(msgspec.Struct):
     """What the remarks about one item come to. Of claims and delegations those of its present round count."""
 
     claimed_by: str | None = None
     delegated: list[str] = []
-    comments: list[Remark] = []
+    comments: list[ItemComment] = []
     #: to whom it was passed on → for which of the item's targets
     stands_for: dict[str, str | None] = {}
     #: the same, of everybody who has passed it on
@@ -43,57 +43,57 @@ class Said(msgspec.Struct):
     last: int = 0
 
 
-class Remarks:
+class Comments:
     def __init__(self, door: Queries, clock: Clock | None = None) -> None:
         self.door, self.clock = door, clock or SystemClock()
 
-    def of(self, item: str, firing: int | None = None, *, only: bool = False) -> Said:
+    def of(self, item: str, firing: int | None = None, *, only: bool = False) -> ItemActivity:
         """By RUN/NODE, whole; `firing` leaves out who was on it in another round, `only` also what was said then."""
-        return _said(self.door.store.remarks(self.door.tenant, [item]), firing, only)
+        return _activity(self.door.store.remarks(self.door.tenant, [item]), firing, only)
 
-    def about(self, item: Waiting) -> Said:
+    def about(self, item: InboxItem) -> ItemActivity:
         """What was said in earlier rounds stays with it; what is said about another that is open does not."""
         return self.of(item.key, item.firing, only=item.id != item.key)
 
-    def each(self, items: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Said]:
+    def each(self, items: Iterable[tuple[str, int]]) -> dict[tuple[str, int], ItemActivity]:
         """By RUN/NODE and firing, in one look; those about which nothing was said are left out."""
         known = list(items)
         by_item: dict[str, list[RemarkRow]] = {}
         for row in self.door.store.remarks(self.door.tenant, {item for item, _ in known}):
             by_item.setdefault(row.item, []).append(row)
-        return {(item, no): _said(by_item[item], no) for item, no in known if item in by_item}
+        return {(item, no): _activity(by_item[item], no) for item, no in known if item in by_item}
 
-    def claim(self, id: str, by: Who) -> Said:
+    def claim(self, id: str, by: Who) -> ItemActivity:
         """One holder at a time. Again by the same one changes nothing. Raises ItemClaimed, ApproverDenied."""
         item = self._open(id)
-        eligible(self.door, item, by, self.about(item))
+        check_eligible(self.door, item, by, self.about(item))
         return self._add(item, id_of(by), "claim", {})
 
-    def release(self, id: str, by: Who, *, force: bool = False) -> Said:
+    def release(self, id: str, by: Who, *, force: bool = False) -> ItemActivity:
         """Give it back; `force`: somebody else's, by whoever may. Raises ItemClaimed where it is another's."""
         return self._add(self._open(id), id_of(by), "release", {}, force)
 
-    def delegate(self, id: str, by: Who, to: str, comment: str | None = None) -> Said:
+    def delegate(self, id: str, by: Who, to: str, comment: str | None = None) -> ItemActivity:
         """Let others decide as well: user:…, role:… or group:…; a name alone is a user with @, else a role. Whoever was
         on it is not any more. Raises TargetNotFound, ApproverDenied, ItemClaimed."""
         item = self._open(id)
         said = self.about(item)
-        eligible(self.door, item, by, said)
+        check_eligible(self.door, item, by, said)
         target = target_of(to)
         if not target_exists(self.door, target):
             raise TargetNotFound(target=to)
         body = {"to": target, "for": stands_for(self.door, item, by, said), "text": _text(comment or "", empty=True)}
         return self._add(item, id_of(by), "delegate", body)
 
-    def comment(self, id: str, by: Who, text: str) -> Said:
+    def comment(self, id: str, by: Who, text: str) -> ItemActivity:
         return self._add(self._open(id), id_of(by), "comment", {"text": _text(text)})
 
-    def _open(self, id: str) -> Waiting:
+    def _open(self, id: str) -> InboxItem:
         from penstock.app.inbox.inbox import find
 
         return find(self.door, id)
 
-    def _add(self, item: Waiting, by: str, kind: str, body: dict[str, Any], force: bool = False) -> Said:
+    def _add(self, item: InboxItem, by: str, kind: str, body: dict[str, Any], force: bool = False) -> ItemActivity:
         """The number says what was known when it was written: if somebody was faster, it is looked at anew."""
         store, tenant = self.door.store, self.door.tenant
         packed = msgspec.msgpack.encode({**body, "firing": item.firing})
@@ -110,13 +110,13 @@ class Remarks:
         raise ItemClaimed(by="Somebody else", item=item.id)
 
 
-def _said(rows: Iterable[RemarkRow], firing: int | None, only: bool = False) -> Said:
-    said = Said()
+def _activity(rows: Iterable[RemarkRow], firing: int | None, only: bool = False) -> ItemActivity:
+    said = ItemActivity()
     for row in rows:
         body, said.last = msgspec.msgpack.decode(row.body), row.no
         of_this = firing is None or body.get("firing") == firing
         if body.get("text") and (of_this or not only):
-            said.comments.append(Remark(row.by, row.at, body["text"]))
+            said.comments.append(ItemComment(row.by, row.at, body["text"]))
         if not of_this:
             continue
         if row.kind == "claim":
@@ -147,10 +147,10 @@ def _text(text: str, *, empty: bool = False) -> str:
 # ---- who may decide --------------------------------------------------------------------------------------------------
 
 
-def eligible(door: Queries, item: Waiting, who: Who, said: Said | None = None) -> None:
+def check_eligible(door: Queries, item: InboxItem, who: Who, said: ItemActivity | None = None) -> None:
     """Those whom the document names, and those to whom it was passed on; not who asked for it, where the document wants
     two persons (C-32, A3), nor who was registered and is not active any more. Raises ApproverDenied, FourEyes."""
-    said = Remarks(door).about(item) if said is None else said
+    said = Comments(door).about(item) if said is None else said
     user, body = id_of(who), known_of(door, who)
     if inactive(door, user) or not may_act(item.candidates, user, body) and not held_by(said.delegated, user, body):
         raise ApproverDenied(user=user, item=item.id)
@@ -158,16 +158,16 @@ def eligible(door: Queries, item: Waiting, who: Who, said: Said | None = None) -
         raise FourEyes(user=user, what=f"«{item.id}»")
 
 
-def may_decide(door: Queries, item: Waiting, who: Who) -> Said:
+def check_may_decide(door: Queries, item: InboxItem, who: Who) -> ItemActivity:
     """The same, and nobody else is on it. Raises ItemClaimed besides."""
-    said = Remarks(door).about(item)
-    eligible(door, item, who, said)
+    said = Comments(door).about(item)
+    check_eligible(door, item, who, said)
     if said.claimed_by not in (None, id_of(who)):
         raise ItemClaimed(by=said.claimed_by, item=item.id)
     return said
 
 
-def stands_for(door: Queries, item: Waiting, who: Who, said: Said) -> str | None:
+def stands_for(door: Queries, item: InboxItem, who: Who, said: ItemActivity) -> str | None:
     """The target that a vote of theirs counts for: their own, else that of whoever has passed it on to them, so that
     where each target must approve, a delegate stands for one of them and not for one more."""
     user, body = id_of(who), known_of(door, who)

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from penstock.app.access.candidates import Who, id_of
-from penstock.app.inbox.comments import Remarks
-from penstock.app.inbox.inbox import Waiting, find
+from penstock.app.inbox.comments import Comments
+from penstock.app.inbox.inbox import InboxItem, find
 from penstock.app.inbox.items import item
 from penstock.errors import BadInput
 from penstock.kernel import command as C
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _HINT = "Say to whom: user:…, role:… or group:…."
 
 
-async def escalate(door: Penstock, id: str, *, by: Who, to: str | None = None, comment: str | None = None) -> Waiting:
+async def escalate(door: Penstock, id: str, *, by: Who, to: str | None = None, comment: str | None = None) -> InboxItem:
     """To `to`, else to those whom its document names for it. Only who may decide may pass it on; what is known of it
     stays, and its history says who did it. Raises ApproverDenied, TargetNotFound, BadInput."""
     one = find(door, id)
@@ -26,12 +26,12 @@ async def escalate(door: Penstock, id: str, *, by: Who, to: str | None = None, c
     if not targets:
         raise BadInput(what=f"«{one.id}»", why="its document names nobody to escalate it to", hint=_HINT)
     for target in targets:
-        Remarks(door).delegate(one.exact, by, target, comment)
+        Comments(door).delegate(one.exact, by, target, comment)
     await door.command(one.run, C.work(one.firing, "reassign", id_of(by), None, comment))
     return find(door, one.exact)
 
 
-def _next(door: Penstock, one: Waiting, by: Who) -> list[str]:
+def _next(door: Penstock, one: InboxItem, by: Who) -> list[str]:
     then = item(door, by, (), one.exact).due_then
     if then is None or then.kind != "escalate" or not then.to:
         return []

@@ -10,10 +10,10 @@ import msgspec
 
 from penstock.app.access.candidates import Who, held_by, id_of, may_act
 from penstock.app.access.roles import each_user, known_of
-from penstock.app.inbox.comments import Remarks, Said, may_decide, requester, stands_for
-from penstock.app.inbox.votes import fitting
+from penstock.app.inbox.comments import Comments, ItemActivity, check_may_decide, requester, stands_for
+from penstock.app.inbox.votes import vote_for
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.run_view import Watcher
+from penstock.app.runs.run_view import RunFold
 from penstock.dialects.decision.words import APPROVAL
 from penstock.errors import (
     ApproverDenied,
@@ -44,7 +44,7 @@ MOST = 100_000
 DECISIONS = ("normal", "warning", "critical", "unknown")
 
 
-class Waiting(msgspec.Struct, kw_only=True):
+class InboxItem(msgspec.Struct, kw_only=True):
     """One thing that waits for somebody. `id` is RUN/NODE, or RUN/NODE~FIRING while several firings of the node wait; a
     beginning of the run that is enough will do."""
 
@@ -82,27 +82,27 @@ class Waiting(msgspec.Struct, kw_only=True):
         return f"{self.run}/{self.firing_name}"
 
 
-class Open(NamedTuple):
+class OpenItem(NamedTuple):
     """A work item with the fold that it was read from: whoever needs more of the run does not fold it again."""
 
-    item: Waiting
+    item: InboxItem
     row: RunRow
-    watcher: Watcher
+    watcher: RunFold
 
 
-def waiting(door: Queries, who: Who | None = None) -> list[Waiting]:
+def open_items(door: Queries, who: Who | None = None) -> list[InboxItem]:
     """Everything open of the tenant, oldest first; of one user if asked for. Costs a fold of each run."""
     rows = door.store.open_items(door.tenant, MOST)
-    return [one.item for one in folded(door, rows if who is None else for_whom(door, rows, who))]
+    return [one.item for one in fold_items(door, rows if who is None else rows_for(door, rows, who))]
 
 
-def for_whom(door: Queries, rows: list[ItemRow], who: Who, *, free: bool = False) -> list[ItemRow]:
+def rows_for(door: Queries, rows: list[ItemRow], who: Who, *, free: bool = False) -> list[ItemRow]:
     """Those that somebody may decide, or that were passed on to them; `free`: without what another one is on. Told from
     the rows and the remarks: no run is folded."""
     user, body = id_of(who), known_of(door, who)
     named: dict[bytes | None, bool] = {}  # most have the same candidates as others
     keys = [(key_of(door, row), row.firing) for row in rows]
-    said, nothing = Remarks(door).each(keys), Said()
+    said, nothing = Comments(door).each(keys), ItemActivity()
     found = []
     for row, key in zip(rows, keys, strict=True):
         packed, about = asked_of(row), said.get(key, nothing)
@@ -149,11 +149,11 @@ def id_in(st: State, net: Compiled, run: str, firing: int) -> str:
     return f"{run}/{name}" if [*names.values()].count(name) == 1 else f"{run}/{name}~{firing}"
 
 
-def folded(door: Queries, rows: Iterable[ItemRow]) -> Iterator[Open]:
+def fold_items(door: Queries, rows: Iterable[ItemRow]) -> Iterator[OpenItem]:
     """Rows as people read them, in their order. What was closed meanwhile is left out."""
     asked = list(rows)
     runs = {row.no: row for row, _ in door.store.load({one.run for one in asked})}
-    watchers: dict[int, Watcher] = {}
+    watchers: dict[int, RunFold] = {}
     for one in asked:
         row = runs.get(one.run)
         if row is None or row.tenant != door.tenant:
@@ -162,10 +162,10 @@ def folded(door: Queries, rows: Iterable[ItemRow]) -> Iterator[Open]:
             watchers[one.run] = door.watcher(row)
         found = _read(one, row, watchers[one.run])
         if found is not None:
-            yield Open(found, row, watchers[one.run])
+            yield OpenItem(found, row, watchers[one.run])
 
 
-def _read(one: ItemRow, row: RunRow, watcher: Watcher) -> Waiting | None:
+def _read(one: ItemRow, row: RunRow, watcher: RunFold) -> InboxItem | None:
     st, net, firing = watcher.reader.st, watcher.reader.net, one.firing
     item = st.items.get(firing)
     if net is None or item is None or firing not in st.firings:
@@ -176,7 +176,7 @@ def _read(one: ItemRow, row: RunRow, watcher: Watcher) -> Waiting | None:
     if kind == "approval":
         status = "escalated" if item.level else APPROVAL[status]  # C-34: those who may decide now are others
     packed, form, due = asked_of(one), said.get("form"), said.get("due")
-    return Waiting(
+    return InboxItem(
         id=id_in(st, net, row.id, firing), run=row.id, node=author(node), kind=kind,
         title=str(said.get("title") or node.label), firing=firing, document=net.net.name,
         status=status, opened_at=one.opened_at,
@@ -188,22 +188,22 @@ def _read(one: ItemRow, row: RunRow, watcher: Watcher) -> Waiting | None:
     )  # fmt: skip
 
 
-def _due(watcher: Watcher, firing: int) -> int | None:
+def _due(watcher: RunFold, firing: int) -> int | None:
     """When its time is over: the last timer that it has set."""
     timers = [t.due for t in watcher.reader.st.timers.values() if t.firing == firing]
     return max(timers, default=None)
 
 
-def find(door: Queries, id: str) -> Waiting:
+def find(door: Queries, id: str) -> InboxItem:
     """By RUN/NODE, by RUN/NODE~FIRING where several of a node wait, or by RUN alone where only one thing waits; RUN is
     an id, a beginning of it, or a key."""
     return find_open(door, id).item
 
 
-def find_open(door: Queries, id: str) -> Open:
+def find_open(door: Queries, id: str) -> OpenItem:
     """The same with its fold. Only the items of that run are read."""
     run, _, node = id.partition("/")
-    of_run = [*folded(door, _rows_of(door, run))]
+    of_run = [*fold_items(door, _rows_of(door, run))]
     named = [one for one in of_run if node in ("", one.item.node)]
     found = named or [one for one in of_run if node == one.item.firing_name]
     if not found:
@@ -261,23 +261,23 @@ def _verdict(door: Queries, run: int, firing: int, by: str) -> str | None:
     return None
 
 
-def anybody(door: Queries, item: Waiting) -> str | None:
+def anybody(door: Queries, item: InboxItem) -> str | None:
     """The first registered user who may decide and has not voted: what a laptop uses when nobody says who it is."""
     for user in (one["id"] for one in each_user(door)):
         if user not in item.votes:
             with contextlib.suppress(ApproverDenied, FourEyes, ItemClaimed):
-                may_decide(door, item, user)
+                check_may_decide(door, item, user)
                 return str(user)
     return None
 
 
 def decision(
-    door: Queries, item: Waiting, verdict: str, who: Who, comment: str | None, confidence: float = 1.0,
+    door: Queries, item: InboxItem, verdict: str, who: Who, comment: str | None, confidence: float = 1.0,
     value: dict[str, Any] | None = None,
 ) -> C.Command:  # fmt: skip
     """The command of an approval or a rejection. Raises ApproverDenied where somebody else must decide, ItemClaimed
     where somebody else is on it, FourEyes where whoever asked for it may not decide it."""
-    said, by = may_decide(door, item, who), id_of(who)
+    said, by = check_may_decide(door, item, who), id_of(who)
     if item.kind == "review":
         if verdict not in DECISIONS:
             why = f"a review gives one of {', '.join(DECISIONS)}"
@@ -289,7 +289,7 @@ def decision(
     target = stands_for(door, item, who, said)
     if target is not None:
         data["target"] = target
-    return C.work(item.firing, "vote", by, fitting(door, item, by, data))
+    return C.work(item.firing, "vote", by, vote_for(door, item, by, data))
 
 
 def _judged(decision: str, by: str, comment: str | None, confidence: float) -> dict[str, Any]:
@@ -306,43 +306,43 @@ class Inbox:
     def __init__(self, door: Penstock) -> None:
         self.door = door
 
-    def each(self, user: Who | None = None) -> list[Waiting]:
+    def each(self, user: Who | None = None) -> list[InboxItem]:
         """Everything open, oldest first; of one user if asked for."""
-        return waiting(self.door, user)
+        return open_items(self.door, user)
 
-    def get(self, id: str) -> Waiting:
+    def get(self, id: str) -> InboxItem:
         """By its id, or by RUN alone where only one thing waits."""
         return find(self.door, id)
 
     async def approve(
         self, id: str, *, by: Who, comment: str | None = None, value: dict[str, Any] | None = None
-    ) -> Waiting:
+    ) -> InboxItem:
         """What was approved, as it stood before; `value` is what its form asks for. Raises ApproverDenied where
         somebody else must decide."""
         return await self._decide(id, "approved", by, comment, value=value)
 
     async def reject(
         self, id: str, *, by: Who, comment: str | None = None, value: dict[str, Any] | None = None
-    ) -> Waiting:
+    ) -> InboxItem:
         return await self._decide(id, "rejected", by, comment, value=value)
 
     async def judge(
         self, id: str, decision: str, *, by: Who, comment: str | None = None, confidence: float = 1.0
-    ) -> Waiting:
+    ) -> InboxItem:
         """Give a review its verdict: normal, warning, critical or unknown."""
         return await self._decide(id, decision, by, comment, confidence)
 
-    async def answer(self, id: str, value: Any, *, by: Who) -> Waiting:
+    async def answer(self, id: str, value: Any, *, by: Who) -> InboxItem:
         """Give what waits the answer that it asks for. Only who may decide it may answer."""
         item = find(self.door, id)
-        may_decide(self.door, item, by)
+        check_may_decide(self.door, item, by)
         await self.door.respond(item.run, item.firing_name, value, by=id_of(by))
         return item
 
     async def _decide(
         self, id: str, verdict: str, by: Who, comment: str | None, confidence: float = 1.0,
         value: dict[str, Any] | None = None,
-    ) -> Waiting:  # fmt: skip
+    ) -> InboxItem:  # fmt: skip
         item = find(self.door, id)
         await self.door.command(item.run, decision(self.door, item, verdict, by, comment, confidence, value))
         return item

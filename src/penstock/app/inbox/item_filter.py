@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.app.access.candidates import Who, id_of, may_act
 from penstock.app.access.roles import known_of
-from penstock.app.inbox.inbox import MOST, for_whom
+from penstock.app.inbox.inbox import MOST, rows_for
 from penstock.app.runs.queries import Queries
 from penstock.net.compiled import CNode
 from penstock.store.contract_lists import GroupKey, ItemGroup, ItemRow
@@ -18,7 +18,7 @@ from penstock.store.contract_lists import GroupKey, ItemGroup, ItemRow
 _GROUPS = 100
 
 
-class Meant:
+class ItemFilter:
     """Of a tenant; with a user what that one may decide, or what was passed on to them, `free`: without what another
     one is on; of one kind if asked for; `may`: of those nets and statuses. Whether somebody may decide is told by the
     candidates, of which there are few; only items that somebody took or passed on are looked at one by one."""
@@ -76,7 +76,7 @@ class Meant:
 
     def _fitting(self, rows: list[ItemRow]) -> list[ItemRow]:
         found = [row for row in rows if self.may(row.net, row.status) and self.kind in (None, kind_of(row.prompt))]
-        return found if self.who is None else for_whom(self.door, found, self.who, free=self.free)
+        return found if self.who is None else rows_for(self.door, found, self.who, free=self.free)
 
     def _kind(self, net: int, node: int) -> str | None:
         nets = self.door._held.nets

@@ -10,15 +10,15 @@ import msgspec
 
 from penstock.app.access.candidates import Who, held_by, id_of, targets_of
 from penstock.app.access.roles import known_of
-from penstock.app.inbox.comments import Remark, Remarks, Said, eligible, requester, two_persons
-from penstock.app.inbox.inbox import Open, Waiting, find_open, folded
-from penstock.app.inbox.item_filter import Meant
+from penstock.app.inbox.comments import Comments, ItemActivity, ItemComment, check_eligible, requester, two_persons
+from penstock.app.inbox.inbox import InboxItem, OpenItem, find_open, fold_items
+from penstock.app.inbox.item_filter import ItemFilter
 from penstock.app.language import ItemWork, WorkRules, app_language
 from penstock.app.runs.moves import Move, moves
-from penstock.app.runs.run_view import Watcher
+from penstock.app.runs.run_view import RunFold
 from penstock.app.runs.summary import states_of, title_of
-from penstock.app.runs.waiting.environment import Around, around
-from penstock.app.runs.waiting.wait_context import Seen, Then
+from penstock.app.runs.waiting.environment import Environment, read_environment
+from penstock.app.runs.waiting.wait_context import Followup, WaitContext
 from penstock.app.runs.waiting.wait_reasons import deadline
 from penstock.dialects.net_nodes import is_companion
 from penstock.errors import ApproverDenied, FourEyes
@@ -44,7 +44,7 @@ _BY_ITSELF = frozenset({
 })  # fmt: skip
 
 
-class Field(msgspec.Struct):
+class DecisiveField(msgspec.Struct):
     key: str
     label: str
     value: Any
@@ -64,14 +64,14 @@ class Delegation(msgspec.Struct):
     to: str
 
 
-class Effects(msgspec.Struct):
+class DecisionEffects(msgspec.Struct):
     """The label of what follows; None: the run ends."""
 
     approve: str | None
     reject: str | None
 
 
-class Item(msgspec.Struct, kw_only=True):
+class ItemDetail(msgspec.Struct, kw_only=True):
     id: str
     run: str
     run_title: str
@@ -85,9 +85,9 @@ class Item(msgspec.Struct, kw_only=True):
     language: str
     opened_at: int
     due_at: int | None
-    due_then: Then | None
+    due_then: Followup | None
     data: Any
-    fields: list[Field]
+    fields: list[DecisiveField]
     form: dict[str, Any] | None
     candidates: list[str]
     why_me: list[str]
@@ -97,16 +97,16 @@ class Item(msgspec.Struct, kw_only=True):
     approvals: list[Vote]
     escalation_level: int
     claimed_by: str | None
-    comments: list[Remark]
+    comments: list[ItemComment]
     delegations: list[Delegation]
-    effects: Effects
+    effects: DecisionEffects
     moves: list[Move]
     etag: str
     work: ItemWork | None = None
 
 
-class Page(msgspec.Struct):
-    items: list[Item]
+class InboxPage(msgspec.Struct):
+    items: list[ItemDetail]
     total: int
     more: bool
 
@@ -114,34 +114,34 @@ class Page(msgspec.Struct):
 def page(
     door: Penstock, who: Who, permissions: Iterable[str], *, mine: bool = True, kind: str | None = None,
     start: int = 0, limit: int = SORTED,
-) -> Page:  # fmt: skip
+) -> InboxPage:  # fmt: skip
     """What is open, the nearest deadline first; what has none comes last, the oldest first.
 
     Where more than SORTED are asked for, the oldest come first: a deadline is known only from a run's state. Then
     `total` is counted from the rows, so that of what is mine it has also what I have voted on, or have asked for
     myself where two persons are wanted; a page leaves those out. Costs a count of what is open, the rows up to the end
     of the page, at most SORTED states, and a fold of the runs of one page."""
-    allowed, beside = frozenset(permissions), around(door)
+    allowed, beside = frozenset(permissions), read_environment(door)
     groups = door.store.open_groups(door.tenant, beside.now)
     if mine:
 
         def may(net: int, status: str) -> bool:
             return _permission(_rules(door, net), status) in allowed
 
-        meant = Meant(door, groups, who, kind=kind, free=True, may=may)
+        meant = ItemFilter(door, groups, who, kind=kind, free=True, may=may)
     else:
-        meant = Meant(door, groups, kind=kind)
+        meant = ItemFilter(door, groups, kind=kind)
     total = meant.total
     if total <= SORTED:
         nearest = _by_deadline(door, meant.rows(0, SORTED), id_of(who) if mine else None, beside)
         total, rows = len(nearest), nearest[start : start + limit]
     else:
         rows = meant.rows(start, limit)
-    found = [_item(door, one, who, allowed, beside) for one in folded(door, rows)]
-    return Page([one for one in found if one.eligible or not mine], total, start + limit < total)
+    found = [_item(door, one, who, allowed, beside) for one in fold_items(door, rows)]
+    return InboxPage([one for one in found if one.eligible or not mine], total, start + limit < total)
 
 
-def _by_deadline(door: Penstock, rows: list[ItemRow], user: str | None, beside: Around) -> list[ItemRow]:
+def _by_deadline(door: Penstock, rows: list[ItemRow], user: str | None, beside: Environment) -> list[ItemRow]:
     """In the order of their deadlines; with a user, without what that one has had a say in."""
     nets, states = door._held.nets, states_of(door, {one.run for one in rows})
     assert nets is not None
@@ -157,24 +157,24 @@ def _by_deadline(door: Penstock, rows: list[ItemRow], user: str | None, beside: 
         rules = app_language(net.net.language).work_rules
         if user is not None and rules is not None and rules.busy_elsewhere(asked, user):
             continue
-        due, _ = deadline(Seen(st, net, one.run, beside), firing, net.nodes[firing.node])
+        due, _ = deadline(WaitContext(st, net, one.run, beside), firing, net.nodes[firing.node])
         found.append(((due is None, due or one.opened_at, one.run_id, one.firing), one))
     return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 
 
-def item(door: Penstock, who: Who, permissions: Iterable[str], id: str) -> Item:
+def item(door: Penstock, who: Who, permissions: Iterable[str], id: str) -> ItemDetail:
     """By RUN/NODE, or RUN/NODE~FIRING. Raises ItemNotFound, ItemAmbiguous."""
-    return _item(door, find_open(door, id), who, frozenset(permissions), around(door))
+    return _item(door, find_open(door, id), who, frozenset(permissions), read_environment(door))
 
 
-def _item(door: Penstock, opened: Open, who: Who, permissions: frozenset[str], beside: Around) -> Item:
+def _item(door: Penstock, opened: OpenItem, who: Who, permissions: frozenset[str], beside: Environment) -> ItemDetail:
     one, row, watcher = opened
     net, st = watcher.reader.net, watcher.reader.st
     assert net is not None
     firing = st.firings[one.firing]
     node = net.nodes[firing.node]
-    due_at, due_then = deadline(Seen(st, net, 0, beside, watcher), firing, node)
-    remarks = Remarks(door).about(one)
+    due_at, due_then = deadline(WaitContext(st, net, 0, beside, watcher), firing, node)
+    remarks = Comments(door).about(one)
     targets = [*targets_of(one.candidates), *remarks.delegated]
     mine = held_by(targets, id_of(who), known_of(door, who))
     rules = app_language(net.net.language).work_rules
@@ -196,7 +196,7 @@ def _item(door: Penstock, opened: Open, who: Who, permissions: frozenset[str], b
         "status": one.status,
         "work": work,
     }
-    return Item(
+    return ItemDetail(
         id=one.id, run=one.run, run_title=title_of(door, row.net, net), node=one.node, kind=one.kind,
         title=one.title, description=one.description, priority=one.priority, status=one.status, document=one.document,
         language=net.net.language, opened_at=one.opened_at, due_at=due_at, due_then=due_then, data=one.data,
@@ -205,7 +205,7 @@ def _item(door: Penstock, opened: Open, who: Who, permissions: frozenset[str], b
         eligible=because is None, not_eligible_because=because, needed=needed, approvals=votes,
         escalation_level=one.escalation_level, claimed_by=remarks.claimed_by, comments=remarks.comments,
         delegations=[Delegation(by, to) for by, to in remarks.passed],
-        effects=Effects(_follows(node, "done"), _follows(node, "rejected")),
+        effects=DecisionEffects(_follows(node, "done"), _follows(node, "rejected")),
         moves=moves_, etag=hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()[:16], work=work,
     )  # fmt: skip
 
@@ -221,13 +221,13 @@ def _permission(rules: WorkRules | None, status: str) -> str:
     return "inbox.decide" if rules is None else rules.permission(status)
 
 
-def _not_eligible(door: Penstock, one: Waiting, who: Who, said: Said, permitted: bool) -> str | None:
+def _not_eligible(door: Penstock, one: InboxItem, who: Who, said: ItemActivity, permitted: bool) -> str | None:
     """Why not, as a word that the console has a sentence for."""
     user = id_of(who)
     if user in one.votes:
         return "voted"
     try:
-        eligible(door, one, who, said)
+        check_eligible(door, one, who, said)
     except ApproverDenied:
         return "target"
     except FourEyes:
@@ -237,12 +237,12 @@ def _not_eligible(door: Penstock, one: Waiting, who: Who, said: Said, permitted:
     return None if permitted else "permission"
 
 
-def _moves(watcher: Watcher, node: str, permissions: frozenset[str]) -> list[Move]:
+def _moves(watcher: RunFold, node: str, permissions: frozenset[str]) -> list[Move]:
     found = (one for one in moves(watcher, permissions=permissions) if one.target == node and one.verb in _DECIDING)
     return [*{one.verb: one for one in found}.values()]  # several firings of a node have the same
 
 
-def _decisive(data: Any, variables: Mapping[str, Any], given: Any) -> list[Field]:
+def _decisive(data: Any, variables: Mapping[str, Any], given: Any) -> list[DecisiveField]:
     """The author's own data first; else what was judged and what the run began with."""
     found: dict[str, Any] = {}
     for source in (data, *variables.values(), given):
@@ -251,7 +251,7 @@ def _decisive(data: Any, variables: Mapping[str, Any], given: Any) -> list[Field
                 if isinstance(value, str | int | float | bool) and (source is data or name in _TELLING):
                     found.setdefault(str(name), value)
     first = sorted(found, key=lambda name: _TELLING.index(name) if name in _TELLING else -1)
-    return [Field(name, name.replace("_", " "), found[name]) for name in first[:DECISIVE]]
+    return [DecisiveField(name, name.replace("_", " "), found[name]) for name in first[:DECISIVE]]
 
 
 def form_of(net: Compiled, node: CNode) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from penstock.app.access.candidates import Who, id_of
-from penstock.app.inbox.comments import may_decide
+from penstock.app.inbox.comments import check_may_decide
 from penstock.app.inbox.inbox import find_open
 from penstock.app.language import app_language
 from penstock.app.runs.answers import firings_of
@@ -37,7 +37,7 @@ async def answer(door: Penstock, run: str, node: str, value: Any, *, by: Who, pe
                 raise NotAllowed(user=id_of(by), permission=needed)
             await rules.submit(door, item.run, item.firing, value, by=by)
             return
-        may_decide(door, item, by)
+        check_may_decide(door, item, by)
         run, node = item.run, item.firing_name
     await door.respond(run, node, value, by=id_of(by))
 

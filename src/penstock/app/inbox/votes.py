@@ -11,11 +11,11 @@ from penstock.executors.shape import present
 from penstock.kernel.item import decided, enough, read_vote
 
 if TYPE_CHECKING:
-    from penstock.app.inbox.inbox import Waiting
+    from penstock.app.inbox.inbox import InboxItem
     from penstock.app.runs.queries import Queries
 
 
-def fitting(door: Queries, item: Waiting, by: str, data: dict[str, Any]) -> dict[str, Any]:
+def vote_for(door: Queries, item: InboxItem, by: str, data: dict[str, Any]) -> dict[str, Any]:
     """The vote as it was given. Raises AnswerInvalid where it would decide, and what comes of it does not fit
     `output.schema` (W-4.6, W-4.0.3); who had nothing to say has no comment, and not one that is null."""
     watcher = door.watcher(door.row(item.run))

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 import penstock
-from penstock.app.access.audit import Audit
+from penstock.app.access.audit import AuditLog
 from penstock.app.defaults import driver_of
 from penstock.app.maintenance.verify import verify
 from penstock.errors import PenstockError
@@ -155,7 +155,7 @@ def _driver(asked: DoctorOptions) -> Iterator[Check]:
 
 
 def _audit(asked: DoctorOptions) -> Iterator[Check]:
-    audit = Audit(asked.store)
+    audit = AuditLog(asked.store)
     tenants = audit.tenants()
     broken = [one for name in tenants for one in audit.verify(name)]
     if broken:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from penstock.app.language import Threshold
-from penstock.app.metrics.collector import Meter
+from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.readings import Readings
 from penstock.dialects.notice import Notice
 from penstock.store.contract import Batch
@@ -27,7 +27,7 @@ KEPT_MS = 400 * 86_400_000
 _pack = msgspec.msgpack.Encoder().encode
 
 
-class Rule(msgspec.Struct, frozen=True):
+class AlarmRule(msgspec.Struct, frozen=True):
     metric: str
     below: bool  # raised when the value is smaller; else when it is greater
     threshold: float
@@ -35,16 +35,16 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 RULES = (
-    Rule("workflow_success_rate", True, 0.95, "ratio"),
-    Rule("workflow_duration_seconds", False, 60, "s"),
-    Rule("workflow_waiting_count", False, 100, "runs"),
-    Rule("node_error_rate", False, 0.05, "ratio"),
-    Rule("node_duration_seconds", False, 10, "s"),
-    Rule("approval_pending_count", False, 50, "approvals"),
-    Rule("approval_timeout_rate", False, 0.10, "ratio"),
-    Rule("circuit_breaker_open_count", False, 0, "breakers"),
-    Rule("dlq_message_count", False, 10, "letters"),
-    Rule("checkpoint_size_bytes", False, 10 * 1024 * 1024, "bytes"),
+    AlarmRule("workflow_success_rate", True, 0.95, "ratio"),
+    AlarmRule("workflow_duration_seconds", False, 60, "s"),
+    AlarmRule("workflow_waiting_count", False, 100, "runs"),
+    AlarmRule("node_error_rate", False, 0.05, "ratio"),
+    AlarmRule("node_duration_seconds", False, 10, "s"),
+    AlarmRule("approval_pending_count", False, 50, "approvals"),
+    AlarmRule("approval_timeout_rate", False, 0.10, "ratio"),
+    AlarmRule("circuit_breaker_open_count", False, 0, "breakers"),
+    AlarmRule("dlq_message_count", False, 10, "letters"),
+    AlarmRule("checkpoint_size_bytes", False, 10 * 1024 * 1024, "bytes"),
 )
 
 
@@ -62,7 +62,7 @@ class Alarm(msgspec.Struct, kw_only=True):
     cleared_at: int | None = None
 
 
-class Stand(msgspec.Struct):
+class AlarmState(msgspec.Struct):
     open: dict[str, Alarm] = {}
     recent: list[Alarm] = []  # cleared, the newest first
 
@@ -71,16 +71,16 @@ Told = Callable[[str, Alarm], None]
 
 
 class Alarms:
-    def __init__(self, meter: Meter, host: Host, told: Told | None = None) -> None:
+    def __init__(self, meter: MetricsCollector, host: Host, told: Told | None = None) -> None:
         self.meter, self.host, self.told = meter, host, told
-        self.stands: dict[str, Stand] = {}
+        self.stands: dict[str, AlarmState] = {}
 
-    def of(self, tenant: str) -> Stand:
+    def of(self, tenant: str) -> AlarmState:
         found = self.stands.get(tenant)
         if found is None:
             row = self.host.store.memo(_key(tenant), self.host.clock.now())
             kept = row[0] if row is not None else None
-            found = Stand() if kept is None else msgspec.msgpack.decode(kept, type=Stand)
+            found = AlarmState() if kept is None else msgspec.msgpack.decode(kept, type=AlarmState)
             self.stands[tenant] = found
         return found
 
@@ -111,10 +111,10 @@ class Alarms:
                 changed.append(msgspec.structs.replace(held, cleared_at=now))
         if changed:
             cleared = [one for one in changed if one.cleared_at is not None]
-            self._keep(tenant, Stand(open_, [*cleared, *stand.recent][:RECENT]), changed, now)
+            self._keep(tenant, AlarmState(open_, [*cleared, *stand.recent][:RECENT]), changed, now)
         return changed
 
-    def _keep(self, tenant: str, stand: Stand, changed: list[Alarm], now: int) -> None:
+    def _keep(self, tenant: str, stand: AlarmState, changed: list[Alarm], now: int) -> None:
         """The commit first: who is told of it and what is kept of it cannot differ."""
         batch = Batch()
         batch.memo.append((_key(tenant), _pack(stand), now + KEPT_MS))

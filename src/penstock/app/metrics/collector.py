@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from penstock.app.language import LanguageFigures, app_languages
-from penstock.app.metrics.histogram import HOUR_MS, HOURS, PEOPLE, Spread, added
+from penstock.app.metrics.histogram import HOUR_MS, HOURS, PEOPLE, Histogram, added
 from penstock.app.metrics.tiles import LONGEST_MS, SAMPLE, WAITS, part_of, type_of
 from penstock.dialects.net_nodes import is_companion, is_synthetic
 from penstock.kernel import fact as F
@@ -37,13 +37,13 @@ CHECKPOINT_SIZE = 8  # the column
 PASSED, WORK_MOVED = F.PASSED, F.WORK_MOVED
 
 
-class Kind:
+class NodeTypeStats:
     """One type of node of one tenant. What waits is not slow (C-62): its durations are not looked at by alarms."""
 
     __slots__ = ("counts", "hours", "passed", "pending", "seen", "spread", "type", "waits")
 
     def __init__(self, type: str, waits: bool) -> None:
-        self.type, self.waits, self.spread = type, waits, Spread()
+        self.type, self.waits, self.spread = type, waits, Histogram()
         self.pending = self.spread.pending
         self.counts = [0, 0, 0, 0]  # done, failed, skipped, interrupted
         self.passed = 0  # control nodes: they take no time and cannot fail, so no rate is made of them
@@ -67,18 +67,18 @@ class Kind:
         found[1] += failed
 
 
-class OfTenant:
+class TenantStats:
     """Everything that is counted of one tenant."""
 
     def __init__(self) -> None:
         self.ended: Counter[int] = Counter()  # by status
         self.ended_hours: dict[int, Counter[int]] = {}
-        self.duration = Spread()
-        self.kinds: dict[str, Kind] = {}
-        self.plans: dict[Compiled, Plan] = {}
+        self.duration = Histogram()
+        self.kinds: dict[str, NodeTypeStats] = {}
+        self.plans: dict[Compiled, MeteredNet] = {}
         self.approvals: Counter[str] = Counter()  # approved, rejected, timeout, cancelled
         self.approval_hours: dict[int, Counter[str]] = {}  # asked: closed or timed out; late: timed out
-        self.response = Spread(PEOPLE)
+        self.response = Histogram(PEOPLE)
         self.late: set[tuple[str, int]] = set()  # approvals that were escalated and are still open
         self.checkpoints: dict[int, int] = {}  # hour → the largest
 
@@ -90,10 +90,10 @@ class OfTenant:
         for hours in (self.ended_hours, self.approval_hours, self.checkpoints):
             _forget(hours, now)
 
-    def kind(self, type: str, waits: bool) -> Kind:
+    def kind(self, type: str, waits: bool) -> NodeTypeStats:
         found = self.kinds.get(type)
         if found is None:
-            found = self.kinds[type] = Kind(type, waits)
+            found = self.kinds[type] = NodeTypeStats(type, waits)
         return found
 
     # -- of the last 24 hours ------------------------------------------------------------------------------------------
@@ -116,13 +116,13 @@ class OfTenant:
         return max(self.checkpoints.values(), default=0)
 
 
-class Plan:
+class MeteredNet:
     """What a net's nodes are counted as, by number; None: as nothing. `parts` of an author's node are counted only
     where they fail. `asks`: those that ask people to approve."""
 
     __slots__ = ("asks", "kinds", "parts")
 
-    def __init__(self, net: Compiled, mine: OfTenant) -> None:
+    def __init__(self, net: Compiled, mine: TenantStats) -> None:
         kinds = [None if _hidden(node) else _kind(node, mine) for node in net.nodes]
         self.kinds = [None if part_of(node) else kind for node, kind in zip(net.nodes, kinds, strict=True)]
         self.parts = [kind if part_of(node) else None for node, kind in zip(net.nodes, kinds, strict=True)]
@@ -133,7 +133,7 @@ def _hidden(node: CNode) -> bool:
     return is_companion(node) or is_synthetic(node)
 
 
-def _kind(node: CNode, mine: OfTenant) -> Kind:
+def _kind(node: CNode, mine: TenantStats) -> NodeTypeStats:
     return mine.kind(type_of(node), node.spec.kind in WAITS)
 
 
@@ -147,7 +147,7 @@ def _forget(hours: dict[int, Any], now: int) -> None:
         del hours[hour]
 
 
-class Shot(msgspec.Struct, frozen=True):
+class Snapshot(msgspec.Struct, frozen=True):
     """Totals at a moment, for rates."""
 
     at: int
@@ -155,20 +155,20 @@ class Shot(msgspec.Struct, frozen=True):
     errors: dict[str, Counter[str]]
 
 
-class Meter:
+class MetricsCollector:
     """One per process. `attach` before the engine's first turn."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.of: dict[str, OfTenant] = {}
+        self.of: dict[str, TenantStats] = {}
         self.turns = 0
-        self.shots: deque[Shot] = deque()
+        self.shots: deque[Snapshot] = deque()
         self.host: Host | None = None
         self.began = time.monotonic()
         self.requests: Counter[tuple[str, str, int]] = Counter()  # method, route, status
-        self.latencies: dict[str, Spread] = {}  # by route
+        self.latencies: dict[str, Histogram] = {}  # by route
         self.figures: list[LanguageFigures] = []  # of languages that have some
-        self._plan: tuple[str, Compiled | None, Plan | None] = ("", None, None)
+        self._plan: tuple[str, Compiled | None, MeteredNet | None] = ("", None, None)
 
     def attach(self, host: Host) -> None:
         self.host = host
@@ -209,18 +209,18 @@ class Meter:
         if asked and plan.asks:
             self._asked(live, run, facts, now)
 
-    def _planned(self, tenant: str, net: Compiled) -> Plan:
+    def _planned(self, tenant: str, net: Compiled) -> MeteredNet:
         mine = self.tenant(tenant)
         plan = mine.plans.get(net)
         if plan is None:
-            plan = mine.plans[net] = Plan(net, mine)
+            plan = mine.plans[net] = MeteredNet(net, mine)
         self._plan = (tenant, net, plan)
         return plan
 
-    def tenant(self, name: str) -> OfTenant:
+    def tenant(self, name: str) -> TenantStats:
         found = self.of.get(name)
         if found is None:
-            found = self.of[name] = OfTenant()
+            found = self.of[name] = TenantStats()
         return found
 
     def _asked(self, live: LoadedRun, run: Run, facts: list[F.Fact], now: int) -> None:
@@ -236,13 +236,13 @@ class Meter:
             if firing.node in plan.asks:
                 self._closed(mine, (live.id, firing.no), said.get(firing.no), how, now - firing.at, now)
 
-    def _late(self, mine: OfTenant, at: tuple[str, int], now: int) -> None:
+    def _late(self, mine: TenantStats, at: tuple[str, int], now: int) -> None:
         if at not in mine.late:
             mine.late.add(at)
             mine.approvals["timeout"] += 1
             mine.approval_hours.setdefault(now // HOUR_MS, Counter()).update(("late", "asked"))
 
-    def _closed(self, mine: OfTenant, at: tuple[str, int], said: Any, how: int, took: int, now: int) -> None:
+    def _closed(self, mine: TenantStats, at: tuple[str, int], said: Any, how: int, took: int, now: int) -> None:
         answer = said if isinstance(said, dict) else {}
         if answer.get("timed_out") is True:
             self._late(mine, at, now)
@@ -275,7 +275,7 @@ class Meter:
         self.requests[method, route, status] += 1
         spread = self.latencies.get(route)
         if spread is None:
-            spread = self.latencies[route] = Spread()
+            spread = self.latencies[route] = Histogram()
         spread.pending.append(round(ms))
 
     # -- asked ---------------------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ class Meter:
             name: Counter({kind.type: kind.counts[FAILURE] for kind in mine.kinds.values()})
             for name, mine in self.of.items()
         }
-        self.shots.append(Shot(now, ended, errors))
+        self.shots.append(Snapshot(now, ended, errors))
         while self.shots and self.shots[0].at < now - RATE_MS:
             self.shots.popleft()
 
@@ -328,7 +328,7 @@ class Meter:
             self.tenant(tenant).checkpoints[now // HOUR_MS] = size
 
     def _executed(
-        self, mine: OfTenant, nets: dict[int, Compiled], number: int, node: int, status: int, ms: int, at: int
+        self, mine: TenantStats, nets: dict[int, Compiled], number: int, node: int, status: int, ms: int, at: int
     ) -> None:  # fmt: skip
         net = nets.get(number)
         if net is None:
@@ -336,7 +336,7 @@ class Meter:
             net = nets[number] = self.host.nets.get(number)
         plan = mine.plans.get(net)
         if plan is None:
-            plan = mine.plans[net] = Plan(net, mine)
+            plan = mine.plans[net] = MeteredNet(net, mine)
         if node >= len(plan.kinds) or status == SKIPPED:
             return
         kind = plan.kinds[node] or (plan.parts[node] if status == FAILURE else None)
@@ -351,11 +351,11 @@ def _net_of(host: Host, hash: str) -> Compiled:
     return found[1]
 
 
-def total_of(meter: Meter, tenant: str | None) -> OfTenant:
+def total_of(meter: MetricsCollector, tenant: str | None) -> TenantStats:
     """One tenant, or all of them added up; not to be told anything."""
     if tenant is not None:
-        return meter.of.get(tenant) or OfTenant()
-    every = OfTenant()
+        return meter.of.get(tenant) or TenantStats()
+    every = TenantStats()
     for mine in meter.of.values():
         every.ended.update(mine.ended)
         every.approvals.update(mine.approvals)
@@ -377,7 +377,7 @@ def total_of(meter: Meter, tenant: str | None) -> OfTenant:
     return every
 
 
-def _add(to: Spread, more: Spread) -> None:
+def _add(to: Histogram, more: Histogram) -> None:
     to.counts = added((to.counts, more.counts), len(to.counts))
     to.sum_ms += more.sum_ms
     for hour, (counts, total) in more.hours.items():

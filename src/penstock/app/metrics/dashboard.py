@@ -71,7 +71,7 @@ PANELS = (
 )  # fmt: skip
 
 
-class Shown(msgspec.Struct, kw_only=True):
+class PanelValue(msgspec.Struct, kw_only=True):
     """`values` has one entry for each label that the query keeps; `value` is that of a query that keeps none."""
 
     id: str
@@ -84,7 +84,7 @@ class Shown(msgspec.Struct, kw_only=True):
     values: dict[str, float] | None = None
 
 
-def values(read: Readings) -> list[Shown]:
+def values(read: Readings) -> list[PanelValue]:
     executions, errors = read.per_second()
     means = {
         kind.type: round(ms / 1000, 6) for kind in read.of.kinds.values() if (ms := kind.spread.mean_ms()) is not None
@@ -101,9 +101,9 @@ def values(read: Readings) -> list[Shown]:
     return [_shown(panel, found[panel.id]) for panel in PANELS]
 
 
-def _shown(panel: Panel, value: Any) -> Shown:
+def _shown(panel: Panel, value: Any) -> PanelValue:
     many = isinstance(value, dict)
-    return Shown(
+    return PanelValue(
         id=panel.id, row=panel.row, title=panel.title, type=panel.type, unit=panel.unit, query=panel.asks,
         value=None if many else value, values=value if many else None,
     )  # fmt: skip

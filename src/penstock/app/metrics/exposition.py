@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from penstock.app.metrics.histogram import Spread
+from penstock.app.metrics.histogram import Histogram
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Page:
+class ExpositionPage:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
@@ -24,7 +24,7 @@ class Page:
     def one(self, name: str, kind: str, about: str, value: float | None) -> None:
         self.family(name, kind, about, [({}, value)])
 
-    def histogram(self, name: str, about: str, spreads: Iterable[tuple[Mapping[str, str], Spread]]) -> None:
+    def histogram(self, name: str, about: str, spreads: Iterable[tuple[Mapping[str, str], Histogram]]) -> None:
         """In seconds."""
         self._head(name, "histogram", about)
         for labels, spread in spreads:

@@ -16,7 +16,7 @@ PEOPLE = (
 )  # fmt: skip
 
 
-class Spread:
+class Histogram:
     """`add` is an append to a list and nothing more; who looks at it sorts first."""
 
     __slots__ = ("bounds", "counts", "hours", "pending", "sum_ms")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from penstock.app.language import LanguageFigures, Numbers
-from penstock.app.metrics.collector import Meter, OfTenant, approves, total_of
-from penstock.app.metrics.histogram import Spread, beyond, quantile
+from penstock.app.metrics.collector import MetricsCollector, TenantStats, approves, total_of
+from penstock.app.metrics.histogram import Histogram, beyond, quantile
 from penstock.kernel.state import STATUS, WAITING
 from penstock.store.contract_lists import Gauges
 
@@ -28,10 +28,10 @@ class Slowest(msgspec.Struct, frozen=True):
 class Readings:
     """Gauges are asked of the store once."""
 
-    def __init__(self, meter: Meter, tenant: str | None, now: int, gauges: Gauges | None = None) -> None:
+    def __init__(self, meter: MetricsCollector, tenant: str | None, now: int, gauges: Gauges | None = None) -> None:
         meter.sort(now)
         self.meter, self.tenant, self.now = meter, tenant, now
-        self.of: OfTenant = total_of(meter, tenant)
+        self.of: TenantStats = total_of(meter, tenant)
         self._gauges = gauges or meter.gauges()
 
     def _mine(self, name: str) -> bool:
@@ -126,6 +126,6 @@ def _part(some: int, all_: int) -> float | None:
     return some / all_ if all_ else None
 
 
-def _slow(spread: Spread, limit_ms: int, type: str = "") -> Slowest:
+def _slow(spread: Histogram, limit_ms: int, type: str = "") -> Slowest:
     counts = spread.recent()
     return Slowest(quantile(spread.bounds, counts, P / 100), beyond(spread.bounds, counts, P, limit_ms), type)

@@ -6,8 +6,8 @@ import resource
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from penstock.app.metrics.collector import Meter
-from penstock.app.metrics.exposition import Page
+from penstock.app.metrics.collector import MetricsCollector
+from penstock.app.metrics.exposition import ExpositionPage
 from penstock.app.metrics.readings import APPROVALS, ENDED, Readings
 from penstock.kernel.state import COMPLETED, FAILURE, STATUS
 from penstock.store.contract_lists import RunFilter
@@ -21,9 +21,9 @@ MOST_DETAIL = 10_000
 _TYPES = ("DATA", "JUDGMENT", "ACTION", "APPROVAL", "MCP", "WAIT", "SWITCH", "PARALLEL", "COMPENSATION")
 
 
-def exposed(meter: Meter, tenant: str | None, now: int, *, listening: int = 0) -> str:
+def exposed(meter: MetricsCollector, tenant: str | None, now: int, *, listening: int = 0) -> str:
     """One tenant's, or those of all tenants together with the engine's own."""
-    read, page = Readings(meter, tenant, now), Page()
+    read, page = Readings(meter, tenant, now), ExpositionPage()
     _runs(page, read)
     _nodes(page, read)
     _people(page, read)
@@ -41,7 +41,7 @@ def _by(name: str, values: Iterable[tuple[str, float | None]]) -> list[tuple[dic
     return [({name: key}, value) for key, value in values]
 
 
-def _runs(page: Page, read: Readings) -> None:
+def _runs(page: ExpositionPage, read: Readings) -> None:
     of = read.of
     ended = [(word, float(of.ended[STATUS.index(word.upper())])) for word in ENDED]
     page.family("workflow_execution_total", "counter", "Runs that have ended, by how.", _by("status", ended))
@@ -56,7 +56,7 @@ def _runs(page: Page, read: Readings) -> None:
     page.family("workflow_versions", "gauge", "Versions of workflows.", _by("status", read.versions().items()))
 
 
-def _nodes(page: Page, read: Readings) -> None:
+def _nodes(page: ExpositionPage, read: Readings) -> None:
     kinds = {**dict.fromkeys(_TYPES), **read.of.kinds}
     done = [(type, float(kind.executed() + kind.passed if kind else 0)) for type, kind in kinds.items()]
     bad = [(type, float(kind.counts[FAILURE] if kind else 0)) for type, kind in kinds.items()]
@@ -71,7 +71,7 @@ def _nodes(page: Page, read: Readings) -> None:
     page.histogram("node_duration", "Time of a node from start to end, by type.", spreads)
 
 
-def _people(page: Page, read: Readings) -> None:
+def _people(page: ExpositionPage, read: Readings) -> None:
     pending = read.pending_approvals()
     asked = [("pending", float(pending)), *((word, float(read.of.approvals[word])) for word in APPROVALS)]
     page.one("approval_pending_count", "gauge", "Approvals that wait for somebody.", pending)
@@ -83,7 +83,7 @@ def _people(page: Page, read: Readings) -> None:
     page.histogram("approval_response_time", "From the request to the decision.", [({}, read.of.response)])
 
 
-def _languages(page: Page, read: Readings) -> None:
+def _languages(page: ExpositionPage, read: Readings) -> None:
     """What languages count of their own (P-8, P-X.27)."""
     for figures, numbers in read.of_languages():
         for name, value in numbers.values().items():
@@ -92,7 +92,7 @@ def _languages(page: Page, read: Readings) -> None:
             page.one(name, "counter", figures.help[name], total)
 
 
-def _engine(page: Page, meter: Meter, listening: int) -> None:
+def _engine(page: ExpositionPage, meter: MetricsCollector, listening: int) -> None:
     host = meter.host
     assert host is not None, "a meter is asked when it is attached"
     turns = host.turns
@@ -123,7 +123,7 @@ def _engine(page: Page, meter: Meter, listening: int) -> None:
     page.histogram("penstock_http_request_seconds", "How long an answer took.", spreads)
 
 
-def _parked(meter: Meter) -> int:
+def _parked(meter: MetricsCollector) -> int:
     assert meter.host is not None
     parked = meter.host.dispatch.parked
     return sum(len(queue) for queue in parked.queues.values()) + len(parked.timed)
@@ -131,7 +131,7 @@ def _parked(meter: Meter) -> int:
 
 def detailed(door: Penstock) -> str:
     """C-62: one series per instance, version and approval, so that `count()` of W-10.3.1 is literally true."""
-    page, left = Page(), MOST_DETAIL
+    page, left = ExpositionPage(), MOST_DETAIL
     wanted = RunFilter(tenant=door.tenant, below=door.store.last_run() + 1, status=tuple(range(COMPLETED)))
     runs = door.store.find_runs(wanted, left)
     names = {no: name for no, _, name, _ in door.store.nets()}

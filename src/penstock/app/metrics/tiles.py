@@ -47,13 +47,13 @@ class Hour(msgspec.Struct, kw_only=True):
     failed: int = 0
 
 
-class Slow(msgspec.Struct, kw_only=True):
+class SlowNode(msgspec.Struct, kw_only=True):
     node_type: str
     p95_ms: int
     count: int
 
 
-class Day:
+class DayFigures:
     """Read once: the open runs, the runs that ended, a sample of firings, letters and work items."""
 
     def __init__(self, door: Queries, now: int) -> None:
@@ -89,14 +89,14 @@ class Day:
 
     # -- nodes ---------------------------------------------------------------------------------------------------------
 
-    def slowest(self) -> list[Slow]:
+    def slowest(self) -> list[SlowNode]:
         """By type of the author's node; the longest of which only one in twenty is longer."""
         times: dict[str, list[int]] = {}
         for net, node, _, _, started, ended in self.firings:
             found = self._node(net, node)
             if found is not None and found.spec.kind not in WAITS:
                 times.setdefault(type_of(found), []).append(ended - started)
-        slow = [Slow(node_type=type, p95_ms=p95(ms), count=len(ms)) for type, ms in times.items()]
+        slow = [SlowNode(node_type=type, p95_ms=p95(ms), count=len(ms)) for type, ms in times.items()]
         return sorted(slow, key=lambda one: -one.p95_ms)[:SLOWEST]
 
     def _node(self, net: int, node: int) -> CNode | None:

@@ -15,7 +15,7 @@ from penstock.app.access.roles import config_of
 from penstock.app.process.called_definitions import Called, called_by
 from penstock.app.releases.diff import summary
 from penstock.app.releases.documents import node_types
-from penstock.app.releases.releases import STATUS, Submitted, Writing, canonical
+from penstock.app.releases.releases import STATUS, ReleaseChanges, Submission, canonical
 from penstock.app.releases.triggers import listens_by, refuse_message
 from penstock.errors import (
     DocumentInvalid,
@@ -139,7 +139,7 @@ class Processes:
         waits = pending or str(data.get("type") or "base") == DISCOVERED
         return await self._saved(_Asked(data, source, by, unsound, origin, waits, told))
 
-    async def _saved(self, asked: _Asked, also: Callable[[Writing], Any] = lambda writing: None) -> Defined:
+    async def _saved(self, asked: _Asked, also: Callable[[ReleaseChanges], Any] = lambda writing: None) -> Defined:
         """In one transaction: the version, what it takes the place of, its trigger, its event, and what `also` has to
         be written with it; once more where somebody else was faster."""
         data, releases = asked.data, self.door.releases
@@ -148,7 +148,7 @@ class Processes:
         number = 1
         for _ in range(_TRIES):
             known, told_of = self.named(id), self._parented(data)
-            last, writing = known[-1] if known else None, Writing()
+            last, writing = known[-1] if known else None, ReleaseChanges()
             if last is not None and _same(last, data) and (last.status not in (_PENDING, _DRAFT) or asked.waits):
                 also(writing)
                 comes = last.status == "approved" and not asked.waits  # handed in, and approved by somebody
@@ -169,7 +169,7 @@ class Processes:
             self._raced(id, number)
         raise VersionConflict(name=id, version=number, why="others save it all the time")
 
-    def _next(self, writing: Writing, row: ReleaseRow, known: list[ReleaseRow], asked: _Asked) -> ReleaseRow:
+    def _next(self, writing: ReleaseChanges, row: ReleaseRow, known: list[ReleaseRow], asked: _Asked) -> ReleaseRow:
         """A new version, and what becomes of those that nobody has approved yet."""
         superseded = f"superseded by version {row.version}"
         for old in known:
@@ -182,14 +182,14 @@ class Processes:
         writing.new.append(row)
         return row
 
-    def hand_in(self, data: dict[str, Any], source: bytes, *, by: str | None, about: str | None) -> Submitted:
+    def hand_in(self, data: dict[str, Any], source: bytes, *, by: str | None, about: str | None) -> Submission:
         """The next version, on the way of every other document: somebody approves it, somebody puts it in force."""
         id = self._id(data)
         self._of_tenant(data)
         known, told_of = self.named(id), self._parented(data)
         if known and _same(known[-1], data):
             last = known[-1]
-            return Submitted(self.door.releases.submitted(last) if last.status == _DRAFT else last, False)
+            return Submission(self.door.releases.submitted(last) if last.status == _DRAFT else last, False)
         data["version"] = known[-1].version + 1 if known else 1
         xml = source if source.lstrip()[:1] == b"<" else None
         called = Called(called_by(self.door, data))
@@ -204,7 +204,7 @@ class Processes:
         if not self.door.store.put_release(row):
             self._raced(id, row.version)
             raise VersionConflict(name=id, version=row.version, why="somebody else was faster")
-        return Submitted(row, True, [*told_of, *made.compiled.findings])
+        return Submission(row, True, [*told_of, *made.compiled.findings])
 
     def _raced(self, id: str, version: int) -> None:
         if not self.named(id):
@@ -316,12 +316,12 @@ class Processes:
 
     def _approved(self, id: str, by: str) -> ReleaseRow:
         for _ in range(_TRIES):
-            row = self._approving(writing := Writing(), id, by)
+            row = self._approving(writing := ReleaseChanges(), id, by)
             if self.door.releases.written(writing):
                 return _plain(self.door.releases.replaying(row))
         raise VersionConflict(name=row.name, version=row.version, why="others move it all the time")
 
-    def _approving(self, writing: Writing, id: str, by: str) -> ReleaseRow:
+    def _approving(self, writing: ReleaseChanges, id: str, by: str) -> ReleaseRow:
         """Approved and in force at once."""
         row, releases = self._waiting(id, "approve"), self.door.releases
         releases.refuse_author(row, by)

@@ -11,10 +11,10 @@ import msgspec
 
 from penstock.app.access.candidates import Who, id_of, may_act
 from penstock.app.access.roles import inactive, known_of
-from penstock.app.inbox.comments import Remark, Remarks, eligible, target_of
-from penstock.app.inbox.inbox import Waiting, asked_of
+from penstock.app.inbox.comments import Comments, ItemComment, check_eligible, target_of
+from penstock.app.inbox.inbox import InboxItem, asked_of
 from penstock.app.process.definitions import Processes
-from penstock.app.runs.answers import fitting
+from penstock.app.runs.answers import check_result
 from penstock.dialects.process import words
 from penstock.dialects.process.instance import Instance, Passage, WorkItem, initiator
 from penstock.errors import (
@@ -107,11 +107,11 @@ class WorkItems:
         prompt = _unpack(found.prompt)
         return Found(row, found, net, prompt if isinstance(prompt, dict) else {})
 
-    def get(self, id: str) -> tuple[WorkItem, list[Remark], list[Passage]]:
+    def get(self, id: str) -> tuple[WorkItem, list[ItemComment], list[Passage]]:
         """Whole, with what was said about it, and its history."""
         found = self.find(id)
         whole = folded(self.door, found.run)
-        said = Remarks(self.door).of(f"{found.row.run_id}/{found.node}", found.row.firing, only=True).comments
+        said = Comments(self.door).of(f"{found.row.run_id}/{found.node}", found.row.firing, only=True).comments
         return whole.items[found.row.firing], said, [one for one in whole.history if one.workitem_id == found.id]
 
     def each(
@@ -183,7 +183,7 @@ class WorkItems:
             if found.row.status == "IN_PROGRESS" and found.row.mode == "MANUAL":
                 if (other := found.row.assignee) not in (None, id_of(by)):
                     raise ProcessState(why=f"{other} is on it; take it over first", status=found.row.status)
-            fitting(found.prompt, result, found.id)
+            check_result(found.prompt, result, found.id)
             return found
 
         return self.next_nodes(await self._act(mine, "submit", by, version, {} if result is None else result))
@@ -197,7 +197,7 @@ class WorkItems:
         def approvable() -> Found:
             found = self._approvable(id, by, version)
             if overrides:
-                fitting(found.prompt, dict(overrides), found.id, whole=False)
+                check_result(found.prompt, dict(overrides), found.id, whole=False)
             return found
 
         changed = dict(overrides) if overrides else None
@@ -237,14 +237,14 @@ class WorkItems:
             return found
 
         found = mine()
-        Remarks(self.door).delegate(found.item, by, to, comment)
+        Comments(self.door).delegate(found.item, by, to, comment)
         if found.row.status != "SUBMITTED":
             await self._act(mine, "reassign", by, version, target_of(to), comment)
 
     def comment(self, id: str, text: str, *, by: Who) -> None:
         found = self.find(id)
         _allowed(found.row.status, "comment", OPEN)
-        Remarks(self.door).comment(found.item, by, text)
+        Comments(self.door).comment(found.item, by, text)
 
     def next_nodes(self, found: Found) -> list[str]:
         """P-3.2.10: what was reached in the commit in which the item was done, gateways looked through."""
@@ -269,7 +269,7 @@ class WorkItems:
         if verb:
             _allowed(found.row.status, verb, [s for s in WORK_ITEM.sources(verb) if s in OPEN])
         if found.row.status in OPEN:
-            eligible(self.door, self._waiting(found), by)
+            check_eligible(self.door, self._waiting(found), by)
         return found
 
     def _approvable(self, id: str, by: Who, version: int | None) -> Found:
@@ -279,7 +279,7 @@ class WorkItems:
         if user in (found.prompt.get("agent"), "agent"):
             raise ProcessScope(why=f"{user} has done it, and cannot decide about it")
         named = found.prompt.get("approvers") or ()
-        said = Remarks(self.door).about(self._waiting(found))
+        said = Comments(self.door).about(self._waiting(found))
         self._approves([*named, *(to for to, of in said.standing if of in named)], by)
         return found
 
@@ -291,9 +291,9 @@ class WorkItems:
         if named and not may_act({"targets": named}, user, known_of(self.door, by)):
             raise ProcessScope(why=f"{user} is none of its approvers")
 
-    def _waiting(self, found: Found) -> Waiting:
+    def _waiting(self, found: Found) -> InboxItem:
         row, asked = found.row, asked_of(found.row)
-        return Waiting(
+        return InboxItem(
             id=found.item, run=row.run_id, node=found.node, kind="work", title=str(found.prompt.get("title") or ""),
             firing=row.firing, document=found.net.net.name, status=row.status, opened_at=row.opened_at,
             candidates=None if asked is None else _unpack(asked),

@@ -12,7 +12,7 @@ from penstock.lifecycle.work_item import WORK_ITEM
 from penstock.net.compiled import CNode, Compiled
 
 if TYPE_CHECKING:  # the language is known to those who list items; what they list is imported when it is asked for
-    from penstock.app.inbox.inbox import Waiting
+    from penstock.app.inbox.inbox import InboxItem
     from penstock.app.process.work_items import WorkItems
     from penstock.app.runs.moves import Move
 
@@ -27,7 +27,7 @@ class ProcessWorkRules:
     def busy_elsewhere(self, item: Item, user: str) -> bool:
         return busy_elsewhere(item, user)
 
-    def work_of(self, waiting: Waiting, net: Compiled, item: Item) -> ItemWork:
+    def work_of(self, waiting: InboxItem, net: Compiled, item: Item) -> ItemWork:
         node = next((node for node in net.nodes if (node.spec.origin or node.id) == waiting.node), None)
         return ItemWork(
             id=f"{waiting.run}~{waiting.firing}", mode=item.mode, assignee=item.by,
@@ -36,7 +36,7 @@ class ProcessWorkRules:
         )  # fmt: skip
 
     def moves(
-        self, waiting: Waiting, node: CNode, item: Item, user: str, permissions: Collection[str]
+        self, waiting: InboxItem, node: CNode, item: Item, user: str, permissions: Collection[str]
     ) -> list[Move]:  # fmt: skip
         from penstock.app.runs.moves import Move
 

@@ -21,16 +21,16 @@ CONNECTIONS = ("sqlite", "postgresql", "http", "file", "smtp", "mqtt", "sqs", "e
 _SIZE = 200  # of an id
 
 
-def known(type: str) -> str:
+def known_type(type: str) -> str:
     if type not in TYPES:
         raise BadInput(what="the type", why=f"«{type}» is none of {', '.join(TYPES)}", hint="Choose one of them.")
     return type
 
 
-def read_thing(type: str, id: str, source: bytes, name: str) -> tuple[dict[str, Any], list[Finding]]:
+def read_artifact(type: str, id: str, source: bytes, name: str) -> tuple[dict[str, Any], list[Finding]]:
     """The body of a thing, and what is worth knowing about it. The name says how it is read: .dmn or .xml, .json,
     .yaml; without an ending its text does. Raises ThingInvalid with all findings, each with its line."""
-    what = f"{known(type)} «{id}»"
+    what = f"{known_type(type)} «{id}»"
     try:
         if name.endswith((".dmn", ".xml")) or source.lstrip()[:1] == b"<":
             return _dmn(type, id, source)
@@ -40,7 +40,7 @@ def read_thing(type: str, id: str, source: bytes, name: str) -> tuple[dict[str, 
     except PenstockError as error:
         error.facts["file"] = name or what
         raise
-    findings = checked(type, id, document.data, document, name)
+    findings = check_artifact(type, id, document.data, document, name)
     return document.data, findings
 
 
@@ -53,12 +53,12 @@ def _dmn(type: str, id: str, source: bytes) -> tuple[dict[str, Any], list[Findin
     return import_dmn(source, id=id)
 
 
-def checked(type: str, id: str, body: Any, document: Document | None = None, file: str = "") -> list[Finding]:
+def check_artifact(type: str, id: str, body: Any, document: Document | None = None, file: str = "") -> list[Finding]:
     """What there is to say about a thing that could be used. Raises ThingInvalid, with all findings, for another."""
     if not id or len(id) > _SIZE or any(ord(c) < 32 for c in id):
         raise BadInput(what="the id", why="it is empty, too long, or holds a control character")
     if not isinstance(body, Mapping):
-        found = [_wrong("wrong_type", "It must be an object.", "", 'Write for example {"type": "sqlite"}.')]
+        found = [_finding("wrong_type", "It must be an object.", "", 'Write for example {"type": "sqlite"}.')]
     elif type == "rule_pack":
         found = _rule_pack(id, body, document)
     else:
@@ -66,11 +66,11 @@ def checked(type: str, id: str, body: Any, document: Document | None = None, fil
     if document is not None:
         found = [one if one.where.line else replace(one, where=document.place(one.where.pointer)) for one in found]
     if any(one.severity == "error" for one in found):
-        raise ThingInvalid(found, what=f"{known(type)} «{id}»", file=file)
+        raise ThingInvalid(found, what=f"{known_type(type)} «{id}»", file=file)
     return found
 
 
-def _wrong(rule: str, message: str, at: str, hint: str) -> Finding:
+def _finding(rule: str, message: str, at: str, hint: str) -> Finding:
     return Finding(rule, "error", message, Place(at), hint)
 
 
@@ -91,7 +91,7 @@ def _calendar(body: Mapping[str, Any]) -> list[Finding]:
         hint = str(wrong.facts.get("hint") or "")
         text = str(wrong)
         at = next((f"/{name}" for name in body if name in text), "")
-        return [_wrong("calendar", text, at, hint or "Correct the member that is named.")]
+        return [_finding("calendar", text, at, hint or "Correct the member that is named.")]
     return []
 
 
@@ -119,28 +119,28 @@ def _text(text: str, at: str, secrets: bool) -> list[Finding]:
     try:
         wrong = secret_wrong(compile_template(text), allowed=secrets)
     except PenstockError as error:
-        return [_wrong("expression_syntax", str(error), at, str(error.facts.get("hint") or error.hint))]
+        return [_finding("expression_syntax", str(error), at, str(error.facts.get("hint") or error.hint))]
     if wrong is None:
         return []
     hint = "Write ${secrets.NAME}." if secrets else "Name the secret in channel_config: ${secrets.NAME}."
-    return [_wrong("secret_not_allowed", f"It {wrong}.", at, hint)]
+    return [_finding("secret_not_allowed", f"It {wrong}.", at, hint)]
 
 
 def _secret(body: Mapping[str, Any]) -> list[Finding]:
     hint = 'Write {"ref": "env:NAME"}, {"ref": "file:path"} or {"ref": "vault:path#key"}.'
     if not {"value", "ref"} & body.keys():
-        return [_wrong("missing_field", "It has neither «value» nor «ref».", "", hint)]
+        return [_finding("missing_field", "It has neither «value» nor «ref».", "", hint)]
     kind, colon, rest = str(body.get("ref", "env:-")).partition(":")
     if "value" in body or kind in PLACES and colon and rest:
         return []
-    return [_wrong("secret_reference", f"Nothing here can read a secret from «{kind[:40]}:».", "/ref", hint)]
+    return [_finding("secret_reference", f"Nothing here can read a secret from «{kind[:40]}:».", "/ref", hint)]
 
 
 def _connection(body: Mapping[str, Any]) -> list[Finding]:
     if body.get("type") in CONNECTIONS:
         return []
     message = f"Its «type» must be one of {', '.join(CONNECTIONS)}."
-    return [_wrong("connection_type", message, "/type", 'Write {"type": "sqlite", "path": "data.db"}.')]
+    return [_finding("connection_type", message, "/type", 'Write {"type": "sqlite", "path": "data.db"}.')]
 
 
 def _agent(body: Mapping[str, Any]) -> list[Finding]:
@@ -149,12 +149,12 @@ def _agent(body: Mapping[str, Any]) -> list[Finding]:
     needs = {"http": "url", "process": "command"}
     kind = body.get("kind", "model")
     if kind not in ("echo", "http", "model", "process"):
-        return [_wrong("agent_kind", "Its «kind» must be echo, http, model or process.", "/kind", hint)]
+        return [_finding("agent_kind", "Its «kind» must be echo, http, model or process.", "/kind", hint)]
     missing = needs.get(kind)
     if missing is not None and not body.get(missing):
-        return [_wrong("missing_field", f"An agent of kind {kind} needs «{missing}».", "", hint)]
+        return [_finding("missing_field", f"An agent of kind {kind} needs «{missing}».", "", hint)]
     if "tools" in body and _no_names(body["tools"]):
-        return [_wrong("wrong_type", "«tools» is a list of names.", "/tools", hint)]
+        return [_finding("wrong_type", "«tools» is a list of names.", "/tools", hint)]
     return []
 
 
@@ -163,17 +163,17 @@ def _tool(body: Mapping[str, Any]) -> list[Finding]:
     needs = {"http": "url", "mcp": "server"}
     kind = body.get("type", "http")
     if kind not in ("http", "mcp", "outbox"):
-        return [_wrong("tool_type", "Its «type» must be http, mcp or outbox.", "/type", hint)]
+        return [_finding("tool_type", "Its «type» must be http, mcp or outbox.", "/type", hint)]
     missing = needs.get(kind)
     if missing is not None and not body.get(missing):
-        return [_wrong("missing_field", f"A tool of type {kind} needs «{missing}».", "", hint)]
+        return [_finding("missing_field", f"A tool of type {kind} needs «{missing}».", "", hint)]
     return []
 
 
 def _user(body: Mapping[str, Any]) -> list[Finding]:
     hint = 'Write {"roles": ["quality_manager"]}.'
     return [
-        _wrong("wrong_type", f"«{name}» is a list of names.", f"/{name}{at}", hint)
+        _finding("wrong_type", f"«{name}» is a list of names.", f"/{name}{at}", hint)
         for name in ("roles", "groups")
         for at in _no_names(body.get(name, []))
     ]
@@ -192,10 +192,10 @@ def _role(body: Mapping[str, Any]) -> list[Finding]:
     hint = 'Write {"permissions": ["run.read"]}.'
     given = body.get("permissions")
     if not isinstance(given, list):
-        return [_wrong("wrong_type", "«permissions» is a list.", "/permissions", hint)]
+        return [_finding("wrong_type", "«permissions» is a list.", "/permissions", hint)]
     known = f"They are {', '.join(PERMISSIONS)}."
     return [
-        _wrong("permission_unknown", f"«{one}» is no permission.", f"/permissions/{i}", known)
+        _finding("permission_unknown", f"«{one}» is no permission.", f"/permissions/{i}", known)
         for i, one in enumerate(given)
         if not isinstance(one, str) or not in_our_words([one])
     ]
@@ -207,20 +207,20 @@ def _robot(body: Mapping[str, Any]) -> list[Finding]:
     given, found = body.get("commands"), list[Finding]()
     if isinstance(given, Mapping):
         found = [
-            _wrong("wrong_type", f"The parameters of «{name}» need a JSON Schema.", f"/commands/{name}", hint)
+            _finding("wrong_type", f"The parameters of «{name}» need a JSON Schema.", f"/commands/{name}", hint)
             for name, schema in given.items()
             if not isinstance(schema, Mapping)
         ]
     elif not isinstance(given, list) or _no_names(given):
-        found = [_wrong("wrong_type", "«commands» is a list of names, or an object.", "/commands", hint)]
+        found = [_finding("wrong_type", "«commands» is a list of names, or an object.", "/commands", hint)]
     if "queues" in body:
-        found += [_wrong("wrong_type", "«queues» is a list of names.", f"/queues{at}", hint)
+        found += [_finding("wrong_type", "«queues» is a list of names.", f"/queues{at}", hint)
                   for at in _no_names(body["queues"])]  # fmt: skip
     return found
 
 
 def _aas(body: Mapping[str, Any]) -> list[Finding]:
-    return [] if body else [_wrong("missing_field", "It is empty.", "", 'Write {"id": "L01", "status": "running"}.')]
+    return [] if body else [_finding("missing_field", "It is empty.", "", 'Write {"id": "L01", "status": "running"}.')]
 
 
 _CHECKS = {

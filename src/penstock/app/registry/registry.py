@@ -13,7 +13,7 @@ import msgspec
 from penstock import sample_tenant
 from penstock.app.access.audit import masked
 from penstock.app.defaults import DEFAULT_TENANT
-from penstock.app.registry.artifact_types import checked, known, read_thing
+from penstock.app.registry.artifact_types import check_artifact, known_type, read_artifact
 from penstock.errors import Finding
 from penstock.executors.agents import AGENTS
 from penstock.executors.parts.secret import MASK
@@ -32,7 +32,7 @@ _pack = msgspec.msgpack.Encoder().encode
 
 def artifact(tenant: str, type: str, id: str, body: Mapping[str, Any], now: int) -> ArtifactRow:
     """A thing as it is kept; its version and status are those of its body."""
-    known(type)
+    known_type(type)
     return ArtifactRow(tenant, type, id, str(body.get("version") or ""), status_of(type, body), _pack(body), now)
 
 
@@ -52,13 +52,13 @@ class Registry:
 
     def put(self, type: str, id: str, body: Mapping[str, Any]) -> list[Finding]:
         """Register a thing, or replace it; what is worth knowing about it. Raises ThingInvalid, with all findings."""
-        findings = checked(known(type), id, body)
+        findings = check_artifact(known_type(type), id, body)
         self._put(type, id, body)
         return findings
 
     def put_source(self, type: str, id: str, source: bytes, name: str = "") -> list[Finding]:
         """The same from JSON, YAML or DMN, named so that its ending says which; findings have their lines."""
-        body, findings = read_thing(type, id, source, name)
+        body, findings = read_artifact(type, id, source, name)
         self._put(type, id, body)
         return findings
 
@@ -78,7 +78,7 @@ class Registry:
 
     def each(self, type: str | None = None) -> list[ArtifactRow]:
         """Every version of everything, or of one type."""
-        return self.door.store.artifacts(self.door.tenant, known(type) if type is not None else None)
+        return self.door.store.artifacts(self.door.tenant, known_type(type) if type is not None else None)
 
     def get(self, type: str, id: str) -> ArtifactRow | None:
         """The last version of a thing."""

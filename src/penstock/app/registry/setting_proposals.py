@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.penstock import Penstock
-from penstock.app.registry.artifact_types import checked
+from penstock.app.registry.artifact_types import check_artifact
 from penstock.errors import ChangedMeanwhile, FourEyes, ThingNotFound
 from penstock.store.contract import ArtifactRow
 
@@ -19,7 +19,7 @@ _PROPOSAL = "config_proposal"
 _pack = msgspec.msgpack.Encoder().encode
 
 
-class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+class SettingProposal(msgspec.Struct, frozen=True, kw_only=True):
     """`body` is None where the settings are to be taken away. `on` marks what was in force when it was made."""
 
     id: str
@@ -29,29 +29,31 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     on: str
 
 
-class Proposals:
+class SettingProposals:
     def __init__(self, door: Penstock) -> None:
         self.door = door
 
-    def put(self, id: str, body: Mapping[str, Any] | None, by: str) -> Proposal:
+    def put(self, id: str, body: Mapping[str, Any] | None, by: str) -> SettingProposal:
         """In the place of one that waits. Raises ThingInvalid, and ThingNotFound for one to be taken away that is not
         there."""
         there = self.door.registry.get(CONFIG, id)
         if body is not None:
-            checked(CONFIG, id, body)
+            check_artifact(CONFIG, id, body)
         elif there is None:
             raise ThingNotFound(type=CONFIG, id=id)
-        made = Proposal(id=id, body=None if body is None else dict(body), by=by, at=self.door.now(), on=_mark(there))
+        made = SettingProposal(
+            id=id, body=None if body is None else dict(body), by=by, at=self.door.now(), on=_mark(there)
+        )
         self.door.store.put_artifacts(
             [ArtifactRow(self.door.tenant, _PROPOSAL, id, "", "pending_approval", _pack(made), made.at)]
         )
         return made
 
-    def each(self) -> list[Proposal]:
+    def each(self) -> list[SettingProposal]:
         rows = self.door.store.artifacts(self.door.tenant, _PROPOSAL)
-        return [msgspec.msgpack.decode(row.body, type=Proposal) for row in rows]
+        return [msgspec.msgpack.decode(row.body, type=SettingProposal) for row in rows]
 
-    def get(self, id: str) -> Proposal:
+    def get(self, id: str) -> SettingProposal:
         found = next((one for one in self.each() if one.id == id), None)
         if found is None:
             raise ThingNotFound(type="proposal of the config", id=id)
@@ -71,7 +73,7 @@ class Proposals:
             registry.put(CONFIG, id, one.body)
         self.drop(id)
 
-    def drop(self, id: str) -> Proposal:
+    def drop(self, id: str) -> SettingProposal:
         """Rejected by another, or withdrawn by whoever has made it."""
         one = self.get(id)
         self.door.store.drop_artifact(self.door.tenant, _PROPOSAL, id)

@@ -95,13 +95,13 @@ def summary(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> str:
     found = changes(old, new)
     if not found:
         return "No change."
-    told = dict.fromkeys(_told(one) for one in found)
+    told = dict.fromkeys(_change_text(one) for one in found)
     more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
     text = ", ".join(list(told)[:_MOST]) + more
     return text[:1].upper() + text[1:] + "."
 
 
-def _told(one: Change) -> str:
+def _change_text(one: Change) -> str:
     if one.part in ("nodes", "edges"):
         return f"{one.change} {one.part[:-1]} {one.what}"
     return f"{one.change} {one.pointer}"

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.drawing.net_graph import Drawn, drawn
+from penstock.app.drawing.net_graph import NetDrawing, drawing_of
 from penstock.app.drawing.run_graph import RunGraph, definition_graph
 from penstock.app.releases.documents import compile_source
-from penstock.app.releases.rehearsal import Level, judged
+from penstock.app.releases.rehearsal import Level, judge_levels
 from penstock.errors import DocumentInvalid, Finding, PenstockError
 from penstock.lang.read import read_document
 from penstock.lang.table import language_named
@@ -28,7 +28,7 @@ class InspectionStep(msgspec.Struct, kw_only=True):
     tokens: dict[str, int]
 
 
-class Judged(msgspec.Struct, kw_only=True):
+class SoundnessReport(msgspec.Struct, kw_only=True):
     """A level that is not known to be sound: `way` in words, `steps` to be drawn, `dead` what can never run."""
 
     scope: str
@@ -40,30 +40,30 @@ class Judged(msgspec.Struct, kw_only=True):
     rehearsed: str | None
 
 
-class Inspected(msgspec.Struct, kw_only=True):
+class Inspection(msgspec.Struct, kw_only=True):
     """`graph` is None of a document that cannot be drawn; `soundness` is empty of one whose every run can end.
     `document`: what was read, where a language has XML, too: its text may be either."""
 
     language: str | None
     findings: list[Finding]
     graph: RunGraph | None = None
-    soundness: list[Judged] = []
+    soundness: list[SoundnessReport] = []
     bpmn: str | None = None
     input_schema: Any = None
     document: Any = None
 
 
-def inspected(source: bytes) -> Inspected:
+def inspect(source: bytes) -> Inspection:
     """Costs a compilation and, of what is not sound, a search for the way that shows it. Touches no store."""
     try:
         made, _ = compile_source(source, unsound=True)
     except DocumentInvalid as wrong:
-        return Inspected(language=None, findings=list(wrong.findings))
+        return Inspection(language=None, findings=list(wrong.findings))
     net, write_xml = Compiled(made.net), language_named(made.language).write_xml
     read = read_document(source, name="document").data if write_xml is not None else None
-    return Inspected(
+    return Inspection(
         language=made.language, findings=_as_refused(source, list(made.findings)), graph=definition_graph(net),
-        soundness=[_judged(net, level) for level in judged(made.net)],
+        soundness=[_judged(net, level) for level in judge_levels(made.net)],
         bpmn=_xml(read, write_xml) if write_xml is not None else None, input_schema=made.net.declares.input_schema,
         document=read,
     )  # fmt: skip
@@ -87,9 +87,9 @@ def _xml(data: Any, write_xml: Callable[[Any], str]) -> str | None:
         return None
 
 
-def _judged(net: Compiled, level: Level) -> Judged:
-    shape = drawn(net)
-    return Judged(
+def _judged(net: Compiled, level: Level) -> SoundnessReport:
+    shape = drawing_of(net)
+    return SoundnessReport(
         scope=level.scope, verdict=level.found.status, why=level.found.why, way=level.way,
         steps=list(_steps(net, shape, level.found)),
         dead=[*dict.fromkeys(author(net.by_id[id]) for id in level.found.nodes if id in net.by_id)],
@@ -97,7 +97,7 @@ def _judged(net: Compiled, level: Level) -> Judged:
     )  # fmt: skip
 
 
-def _steps(net: Compiled, shape: Drawn, found: Verdict) -> Iterator[InspectionStep]:
+def _steps(net: Compiled, shape: NetDrawing, found: Verdict) -> Iterator[InspectionStep]:
     lying: Counter[int] = Counter()
     for number, step in enumerate(found.trace, 1):
         node = net.by_id.get(step.node)

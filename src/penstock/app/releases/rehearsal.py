@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.drawing.render import Subject
-from penstock.app.runs.run_view import Watcher
+from penstock.app.runs.run_view import RunFold
 from penstock.kernel import command as C
 from penstock.kernel.failure import Failure
 from penstock.kernel.run import Run
@@ -22,7 +22,7 @@ from penstock.net.soundness import Verdict, explain, verdict, verdicts
 _MOST = 2_000  # turns of one rehearsal
 
 
-class Rehearsed(msgspec.Struct, frozen=True, kw_only=True):
+class RehearsalResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ends that takes the choices of a verdict. `stuck` names the nodes before which tokens are left, `ends`
     counts how often an end was reached, `fired` is what ran, in its order."""
 
@@ -51,7 +51,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     found: Verdict
     way: list[str]
     subject: Subject
-    rehearsed: Rehearsed | None
+    rehearsed: RehearsalResult | None
 
     def told(self) -> dict[str, Any]:
         return {
@@ -62,7 +62,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
         }  # fmt: skip
 
 
-def judged(net: Net) -> list[Level]:
+def judge_levels(net: Net) -> list[Level]:
     """Every level that is not known to be sound, with its way gone once by the kernel."""
     levels = []
     for scope, quick in verdicts(net).items():
@@ -71,8 +71,8 @@ def judged(net: Net) -> list[Level]:
         found = counterexample(net, scope) if quick.status == "unsound" else quick
         found = found if found.status == quick.status else quick
         rehearsed = rehearse(net, found) if found.trace and not scope else None
-        subject = Subject(net, drawn(net, found), net.name)
-        levels.append(Level(scope=scope, found=found, way=told(net, found), subject=subject, rehearsed=rehearsed))
+        subject = Subject(net, path_marks(net, found), net.name)
+        levels.append(Level(scope=scope, found=found, way=path_text(net, found), subject=subject, rehearsed=rehearsed))
     return levels
 
 
@@ -81,11 +81,11 @@ def counterexample(net: Net, scope: str = "") -> Verdict:
     return verdict(net, scope, reductions=False)
 
 
-def rehearse(net: Net, found: Verdict) -> Rehearsed:
+def rehearse(net: Net, found: Verdict) -> RehearsalResult:
     return _Rehearsal(net, found).whole()
 
 
-def drawn(net: Net, found: Verdict) -> Marks:
+def path_marks(net: Net, found: Verdict) -> Marks:
     """The marking at the end of the way: where tokens are held, and what has run."""
     taken: dict[str, int] = {}
     nodes = {}
@@ -98,7 +98,7 @@ def drawn(net: Net, found: Verdict) -> Marks:
     return Marks(tokens=dict.fromkeys(found.held, 1), nodes=nodes, taken=taken)
 
 
-def told(net: Net, found: Verdict) -> list[str]:
+def path_text(net: Net, found: Verdict) -> list[str]:
     """The way, one line for each thing that runs, in the author's names; then what is wrong."""
     names = {node.id: node.label or node.origin or node.id for node in net.nodes}
     edges = {edge.id: edge for edge in net.edges}
@@ -136,11 +136,11 @@ class _Rehearsal:
                 edge.default = False
                 edge.guard = _Forced(edge, self.choices)  # type: ignore[assignment]
         self.run = Run.fresh(self.net)
-        self.watcher = Watcher(lambda _: self.net, lambda value: value)
+        self.watcher = RunFold(lambda _: self.net, lambda value: value)
         self.fired: list[str] = []
         self.now = 0
 
-    def whole(self) -> Rehearsed:
+    def whole(self) -> RehearsalResult:
         self._do(C.start("rehearsal", {}))
         for _ in range(_MOST):
             command = self._next()
@@ -196,7 +196,7 @@ class _Rehearsal:
         ports = {edge.port for edge in self.net.edges if chosen is not None and edge.id in chosen}
         return next(iter(ports)) if len(ports) == 1 else "done"
 
-    def _told(self) -> Rehearsed:
+    def _told(self) -> RehearsalResult:
         st = self.run.st
         held = self.watcher.marks().tokens
         leaving = {edge.src.id for edge in self.net.edges}
@@ -205,6 +205,6 @@ class _Rehearsal:
         code = st.failure.code if st.failure is not None else "DEADLOCK" if "DEADLOCK" in incidents else None
         target = {edge.id: edge.dst.id for edge in self.net.edges}
         stuck = list(dict.fromkeys(target[id] for id in held if id in target))
-        return Rehearsed(
+        return RehearsalResult(
             status=STATUS[st.status], code=code, fired=self.fired, stuck=stuck, ends=ends, tokens=dict(held)
         )

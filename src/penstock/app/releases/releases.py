@@ -18,7 +18,7 @@ from penstock.app.language import app_language
 from penstock.app.releases.diff import Change, changes, summary
 from penstock.app.releases.documents import compile_source, read_source
 from penstock.app.releases.triggers import (
-    in_force,
+    active_release,
     listens_to,
     refuse_message,
     schedule_of,
@@ -56,7 +56,7 @@ APPROVAL_STATUS = {
 _TRIES = 5  # a move that somebody else's came before is looked at again
 
 
-class Submitted(msgspec.Struct, frozen=True):
+class Submission(msgspec.Struct, frozen=True):
     """A version in the store. `new` is false when the same document was there already."""
 
     release: ReleaseRow
@@ -64,7 +64,7 @@ class Submitted(msgspec.Struct, frozen=True):
     findings: list[Finding] = []
 
 
-class Writing(msgspec.Struct):
+class ReleaseChanges(msgspec.Struct):
     """What one transaction does to versions: see `Store.move_releases`."""
 
     moves: list[tuple[ReleaseRow, str]] = []
@@ -74,7 +74,7 @@ class Writing(msgspec.Struct):
     told: list[tuple[Any, ...]] = []
 
 
-class InForce(ReleaseRow, frozen=True):
+class ActiveRelease(ReleaseRow, frozen=True):
     """A version that was put in force, and the runs that replay dead letters with it (W-7.5.4)."""
 
     replayed: list[str] = []
@@ -119,7 +119,7 @@ class Releases:
         if version is not None:
             row = self.door.store.release(self.door.tenant, name, version)
         else:
-            row = in_force(self.door.store, self.door.tenant, name) or next(reversed(self.each(name)), None)
+            row = active_release(self.door.store, self.door.tenant, name) or next(reversed(self.each(name)), None)
         if row is None:
             raise ReleaseNotFound(name=name, version=version)
         return row
@@ -133,7 +133,7 @@ class Releases:
     def submit(
         self, document: str | Path | bytes | Mapping[str, Any], *, by: str | None = None,
         change_summary: str | None = None,
-    ) -> Submitted:  # fmt: skip
+    ) -> Submission:  # fmt: skip
         """Check a document, give it its version, and ask for its approval. The same again changes nothing, but for a
         version that was rejected: it is asked for anew."""
         source, name = _source(document)
@@ -141,7 +141,7 @@ class Releases:
         data = read.data
         if isinstance(data, dict):
             own = app_language(language_of(read).name)
-            done: Submitted | None = own.submit(self.door, dict(data), source, by=by, about=change_summary)
+            done: Submission | None = own.submit(self.door, dict(data), source, by=by, about=change_summary)
             if done is not None:
                 return done
         id = data.get("id") if isinstance(data, dict) else None
@@ -162,12 +162,12 @@ class Releases:
             row = replace(row, change_summary=change_summary or summary(before, data))
             row = replace(row, status=STATUS.next(row.status, "submit"))
             if self.door.store.put_release(row):
-                return Submitted(row, True, findings)
+                return Submission(row, True, findings)
             same = self.get(id, row.version)
         if same.hash != row.hash:
             why = "another document has this version"
             raise VersionConflict(name=id, version=row.version, why=why)
-        return Submitted(self._move(same, "submit") if same.status == "draft" else same, False, findings)
+        return Submission(self._move(same, "submit") if same.status == "draft" else same, False, findings)
 
     def _compiled(
         self, data: dict[str, Any], source: bytes | None, name: str, by: str | None
@@ -210,7 +210,7 @@ class Releases:
     def _four_eyes(self, row: ReleaseRow) -> bool:
         """Where the tenant asks for it (`release.four_eyes`), the document (`metadata.four_eyes`), or the version in
         force: an author cannot leave it out of the next one."""
-        former = in_force(self.door.store, row.tenant, row.name)
+        former = active_release(self.door.store, row.tenant, row.name)
         documents = [document_of(one) for one in (row, former) if one is not None]
         asked = [config_of(self.door).get("release"), *(one.get("metadata") for one in documents)]
         return any(isinstance(one, Mapping) and one.get("four_eyes") is True for one in asked)
@@ -223,14 +223,14 @@ class Releases:
     def deprecate(self, name: str, version: int) -> ReleaseRow:
         return self._moved(name, version, "deprecate", deprecated_at=self.clock.now())
 
-    def activate(self, name: str, version: int) -> InForce:
+    def activate(self, name: str, version: int) -> ActiveRelease:
         """Put it in force: what was before is deprecated, and its trigger goes with it. An older version may come back
         (a rollback); runs that go on keep theirs, and dead letters that ask for it are replayed."""
         return self.replaying(self._moved(name, version, "activate"))
 
-    def replaying(self, row: ReleaseRow) -> InForce:
+    def replaying(self, row: ReleaseRow) -> ActiveRelease:
         """A version that has just come in force."""
-        return InForce(**msgspec.structs.asdict(row), replayed=replay_with(self.door, row))
+        return ActiveRelease(**msgspec.structs.asdict(row), replayed=replay_with(self.door, row))
 
     def _moved(self, name: str, version: int, event: str, **fields: Any) -> ReleaseRow:
         return self._move(self.get(name, version), event, **fields)
@@ -238,7 +238,7 @@ class Releases:
     def _move(self, row: ReleaseRow, event: str, **fields: Any) -> ReleaseRow:
         """Raises StatusConflict where the lifecycle does not name it."""
         for _ in range(_TRIES):
-            writing = Writing()
+            writing = ReleaseChanges()
             if event == "activate":
                 new = self.enforce(writing, row, row.status)
             else:
@@ -251,10 +251,10 @@ class Releases:
             row = self.get(row.name, row.version)
         raise VersionConflict(name=row.name, version=row.version, why="others move it all the time")
 
-    def enforce(self, writing: Writing, row: ReleaseRow, was: str | None) -> ReleaseRow:
+    def enforce(self, writing: ReleaseChanges, row: ReleaseRow, was: str | None) -> ReleaseRow:
         """Put a version in force with this writing: one that was in this status so far, or is new (None). What was
         before is deprecated, and its trigger goes with it."""
-        now, former = self.clock.now(), in_force(self.door.store, row.tenant, row.name)
+        now, former = self.clock.now(), active_release(self.door.store, row.tenant, row.name)
         new = replace(row, status=STATUS.next(row.status, "activate"), deprecated_at=None)
         schedules = self._registered(new, now, [one for one, _ in writing.moves] + writing.new)
         if former is not None:
@@ -268,7 +268,7 @@ class Releases:
         writing.schedules += schedules
         return new
 
-    def written(self, writing: Writing) -> bool:
+    def written(self, writing: ReleaseChanges) -> bool:
         """All of it; False, and nothing, where somebody else was faster."""
         return not (writing.moves or writing.new) or self.door.store.move_releases(
             writing.moves, writing.schedules, writing.unscheduled, writing.new, writing.told

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 MOST = 1000
 
 
-class Fired(msgspec.Struct, frozen=True):
+class FiredSchedule(msgspec.Struct, frozen=True):
     """A time of a schedule, and the runs that it has: one for each of its inputs."""
 
     at: int
     runs: list[str]
 
 
-class Timetable:
+class TenantSchedules:
     """The schedules of one tenant."""
 
     def __init__(self, door: Penstock, clock: Clock | None = None) -> None:
@@ -57,11 +57,11 @@ class Timetable:
             self.door.store.pause_schedule(row.tenant, row.name, False, following)
         return self.get(name)
 
-    async def fire(self, name: str, *, key: str | None = None) -> Fired:
+    async def fire(self, name: str, *, key: str | None = None) -> FiredSchedule:
         """Once, now, whatever the clock says and even while it is paused. The same key again is the same fire."""
         return await self._start(self.get(name), self.clock.now(), key)
 
-    async def backfill(self, name: str, first: int, last: int) -> list[Fired]:
+    async def backfill(self, name: str, first: int, last: int) -> list[FiredSchedule]:
         """Every time from one to another, both included, oldest first. A time that has been fired is not fired again:
         its runs are told."""
         row = self.get(name)
@@ -72,7 +72,7 @@ class Timetable:
             raise BadInput(what="the times", why=f"there are more than {MOST} between them")
         return [await self._start(row, at) for at in times]
 
-    async def _start(self, row: ScheduleRow, at: int, once: str | None = None) -> Fired:
+    async def _start(self, row: ScheduleRow, at: int, once: str | None = None) -> FiredSchedule:
         release = self.door.store.release(row.tenant, row.name, row.version)
         if release is None:
             raise ReleaseNotFound(name=row.name, version=row.version)
@@ -82,4 +82,4 @@ class Timetable:
             known = self.door.store.run_by_key(row.tenant, key)
             trigger = trigger_of(row, at, index)
             runs.append(known.id if known else await begin(self.door, release, given, key=key, trigger=trigger))
-        return Fired(at, runs)
+        return FiredSchedule(at, runs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from penstock.app.language import app_language
-from penstock.app.runs.start_input import carried, checked_input, checked_tenant, with_defaults, zone_of_tenant
+from penstock.app.runs.start_input import checked_input, checked_tenant, run_options, with_defaults, zone_of_tenant
 from penstock.dialects import dialect_of
 from penstock.errors import BadInput, Finding, Place, ProcessState, ReleaseNotFound
 from penstock.host.artifact_versions import registered
@@ -48,7 +48,7 @@ class EventReceipt(msgspec.Struct, frozen=True):
     imported: list[str] = []
 
 
-def news(tenant: str, source: str, payload: Any, id: str | None, now: int) -> EventRow:
+def event_row(tenant: str, source: str, payload: Any, id: str | None, now: int) -> EventRow:
     """An event as it is kept. Without an id it gets one that no other has."""
     for what, text in (("the source", source), ("the id", "-" if id is None else id)):
         if not text.strip() or len(text) > _LONGEST:
@@ -75,7 +75,7 @@ def prepare_with(store: Store, nets: Nets) -> Prepare:
     def prepare(tenant: str, net: int, given: Any) -> tuple[Any, dict[str, Any]]:
         compiled = nets.get(net)
         checked_tenant(compiled.net, store, tenant)
-        return checked_input(compiled, given), carried(compiled, store, tenant)
+        return checked_input(compiled, given), run_options(compiled, store, tenant)
 
     return prepare
 
@@ -89,7 +89,11 @@ async def start(
 ) -> str:  # fmt: skip
     """Start the active version of a workflow, or the one that is named; the run's id. C-18: `parent` is the run that
     asks for it."""
-    row = in_force(door.store, door.tenant, name) if version is None else door.store.release(door.tenant, name, version)
+    row = (
+        active_release(door.store, door.tenant, name)
+        if version is None
+        else door.store.release(door.tenant, name, version)
+    )
     if row is None:
         raise ReleaseNotFound(name=name, version=version)
     language = door.net_of(door.hash_of(row.net)).net.language
@@ -108,7 +112,7 @@ async def begin(
     return await door.start(hash, input, key=key, trigger=trigger, parent=parent, priority=priority)
 
 
-def in_force(store: Store, tenant: str, name: str) -> ReleaseRow | None:
+def active_release(store: Store, tenant: str, name: str) -> ReleaseRow | None:
     """The active version of a workflow."""
     return next(iter(store.releases(tenant, name, status="active")), None)
 

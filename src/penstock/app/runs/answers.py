@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.app.runs.run_view import Look, Watcher
+from penstock.app.runs.run_view import RunFold, RunView
 from penstock.errors import (
     IllegalTransition,
     ItemAmbiguous,
@@ -35,7 +35,7 @@ _KINDS: dict[str, type[PenstockError]] = {
 _DONE = ("COMPLETED", "SUCCEEDED", "MAXITER_REACHED")
 
 
-def firings_of(watcher: Watcher, node: str) -> list[int]:
+def firings_of(watcher: RunFold, node: str) -> list[int]:
     """Those that wait for an answer, by the node's name in the document; NODE~FIRING is one of them."""
     st, net = watcher.reader.st, watcher.reader.net
     assert net is not None
@@ -44,7 +44,7 @@ def firings_of(watcher: Watcher, node: str) -> list[int]:
     return named or [no for no, one in held if node == f"{author(one)}~{no}"]
 
 
-def answer_to(watcher: Watcher, node: str, value: Any, by: str | None) -> C.Command | None:
+def answer_to(watcher: RunFold, node: str, value: Any, by: str | None) -> C.Command | None:
     """For a node by its name in the document; None when it does not wait for an answer. Raises ItemAmbiguous where
     several of its firings ask somebody: they may have been asked different things."""
     st = watcher.reader.st
@@ -58,7 +58,7 @@ def answer_to(watcher: Watcher, node: str, value: Any, by: str | None) -> C.Comm
     return C.work(found[0], "submit", by, value) if found[0] in st.items else C.resolve(found[0], value)
 
 
-def fitting(prompt: Any, value: Any, item: str, *, whole: bool = True) -> None:
+def check_result(prompt: Any, value: Any, item: str, *, whole: bool = True) -> None:
     """P-X.14: what a person hands in has the shape that its form asks for; `whole`: with all that it requires. Raises
     ResultInvalid."""
     form = prompt.get("form") if isinstance(prompt, dict) and prompt.get("kind") == "work" else None
@@ -69,7 +69,7 @@ def fitting(prompt: Any, value: Any, item: str, *, whole: bool = True) -> None:
         raise ResultInvalid(item=item, why=why)
 
 
-def not_waiting(look: Look, net: Compiled, node: str) -> PenstockError:
+def not_waiting(look: RunView, net: Compiled, node: str) -> PenstockError:
     """Why a node cannot be answered, and which ones can."""
     plain = node.rpartition("~")[0]
     node = plain if node not in look.nodes and plain in look.nodes else node
@@ -89,7 +89,7 @@ def not_waiting(look: Look, net: Compiled, node: str) -> PenstockError:
     return NotWaiting(why=why, hint=hint)
 
 
-def as_said(said: dict[str, Any]) -> PenstockError:
+def refusal_of(said: dict[str, Any]) -> PenstockError:
     """The refusal of another process, as it would have been raised here."""
     kind = _KINDS.get(said["code"], Refused)
     error = kind.__new__(kind)

@@ -22,7 +22,7 @@ class Attempt(msgspec.Struct):
     next_at: int | None = None
 
 
-class Rest(msgspec.Struct):
+class WaitPeriod(msgspec.Struct):
     """A time in which a firing waited: `why` is backoff, work, event, operator or time."""
 
     since: int
@@ -30,12 +30,12 @@ class Rest(msgspec.Struct):
     why: str
 
 
-class Past:
+class AttemptHistory:
     """Told line by line, by the id of the firing."""
 
     def __init__(self) -> None:
         self.attempts: dict[str, list[Attempt]] = {}
-        self.rests: dict[str, list[Rest]] = {}
+        self.rests: dict[str, list[WaitPeriod]] = {}
         self.waits: dict[int, tuple[str, int]] = {}  # firing, since
         self.paused: tuple[int, str] | None = None  # since, why
         self.moved_at = 0  # when the run last changed its status
@@ -114,7 +114,7 @@ class Past:
             if rests[-1].why == "time":
                 rests[-1].why = why
             return
-        rests.append(Rest(at, None, why))
+        rests.append(WaitPeriod(at, None, why))
 
     def _rested(self, firing: str, at: int) -> None:
         rests = self.rests.get(firing)
@@ -133,7 +133,9 @@ class Past:
 
 
 _TELL = {
-    "effect.asked": Past._asked, "attempt.failed": Past._failed, "settled": Past._settled, "swept": Past._swept,
-    "phase": Past._phase, "work.opened": Past._opened, "wait.opened": Past._wait, "paused": Past._paused,
-    "run.moved": Past._moved,
+    "effect.asked": AttemptHistory._asked, "attempt.failed": AttemptHistory._failed,
+    "settled": AttemptHistory._settled, "swept": AttemptHistory._swept,
+    "phase": AttemptHistory._phase, "work.opened": AttemptHistory._opened,
+    "wait.opened": AttemptHistory._wait, "paused": AttemptHistory._paused,
+    "run.moved": AttemptHistory._moved,
 }  # fmt: skip

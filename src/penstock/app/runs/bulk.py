@@ -27,7 +27,7 @@ class Refusal(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Outcome(msgspec.Struct, kw_only=True):
+class BulkOutcome(msgspec.Struct, kw_only=True):
     """`count` is how many it was done to, or would be; `more`: others fit the filter that were not looked at."""
 
     verb: str
@@ -38,10 +38,10 @@ class Outcome(msgspec.Struct, kw_only=True):
     more: bool
 
 
-async def steer_many(
+async def command_many(
     door: Penstock, verb: str, runs: Sequence[str], *, more: bool = False, dry_run: bool = True, mode: str = "now",
     how: str = "here", name: str = "", payload: Any = None, user: str = "", permissions: Collection[str] = (),
-) -> Outcome:  # fmt: skip
+) -> BulkOutcome:  # fmt: skip
     """Each by itself: one that is refused keeps nobody else from it."""
     if PERMISSIONS[verb] not in permissions:
         raise NotAllowed(user=user, permission=PERMISSIONS[verb])
@@ -51,19 +51,19 @@ async def steer_many(
             row = door.row(run)
             allowed = {one.verb for one in moves(door.watcher(row), permissions=permissions)}
             if verb not in allowed and not (verb == "signal" and "pause" in allowed):
-                now = door.look(row.id)
+                now = door.view(row.id)
                 code = dialect_of(now.language).conflict.code
                 refused.append(Refusal(row.id, code, f"It is {now.status}, so it cannot be asked to {verb}."))
                 continue
             if not dry_run:
-                await _steer(door, verb, row.id, mode, how, name, payload)
+                await _command_one(door, verb, row.id, mode, how, name, payload)
             done.append(row.id)
         except PenstockError as error:
             refused.append(Refusal(run, error.code, error.message))
-    return Outcome(verb=verb, dry_run=dry_run, count=len(done), sample=done[:_SAMPLE], refused=refused, more=more)
+    return BulkOutcome(verb=verb, dry_run=dry_run, count=len(done), sample=done[:_SAMPLE], refused=refused, more=more)
 
 
-async def _steer(door: Penstock, verb: str, run: str, mode: str, how: str, name: str, payload: Any) -> None:
+async def _command_one(door: Penstock, verb: str, run: str, mode: str, how: str, name: str, payload: Any) -> None:
     if verb == "cancel":
         await door.cancel(run, mode=mode)
     elif verb == "retry":
@@ -76,7 +76,7 @@ async def _steer(door: Penstock, verb: str, run: str, mode: str, how: str, name:
         await door.signal(run, name, payload)
 
 
-def meant(door: Penstock, filters: Filters) -> tuple[list[str], bool]:
+def matching_runs(door: Penstock, filters: Filters) -> tuple[list[str], bool]:
     """The ids of the runs that fit, newest first, and whether there are more than can be done at once."""
     found, cursor = list[str](), None
     while len(found) < MOST:

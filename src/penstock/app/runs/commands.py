@@ -11,8 +11,8 @@ import msgspec
 
 from penstock.app.defaults import driver_of
 from penstock.app.engine import Engine
-from penstock.app.releases.triggers import EventReceipt, news, receipt_of
-from penstock.app.runs.answers import answer_to, as_said, fitting, not_waiting
+from penstock.app.releases.triggers import EventReceipt, event_row, receipt_of
+from penstock.app.runs.answers import answer_to, check_result, not_waiting, refusal_of
 from penstock.app.runs.queries import Queries
 from penstock.errors import NodeNotFound, NothingToUndo, NotTaken, NotWaiting, Refused, RunNotFound, StatusConflict
 from penstock.host.children import child_id
@@ -26,7 +26,7 @@ from penstock.net.author import author
 PATIENCE_S = 10.0
 
 
-class Steering:
+class RunCommands:
     """For the runs of one door. Everything returns when it is committed, and raises when it is refused."""
 
     def __init__(self, engine: Engine, door: Queries) -> None:
@@ -56,7 +56,7 @@ class Steering:
             if answer is not None:
                 said = msgspec.msgpack.decode(answer)
                 if "code" in said:
-                    raise as_said(said)
+                    raise refusal_of(said)
                 return True
             if self.engine.host is None and waited % 4 == 1 and driver_of(self.engine.path) is None:
                 return store.inbox_answer(number) is not None
@@ -81,14 +81,14 @@ class Steering:
         command, net = answer_to(watcher, node, value, by), watcher.reader.net
         assert net is not None
         if command is None:
-            raise not_waiting(self.door.look(row.id), net, node)
-        for one in watcher.look().waiting:
+            raise not_waiting(self.door.view(row.id), net, node)
+        for one in watcher.view().waiting:
             if one.node == node.partition("~")[0]:
-                fitting(one.prompt, value, node)
+                check_result(one.prompt, value, node)
         try:
             await self.command(run, command)
         except StatusConflict as refused:  # somebody else was faster: said in the words of whoever answers
-            raise not_waiting(self.door.look(row.id), net, node) from refused
+            raise not_waiting(self.door.view(row.id), net, node) from refused
 
     async def cancel(self, run: str, mode: str) -> None:
         calls, _ = self.door.watcher(self.door.row(run)).calls()
@@ -107,7 +107,7 @@ class Steering:
         if unknown:
             undone = ", ".join(f"«{node.id}»" for node in net.nodes if node.undo) or "none"
             raise NodeNotFound(node=unknown[0], hint=f"Nodes that can be undone: {undone}.")
-        before = self.door.look(row.id).facts
+        before = self.door.view(row.id).facts
         await self.command(row.id, C.compensate(only))
         for line in self.door.lines(row.id):
             if line.seq > before and line.fact == "ignored" and line.data.get("command") == "compensate":
@@ -133,7 +133,7 @@ class Steering:
 
     async def send_event(self, source: str, payload: Any, id: str | None) -> EventReceipt:
         store, host = self.door.store, self.engine.host
-        event = news(self.door.tenant, source, payload, id, self.engine.now())
+        event = event_row(self.door.tenant, source, payload, id, self.engine.now())
         new = store.put_event(event) is not None
         if host is not None:
             self.engine.begin()

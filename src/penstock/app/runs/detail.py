@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 
 from penstock.app.drawing.tone import node_tone
-from penstock.app.runs.attempts import Attempt, Rest
+from penstock.app.runs.attempts import Attempt, WaitPeriod
 from penstock.app.runs.moves import Move, moves
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.run_view import FiringLook, Waiting, Watcher
+from penstock.app.runs.run_view import FiringView, PendingWait, RunFold
 from penstock.app.runs.search import Filters, find_runs
 from penstock.app.runs.summary import RunSummary, net_of, summary
-from penstock.app.runs.waiting.environment import around
-from penstock.app.runs.waiting.wait_context import Why
+from penstock.app.runs.waiting.environment import read_environment
+from penstock.app.runs.waiting.wait_context import WaitReason
 from penstock.app.runs.waiting.why import why
 from penstock.kernel.state import PHASE
 from penstock.lifecycle.firing import UNIT_WORDS
@@ -56,7 +56,7 @@ class FiringDetail(msgspec.Struct, kw_only=True):
     started_at: int
     ended_at: int | None
     attempts: list[Attempt]
-    waits: list[Rest]
+    waits: list[WaitPeriod]
 
 
 class Definition(msgspec.Struct, kw_only=True):
@@ -71,7 +71,7 @@ class RunDetail(msgspec.Struct, kw_only=True):
     those that have not ended; below the number `older` there are more. Both counts are of all."""
 
     run: RunSummary
-    why: list[Why]
+    why: list[WaitReason]
     moves: list[Move]
     input: Any
     output: Any
@@ -83,7 +83,7 @@ class RunDetail(msgspec.Struct, kw_only=True):
     older: int | None
     firing_count: int
     attempt_count: int
-    waiting: list[Waiting]
+    waiting: list[PendingWait]
     children: list[RunSummary]
     definition: Definition
     trigger: dict[str, Any] | None
@@ -95,9 +95,9 @@ class RunDetail(msgspec.Struct, kw_only=True):
 
 def detail(door: Queries, run: str, permissions: Collection[str] | None = None, *, newest: int = NEWEST) -> RunDetail:
     """Costs one fold of its journal, one of each run that it calls and waits for, and a search for its children."""
-    row, beside = door.row(run), around(door)
+    row, beside = door.row(run), read_environment(door)
     watcher = door.watcher(row)
-    st, look, net = watcher.reader.st, door.look(row.id), watcher.reader.net or net_of(door, row)
+    st, look, net = watcher.reader.st, door.view(row.id), watcher.reader.net or net_of(door, row)
     trigger, told = st.options.get("trigger"), Firings(watcher)
     firings, older = told.newest(newest)
     return RunDetail(
@@ -135,7 +135,7 @@ def firing_page(door: Queries, run: str, below: int | None, limit: int) -> tuple
 class Firings:
     """What a run has done. The page of a firing costs its own parts, not those of all others."""
 
-    def __init__(self, watcher: Watcher) -> None:
+    def __init__(self, watcher: RunFold) -> None:
         assert watcher.reader.net is not None, "a run that is known has a net"
         self.watcher, self.net, self.shown = watcher, watcher.reader.net, watcher.shown()
         self.live = {watcher.reader.firing_id(f): f for f in watcher.reader.st.firings.values()}
@@ -163,7 +163,7 @@ class Firings:
 
 
 def _firing(
-    net: Compiled, watcher: Watcher, shown: FiringLook, number: int, state: str, parts: list[str]
+    net: Compiled, watcher: RunFold, shown: FiringView, number: int, state: str, parts: list[str]
 ) -> FiringDetail:
     node, past = net.by_id.get(shown.node), watcher.past
     return FiringDetail(

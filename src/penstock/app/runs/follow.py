@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 
 from penstock.app.engine import Engine
 from penstock.app.runs.queries import Queries, waits_for_outside
-from penstock.app.runs.run_view import Look, Watcher, watch
+from penstock.app.runs.run_view import RunFold, RunView, fold_journal
 from penstock.app.runs.timeline.events import EventReader
 from penstock.dialects.token_events import Event
 from penstock.errors import RunNotFound
@@ -17,20 +17,20 @@ from penstock.kernel.reading import FactLine
 from penstock.kernel.state import COMPLETED, STATUS
 
 
-class Following:
+class RunFollower:
     """Of the runs of one door; what they do is told by the engine."""
 
     def __init__(self, engine: Engine, door: Queries) -> None:
         self.engine, self.door = engine, door
 
-    async def wait(self, run: str, timeout: float | None, until_waiting: bool) -> Look:
+    async def wait(self, run: str, timeout: float | None, until_waiting: bool) -> RunView:
         row = self.door.row(run)
 
-        async def settled() -> Look:
+        async def settled() -> RunView:
             while True:
                 future = self.engine.next_turn(row.id)
                 try:
-                    look = None if self.engine.goes_on(row.no) else self.door.look(row.id)
+                    look = None if self.engine.goes_on(row.no) else self.door.view(row.id)
                 except RunNotFound:
                     look = None
                 if look is not None and (
@@ -59,11 +59,11 @@ class Following:
                 return
             await future
 
-    def watch_live(self, run: str) -> Watcher:
+    def watch_live(self, run: str) -> RunFold:
         row, store = self.door.row(run), self.door.store
         held = self.engine.watchers.get(row.no)
         if held is None:
-            found = watch(self.door.net_of, store.journal(row.no), Blobs(store).of(row.tenant))
+            found = fold_journal(self.door.net_of, store.journal(row.no), Blobs(store).of(row.tenant))
             held = self.engine.watchers[row.no] = found
         return held
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from penstock.app.runs.run_view import Watcher
+from penstock.app.runs.run_view import RunFold
 from penstock.kernel.state import BACKOFF, COMPLETED, EFFECT, RUNNING, STATUS, SUSPENDED, WAITING, Firing, State
 from penstock.lifecycle.run import RUN
 from penstock.lifecycle.work_item import WORK_ITEM
@@ -42,10 +42,10 @@ class Move(msgspec.Struct, kw_only=True):
 
 
 def moves(
-    seen: Watcher | State, net: Compiled | None = None, *, permissions: Collection[str] | None = None
+    seen: RunFold | State, net: Compiled | None = None, *, permissions: Collection[str] | None = None
 ) -> list[Move]:
     """Only what the kernel would not refuse now, and the caller may do; None: everything. Costs the open firings."""
-    if isinstance(seen, Watcher):
+    if isinstance(seen, RunFold):
         st, net = seen.reader.st, seen.reader.net
     else:
         st = seen

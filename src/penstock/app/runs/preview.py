@@ -16,7 +16,7 @@ from penstock.net.compiled import Compiled
 VERBS = ("fork", "restart", "retry", "cancel", "compensate")
 
 
-class Foreseen(msgspec.Struct):
+class PreviewedEffect(msgspec.Struct):
     """An author's node whose effects meet one fate: `done` stays as it is, `again` is asked anew, `open` is on its way
     and will not be waited for, `undone` is taken back. `at` is when the last of them began."""
 
@@ -32,7 +32,7 @@ class Preview(msgspec.Struct):
     verb: str
     fact: int
     of: int
-    effects: list[Foreseen]
+    effects: list[PreviewedEffect]
 
 
 class _Effect(msgspec.Struct):
@@ -44,7 +44,7 @@ class _Effect(msgspec.Struct):
     status: str = ""
 
 
-def foresee(door: Queries, run: str, verb: str, fact: int | None = None) -> Preview:
+def preview_of(door: Queries, run: str, verb: str, fact: int | None = None) -> Preview:
     """Costs one reading of the journal; nothing is changed. A fork stands at the end of the turn that holds the fact.
     Raises RunNotFound, BadInput."""
     row = door.row(run)
@@ -102,19 +102,21 @@ def _undoable(net: Compiled, entry: Any) -> bool:
     return entry.status in ("open", "FAILED") and bool(node.undo) and "manual" in node.spec.undo_on
 
 
-def _undone(net: Compiled, effects: list[_Effect], order: list[str]) -> list[Foreseen]:
+def _undone(net: Compiled, effects: list[_Effect], order: list[str]) -> list[PreviewedEffect]:
     """The last that was done is the first that is taken back."""
     told = _grouped(net, [(one, "undone" if _author(net, one.node) in order else "done") for one in effects])
     place = {node: n for n, node in enumerate(dict.fromkeys(order))}
     return sorted(told, key=lambda one: (one.fate != "undone", place.get(one.node, 0)))
 
 
-def _grouped(net: Compiled, fates: list[tuple[_Effect, str]]) -> list[Foreseen]:
-    found: dict[tuple[str, str], Foreseen] = {}
+def _grouped(net: Compiled, fates: list[tuple[_Effect, str]]) -> list[PreviewedEffect]:
+    found: dict[tuple[str, str], PreviewedEffect] = {}
     for one, fate in fates:
         node = _author(net, one.node)
         drawn = net.by_id.get(node) or net.by_id[one.node]
-        told = found.setdefault((node, fate), Foreseen(node, drawn.label or node, drawn.spec.type, fate, 0, one.at))
+        told = found.setdefault(
+            (node, fate), PreviewedEffect(node, drawn.label or node, drawn.spec.type, fate, 0, one.at)
+        )
         told.count += one.node == node  # what it fetches before is part of it
         told.at = max(told.at, one.at)
     whole = {told.node for told in found.values() if told.count}

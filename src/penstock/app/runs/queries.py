@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from penstock.app.defaults import DEFAULT_TENANT
-from penstock.app.runs.run_view import Look, Watcher, watch
+from penstock.app.runs.run_view import RunFold, RunView, fold_journal
 from penstock.dialects import dialect_of
 from penstock.dialects.projection import rows_of
 from penstock.errors import BadInput, Refused, RunAmbiguous, RunNotFound
@@ -32,13 +32,13 @@ if TYPE_CHECKING:  # what looking at a run does not need is imported by those wh
     from penstock.dialects.transitions import Transition
 
 
-class Held:
+class OpenStore:
     """A store while it is open, and what is kept in hand of it; doors of several tenants may share it."""
 
     def __init__(self) -> None:
         self.store: Store | None = None
         self.nets: Nets | None = None
-        self.watchers: dict[int, Watcher] = {}
+        self.watchers: dict[int, RunFold] = {}
 
     def opened(self) -> Store:
         if self.store is None:
@@ -57,7 +57,7 @@ class Held:
 class Queries:
     """What an open store tells about the runs of one tenant; those of others are not there for it (C-78)."""
 
-    def __init__(self, tenant: str, held: Held) -> None:
+    def __init__(self, tenant: str, held: OpenStore) -> None:
         self.tenant, self._held = tenant, held
 
     @property
@@ -85,18 +85,19 @@ class Queries:
             return F.fields_of(F.decode_facts(turn.body)[0])["input"]
         return None
 
-    def look(self, run: str) -> Look:
-        """The run as people see it. One that only calls runs that wait is waiting too, for what they wait for."""
+    def view(self, run: str) -> RunView:
+        """A run's status, firings and results in its language's words. One that only calls runs that wait is waiting,
+        too, for what they wait for."""
         row = self.row(run)
         watcher = self.watcher(row)
-        look = watcher.look()
+        look = watcher.view()
         look.key = row.key
         calls, only = watcher.calls()
         if not calls:
             return look
         from penstock.host.children import child_id
 
-        called = [self.look(id) for id in (child_id(key) for key in calls) if self._known(id)]
+        called = [self.view(id) for id in (child_id(key) for key in calls) if self._known(id)]
         look.waiting += [replace(w, run=w.run or one.run_id) for one in called for w in one.waiting]
         if only and len(called) == len(calls) and all(waits_for_outside(one) for one in called):
             look.status, look.internal_status = watcher.word("WAITING"), "WAITING"
@@ -108,11 +109,11 @@ class Queries:
         except RunNotFound:
             return False
 
-    def watcher(self, row: RunRow) -> Watcher:
+    def watcher(self, row: RunRow) -> RunFold:
         held = self._held.watchers.get(row.no)
         if held is not None and held.reader.net is not None:
             return held
-        found = watch(self.net_of, self.store.journal(row.no), Blobs(self.store).of(row.tenant))
+        found = fold_journal(self.net_of, self.store.journal(row.no), Blobs(self.store).of(row.tenant))
         if found.reader.net is None:  # accepted, and its first turn is still to come: PENDING (D-X.8)
             assert self._held.nets is not None
             found.reader.net, found.reader.st.run = self._held.nets.get(row.net), row.id
@@ -135,7 +136,7 @@ class Queries:
 
     def turns(self, run: str) -> list[list[FactLine]]:
         """The same, turn by turn: what was committed at once."""
-        watcher = Watcher(self.net_of)
+        watcher = RunFold(self.net_of)
         journal = self.store.journal(self.row(run).no)
         return [watcher.turn(turn.at, F.decode_facts(turn.body)) for turn in journal]
 
@@ -218,11 +219,11 @@ class Queries:
         return self.store.rebuild(project)
 
 
-class Reading(Queries):
+class StoreReader(Queries):
     """A store that is only looked at: no lock is taken, and none is made where there is none."""
 
     def __init__(self, store: Path, tenant: str = DEFAULT_TENANT) -> None:
-        super().__init__(tenant, Held())
+        super().__init__(tenant, OpenStore())
         self._held.store = open_store(store, engine=False, create=False)
         self._held.nets = Nets(self._held.store)
 
@@ -230,7 +231,7 @@ class Reading(Queries):
         self._held.close()
 
 
-def waits_for_outside(look: Look) -> bool:
+def waits_for_outside(look: RunView) -> bool:
     """Can only a person, a signal or an operator move this run on? A pure wait for time goes on by itself."""
     if look.paused:
         return not look.in_flight  # what has been asked is answered first

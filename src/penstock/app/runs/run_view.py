@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from penstock.app.runs.attempts import Past
+from penstock.app.runs.attempts import AttemptHistory
 from penstock.dialects import dialect_of
 from penstock.dialects.contract import Words
 from penstock.dialects.net_nodes import goes_on, inner_names, is_companion, is_synthetic
@@ -26,7 +26,7 @@ _UNIT = {"done": "SUCCEEDED", "failed": "FAILED", "skipped": "SKIPPED", "interru
 _PHASE_UNIT = ("RUNNING", "RUNNING", "RETRYING", "WAITING", "RUNNING", "RUNNING")
 
 
-class FiringLook(msgspec.Struct, omit_defaults=True):
+class FiringView(msgspec.Struct, omit_defaults=True):
     """A firing of the author's node. One for an item of a batch has the item's `scope`."""
 
     node: str
@@ -40,7 +40,7 @@ class FiringLook(msgspec.Struct, omit_defaults=True):
     type: str = ""
 
 
-class Waiting(msgspec.Struct, omit_defaults=True):
+class PendingWait(msgspec.Struct, omit_defaults=True):
     """What a run waits for: a person's answer, a signal, a moment, an operator."""
 
     node: str
@@ -52,13 +52,13 @@ class Waiting(msgspec.Struct, omit_defaults=True):
     draft: Any = None  # what an agent has done, for somebody to approve
 
 
-class Look(msgspec.Struct, omit_defaults=False):
+class RunView(msgspec.Struct, omit_defaults=False):
     run_id: str
     language: str
     status: str
     output: Any
-    firings: list[FiringLook]
-    waiting: list[Waiting]
+    firings: list[FiringView]
+    waiting: list[PendingWait]
     failure: dict[str, Any] | None
     name: str = ""
     nodes: dict[str, str] = {}
@@ -79,14 +79,14 @@ class Look(msgspec.Struct, omit_defaults=False):
     kept: list[str] = []  # names of signals that came before anybody waited for them
 
 
-class Watcher:
+class RunFold:
     """Folds a run as it grows and can be looked at any time."""
 
     def __init__(self, net_of: Callable[[str], Compiled], resolve: Callable[[Any], Any] | None = None) -> None:
         self.reader = Reader(net_of)
         self.resolve = resolve or (lambda body: body)
-        self.firings: list[FiringLook] = []
-        self.by_id: dict[str, FiringLook] = {}
+        self.firings: list[FiringView] = []
+        self.by_id: dict[str, FiringView] = {}
         self.ids: list[str] = []  # of the firing that each of them stands for now
         self.numbers: dict[str, int] = {}
         self.items: set[int] = set()  # those that are for an item of the author's node
@@ -96,7 +96,7 @@ class Watcher:
         self.last_at = 0
         self.first_at = 0
         self.restarted = 0  # firings before the last restart
-        self.past = Past()
+        self.past = AttemptHistory()
 
     def turn(self, at: int, facts: Iterable[Any]) -> list[FactLine]:
         lines = self.reader.turn(at, facts)
@@ -145,7 +145,7 @@ class Watcher:
             self.ids[number] = id
         else:
             number, visit, kind = len(self.firings), line.data["visit"], net.by_id.get(author(node), node).spec.type
-            one = FiringLook(author(node), "RUNNING", line.epoch, visit, 1, line.at, None, line.scope, kind)
+            one = FiringView(author(node), "RUNNING", line.epoch, visit, 1, line.at, None, line.scope, kind)
             self.firings.append(one)
             self.ids.append(id)
             if within(node) or _undoes(node):
@@ -181,7 +181,7 @@ class Watcher:
 
     # -- what people see -----------------------------------------------------------------------------------------------
 
-    def look(self) -> Look:
+    def view(self) -> RunView:
         st, net = self.reader.st, self.reader.net
         assert net is not None, "a run that was started has a net"
         language = net.net.language
@@ -199,7 +199,7 @@ class Watcher:
                 if root
                 else None
             )
-        return Look(
+        return RunView(
             run_id=st.run,
             language=language,
             status=self.word(status),
@@ -213,7 +213,7 @@ class Watcher:
             branches=_branches(st, net),
             warnings=[*self.nulls.values()] + [self._warning(*incident) for incident in st.incidents],
             outputs={k: self.resolve(v) for k, v in st.results.items()},
-            tokens=tokens(st, net),
+            tokens=token_counts(st, net),
             variables={name: value for name, value in {**st.vars, **st.names}.items() if name not in names},
             facts=st.n,
             paused=st.paused,
@@ -225,7 +225,7 @@ class Watcher:
             kept=[] if ended else [str(kept[0]) for kept in st.signals.values()],
         )
 
-    def shown(self) -> list[tuple[int, FiringLook]]:
+    def shown(self) -> list[tuple[int, FiringView]]:
         """Every firing of an author's node as people see it, and its number in what is kept."""
         st, net = self.reader.st, self.reader.net
         assert net is not None, "a run that was started has a net"
@@ -247,7 +247,7 @@ class Watcher:
         found = self.reader.net.by_id.get(node) if isinstance(node, str) else None
         return node if found is None else author(found)
 
-    def _shown(self, one: FiringLook, firing: Firing | None, words: Any) -> FiringLook:
+    def _shown(self, one: FiringView, firing: Firing | None, words: Any) -> FiringView:
         unit = one.status
         attempt = one.attempt
         if firing is not None and one.ended_at is None:
@@ -290,7 +290,7 @@ class Watcher:
         calls = [f for f in active if f.phase == EFFECT and net.nodes[f.node].calls]
         return [f"{st.tenant}/{st.run}/{self.reader.firing_id(f)}" for f in calls], len(calls) == len(active)
 
-    def waiting(self) -> list[Waiting]:
+    def waiting(self) -> list[PendingWait]:
         st, net = self.reader.st, self.reader.net
         assert net is not None
         out = []
@@ -298,15 +298,15 @@ class Watcher:
             node = author(net.nodes[firing.node])
             due = min((st.timers[t].due for t in firing.timers or ()), default=None)
             if firing.blocked:
-                out.append(Waiting(node, "operator"))
+                out.append(PendingWait(node, "operator"))
             elif no in st.items and PHASE[firing.phase] == "suspended":
                 item, prompt = st.items[no], self.prompts.get(self.reader.firing_id(firing))
                 draft = self.resolve(item.draft) if item.status == "SUBMITTED" else None
-                out.append(Waiting(node, "person", prompt, due_at=due, draft=draft))
+                out.append(PendingWait(node, "person", prompt, due_at=due, draft=draft))
             elif firing.waits:
-                out += [Waiting(node, "signal", name=st.waits[w].name, due_at=due) for w in firing.waits]
+                out += [PendingWait(node, "signal", name=st.waits[w].name, due_at=due) for w in firing.waits]
             elif PHASE[firing.phase] == "suspended" and due is not None:
-                out.append(Waiting(node, "time", due_at=due))
+                out.append(PendingWait(node, "time", due_at=due))
         return out
 
     def counters(self) -> dict[str, int]:
@@ -337,7 +337,7 @@ class Watcher:
                 nodes[id] = msgspec.structs.replace(
                     nodes[id], status="RETRYING" if firing.phase == BACKOFF else "WAITING"
                 )
-        return Marks(tokens=tokens(st, net), nodes=nodes)
+        return Marks(tokens=token_counts(st, net), nodes=nodes)
 
 
 def _undoes(node: CNode) -> bool:
@@ -360,7 +360,7 @@ def run_word(language: str, status: str) -> str:
     return words_of(language).run.get(status, status)
 
 
-def tokens(st: State, net: Compiled) -> dict[str, int]:
+def token_counts(st: State, net: Compiled) -> dict[str, int]:
     out: dict[str, int] = {}
     for scope in st.scopes.values():
         for place, queue in scope.tokens.items():
@@ -375,10 +375,10 @@ def _branches(st: State, net: Compiled) -> dict[str, str]:
     return {node.id: record.port for node, record in records if node.port is not None and record.status == DONE}
 
 
-def watch(
+def fold_journal(
     net_of: Callable[[str], Compiled], journal: Iterable[JournalRow], resolve: Callable[[Any], Any] | None = None
-) -> Watcher:
-    watcher = Watcher(net_of, resolve)
+) -> RunFold:
+    watcher = RunFold(net_of, resolve)
     for row in journal:
         watcher.turn(row.at, F.decode_facts(row.body))
     return watcher

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.summary import RunSummary, net_of, states_of, summaries
-from penstock.app.runs.waiting.environment import around
+from penstock.app.runs.waiting.environment import read_environment
 from penstock.errors import BadInput, RunNotFound
 from penstock.kernel.state import STATUS, State
 from penstock.net.author import author
@@ -64,7 +64,7 @@ def find_runs(
         rows, more = (_Search if falling else _Oldest)(door, filters, cursor).page(limit)
     else:
         rows, more = _Ranked(door, filters, Ranking(by=by, falling=falling), cursor).page(limit)
-    return summaries(door, rows, around(door)), more
+    return summaries(door, rows, read_environment(door)), more
 
 
 class _Search:
@@ -185,7 +185,7 @@ class _Ranked(_Search):
         no = _number(cursor, self.sort)
         value = cursor.removeprefix(f"{self.sort}:").partition(".")[0]
         if not value.removeprefix("-").isdecimal() or len(value) > 18:
-            raise _foreign()
+            raise _foreign_cursor()
         self.ranking = replace(self.ranking, after=(int(value), no))
 
     def _cursor(self, row: RunRow) -> str:
@@ -217,7 +217,7 @@ def _fits(st: State, net: Compiled, f: Filters) -> bool:
     name, wanted = f.var
     known = {**st.vars, **st.names}
     inside, _, rest = name.partition(".")
-    return inside in known and _said(known[inside], rest) == wanted
+    return inside in known and _value_text(known[inside], rest) == wanted
 
 
 def resting_nodes(st: State, net: Compiled) -> set[str]:
@@ -227,7 +227,7 @@ def resting_nodes(st: State, net: Compiled) -> set[str]:
     return found | {author(net.edges[place & (MOST - 1)].dst) for place in places}
 
 
-def _said(value: Any, rest: str) -> str | None:
+def _value_text(value: Any, rest: str) -> str | None:
     """A value, or a part of it by its path, as text."""
     for step in rest.split(".") if rest else ():
         if not isinstance(value, dict) or step not in value:
@@ -257,11 +257,11 @@ def _number(cursor: str, sort: str = "") -> int:
     said, found, place = cursor.rpartition(":")
     no = place.partition(".")[2]
     if said != sort or bool(found) != bool(sort) or not no.isdecimal() or len(no) > 18:
-        raise _foreign()
+        raise _foreign_cursor()
     return int(no)
 
 
-def _foreign() -> BadInput:
+def _foreign_cursor() -> BadInput:
     hint = "Take `next` of the page before, of the same list."
     return BadInput(what="the cursor", why="it is not one that a list in this order has given", hint=hint)
 

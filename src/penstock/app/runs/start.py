@@ -10,9 +10,9 @@ import msgspec
 from penstock.app.engine import Engine
 from penstock.app.metrics.trace_id import TRACE
 from penstock.app.releases.documents import Release
-from penstock.app.runs.commands import Steering
+from penstock.app.runs.commands import RunCommands
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.start_input import carried, checked_input, checked_tenant
+from penstock.app.runs.start_input import checked_input, checked_tenant, run_options
 from penstock.errors import BadInput, KeyConflict
 from penstock.host.embedded import ReplyWaiter
 from penstock.host.start_requests import NO_RUN, Start, new_id
@@ -30,10 +30,10 @@ class StartRequest(msgspec.Struct, frozen=True, kw_only=True):
     modes: Mapping[str, str] | None = None  # P-X.40: activity → mode
 
 
-class Starts:
+class RunStarter:
     """Of one door's tenant: here, or by the process that drives the store."""
 
-    def __init__(self, engine: Engine, door: Queries, steering: Steering) -> None:
+    def __init__(self, engine: Engine, door: Queries, steering: RunCommands) -> None:
         self.engine, self.door, self.steering = engine, door, steering
 
     async def many(self, asked: StartRequest, inputs: Iterable[Any], keys: Iterable[str] | None) -> list[str]:
@@ -110,7 +110,7 @@ class Starts:
             options["limits"] = dict.fromkeys(found[1].limits or ("diagram",), asked.max_concurrent)
         checked_tenant(found[1].net, self.door.store, self.door.tenant)
         self.engine.runtime(found[1].net.language).check(found[1], self.door.tenant)
-        options |= carried(found[1], self.door.store, self.door.tenant)
+        options |= run_options(found[1], self.door.store, self.door.tenant)
         if asked.modes is not None:
             options["modes"] = dict(asked.modes)
         if asked.trigger is not None:

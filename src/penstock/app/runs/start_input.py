@@ -58,7 +58,7 @@ def with_defaults(value: Any, schema: Any) -> Any:
     return found
 
 
-def carried(net: Compiled, store: Store, tenant: str) -> dict[str, Any]:
+def run_options(net: Compiled, store: Store, tenant: str) -> dict[str, Any]:
     """What of the tenant's settings the net's expressions read: it is journaled with the start and never changes."""
     found: dict[str, Any] = {}
     for name in net.net.declares.carries:

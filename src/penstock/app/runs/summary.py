@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.access.idempotency import given
-from penstock.app.drawing.tone import house_state, run_tone
+from penstock.app.access.idempotency import shown_key
+from penstock.app.drawing.tone import run_state, run_tone
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.run_view import Watcher, run_word
-from penstock.app.runs.waiting.environment import Around
-from penstock.app.runs.waiting.wait_context import Why
+from penstock.app.runs.run_view import RunFold, run_word
+from penstock.app.runs.waiting.environment import Environment
+from penstock.app.runs.waiting.wait_context import WaitReason
 from penstock.app.runs.waiting.why import why, why_state
 from penstock.dialects import dialect_of
 from penstock.dialects.net_nodes import is_companion
@@ -43,7 +43,7 @@ class RunSummary(msgspec.Struct, kw_only=True):
     status: str
     state: str
     tone: str
-    why: Why | None
+    why: WaitReason | None
     more_why: int
     result: str | None
     node: str | None
@@ -56,7 +56,7 @@ class RunSummary(msgspec.Struct, kw_only=True):
     tenant: str
 
 
-def loaded(door: Queries, numbers: Iterable[int]) -> list[tuple[RunRow, State]]:
+def load_states(door: Queries, numbers: Iterable[int]) -> list[tuple[RunRow, State]]:
     """Rows and folded states of many runs: their checkpoints, and what came after. No journal is read from its
     beginning where there is a checkpoint; costs some tenths of a millisecond each."""
     found = []
@@ -69,17 +69,17 @@ def loaded(door: Queries, numbers: Iterable[int]) -> list[tuple[RunRow, State]]:
 
 
 def states_of(door: Queries, numbers: Iterable[int]) -> dict[int, State]:
-    return {row.no: st for row, st in loaded(door, numbers)}
+    return {row.no: st for row, st in load_states(door, numbers)}
 
 
-def summaries(door: Queries, rows: list[RunRow], beside: Around) -> list[RunSummary]:
+def summaries(door: Queries, rows: list[RunRow], beside: Environment) -> list[RunSummary]:
     """One fold for each run that has not ended; those that have are read from their states."""
     states = states_of(door, [row.no for row in rows if row.status >= COMPLETED])
     return [summary(door, row, beside, states.get(row.no)) for row in rows]
 
 
 def summary(
-    door: Queries, row: RunRow, beside: Around, st: State | None = None, watcher: Watcher | None = None
+    door: Queries, row: RunRow, beside: Environment, st: State | None = None, watcher: RunFold | None = None
 ) -> RunSummary:
     """With a state in hand the reasons are told from it alone; without it, or a watcher, the run is folded."""
     net = net_of(door, row)
@@ -89,10 +89,11 @@ def summary(
         net = watcher.reader.net or net
     else:
         found = why_state(st, net, row.no, beside, row.updated_at)
-    state = house_state(row.status)
+    state = run_state(row.status)
     ended = row.status >= COMPLETED
     return RunSummary(
-        id=row.id, key=given(row.key), name=net.net.name, title=title_of(door, row.net, net), language=net.net.language,
+        id=row.id, key=shown_key(row.key), name=net.net.name, title=title_of(door, row.net, net),
+        language=net.net.language,
         version=net.net.declares.version or None, status=run_word(net.net.language, state), state=state,
         tone=run_tone(state, paused=st.paused), why=found[0] if found else None, more_why=max(len(found) - 1, 0),
         result=result_of(door, st) if ended else None, node=_node(st, net, found), started_at=row.created_at,
@@ -124,7 +125,7 @@ def title_of(door: Queries, number: int, net: Compiled) -> str:
     return known or net.net.name
 
 
-def _node(st: State, net: Compiled, found: list[Why]) -> str | None:
+def _node(st: State, net: Compiled, found: list[WaitReason]) -> str | None:
     """Where it is: where its gravest reason lies, else where something works."""
     if found and found[0].node is not None and found[0].run is None:
         return found[0].node
@@ -137,7 +138,7 @@ def _node(st: State, net: Compiled, found: list[Why]) -> str | None:
 
 def result_of(door: Queries, st: State) -> str | None:
     """A few words: what it gave out, or what it ended with."""
-    if st.failure is not None and house_state(st.status) != "COMPLETED":
+    if st.failure is not None and run_state(st.status) != "COMPLETED":
         return _cut(f"{st.failure.code}: {st.failure.message}")
     root = st.scopes.get(0)
     output: Any = st.results or (root.last if root is not None else None)

@@ -11,7 +11,7 @@ import typer
 
 from penstock.app.decision import dead_letters as desk
 from penstock.app.penstock import Penstock, Release
-from penstock.app.runs.run_view import Look
+from penstock.app.runs.run_view import RunView
 from penstock.cli.documents import compile_named
 from penstock.cli.drive import Started, drive, driving, go_on, leaving
 from penstock.cli.open_store import reading
@@ -94,7 +94,7 @@ def replay(
     def mended(door: Penstock) -> Release | None:
         return door.keep(*compiled) if compiled is not None else None
 
-    async def work() -> Look:
+    async def work() -> RunView:
         try:
             async with driving(store) as door:
                 started.run = await desk.replay(door, run, mended(door))

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from penstock.app.inbox.comments import Remark
+from penstock.app.inbox.comments import ItemComment
 from penstock.app.penstock import Penstock
 from penstock.app.process.error_words import process_words
 from penstock.app.process.work_items import OPEN, WorkItems, folded, run_of
-from penstock.app.runs.run_view import Look
+from penstock.app.runs.run_view import RunView
 from penstock.cli.drive import Started, leaving, steer
 from penstock.cli.options import STORE, Json, Store, read_value
 from penstock.cli.output import DONE, moment, say, short, tell_json
@@ -126,7 +126,7 @@ def tell_history(passed: Iterable[Passage], *, of_all: bool = False) -> None:
         say(f"{moment(one.at)}  {whose}{one.event:10} {moved}{who}{why}".rstrip())
 
 
-def _got(id: str, store: Path) -> tuple[WorkItem, list[Remark], list[Passage]]:
+def _got(id: str, store: Path) -> tuple[WorkItem, list[ItemComment], list[Passage]]:
     with leaving(store) as door:
         return WorkItems(door).get(named_item(door, id))
 
@@ -170,7 +170,7 @@ def _done(id: str, store: Path, json: bool, note: str, act: Act, *, then: bool =
     started = Started(found.row.run_id)
     started.notes.append(note)
 
-    async def work() -> Look:
+    async def work() -> RunView:
         look = await steer(store, started.run, lambda door, _: act(WorkItems(door), found.id), on=True, quiet=json)
         if then:  # whoever has done it may have been another process: it is in the journal
             with leaving(store) as door:

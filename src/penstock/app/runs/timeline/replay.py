@@ -7,7 +7,7 @@ import hashlib
 import msgspec
 
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.run_view import Look, Watcher
+from penstock.app.runs.run_view import RunFold, RunView
 from penstock.errors import BadInput
 from penstock.host.blobs import Blobs
 from penstock.kernel import fact as F
@@ -22,7 +22,7 @@ class Replay(msgspec.Struct):
 
     fact: int
     facts: int
-    look: Look
+    look: RunView
     marks: Marks
     net: Net
     digest: str
@@ -38,7 +38,7 @@ def replay(penstock: Queries, run: str, to: int | None = None) -> Replay:
     last = total if to is None else to
     if not 1 <= last <= total:
         raise BadInput(what="the fact number", why=f"the run has facts 1 to {total}")
-    watcher, left = Watcher(penstock.net_of, Blobs(penstock.store).of(row.tenant)), last
+    watcher, left = RunFold(penstock.net_of, Blobs(penstock.store).of(row.tenant)), last
     for at, facts in turns:
         if left > 0:
             watcher.turn(at, facts[:left])
@@ -59,6 +59,6 @@ def replay(penstock: Queries, run: str, to: int | None = None) -> Replay:
             seen += len(facts)
         equal = equal and encode_state(st) == encode_state(fold_to(turns, total))  # type: ignore[arg-type]
     digest = hashlib.sha256(state).hexdigest()
-    look = watcher.look()
+    look = watcher.view()
     look.key = row.key
     return Replay(last, total, look, watcher.marks(), net.net, digest, checkpoint, equal)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.run_view import FiringLook, Watcher
+from penstock.app.runs.run_view import FiringView, RunFold
 from penstock.app.runs.summary import moment
 from penstock.dialects.net_nodes import is_companion
 from penstock.errors import SecretSealed
@@ -61,7 +61,7 @@ class TraceTrigger(msgspec.Struct, kw_only=True):
     source: str | None
 
 
-class Execution(msgspec.Struct, kw_only=True):
+class TracedExecution(msgspec.Struct, kw_only=True):
     workflow_id: str
     instance_id: str
     version: int | None
@@ -83,20 +83,20 @@ class Trace(msgspec.Struct, kw_only=True):
 
     trace_id: str
     span_id: str
-    workflow_execution: Execution
+    workflow_execution: TracedExecution
 
 
 def trace(door: Queries, run: str) -> Trace:
     """Of any run, also while it goes on. Costs one fold of its journal."""
     row = door.row(run)
-    told = _Told(door, row)
+    told = _TraceFold(door, row)
     st, net = told.watcher.reader.st, told.watcher.reader.net
     assert net is not None
     ended = row.status >= COMPLETED
-    execution = Execution(
+    execution = TracedExecution(
         workflow_id=net.net.name, instance_id=row.id, version=net.net.declares.version or None, tenant_id=row.tenant,
         started_at=moment(row.created_at) or "", completed_at=moment(row.updated_at) if ended else None,
-        duration_ms=row.updated_at - row.created_at if ended else None, status=told.watcher.look().status,
+        duration_ms=row.updated_at - row.created_at if ended else None, status=told.watcher.view().status,
         trigger=_trigger(st, row), input_summary=_summary(st.input, told.mask),
         output_summary=OutputSummary(decision=told.decision, actions_taken=told.actions),
         nodes_executed=told.nodes(), errors=told.errors[:_MOST], checkpoints=_checkpoints(door, row),
@@ -106,12 +106,12 @@ def trace(door: Queries, run: str) -> Trace:
     )
 
 
-class _Told:
+class _TraceFold:
     """What the lines of a run tell beside its state."""
 
     def __init__(self, door: Queries, row: RunRow) -> None:
         self.resolve = Blobs(door.store).of(door.tenant)
-        self.watcher = Watcher(door.net_of, self.resolve)
+        self.watcher = RunFold(door.net_of, self.resolve)
         self.mask = mask_of(door)
         self.metas: dict[str, dict[str, Any]] = {}  # by firing
         self.decision: str | None = None
@@ -123,7 +123,7 @@ class _Told:
                     self._settled(line)
         if self.watcher.reader.net is None:  # its first turn is still to come
             self.watcher = door.watcher(row)
-        failure = self.watcher.look().failure
+        failure = self.watcher.view().failure
         if failure is not None and failure["code"] not in [one.code for one in self.errors]:
             self._failed(failure, self.watcher.past.moved_at)
 
@@ -162,7 +162,7 @@ class _Told:
         """In the order in which they began."""
         return [self._node(one, self.metas.get(self.watcher.ids[n], {})) for n, one in self.watcher.shown()]
 
-    def _node(self, one: FiringLook, meta: dict[str, Any]) -> TraceNode:
+    def _node(self, one: FiringView, meta: dict[str, Any]) -> TraceNode:
         used = meta.get("tokens_used")
         if used is None and isinstance(usage := meta.get("token_usage"), dict):
             used = usage.get("total") or usage.get("total_tokens")

@@ -11,7 +11,7 @@ from penstock.app.runs.queries import Queries
 from penstock.app.runs.waiting.breakers import breakers
 
 
-class Around(msgspec.Struct):
+class Environment(msgspec.Struct):
     """`driven` is None where nobody can say. `parked` are effects that wait at the gate of this process, by run and
     firing: what for, and until when if that is known."""
 
@@ -21,15 +21,15 @@ class Around(msgspec.Struct):
     parked: dict[tuple[int, int], tuple[str, int | None]] = {}
 
 
-def around(door: Queries) -> Around:
+def read_environment(door: Queries) -> Environment:
     """Costs one read of the gate's table, and where this process does not drive the store one look at its lock. Whoever
     asks about many runs asks once."""
     host = getattr(door._held, "host", None)
     opened = {one.name: one.opened_at or 0 for one in breakers(door.store, door.tenant) if one.status == "open"}
     if host is not None:
-        return Around(door.now(), opened, True, _parked(host.dispatch.parked))
+        return Environment(door.now(), opened, True, _parked(host.dispatch.parked))
     path = getattr(door.store, "path", None)
-    return Around(door.now(), opened, None if path is None else driver_of(path) is not None)
+    return Environment(door.now(), opened, None if path is None else driver_of(path) is not None)
 
 
 def _parked(parked: Any) -> dict[tuple[int, int], tuple[str, int | None]]:

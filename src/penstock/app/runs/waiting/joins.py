@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.app.runs.waiting.wait_context import Seen, Then, Why
+from penstock.app.runs.waiting.wait_context import Followup, WaitContext, WaitReason
 from penstock.kernel.fact import ENTERED, USED_START
 from penstock.kernel.state import OPEN, Scope
 from penstock.net.author import author
 from penstock.net.compiled import ALL, DIAGRAM, EPOCH, MOST, CNode, K
 
 
-def dead_joins(seen: Seen) -> Iterator[Why]:
+def dead_joins(seen: WaitContext) -> Iterator[WaitReason]:
     """While something else still works: a token rests before a join, and nothing live in its scope can reach what the
     join misses. Costs the tokens at rest times the live things of their scope."""
     st, edges = seen.st, seen.net.edges
@@ -32,18 +32,18 @@ def dead_joins(seen: Seen) -> Iterator[Why]:
                 yield _dead(seen, node, scope, epoch, missing, born)
 
 
-def _dead(seen: Seen, node: CNode, scope: Scope, epoch: int, missing: int, since: int) -> Why:
+def _dead(seen: WaitContext, node: CNode, scope: Scope, epoch: int, missing: int, since: int) -> WaitReason:
     rings = [
         t.due for t in seen.st.timers.values() if t.why == "join_wait" and list(t.data) == [scope.no, node.no, epoch]
     ]
     due = min(rings, default=None)
-    return Why(
+    return WaitReason(
         rank=4, kind="dead_join", node=author(node), label=seen.label(node), what=_branches(node, missing),
-        since=since or None, until=due, then=None if due is None else Then("fail"), move="resolve",
+        since=since or None, until=due, then=None if due is None else Followup("fail"), move="resolve",
     )  # fmt: skip
 
 
-def _unreachable(seen: Seen, node: CNode, scope: Scope, marks: int) -> int:
+def _unreachable(seen: WaitContext, node: CNode, scope: Scope, marks: int) -> int:
     """The in-edges that the join needs and nothing can reach, when it cannot fill without them."""
     needs = _needs(node, scope, marks)
     if not needs:
@@ -81,7 +81,7 @@ def _branches(node: CNode, missing: int) -> str:
     return ", ".join(dict.fromkeys(author(edge.src) for edge in node.ins if edge.bit & missing))
 
 
-def told_joins(seen: Seen, detail: Any, since: int | None) -> Iterator[Why]:
+def reported_joins(seen: WaitContext, detail: Any, since: int | None) -> Iterator[WaitReason]:
     """Of a deadlock that the kernel has named: nodes with what they hold and what they miss."""
     for one in detail if isinstance(detail, list | tuple) else ():
         node = seen.net.by_id.get(one.get("node", "")) if isinstance(one, dict) else None
@@ -90,7 +90,7 @@ def told_joins(seen: Seen, detail: Any, since: int | None) -> Iterator[Why]:
         ways = [seen.net.edge_by_id[id] for id in one.get("missing", ()) if id in seen.net.edge_by_id]
         branches = ", ".join(dict.fromkeys(author(way.src) for way in ways)) or None
         full = one.get("full")
-        yield Why(
+        yield WaitReason(
             rank=4, kind="dead_join", node=author(node), label=seen.label(node), since=since, code="DEADLOCK",
             what=", ".join(full) if full and not branches else branches,
         )  # fmt: skip

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from penstock.app.runs.attempts import Attempt
-from penstock.app.runs.waiting.environment import Around
+from penstock.app.runs.waiting.environment import Environment
 from penstock.kernel.state import Firing, State
 from penstock.net.author import author
 from penstock.net.compiled import CNode, Compiled
 
 if TYPE_CHECKING:
-    from penstock.app.runs.run_view import Watcher
+    from penstock.app.runs.run_view import RunFold
 
 #: So many reasons of a run are told.
 MOST = 100
 
 
-class Then(msgspec.Struct, frozen=True, omit_defaults=True):
+class Followup(msgspec.Struct, frozen=True, omit_defaults=True):
     """What happens by itself: escalate, fail, continue, retry, or path, which leads to a node."""
 
     kind: str
     to: str | None = None
 
 
-class Why(msgspec.Struct, kw_only=True):
+class WaitReason(msgspec.Struct, kw_only=True):
     """One reason why a run rests. `who` are those who can move it on; `what` names what is awaited: a breaker, an
     executor, a branch, a limit, a title, an event, a run. `move` is the best of the moves. `run` is the called run that
     it is about."""
@@ -39,7 +39,7 @@ class Why(msgspec.Struct, kw_only=True):
     what: str | None = None
     since: int | None = None
     until: int | None = None
-    then: Then | None = None
+    then: Followup | None = None
     attempt: int | None = None
     of: int | None = None
     code: str | None = None
@@ -48,11 +48,11 @@ class Why(msgspec.Struct, kw_only=True):
     run: str | None = None
 
 
-class Seen:
+class WaitContext:
     """`watcher` is None where only the state is known; `no` is the run's number in its store."""
 
     def __init__(
-        self, st: State, net: Compiled, no: int, around: Around, watcher: Watcher | None = None,
+        self, st: State, net: Compiled, no: int, around: Environment, watcher: RunFold | None = None,
         ended_at: int | None = None,
     ) -> None:  # fmt: skip
         self.st, self.net, self.no, self.around, self.watcher = st, net, no, around, watcher

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.app.access.candidates import targets_of
-from penstock.app.runs.waiting.wait_context import Seen, Then, Why
+from penstock.app.runs.waiting.wait_context import Followup, WaitContext, WaitReason
 from penstock.kernel.state import BACKOFF, EFFECT, SUSPENDED, Firing, Item
 from penstock.net.author import author
 from penstock.net.compiled import WAIT, CNode
@@ -16,7 +16,7 @@ from penstock.net.model import Trigger
 _MOVES = {"APPROVAL": "approve", "REVIEW": "judge"}
 
 
-def rests(seen: Seen, firing: Firing) -> Iterator[Why]:
+def reasons_of_firing(seen: WaitContext, firing: Firing) -> Iterator[WaitReason]:
     """Nothing where it works."""
     node = seen.net.nodes[firing.node]
     if firing.blocked:
@@ -29,20 +29,21 @@ def rests(seen: Seen, firing: Firing) -> Iterator[Why]:
         yield from _suspended(seen, firing, node)
 
 
-def _of(seen: Seen, node: CNode, rank: int, kind: str, **more: Any) -> Why:
-    return Why(rank=rank, kind=kind, node=author(node), label=seen.label(node), **more)
+def _of(seen: WaitContext, node: CNode, rank: int, kind: str, **more: Any) -> WaitReason:
+    return WaitReason(rank=rank, kind=kind, node=author(node), label=seen.label(node), **more)
 
 
-def _blocked_by(seen: Seen, node: CNode) -> str | None:
+def _blocked_by(seen: WaitContext, node: CNode) -> str | None:
     """An effect in doubt, or an answer that no branch takes: the incident says it."""
     return next((code for code, at, _ in reversed(seen.st.incidents) if at == node.id), None)
 
 
-def _backoff(seen: Seen, firing: Firing, node: CNode) -> Why:
+def _backoff(seen: WaitContext, firing: Firing, node: CNode) -> WaitReason:
     due = next((t.due for t in _timers(seen, firing) if t.why == "retry"), None)
     failed = seen.failed(firing)
     tried = {
-        "attempt": firing.attempt - firing.base + 1, "of": node.spec.retry.max + 1, "until": due, "then": Then("retry"),
+        "attempt": firing.attempt - firing.base + 1, "of": node.spec.retry.max + 1, "until": due,
+        "then": Followup("retry"),
         "code": failed.code if failed is not None else None,
         "message": failed.message if failed is not None else None,
     }  # fmt: skip
@@ -53,7 +54,7 @@ def _backoff(seen: Seen, firing: Firing, node: CNode) -> Why:
     return _of(seen, node, 5, "backoff", since=seen.since(firing), move="skip", **tried)
 
 
-def _asked(seen: Seen, firing: Firing, node: CNode) -> Iterator[Why]:
+def _asked(seen: WaitContext, firing: Firing, node: CNode) -> Iterator[WaitReason]:
     if node.calls:
         due = None if node.spec.timeout_ms is None else seen.since(firing) + node.spec.timeout_ms
         then = None if due is None else after_failure(node, "NODE_TIMEOUT", "timeout")
@@ -64,19 +65,19 @@ def _asked(seen: Seen, firing: Firing, node: CNode) -> Iterator[Why]:
         what, until = parked
         limit = node.effect.concurrency.limit if node.effect is not None and node.effect.concurrency else None
         yield _of(
-            seen, node, 6, "limit", what=what or None, since=seen.since(firing), until=until, then=Then("continue"),
+            seen, node, 6, "limit", what=what or None, since=seen.since(firing), until=until, then=Followup("continue"),
             of=limit,
         )  # fmt: skip
 
 
-def _child(seen: Seen, firing: Firing) -> str | None:
+def _child(seen: WaitContext, firing: Firing) -> str | None:
     from penstock.host.children import child_id
 
     id = seen.id_of(firing)
     return None if id is None else child_id(f"{seen.st.tenant}/{seen.st.run}/{id}")
 
 
-def _suspended(seen: Seen, firing: Firing, node: CNode) -> Iterator[Why]:
+def _suspended(seen: WaitContext, firing: Firing, node: CNode) -> Iterator[WaitReason]:
     since = seen.since(firing)
     item = seen.st.items.get(firing.no)
     until, then = deadline(seen, firing, node)
@@ -98,25 +99,27 @@ def _suspended(seen: Seen, firing: Firing, node: CNode) -> Iterator[Why]:
         yield from _timer(seen, firing, node, since)
 
 
-def _timer(seen: Seen, firing: Firing, node: CNode, since: int) -> Iterator[Why]:
+def _timer(seen: WaitContext, firing: Firing, node: CNode, since: int) -> Iterator[WaitReason]:
     """A moment, or the next question of a poll."""
     timers = [t for t in _timers(seen, firing) if t.why in ("trigger", "poll")]
     first = min(timers, key=lambda t: t.due, default=None)
     if first is None:
         return
     if first.why == "poll":
-        yield _of(seen, node, 11, "timer", what="poll", since=since, until=first.due, then=Then("retry"), move="skip")
+        yield _of(
+            seen, node, 11, "timer", what="poll", since=since, until=first.due, then=Followup("retry"), move="skip"
+        )
         return
-    then = then_of(node, node.spec.triggers[first.data[0]], None)
+    then = followup_of(node, node.spec.triggers[first.data[0]], None)
     yield _of(seen, node, 11, "timer", since=since, until=first.due, then=then, move="skip")
 
 
-def _timers(seen: Seen, firing: Firing) -> list[Any]:
+def _timers(seen: WaitContext, firing: Firing) -> list[Any]:
     timers = seen.st.timers
     return [timers[no] for no in firing.timers or () if no in timers]
 
 
-def _title(seen: Seen, firing: Firing) -> str | None:
+def _title(seen: WaitContext, firing: Firing) -> str | None:
     id = seen.id_of(firing)
     prompt = None if seen.watcher is None or id is None else seen.watcher.prompts.get(id)
     title = prompt.get("title") if isinstance(prompt, dict) else prompt
@@ -133,7 +136,7 @@ def _filter(wanted: Any) -> str | None:
 # ---- what happens by itself ------------------------------------------------------------------------------------------
 
 
-def deadline(seen: Seen, firing: Firing, node: CNode) -> tuple[int | None, Then | None]:
+def deadline(seen: WaitContext, firing: Firing, node: CNode) -> tuple[int | None, Followup | None]:
     """When its time is over, and what then. The first trigger of a wait is what it waits for, and no deadline."""
     found = []
     for timer in _timers(seen, firing):
@@ -146,37 +149,39 @@ def deadline(seen: Seen, firing: Firing, node: CNode) -> tuple[int | None, Then 
     if not found:
         return None, None
     due, i = min(found)
-    return due, then_of(node, node.spec.triggers[i], seen.st.items.get(firing.no))
+    return due, followup_of(node, node.spec.triggers[i], seen.st.items.get(firing.no))
 
 
-def then_of(node: CNode, trigger: Trigger, item: Item | None) -> Then:
+def followup_of(node: CNode, trigger: Trigger, item: Item | None) -> Followup:
     """What a trigger does to its firing."""
     if trigger.action == "reopen" and item is not None:
         if item.level < trigger.times:
-            return Then("escalate", _names(trigger.value))
+            return Followup("escalate", _names(trigger.value))
         if trigger.port in node.ports and trigger.port != "done":
             return _path(node, trigger.port)
     if trigger.action in ("fail", "reopen"):
-        return Then("retry") if trigger.again and node.spec.retry.max else after_failure(node, trigger.code, "timeout")
+        return (
+            Followup("retry") if trigger.again and node.spec.retry.max else after_failure(node, trigger.code, "timeout")
+        )
     if trigger.port != "done" and trigger.action in ("port", "value"):
         return _path(node, trigger.port)
-    return Then("continue")
+    return Followup("continue")
 
 
-def after_failure(node: CNode, code: str, category: str) -> Then:
+def after_failure(node: CNode, code: str, category: str) -> Followup:
     """What the node's failure table does with it."""
     for row in node.spec.on_error:
         if row.match in (code, category, "*"):
             if row.action.startswith(("port:", "park:")):
                 return _path(node, row.action.partition(":")[2])
-            return Then("fail") if row.action == "fail" else Then("continue")
-    return Then("fail")
+            return Followup("fail") if row.action == "fail" else Followup("continue")
+    return Followup("fail")
 
 
-def _path(node: CNode, port: str) -> Then:
+def _path(node: CNode, port: str) -> Followup:
     ways = node.ports.get(port, ())
     to = author(ways[0].dst) if ways else None
-    return Then("path", to if to != author(node) else port)
+    return Followup("path", to if to != author(node) else port)
 
 
 def _names(value: Any) -> str | None:

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.run_view import Watcher
-from penstock.app.runs.waiting.environment import Around, around
-from penstock.app.runs.waiting.joins import dead_joins, told_joins
-from penstock.app.runs.waiting.wait_context import MOST, Seen, Then, Why
-from penstock.app.runs.waiting.wait_reasons import rests
+from penstock.app.runs.run_view import RunFold
+from penstock.app.runs.waiting.environment import Environment, read_environment
+from penstock.app.runs.waiting.joins import dead_joins, reported_joins
+from penstock.app.runs.waiting.wait_context import MOST, Followup, WaitContext, WaitReason
+from penstock.app.runs.waiting.wait_reasons import reasons_of_firing
 from penstock.errors import RunAmbiguous, RunNotFound
 from penstock.host.children import child_id
 from penstock.kernel.state import COMPLETED, EFFECT, FAILED, PENDING, RUNNING, State
@@ -28,7 +28,9 @@ NEARLY = 0.9
 STUCK = 4
 
 
-def why(door: Queries, row: RunRow, *, watcher: Watcher | None = None, beside: Around | None = None) -> list[Why]:
+def why(
+    door: Queries, row: RunRow, *, watcher: RunFold | None = None, beside: Environment | None = None
+) -> list[WaitReason]:
     """Of a run and of those that it has called: theirs name their `run`. Costs one fold of each of their journals; with
     a watcher that is in hand, none."""
     seen = _seen(door, row, watcher, beside)
@@ -43,71 +45,71 @@ def why(door: Queries, row: RunRow, *, watcher: Watcher | None = None, beside: A
     return _ranked(found)
 
 
-def why_state(st: State, net: Compiled, no: int, beside: Around, ended_at: int | None = None) -> list[Why]:
+def why_state(st: State, net: Compiled, no: int, beside: Environment, ended_at: int | None = None) -> list[WaitReason]:
     """The same from a folded state alone, for lists: times of waits are those of their firings, what attempts have
     failed with is not known, and called runs are not looked into."""
-    return _ranked(reasons(Seen(st, net, no, beside, ended_at=ended_at)))
+    return _ranked(reasons(WaitContext(st, net, no, beside, ended_at=ended_at)))
 
 
-def lowest(found: list[Why]) -> Why | None:
+def lowest(found: list[WaitReason]) -> WaitReason | None:
     return found[0] if found else None
 
 
-def stuck(found: list[Why], now: int) -> bool:
+def is_stuck(found: list[WaitReason], now: int) -> bool:
     """Does somebody have to look? Long waits within their deadline are not stuck."""
-    return any(one.rank <= STUCK or nearly(one, now) for one in found)
+    return any(one.rank <= STUCK or deadline_near(one, now) for one in found)
 
 
-def nearly(one: Why, now: int) -> bool:
+def deadline_near(one: WaitReason, now: int) -> bool:
     """Is the time of a person, of news or of a called run almost over?"""
     if one.kind not in ("work", "event", "child") or one.until is None or one.since is None:
         return False
     return one.until > one.since and now - one.since >= NEARLY * (one.until - one.since)
 
 
-def _seen(door: Queries, row: RunRow, watcher: Watcher | None, beside: Around | None) -> Seen:
+def _seen(door: Queries, row: RunRow, watcher: RunFold | None, beside: Environment | None) -> WaitContext:
     watcher = watcher or door.watcher(row)
     net = watcher.reader.net
     assert net is not None, "a run that is known has a net"
-    return Seen(watcher.reader.st, net, row.no, beside or around(door), watcher, row.updated_at)
+    return WaitContext(watcher.reader.st, net, row.no, beside or read_environment(door), watcher, row.updated_at)
 
 
-def _ranked(found: list[Why]) -> list[Why]:
+def _ranked(found: list[WaitReason]) -> list[WaitReason]:
     found.sort(key=lambda one: (one.rank, one.until is None, one.until or 0))
     return found[:MOST]
 
 
-def reasons(seen: Seen) -> list[Why]:
+def reasons(seen: WaitContext) -> list[WaitReason]:
     """In no order. An ended run has none, unless it failed."""
     if seen.st.status >= COMPLETED:
         return list(_failed(seen)) if seen.st.status == FAILED else []
     found = [*_undriven(seen), *dead_joins(seen), *_again(seen), *_full(seen), *_paused(seen)]
     for firing in seen.st.firings.values():
-        found += rests(seen, firing)
+        found += reasons_of_firing(seen, firing)
         if len(found) > MOST:
             break
     return found
 
 
-def _failed(seen: Seen) -> Iterator[Why]:
+def _failed(seen: WaitContext) -> Iterator[WaitReason]:
     st, failure = seen.st, seen.st.failure
     since = seen.moved_at()
     if failure is None:
-        yield Why(rank=1, kind="failed", since=since)
+        yield WaitReason(rank=1, kind="failed", since=since)
         return
     node = seen.net.by_id.get(failure.node or "")
     again, tries = st.reopen, seen.tries(node) if node is not None else None
-    yield Why(
+    yield WaitReason(
         rank=1, kind="failed", node=seen.author(node), label=seen.label(node), since=since, code=failure.code,
         message=failure.message, attempt=tries,
         of=node.spec.retry.max + 1 if node is not None and tries is not None else None,
         move="retry" if again is not None else None,
     )  # fmt: skip
     if failure.code == "DEADLOCK":
-        yield from told_joins(seen, failure.detail, since)
+        yield from reported_joins(seen, failure.detail, since)
 
 
-def _undriven(seen: Seen) -> Iterator[Why]:
+def _undriven(seen: WaitContext) -> Iterator[WaitReason]:
     """Nobody drives the store: what could go on does not."""
     st, now = seen.st, seen.around.now
     if seen.around.driven is not False or st.paused:
@@ -117,28 +119,30 @@ def _undriven(seen: Seen) -> Iterator[Why]:
         node = seen.net.nodes[firing.node]
         executor = node.effect.executor if node.effect is not None else None
         at = seen.since(firing)
-        yield Why(rank=3, kind="no_worker", node=seen.author(node), label=seen.label(node), what=executor, since=at)
+        yield WaitReason(
+            rank=3, kind="no_worker", node=seen.author(node), label=seen.label(node), what=executor, since=at
+        )
     late = [timer.due for timer in st.timers.values() if timer.due <= now]
     if not asked and (late or st.status <= RUNNING and st.status != PENDING):
-        yield Why(rank=3, kind="no_worker", since=min(late, default=st.at or None))
+        yield WaitReason(rank=3, kind="no_worker", since=min(late, default=st.at or None))
 
 
-def _again(seen: Seen) -> Iterator[Why]:
+def _again(seen: WaitContext) -> Iterator[WaitReason]:
     """The run waits for its own retry."""
     st = seen.st
     for timer in st.timers.values():
         if timer.why == "run_retry":
             failure = st.failure
             node = seen.net.by_id.get(failure.node or "") if failure is not None else None
-            yield Why(
+            yield WaitReason(
                 rank=5, kind="backoff", node=seen.author(node), label=seen.label(node), since=seen.moved_at(),
-                until=timer.due, then=Then("retry"), attempt=st.retries + 2, of=seen.net.net.run_retry.max + 1,
+                until=timer.due, then=Followup("retry"), attempt=st.retries + 2, of=seen.net.net.run_retry.max + 1,
                 code=failure.code if failure is not None else None,
                 message=failure.message if failure is not None else None,
             )  # fmt: skip
 
 
-def _full(seen: Seen) -> Iterator[Why]:
+def _full(seen: WaitContext) -> Iterator[WaitReason]:
     """Tokens before nodes of a group that has no room: they go on when another of it has ended."""
     st, net = seen.st, seen.net
     limits = {**net.limits, **st.options.get("limits", {})}
@@ -151,13 +155,13 @@ def _full(seen: Seen) -> Iterator[Why]:
     for node in dict.fromkeys(net.edges[place & (PLACES - 1)].dst for s in st.scopes.values() for place in s.tokens):
         limit = limits.get(node.group)
         if node.group and limit is not None and taken.get(node.group, 0) >= limit:
-            yield Why(
+            yield WaitReason(
                 rank=6, kind="limit", node=seen.author(node), label=seen.label(node), what=node.group,
-                then=Then("continue"), of=limit,
+                then=Followup("continue"), of=limit,
             )  # fmt: skip
 
 
-def _paused(seen: Seen) -> Iterator[Why]:
+def _paused(seen: WaitContext) -> Iterator[WaitReason]:
     """Who has paused it is not in the journal; why is."""
     if not seen.st.paused:
         return
@@ -166,11 +170,11 @@ def _paused(seen: Seen) -> Iterator[Why]:
     if reason == "deadlock":
         for code, _, detail in seen.st.incidents[-1:]:
             if code == "DEADLOCK":
-                yield from told_joins(seen, detail, since)
-    yield Why(rank=7, kind="paused", what=reason, since=since, move="resume")
+                yield from reported_joins(seen, detail, since)
+    yield WaitReason(rank=7, kind="paused", what=reason, since=since, move="resume")
 
 
-def _called(seen: Seen) -> list[str]:
+def _called(seen: WaitContext) -> list[str]:
     """The ids of the runs that it has called and waits for."""
     if seen.watcher is None or seen.st.status >= COMPLETED:
         return []
