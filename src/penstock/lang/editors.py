@@ -1,4 +1,4 @@
-"""What the languages' schemas for editors share: the properties of a struct, and how a schema is written down."""
+"""What the editor schemas of the languages share: the properties of a struct, and the JSON text of a schema."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ REF = "#/$defs/{name}"
 
 
 def properties_of(kind: type[Fields]) -> dict[str, Any]:
-    """Of a struct, with what each is when nothing is written; another name of a field has the same shape."""
+    """The properties of a struct with their defaults; an alias has the same schema as its field."""
     hints = get_type_hints(kind, include_extras=True)
-    usual = kind()
+    defaults = kind()
     properties: dict[str, Any] = {}
     for field in msgspec.structs.fields(kind):
         (shape,), _ = msgspec.json.schema_components([hints[field.name]], ref_template=REF)
-        if getattr(usual, field.name) not in (None, "", [], {}):
-            shape = {**shape, "default": getattr(usual, field.name)}
+        if getattr(defaults, field.name) not in (None, "", [], {}):
+            shape = {**shape, "default": getattr(defaults, field.name)}
         properties[field.encode_name] = shape
     for other, name in kind.ALIASES.items():
         properties[other] = {**properties[name], "description": f"The same as {name}."}

@@ -18,7 +18,7 @@ from penstock.lang.document import child_pointer
 from penstock.lang.report import Report, did_you_mean
 
 S = TypeVar("S", bound="Fields")
-_SPOT = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
+_ERROR_PATH = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
 _KINDS = {
     "str": "a text",
     "int": "a whole number",
@@ -47,10 +47,10 @@ class Fields(msgspec.Struct, rename={"from_": "from"}):
 def read_fields(
     kind: type[S], data: dict[str, Any], at: str, report: Report, *, where: dict[str, str] | None = None, node: str = ""
 ) -> tuple[S, dict[str, Any]]:
-    """The struct and the fields it does not know. `where` has the pointers of fields that do not stand under `at`."""
-    known = _shape(kind)
-    found: dict[str, Any] = {}
-    told: dict[str, str] = {}
+    """The struct, and the fields it does not know. `where` has the pointers of fields that are not below `at`."""
+    known = _fields_of(kind)
+    values: dict[str, Any] = {}
+    written_as: dict[str, str] = {}
     rest: dict[str, Any] = {}
     for written, value in data.items():
         name = kind.ALIASES.get(written, written)
@@ -58,30 +58,30 @@ def read_fields(
         if field is None:
             rest[written] = value
             continue
-        spot = where[written] if where and written in where else child_pointer(at, written)
-        if field.name in found:
-            message = f"«{written}» and «{told[name]}» are two names of one field."
-            report.error("duplicate_field", message, spot, node=node, hint="Keep one of them.", key=True)
+        pointer = where[written] if where and written in where else child_pointer(at, written)
+        if field.name in values:
+            message = f"«{written}» and «{written_as[name]}» are two names of one field."
+            report.error("duplicate_field", message, pointer, node=node, hint="Keep one of them.", key=True)
             continue
-        told[name] = written
+        written_as[name] = written
         if value is None and not field.required:
             continue
         if name in kind.IDLE and value not in ("", [], {}, False):
             message = f"«{written}» is read but has no effect here."
-            report.warning("idle_field", message, spot, node=node, hint="Remove it.", key=True)
+            report.warning("idle_field", message, pointer, node=node, hint="Remove it.", key=True)
         if kind.TEMPLATED and isinstance(value, str) and "${" in value and field.choices:
-            found[field.name] = value
+            values[field.name] = value
             continue
-        found[field.name] = _read(field, value, spot, written, report, node)
+        values[field.name] = _read_value(field, value, pointer, written, report, node)
     for name in kind.REQUIRED:
-        if name not in told or data[told[name]] in (None, ""):
+        if name not in written_as or data[written_as[name]] in (None, ""):
             report.error("missing_field", f"«{name}» is missing.", at, node=node, hint=f"Write `{name}: …` here.")
-    return kind(**{name: value for name, value in found.items() if value is not None}), rest
+    return kind(**{name: value for name, value in values.items() if value is not None}), rest
 
 
 def read_top(kind: type[S], data: dict[str, Any], collections: tuple[str, ...], report: Report) -> S:
-    """What a document says of itself, beside its collections."""
-    top, rest = read_fields(kind, {name: one for name, one in data.items() if name not in collections}, "", report)
+    """The fields of the document itself, without its collections."""
+    top, rest = read_fields(kind, {name: value for name, value in data.items() if name not in collections}, "", report)
     unknown_fields(rest, kind, "", report, also=collections)
     return top
 
@@ -90,102 +90,105 @@ def unknown_fields(
     rest: dict[str, Any], kind: type[Fields], at: str, report: Report, *, where: dict[str, str] | None = None,
     node: str = "", also: tuple[str, ...] = (),
 ) -> None:  # fmt: skip
-    """An error for every field that nobody reads; in an open map it is only told."""
+    """Reports every field that nobody reads: as an error, or in an open map as information."""
     for written in rest:
-        names = [*_shape(kind), *kind.ALIASES, *also]
-        spot = (where or {}).get(written, child_pointer(at, written))
+        names = [*_fields_of(kind), *kind.ALIASES, *also]
+        pointer = (where or {}).get(written, child_pointer(at, written))
         hint = did_you_mean(written, names, "Correct its name, or remove it.")
-        tell = report.info if kind.OPEN else report.error
-        tell("unknown_field", f"Nobody reads the field «{written}».", spot, node=node, hint=hint, key=True)
+        add = report.info if kind.OPEN else report.error
+        add("unknown_field", f"Nobody reads the field «{written}».", pointer, node=node, hint=hint, key=True)
 
 
 class _Field:
-    """What is asked of one field: its type, and what that holds."""
+    """The declaration of one field: its type, and what follows from it for the reader."""
 
-    __slots__ = ("as_is", "choices", "default", "listed", "name", "part", "required", "wanted")
+    __slots__ = ("accepted_types", "choices", "default", "is_list", "name", "part", "required", "type_hint")
 
-    def __init__(self, name: str, wanted: Any, default: Any = None, required: bool = False) -> None:
-        self.name, self.wanted, self.default, self.required = name, wanted, default, required
-        self.part, self.listed, self.choices = _struct_in(wanted), _takes_list(wanted), _choices(wanted)
-        self.as_is = _as_is(wanted)
+    def __init__(self, name: str, hint: Any, default: Any = None, required: bool = False) -> None:
+        self.name, self.type_hint, self.default, self.required = name, hint, default, required
+        self.part, self.is_list, self.choices = _struct_in(hint), _takes_list(hint), _choices(hint)
+        self.accepted_types = _accepted_types(hint)
 
-    def takes(self, value: Any) -> bool:
-        """Whether a value is certainly right as it stands; most are."""
-        return type(value) in self.as_is or type(value) is str and value in self.choices
+    def accepts(self, value: Any) -> bool:
+        """Is a value certainly right without converting it? Most are."""
+        return type(value) in self.accepted_types or type(value) is str and value in self.choices
 
 
 @lru_cache(100)
-def _shape(kind: type[Fields]) -> dict[str, _Field]:
-    """The fields by the name they are written with."""
+def _fields_of(kind: type[Fields]) -> dict[str, _Field]:
+    """The declared fields by the name that a document uses."""
     hints = get_type_hints(kind, include_extras=True)
     fields = msgspec.structs.fields(kind)
-    return {one.encode_name: _Field(one.name, hints[one.name], one.default, one.required) for one in fields}
+    return {field.encode_name: _Field(field.name, hints[field.name], field.default, field.required) for field in fields}
 
 
-def _read(field: _Field, value: Any, at: str, name: str, report: Report, node: str) -> Any:
-    if field.takes(value):
+def _read_value(field: _Field, value: Any, at: str, name: str, report: Report, node: str) -> Any:
+    if field.accepts(value):
         return value
     part = field.part
-    if part is not None and isinstance(value, dict) and not field.listed:
+    if part is not None and isinstance(value, dict) and not field.is_list:
         inner, rest = read_fields(part, value, at, report, node=node)
         if rest:
             unknown_fields(rest, part, at, report, node=node)
         return inner
-    if part is not None and isinstance(value, list) and field.listed:
-        each = _Field("", part)
-        read = [_read(each, item, child_pointer(at, i), f"{name}[{i}]", report, node) for i, item in enumerate(value)]
-        return [one for one in read if one is not None]  # what is left out has been told
+    if part is not None and isinstance(value, list) and field.is_list:
+        item_field = _Field("", part)
+        read = [
+            _read_value(item_field, item, child_pointer(at, i), f"{name}[{i}]", report, node)
+            for i, item in enumerate(value)
+        ]
+        return [item for item in read if item is not None]  # an item that cannot be read is reported and left out
     try:
-        return msgspec.convert(value, field.wanted)
-    except msgspec.ValidationError as wrong:
-        inside = _SPOT.search(str(wrong))
-        spot = at + "".join(f"/{i}" for i in re.findall(r"\[(\d+)\]", inside[1])) if inside else at
-        kind, held = _inside(field.wanted, value, inside[1]) if inside else (field.wanted, value)
-        message, hint = _explain(kind, held, str(wrong), name)
-        report.error("wrong_type", message, spot, node=node, hint=hint)
+        return msgspec.convert(value, field.type_hint)
+    except msgspec.ValidationError as error:
+        path = _ERROR_PATH.search(str(error))
+        pointer = at + "".join(f"/{i}" for i in re.findall(r"\[(\d+)\]", path[1])) if path else at
+        kind, part_value = _wrong_part(field.type_hint, value, path[1]) if path else (field.type_hint, value)
+        message, hint = _explain(kind, part_value, str(error), name)
+        report.error("wrong_type", message, pointer, node=node, hint=hint)
         return field.default if not isinstance(field.default, msgspec.UnsetType | type(msgspec.NODEFAULT)) else None
 
 
-def _inside(wanted: Any, value: Any, path: str) -> tuple[Any, Any]:
-    """The entry of a list that is wrong, and what is asked of entries."""
+def _wrong_part(hint: Any, value: Any, path: str) -> tuple[Any, Any]:
+    """The type and the value of the list entry that an error's path names."""
     for i in re.findall(r"\[(\d+)\]", path):
-        entry = _entry(wanted)
+        entry = _entry_type(hint)
         if entry is None or not isinstance(value, list) or int(i) >= len(value):
-            return wanted, value
-        wanted, value = entry, value[int(i)]
-    return wanted, value
+            return hint, value
+        hint, value = entry, value[int(i)]
+    return hint, value
 
 
-def _entry(wanted: Any) -> Any:
-    if get_origin(wanted) is list:
-        return get_args(wanted)[0]
-    return next((found for part in get_args(wanted) if (found := _entry(part)) is not None), None)
+def _entry_type(hint: Any) -> Any:
+    if get_origin(hint) is list:
+        return get_args(hint)[0]
+    return next((entry for part in get_args(hint) if (entry := _entry_type(part)) is not None), None)
 
 
-def _as_is(wanted: Any) -> frozenset[type]:
-    """The plain types of which every value may stand there."""
-    if wanted in _PLAIN:
-        return frozenset((wanted,))
-    origin, parts = get_origin(wanted), get_args(wanted)
+def _accepted_types(hint: Any) -> frozenset[type]:
+    """The plain types whose every value is accepted."""
+    if hint in _PLAIN:
+        return frozenset((hint,))
+    origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return frozenset[type]().union(*map(_as_is, parts))
-    if origin is Annotated and all(one == msgspec.Meta(description=one.description) for one in parts[1:]):
-        return _as_is(parts[0])
+        return frozenset[type]().union(*map(_accepted_types, parts))
+    if origin is Annotated and all(meta == msgspec.Meta(description=meta.description) for meta in parts[1:]):
+        return _accepted_types(parts[0])
     return frozenset()
 
 
-def _struct_in(wanted: Any) -> type[Fields] | None:
-    if isinstance(wanted, type) and issubclass(wanted, Fields):
-        return wanted
-    return next((found for part in get_args(wanted) if (found := _struct_in(part)) is not None), None)
+def _struct_in(hint: Any) -> type[Fields] | None:
+    if isinstance(hint, type) and issubclass(hint, Fields):
+        return hint
+    return next((struct for part in get_args(hint) if (struct := _struct_in(part)) is not None), None)
 
 
-def _takes_list(wanted: Any) -> bool:
-    return get_origin(wanted) is list or any(_takes_list(part) for part in get_args(wanted))
+def _takes_list(hint: Any) -> bool:
+    return get_origin(hint) is list or any(_takes_list(part) for part in get_args(hint))
 
 
-def _explain(wanted: Any, value: Any, why: str, name: str) -> tuple[str, str]:
-    choices = _choices(wanted)
+def _explain(type_hint: Any, value: Any, why: str, name: str) -> tuple[str, str]:
+    choices = _choices(type_hint)
     if choices and isinstance(value, str):
         return f"«{name}» is «{value}»; it can be {', '.join(choices)}.", did_you_mean(value, choices, "Choose one.")
     bound = re.match(r"Expected `(\w+)` (of length )?(>=|<=|>|<) ([\d.]+)", why)
@@ -206,15 +209,15 @@ def _explain(wanted: Any, value: Any, why: str, name: str) -> tuple[str, str]:
         if want == "a text" and not isinstance(value, dict | list):
             hint = "Put it in quotes to make it a text."
         return f"«{name}» must be {want}; here is {got}.", hint
-    return f"«{name}» cannot be read: {_SPOT.sub('', why)}.", "The reference says what each field may hold."
+    return f"«{name}» cannot be read: {_ERROR_PATH.sub('', why)}.", "The reference says what each field may hold."
 
 
 @lru_cache(2000)
-def _choices(wanted: Any) -> tuple[str, ...]:
+def _choices(hint: Any) -> tuple[str, ...]:
     """The texts a field may hold, when they are listed."""
-    origin = get_origin(wanted)
+    origin = get_origin(hint)
     if origin is Literal:
-        return tuple(str(one) for one in get_args(wanted) if isinstance(one, str))
+        return tuple(str(choice) for choice in get_args(hint) if isinstance(choice, str))
     if origin in (Union, types.UnionType, Annotated):
-        return tuple(one for part in get_args(wanted) for one in _choices(part))
+        return tuple(choice for part in get_args(hint) for choice in _choices(part))
     return ()

@@ -78,10 +78,10 @@ def checked_text(text: str) -> str:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    object = dict(pairs)
+    if len(object) < len(pairs):
         raise ValueError
-    return made
+    return object
 
 
 def _no_word(word: str) -> NoReturn:
@@ -170,8 +170,8 @@ class _Reader:
         return value, mark
 
     def skip(self, at: int) -> int:
-        found = _SPACE.match(self.text, at)
-        return found.end() if found else at
+        match = _SPACE.match(self.text, at)
+        return match.end() if match else at
 
     def refuse(self, why: str, at: int) -> NoReturn:
         raise DocumentUnreadable(why=why, where=Place("", *self.spot(at)))
@@ -189,22 +189,22 @@ class _Reader:
         if first in _WORDS and self.text.startswith(_WORDS[first][0], at):
             word, meaning = _WORDS[first]
             return meaning, mark, at + len(word)
-        found = _NUMBER.match(self.text, at)
-        if not found:
+        match = _NUMBER.match(self.text, at)
+        if not match:
             self.refuse("a value is expected here" if first else "it ends too early", at)
         try:
-            return checked_number(found[0], found[1] is None and found[2] is None), mark, found.end()
-        except ValueError as wrong:
-            self.refuse(str(wrong), at)
+            return checked_number(match[0], match[1] is None and match[2] is None), mark, match.end()
+        except ValueError as error:
+            self.refuse(str(error), at)
 
     def string(self, at: int) -> tuple[str, int]:
         try:
             text, end = scanstring(self.text, at + 1, True)
             return checked_text(text), end
-        except JSONDecodeError as wrong:
-            self.refuse(wrong.msg.lower().removesuffix(" at"), wrong.pos)
-        except ValueError as wrong:
-            self.refuse(str(wrong), at)
+        except JSONDecodeError as error:
+            self.refuse(error.msg.lower().removesuffix(" at"), error.pos)
+        except ValueError as error:
+            self.refuse(str(error), at)
 
     def items(self, at: int, depth: int) -> tuple[list[Any], Mark, int]:
         values: list[Any] = []

@@ -61,18 +61,18 @@ class _Builder:
     def _parse(text: str) -> Iterator[Event]:
         try:
             yield from yaml.parse(text, Loader=_LOADER)
-        except yaml.MarkedYAMLError as wrong:
-            at = wrong.problem_mark or wrong.context_mark
-            spot = (at.line + 1, at.column + 1) if at else (1, 1)
-            why = " ".join(part for part in (wrong.context, wrong.problem) if part)
+        except yaml.MarkedYAMLError as error:
+            at = error.problem_mark or error.context_mark
+            place = (at.line + 1, at.column + 1) if at else (1, 1)
+            why = " ".join(part for part in (error.context, error.problem) if part)
             why += next((f" ({hint})" for part, hint in _HINTS.items() if part in why), "")
-            raise DocumentUnreadable(why=why or "it is not YAML", where=Place("", *spot)) from None
-        except yaml.YAMLError as wrong:
-            position = getattr(wrong, "position", None)
+            raise DocumentUnreadable(why=why or "it is not YAML", where=Place("", *place)) from None
+        except yaml.YAMLError as error:
+            position = getattr(error, "position", None)
             before = text[:position] if isinstance(position, int) else ""
-            spot = (before.count("\n") + 1, len(before) - before.rfind("\n")) if before else (1, 1)
+            place = (before.count("\n") + 1, len(before) - before.rfind("\n")) if before else (1, 1)
             why = "it holds a character that YAML does not allow"
-            raise DocumentUnreadable(why=why, where=Place("", *spot)) from None
+            raise DocumentUnreadable(why=why, where=Place("", *place)) from None
 
     def refuse(self, why: str, event: Event) -> NoReturn:
         raise DocumentUnreadable(why=why, where=Place("", *_spot(event)))
@@ -167,8 +167,8 @@ class _Builder:
                 return checked_number(str(int(text, 0)), True), mark
             if _REAL.fullmatch(text):
                 return checked_number(text, False), mark
-        except ValueError as wrong:
-            self.refuse(str(wrong), event)
+        except ValueError as error:
+            self.refuse(str(error), event)
         if _ENDLESS.fullmatch(text):
             self.refuse("infinity and not-a-number are not numbers here", event)
         return self.text(event), mark
@@ -176,8 +176,8 @@ class _Builder:
     def text(self, event: ScalarEvent) -> str:
         try:
             return checked_text(event.value)
-        except ValueError as wrong:
-            self.refuse(str(wrong), event)
+        except ValueError as error:
+            self.refuse(str(error), event)
 
 
 def _spot(event: Event) -> tuple[int, int]:

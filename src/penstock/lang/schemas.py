@@ -1,4 +1,4 @@
-"""JSON Schemas that a document holds (W-9.1.1, W-12): compiled when it is checked: no run finds a broken one."""
+"""Checks the JSON Schemas that a document holds, so that no run meets a broken one (W-9.1.1, W-12)."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from typing import Any, NoReturn
 
 import msgspec
 
-_SHOWN = 300
+_LONGEST_REASON = 300
 
 
 def schema_problem(schema: Any) -> tuple[str, str] | None:
-    """Where below it, and why it is no schema; None when it is one. A schema without `$schema` is draft 7."""
+    """The pointer and the reason why this is no JSON Schema; None when it is one. Without `$schema` it is draft 7."""
     try:
         return _problem(msgspec.json.encode(schema))
-    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as wrong:
-        return "", _line(wrong)
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        return "", _first_line(error)
 
 
 @functools.lru_cache(maxsize=256)
 def _problem(text: bytes) -> tuple[str, str] | None:
-    import jsonschema_rs  # most documents that are only drawn or run have none to compile
+    import jsonschema_rs  # imported late: most documents have no schema to compile
 
     schema = msgspec.json.decode(text)
     named = isinstance(schema, dict) and isinstance(schema.get("$schema"), str)
     make: Any = jsonschema_rs.validator_for if named else jsonschema_rs.Draft7Validator
     try:
-        make(schema, retriever=_refuse)
-    except jsonschema_rs.ValidationError as wrong:
-        return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in wrong.instance_path), _line(
-            wrong.message
-        )
-    except Exception as wrong:  # whatever it raises for a reference that leads nowhere
-        return "", _line(wrong)
+        make(schema, retriever=_refuse_reference)
+    except jsonschema_rs.ValidationError as error:
+        return "".join(
+            "/" + str(part).replace("~", "~0").replace("/", "~1") for part in error.instance_path
+        ), _first_line(error.message)
+    except Exception as error:  # whatever it raises for a reference that leads nowhere
+        return "", _first_line(error)
     return None
 
 
-def _refuse(uri: str) -> NoReturn:
+def _refuse_reference(uri: str) -> NoReturn:
     raise ValueError(f"{uri[:100]} is not fetched: put the schema into the document")
 
 
-def _line(error: Any) -> str:
-    return (str(error).strip().splitlines() or [""])[0][:_SHOWN].rstrip(".")
+def _first_line(error: Any) -> str:
+    return (str(error).strip().splitlines() or [""])[0][:_LONGEST_REASON].rstrip(".")

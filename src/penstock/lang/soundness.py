@@ -1,4 +1,4 @@
-"""Can every run of a document end? Told in the author's own names, with the way that shows it (KERNEL.md 8)."""
+"""Can every run of a document end? The verdicts of the net as findings at the author's nodes (KERNEL.md 8)."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _HINTS = {
 
 
 def soundness(net: Net, severity: str, *, budget: int = BUDGET) -> list[Finding]:
-    """What is wrong with it, one finding per level; none of a sound net."""
-    found = []
-    for scope, one in verdicts(net, budget=budget).items():
-        if one.status == "sound":
+    """One finding per scope that is not sound, or that could not be decided."""
+    findings = []
+    for scope, verdict in verdicts(net, budget=budget).items():
+        if verdict.status == "sound":
             continue
-        node = _blamed(net, scope, one)
+        node = _node_to_show(net, scope, verdict)
         where = net.source_map.get(node, Place())
-        text = explain(net, one)
-        if one.status == "undecided":
+        text = explain(net, verdict)
+        if verdict.status == "undecided":
             hint = f"It was looked at for {budget} markings; divide it into sub-processes to have it decided."
-            found.append(Finding(UNDECIDED, "warning", text, where, hint, node))
+            findings.append(Finding(UNDECIDED, "warning", text, where, hint, node))
         else:
-            found.append(Finding(UNSOUND, severity, text, where, _HINTS.get(one.why, ""), node))
-    return found
+            findings.append(Finding(UNSOUND, severity, text, where, _HINTS.get(verdict.why, ""), node))
+    return findings
 
 
-def _blamed(net: Net, scope: str, one: Verdict) -> str:
-    """Where an author looks first: the node that waits, that is dead, or around which it happens."""
-    if one.nodes:
-        return one.nodes[0]
+def _node_to_show(net: Net, scope: str, verdict: Verdict) -> str:
+    """The node that an author looks at first: the one that waits, the dead one, or the scope."""
+    if verdict.nodes:
+        return verdict.nodes[0]
     by_id = {edge.id: edge for edge in net.edges}
-    held = [by_id[id].dst for id in one.held if id in by_id]
-    named = [node for node in held if node in net.source_map]
-    return named[0] if named else held[0] if held else scope
+    targets = [by_id[id].dst for id in verdict.held if id in by_id]
+    named = [node for node in targets if node in net.source_map]
+    return named[0] if named else targets[0] if targets else scope

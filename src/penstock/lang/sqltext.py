@@ -1,8 +1,7 @@
-"""Reading SQL text: where its parameters stand, and whether it is one statement that only reads (C-25).
+"""Reads the tokens of SQL: its parameters, and whether it is one statement that only reads (C-25).
 
-It is not a parser of SQL; it is a reader of its tokens, exact where the two dialects differ in what is a text and what
-is a comment, for there writes hide. The database refuses writes once more by itself: this reader exists so that an
-author hears of it before a run, and in words.
+It is no parser of SQL. It is exact where the two dialects differ in what is a text and what is a comment, because
+writes hide there. The database refuses writes, too: this check tells the author before a run, and in words.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ _DOLLAR = re.compile(r"\$(?:[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*
 _LINE, _LINE_SQLITE, _BLOCK = re.compile(r"[^\n\r]*"), re.compile(r"[^\n]*"), re.compile(r"/\*|\*/")
 _PLAIN, _ESCAPED = re.compile(r"'(?:[^']|'')*+'"), re.compile(r"'(?:[^'\\]|''|\\.)*+'", re.DOTALL)
 _QUOTED = {'"': re.compile(r'"(?:[^"]|"")*"'), "`": re.compile(r"`(?:[^`]|``)*`"), "[": re.compile(r"\[[^\]]*\]")}
-#: words that make a statement write, or lock, wherever they stand; a column of that name must be quoted
+#: Words that make a statement write or lock, wherever they stand; a column of that name must be quoted.
 _WRITES = frozenset("INTO UPDATE DELETE".split())
 _LOCKS = frozenset("UPDATE SHARE KEY NO".split())
-#: functions that reach beyond the rows: files, sessions, other servers
-_REACHES = re.compile(
+#: Functions that reach beyond the rows: files, sessions, other servers.
+_FORBIDDEN_FUNCTIONS = re.compile(
     r"(?:set_config|load_extension|readfile|writefile|edit|fts3_tokenizer|lo_\w+|lowrite|loread|dblink\w*|nextval|setval"
     r"|pg_(?:read|ls|stat|write|file|logical|replication|create|drop|terminate|cancel|reload|rotate|switch|promote"
     r"|notify|advisory|try_advisory|sleep|import|export|backup|start|stop|current_logfile|log)\w*"
@@ -55,7 +54,7 @@ class SqlToken(msgspec.Struct, frozen=True):
 
 
 class Unreadable(ValueError):
-    """Text that cannot be taken apart."""
+    """SQL text that cannot be split into tokens."""
 
     def __init__(self, message: str, at: int) -> None:
         self.problem = Problem(SYNTAX, message, at)
@@ -63,14 +62,14 @@ class Unreadable(ValueError):
 
 
 def check_statement(sql: str, dialect: str | None = None) -> list[Problem]:
-    """Everything that speaks against running it; nothing if it is one statement that only reads.
+    """The reasons not to run a statement; none if it is one statement that only reads.
 
-    Without a dialect (a document does not say which database it will meet) only what is wrong in both is told.
+    Without a dialect (a document does not say which database it will meet) only what is wrong in both is reported.
     """
     if dialect is not None:
         return _check(sql, dialect)
-    found = [_check(sql, one) for one in DIALECTS]
-    return found[0] if all(found) else []
+    problems = [_check(sql, dialect) for dialect in DIALECTS]
+    return problems[0] if all(problems) else []
 
 
 def parameters(sql: str, dialect: str | None = None) -> list[str]:
@@ -87,12 +86,12 @@ def read_tokens(sql: str, dialect: str) -> list[SqlToken]:
     assert dialect in DIALECTS, f"{dialect} is no dialect"
     if len(sql) > LONGEST:
         raise Unreadable(f"the statement is longer than {LONGEST} characters", LONGEST)
-    return list(_kept(sql, dialect == "postgresql"))
+    return list(_cached_tokens(sql, dialect == "postgresql"))
 
 
 @lru_cache(8)
-def _kept(sql: str, postgres: bool) -> tuple[SqlToken, ...]:
-    """One statement is asked about several times in a row."""
+def _cached_tokens(sql: str, postgres: bool) -> tuple[SqlToken, ...]:
+    """The same statement is checked several times in a row."""
     return tuple(_tokens(sql, postgres))
 
 
@@ -104,7 +103,7 @@ def _tokens(sql: str, postgres: bool) -> Iterator[SqlToken]:
         if skipped > at:
             at = skipped
             continue
-        token, end = _one(sql, at, postgres, before, escaping)
+        token, end = _next_token(sql, at, postgres, before, escaping)
         if token.kind == "text":
             escaping = (escaping and before.kind == "text") or _is_escape(before, at, postgres)
         yield token
@@ -112,7 +111,7 @@ def _tokens(sql: str, postgres: bool) -> Iterator[SqlToken]:
 
 
 def _skip(sql: str, at: int, postgres: bool) -> int:
-    """Where the space or the comment that begins here ends."""
+    """The end of the space or the comment that begins here."""
     if sql[at] in _BLANKS:
         return _SPACE.match(sql, at).end()  # type: ignore[union-attr]
     if sql.startswith("--", at):
@@ -134,39 +133,39 @@ def _is_escape(before: SqlToken, at: int, postgres: bool) -> bool:
     return postgres and before.kind == "word" and before.text in ("e", "E") and before.at + 1 == at
 
 
-def _one(sql: str, at: int, postgres: bool, before: SqlToken, escaping: bool) -> tuple[SqlToken, int]:
+def _next_token(sql: str, at: int, postgres: bool, before: SqlToken, escaping: bool) -> tuple[SqlToken, int]:
     sign = sql[at]
     if sign == "'":
         escaped = _is_escape(before, at, postgres)
-        found = (_ESCAPED if escaped else _PLAIN).match(sql, at)
-        if found is None:
+        match = (_ESCAPED if escaped else _PLAIN).match(sql, at)
+        if match is None:
             raise Unreadable("a text does not end", at)
-        if escaping and before.kind == "text" and "\\" in found[0]:
+        if escaping and before.kind == "text" and "\\" in match[0]:
             raise Unreadable("a text with backslashes continues another one", at)
-        return SqlToken("text", found[0], at), found.end()
+        return SqlToken("text", match[0], at), match.end()
     if sign == '"' or (sign in "`[" and not postgres):
-        found = _QUOTED[sign].match(sql, at)
-        if found is None:
+        match = _QUOTED[sign].match(sql, at)
+        if match is None:
             raise Unreadable("a quoted name does not end", at)
         if postgres and before.kind == "sign" and before.text == "&":
             raise Unreadable("names with escapes (U&) are not read", at)
-        return SqlToken("name", found[0], at), found.end()
+        return SqlToken("name", match[0], at), match.end()
     for kind, pattern in (("word", _WORD), ("number", _NUMBER)):
-        if found := pattern.match(sql, at):
-            return SqlToken(kind, found[0], at), found.end()
-    if sign == "$" and postgres and (found := _DOLLAR.match(sql, at)):
-        end = sql.find(found[0], found.end())
+        if match := pattern.match(sql, at):
+            return SqlToken(kind, match[0], at), match.end()
+    if sign == "$" and postgres and (match := _DOLLAR.match(sql, at)):
+        end = sql.find(match[0], match.end())
         if end < 0:
             raise Unreadable("a text does not end", at)
-        return SqlToken("text", sql[at : end + len(found[0])], at), end + len(found[0])
-    return _sign(sql, at, postgres)
+        return SqlToken("text", sql[at : end + len(match[0])], at), end + len(match[0])
+    return _sign_token(sql, at, postgres)
 
 
-def _sign(sql: str, at: int, postgres: bool) -> tuple[SqlToken, int]:
+def _sign_token(sql: str, at: int, postgres: bool) -> tuple[SqlToken, int]:
     if sql.startswith("::", at):
         return SqlToken("sign", "::", at), at + 2
-    if found := _PARAM.match(sql, at):
-        return SqlToken("param", found[1], at), found.end()
+    if match := _PARAM.match(sql, at):
+        return SqlToken("param", match[1], at), match.end()
     if sql[at] == "$" or (sql[at] in "?@#" and not postgres):
         raise Unreadable(f"«{sql[at]}» cannot stand here; a parameter is written :name", at)
     if not sql[at].isprintable():
@@ -187,15 +186,15 @@ def _check(sql: str, dialect: str) -> list[Problem]:
     first = next((token for token in tokens if token.text != "("), None)
     if first is None:
         return [Problem(SYNTAX, "There is no statement.", 0)]
-    found = []
+    problems = []
     if first.kind != "word" or first.text.upper() not in ("SELECT", "WITH"):
         message = f"A statement begins with SELECT or WITH, not with «{first.text[:40]}»."
-        found.append(Problem(NOT_READONLY, message, first.at))
-    found += [problem for place in range(len(tokens)) if (problem := _writes(tokens, place))]
-    return found
+        problems.append(Problem(NOT_READONLY, message, first.at))
+    problems += [problem for place in range(len(tokens)) if (problem := _write_problem(tokens, place))]
+    return problems
 
 
-def _writes(tokens: list[SqlToken], place: int) -> Problem | None:
+def _write_problem(tokens: list[SqlToken], place: int) -> Problem | None:
     token = tokens[place]
     before, after = tokens[place - 1].text if place else "", tokens[place + 1].text if place + 1 < len(tokens) else ""
     word = token.text.upper()
@@ -205,6 +204,6 @@ def _writes(tokens: list[SqlToken], place: int) -> Problem | None:
         return Problem(NOT_READONLY, f"A statement may only read: «{token.text}» writes.", token.at)
     if token.kind == "word" and word == "FOR" and after.upper() in _LOCKS - _WRITES:
         return Problem(NOT_READONLY, f"A statement may only read: «FOR {after}» locks rows.", token.at)
-    if token.kind in ("word", "name") and after == "(" and _REACHES.match(token.text.strip('"`[]')):
+    if token.kind in ("word", "name") and after == "(" and _FORBIDDEN_FUNCTIONS.match(token.text.strip('"`[]')):
         return Problem(NOT_READONLY, f"The function «{token.text[:60]}» reaches beyond the rows.", token.at)
     return None

@@ -1,4 +1,4 @@
-"""Where a node stands: what leads to it, who is around it, and a way to say that something is wrong with it."""
+"""The context in which a node is lowered: its inputs, the diagram's persons and files, and its report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.lang.report import Report, did_you_mean
 
 #: Names every expression of a diagram may use, beside those its inputs bring (D-X.16).
 ROOTS = ("default", "input", "epoch", "counters", "branches", "nodes", "context")
-_KEYS = ("$expr", "$template")
+_RESERVED_KEYS = ("$expr", "$template")
 _SECRET_KEY = re.compile(
     r"(^|[_-])(password|passwd|secret|token|api[_-]?key|private[_-]?key|webhook_url|authorization)$", re.I
 )
@@ -35,6 +35,8 @@ class IncomingEdge:
 
 @dataclass(frozen=True)
 class LoweringContext:
+    """One node of the diagram while it is lowered."""
+
     label: str
     type: str
     pointer: str
@@ -45,12 +47,12 @@ class LoweringContext:
     labels: tuple[str, ...]  # every node of the diagram, in order
     inputs: tuple[IncomingEdge, ...]
     outputs: int
-    conversation: bool  # does something after it want the whole conversation?
+    conversation: bool  # does a connection want the whole conversation?
     #: The person_jobs that detect_max_iterations watches here (D-X.6).
     limits: Callable[[], list[tuple[str, int]] | None]
     rest: Mapping[str, Any]  # what an open type was given beyond its fields
 
-    # -- saying ------------------------------------------------------------------------------------------------------
+    # -- reporting ---------------------------------------------------------------------------------------------------
 
     def at(self, field: str) -> str:
         return self.where.get(field, child_pointer(self.pointer, field)) if field else self.pointer
@@ -61,12 +63,12 @@ class LoweringContext:
     def warning(self, rule: str, message: str, field: str = "", *, hint: str) -> None:
         self.report.warning(rule, message, self.at(field), hint=hint, node=self.label)
 
-    # -- looking around ----------------------------------------------------------------------------------------------
+    # -- inputs, persons, files --------------------------------------------------------------------------------------
 
     @property
     def names(self) -> set[str]:
-        """The names under which this node sees what comes in."""
-        return {way.var for way in self.inputs if way.var}
+        """The variables that its inputs bring."""
+        return {edge.var for edge in self.inputs if edge.var}
 
     def person(self, name: str, field: str = "person") -> dict[str, Any]:
         known = self.persons.get(name)
@@ -75,11 +77,11 @@ class LoweringContext:
                 hint = did_you_mean(name, self.persons, "Persons stand under `persons:`.")
                 self.error("unknown_person", f"There is no person «{name}».", field, hint=hint)
             return {"name": name}
-        args: dict[str, Any] = self.literal(person_args(name, known))
+        args: dict[str, Any] = self.checked_literal(person_args(name, known))
         return args
 
     def file(self, path: str, field: str) -> str:
-        """The text of a file that the diagram names; it becomes part of the net."""
+        """The text of a file that the diagram names; it is compiled into the net."""
         if self.setting.resolve is None:
             hint = "Write the text into the diagram."
             self.error("file_not_found", f"«{path}» cannot be read here.", field, hint=hint)
@@ -93,58 +95,58 @@ class LoweringContext:
             return data.decode("utf-8")
         except UnicodeDecodeError:
             self.error("file_unreadable", f"«{path}» is not UTF-8.", field, hint="Save the file as UTF-8.")
-        except (OSError, PenstockError) as wrong:
-            why, looked = why_not_found(wrong)
+        except (OSError, PenstockError) as error:
+            why, looked = why_not_found(error)
             self.error("file_not_found", f"«{path}» cannot be read: {why}.", field, hint=looked)
         return ""
 
     # -- checking ----------------------------------------------------------------------------------------------------
 
     def expression(self, text: str, field: str, *more: str) -> set[str] | None:
-        """The names an expression uses; None, and told, when it cannot be read or uses one that is not known here."""
+        """The names an expression uses; None, and reported, when it cannot be read or uses an unknown name."""
         return check_expression(text, self.names | set(more), self.report, self.at(field), self.label)
 
-    def inside(self, path: str, field: str) -> None:
-        """Refuse a path that leaves its directory (D-X.19); what inputs put into it is judged at run time."""
+    def check_inside(self, path: str, field: str) -> None:
+        """Refuses a path that leaves its directory (D-X.19); what inputs put into it is checked at run time."""
         path = re.sub(r"\{\{[^{}]*\}\}", "x", path)
-        plain = posixpath.normpath(path.replace("\\", "/"))
-        if plain.startswith(("/", "../")) or plain in ("..", ".") or re.match(r"[A-Za-z]:", plain):
+        single_node = posixpath.normpath(path.replace("\\", "/"))
+        if single_node.startswith(("/", "../")) or single_node in ("..", ".") or re.match(r"[A-Za-z]:", single_node):
             hint = "Write a path below the directory, such as results/answer.txt."
             self.error("path_outside", f"The path «{path}» leaves its directory.", field, hint=hint)
 
-    def literal(self, value: Any) -> Any:
-        """The author's data, which must not look like an expression of the net."""
+    def checked_literal(self, value: Any) -> Any:
+        """The author's data, which must not look like an expression of the net: that is reported."""
         if isinstance(value, dict):
-            if len(value) == 1 and next(iter(value)) in _KEYS:
+            if len(value) == 1 and next(iter(value)) in _RESERVED_KEYS:
                 hint = "Give the map a second key, or the key another name."
                 self.error("reserved_key", f"A map cannot have {next(iter(value))} as its only key.", hint=hint)
-            for one in value.values():
-                self.literal(one)
+            for item in value.values():
+                self.checked_literal(item)
         elif isinstance(value, list):
-            for one in value:
-                self.literal(one)
+            for item in value:
+                self.checked_literal(item)
         return value
 
-    def secrets(self, value: Any, field: str) -> None:
-        """Warn of a password, token or key that is written out."""
+    def warn_of_secrets(self, value: Any, field: str) -> None:
+        """Warns of a password, token or key that is written out."""
         if isinstance(value, list):
-            for one in value:
-                self.secrets(one, field)
+            for item in value:
+                self.warn_of_secrets(item, field)
         if not isinstance(value, dict):
             return
-        for key, one in value.items():
-            hidden = isinstance(one, str) and (one == "" or "${secrets." in one or "{{" in one)
-            if isinstance(one, str) and not hidden and _SECRET_KEY.search(key):
+        for key, item in value.items():
+            hidden = isinstance(item, str) and (item == "" or "${secrets." in item or "{{" in item)
+            if isinstance(item, str) and not hidden and _SECRET_KEY.search(key):
                 hint = f"Write `{key}: ${{secrets.NAME}}` and give the secret to the host."
                 self.warning("hardcoded_secret", f"«{key}» seems to be a secret written out.", field, hint=hint)
-            self.secrets(one, field)
+            self.warn_of_secrets(item, field)
 
 
 def check_expression(text: str, names: set[str], report: Report, at: str, node: str) -> set[str] | None:
     try:
         compiled = compile_expression(text, words=True)
-    except PenstockError as wrong:
-        report.error("expression_syntax", f"The expression cannot be read: {wrong}", at, hint=wrong.hint, node=node)
+    except PenstockError as error:
+        report.error("expression_syntax", f"The expression cannot be read: {error}", at, hint=error.hint, node=node)
         return None
     unknown = sorted(compiled.roots - names - set(ROOTS) - HOST_ROOTS)
     for name in unknown:
@@ -155,5 +157,5 @@ def check_expression(text: str, names: set[str], report: Report, at: str, node: 
 
 
 def quoted(text: str) -> str:
-    """A text literal of the expression language, which has no escapes; a label never has both kinds of quotes."""
+    """A label as a text literal. The expression language has no escapes, and a label never has both kinds of quotes."""
     return f'"{text}"' if "'" in text else f"'{text}'"

@@ -50,7 +50,7 @@ class Person(Fields):
 def check_person(
     name: str, person: Person, at: str, report: Report, where: dict[str, str], secret: Callable[[str], bool] | None
 ) -> None:
-    """What the types of the fields cannot say. `secret` tells whether a secret is set here; None: nobody knows."""
+    """Checks what the types of the fields cannot say. `secret` tells whether a secret is set here; None: unknown."""
     if person.service == "script" and not person.answers:
         report.error(
             "missing_field", f"The person «{name}» is a script without answers.", at, hint="Write `answers: [yes, no]`."
@@ -73,7 +73,7 @@ def check_person(
 def _check_key(
     name: str, person: Person, at: str, report: Report, where: dict[str, str], secret: Callable[[str], bool] | None
 ) -> None:
-    """A key that is not there is only a warning: the diagram may run where it is set."""
+    """A key that is not set is only a warning: the diagram may run where it is."""
     field = "api_key" if person.api_key else "api_key_id"
     reference = _SECRET.fullmatch(person.api_key)
     key = reference[1] if reference else person.api_key_id
@@ -91,16 +91,16 @@ def _check_key(
 
 
 def person_args(name: str, person: Person) -> dict[str, Any]:
-    """The person as an executor is given it: what is set, the key only as a reference."""
-    found: dict[str, Any] = {"name": name, "service": person.service}
+    """The person as arguments of an executor: the fields that are set, the key only as a reference."""
+    args: dict[str, Any] = {"name": name, "service": person.service}
     for field in ("model", "system_prompt", "base_url", "temperature", "max_tokens", "timeout"):
         value = getattr(person, field)
         if value not in ("", None):
-            found[field] = value
+            args[field] = value
     if person.service == "script":
-        found["answers"] = person.answers
+        args["answers"] = person.answers
     if person.delay_ms:
-        found["delay_ms"] = person.delay_ms
+        args["delay_ms"] = person.delay_ms
     if person.service == "openai" and (person.api_key or person.api_key_id):
-        found["api_key"] = person.api_key or f"${{secrets.{person.api_key_id}}}"
-    return found
+        args["api_key"] = person.api_key or f"${{secrets.{person.api_key_id}}}"
+    return args

@@ -1,4 +1,4 @@
-"""A diagram as it was read: persons, nodes and connections, each with its place."""
+"""Reads a diagram, light or native: persons, nodes and connections, each with its place."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.contract import Setting
-from penstock.lang.diagram.native import is_native, read_native
+from penstock.lang.diagram.light_form import RawDiagram, RawPart, read_light_form
+from penstock.lang.diagram.native_form import is_native_form, read_native_form
 from penstock.lang.diagram.nodes import NODE_TYPES, NodeType
 from penstock.lang.diagram.nodes.contract import NodeFields, Positive, Seconds
 from penstock.lang.diagram.persons import Person, check_person
-from penstock.lang.diagram.raw import RawDiagram, RawPart, read_light
 from penstock.lang.document import Document
 from penstock.lang.fields import Fields, read_fields, unknown_fields
 from penstock.lang.report import Report, did_you_mean
@@ -55,7 +55,9 @@ class ConnectionFields(Fields):
 
 
 @dataclass
-class DrawnNode:
+class DiagramNode:
+    """One node of the document. `where` has the pointers of its fields, `rest` the fields its type does not know."""
+
     label: str
     type: NodeType
     fields: NodeFields
@@ -65,8 +67,8 @@ class DrawnNode:
 
 
 @dataclass
-class DrawnEdge:
-    """`handle` is the one it leaves by ("" = the usual one); `first` means that it counts only the first time."""
+class DiagramEdge:
+    """One connection. `handle` is where it leaves ("" = the default); `first`: it counts only the first time."""
 
     fields: ConnectionFields
     pointer: str
@@ -79,13 +81,13 @@ class DrawnEdge:
 
 @dataclass
 class Diagram:
-    """`whole` is false when something could not be read at all: nothing is said about a graph with holes."""
+    """`complete` is false when a node or a connection could not be read: a graph with holes is not checked."""
 
     top: TopFields
     persons: dict[str, Person] = field(default_factory=dict)
-    nodes: dict[str, DrawnNode] = field(default_factory=dict)
-    edges: list[DrawnEdge] = field(default_factory=list)
-    whole: bool = True
+    nodes: dict[str, DiagramNode] = field(default_factory=dict)
+    edges: list[DiagramEdge] = field(default_factory=list)
+    complete: bool = True
 
 
 def recognise(data: Any) -> bool:
@@ -95,12 +97,12 @@ def recognise(data: Any) -> bool:
 
 
 def read(document: Document, report: Report, setting: Setting) -> Diagram:
-    """Never raises for what a user wrote: what cannot be read is told and left out."""
+    """The diagram of a document. What cannot be read is reported and left out; nothing is raised for it."""
     if not isinstance(document.data, dict):
         hint = "Begin with `version: light` and `nodes:`."
         report.error("wrong_type", "A diagram is a map with `nodes` and `connections`.", hint=hint)
-        return Diagram(TopFields(), whole=False)
-    raw = read_native(document, report) if is_native(document.data) else read_light(document, report)
+        return Diagram(TopFields(), complete=False)
+    raw = read_native_form(document, report) if is_native_form(document.data) else read_light_form(document, report)
     top, rest = read_fields(TopFields, raw.top, "", report)
     rest.pop("$schema", None)
     unknown_fields(rest, TopFields, "", report, also=("persons", "nodes", "connections"))
@@ -114,7 +116,7 @@ def read(document: Document, report: Report, setting: Setting) -> Diagram:
         report.error("no_start", "The diagram has no nodes.", hint="Write `nodes:` with a start.")
     for part in raw.connections:
         _read_connection(part, diagram, unread, report)
-    diagram.whole = len(diagram.nodes) == len(raw.nodes) and len(diagram.edges) == len(raw.connections)
+    diagram.complete = len(diagram.nodes) == len(raw.nodes) and len(diagram.edges) == len(raw.connections)
     return diagram
 
 
@@ -132,7 +134,7 @@ def _read_persons(raw: RawDiagram, diagram: Diagram, report: Report, setting: Se
 def _read_node(part: RawPart, diagram: Diagram, known: dict[str, NodeType], unread: set[str], report: Report) -> None:
     label = part.fields.get("label")
     named = label if isinstance(label, str) else ""
-    if not _good_label(label, part, report):
+    if not _check_label(label, part, report):
         return
     if named in diagram.nodes or named in unread:
         first = diagram.nodes[named].pointer if named in diagram.nodes else ""
@@ -154,10 +156,10 @@ def _read_node(part: RawPart, diagram: Diagram, known: dict[str, NodeType], unre
     fields, rest = read_fields(kind.fields, part.fields, part.pointer, report, where=part.where, node=named)
     if not kind.open:
         unknown_fields(rest, kind.fields, part.pointer, report, where=part.where, node=named, also=("props",))
-    diagram.nodes[named] = DrawnNode(named, kind, fields, part.pointer, part.where, rest)
+    diagram.nodes[named] = DiagramNode(named, kind, fields, part.pointer, part.where, rest)
 
 
-def _good_label(label: Any, part: RawPart, report: Report) -> bool:
+def _check_label(label: Any, part: RawPart, report: Report) -> bool:
     at = part.where.get("label", part.pointer)
     if label is None or label == "":
         report.error("missing_field", "«label» is missing.", part.pointer, hint="Write `label: My step`.")
@@ -180,8 +182,8 @@ def _read_connection(part: RawPart, diagram: Diagram, unread: set[str], report: 
     unknown_fields(rest, ConnectionFields, part.pointer, report, where=part.where)
     if not f.from_ or not f.to:
         return
-    source, handle = _split(f.from_, diagram, unread)
-    target, entry = _split(f.to, diagram, unread)
+    source, handle = _label_and_handle(f.from_, diagram, unread)
+    target, entry = _label_and_handle(f.to, diagram, unread)
     for name, label in (("from", source), ("to", target)):
         if label not in diagram.nodes and label not in unread:
             verb = "comes from" if name == "from" else "leads to"
@@ -193,33 +195,33 @@ def _read_connection(part: RawPart, diagram: Diagram, unread: set[str], report: 
     if entry not in ("", "default", "first"):
         message = f"«{target}» has no input handle «{entry}»."
         report.error("unknown_handle", message, part.where["to"], hint="Known are: default, first.", node=target)
-    handle = _checked_handle(handle, diagram.nodes[source], part, report)
-    diagram.edges.append(DrawnEdge(f, part.pointer, part.where, source, target, handle, entry == "first"))
+    handle = _check_handle(handle, diagram.nodes[source], part, report)
+    diagram.edges.append(DiagramEdge(f, part.pointer, part.where, source, target, handle, entry == "first"))
 
 
-def _split(written: str, diagram: Diagram, unread: set[str]) -> tuple[str, str]:
-    """The label and the handle. A label that is written as it stands wins over anything it may look like."""
+def _label_and_handle(written: str, diagram: Diagram, unread: set[str]) -> tuple[str, str]:
+    """The label and the handle of an end. A label that exists as written wins over one with a handle."""
     for shape in (None, _BRACKETS, _SUFFIX):
-        found = shape.match(written) if shape else None
-        label, handle = (found[1], found[2]) if found else (written, "")
-        if label in diagram.nodes or label in unread or (shape is _BRACKETS and found):
+        match = shape.match(written) if shape else None
+        label, handle = (match[1], match[2]) if match else (written, "")
+        if label in diagram.nodes or label in unread or (shape is _BRACKETS and match):
             return label, handle
     return written, ""
 
 
-def _checked_handle(handle: str, source: DrawnNode, part: RawPart, report: Report) -> str:
+def _check_handle(handle: str, source: DiagramNode, part: RawPart, report: Report) -> str:
     handle = "" if handle == "default" else handle
-    condition = source.type.name == "condition"
-    known = (*CONDITION_HANDLES, "dead") if condition else ("default", "dead")
-    if condition and not handle:
+    is_condition = source.type.name == "condition"
+    known = (*CONDITION_HANDLES, "dead") if is_condition else ("default", "dead")
+    if is_condition and not handle:
         message = f"A connection from the condition «{source.label}» must say which handle it leaves by."
         hint = f"Write {source.label}[condtrue] or {source.label}[condfalse]."
         report.error("missing_handle", message, part.where["from"], hint=hint, node=source.label)
         return "condtrue"
     if handle and handle not in known:
         message = f"«{source.label}» has no output handle «{handle}»."
-        usual = "Only conditions have condtrue and condfalse."
-        hint = did_you_mean(handle, known, usual) if condition else usual
+        known_handles = "Only conditions have condtrue and condfalse."
+        hint = did_you_mean(handle, known, known_handles) if is_condition else known_handles
         report.error("unknown_handle", message, part.where["from"], hint=hint, node=source.label)
         return ""
     return handle

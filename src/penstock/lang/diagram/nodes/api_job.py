@@ -7,7 +7,14 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.diagram.lowering_context import LoweringContext
-from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, plain, task_of, without_defaults
+from penstock.lang.diagram.nodes.contract import (
+    Fragment,
+    NodeType,
+    WorkFields,
+    single_node,
+    task_node,
+    without_defaults,
+)
 
 Scalar = str | int | float | bool
 
@@ -26,18 +33,18 @@ class ApiJobFields(WorkFields):
     REQUIRED: ClassVar[tuple[str, ...]] = ("url",)
 
 
-def lower(f: ApiJobFields, site: LoweringContext) -> Fragment:
+def lower(f: ApiJobFields, context: LoweringContext) -> Fragment:
     if f.url and not f.url.lower().startswith(("http://", "https://", "{{")):
         hint = "Write it out, with http:// or https:// before the host."
-        site.error("wrong_url", f"«{f.url}» is not an http or https address.", "url", hint=hint)
-    site.literal([f.headers, f.params, f.body, f.auth_config])
+        context.error("wrong_url", f"«{f.url}» is not an http or https address.", "url", hint=hint)
+    context.checked_literal([f.headers, f.params, f.body, f.auth_config])
     for field, value in (
         ("headers", f.headers), ("params", f.params), ("body", f.body), ("auth_config", f.auth_config),
     ):  # fmt: skip
-        site.secrets(value, field)
+        context.warn_of_secrets(value, field)
     args: dict[str, Any] = {"method": f.method, "url": f.url}
     args |= without_defaults(f, "headers", "params", "body", "timeout", "auth_type", "auth_config")
-    return plain(task_of(f, site, "http", args))
+    return single_node(task_node(f, context, "http", args))
 
 
 API_JOB = NodeType("api_job", ApiJobFields, lower, "Sends one HTTP request and gives out the answer.")

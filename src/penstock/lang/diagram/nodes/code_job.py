@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.diagram.lowering_context import LoweringContext
-from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, plain, task_of
+from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, single_node, task_node
 
 _PATH = re.compile(r"[\w./-]+\.py")
 
@@ -24,22 +24,22 @@ class CodeJobFields(WorkFields):
     }  # fmt: skip
 
 
-def lower(f: CodeJobFields, site: LoweringContext) -> Fragment:
+def lower(f: CodeJobFields, context: LoweringContext) -> Fragment:
     path = f.file_path or (f.code.strip() if _PATH.fullmatch(f.code.strip()) else "")
-    code = site.file(path, "file_path" if f.file_path else "code") if path else f.code
+    code = context.file(path, "file_path" if f.file_path else "code") if path else f.code
     if not path and not code.strip():
-        site.error("missing_field", "«code» is missing.", hint="Write `code: result = default`.")
+        context.error("missing_field", "«code» is missing.", hint="Write `code: result = default`.")
     if f.retry is not None and f.retry.max:
         message = "«retry» tries a script again that ran out of time or memory, but not one that raises an exception."
         hint = (
             "The sandbox has no clock, no chance and no network, so the same inputs raise again. "
             "Go on with `on_error: continue`, or do what may fail in an api_job or a handler."
         )
-        site.warning("retry_cannot_help", message, "retry", hint=hint)
+        context.warning("retry_cannot_help", message, "retry", hint=hint)
     args: dict[str, Any] = {"language": f.language, "code": code}
     if f.function_name:
         args["function"] = f.function_name
-    return plain(task_of(f, site, "code", args))
+    return single_node(task_node(f, context, "code", args))
 
 
 CODE_JOB = NodeType("code_job", CodeJobFields, lower, "Runs Python in a sandbox.")

@@ -22,21 +22,21 @@ from penstock.lang.diagram.nodes.contract import (
     Seconds,
     join_of,
     milliseconds,
-    node_of,
-    plain,
+    net_node,
     retry_of,
+    single_node,
     without_defaults,
 )
 from penstock.lang.report import did_you_mean
 from penstock.net.model import MERGE, Edge, Effect, Node, Set
 
-#: What counts as yes at the beginning of a person's answer. Everything else is no.
+#: What counts as yes at the beginning of a person's answer; everything else is no.
 YES = "'^[^a-z]*(yes|y|true|valid|approved?|accept(ed)?|correct|pass(ed)?)([^a-z]|$)'"
 #: Fields that only one condition_type reads.
-_OWNED = {"expression": "custom", "node_indices": "nodes_executed"} | dict.fromkeys(
+_FIELD_OWNERS = {"expression": "custom", "node_indices": "nodes_executed"} | dict.fromkeys(
     ("person", "judge_by", "judge_by_file", "memorize_to", "at_most", "retry", "timeout"), "llm_decision"
 )
-_LONGEST = 3500  # characters of a conjunction; an expression has at most 4096
+_MAX_LENGTH = 3500  # characters of a conjunction; an expression has at most 4096
 
 
 class ConditionFields(NodeFields):
@@ -63,113 +63,118 @@ class ConditionFields(NodeFields):
     ALIASES: ClassVar[dict[str, str]] = {"nodes": "node_indices", "memory_profile": "memorize_to"}
 
 
-def lower(f: ConditionFields, site: LoweringContext) -> Fragment:
+def lower(f: ConditionFields, context: LoweringContext) -> Fragment:
     kind = f.condition_type or ("custom" if f.expression else None)
-    for idle, owner in _OWNED.items():
-        if getattr(f, idle) and kind is not None and kind.removeprefix("check_") != owner:
+    for field, owner in _FIELD_OWNERS.items():
+        if getattr(f, field) and kind is not None and kind.removeprefix("check_") != owner:
             hint = f"Remove it, or write `condition_type: {owner}`."
-            site.warning("idle_field", f"«{idle}» is used only by `condition_type: {owner}`.", idle, hint=hint)
+            context.warning("idle_field", f"«{field}» is used only by `condition_type: {owner}`.", field, hint=hint)
     if kind == "llm_decision":
-        return _asked(f, site)
+        return _llm_decision(f, context)
     if kind == "detect_max_iterations":
-        holds = _at_limits(site)
+        condition = _max_iterations_reached(context)
     elif kind in ("nodes_executed", "check_nodes_executed"):
-        holds = _executed(f, site)
+        condition = _nodes_executed(f, context)
     elif kind == "custom":
-        holds = _custom(f, site)
+        condition = _custom(f, context)
     else:
-        if "condition_type" not in site.where:
-            site.error("missing_field", "A condition needs «condition_type».", hint="Write `condition_type: custom`.")
-        holds = "false"
-    return plain(node_of(f, site, kind="route", port=_port(f, holds), join=join_of(f, site, ANY)))
+        if "condition_type" not in context.where:
+            context.error(
+                "missing_field", "A condition needs «condition_type».", hint="Write `condition_type: custom`."
+            )
+        condition = "false"
+    return single_node(net_node(f, context, kind="route", port=_port(f, condition), join=join_of(f, context, ANY)))
 
 
-def _port(f: ConditionFields, holds: str) -> str:
+def _port(f: ConditionFields, condition: str) -> str:
     """`flipped: true` swaps the handles (D-X.16); a list of two belongs to the drawing."""
     yes, no = ("'condfalse'", "'condtrue'") if f.flipped is True else ("'condtrue'", "'condfalse'")
-    return f"fn.if({holds}, {yes}, {no})"
+    return f"fn.if({condition}, {yes}, {no})"
 
 
-def _at_limits(site: LoweringContext) -> str:
-    limits = site.limits()
+def _max_iterations_reached(context: LoweringContext) -> str:
+    limits = context.limits()
     if limits is None:
         message = "The diagram is too large to find what leads to each of its detect_max_iterations."
-        site.error("condition_too_long", message, "condition_type", hint="Write `counters.Label >= 3` instead.")
+        context.error("condition_too_long", message, "condition_type", hint="Write `counters.Label >= 3` instead.")
         return "false"
     if not limits:
-        site.error(
+        context.error(
             "no_max_iteration",
-            f"«{site.label}» looks for person_jobs at their limit, but none with max_iteration leads to it.",
+            f"«{context.label}» looks for person_jobs at their limit, but none with max_iteration leads to it.",
             "condition_type",
             hint="Give the person_job in this loop a `max_iteration`.",
         )
         return "false"
-    return _conjunction([f"counters[{quoted(label)}] >= {most}" for label, most in limits], site)
+    return _conjunction([f"counters[{quoted(label)}] >= {most}" for label, most in limits], context)
 
 
-def _executed(f: ConditionFields, site: LoweringContext) -> str:
-    wanted: list[str] = []
-    for one in f.node_indices:
-        if isinstance(one, int) and 0 <= one < len(site.labels):
-            wanted.append(site.labels[one])
-        elif isinstance(one, str) and one in site.labels:
-            wanted.append(one)
+def _nodes_executed(f: ConditionFields, context: LoweringContext) -> str:
+    labels: list[str] = []
+    for index in f.node_indices:
+        if isinstance(index, int) and 0 <= index < len(context.labels):
+            labels.append(context.labels[index])
+        elif isinstance(index, str) and index in context.labels:
+            labels.append(index)
         else:
-            hint = did_you_mean(str(one), site.labels, "Name nodes by their label, or by their number from 0.")
-            site.error("unknown_node", f"There is no node «{one}».", "node_indices", hint=hint)
+            hint = did_you_mean(str(index), context.labels, "Name nodes by their label, or by their number from 0.")
+            context.error("unknown_node", f"There is no node «{index}».", "node_indices", hint=hint)
     if not f.node_indices:
-        site.error("missing_field", "`nodes_executed` needs «node_indices».", hint="Write `node_indices: [Label]`.")
-    return _conjunction([f"nodes[{quoted(label)}].status != null" for label in wanted] or ["false"], site)
+        context.error("missing_field", "`nodes_executed` needs «node_indices».", hint="Write `node_indices: [Label]`.")
+    return _conjunction([f"nodes[{quoted(label)}].status != null" for label in labels] or ["false"], context)
 
 
-def _conjunction(parts: list[str], site: LoweringContext) -> str:
+def _conjunction(parts: list[str], context: LoweringContext) -> str:
     text = " && ".join(parts)
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_LENGTH:
         hint = "Ask in several conditions."
-        site.error("condition_too_long", f"«{site.label}» asks for {len(parts)} nodes at once.", hint=hint)
+        context.error("condition_too_long", f"«{context.label}» asks for {len(parts)} nodes at once.", hint=hint)
         return "false"
     return text
 
 
-def _custom(f: ConditionFields, site: LoweringContext) -> str:
+def _custom(f: ConditionFields, context: LoweringContext) -> str:
     """Only true is true: null and anything else count as false, so that a condition always decides."""
     if not f.expression.strip():
         hint = "Write `expression: score > 80`."
-        site.error("missing_field", "`condition_type: custom` needs «expression».", hint=hint)
+        context.error("missing_field", "`condition_type: custom` needs «expression».", hint=hint)
         return "false"
-    used = site.expression(f.expression, "expression")
-    if used is None:
+    names_used = context.expression(f.expression, "expression")
+    if names_used is None:
         return "false"
-    if f.join_policy is None and len(used & site.names) > 1:
-        message = f"«{site.label}» decides when the first input comes, but its expression uses several."
-        site.warning("condition_takes_any", message, "expression", hint="Write `join_policy: all` to wait for all.")
+    if f.join_policy is None and len(names_used & context.names) > 1:
+        message = f"«{context.label}» decides when the first input comes, but its expression uses several."
+        context.warning("condition_takes_any", message, "expression", hint="Write `join_policy: all` to wait for all.")
     return f"({f.expression}) == true"
 
 
-def _asked(f: ConditionFields, site: LoweringContext) -> Fragment:
-    """A person decides: one task that asks, then the condition itself, which reads the answer and hands on what was
-    judged. The task leaves that in a variable; the condition fires before anything else can write it."""
-    question = site.file(f.judge_by_file, "judge_by_file") if f.judge_by_file else f.judge_by
+def _llm_decision(f: ConditionFields, context: LoweringContext) -> Fragment:
+    """A person decides: a task asks, then the condition reads the answer and passes on what was judged.
+
+    The task keeps that in a variable; the condition fires before anything else can write it."""
+    question = context.file(f.judge_by_file, "judge_by_file") if f.judge_by_file else f.judge_by
     if not f.person:
-        site.error("missing_field", "`llm_decision` needs «person».", hint="Write `person: Name`.")
+        context.error("missing_field", "`llm_decision` needs «person».", hint="Write `person: Name`.")
     if not question and not f.judge_by_file:
-        site.error("missing_field", "`llm_decision` needs «judge_by».", hint="Write the question into `judge_by`.")
-    args: dict[str, Any] = {"person": site.person(f.person), "prompt": question, "answer": "yes_no"}
+        context.error("missing_field", "`llm_decision` needs «judge_by».", hint="Write the question into `judge_by`.")
+    args: dict[str, Any] = {"person": context.person(f.person), "prompt": question, "answer": "yes_no"}
     args |= without_defaults(f, "memorize_to", "at_most")
     parts: dict[str, Any] = {} if f.timeout is None else {"timeout_ms": milliseconds(f.timeout)}
     if f.retry is not None:
         parts["retry"] = retry_of(f.retry)
-    kept = f"{site.label}.judged"
-    asks = node_of(
-        f, site, id=f"{site.label}.ask", origin=site.label, kind="task", group=GROUP, join=join_of(f, site, ANY),
-        sets=(Set(name=kept, expr="default"),),
+    variable = f"{context.label}.judged"
+    ask = net_node(
+        f, context, id=f"{context.label}.ask", origin=context.label, kind="task", group=GROUP,
+        join=join_of(f, context, ANY), sets=(Set(name=variable, expr="default"),),
         effect=Effect(executor="llm", args=args), **parts,
     )  # fmt: skip
-    holds = f"fn.regex_match(fn.lower(fn.trim(fn.concat(default))), {YES})"
-    judged = {"$expr": f"context[{quoted(kept)}]"}
-    decides = Node(id=site.label, kind="route", type=site.type, port=_port(f, holds), join=MERGE, value=judged)
-    edge = Edge(id=f"{asks.id}>{decides.id}", src=asks.id, dst=decides.id, var="answer")
-    return Fragment((asks, decides), asks.id, decides.id, (edge,))
+    condition = f"fn.regex_match(fn.lower(fn.trim(fn.concat(default))), {YES})"
+    judged_value = {"$expr": f"context[{quoted(variable)}]"}
+    decide = Node(
+        id=context.label, kind="route", type=context.type, port=_port(f, condition), join=MERGE, value=judged_value
+    )
+    edge = Edge(id=f"{ask.id}>{decide.id}", src=ask.id, dst=decide.id, var="answer")
+    return Fragment((ask, decide), ask.id, decide.id, (edge,))
 
 
 CONDITION = NodeType("condition", ConditionFields, lower, "Publishes on condtrue or on condfalse.")

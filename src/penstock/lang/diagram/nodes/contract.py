@@ -1,4 +1,4 @@
-"""What a node type of a diagram is: the fields an author may write, and how they become a piece of the net."""
+"""What a node type of a diagram is: the fields an author may write, and how they become a fragment of the net."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Remembered = Annotated[int, Meta(ge=1, le=500)]
 Seconds = Annotated[float, Meta(gt=0, le=31_536_000)]
 Milliseconds = Annotated[int, Meta(ge=1, le=31_536_000_000)]
 
-#: What takes part in the limit of nodes at work at once (D-7.2.2). A node that waits for a person is not at work.
+#: The group whose nodes count for the limit of concurrent work (D-7.2.2). Waiting for a person is no work.
 GROUP = "diagram"
 
 
@@ -69,7 +69,7 @@ class WorkFields(NodeFields):
 
 @dataclass(frozen=True)
 class Fragment:
-    """A piece of the net: ways into the author's node lead to `entry`, ways out leave from `exit`."""
+    """The part of the net that one node becomes: edges lead to `entry` and leave from `exit`."""
 
     nodes: tuple[Node, ...]
     entry: str
@@ -84,7 +84,7 @@ Lower = Callable[[Any, LoweringContext], Fragment]
 
 @dataclass(frozen=True)
 class NodeType:
-    """`lower` is given the read fields (a `fields`) and the site. An `open` type hands fields it does not know on."""
+    """`lower` is given the fields that were read and the context. An `open` type passes on fields it does not know."""
 
     name: str
     fields: type[NodeFields]
@@ -93,33 +93,33 @@ class NodeType:
     open: bool = False
 
 
-def plain(node: Node) -> Fragment:
+def single_node(node: Node) -> Fragment:
     """A fragment of one node."""
     return Fragment((node,), node.id, node.id)
 
 
-def node_of(f: NodeFields, site: LoweringContext, **parts: Any) -> Node:
-    """The author's node with what every node has; `parts` wins."""
-    base: dict[str, Any] = {"id": site.label, "type": site.type}
+def net_node(f: NodeFields, context: LoweringContext, **parts: Any) -> Node:
+    """The author's node as a net node; `parts` override what every node has."""
+    base: dict[str, Any] = {"id": context.label, "type": context.type}
     if "join" not in parts:
-        base["join"] = join_of(f, site)
+        base["join"] = join_of(f, context)
     if f.priority is not None:
         base["priority"] = f.priority
     if f.join_timeout_ms is not None:
         base["join_timeout_ms"] = f.join_timeout_ms
-    if not site.inputs:
+    if not context.inputs:
         base["off_path"] = True  # no token can ever come here, and only a start fires without one (D-X.2 rule 6)
     return Node(**{**base, **parts})
 
 
-def task_of(f: WorkFields, site: LoweringContext, executor: str, args: dict[str, Any], **parts: Any) -> Node:
-    """A node that asks an executor."""
+def task_node(f: WorkFields, context: LoweringContext, executor: str, args: dict[str, Any], **parts: Any) -> Node:
+    """A net node with an effect."""
     parts = {"kind": "task", **work_parts(f), **parts}
-    return node_of(f, site, effect=Effect(executor=executor, args=args), group=GROUP, **parts)
+    return net_node(f, context, effect=Effect(executor=executor, args=args), group=GROUP, **parts)
 
 
 def work_parts(f: WorkFields) -> dict[str, Any]:
-    """Limits, retries and what happens on failure."""
+    """The iteration limit, the retries, the timeout, and what happens on failure."""
     parts: dict[str, Any] = {}
     if f.max_iteration is not None:
         parts["max_iter"] = f.max_iteration
@@ -145,23 +145,25 @@ def retry_of(f: RetryFields) -> Retry:
 ANY = Join(mode="k", k=1, take="all", late="fire")
 
 
-def join_of(f: NodeFields, site: LoweringContext, default: Join = DIAGRAM) -> Join:
-    """D-X.12. START edges count among the inputs."""
+def join_of(f: NodeFields, context: LoweringContext, default: Join = DIAGRAM) -> Join:
+    """The join that `join_policy` asks for (D-X.12). Edges from a start count among the inputs."""
     if f.join_policy != "k_of_n" and f.join_k is not None:
         hint = "Add `join_policy: k_of_n`, or remove it."
-        site.warning("join_k_unused", "«join_k» is used only with `join_policy: k_of_n`.", "join_k", hint=hint)
+        context.warning("join_k_unused", "«join_k» is used only with `join_policy: k_of_n`.", "join_k", hint=hint)
     if f.join_policy == "any":
         return ANY
     if f.join_policy == "all":
         return DIAGRAM
     if f.join_policy != "k_of_n":
         return default
-    ways = len(site.inputs)
+    count = len(context.inputs)
     if f.join_k is None:
-        site.error("missing_field", "`join_policy: k_of_n` needs «join_k».", "join_policy", hint="Write `join_k: 2`.")
-    elif f.join_k > ways:
-        message = f"«join_k» is {f.join_k}, but {ways} connection(s) lead here."
-        site.error("join_k_range", message, "join_k", hint=f"It can be 1 to {ways}.")
+        context.error(
+            "missing_field", "`join_policy: k_of_n` needs «join_k».", "join_policy", hint="Write `join_k: 2`."
+        )
+    elif f.join_k > count:
+        message = f"«join_k» is {f.join_k}, but {count} connection(s) lead here."
+        context.error("join_k_range", message, "join_k", hint=f"It can be 1 to {count}.")
     return Join(mode="k", k=f.join_k or 1, take="all", late="absorb")
 
 
@@ -170,6 +172,6 @@ def milliseconds(seconds: float) -> int:
 
 
 def without_defaults(f: Fields, *names: str) -> dict[str, Any]:
-    """Those of the named fields that the author has set."""
-    usual = type(f)()
-    return {name: getattr(f, name) for name in names if getattr(f, name) != getattr(usual, name)}
+    """Those of the named fields that differ from their default."""
+    defaults = type(f)()
+    return {name: getattr(f, name) for name in names if getattr(f, name) != getattr(defaults, name)}

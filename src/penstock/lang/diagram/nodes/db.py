@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.diagram.lowering_context import LoweringContext
-from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, plain, task_of
+from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, single_node, task_node
 
 
 class DbFields(WorkFields):
@@ -27,19 +27,19 @@ class DbFields(WorkFields):
     REQUIRED: ClassVar[tuple[str, ...]] = ("file",)
 
 
-def lower(f: DbFields, site: LoweringContext) -> Fragment:
+def lower(f: DbFields, context: LoweringContext) -> Fragment:
     for path in [f.file] if isinstance(f.file, str) else f.file:
         if path:
-            site.inside(path, "file")
+            context.check_inside(path, "file")
     if f.operation != "read" and (isinstance(f.file, list) or f.glob):
         hint = "Write one path, without `glob`."
-        site.error("wrong_type", f"To {f.operation}, «file» must be one path.", "file", hint=hint)
+        context.error("wrong_type", f"To {f.operation}, «file» must be one path.", "file", hint=hint)
     args: dict[str, Any] = {"operation": f.operation, "file": f.file}
     if f.serialize_json or f.format is not None:
         args["format"] = "json" if f.serialize_json else f.format
     if f.glob:
         args["glob"] = True
-    return plain(task_of(f, site, "file", args))
+    return single_node(task_node(f, context, "file", args))
 
 
 DB = NodeType("db", DbFields, lower, "Reads, writes or appends to a file.")

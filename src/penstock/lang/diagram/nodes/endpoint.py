@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.diagram.lowering_context import LoweringContext
-from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, node_of, plain, task_of
+from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, net_node, single_node, task_node
 
 
 class EndpointFields(WorkFields):
@@ -19,21 +19,23 @@ class EndpointFields(WorkFields):
     ALIASES: ClassVar[dict[str, str]] = {"file_name": "file_path"}
 
 
-def lower(f: EndpointFields, site: LoweringContext) -> Fragment:
-    if site.outputs:
+def lower(f: EndpointFields, context: LoweringContext) -> Fragment:
+    if context.outputs:
         hint = "To save in the middle of a path use a db node with `operation: write`."
-        site.error("endpoint_has_output", f"A path ends at «{site.label}», but a connection leaves it.", hint=hint)
+        context.error(
+            "endpoint_has_output", f"A path ends at «{context.label}», but a connection leaves it.", hint=hint
+        )
     if f.file_path:
-        site.inside(f.file_path, "file_path")
+        context.check_inside(f.file_path, "file_path")
     if not f.save_to_file:
         if f.file_path and f.save_to_file is None:
-            message = f"«{site.label}» names a file but is not told to write it."
-            site.warning("file_not_saved", message, "file_path", hint="Add `save_to_file: true`.")
-        return plain(node_of(f, site, kind="end", result=site.label))
+            message = f"«{context.label}» names a file but is not told to write it."
+            context.warning("file_not_saved", message, "file_path", hint="Add `save_to_file: true`.")
+        return single_node(net_node(f, context, kind="end", result=context.label))
     if not f.file_path:
-        site.error("missing_field", "`save_to_file: true` needs «file_path».", hint="Write `file_path: result.txt`.")
+        context.error("missing_field", "`save_to_file: true` needs «file_path».", hint="Write `file_path: result.txt`.")
     args: dict[str, Any] = {"operation": "save", "file": f.file_path, "format": f.file_format}
-    return plain(task_of(f, site, "file", args, result=site.label))
+    return single_node(task_node(f, context, "file", args, result=context.label))
 
 
 ENDPOINT = NodeType("endpoint", EndpointFields, lower, "Ends a path and keeps its result.")

@@ -12,8 +12,8 @@ from penstock.lang.diagram.nodes.contract import (
     NodeType,
     Remembered,
     WorkFields,
-    plain,
-    task_of,
+    single_node,
+    task_node,
     without_defaults,
 )
 
@@ -40,16 +40,16 @@ class PersonJobFields(WorkFields):
     )  # fmt: skip
 
 
-def lower(f: PersonJobFields, site: LoweringContext) -> Fragment:
-    args: dict[str, Any] = {"person": site.person(f.person)}
-    args["default_prompt"] = site.file(f.prompt_file, "prompt_file") if f.prompt_file else f.default_prompt
-    first = site.file(f.first_prompt_file, "first_prompt_file") if f.first_prompt_file else f.first_only_prompt
+def lower(f: PersonJobFields, context: LoweringContext) -> Fragment:
+    args: dict[str, Any] = {"person": context.person(f.person)}
+    args["default_prompt"] = context.file(f.prompt_file, "prompt_file") if f.prompt_file else f.default_prompt
+    first = context.file(f.first_prompt_file, "first_prompt_file") if f.first_prompt_file else f.first_only_prompt
     if first:
         args["first_only_prompt"] = first
     args |= without_defaults(f, "memorize_to", "at_most")
-    if site.conversation:
+    if context.conversation:
         args["conversation"] = True
-    return plain(task_of(f, site, "person", args))
+    return single_node(task_node(f, context, "person", args))
 
 
 PERSON_JOB = NodeType("person_job", PersonJobFields, lower, "Asks a person and gives out the answer.")

@@ -19,19 +19,19 @@ class StartFields(NodeFields):
     ALIASES: ClassVar[dict[str, str]] = {"custom_data": "data"}
 
 
-def lower(f: StartFields, site: LoweringContext) -> Fragment:
-    if site.inputs:
+def lower(f: StartFields, context: LoweringContext) -> Fragment:
+    if context.inputs:
         hint = "Lead the connection to the node after it."
-        message = f"A start executes once; «{site.label}» has a connection that leads to it."
-        site.error("start_has_input", message, hint=hint)
+        message = f"A start executes once; «{context.label}» has a connection that leads to it."
+        context.error("start_has_input", message, hint=hint)
     data = f.data if f.data not in (None, {}) else None
     value = None
     if data is not None:
-        value = {"$expr": f"fn.if(fn.is_empty(input), context.start_data[{quoted(site.label)}], input)"}
-    node = Node(id=site.label, kind="start", type=site.type, value=value)
+        value = {"$expr": f"fn.if(fn.is_empty(input), context.start_data[{quoted(context.label)}], input)"}
+    node = Node(id=context.label, kind="start", type=context.type, value=value)
     if f.priority is not None:
-        node = Node(id=site.label, kind="start", type=site.type, value=value, priority=f.priority)
-    return Fragment((node,), node.id, node.id, variables={} if data is None else {site.label: data})
+        node = Node(id=context.label, kind="start", type=context.type, value=value, priority=f.priority)
+    return Fragment((node,), node.id, node.id, variables={} if data is None else {context.label: data})
 
 
 START = NodeType("start", StartFields, lower, "Begins the run; executes once.")

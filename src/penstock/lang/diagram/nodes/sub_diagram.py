@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from penstock.errors import Place
 from penstock.lang.diagram.lowering_context import LoweringContext, quoted
-from penstock.lang.diagram.nodes.contract import GROUP, Fragment, NodeType, WorkFields, node_of, work_parts
+from penstock.lang.diagram.nodes.contract import GROUP, Fragment, NodeType, WorkFields, net_node, work_parts
 from penstock.lang.report import did_you_mean
 from penstock.net.codec import content_hash
 from penstock.net.model import Body, Effect, Net, Node
@@ -37,73 +37,77 @@ class SubDiagramFields(WorkFields):
     IDLE: ClassVar[tuple[str, ...]] = ("ignore_if_sub",)
 
 
-def lower(f: SubDiagramFields, site: LoweringContext) -> Fragment:
-    child, children = _child(f, site)
+def lower(f: SubDiagramFields, context: LoweringContext) -> Fragment:
+    child, children = _child(f, context)
     digest = content_hash(child) if child is not None else ""
     args: dict[str, Any] = {"net": digest, "name": child.name if child is not None else f.diagram_name}
-    ends = [n.result for n in child.nodes if n.result is not None] if child is not None else []
+    results = [n.result for n in child.nodes if n.result is not None] if child is not None else []
     if f.output_mapping:
-        args["outputs"] = site.literal(f.output_mapping)
+        args["outputs"] = context.checked_literal(f.output_mapping)
         for name in f.output_mapping:
-            if ends and name not in ends:
-                hint = did_you_mean(name, ends, "Name an endpoint of the called diagram.")
-                site.error("unknown_node", f"The called diagram has no endpoint «{name}».", "output_mapping", hint=hint)
-    elif len(ends) == 1:
-        args["output"] = ends[0]
+            if results and name not in results:
+                hint = did_you_mean(name, results, "Name an endpoint of the called diagram.")
+                context.error(
+                    "unknown_node", f"The called diagram has no endpoint «{name}».", "output_mapping", hint=hint
+                )
+    elif len(results) == 1:
+        args["output"] = results[0]
     if f.batch:
-        return _batch(f, site, args, children)
-    args["input"] = _input(f, site)
-    node = node_of(f, site, kind="call", group=GROUP, effect=Effect(executor="call", args=args), **work_parts(f))
+        return _batch(f, context, args, children)
+    args["input"] = _input(f, context)
+    node = net_node(f, context, kind="call", group=GROUP, effect=Effect(executor="call", args=args), **work_parts(f))
     return Fragment((node,), node.id, node.id, children=children)
 
 
-def _child(f: SubDiagramFields, site: LoweringContext) -> tuple[Net | None, dict[str, Net]]:
+def _child(f: SubDiagramFields, context: LoweringContext) -> tuple[Net | None, dict[str, Net]]:
     if bool(f.diagram_name) == (f.diagram is not None):
         message = "A sub_diagram has either «diagram_name» or «diagram»."
-        site.error("missing_field", message, hint="Write `diagram_name: folder/file.yaml`.")
+        context.error("missing_field", message, hint="Write `diagram_name: folder/file.yaml`.")
         return None, {}
-    call = site.setting.call
+    call = context.setting.call
     assert call is not None, "whoever lowers a diagram says how called ones are compiled"
     if f.diagram is not None:
-        pointer = site.at("diagram")
-        lowered, found = call(site.report.document.inside(pointer, f.diagram))
-        site.report.findings.extend(found)
+        pointer = context.at("diagram")
+        lowered, findings = call(context.report.document.inside(pointer, f.diagram))
+        context.report.findings.extend(findings)
     else:
-        lowered, found = call(f.diagram_name)
-        for one in found:
-            inside = one.where != Place()  # a file that is not there has no place inside
-            message = f"In «{f.diagram_name}» at {one.where}: {one.message}" if inside else one.message
-            place = site.report.document.place(site.at("diagram_name"))
-            site.report.findings.append(msgspec.structs.replace(one, message=message, where=place, node=site.label))
+        lowered, findings = call(f.diagram_name)
+        for finding in findings:
+            has_place = finding.where != Place()  # a file that is not there has no place inside
+            message = f"In «{f.diagram_name}» at {finding.where}: {finding.message}" if has_place else finding.message
+            place = context.report.document.place(context.at("diagram_name"))
+            context.report.findings.append(
+                msgspec.structs.replace(finding, message=message, where=place, node=context.label)
+            )
     if lowered is None:
         return None, {}
     return lowered.net, {**lowered.children, content_hash(lowered.net): lowered.net}
 
 
-def _input(f: SubDiagramFields, site: LoweringContext) -> Any:
+def _input(f: SubDiagramFields, context: LoweringContext) -> Any:
     if f.input_mapping:
-        for text in site.literal(f.input_mapping).values():
-            site.expression(text, "input_mapping")
+        for text in context.checked_literal(f.input_mapping).values():
+            context.expression(text, "input_mapping")
         return {name: {"$expr": text} for name, text in f.input_mapping.items()}
-    if f.pass_input_data or len(site.inputs) > 1:
-        return {name: {"$expr": name} for name in sorted(site.names) if name.isascii()}
-    return {"$expr": "default"} if site.inputs else None
+    if f.pass_input_data or len(context.inputs) > 1:
+        return {name: {"$expr": name} for name in sorted(context.names) if name.isascii()}
+    return {"$expr": "default"} if context.inputs else None
 
 
-def _batch(f: SubDiagramFields, site: LoweringContext, args: dict[str, Any], children: dict[str, Net]) -> Fragment:
+def _batch(f: SubDiagramFields, context: LoweringContext, args: dict[str, Any], children: dict[str, Net]) -> Fragment:
     """A scope with one call per item; its output is the list of theirs."""
     key = f.batch_input_key
-    items = key if key in site.names else f"fn.if(fn.type_of(default) == 'array', default, default[{quoted(key)}])"
+    items = key if key in context.names else f"fn.if(fn.type_of(default) == 'array', default, default[{quoted(key)}])"
     call = Node(
-        id=f"{site.label}.item", origin=site.label, type=site.type, kind="call", scope=site.label, group=GROUP,
-        effect=Effect(executor="call", args={**args, "input": {"$expr": "item"}}),
+        id=f"{context.label}.item", origin=context.label, type=context.type, kind="call", scope=context.label,
+        group=GROUP, effect=Effect(executor="call", args={**args, "input": {"$expr": "item"}}),
     )  # fmt: skip
     parts = {name: part for name, part in work_parts(f).items() if name in ("max_iter", "on_error")}
     call = msgspec.structs.replace(
         call, **{name: part for name, part in work_parts(f).items() if name in ("retry", "timeout_ms")}
     )
     body = Body(mode="each" if f.batch_parallel else "each_seq", items=items, entry=call.id, collect="outputs")
-    scope = node_of(f, site, kind="scope", body=body, **parts)
+    scope = net_node(f, context, kind="scope", body=body, **parts)
     return Fragment((scope, call), scope.id, scope.id, children=children)
 
 

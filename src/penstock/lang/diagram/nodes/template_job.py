@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta
 
 from penstock.lang.diagram.lowering_context import LoweringContext
-from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, plain, task_of
+from penstock.lang.diagram.nodes.contract import Fragment, NodeType, WorkFields, single_node, task_node
 
 _LOGIC = re.compile(r"\{%")
 
@@ -24,23 +24,23 @@ class TemplateJobFields(WorkFields):
     ALIASES: ClassVar[dict[str, str]] = {"strict_mode": "strict", "template_content": "template"}
 
 
-def lower(f: TemplateJobFields, site: LoweringContext) -> Fragment:
-    text = site.file(f.template_path, "template_path") if f.template_path else f.template
+def lower(f: TemplateJobFields, context: LoweringContext) -> Fragment:
+    text = context.file(f.template_path, "template_path") if f.template_path else f.template
     if not text and not f.template_path:
-        site.error("missing_field", "«template» is missing.", hint="Write `template: Hello {{name}}`.")
+        context.error("missing_field", "«template» is missing.", hint="Write `template: Hello {{name}}`.")
     if _LOGIC.search(text):
         message = "The template has statements ({% … %}); only double braces are filled in."
         hint = "Build the text in a code_job."
-        site.error("template_logic", message, "template_path" if f.template_path else "template", hint=hint)
+        context.error("template_logic", message, "template_path" if f.template_path else "template", hint=hint)
     args: dict[str, Any] = {"template": text}
     if f.variables:
-        args["variables"] = site.literal(f.variables)
+        args["variables"] = context.checked_literal(f.variables)
     if f.strict:
         args["strict"] = True
     if f.output_path:
-        site.inside(f.output_path, "output_path")
+        context.check_inside(f.output_path, "output_path")
         args["output_path"] = f.output_path
-    return plain(task_of(f, site, "template", args))
+    return single_node(task_node(f, context, "template", args))
 
 
 TEMPLATE_JOB = NodeType("template_job", TemplateJobFields, lower, "Fills a text with its inputs.")

@@ -13,11 +13,11 @@ from penstock.lang.diagram.nodes.contract import (
     Seconds,
     WorkFields,
     milliseconds,
-    node_of,
-    plain,
+    net_node,
+    single_node,
     work_parts,
 )  # fmt: skip
-from penstock.lang.diagram.placeholders import as_value
+from penstock.lang.diagram.placeholders import prompt_value
 from penstock.net.model import Trigger, Work
 
 
@@ -30,24 +30,28 @@ class UserResponseFields(WorkFields):
     IDLE: ClassVar[tuple[str, ...]] = ("validation_type",)
 
 
-def lower(f: UserResponseFields, site: LoweringContext) -> Fragment:
+def lower(f: UserResponseFields, context: LoweringContext) -> Fragment:
     triggers: tuple[Trigger, ...] = ()
     if f.timeout is not None:
         after = milliseconds(f.timeout)
         if f.default is None:
             triggers = (Trigger(kind="timer", after_ms=after, action="fail", code="RESPONSE_TIMEOUT"),)
         else:
-            triggers = (Trigger(kind="timer", after_ms=after, action="value", value=site.literal(f.default)),)
+            triggers = (
+                Trigger(kind="timer", after_ms=after, action="value", value=context.checked_literal(f.default)),
+            )
     elif f.default is not None:
-        site.warning("idle_field", "«default» is taken only after a «timeout».", "default", hint="Add `timeout: 60`.")
+        context.warning(
+            "idle_field", "«default» is taken only after a «timeout».", "default", hint="Add `timeout: 60`."
+        )
     if f.retry is not None:
         hint = "Remove it; with `timeout` and `default` the run goes on without an answer."
-        site.warning("idle_field", "«retry» has no effect: a person is asked once.", "retry", hint=hint)
+        context.warning("idle_field", "«retry» has no effect: a person is asked once.", "retry", hint=hint)
     parts = work_parts(f)
     parts.pop("timeout_ms", None)
     parts.pop("retry", None)
-    prompt = as_value(f.prompt, site.names | {"default"})
-    return plain(node_of(f, site, kind="work", work=Work(prompt=prompt), triggers=triggers, **parts))
+    prompt = prompt_value(f.prompt, context.names | {"default"})
+    return single_node(net_node(f, context, kind="work", work=Work(prompt=prompt), triggers=triggers, **parts))
 
 
 USER_RESPONSE = NodeType("user_response", UserResponseFields, lower, "Waits for a person's answer.")

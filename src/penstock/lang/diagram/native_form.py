@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.lang.diagram.raw import RawDiagram, RawPart, parts_of
+from penstock.lang.diagram.light_form import RawDiagram, RawPart, entries_of
 from penstock.lang.document import Document, child_pointer
 from penstock.lang.report import Report
 
@@ -17,11 +17,11 @@ _TOP = ("version", "name", "description", "max_node_executions", "$schema")
 _KNOWN = (*_TOP, "nodes", "arrows", "persons", "handles", "metadata", "id", "api_keys", "apiKeys")
 
 
-def is_native(data: Any) -> bool:
+def is_native_form(data: Any) -> bool:
     return isinstance(data, dict) and "arrows" in data
 
 
-def read_native(document: Document, report: Report) -> RawDiagram:
+def read_native_form(document: Document, report: Report) -> RawDiagram:
     data = document.data
     raw = RawDiagram({key: data[key] for key in _TOP if data.get(key) is not None})
     raw.top |= {key: value for key, value in data.items() if key not in _KNOWN}
@@ -29,71 +29,77 @@ def read_native(document: Document, report: Report) -> RawDiagram:
     meta = data.get("metadata")
     if isinstance(meta, dict):
         raw.top |= {key: meta[key] for key in ("name", "description") if meta.get(key) and key not in raw.top}
-    people = _persons(data, raw, report)
-    labels = _nodes(data, raw, people, report)
+    person_names = _persons(data, raw, report)
+    labels = _nodes(data, raw, person_names, report)
     _arrows(data, raw, labels, report)
     return raw
 
 
-def _id(at: str, one: dict[str, Any]) -> str:
-    own = one.get("id")
+def _id(at: str, entry: dict[str, Any]) -> str:
+    own = entry.get("id")
     return own if isinstance(own, str) and own else at.rsplit("/", 1)[1].replace("~1", "/").replace("~0", "~")
 
 
 def _persons(data: dict[str, Any], raw: RawDiagram, report: Report) -> dict[str, str]:
     """Persons, and their names by id."""
     names: dict[str, str] = {}
-    for at, one in parts_of(data, "persons", report, None):
-        name = one.get("label") if isinstance(one.get("label"), str) else _id(at, one)
-        names[_id(at, one)] = str(name)
+    for at, entry in entries_of(data, "persons", report, None):
+        name = entry.get("label") if isinstance(entry.get("label"), str) else _id(at, entry)
+        names[_id(at, entry)] = str(name)
         part = RawPart(at, name=str(name))
-        part.take({k: v for k, v in one.items() if k not in ("id", "label", "type", "llm_config", "__typename")}, at)
-        config = one.get("llm_config")
+        part.add_fields(
+            {k: v for k, v in entry.items() if k not in ("id", "label", "type", "llm_config", "__typename")}, at
+        )
+        config = entry.get("llm_config")
         if isinstance(config, dict):
-            part.take({k: v for k, v in config.items() if k != "__typename"}, child_pointer(at, "llm_config"))
+            part.add_fields({k: v for k, v in config.items() if k != "__typename"}, child_pointer(at, "llm_config"))
         raw.persons.append(part)
     return names
 
 
-def _nodes(data: dict[str, Any], raw: RawDiagram, people: dict[str, str], report: Report) -> dict[str, str]:
+def _nodes(data: dict[str, Any], raw: RawDiagram, person_names: dict[str, str], report: Report) -> dict[str, str]:
     """Nodes, and their labels by id."""
     labels: dict[str, str] = {}
-    for at, one in parts_of(data, "nodes", report, None):
-        fields = one.get("data") if isinstance(one.get("data"), dict) else {}
+    for at, entry in entries_of(data, "nodes", report, None):
+        fields = entry.get("data") if isinstance(entry.get("data"), dict) else {}
         assert isinstance(fields, dict), "just asked"
-        labels[_id(at, one)] = str(fields.get("label") or _id(at, one))
+        labels[_id(at, entry)] = str(fields.get("label") or _id(at, entry))
         part = RawPart(at)
-        part.take({k: one[k] for k in ("type", "position") if k in one}, at)
+        part.add_fields({k: entry[k] for k in ("type", "position") if k in entry}, at)
         inner = {k: v for k, v in fields.items() if k not in ("flipped", "__typename", "type")}
         if isinstance(inner.get("person"), str):
-            inner["person"] = people.get(inner["person"], inner["person"])
-        part.take({"label": labels[_id(at, one)], **inner}, child_pointer(at, "data"))
+            inner["person"] = person_names.get(inner["person"], inner["person"])
+        part.add_fields({"label": labels[_id(at, entry)], **inner}, child_pointer(at, "data"))
         raw.nodes.append(part)
     for part in raw.nodes:
-        wanted = part.fields.get("node_indices")
-        if isinstance(wanted, list):
-            part.fields["node_indices"] = [labels.get(one, one) if isinstance(one, str) else one for one in wanted]
+        indices = part.fields.get("node_indices")
+        if isinstance(indices, list):
+            part.fields["node_indices"] = [
+                labels.get(index, index) if isinstance(index, str) else index for index in indices
+            ]
     return labels
 
 
 def _arrows(data: dict[str, Any], raw: RawDiagram, labels: dict[str, str], report: Report) -> None:
     handles = {
-        _id(at, one): (str(one.get("node_id")), str(one.get("label")))
-        for at, one in parts_of(data, "handles", report, None)
+        _id(at, entry): (str(entry.get("node_id")), str(entry.get("label")))
+        for at, entry in entries_of(data, "handles", report, None)
     }
-    for at, one in parts_of(data, "arrows", report, None):
+    for at, entry in entries_of(data, "arrows", report, None):
         part = RawPart(at)
-        part.take({k: v for k, v in one.items() if k not in ("id", "source", "target", "data", "__typename")}, at)
+        part.add_fields(
+            {k: v for k, v in entry.items() if k not in ("id", "source", "target", "data", "__typename")}, at
+        )
         for name, end in (("from", "source"), ("to", "target")):
             part.where[name] = child_pointer(at, end)
-            handle = one.get(end)
+            handle = entry.get(end)
             if isinstance(handle, str):
-                part.fields[name] = _place(handle, handles, labels)
+                part.fields[name] = _endpoint(handle, handles, labels)
         raw.connections.append(part)
 
 
-def _place(handle: str, handles: dict[str, tuple[str, str]], labels: dict[str, str]) -> str:
-    """A handle as the light form writes it: a label, with a handle in brackets if it is not the usual one."""
+def _endpoint(handle: str, handles: dict[str, tuple[str, str]], labels: dict[str, str]) -> str:
+    """An end of a connection as the light form writes it: a label, and in brackets a handle that is not the default."""
     node, name = handles.get(handle, ("", ""))
     if node not in labels:
         bare = handle.removesuffix("_output").removesuffix("_input")

@@ -1,4 +1,4 @@
-"""The two written forms of a diagram brought to one shape: fields with the place where each of them stands."""
+"""The light form of a diagram, and the raw diagram that both written forms are read into."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from penstock.lang.document import Document, child_pointer
 from penstock.lang.report import Report
 
-#: How the parts of a diagram are written.
-_SHAPES = {
+#: How the parts of a diagram are written, as hints.
+_HINTS = {
     "nodes": "Write `nodes:` and below it one `- {label: Start, type: start}` per node.",
     "connections": "Write `connections:` and below it one `- {from: Start, to: Next}` per connection.",
     "arrows": "Write `arrows` as a list of maps, or as a map by id: `{source: …, target: …}`.",
@@ -27,71 +27,73 @@ class RawPart:
     where: dict[str, str] = field(default_factory=dict)
     name: str = ""
 
-    def take(self, data: dict[str, Any], at: str) -> list[str]:
+    def add_fields(self, data: dict[str, Any], at: str) -> list[str]:
         """Add the fields of a map that stands at a pointer; returns those that were there already."""
-        twice = []
+        repeated = []
         for key, value in data.items():
             if key in self.fields:
-                twice.append(key)
+                repeated.append(key)
                 continue
             self.fields[key] = value
             self.where[key] = child_pointer(at, key)
-        return twice
+        return repeated
 
 
 @dataclass
 class RawDiagram:
+    """The parts of a diagram before their fields are checked, whichever form they were written in."""
+
     top: dict[str, Any] = field(default_factory=dict)
     persons: list[RawPart] = field(default_factory=list)
     nodes: list[RawPart] = field(default_factory=list)
     connections: list[RawPart] = field(default_factory=list)
 
 
-def read_light(document: Document, report: Report) -> RawDiagram:
+def read_light_form(document: Document, report: Report) -> RawDiagram:
     """The light form: fields of a node stand beside its label or under `props` (D-X.14)."""
     data = document.data
     raw = RawDiagram({k: v for k, v in data.items() if k not in ("persons", "nodes", "connections")})
-    for at, one in parts_of(data, "nodes", report):
+    for at, entry in entries_of(data, "nodes", report):
         part = RawPart(at)
-        part.take({k: v for k, v in one.items() if k != "props"}, at)
-        props = one.get("props")
+        part.add_fields({k: v for k, v in entry.items() if k != "props"}, at)
+        props = entry.get("props")
         if isinstance(props, dict):
-            for twice in part.take(props, child_pointer(at, "props")):
-                spot = child_pointer(child_pointer(at, "props"), twice)
-                message = f"«{twice}» stands beside the label and under «props»."
-                report.error("duplicate_field", message, spot, hint="Keep one of them.", key=True)
+            for name in part.add_fields(props, child_pointer(at, "props")):
+                pointer = child_pointer(child_pointer(at, "props"), name)
+                message = f"«{name}» stands beside the label and under «props»."
+                report.error("duplicate_field", message, pointer, hint="Keep one of them.", key=True)
         elif props is not None:
             hint = "Write the node's fields under it, one per line: `name: value`."
             report.error("wrong_type", "«props» must be a map.", child_pointer(at, "props"), hint=hint)
         raw.nodes.append(part)
-    for at, one in parts_of(data, "connections", report):
+    for at, entry in entries_of(data, "connections", report):
         raw.connections.append(RawPart(at))
-        raw.connections[-1].take(one, at)
-    for at, one in parts_of(data, "persons", report, keyed=True):
-        raw.persons.append(RawPart(at, name=_last(at)))
-        raw.persons[-1].take(one, at)
+        raw.connections[-1].add_fields(entry, at)
+    for at, entry in entries_of(data, "persons", report, keyed=True):
+        raw.persons.append(RawPart(at, name=_name_of(at)))
+        raw.persons[-1].add_fields(entry, at)
     return raw
 
 
-def parts_of(data: dict[str, Any], name: str, report: Report, keyed: bool | None = False) -> list[tuple[str, Any]]:
-    """The maps in a list, or (`keyed`; None = either) in a map, with their pointers; what is no map is told."""
-    whole = data.get(name)
-    if whole is None:
+def entries_of(data: dict[str, Any], name: str, report: Report, keyed: bool | None = False) -> list[tuple[str, Any]]:
+    """The maps in a list, or (`keyed`; None = either) in a map, with their pointers; what is no map is reported."""
+    entries = data.get(name)
+    if entries is None:
         return []
     at = f"/{name}"
-    if isinstance(whole, list) and not keyed:
-        pairs: list[tuple[str, Any]] = [(child_pointer(at, i), one) for i, one in enumerate(whole)]
-    elif isinstance(whole, dict) and keyed is not False:
-        pairs = [(child_pointer(at, key), one) for key, one in whole.items()]
+    if isinstance(entries, list) and not keyed:
+        pairs: list[tuple[str, Any]] = [(child_pointer(at, i), entry) for i, entry in enumerate(entries)]
+    elif isinstance(entries, dict) and keyed is not False:
+        pairs = [(child_pointer(at, key), entry) for key, entry in entries.items()]
     else:
         shape = "a map from name to fields" if keyed else "a list" if keyed is False else "a list or a map"
-        report.error("wrong_type", f"«{name}» must be {shape}.", at, hint=_SHAPES[name])
+        report.error("wrong_type", f"«{name}» must be {shape}.", at, hint=_HINTS[name])
         return []
-    for spot, one in pairs:
-        if not isinstance(one, dict):
-            report.error("wrong_type", f"An entry of «{name}» must be a map.", spot, hint=_SHAPES[name])
-    return [(spot, one) for spot, one in pairs if isinstance(one, dict)]
+    for pointer, entry in pairs:
+        if not isinstance(entry, dict):
+            report.error("wrong_type", f"An entry of «{name}» must be a map.", pointer, hint=_HINTS[name])
+    return [(pointer, entry) for pointer, entry in pairs if isinstance(entry, dict)]
 
 
-def _last(pointer: str) -> str:
+def _name_of(pointer: str) -> str:
     return pointer.rsplit("/", 1)[1].replace("~1", "/").replace("~0", "~")
