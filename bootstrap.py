@@ -26,6 +26,7 @@ USAGE = """usage: python3 bootstrap.py COMMAND [-- ARGUMENTS]
   dev     serves the console and the API with a sample tenant on this machine
   demo    shows a diagram running, killed half-way and resumed
   test    ruff, mypy, import-linter and the whole test suite; with ARGUMENTS only pytest, with them
+          (--changed: what the change since HEAD can break)
   lint    ruff, mypy and import-linter only
   docs    writes the generated pages again and builds the site; with ARGUMENTS properdocs, with them (serve, …)
   shell   ARGUMENTS run inside the environment (default: a Python with penstock)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.servers import processes
+from tools import changed
 
 # Many containers forbid Python to keep what it has compiled, so as not to litter. The tests start hundreds of
 # processes and are rewritten for their asserts: that is kept, inside the environment.
@@ -30,10 +31,47 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 RUN = pytest.StashKey[processes.Run]()
+CHANGED = pytest.StashKey[changed.Answer]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden", choices=("check", "write"), default="check", help="write: what is, is what should be")
+    parser.addoption(
+        "--changed", nargs="?", const="HEAD", metavar="REV",
+        help="only the test files that a change since this revision can break (--changed alone: since HEAD)",
+    )  # fmt: skip
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    since = config.getoption("--changed")
+    if since is None:
+        return
+    if hasattr(config, "workerinput"):
+        config.stash[CHANGED] = changed.Answer(config.workerinput["changed"], [])
+    else:
+        config.stash[CHANGED] = changed.breakable(changed.changed_files(since), changed.read_tree())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """A worker of xdist is told, instead of finding out again."""
+    if CHANGED in node.config.stash:
+        node.workerinput["changed"] = node.config.stash[CHANGED].tests
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    if CHANGED not in config.stash:
+        return []
+    found = config.stash[CHANGED]
+    lines = [f"changed since {config.getoption('--changed')}: {len(found.tests)} test files can break"]
+    return lines + [f"no test reads {file}" for file in found.unnamed]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if CHANGED not in config.stash or not collection_path.is_file():
+        return None
+    file = collection_path.relative_to(changed.ROOT).as_posix()
+    return True if changed.is_test(file) and file not in config.stash[CHANGED].tests else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist starts its workers, which inherit the mark
@@ -47,6 +85,8 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
     try:
         return (yield)
     finally:
+        if CHANGED in session.config.stash and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            session.exitstatus = pytest.ExitCode.OK  # the change can break nothing
         processes.end_shared()
         if RUN in session.stash:
             interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
