@@ -1,107 +1,92 @@
-/** A new document or a new version: written, pasted, read from a file or told in plain words; checked while it is written. */
+/** The editor of a new definition or a new version: typed, pasted, uploaded or drafted from plain words; checked while it is written. */
 import { FileUp, Send, Sparkles, Workflow } from "lucide-react";
-import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { Suspense, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import { newKey } from "../api/client";
-import type { Dict, Extracted, Finding, Page, Version, VersionWhole } from "../api/types";
-import { Button, Failed, Segment, Skeleton } from "../parts";
-import { toast } from "../parts/toast";
+import { isDict } from "../api/json";
+import type { Extracted, Finding, Page, Version, VersionWhole } from "../api/types";
+import { Button, Failed, Segment, Skeleton } from "../components";
+import { toast } from "../components/toast";
+import { LANGUAGES, languageOf, titleOf } from "../languages";
 import { useFrame } from "../shell/chrome";
 import { go, setSearch, useSearch } from "../shell/router";
 import { may, useSession } from "../shell/session";
 import { useWords } from "../words";
-import { errorText } from "../words/said";
-import { Differences, differing } from "./Changes";
-import { Compared } from "./Compared";
-import { isDict, listOf } from "./element";
+import { errorText } from "../words/errorText";
+import { DrawingPane, type Playback } from "./DrawingPane";
 import { Findings } from "./Findings";
-import { useInspecting } from "./inspecting";
+import { useInspection } from "./inspection";
 import { Inspector } from "./Inspector";
-import { Evidence } from "./Overview";
-import { Picture, type Played } from "./Picture";
-import { definitionPath, handIn, propose } from "./sending";
-import { Writing, type Pen } from "./Writing";
+import { definitionPath, submitDefinition } from "./requests";
+import { TextDiff } from "./TextDiff";
+import { TextEditor, type EditorHandle } from "./TextEditor";
+import { useStoredText } from "./storedText";
 
 type Tab = "source" | "plain" | "diff";
 
-/** What was typed stays in this browser until it is handed in. */
-function useKept(name: string): [string | null, (text: string | null) => void] {
-  const read = () => { try { return localStorage.getItem(name); } catch { return null; } };
-  const [text, setText] = useState<string | null>(read);
-  const put = (next: string | null) => {
-    setText(next);
-    try {
-      if (next === null) localStorage.removeItem(name);
-      else localStorage.setItem(name, next);
-    } catch {
-      // a full or closed storage must not stop anybody from typing
-    }
-  };
-  return [text, put];
-}
+/** The first language that drafts documents from plain words. */
+const PlainText = LANGUAGES.flatMap((language) => language.document?.PlainText ?? [])[0];
 
 export function Editor({ from }: { from: string | null }): ReactNode {
   const { t } = useWords();
   const d = t.definitions;
   const { me } = useSession();
-  const base = useGet<VersionWhole>(useBase(from));
+  const base = useGet<VersionWhole>(useNewestPath(from));
   useFrame([{ text: t.nav.definitions, to: "/definitions" }, ...(from && base.data ? [{ text: titleOf(base.data), to: definitionPath(from) }] : []), { text: from ? d.newVersion : d.newOne }]);
   const before = useMemo(() => (base.data ? JSON.stringify(base.data.document, null, 2) : ""), [base.data]);
-  const [kept, keep] = useKept(`ps.writing.${me.user}.${from ?? ""}`);
-  const text = kept ?? (from ? fresh(before) : "");
+  const [stored, store] = useStoredText(`ps.writing.${me.user}.${from ?? ""}`);
+  const text = stored ?? (from ? withoutVersion(before) : "");
   const search = useSearch();
   const tab = (search.get("tab") ?? "source") as Tab;
-  const [made, setMade] = useState<Extracted | null>(null);
-  const proposal = tab === "plain" ? made : null;
-  const written = useMemo(() => (proposal ? JSON.stringify(proposal.definition, null, 2) : null), [proposal]);
-  const own = useInspecting(text);
-  const proposed = useInspecting(written, 0);
-  const { found, last, problem, busy } = written === null ? own : proposed;
-  const [playing, setPlaying] = useState<Played | null>(null);
+  const [proposal, setProposal] = useState<Extracted | null>(null);
+  const proposed = useMemo(() => (tab === "plain" && proposal ? JSON.stringify(proposal.definition, null, 2) : null), [tab, proposal]);
+  const own = useInspection(text);
+  const ofProposal = useInspection(proposed, 0);
+  const { inspected, last, problem, busy } = proposed === null ? own : ofProposal;
+  const [playback, setPlayback] = useState<Playback | null>(null);
   const [node, setNode] = useState<string | null>(null);
-  const [about, setAbout] = useState("");
+  const [summary, setSummary] = useState("");
   const [sending, setSending] = useState(false);
-  const [meant, setMeant] = useState(false);
-  const [refused, setRefused] = useState<unknown>(null);
-  const pen = useRef<Pen>(null);
+  const [acceptsUnsound, setAcceptsUnsound] = useState(false);
+  const [refusal, setRefusal] = useState<unknown>(null);
+  const editor = useRef<EditorHandle>(null);
   const file = useRef<HTMLInputElement>(null);
   const key = useRef(newKey());
-  useEffect(() => { key.current = newKey(); setRefused(null); setMeant(false); }, [text]);
-  useEffect(() => setPlaying(null), [found]);
+  useEffect(() => { key.current = newKey(); setRefusal(null); setAcceptsUnsound(false); }, [text]);
+  useEffect(() => setPlayback(null), [inspected]);
   if (from && !base.data) return base.error ? <Failed page error={base.error} retry={base.reload} /> : <div className="pad"><Skeleton h={60} n={3} /></div>;
 
   const read = async (chosen: File | undefined) => {
     if (!chosen) return;
-    keep(await chosen.text());
+    store(await chosen.text());
     setSearch({ tab: null });
   };
   const pick = (finding: Finding) => {
     if (finding.node) setNode(finding.node);
     if (finding.where.line > 0) {
       setSearch({ tab: null });
-      window.setTimeout(() => pen.current?.to(finding.where.line), 0);
+      window.setTimeout(() => editor.current?.goTo(finding.where.line), 0);
     }
   };
   const send = async () => {
     setSending(true);
     try {
-      const made = await handIn(text, own.found?.language ?? "", from, about, meant, key.current);
-      keep(null);
+      const made = await submitDefinition({ text, language: own.inspected?.language ?? "", from, summary, unsound: acceptsUnsound }, key.current);
+      store(null);
       toast(d.handedIn(made.version));
       go(`${definitionPath(made.name, made.version)}`);
     } catch (error) {
-      setRefused(error);
+      setRefusal(error);
     }
     setSending(false);
   };
-  const shown = found?.graph ? found : last;
-  const open = node !== null && !!shown?.graph?.nodes.some((one) => one.id === node);
-  const wrong = own.found?.findings.filter((one) => one.severity === "error");
-  // a process that may never end is refused, unless somebody says that they mean it
-  const onlyUnsound = own.found?.language === "process" && !!wrong?.length && wrong.every((one) => one.rule === "unsound");
-  const errors = !wrong || (wrong.length > 0 && !(onlyUnsound && meant));
+  const shown = inspected?.graph ? inspected : last;
+  const open = node !== null && !!shown?.graph?.nodes.some((candidate) => candidate.id === node);
+  const errors = own.inspected?.findings.filter((finding) => finding.severity === "error");
+  const onlyUnsound = !!languageOf(own.inspected?.language).document?.mayBeUnsound && !!errors?.length && errors.every((finding) => finding.rule === "unsound");
+  const refused = !errors || (errors.length > 0 && !(onlyUnsound && acceptsUnsound));
   const allowed = may(me, "definition.write");
-  const why = !allowed ? t.error.forbidden("definition.write") : !text.trim() ? d.emptyText : own.busy ? d.checking : errors ? d.mendFirst : undefined;
+  const why = !allowed ? t.error.forbidden("definition.write") : !text.trim() ? d.emptyText : own.busy ? d.checking : refused ? d.mendFirst : undefined;
   return (
     <div className="def">
       <header className="def-head">
@@ -117,21 +102,21 @@ export function Editor({ from }: { from: string | null }): ReactNode {
         <div className="def-left">
           <div className="def-tabs">
             <Segment<Tab> label={d.looks} value={tab} onChange={(next) => setSearch({ tab: next === "source" ? null : next })} options={[
-              { id: "source", text: d.source, icon: Workflow }, { id: "plain", text: d.plain, icon: Sparkles }, ...(from ? [{ id: "diff" as const, text: d.diff }] : [])]} />
+              { id: "source", text: d.source, icon: Workflow }, ...(PlainText ? [{ id: "plain" as const, text: d.plain, icon: Sparkles }] : []), ...(from ? [{ id: "diff" as const, text: d.diff }] : [])]} />
           </div>
-          {tab === "source" && <Writing ref={pen} label={d.source} hint={d.pasteHint} value={text} findings={own.found?.findings ?? []} onChange={keep} />}
-          {tab === "diff" && from && <div className="def-scroll"><Compared before={before} after={text} /></div>}
-          {tab === "plain" && <Plain user={me.user} from={from} before={own.found?.document} text={text} made={made} onMade={setMade} onPick={setNode} onTake={(next) => { setMade(null); keep(next); setSearch({ tab: null }); }} />}
+          {tab === "source" && <TextEditor ref={editor} label={d.source} hint={d.pasteHint} value={text} findings={own.inspected?.findings ?? []} onChange={store} />}
+          {tab === "diff" && from && <div className="def-scroll"><TextDiff before={before} after={text} /></div>}
+          {tab === "plain" && PlainText && <Suspense fallback={<div className="def-scroll" />}><PlainText user={me.user} from={from} before={own.inspected?.document} text={text} proposal={proposal} onProposal={setProposal} onPick={setNode} onAccept={(next) => { setProposal(null); store(next); setSearch({ tab: null }); }} /></Suspense>}
           <div className="def-send">
-            <label className="grow"><span className="sr">{d.about}</span><input className="input" value={about} placeholder={d.about} maxLength={2000} onChange={(event) => setAbout(event.target.value)} /></label>
-            {onlyUnsound ? <label className="def-meant"><input type="checkbox" checked={meant} onChange={(event) => { key.current = newKey(); setMeant(event.target.checked); }} />{d.meant}</label> : why && text.trim() && <span className="dim small">{why}</span>}
+            <label className="grow"><span className="sr">{d.about}</span><input className="input" value={summary} placeholder={d.about} maxLength={2000} onChange={(event) => setSummary(event.target.value)} /></label>
+            {onlyUnsound ? <label className="def-meant"><input type="checkbox" checked={acceptsUnsound} onChange={(event) => { key.current = newKey(); setAcceptsUnsound(event.target.checked); }} />{d.meant}</label> : why && text.trim() && <span className="dim small">{why}</span>}
           </div>
-          {refused !== null && <p className="bad pad-small" role="alert">{errorText(refused, t)}</p>}
+          {refusal !== null && <p className="bad pad-small" role="alert">{errorText(refusal, t)}</p>}
         </div>
         <div className="def-right">
-          {written !== null && <p className="def-proposed" role="status"><Sparkles size={15} aria-hidden />{d.proposed}</p>}
-          {shown ? <Picture found={shown} old={!found?.graph && !busy} playing={playing} onPlay={setPlaying} selected={node} onPick={setNode} /> : <div className="def-picture def-nothing"><p className="dim">{text.trim() ? (busy ? d.checking : d.notDrawn) : d.emptyText}</p></div>}
-          <Findings found={found} problem={problem} busy={busy} playing={playing} onPlay={setPlaying} onPick={pick} />
+          {proposed !== null && <p className="def-proposed" role="status"><Sparkles size={15} aria-hidden />{d.proposed}</p>}
+          {shown ? <DrawingPane inspected={shown} old={!inspected?.graph && !busy} playback={playback} onPlay={setPlayback} selected={node} onPick={setNode} /> : <div className="def-picture def-nothing"><p className="dim">{text.trim() ? (busy ? d.checking : d.notDrawn) : d.emptyText}</p></div>}
+          <Findings inspected={inspected} problem={problem} busy={busy} playback={playback} onPlay={setPlayback} onPick={pick} />
         </div>
         {open && shown?.graph && node && <Inspector document={isDict(shown.document) ? shown.document : null} graph={shown.graph} node={node} running={null} onPick={setNode} />}
       </div>
@@ -139,74 +124,19 @@ export function Editor({ from }: { from: string | null }): ReactNode {
   );
 }
 
-/** Where the newest version is; null as long as it is not known. */
-function useBase(name: string | null): string | null {
+/** The address of the newest version; null while it is not known. */
+function useNewestPath(name: string | null): string | null {
   const { data } = useGet<Page<Version>>(name === null ? null : `${definitionPath(name)}/versions?limit=200`);
   const newest = data?.items[0]?.version;
   return name === null || newest === undefined ? null : definitionPath(name, newest);
 }
 
-export const titleOf = (version: VersionWhole): string => String(version.document["process_definition_name"] ?? version.document["name"] ?? version.name);
-
 /** The next version has a number of its own, which the server gives. */
-function fresh(text: string): string {
+function withoutVersion(text: string): string {
   try {
     const { version: _, ...rest } = JSON.parse(text) as Record<string, unknown>;
     return JSON.stringify(rest, null, 2);
   } catch {
     return text;
   }
-}
-
-interface PlainProps {
-  user: string;
-  from: string | null;
-  /** What is written now, as it was read; and as text. */
-  before: Dict | null | undefined;
-  text: string;
-  made: Extracted | null;
-  onMade: (made: Extracted | null) => void;
-  onPick: (node: string) => void;
-  onTake: (text: string) => void;
-}
-
-/** A text of plain words, and what it was read as: drawn beside it, said per element, with the words it came from. */
-function Plain({ user, from, before, text: old, made, onMade, onPick, onTake }: PlainProps): ReactNode {
-  const { t, f } = useWords();
-  const d = t.definitions;
-  const [kept, keep] = useKept(`ps.plain.${user}`);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const text = kept ?? "";
-  const ask = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      onMade(await propose(text, from));
-    } catch (problem) {
-      setError(problem);
-    }
-    setBusy(false);
-  };
-  const written = made ? JSON.stringify(made.definition, null, 2) : "";
-  const all = made ? differing(isDict(before ?? undefined) ? (before as Dict) : {}, made.definition).filter((one) => one.collection !== "definition" && one.collection !== "transitions") : [];
-  return (
-    <div className="def-scroll def-plain">
-      <label><span className="label">{d.plainLabel}<span className="dim">{d.plainHint}</span></span><textarea className="input" rows={9} value={text} placeholder={d.plainSample} onChange={(event) => { keep(event.target.value || null); onMade(null); }} /></label>
-      <div className="dialog-foot"><Button icon={Sparkles} disabled={!text.trim() || busy} onClick={() => void ask()}>{busy ? d.reading : d.readIt}</Button></div>
-      {error !== null && <p className="bad" role="alert">{errorText(error, t)}</p>}
-      {made && (
-        <section className="def-proposal" aria-label={d.proposal}>
-          <h2>{d.proposal}</h2>
-          <p>{d.proposedList(listOf(made.definition["activities"]).length)} · <b>{d.confidence(f.number(Math.round(made.confidence * 100)))}</b> <span className="dim">{made.source === "rules" ? d.byRules : made.source}</span></p>
-          {made.note && <p className="dim">{made.note}</p>}
-          {made.findings.map((one, i) => <p key={i} className={one.severity === "error" ? "ink-failed" : "ink-held"}>{one.message}</p>)}
-          <Differences all={all} onPick={onPick} />
-          <Evidence origin={{ evidence: made.evidence }} document={made.definition} onPick={onPick} />
-          <details className="fold-plain"><summary>{d.source}</summary><Compared before={old.trim() ? old : ""} after={written} /></details>
-          <div className="dialog-foot def-accept"><Button onClick={() => onMade(null)}>{d.dropIt}</Button><Button look="primary" onClick={() => onTake(written)}>{d.takeIt}</Button></div>
-        </section>
-      )}
-    </div>
-  );
 }

@@ -1,14 +1,15 @@
 /** Home: one sentence, what is stuck, what waits for me, six numbers, and how the day went. */
 import "./home.css";
-import { AlarmClock, ArrowUpRight, Calendar, CalendarClock, Check, CircleAlert, Clock3, GitBranch, FileStack, Hourglass, Inbox, KanbanSquare, Minus, Scale, Server, Shapes, Siren, TriangleAlert, Unplug, X, type LucideIcon } from "lucide-react";
+import { AlarmClock, ArrowUpRight, Calendar, CalendarClock, Check, CircleAlert, Clock3, Hourglass, Inbox, Minus, Server, Siren, TriangleAlert, Unplug, X, type LucideIcon } from "lucide-react";
 import { lazy, Suspense, useState, type ReactNode } from "react";
 import { useGet, useLast } from "../api/cache";
 import type { Home, Item, ItemShort, Json, Page, RunSummary, Tile, Verb, Why } from "../api/types";
-import { itemIcon } from "../inbox/icon";
-import { dueText } from "../inbox/due";
-import { MOVE_ICON } from "../run/sending";
-import { Badge, Button, Card, Failed, Segment, Skeleton, Tag } from "../parts";
-import { useNarrow } from "../parts/narrow";
+import { itemIcon } from "../inbox/itemIcon";
+import { dueText } from "../inbox/dueText";
+import { languageOf } from "../languages";
+import { MOVE_ICON } from "../run/sendMove";
+import { Badge, Button, Card, Failed, Segment, Skeleton, Tag } from "../components";
+import { useNarrow } from "../components/useNarrow";
 import { useFrame } from "../shell/chrome";
 import { go, Link, useParam } from "../shell/router";
 import { may, useSession } from "../shell/session";
@@ -71,7 +72,6 @@ export function HomePage(): ReactNode {
 
 /** What I must be allowed to for a best move; the others ask for run.steer. */
 const PERMISSION: Partial<Record<Verb, string>> = { resolve: "run.edit", skip: "run.edit", edit_variable: "run.edit", approve: "inbox.decide", reject: "inbox.decide", judge: "inbox.decide", respond: "inbox.decide" };
-const OF_PROCESS: Partial<Record<Verb, string>> = { approve: "process.approve", reject: "process.approve", respond: "process.work" };
 const STUCK_ICON: Partial<Record<Why["kind"], LucideIcon>> = { breaker: Unplug, no_worker: Server, event: Hourglass, work: Hourglass, child: Hourglass, timer: Hourglass, failed: X };
 
 function Stuck({ stuck, total, now }: { stuck: { run: RunSummary; why: Why }[]; total: number; now: number }): ReactNode {
@@ -85,8 +85,9 @@ function Stuck({ stuck, total, now }: { stuck: { run: RunSummary; why: Why }[]; 
       <ul>
         {stuck.map(({ run, why }) => {
           const Icon = STUCK_ICON[why.kind] ?? TriangleAlert;
-          const verb = why.move !== null && may(me, (run.language === "process" ? OF_PROCESS[why.move] : undefined) ?? PERMISSION[why.move] ?? "run.steer") ? why.move : null;
-          const decides = run.language === "process" && verb !== null && verb in OF_PROCESS && why.node !== null;
+          const atItem = languageOf(run.language).items?.permissions ?? {};
+          const verb = why.move !== null && may(me, atItem[why.move] ?? PERMISSION[why.move] ?? "run.steer") ? why.move : null;
+          const decides = verb !== null && verb in atItem && why.node !== null;
           return (
             <li key={run.id} className="home-item">
               <span className={`home-icon tone-${why.rank <= 4 ? "failed" : "held"}`}><Icon size={16} strokeWidth={1.9} aria-hidden /></span>
@@ -109,7 +110,7 @@ function Stuck({ stuck, total, now }: { stuck: { run: RunSummary; why: Why }[]; 
 function Waiting({ items, total, now }: { items: ItemShort[]; total: number; now: number }): ReactNode {
   const { t } = useWords();
   const { data: inbox } = useGet<Page<Item>>("/inbox?mine=true&limit=50"); // the sidebar has it already
-  const whole = (id: string) => inbox?.items.find((one) => one.id === id);
+  const whole = (id: string) => inbox?.items.find((item) => item.id === id);
   const fields = (id: string) => whole(id)?.fields ?? [];
   const drafted = (id: string) => !!whole(id)?.moves.some((move) => move.verb === "approve");
   return (
@@ -184,7 +185,7 @@ function detailOf(tile: Tile, now: number, { t, f }: Speech): string {
     case "success_rate": return completed === null || counted === null ? "" : d.share(f.number(completed), f.number(counted));
     case "approvals": return oldest === null ? "" : d.oldest(f.duration(now - oldest, 1));
     case "node_error_rate": return failed === null || executed === null ? "" : d.share(f.number(failed), f.number(executed));
-    case "dead_letters": return d.fresh(f.number(tile.series.reduce<number>((sum, one) => sum + (one ?? 0), 0)));
+    case "dead_letters": return d.fresh(f.number(tile.series.reduce<number>((sum, count) => sum + (count ?? 0), 0)));
     case "open_breakers": return Array.isArray(detail["names"]) ? detail["names"].slice(0, 2).join(", ") : "";
     default: return "";
   }
@@ -216,22 +217,20 @@ function Worker({ good, name, detail }: { good: boolean; name: string; detail: s
 }
 
 function Slowest({ slowest }: { slowest: Home["slowest"] }): ReactNode {
-  const { t, f, typeWord } = useWords();
-  const most = Math.max(1, ...slowest.map((one) => one.p95_ms));
+  const { t, f, typeWordOfAny } = useWords();
+  const most = Math.max(1, ...slowest.map((node) => node.p95_ms));
   return (
     <Card className="slowest">
       <div className="card-head"><h2>{t.home.slowest}</h2><span className="dim">p95</span></div>
       {slowest.length === 0 && <p className="home-none dim">{t.home.noData}</p>}
       <dl>
-        {slowest.slice(0, 5).map((one, i) => (
-          <div key={one.node_type}><dt className="cut">{["decision", "process", "diagram"].map((language) => typeWord(language, one.node_type)).find((word) => word !== one.node_type.toLowerCase()) ?? typeWord("decision", one.node_type)}</dt><dd><span className="meter" aria-hidden><i className={i === 0 && slowest.length > 1 && one.p95_ms > 2 * (slowest[1]?.p95_ms ?? 0) ? "meter-held" : ""} style={{ width: `${(one.p95_ms / most) * 90}%` }} /></span><b>{f.duration(one.p95_ms)}</b></dd></div>
+        {slowest.slice(0, 5).map((node, i) => (
+          <div key={node.node_type}><dt className="cut">{typeWordOfAny(node.node_type)}</dt><dd><span className="meter" aria-hidden><i className={i === 0 && slowest.length > 1 && node.p95_ms > 2 * (slowest[1]?.p95_ms ?? 0) ? "meter-held" : ""} style={{ width: `${(node.p95_ms / most) * 90}%` }} /></span><b>{f.duration(node.p95_ms)}</b></dd></div>
         ))}
       </dl>
     </Card>
   );
 }
-
-const WORK_ICON: Record<string, LucideIcon> = { decision: Scale, process: GitBranch, pipeline: FileStack, plan: KanbanSquare, diagram: Shapes };
 
 function ByWork({ home }: { home: Home }): ReactNode {
   const { t } = useWords();
@@ -240,14 +239,14 @@ function ByWork({ home }: { home: Home }): ReactNode {
       <div className="card-head"><h2>{t.home.byWork}</h2></div>
       {home.by_language.length === 0 && <p className="home-none dim">{t.home.noRuns}</p>}
       <ul>
-        {home.by_language.map((one) => {
-          const Icon = WORK_ICON[one.language] ?? Siren;
+        {home.by_language.map((counts) => {
+          const Icon = languageOf(counts.language).icon ?? Siren;
           return (
-            <li key={one.language}>
+            <li key={counts.language}>
               <Icon size={15} strokeWidth={1.9} className="dim" aria-hidden />
-              <Link to={`/runs?language=${one.language}`} className="grow">{t.language[one.language] ?? one.language}</Link>
-              <span>{t.home.running} <b>{one.running}</b> · {t.home.wait} <b>{one.waiting}</b></span>
-              <span className="bywork-end">{one.stuck ? <span className="badge tone-failed">{t.home.stuckN(one.stuck)}</span> : one.undoing ? <span className="badge tone-undone">{t.home.undoing(one.undoing)}</span> : <span className="dim">{t.home.fine}</span>}</span>
+              <Link to={`/runs?language=${counts.language}`} className="grow">{t.language[counts.language] ?? counts.language}</Link>
+              <span>{t.home.running} <b>{counts.running}</b> · {t.home.wait} <b>{counts.waiting}</b></span>
+              <span className="bywork-end">{counts.stuck ? <span className="badge tone-failed">{t.home.stuckN(counts.stuck)}</span> : counts.undoing ? <span className="badge tone-undone">{t.home.undoing(counts.undoing)}</span> : <span className="dim">{t.home.fine}</span>}</span>
             </li>
           );
         })}
@@ -262,9 +261,7 @@ function Soon({ home, now }: { home: Home; now: number }): ReactNode {
     <section className="soon" aria-label={t.home.soon}>
       <span><CalendarClock size={16} aria-hidden /><b>{t.home.soon}</b></span>
       {home.schedules.length === 0 && <span className="dim">{t.home.noSchedules}</span>}
-      {home.schedules.slice(0, 4).map((one) => {
-        return <span key={one.name + one.next_at}><b>{whenOf(one.next_at, now, { t, f })}</b> {one.title || one.name}</span>;
-      })}
+      {home.schedules.slice(0, 4).map((schedule) => <span key={schedule.name + schedule.next_at}><b>{whenOf(schedule.next_at, now, { t, f })}</b> {schedule.title || schedule.name}</span>)}
     </section>
   );
 }

@@ -1,8 +1,8 @@
 /** Asking once before a decision: what, its effect, that it is final. The safe button has the focus. */
 import { Check, X } from "lucide-react";
 import { useState, type FormEvent, type ReactNode } from "react";
-import { Button } from "../parts";
-import { Dialog, type Anchor } from "../parts/Dialog";
+import { Button } from "../components";
+import { Dialog, type Anchor } from "../components/Dialog";
 import { useWords } from "../words";
 import { Rich } from "../words/rich";
 

@@ -5,18 +5,18 @@ import { useGet, useLast } from "../api/cache";
 import { ApiError } from "../api/client";
 import type { Item, Page } from "../api/types";
 import { DueBadge } from "../home/HomePage";
-import { Button, Empty, Failed, Segment, Skeleton } from "../parts";
-import { useNarrow } from "../parts/narrow";
+import { Button, Empty, Failed, Segment, Skeleton } from "../components";
+import { useNarrow } from "../components/useNarrow";
+import { itemPartsOf } from "../languages";
 import { useFrame } from "../shell/chrome";
 import { useKeys } from "../shell/keys";
 import { go, Link, useParam } from "../shell/router";
 import { useSession } from "../shell/session";
 import { useNow, useWords } from "../words";
-import { closedBy } from "./closed";
-import { dueText, type Due } from "./due";
-import { itemIcon } from "./icon";
+import { closedBy } from "./closedBy";
+import { dueText, type Due } from "./dueText";
+import { itemIcon } from "./itemIcon";
 import { ItemSkeleton, ItemView } from "./ItemView";
-import { WorkView } from "./WorkView";
 
 const GROUPS: Due["group"][] = ["overdue", "today", "later", "none"];
 
@@ -30,12 +30,12 @@ export function InboxPage({ run, node }: { run: string | null; node: string | nu
   const mine = useGet<Page<Item>>("/inbox?mine=true&limit=50");
   const team = useGet<Page<Item>>("/inbox?mine=false&limit=50");
   const answer = tab === "team" || tab === "given" ? team : mine;
-  const given = useMemo(() => team.data?.items.filter((item) => item.delegations.some((one) => one.by === me.user)) ?? [], [team.data, me.user]);
+  const given = useMemo(() => team.data?.items.filter((item) => item.delegations.some((delegation) => delegation.by === me.user)) ?? [], [team.data, me.user]);
   const page = useLast(answer.data);
   const now = useNow(10_000);
   const items = useMemo(() => (tab === "given" ? given : (page?.items ?? [])), [page, tab, given]);
-  const grouped = useMemo(() => GROUPS.map((group) => ({ group, items: items.filter((item) => dueText(item.due_at, now, words).group === group) })).filter((one) => one.items.length > 0), [items, now, words]);
-  const flat = grouped.flatMap((one) => one.items);
+  const grouped = useMemo(() => GROUPS.map((group) => ({ group, items: items.filter((item) => dueText(item.due_at, now, words).group === group) })).filter((members) => members.items.length > 0), [items, now, words]);
+  const flat = grouped.flatMap((members) => members.items);
   const wanted = run && node ? `${run}/${node}` : null;
   // A wide screen never shows an empty right half: without a choice the first item is shown.
   const shown = wanted ?? (phone ? null : (flat[0]?.id ?? null));
@@ -72,7 +72,7 @@ export function InboxPage({ run, node }: { run: string | null; node: string | nu
                     <li key={item.id}>
                       <Link to={to(item.id)} className="inbox-item" aria-current={item.id === shown ? "true" : undefined}>
                         <span className={`home-icon ${due.near ? (due.late ? "tone-failed" : "tone-held") : ""}`}><Icon size={16} strokeWidth={1.9} aria-hidden /></span>
-                        <span className="grow"><b>{item.title}</b><span className="dim">{item.run_title}</span><span className="inbox-line"><DueBadge item={item} now={now} /><span className="dim">{item.work ? nodeWord("process", item.status, item.status) : item.needed > 1 ? t.inbox.nOf(item.approvals.length, item.needed) : f.ago(item.opened_at, now)}</span></span></span>
+                        <span className="grow"><b>{item.title}</b><span className="dim">{item.run_title}</span><span className="inbox-line"><DueBadge item={item} now={now} /><span className="dim">{itemPartsOf(item) ? nodeWord(item.language, item.status, item.status) : item.needed > 1 ? t.inbox.nOf(item.approvals.length, item.needed) : f.ago(item.opened_at, now)}</span></span></span>
                       </Link>
                     </li>
                   );
@@ -84,12 +84,12 @@ export function InboxPage({ run, node }: { run: string | null; node: string | nu
       <footer className="inbox-keys" aria-hidden><kbd className="kbd">J</kbd><kbd className="kbd">K</kbd>{t.inbox.keys.move}<kbd className="kbd">A</kbd>{t.inbox.keys.approve}<kbd className="kbd">R</kbd>{t.inbox.keys.reject}<kbd className="kbd">?</kbd>{t.inbox.keys.help}</footer>
     </section>
   );
-  const one = shown && <One key={shown} id={shown} known={flat.find((item) => item.id === shown)} place={at >= 0 ? { n: at + 1, of: flat.length } : null} phone={phone} onNext={next} />;
-  if (phone) return <div className="inbox inbox-phone">{one || list}</div>;
-  return <div className="inbox">{list}<div className="inbox-one">{one || (page && <Empty title={t.inbox.pick} />)}</div></div>;
+  const detail = shown && <ItemDetail key={shown} id={shown} known={flat.find((item) => item.id === shown)} place={at >= 0 ? { n: at + 1, of: flat.length } : null} phone={phone} onNext={next} />;
+  if (phone) return <div className="inbox inbox-phone">{detail || list}</div>;
+  return <div className="inbox">{list}<div className="inbox-one">{detail || (page && <Empty title={t.inbox.pick} />)}</div></div>;
 }
 
-function One({ id, known, place, phone, onNext }: { id: string; known: Item | undefined; place: { n: number; of: number } | null; phone: boolean; onNext: () => void }): ReactNode {
+function ItemDetail({ id, known, place, phone, onNext }: { id: string; known: Item | undefined; place: { n: number; of: number } | null; phone: boolean; onNext: () => void }): ReactNode {
   const words = useWords();
   const { t } = words;
   const path = `/inbox/${id.split("/").map(encodeURIComponent).join("/")}`;
@@ -99,12 +99,12 @@ function One({ id, known, place, phone, onNext }: { id: string; known: Item | un
   // 404: never was or the run is gone; 409: somebody closed it.
   const problem = answer.error instanceof ApiError && [404, 409, 410].includes(answer.error.status) ? answer.error.problem : null;
   const gone = problem !== null;
-  const said = closedBy(problem, words);
-  if (!item) return gone ? <Empty page title={said ?? t.inbox.gone} text={said ? undefined : t.inbox.goneText}><Link className="btn" to={`/runs/${id.split("/")[0]}`}>{t.inbox.seeRun}</Link><Button onClick={onNext}>{t.inbox.takenNext}</Button></Empty> : answer.error ? <Failed page error={answer.error} retry={answer.reload} /> : <ItemSkeleton />;
-  const View = item.work ? WorkView : ItemView;
+  const closing = closedBy(problem, words);
+  if (!item) return gone ? <Empty page title={closing ?? t.inbox.gone} text={closing ? undefined : t.inbox.goneText}><Link className="btn" to={`/runs/${id.split("/")[0]}`}>{t.inbox.seeRun}</Link><Button onClick={onNext}>{t.inbox.takenNext}</Button></Empty> : answer.error ? <Failed page error={answer.error} retry={answer.reload} /> : <ItemSkeleton />;
+  const View = itemPartsOf(item)?.View ?? ItemView;
   return (
     <>
-      {gone && <div className="notice tone-held gone" role="alert"><b className="grow">{said ?? t.inbox.gone}. {t.inbox.takenText}</b><Link className="btn" to={`/runs/${item.run}`}>{t.inbox.seeRun}</Link><Button onClick={onNext}>{t.inbox.takenNext}</Button></div>}
+      {gone && <div className="notice tone-held gone" role="alert"><b className="grow">{closing ?? t.inbox.gone}. {t.inbox.takenText}</b><Link className="btn" to={`/runs/${item.run}`}>{t.inbox.seeRun}</Link><Button onClick={onNext}>{t.inbox.takenNext}</Button></div>}
       <View item={gone ? { ...item, moves: [], eligible: false, not_eligible_because: t.inbox.gone } : item} place={place} phone={phone} onNext={onNext} />
     </>
   );

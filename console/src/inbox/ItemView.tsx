@@ -4,9 +4,10 @@ import { useRef, useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import { useLiveness } from "../api/live";
 import type { Dict, Graph, Item, Verb } from "../api/types";
-import { Button, Skeleton } from "../parts";
-import { anchorOf, type Anchor } from "../parts/Dialog";
-import { toast } from "../parts/toast";
+import { Button, Skeleton } from "../components";
+import { anchorOf, type Anchor } from "../components/Dialog";
+import { toast } from "../components/toast";
+import type { ItemViewProps } from "../languages/contract";
 import { useKeys } from "../shell/keys";
 import { Link } from "../shell/router";
 import { useSession } from "../shell/session";
@@ -14,32 +15,25 @@ import { LiveChip } from "../shell/Topbar";
 import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";
 import { people, person } from "../words/why";
-import { checkAll } from "./check";
+import { checkAll } from "./validation";
 import { Confirm } from "./Confirm";
-import { useDecision } from "./decide";
+import { useDecision } from "./decision";
 import { useDraft, type Drafting, type Pending } from "./drafts";
-import { dueText } from "./due";
+import { dueText } from "./dueText";
 import { Evidence, Fields } from "./Evidence";
-import { SchemaForm } from "./Form";
-import { itemIcon } from "./icon";
-import { useLooking } from "./looking";
+import { SchemaForm } from "./SchemaForm";
+import { itemIcon } from "./itemIcon";
+import { usePresence } from "./presence";
 import { Notices } from "./Notices";
-import { Delegate, ItemMenu } from "./People";
+import { Delegate, ItemMenu } from "./Delegation";
 import { Steps } from "./Steps";
-import { Talk, WhyMe } from "./Talk";
-
-interface Props {
-  item: Item;
-  place: { n: number; of: number } | null;
-  phone: boolean;
-  onNext: () => void;
-}
+import { Talk, WhyMe } from "./Conversation";
 
 /** Not mine to decide, and open all the same: then it matters who looks. */
 const OPEN_TO_READ = new Set<string>(["voted", "permission", "target", "four_eyes", "claimed"]);
 const VERDICTS = ["normal", "warning", "critical", "unknown"];
 
-export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
+export function ItemView({ item, place, phone, onNext }: ItemViewProps): ReactNode {
   const words = useWords();
   const { t, f } = words;
   const { me } = useSession();
@@ -48,7 +42,7 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
   const name = `${me.user}.${item.id}`;
   const drafting = useDraft(name, item.id);
   const { draft, set, clear } = drafting;
-  const others = useLooking(item, !item.not_eligible_because || OPEN_TO_READ.has(item.not_eligible_because));
+  const others = usePresence(item, !item.not_eligible_because || OPEN_TO_READ.has(item.not_eligible_because));
   const [errors, setErrors] = useState<Record<string, string>>({});
   const [asking, setAsking] = useState<{ verb: Pending["verb"]; anchor: Anchor | null; seen: Item; verdict?: string } | null>(null);
   const foot = useRef<HTMLDivElement>(null);
@@ -72,14 +66,14 @@ export function ItemView({ item, place, phone, onNext }: Props): ReactNode {
   const open = (verb: Pending["verb"], from: Element | null, verdict?: string) => {
     if (blocked) return;
     if (verb !== "judge") {
-      const found = checkAll(item.form, draft.form, t.inbox).errors;
+      const wrong = checkAll(item.form, draft.form, t.inbox).errors;
       if (answers && !draft.comment.trim()) {
         setErrors({ "": t.inbox.fieldNeeded });
         body.current?.querySelector<HTMLElement>(".item-comment textarea")?.focus();
         return;
       }
-      setErrors(found);
-      const first = Object.keys(found)[0];
+      setErrors(wrong);
+      const first = Object.keys(wrong)[0];
       if (first) {
         body.current?.querySelector<HTMLElement>(`[data-field="${CSS.escape(first)}"] :is(input, textarea, select, button)`)?.focus();
         return;

@@ -3,11 +3,11 @@ import { Copy, RefreshCw, Send, TriangleAlert, WifiOff } from "lucide-react";
 import type { ReactNode } from "react";
 import { stale } from "../api/cache";
 import type { Item } from "../api/types";
-import { Button } from "../parts";
+import { Button } from "../components";
 import { useWords } from "../words";
 import { person } from "../words/why";
-import { closedBy } from "./closed";
-import type { useDecision } from "./decide";
+import { closedBy } from "./closedBy";
+import type { useDecision } from "./decision";
 import type { Drafting } from "./drafts";
 
 interface Props {

@@ -9,7 +9,7 @@ import { useKeys } from "../shell/keys";
 import { setSearch } from "../shell/router";
 import { useWords } from "../words";
 import { NetEdgeView, type NetEdge } from "./edges";
-import { framed } from "./ends";
+import { framed } from "./startAndEnd";
 import { layout, warm, within, type Laid } from "./layout";
 import { NetNodeView, type NetNode } from "./nodes";
 import { NetContext, NetStore, viewOf, type Mode } from "./view";

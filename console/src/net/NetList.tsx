@@ -2,7 +2,7 @@
 import { useMemo, type ReactNode } from "react";
 import { Pencil, Plus } from "lucide-react";
 import type { Graph, GraphNode } from "../api/types";
-import { Badge } from "../parts";
+import { Badge } from "../components";
 import { useWords } from "../words";
 import { nodeIcon } from "./icons";
 
@@ -51,7 +51,7 @@ function Step({ node, graph, selected, onPick, marks }: { node: GraphNode; graph
   const here = graph.tokens.reduce((sum, token) => sum + (token.node === node.id ? token.count : 0), 0);
   const into = graph.edges.filter((edge) => edge.to === node.id);
   const not = !reached && into.length > 0 && into.every((edge) => graph.not_taken.includes(edge.id));
-  const Icon = nodeIcon(node.icon, node.type, node.shape);
+  const Icon = nodeIcon(graph.language, node);
   return (
     <li>
       <button type="button" className={`net-step ${reached ? "" : "net-step-open"}`} data-node={node.id} aria-pressed={selected === node.id} onClick={() => onPick(node.id)}>

@@ -1,10 +1,11 @@
-/** Icons of node types: the server's name where it gives one, else by the author's word, else by the shape. */
+/** Icons of node types: the language's own, else the server's name where it gives one, else by the author's word, else by the shape. */
 import {
   Bell, BookOpen, Flag, Send, Box, CalendarClock, ChartLine, Clock3, Code, Database, FileText, Globe, Hash, Hourglass, Mail, MessageSquare, Play, Plug,
   Repeat, Rocket, Scale, Split, Square, Timer, Undo2, UserCheck, UserPen, Waypoints, Webhook, Workflow, Wrench, Zap, Bot, Combine, Siren, ListChecks,
   type LucideIcon,
 } from "lucide-react";
 import type { Shape } from "../api/types";
+import { languageOf } from "../languages";
 
 const BY_NAME: Record<string, LucideIcon> = {
   bell: Bell, book: BookOpen, box: Box, calendar: CalendarClock, "calendar-clock": CalendarClock, chart: ChartLine, "chart-line": ChartLine, clock: Clock3, code: Code,
@@ -20,13 +21,10 @@ const BY_TYPE: Record<string, LucideIcon> = {
   slack: Hash, sms: MessageSquare, email: Mail, webhook: Webhook, database: Database, robot: Bot, pagerduty: Siren, sql: Database, http: Globe, api: Globe, file: FileText, code: Code,
   llm: Bot, ask: UserPen, job: Box,
 };
-/** Of a process: its server says of all work that it is a person's. */
-const BY_TASK: Record<string, LucideIcon> = { humanTask: UserPen, userTask: UserPen, manualTask: UserPen, serviceTask: Bot, scriptTask: Code, businessRuleTask: Scale, sendTask: Send, receiveTask: Mail, callActivity: Workflow };
-
 const BY_SHAPE: Record<Shape, LucideIcon> = {
   start: Play, end: Square, task: Box, work: UserCheck, choose: Split, fork: Split, join: Combine, wait: Hourglass, loop: Repeat, call: Workflow, undo: Undo2, region: Split,
 };
 
-export function nodeIcon(icon: string | null | undefined, type: string, shape: Shape): LucideIcon {
-  return BY_TASK[type] ?? (icon ? BY_NAME[icon] : undefined) ?? BY_TYPE[type] ?? BY_TYPE[type.toUpperCase()] ?? BY_SHAPE[shape] ?? Box;
+export function nodeIcon(language: string, { icon, type, shape }: { icon?: string | null; type: string; shape: Shape }): LucideIcon {
+  return languageOf(language).nodeIcons?.[type] ?? (icon ? BY_NAME[icon] : undefined) ?? BY_TYPE[type] ?? BY_TYPE[type.toUpperCase()] ?? BY_SHAPE[shape] ?? Box;
 }

@@ -1,7 +1,7 @@
 /** Where nodes and edges are drawn: ELK layered in a worker, once per net, remembered by the net's hash. */
 import type { ElkExtendedEdge, ElkNode } from "elkjs/lib/elk-api";
 import type { Graph, GraphEdge } from "../api/types";
-import { isMark } from "./ends";
+import { isMark } from "./startAndEnd";
 import { sizeOf, textWidth } from "./size";
 
 export interface Box {

@@ -2,9 +2,9 @@
 import { Handle, Position, type NodeProps, type Node } from "@xyflow/react";
 import { memo, type KeyboardEvent, type ReactNode } from "react";
 import type { GraphNode, NodeState } from "../api/types";
-import { toneIcon } from "../parts";
+import { toneIcon } from "../components";
 import { useNow, useWords } from "../words";
-import { isMark } from "./ends";
+import { isMark } from "./startAndEnd";
 import { nodeIcon } from "./icons";
 import { heatOf, useView, type Mode } from "./view";
 
@@ -37,7 +37,7 @@ export const NetNodeView = memo(function NetNodeView({ data }: NodeProps<NetNode
   const heat = mode === "time" && state ? heatOf(state.tone === "held" ? 0 : (state.ms ?? 0), total) : 0;
   const type = typeWord(data.language, node.type);
   const sub = subLine(state, type, mode, { f, t });
-  const Icon = nodeIcon(node.icon, node.type, node.shape);
+  const Icon = nodeIcon(data.language, node);
   const Corner = toneIcon(tone, state?.state);
   const status = state && reached ? nodeWord(data.language, state.status, state.state) : t.run.notReached;
   const round = node.shape === "start" || node.shape === "end";

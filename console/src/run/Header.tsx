@@ -2,14 +2,15 @@
 import { CalendarClock, CornerDownRight, Ellipsis, GitFork, History, Hourglass, Play, SkipForward, Timer, TriangleAlert, UserCheck, type LucideIcon } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
-import type { Graph, Item, Json, Move, Page, Run, Tone, Verb, Why, WorkVerb } from "../api/types";
-import { Badge, Button, Copyable, toneIcon } from "../parts";
-import { anchorOf, Dialog, type Anchor } from "../parts/Dialog";
+import type { Graph, Item, Json, Move, Page, Run, Tone, Verb, Why } from "../api/types";
+import { Badge, Button, Copyable, toneIcon } from "../components";
+import { anchorOf, Dialog, type Anchor } from "../components/Dialog";
+import { languageOf } from "../languages";
 import { Link } from "../shell/router";
 import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";
 import { runSentence, whySentence } from "../words/why";
-import { MOVE_ICON } from "./sending";
+import { MOVE_ICON } from "./sendMove";
 
 interface Props {
   run: Run;
@@ -73,7 +74,7 @@ export function Header({ run, graph, at, ask, onLive }: Props): ReactNode {
 
 /** What tells one run of a document from the next to people: the first plain value that it was given. */
 function mainInput(input: Json): string | null {
-  const first = typeof input === "object" && input !== null && !Array.isArray(input) ? Object.values(input).find((one) => typeof one === "string" || typeof one === "number") : input;
+  const first = typeof input === "object" && input !== null && !Array.isArray(input) ? Object.values(input).find((value) => typeof value === "string" || typeof value === "number") : input;
   return (typeof first === "string" || typeof first === "number") && String(first).length <= 40 ? String(first) || null : null;
 }
 
@@ -81,8 +82,8 @@ function mainInput(input: Json): string | null {
 function momentTone(graph: Graph | undefined, run: Run): { tone: Tone; state: string } {
   if (!graph) return { tone: run.tone, state: run.state };
   const states = Object.values(graph.states);
-  if (states.some((one) => one.tone === "moving" || one.state === "RETRYING")) return { tone: "moving", state: "RUNNING" };
-  if (states.some((one) => one.tone === "held")) return { tone: "held", state: "WAITING" };
+  if (states.some((node) => node.tone === "moving" || node.state === "RETRYING")) return { tone: "moving", state: "RUNNING" };
+  if (states.some((node) => node.tone === "held")) return { tone: "held", state: "WAITING" };
   return graph.at >= graph.of ? { tone: run.tone, state: run.state } : { tone: "moving", state: "RUNNING" };
 }
 
@@ -94,9 +95,8 @@ function WhyBar({ run, now, ask }: { run: Run; now: number; ask: Props["ask"] })
   const [all, setAll] = useState(false);
   const tone: Tone = why ? (why.rank <= 4 ? "failed" : "held") : run.tone;
   const Icon: LucideIcon = why ? (why.rank <= 4 ? TriangleAlert : Hourglass) : run.tone === "moving" ? Play : toneIcon(run.tone, run.state);
-  const { item, all: known } = useMine(run, why);
-  const work = run.language === "process" && why?.kind === "work";
-  const best = work && (item || known) ? undefined : run.moves.find((move) => move.verb === why?.move && (!move.target || !why.node || move.target === why.node)) ?? run.moves.find((move) => move.verb === why?.move);
+  const { item, all: known, atItem } = useMyItem(run, why);
+  const best = atItem && (item || known) ? undefined : run.moves.find((move) => move.verb === why?.move && (!move.target || !why.node || move.target === why.node)) ?? run.moves.find((move) => move.verb === why?.move);
   const retry = run.state === "FAILED" ? run.moves.find((move) => move.verb === "retry") : undefined;
   const offered = [...new Set([best, retry].filter((move) => move !== undefined))];
   return (
@@ -104,7 +104,7 @@ function WhyBar({ run, now, ask }: { run: Run; now: number; ask: Props["ask"] })
       <Icon size={17} strokeWidth={1.9} aria-hidden />
       <div className="grow">
         <p><Rich text={why ? whySentence(why, speaker) : runSentence(run, speaker)} />{more > 0 && <button type="button" className="linklike why-more" aria-expanded={all} onClick={() => setAll(!all)}>{t.why.andMore(more)}<span className="sr">{t.run.moreWhy(more)}</span></button>}</p>
-        {all && run.why.slice(1).map((one, i) => <p key={i} className="why-also"><CornerDownRight size={14} aria-hidden /><Rich text={whySentence(one, speaker)} /></p>)}
+        {all && run.why.slice(1).map((reason, i) => <p key={i} className="why-also"><CornerDownRight size={14} aria-hidden /><Rich text={whySentence(reason, speaker)} /></p>)}
       </div>
       {item && <Link className="btn btn-primary" to={`/inbox/${item.id.split("/").map(encodeURIComponent).join("/")}`}><UserCheck size={15} aria-hidden />{item.moves.some((move) => move.verb === "approve") ? t.run.approve : t.run.respond}</Link>}
       {offered.map((move, i) => <Button key={move.verb} look={i === 0 && !item ? "primary" : "plain"} icon={MOVE_ICON[move.verb]} onClick={(event) => ask(move, event.currentTarget)}>{t.run[move.verb]}</Button>)}
@@ -112,14 +112,16 @@ function WhyBar({ run, now, ask }: { run: Run; now: number; ask: Props["ask"] })
   );
 }
 
-const DOES = new Set<Verb | WorkVerb>(["start", "submit", "approve", "reject", "take_over"]);
-
-/** The work item that holds a process, when its own moves say that I may do something with it; `all`: every one of mine is known. */
-function useMine(run: Run, why: Why | undefined): { item: Item | undefined; all: boolean } {
-  const asks = run.language === "process" && why?.kind === "work";
-  const page = useGet<Page<Item>>(asks ? "/inbox?mine=true&limit=50" : null).data; // the sidebar has it already
-  const item = page?.items.find((one) => one.run === run.id && one.node === why?.node && one.moves.some((move) => DOES.has(move.verb)));
-  return { item, all: page !== undefined && page.next === null };
+/**
+ * The item that holds a run, when its language decides at items and I may work on it. `all`: every item of mine is
+ * known, so that none means that there is none.
+ */
+function useMyItem(run: Run, why: Why | undefined): { item: Item | undefined; all: boolean; atItem: boolean } {
+  const parts = languageOf(run.language).items;
+  const atItem = !!parts && why?.kind === "work";
+  const page = useGet<Page<Item>>(atItem ? "/inbox?mine=true&limit=50" : null).data; // the sidebar has it already
+  const item = page?.items.find((candidate) => candidate.run === run.id && candidate.node === why?.node && candidate.moves.some((move) => parts?.workVerbs.has(move.verb)));
+  return { item, all: page !== undefined && page.next === null, atItem };
 }
 
 function PastBar({ run, graph, at, ask, onLive }: Omit<Props, "at"> & { at: number }): ReactNode {

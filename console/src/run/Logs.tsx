@@ -4,8 +4,8 @@ import { useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import { query } from "../api/client";
 import type { Graph, LogLine, LogPage, Run, Tone } from "../api/types";
-import { Badge, Button, Failed, Segment, Skeleton } from "../parts";
-import { toast } from "../parts/toast";
+import { Badge, Button, Failed, Segment, Skeleton } from "../components";
+import { toast } from "../components/toast";
 import { useWords } from "../words";
 import type { Dictionary } from "../words/ko";
 

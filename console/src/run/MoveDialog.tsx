@@ -2,12 +2,12 @@
 import { useEffect, useState, type FormEvent, type ReactNode } from "react";
 import { newKey } from "../api/client";
 import type { Json, Move, Run, Verb } from "../api/types";
-import { Button } from "../parts";
-import { Dialog, type Anchor } from "../parts/Dialog";
+import { Button } from "../components";
+import { Dialog, type Anchor } from "../components/Dialog";
 import { useWords } from "../words";
-import { errorText } from "../words/said";
-import { ForesightView, useForesight } from "./Foresight";
-import { MOVE_ICON, send, type Said } from "./sending";
+import { errorText } from "../words/errorText";
+import { ForesightView, useForesight } from "./MovePreview";
+import { MOVE_ICON, send, type Said } from "./sendMove";
 
 interface Props {
   run: Run;

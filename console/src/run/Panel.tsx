@@ -1,20 +1,21 @@
 /** Beside the picture: the chosen node, or the run itself. Summary, attempts, data at the playhead, facts, logs, children. */
 import { Check, Lightbulb, X } from "lucide-react";
 import { useMemo, type KeyboardEvent, type ReactNode } from "react";
-import { useGet } from "../api/cache";
-import type { Dict, Fact, Firing, Graph, GraphNode, Instance, Json, NodeState, Run, Why } from "../api/types";
-import { Ago, Badge, Copyable, Face } from "../parts";
-import { Link, setSearch, useParam, useSearch } from "../shell/router";
+import type { Dict, Fact, Firing, Graph, GraphNode, Json, NodeState, Run, Why } from "../api/types";
+import { Ago, Badge, Copyable, Face } from "../components";
+import type { Outcome, RunParts } from "../languages/contract";
+import { Link, setSearch, useParam } from "../shell/router";
 import { useNow, useWords } from "../words";
+import type { Dictionary } from "../words/ko";
 import { person } from "../words/why";
-import { authorOf, factText, isNews } from "./facts";
+import { authorOf, factText, isNews } from "./factText";
 import { Logs } from "./Logs";
-import { leaves } from "./travel";
-import { Undoing } from "./Undoing";
-import { WorkList } from "./WorkList";
+import { leaves } from "./timeTravel";
 
 interface Props {
   run: Run;
+  /** What the language of the run brings. */
+  parts: RunParts;
   graph: Graph | undefined;
   facts: Fact[];
   node: string | null;
@@ -22,13 +23,11 @@ interface Props {
   changed: Set<string>;
 }
 
-type TabId = "summary" | "work" | "undo" | "attempts" | "data" | "facts" | "logs" | "children";
 const PREVIEW = 64 * 1024;
 
-export function Panel({ run, graph, facts, node, at, changed }: Props): ReactNode {
+export function Panel({ run, parts, graph, facts, node, at, changed }: Props): ReactNode {
   const { t, typeWord } = useWords();
   const [tab, setTab] = useParam("tab");
-  const search = useSearch();
   const drawn = graph?.nodes.find((one) => one.id === node) ?? null;
   const time = at === null ? null : (graph?.time ?? null);
   const began = useMemo(() => run.firings.filter((one) => !time || (one.started_at ?? "") <= time).map((one) => asOf(one, time)), [run.firings, time]);
@@ -40,20 +39,17 @@ export function Panel({ run, graph, facts, node, at, changed }: Props): ReactNod
   }, [facts, node, graph?.nodes]);
   const failedHere = at === null && !!run.failure && run.failure.node === node;
   const variables = graph?.variables ?? run.variables;
-  const instance = useGet<Instance>(run.language === "process" ? `/processes/instances/${encodeURIComponent(run.id)}` : null).data;
-  const work = at === null ? (instance?.workitems.filter((one) => !node || one.activity_id === node) ?? []) : [];
-  const tabs: { id: TabId; text: string; n?: number; shown: boolean }[] = [
+  const own = parts.useTabs({ run, graph, node, at });
+  const tabs: { id: string; text: string; n?: number; shown: boolean }[] = [
     { id: "summary", text: t.run.tab.summary, shown: true },
-    { id: "work", text: t.inbox.title, n: work.length, shown: work.length > 0 },
-    { id: "undo", text: t.work.undo, n: instance?.compensation.steps.length, shown: !!instance && instance.compensation.steps.length > 0 && at === null },
+    ...own.tabs.map(({ id, text, count }) => ({ id, text, n: count, shown: true })),
     { id: "attempts", text: t.run.tab.attempts, n: attempts.length, shown: attempts.length > 0 },
     { id: "data", text: t.run.tab.data, n: Object.keys(variables).length, shown: true },
     { id: "facts", text: t.run.tab.facts, n: node ? mine.length : run.facts, shown: true },
     { id: "logs", text: t.run.tab.logs, shown: true },
     { id: "children", text: t.run.tab.children, n: run.children.length, shown: run.children.length > 0 },
   ];
-  const undone = run.state === "COMPENSATED" || run.state === "COMPENSATING" || instance?.compensation_status === "PARTIAL";
-  const first: TabId = undone && !search.has("node") && (instance?.compensation.steps.length ?? 0) > 0 && at === null ? "undo" : failedHere && attempts.length && run.language !== "process" ? "attempts" : "summary";
+  const first = own.first ?? (failedHere && attempts.length ? "attempts" : "summary");
   const shown = tabs.find((one) => one.id === tab && one.shown)?.id ?? first;
   return (
     <aside className="panel" aria-label={t.run.tab.panel}>
@@ -70,9 +66,8 @@ export function Panel({ run, graph, facts, node, at, changed }: Props): ReactNod
         ))}
       </div>
       <div className="panel-body" id="panel-body" role="tabpanel" aria-labelledby={`tab-${shown}`} tabIndex={0}>
-        {shown === "summary" && <Summary run={run} graph={graph} node={drawn} firings={firings} facts={mine} count={node ? mine.length : run.facts} at={at} />}
-        {shown === "work" && <WorkList run={run} items={work} />}
-        {shown === "undo" && instance && <Undoing run={run} instance={instance} graph={graph} />}
+        {shown === "summary" && <Summary run={run} parts={parts} graph={graph} node={drawn} firings={firings} facts={mine} count={node ? mine.length : run.facts} at={at} />}
+        {own.tabs.find(({ id }) => id === shown)?.body}
         {shown === "attempts" && <Attempts run={run} state={drawn ? graph?.states[drawn.id] : undefined} firings={node ? firings : began.filter((one) => one.tone === "failed")} failed={failedHere || (!node && at === null)} />}
         {shown === "attempts" && at !== null && <Data run={run} variables={variables} changed={changed} past brief />}
         {shown === "attempts" && at !== null && <section><h3>{t.run.around}</h3><FactLines facts={nearest(facts, at)} graph={graph} at={at} /></section>}
@@ -108,7 +103,7 @@ function Row({ name, children }: { name: string; children: ReactNode }): ReactNo
   return <div className="kv"><dt>{name}</dt><dd>{children}</dd></div>;
 }
 
-function Summary({ run, graph, node, firings, facts, count, at }: { run: Run; graph: Graph | undefined; node: GraphNode | null; firings: Firing[]; facts: Fact[]; count: number; at: number | null }): ReactNode {
+function Summary({ run, parts, graph, node, firings, facts, count, at }: { run: Run; parts: RunParts; graph: Graph | undefined; node: GraphNode | null; firings: Firing[]; facts: Fact[]; count: number; at: number | null }): ReactNode {
   const { t, f, nodeWord } = useWords();
   const now = useNow(1000);
   const why = at === null ? run.why.find((one) => one.node === node?.id) : undefined;
@@ -133,7 +128,7 @@ function Summary({ run, graph, node, firings, facts, count, at }: { run: Run; gr
       )}
       {!node && <RunRows run={run} />}
       {run.failure && (!node || run.failure.node === node.id) && at === null && <section><Failure run={run} /></section>}
-      {why && (why.move === "approve" || why.then) && <Next why={why} run={run} />}
+      {why && (why.move === "approve" || why.then) && <Outcomes why={why} outcomes={parts.outcomes?.(t) ?? generalOutcomes(run, t)} />}
       <section>
         <div className="panel-line"><h3>{at === null ? t.run.recent : t.run.around}</h3><button type="button" className="linklike" onClick={() => setSearch({ tab: "facts" })}>{t.run.allFacts(count)}</button></div>
         <FactLines facts={nearest(facts, at)} graph={graph} at={at} />
@@ -165,23 +160,18 @@ function Due({ why, now }: { why: Why; now: number }): ReactNode {
   );
 }
 
-function Next({ why, run }: { why: Why; run: Run }): ReactNode {
+function generalOutcomes(run: Run, t: Dictionary): Outcome[] {
+  const reject: Outcome = { tone: "failed", word: t.inbox.reject, text: t.inbox.effectDefault.reject };
+  return [{ tone: "done", word: t.inbox.approve, text: t.inbox.effectDefault.approve }, ...(run.moves.some((move) => move.verb === "reject") ? [reject] : [])];
+}
+
+function Outcomes({ why, outcomes }: { why: Why; outcomes: Outcome[] }): ReactNode {
   const { t } = useWords();
   if (why.move !== "approve") return null;
-  if (run.language === "process")
-    return (
-      <section>
-        <h3>{t.run.whatNext}</h3>
-        <p className="next"><Badge tone="done" icon={Check}>{t.work.approve}</Badge>{t.work.approveText}</p>
-        <p className="next"><Badge tone="failed" icon={X}>{t.work.reject}</Badge>{t.work.rejectText}</p>
-      </section>
-    );
-  const reject = run.moves.some((move) => move.verb === "reject");
   return (
     <section>
       <h3>{t.run.whatNext}</h3>
-      <p className="next"><Badge tone="done" icon={Check}>{t.inbox.approve}</Badge>{t.inbox.effectDefault.approve}</p>
-      {reject && <p className="next"><Badge tone="failed" icon={X}>{t.inbox.reject}</Badge>{t.inbox.effectDefault.reject}</p>}
+      {outcomes.map(({ tone, word, text }) => <p key={tone} className="next"><Badge tone={tone} icon={tone === "done" ? Check : X}>{word}</Badge>{text}</p>)}
     </section>
   );
 }

@@ -3,41 +3,43 @@ import "./run.css";
 import { CircleDot, Flame, Hash, List, Waypoints } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
-import { bpmnPath, useBpmn } from "../bpmn/file";
-import { Looks, type Look } from "../definitions/Picture";
+import { useFile } from "../api/file";
 import type { Fact, Graph, Run } from "../api/types";
+import { languageOf, useRunParts } from "../languages";
+import type { RunParts } from "../languages/contract";
 import { NetList } from "../net/NetList";
 import type { Mode } from "../net/view";
-import { Button, Failed, Segment, Skeleton } from "../parts";
-import { useNarrow } from "../parts/narrow";
+import { ViewSwitch, type View } from "../net/ViewSwitch";
+import { Button, Failed, Segment, Skeleton } from "../components";
+import { useNarrow } from "../components/useNarrow";
 import { useFrame } from "../shell/chrome";
 import { useKeys } from "../shell/keys";
 import { go, setSearch, useParam, useSearch } from "../shell/router";
 import { useWords } from "../words";
-import { authorOf } from "./facts";
-import { useWhole } from "./firings";
+import { authorOf } from "./factText";
+import { useAllFirings } from "./firings";
 import { Header } from "./Header";
 import { useMoves } from "./moves";
 import { Panel } from "./Panel";
 import { Timeline } from "./Timeline";
-import { useFacts, useMoment } from "./travel";
+import { useFacts, useMoment } from "./timeTravel";
 
 // on its way while the run is fetched; a phone shows a list and needs none of it
 const canvas = matchMedia("(max-width: 720px)").matches ? null : import("../net/Canvas");
 const Canvas = lazy(() => canvas ?? import("../net/Canvas"));
-const Drawing = lazy(() => import("../bpmn/Drawing"));
 const SPEEDS = [1, 2, 4];
 
 export default function RunPage({ id }: { id: string }): ReactNode {
   const { t } = useWords();
   const answer = useGet<Run>(`/runs/${encodeURIComponent(id)}`);
-  const run = useWhole(answer.data);
+  const run = useAllFirings(answer.data);
+  const parts = useRunParts(run?.language);
   useFrame([{ text: t.nav.runs, to: "/runs" }, ...(run ? [{ text: run.title, to: `/runs?name=${encodeURIComponent(run.name)}` }] : []), { text: run?.key ?? id.slice(0, 9), mono: true }], useSearch().has("at"));
-  if (!run) return answer.error ? <Failed page error={answer.error} retry={answer.reload} /> : <div className="pad"><Skeleton h={60} n={2} /><Skeleton h={360} /></div>;
-  return <OneRun run={run} />;
+  if (!run || !parts) return answer.error && !run ? <Failed page error={answer.error} retry={answer.reload} /> : <div className="pad"><Skeleton h={60} n={2} /><Skeleton h={360} /></div>;
+  return <RunView run={run} parts={parts} />;
 }
 
-function OneRun({ run }: { run: Run }): ReactNode {
+function RunView({ run, parts }: { run: Run; parts: RunParts }): ReactNode {
   const { t } = useWords();
   const search = useSearch();
   const [wanted, setAt] = useParam("at");
@@ -45,13 +47,14 @@ function OneRun({ run }: { run: Run }): ReactNode {
   const at = wanted !== null && /^\d+$/.test(wanted) ? Math.min(Math.max(1, Number(wanted)), run.facts) : null;
   const phone = useNarrow();
   const [broken, setBroken] = useState(false);
-  const process = run.language === "process";
-  const file = useBpmn(process && !phone && run.definition.version !== null ? bpmnPath(run.definition.name, run.definition.version) : null);
-  const [unread, setUnread] = useState(false);
-  const bpmn = unread ? null : file.xml;
-  const asked = search.get("view");
-  const asList = asked === "list" || phone || broken;
-  const look: Look = asList ? "list" : process && (bpmn || !file.none) && asked !== "net" && !unread ? "bpmn" : "net";
+  const drawing = languageOf(run.language).drawing ?? null;
+  const file = useFile(drawing && !phone && run.definition.version !== null ? drawing.path(run.definition.name, run.definition.version) : null);
+  const [unreadable, setUnreadable] = useState(false);
+  const source = unreadable ? null : file.text;
+  const wantedView = search.get("view");
+  const asList = wantedView === "list" || phone || broken;
+  const drawn = drawing && (source || !file.none) && wantedView !== "net" && !unreadable ? drawing : null;
+  const view: View = asList ? "list" : drawn ? drawn.view : "net";
   const folded = search.get("scale") !== "true";
   const moment = useMoment(run.id, at);
   const facts = useFacts(run.id, run.facts);
@@ -60,7 +63,7 @@ function OneRun({ run }: { run: Run }): ReactNode {
   const then = at === null ? null : authorAt(facts, at, graph);
   const node = search.has("node") ? search.get("node") || null : (then ?? run.failure?.node ?? run.why[0]?.node ?? null);
   const pick = (id: string | null) => setSearch({ node: id });
-  const nodes = useMemo(() => new Map(graph?.nodes.map((one) => [one.id, one])), [graph?.nodes]);
+  const nodes = useMemo(() => new Map(graph?.nodes.map((drawnNode) => [drawnNode.id, drawnNode])), [graph?.nodes]);
   const since = useMemo(() => (at === null ? Object.fromEntries(run.why.flatMap((why) => (why.node && why.since && why.rank > 4 ? [[why.node, why.since]] : []))) : {}), [run.why, at]);
   const { ask, dialog } = useMoves(run);
   const live = () => setAt(null);
@@ -79,19 +82,19 @@ function OneRun({ run }: { run: Run }): ReactNode {
               {!asList && <Segment<Mode> label={t.run.mode.label} value={(mode as Mode | null) ?? "tokens"} onChange={(value) => setMode(value === "tokens" ? null : value)} options={[
                 { id: "tokens", text: t.run.mode.tokens, icon: CircleDot }, { id: "time", text: t.run.mode.time, icon: Flame }, { id: "counts", text: t.run.mode.counts, icon: Hash }]} />}
               <span className="grow" />
-              {process && !phone && !broken && !file.none && <div className="as-list"><Looks look={look} bpmn={!!bpmn} onLook={(next) => setSearch({ view: next === (bpmn ? "bpmn" : "net") ? null : next })} /></div>}
-              {!(process && !file.none) && !phone && !broken && <Button className={asList ? "" : "as-list"} icon={asList ? Waypoints : List} onClick={() => setSearch({ view: asList ? null : "list" })}>{asList ? t.run.asNet : t.run.asList}</Button>}
+              {drawing && !phone && !broken && !file.none && <div className="as-list"><ViewSwitch view={view} drawing={source ? drawing : null} onView={(next) => setSearch({ view: next === (source ? drawing.view : "net") ? null : next })} /></div>}
+              {!(drawing && !file.none) && !phone && !broken && <Button className={asList ? "" : "as-list"} icon={asList ? Waypoints : List} onClick={() => setSearch({ view: asList ? null : "list" })}>{asList ? t.run.asNet : t.run.asList}</Button>}
             </div>
             {broken && <p className="dim pad">{t.run.netFailed}</p>}
             {!graph ? <div className="pad">{moment.error ? <Failed error={moment.error} /> : <Skeleton h={48} n={3} />}</div>
               : asList ? <NetList graph={graph} selected={node} onPick={pick} />
-              : look === "bpmn" ? (bpmn && <Suspense fallback={null}><Drawing xml={bpmn} graph={graph} mode={(mode as Mode | null) ?? "tokens"} selected={node} since={since} onPick={pick} onFail={() => setUnread(true)} /></Suspense>)
+              : drawn ? (source && <Suspense fallback={null}><drawn.View source={source} graph={graph} mode={(mode as Mode | null) ?? "tokens"} selected={node} since={since} onPick={pick} onFail={() => setUnreadable(true)} /></Suspense>)
               : <Suspense fallback={null}><Canvas graph={graph} mode={(mode as Mode | null) ?? "tokens"} selected={node} past={at !== null} since={since} viewport={viewport} onPick={pick} onFail={() => setBroken(true)} /></Suspense>}
           </section>
           <Timeline run={run} facts={facts} nodes={nodes} at={at} folded={folded} playing={playing} speed={SPEEDS[speed] ?? 1} selected={node}
             onFold={(value) => setSearch({ scale: value ? null : "true" })} onAt={(next) => setAt(next === null ? null : String(next))} onPlay={setPlaying} onSpeed={() => setSpeed((speed + 1) % SPEEDS.length)} onPick={pick} />
         </div>
-        <Panel run={run} graph={graph} facts={facts} node={node} at={at} changed={moment.changed} />
+        <Panel run={run} parts={parts} graph={graph} facts={facts} node={node} at={at} changed={moment.changed} />
       </div>
       {dialog}
     </div>
@@ -100,7 +103,7 @@ function OneRun({ run }: { run: Run }): ReactNode {
 
 /** The author's node of the latest fact that is about one. */
 function authorAt(facts: Fact[], at: number, graph: Graph | undefined): string | null {
-  const known = new Set(graph?.nodes.map((one) => one.id));
+  const known = new Set(graph?.nodes.map((node) => node.id));
   for (let i = facts.findLastIndex((fact) => fact.seq <= at); i >= 0; i--) {
     const node = authorOf(facts[i] as Fact, (id) => known.has(id));
     if (node) return node;

@@ -4,13 +4,13 @@ import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerE
 import type { Fact, Firing, GraphNode, Run } from "../api/types";
 import { nodeIcon } from "../net/icons";
 import { textWidth } from "../net/size";
-import { Segment } from "../parts";
-import { useNarrow } from "../parts/narrow";
+import { Segment } from "../components";
+import { useNarrow } from "../components/useNarrow";
 import { useKeys } from "../shell/keys";
 import { useNow, useWords } from "../words";
-import { factText } from "./facts";
-import { placed, sideOf, type Asked } from "./labels";
-import { scaleOf, type Scale } from "./scale";
+import { factText } from "./factText";
+import { placed, sideOf, type Asked } from "./labelPlacement";
+import { scaleOf, type Scale } from "./timeAxis";
 
 interface Props {
   run: Run;
@@ -208,7 +208,7 @@ interface Bar {
 
 function Row({ run, firing, node, scale, head, now, room, past, here, onPick }: { run: Run; firing: Firing; node: GraphNode | undefined; scale: Scale; head: number; now: number; room: Room; past: boolean; here: boolean; onPick: (node: string) => void }): ReactNode {
   const { t, f } = useWords();
-  const Icon = nodeIcon(node?.icon, firing.type, node?.shape ?? "task");
+  const Icon = nodeIcon(run.language, { icon: node?.icon, type: firing.type, shape: node?.shape ?? "task" });
   const started = ms(firing.started_at);
   const shown = !past || started <= head;
   const end = Math.min(head, run.ended_at ? ms(run.ended_at) : now);

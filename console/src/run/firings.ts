@@ -10,7 +10,7 @@ const MOST = 2000;
 type Known = { run: string; firings: Map<string, Firing> };
 
 /** The run with all of its firings, as far as they have come. */
-export function useWhole(run: Run | undefined): Run | undefined {
+export function useAllFirings(run: Run | undefined): Run | undefined {
   const [known, setKnown] = useState<Known>({ run: "", firings: new Map() });
   const id = run?.id ?? "";
   const older = run?.older ?? null;

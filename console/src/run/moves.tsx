@@ -3,13 +3,13 @@ import { useState, type ReactNode } from "react";
 import { stale } from "../api/cache";
 import { newKey } from "../api/client";
 import type { Move, Run, Verb } from "../api/types";
-import { anchorOf, type Anchor } from "../parts/Dialog";
-import { toast } from "../parts/toast";
+import { anchorOf, type Anchor } from "../components/Dialog";
+import { toast } from "../components/toast";
 import { go } from "../shell/router";
 import { useWords } from "../words";
-import { errorText } from "../words/said";
+import { errorText } from "../words/errorText";
 import { MoveDialog } from "./MoveDialog";
-import { send } from "./sending";
+import { send } from "./sendMove";
 
 const DECISIONS = new Set<Verb>(["approve", "reject", "judge", "respond"]);
 

@@ -5,11 +5,11 @@ import { stale } from "../api/cache";
 import { newKey, post } from "../api/client";
 import { useLiveness } from "../api/live";
 import type { Batch, BatchAsked, BatchFilter, RunSummary } from "../api/types";
-import { Button, Failed, Skeleton } from "../parts";
-import { Dialog } from "../parts/Dialog";
-import { toast } from "../parts/toast";
+import { Button, Failed, Skeleton } from "../components";
+import { Dialog } from "../components/Dialog";
+import { toast } from "../components/toast";
 import { useWords } from "../words";
-import { errorText } from "../words/said";
+import { errorText } from "../words/errorText";
 
 const VERBS = ["pause", "resume", "retry", "cancel"] as const;
 type Many = (typeof VERBS)[number];

@@ -3,7 +3,7 @@ import { X } from "lucide-react";
 import { useState, type PointerEvent, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import type { Home } from "../api/types";
-import { Button } from "../parts";
+import { Button } from "../components";
 import { setSearch } from "../shell/router";
 import { useWords } from "../words";
 

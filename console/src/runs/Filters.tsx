@@ -1,10 +1,10 @@
 /** The filter bar: everything that it says is in the address. */
 import { ArrowDownUp, ListFilter, Search, X } from "lucide-react";
 import { useEffect, useState, type ReactNode, type RefObject } from "react";
-import { Button } from "../parts";
+import { Button } from "../components";
 import { go, setSearch } from "../shell/router";
 import { useWords } from "../words";
-import { filtered, SORTS, STATES } from "./asking";
+import { filtered, SORTS, STATES } from "./runsQuery";
 
 const MORE = ["name", "version", "node", "code", "var", "language", "since", "until", "parent"];
 

@@ -2,8 +2,8 @@
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { memo, useEffect, useImperativeHandle, useRef, useState, type ReactNode, type Ref } from "react";
 import type { RunSummary } from "../api/types";
-import { Badge, Copyable } from "../parts";
-import { useNarrow } from "../parts/narrow";
+import { Badge, Copyable } from "../components";
+import { useNarrow } from "../components/useNarrow";
 import { go, Link, setSearch } from "../shell/router";
 import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";

@@ -4,13 +4,13 @@ import { useState, type FormEvent, type ReactNode } from "react";
 import { stale, useGet } from "../api/cache";
 import { call } from "../api/client";
 import type { Draft, Page } from "../api/types";
-import { Button } from "../parts";
-import { anchorOf, Dialog } from "../parts/Dialog";
-import { toast } from "../parts/toast";
+import { Button } from "../components";
+import { anchorOf, Dialog } from "../components/Dialog";
+import { toast } from "../components/toast";
 import { go, Link } from "../shell/router";
 import { useWords } from "../words";
-import { errorText } from "../words/said";
-import { FILTERS } from "./asking";
+import { errorText } from "../words/errorText";
+import { FILTERS } from "./runsQuery";
 
 const MINE = "/drafts?limit=200";
 const KEY = "view.runs.";

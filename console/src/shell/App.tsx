@@ -2,11 +2,11 @@
 import { WifiOff } from "lucide-react";
 import { Component, lazy, Suspense, useEffect, useState, type ReactNode } from "react";
 import { startLive, useLiveness } from "../api/live";
-import { startRefreshing } from "../api/refresh";
+import { startRefreshing } from "./refresh";
 import { HomePage } from "../home/HomePage";
 import { InboxPage } from "../inbox/InboxPage";
-import { Button, Empty, Skeleton } from "../parts";
-import { Toasts } from "../parts/toast";
+import { Button, Empty, Skeleton } from "../components";
+import { Toasts } from "../components/toast";
 import { RunsPage } from "../runs/RunsPage";
 import { useWords } from "../words";
 import { useFrame } from "./chrome";

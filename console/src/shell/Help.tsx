@@ -1,7 +1,7 @@
 /** The keys, on one page. */
 import type { ReactNode } from "react";
-import { Button } from "../parts";
-import { Dialog } from "../parts/Dialog";
+import { Button } from "../components";
+import { Dialog } from "../components/Dialog";
 import { useWords } from "../words";
 
 export function Help({ onClose }: { onClose: () => void }): ReactNode {

@@ -3,7 +3,7 @@ import { Ellipsis, FileBraces, House, Inbox, Waypoints, type LucideIcon } from "
 import { useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import type { Home, Item, Page } from "../api/types";
-import { Face } from "../parts";
+import { Face } from "../components";
 import { people } from "../words/why";
 import { useWords } from "../words";
 import { Mark } from "./Mark";

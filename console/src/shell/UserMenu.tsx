@@ -1,9 +1,9 @@
 /** The person's own menu: theme, tongue, keys, and in development somebody else's eyes. */
 import { Check, FileBraces, Keyboard, Languages, LogOut, SunMoon } from "lucide-react";
 import { useState, type ReactNode } from "react";
-import { Face } from "../parts";
-import { anchorOf, Dialog } from "../parts/Dialog";
-import { useNarrow } from "../parts/narrow";
+import { Face } from "../components";
+import { anchorOf, Dialog } from "../components/Dialog";
+import { useNarrow } from "../components/useNarrow";
 import { keep, useWords } from "../words";
 import { people } from "../words/why";
 import { keysOn } from "./keys";

@@ -4,9 +4,9 @@ import { createContext, useCallback, useContext, useEffect, useState, type FormE
 import { forgetAll } from "../api/cache";
 import { ApiError, call, post } from "../api/client";
 import type { DevUser, Me, Page, SessionAsked } from "../api/types";
-import { Button, Failed, Segment } from "../parts";
+import { Button, Failed, Segment } from "../components";
 import { firstLocale, WordsProvider, useWords } from "../words";
-import { errorText } from "../words/said";
+import { errorText } from "../words/errorText";
 import { callThem } from "../words/why";
 
 interface Session {

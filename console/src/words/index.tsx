@@ -19,6 +19,10 @@ export interface Words {
   runWord: (language: string, status: string, state: string) => string;
   nodeWord: (language: string, status: string, state: string) => string;
   typeWord: (language: string, type: string) => string;
+  /** The word of the first language that knows the type. */
+  typeWordOfAny: (type: string) => string;
+  /** The languages that the server runs. */
+  languages: string[];
 }
 
 const Context = createContext<Words | null>(null);
@@ -49,6 +53,8 @@ export function WordsProvider({ me, children }: { me: Me | null; children: React
       runWord: (language, status, state) => cap(of(language).run?.[status] ?? of(language).run?.[state] ?? t.state[state] ?? status),
       nodeWord: (language, status, state) => cap(of(language).node?.[status] ?? of(language).node?.[state] ?? t.state[state] ?? t.state[status.toUpperCase()] ?? status),
       typeWord: (language, type) => of(language).types?.[type]?.label ?? type.toLowerCase(),
+      typeWordOfAny: (type) => Object.values(data?.languages ?? {}).map((map) => map.types?.[type]?.label).find((label) => label !== undefined) ?? type.toLowerCase(),
+      languages: Object.keys(data?.languages ?? {}),
     };
   }, [locale, data, me?.zone]);
   return <Context.Provider value={words}>{children}</Context.Provider>;
