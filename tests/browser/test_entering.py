@@ -51,7 +51,7 @@ def test_people_sign_in_with_a_token_of_their_company(chromium: Any, tmp_path: P
         expect(page.get_by_role("button", name="토큰 (JWT)")).to_have_attribute("aria-pressed", "true")
         page.get_by_role("button", name="들어가기").click()
         expect(page.get_by_role("alert")).to_be_visible()
-        field = page.locator("#said")
+        field = page.locator("#credential")
         expect(field).to_have_value(other)
         field.fill(good)
         page.get_by_role("button", name="들어가기").click()

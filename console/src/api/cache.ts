@@ -1,4 +1,4 @@
-/** What was fetched, kept by its address: shown at once when asked again, refetched when an event says it is old. */
+/** A cache of answers by address: shown at once, and refetched when an event makes them stale. */
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { call } from "./client";
 
@@ -14,7 +14,7 @@ interface Entry {
 }
 
 const entries = new Map<string, Entry>();
-/** What I am closing myself: asking for it again would only be told that it is closed. */
+/** Items that I am closing: refetching one would only return 409. */
 const closing = new Set<string>();
 
 export interface Answer<T> {
@@ -35,7 +35,7 @@ function entryOf(path: string): Entry {
   return entry;
 }
 
-function tell(entry: Entry): void {
+function notify(entry: Entry): void {
   entry.version += 1;
   entry.listeners.forEach((listener) => listener());
 }
@@ -43,11 +43,11 @@ function tell(entry: Entry): void {
 async function load(path: string): Promise<void> {
   const entry = entryOf(path);
   if (entry.loading) {
-    entry.again = true; // what is on its way may be older than the event that asks
+    entry.again = true; // the answer on its way may be older than the event
     return;
   }
   entry.loading = true;
-  tell(entry);
+  notify(entry);
   try {
     entry.data = await call<unknown>(path);
     entry.error = undefined;
@@ -56,14 +56,14 @@ async function load(path: string): Promise<void> {
     entry.error = error;
   }
   entry.loading = false;
-  tell(entry);
+  notify(entry);
   if (entry.again) {
     entry.again = false;
     void load(path);
   }
 }
 
-/** The answer of GET `path`; null asks nothing. Old data stays while new data is on its way. */
+/** The answer of GET `path`; null fetches nothing. Old data stays while new data is loaded. */
 export function useGet<T>(path: string | null): Answer<T> {
   const subscribe = useMemo(
     () => (listener: () => void) => {
@@ -95,14 +95,14 @@ export function useGet<T>(path: string | null): Answer<T> {
   };
 }
 
-/** The last data there was, while the address of the next is being fetched: a filter must not blank the table. */
+/** The last data, while the next address is loaded: a filter must not blank the table. */
 export function useLast<T>(data: T | undefined): T | undefined {
   const last = useRef<T | undefined>(undefined);
   if (data !== undefined) last.current = data;
   return data ?? last.current;
 }
 
-/** Refetch what is shown and begins with one of these; what is not shown is dropped. */
+/** Refetches answers whose address begins with a prefix, and drops those that no screen shows. */
 export function stale(...prefixes: string[]): void {
   for (const [path, entry] of entries) {
     if (closing.has(path) || !prefixes.some((prefix) => path === prefix || path.startsWith(prefix))) continue;
@@ -121,10 +121,10 @@ export function put(path: string, data: unknown): void {
   entry.data = data;
   entry.error = undefined;
   entry.at = Date.now();
-  tell(entry);
+  notify(entry);
 }
 
-/** Everything is old; `empty` when it is also somebody else's. */
+/** Everything is stale; `empty` removes it at once, because it belongs to another person. */
 export function forgetAll(empty = false): void {
   for (const [path, entry] of entries) {
     if (empty) entry.data = undefined;

@@ -1,4 +1,4 @@
-/** Talking to the server: one door for every request, and errors as values that say what to do. */
+/** The HTTP client: every request goes through here, and errors tell what to do. */
 import type { Problem } from "./types";
 
 export const BASE = "/api/v1";
@@ -12,39 +12,39 @@ export class ApiError extends Error {
   }
 }
 
-/** The request never got an answer: whether it arrived is not known. */
+/** There was no answer; whether the request arrived is not known. */
 export class Offline extends Error {
   constructor() {
     super("offline");
   }
 }
 
-export interface Ask {
+export interface RequestOptions {
   method?: string;
   body?: unknown;
   key?: string;
   etag?: string;
   signal?: AbortSignal;
-  /** Sent also when the page goes away meanwhile. */
+  /** Sent even if the page is closed meanwhile. */
   keepalive?: boolean;
 }
 
-export async function call<T>(path: string, ask: Ask = {}): Promise<T> {
-  const method = ask.method ?? "GET";
+export async function call<T>(path: string, options: RequestOptions = {}): Promise<T> {
+  const method = options.method ?? "GET";
   const headers: Record<string, string> = { Accept: "application/json" };
   if (method !== "GET") headers["X-Penstock"] = "1";
-  if (ask.body !== undefined) headers["Content-Type"] = "application/json";
-  if (ask.key) headers["Idempotency-Key"] = ask.key;
-  if (ask.etag) headers["If-Match"] = ask.etag;
+  if (options.body !== undefined) headers["Content-Type"] = "application/json";
+  if (options.key) headers["Idempotency-Key"] = options.key;
+  if (options.etag) headers["If-Match"] = options.etag;
   let answer: Response;
   try {
     answer = await fetch(BASE + path, {
       method,
       headers,
       credentials: "same-origin",
-      body: ask.body === undefined ? undefined : JSON.stringify(ask.body),
-      signal: ask.signal,
-      keepalive: ask.keepalive,
+      body: options.body === undefined ? undefined : JSON.stringify(options.body),
+      signal: options.signal,
+      keepalive: options.keepalive,
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
@@ -56,7 +56,7 @@ export async function call<T>(path: string, ask: Ask = {}): Promise<T> {
   return (text ? JSON.parse(text) : undefined) as T;
 }
 
-/** What is not JSON: a drawing, a file. */
+/** The text of an answer that is not JSON, such as a drawing. */
 export async function text(path: string): Promise<string> {
   const answer = await fetch(BASE + path, { credentials: "same-origin" }).catch(() => { throw new Offline(); });
   const body = await answer.text();

@@ -1,6 +1,6 @@
 /**
  * One stream per browser. A tab that holds the lock reads `GET /stream` and passes events on; the others listen.
- * When it closes, the next one takes the lock and goes on after the last event that anybody saw.
+ * When it closes, the next tab takes the lock and goes on after the last event that any tab has received.
  */
 import { useSyncExternalStore } from "react";
 import { BASE } from "./client";
@@ -24,12 +24,12 @@ export type LiveEvent =
 
 export type Liveness = "live" | "stale" | "offline";
 
-type Passed = { id: string | null; event: LiveEvent } | { down: boolean };
+type Broadcast = { id: string | null; event: LiveEvent } | { down: boolean };
 
 const STALE_MS = 15_000;
-/** A try that got no answer in this time has failed. */
+/** A try without an answer in this time has failed. */
 const ANSWER_MS = 5000;
-/** Until it is opened again: after it broke off, after a try that failed (the second makes it offline), after a refusal. */
+/** The pause before the next try: after the stream broke off, after a failed try (the second means offline), after a refusal. */
 const BROKEN_MS = 1000;
 const FAILED_MS = 2000;
 const REFUSED_MS = 8000;
@@ -60,34 +60,34 @@ export function useLiveness(): Liveness {
 export function startLive(): void {
   if (started) return;
   started = true;
-  channel?.addEventListener("message", ({ data }: MessageEvent<Passed>) => {
-    if ("down" in data) turn(data.down);
-    else heard(data.id, data.event);
+  channel?.addEventListener("message", ({ data }: MessageEvent<Broadcast>) => {
+    if ("down" in data) setDown(data.down);
+    else receive(data.id, data.event);
   });
-  window.addEventListener("online", judge);
-  window.addEventListener("offline", judge);
-  window.setInterval(judge, 1000);
+  window.addEventListener("online", updateLiveness);
+  window.addEventListener("offline", updateLiveness);
+  window.setInterval(updateLiveness, 1000);
   // Without a secure context there is no lock: then every tab reads its own stream.
   if (navigator.locks) void navigator.locks.request("penstock.live", () => read());
   else void read();
 }
 
-function heard(id: string | null, event: LiveEvent): void {
+function receive(id: string | null, event: LiveEvent): void {
   if (id) lastId = id;
   lastHeard = Date.now();
-  judge();
+  updateLiveness();
   listeners.forEach((listener) => listener(event));
 }
 
-function turn(now: boolean): void {
+function setDown(now: boolean): void {
   const back = down && !now;
   if (back) lastHeard = Date.now();
   down = now;
-  judge();
+  updateLiveness();
   if (back) listeners.forEach((listener) => listener({ kind: "reset" })); // what failed meanwhile is asked again
 }
 
-function judge(): void {
+function updateLiveness(): void {
   const now: Liveness = down || !navigator.onLine ? "offline" : Date.now() - lastHeard > STALE_MS ? "stale" : "live";
   if (now === liveness) return;
   liveness = now;
@@ -97,9 +97,9 @@ function judge(): void {
 async function read(): Promise<never> {
   for (let failed = 0; ; ) {
     const answer = await open();
-    // who refuses me is there all the same; a gateway that speaks for a dead server is not
+    // a server that refuses is there; a gateway that answers for a dead server is not
     failed = !answer || answer.status >= 500 ? failed + 1 : 0;
-    if (failed === 0 || failed === 2) tellAll(failed > 0);
+    if (failed === 0 || failed === 2) broadcastDown(failed > 0);
     const body = answer?.ok ? answer.body : null;
     if (body) {
       lastHeard = Date.now();
@@ -124,17 +124,17 @@ async function open(): Promise<Response | null> {
   }
 }
 
-/** For every tab: whether the server answers. */
-function tellAll(now: boolean): void {
-  channel?.postMessage({ down: now } satisfies Passed);
-  turn(now);
+/** Tells all tabs whether the server answers. */
+function broadcastDown(now: boolean): void {
+  channel?.postMessage({ down: now } satisfies Broadcast);
+  setDown(now);
 }
 
 async function follow(body: ReadableStream<Uint8Array>): Promise<void> {
   const reader = body.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>).getReader();
   let rest = "";
   for (;;) {
-    // A connection that says nothing for long is dead, though nobody told us.
+    // A connection that is silent for long is dead, even if it was not closed.
     const got = await Promise.race([reader.read(), silence()]);
     if (got === null || got.done) {
       void reader.cancel();
@@ -143,7 +143,7 @@ async function follow(body: ReadableStream<Uint8Array>): Promise<void> {
     rest = (rest + got.value).replace(/\r\n?/g, "\n");
     const frames = rest.split("\n\n");
     rest = frames.pop() ?? "";
-    for (const frame of frames) take(frame);
+    for (const frame of frames) parseFrame(frame);
   }
 }
 
@@ -151,7 +151,7 @@ function silence(): Promise<null> {
   return new Promise((done) => setTimeout(() => done(null), STALE_MS * 2));
 }
 
-function take(frame: string): void {
+function parseFrame(frame: string): void {
   let id: string | null = null;
   let kind = "message";
   let data = "";
@@ -165,13 +165,13 @@ function take(frame: string): void {
     lastHeard = Date.now(); // a comment is a sign of life too
     return;
   }
-  channel?.postMessage({ id, event } satisfies Passed);
-  heard(id, event);
+  channel?.postMessage({ id, event } satisfies Broadcast);
+  receive(id, event);
 }
 
 function eventOf(kind: string, data: string): LiveEvent | null {
   if (kind === "ping" || kind === "reset") return { kind };
-  // The greeting says where the stream begins: what was asked for before the first one may be older than that.
+  // The greeting tells where the stream begins: answers fetched before the first greeting may be older than that.
   if (kind === "hello") return { kind: lastId === null ? "hello" : "ping" };
   if (kind === "run") return { kind, data: JSON.parse(data) as RunEvent };
   if (kind === "inbox") return { kind, data: JSON.parse(data) as { count: number } };

@@ -1,11 +1,11 @@
 /**
- * The shapes of the HTTP contract, by the names that the console has for them. They come from schema.d.ts, which is
- * written from the server's description of itself (`python -m tools.client`). Where the server says "a string" and the
- * console knows which words there are, the field is narrowed: only one that the server tells, and only to less.
+ * The types of the HTTP API under the console's names. They come from schema.d.ts, which is generated from the server's
+ * OpenAPI document (`python -m tools.client`). Where the server says "a string" and the console knows the possible
+ * values, the field is narrowed.
  */
 import type { components } from "./schema";
 
-type Told = components["schemas"];
+type Schemas = components["schemas"];
 type Narrow<T, N extends { [K in keyof N]: K extends keyof T ? T[K] : never }> = Omit<T, keyof N> & N;
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -15,7 +15,7 @@ export type State =
   | "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED" | "COMPENSATING" | "COMPENSATED" | "TIMEOUT";
 export type WhyKind =
   | "failed" | "breaker" | "no_worker" | "dead_join" | "backoff" | "limit" | "paused" | "work" | "event" | "child" | "timer";
-/** What is done with a work item of a process. */
+/** Moves of a work item. */
 export type WorkVerb = "start" | "submit" | "approve" | "reject" | "rework" | "take_over" | "set_mode" | "delegate";
 export type Mode = "AUTONOMOUS" | "SUPERVISED" | "MANUAL";
 export type Verb =
@@ -24,64 +24,64 @@ export type Verb =
 export type Shape =
   | "start" | "end" | "task" | "work" | "choose" | "fork" | "join" | "wait" | "loop" | "call" | "undo" | "region";
 
-/** A list: what every one of them has. */
+/** A page of a list. */
 export interface Page<T> {
   items: T[];
-  next: Told["RunPage"]["next"];
-  total?: Told["ItemPage"]["total"];
+  next: Schemas["RunPage"]["next"];
+  total?: Schemas["ItemPage"]["total"];
 }
 
-export type Me = Narrow<Told["Me"], { profile: "dev" | "production" }>;
-export type DevUser = Told["UserOut"];
-export type SessionAsked = Told["SessionAsked"];
-export type Problem = Omit<Told["Problem"], "type"> & Partial<Pick<Told["Problem"], "type">>;
+export type Me = Narrow<Schemas["Me"], { profile: "dev" | "production" }>;
+export type DevUser = Schemas["UserOut"];
+export type SessionAsked = Schemas["SessionAsked"];
+export type Problem = Omit<Schemas["Problem"], "type"> & Partial<Pick<Schemas["Problem"], "type">>;
 
 // -- runs
-export type Then = Narrow<Told["Then"], { kind: "escalate" | "fail" | "continue" | "retry" | "path" }>;
-export type Why = Narrow<Told["WhyOut"], { kind: WhyKind; then: Then | null; move: Verb | null }>;
-export type Move = Narrow<Told["MoveOut"], { verb: Verb; confirm: "A" | "B" | "C" }>;
-export type RunSummary = Narrow<Told["RunSummary"], { state: State; tone: Tone; why: Why | null }>;
-export type Failure = Narrow<Told["FailureOut"], { detail: Json }>;
-export type Attempt = Told["AttemptOut"];
-export type Wait = Told["WaitOut"];
-export type Firing = Narrow<Told["FiringOut"], { tone: Tone }>;
-export type FiringPage = Narrow<Told["FiringPage"], { items: Firing[] }>;
-export type Run = Narrow<Told["RunOut"], {
+export type Then = Narrow<Schemas["Then"], { kind: "escalate" | "fail" | "continue" | "retry" | "path" }>;
+export type Why = Narrow<Schemas["WhyOut"], { kind: WhyKind; then: Then | null; move: Verb | null }>;
+export type Move = Narrow<Schemas["MoveOut"], { verb: Verb; confirm: "A" | "B" | "C" }>;
+export type RunSummary = Narrow<Schemas["RunSummary"], { state: State; tone: Tone; why: Why | null }>;
+export type Failure = Narrow<Schemas["FailureOut"], { detail: Json }>;
+export type Attempt = Schemas["AttemptOut"];
+export type Wait = Schemas["WaitOut"];
+export type Firing = Narrow<Schemas["FiringOut"], { tone: Tone }>;
+export type FiringPage = Narrow<Schemas["FiringPage"], { items: Firing[] }>;
+export type Run = Narrow<Schemas["RunOut"], {
   state: State; tone: Tone; why: Why[]; moves: Move[]; firings: Firing[]; children: RunSummary[]; failure: Failure | null;
   input: Json; output: Json; outputs: Dict; variables: Dict;
 }>;
-export type BatchAsked = Told["BatchAsked"];
-export type BatchFilter = Told["BatchFilter"];
-export type Batch = Told["BatchOut"];
+export type BatchAsked = Schemas["BatchAsked"];
+export type BatchFilter = Schemas["BatchFilter"];
+export type Batch = Schemas["BatchOut"];
 
-// -- the picture
-export type GraphNode = Narrow<Told["GraphNode"], { shape: Shape }>;
-export type GraphEdge = Told["GraphEdge"];
-export type NodeState = Narrow<Told["GraphState"], { tone: Tone }>;
-export type Token = Told["GraphToken"];
-export type Graph = Narrow<Told["GraphOut"], { nodes: GraphNode[]; states: { [node: string]: NodeState }; variables: Dict }>;
+// -- the graph
+export type GraphNode = Narrow<Schemas["GraphNode"], { shape: Shape }>;
+export type GraphEdge = Schemas["GraphEdge"];
+export type NodeState = Narrow<Schemas["GraphState"], { tone: Tone }>;
+export type Token = Schemas["GraphToken"];
+export type Graph = Narrow<Schemas["GraphOut"], { nodes: GraphNode[]; states: { [node: string]: NodeState }; variables: Dict }>;
 /** `tokens`: by edge, the new counts; `resting`: by node. */
-export type Delta = Narrow<Told["DeltaOut"], { states: { [node: string]: NodeState }; variables: Dict }>;
-export type Deltas = Narrow<Told["DeltasOut"], { snapshot: Graph; steps: Delta[] }>;
+export type Delta = Narrow<Schemas["DeltaOut"], { states: { [node: string]: NodeState }; variables: Dict }>;
+export type Deltas = Narrow<Schemas["DeltasOut"], { snapshot: Graph; steps: Delta[] }>;
 /** `fact` is its name: fired, settled, attempt.failed … */
-export type Fact = Narrow<Told["FactOut"], { data: Dict }>;
-export type FactPage = Narrow<Told["FactPage"], { items: Fact[] }>;
+export type Fact = Narrow<Schemas["FactOut"], { data: Dict }>;
+export type FactPage = Narrow<Schemas["FactPage"], { items: Fact[] }>;
 /** `level`: debug, info, warning, error. */
-export type LogLine = Narrow<Told["LogLineOut"], { level: "debug" | "info" | "warning" | "error" }>;
-export type LogPage = Narrow<Told["LogPage"], { items: LogLine[] }>;
-/** What a move would do with the effects of one node. */
-export type Foreseen = Narrow<Told["ForeseenOut"], { fate: "done" | "again" | "open" | "undone" }>;
-export type Preview = Narrow<Told["PreviewOut"], { effects: Foreseen[] }>;
+export type LogLine = Narrow<Schemas["LogLineOut"], { level: "debug" | "info" | "warning" | "error" }>;
+export type LogPage = Narrow<Schemas["LogPage"], { items: LogLine[] }>;
+/** What a move would do with the effects of a node. */
+export type Foreseen = Narrow<Schemas["ForeseenOut"], { fate: "done" | "again" | "open" | "undone" }>;
+export type Preview = Narrow<Schemas["PreviewOut"], { effects: Foreseen[] }>;
 
 // -- the inbox
-export type Field = Narrow<Told["FieldOut"], { value: Json; tone: Tone | null }>;
+export type Field = Narrow<Schemas["FieldOut"], { value: Json; tone: Tone | null }>;
 export type ItemKind = "approval" | "review" | "work";
-export type Item = Narrow<Told["ItemOut"], {
+export type Item = Narrow<Schemas["ItemOut"], {
   kind: ItemKind; due_then: Then | null; data: Json; fields: Field[]; form: Schema | null; moves: (Omit<Move, "verb"> & { verb: Verb | WorkVerb })[];
 }>;
-export type Looking = Told["LookingOut"];
+export type Looking = Schemas["LookingOut"];
 /** An item as lists show it. */
-export type ItemShort = Narrow<Told["ShortItemOut"], { kind: ItemKind }>;
+export type ItemShort = Narrow<Schemas["ShortItemOut"], { kind: ItemKind }>;
 
 /** The part of JSON Schema that a form is drawn from. */
 export type Schema = {
@@ -107,32 +107,32 @@ export type Schema = {
 };
 
 // -- home
-export type Tile = Narrow<Told["TileOut"], {
+export type Tile = Narrow<Schemas["TileOut"], {
   id: "running" | "success_rate" | "approvals" | "node_error_rate" | "dead_letters" | "open_breakers"; detail: Dict;
 }>;
-export type Worker = Narrow<Told["WorkerOut"], { detail: Dict }>;
-export type Stuck = Narrow<Told["StuckOut"], { run: RunSummary; why: Why }>;
-export type Home = Narrow<Told["HomeOut"], { stuck: Stuck[]; waiting: ItemShort[]; tiles: Tile[]; workers: Worker[] }>;
-export type Draft = Told["DraftOut"];
+export type Worker = Narrow<Schemas["WorkerOut"], { detail: Dict }>;
+export type Stuck = Narrow<Schemas["StuckOut"], { run: RunSummary; why: Why }>;
+export type Home = Narrow<Schemas["HomeOut"], { stuck: Stuck[]; waiting: ItemShort[]; tiles: Tile[]; workers: Worker[] }>;
+export type Draft = Schemas["DraftOut"];
 
 // -- definitions
-export type Definition = Told["DefinitionOut"];
-export type Version = Told["VersionOut"];
-export type VersionWhole = Narrow<Told["VersionWhole"], { document: Dict }>;
-export type Change = Narrow<Told["ChangeOut"], { before: Json; after: Json }>;
-export type Diff = Narrow<Told["DiffOut"], { changes: Change[] }>;
-export type Finding = Narrow<Told["FoundOut"], { severity: "error" | "warning" | "info" }>;
-export type Judged = Told["JudgedOut"];
-export type Inspected = Narrow<Told["InspectedOut"], { findings: Finding[]; graph: Graph | null; soundness: Judged[]; input_schema: Schema | null; document: Dict | null }>;
-export type Submitted = Told["SubmittedOut"];
+export type Definition = Schemas["DefinitionOut"];
+export type Version = Schemas["VersionOut"];
+export type VersionWhole = Narrow<Schemas["VersionWhole"], { document: Dict }>;
+export type Change = Narrow<Schemas["ChangeOut"], { before: Json; after: Json }>;
+export type Diff = Narrow<Schemas["DiffOut"], { changes: Change[] }>;
+export type Finding = Narrow<Schemas["FoundOut"], { severity: "error" | "warning" | "info" }>;
+export type Judged = Schemas["JudgedOut"];
+export type Inspected = Narrow<Schemas["InspectedOut"], { findings: Finding[]; graph: Graph | null; soundness: Judged[]; input_schema: Schema | null; document: Dict | null }>;
+export type Submitted = Schemas["SubmittedOut"];
 
 // -- processes
-export type WorkItem = Narrow<Told["WorkitemWhole"], { draft: Json; result: Json; form: Schema | null; data: Json }>;
-/** A line of a list of them. */
-export type WorkLine = Told["WorkitemLine"];
-export type Process = Told["ProcessDefinitionOut"];
-export type ProcessLine = Told["DefinitionLine"];
-export type Instance = Told["ProcessInstanceOut"];
-export type UndoStep = Told["StepOut"];
-export type Extracted = Narrow<Told["ExtractedOut"], { definition: Dict; findings: Finding[] }>;
-export type DefinitionSaved = Told["DefinitionSaved"];
+export type WorkItem = Narrow<Schemas["WorkitemWhole"], { draft: Json; result: Json; form: Schema | null; data: Json }>;
+/** A work item in a list. */
+export type WorkLine = Schemas["WorkitemLine"];
+export type Process = Schemas["ProcessDefinitionOut"];
+export type ProcessLine = Schemas["DefinitionLine"];
+export type Instance = Schemas["ProcessInstanceOut"];
+export type UndoStep = Schemas["StepOut"];
+export type Extracted = Narrow<Schemas["ExtractedOut"], { definition: Dict; findings: Finding[] }>;
+export type DefinitionSaved = Schemas["DefinitionSaved"];

@@ -29,7 +29,7 @@ export function Dialog({ label, anchor, look = "window", onClose, children }: Pr
     dialog?.querySelector<HTMLElement>("[data-first]")?.focus();
     return () => {
       dialog?.close();
-      giveBack(before);
+      restoreFocus(before);
     };
   }, []);
   const wide = window.innerWidth > 720;
@@ -49,8 +49,8 @@ export function Dialog({ label, anchor, look = "window", onClose, children }: Pr
   );
 }
 
-/** The focus goes back to where it was; when that is gone, to the page, and never to nowhere. */
-function giveBack(before: HTMLElement | null): void {
+/** The focus goes back to the element that had it, or to the page when that element is gone. */
+function restoreFocus(before: HTMLElement | null): void {
   if (before?.isConnected) before.focus();
   if (document.activeElement === null || document.activeElement === document.body) document.getElementById("main")?.focus();
 }

@@ -1,4 +1,4 @@
-/** Small things that every screen is made of: badge, button, segment, skeleton, states, copy, time. */
+/** Components of every screen: badge, button, segment, skeleton, empty and failed states, copy, time. */
 import {
   Ban, Check, CircleDashed, Clock3, Copy, Hourglass, Play, RotateCw, TriangleAlert, Undo2, X, type LucideIcon,
 } from "lucide-react";
@@ -62,7 +62,7 @@ export function Segment<T extends string>({ label, value, options, onChange }: {
   );
 }
 
-/** A grey shape of the final size, only when waiting is felt. */
+/** A grey placeholder of the final size, shown after 150 ms. */
 export function Skeleton({ h, w = "100%", n = 1 }: { h: number; w?: string | number; n?: number }): ReactNode {
   const [shown, setShown] = useState(false);
   useEffect(() => {
@@ -87,7 +87,7 @@ export function Empty({ title, text, children, page = false }: { title: string; 
   );
 }
 
-/** What happened, what to do, code and trace to copy, and a way to try again. */
+/** An error: what happened, what to do, code and trace id to copy, and a retry button. */
 export function Failed({ error, retry, page = false }: { error: unknown; retry?: () => void; page?: boolean }): ReactNode {
   const { t } = useWords();
   const problem = error instanceof ApiError ? error.problem : null;
@@ -132,7 +132,7 @@ export function Copyable({ text, show }: { text: string; show?: string }): React
   );
 }
 
-/** "22 min ago", with every other way to say it under the pointer. */
+/** "22 min ago"; the pointer shows the exact time. */
 export function Ago({ time }: { time: string }): ReactNode {
   const { f } = useWords();
   const now = useNow(10_000);

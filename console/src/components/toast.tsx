@@ -1,4 +1,4 @@
-/** Short sentences about what just happened; polite, and one at a time is enough. */
+/** Toasts: short sentences about what just happened, one at a time. */
 import { CircleCheck, TriangleAlert } from "lucide-react";
 import { useSyncExternalStore, type ReactNode } from "react";
 
@@ -26,14 +26,14 @@ export function toast(text: string, { bad = false, act }: { bad?: boolean; act?:
 }
 
 export function Toasts(): ReactNode {
-  const one = useSyncExternalStore((listener) => { listeners.add(listener); return () => listeners.delete(listener); }, () => shown);
+  const current = useSyncExternalStore((listener) => { listeners.add(listener); return () => listeners.delete(listener); }, () => shown);
   return (
     <div className="toasts" role="status" aria-live="polite">
-      {one && (
-        <div key={one.n} className={`toast ${one.bad ? "toast-bad" : ""}`}>
-          {one.bad ? <TriangleAlert size={16} aria-hidden /> : <CircleCheck size={16} aria-hidden />}
-          <span>{one.text}</span>
-          {one.act && <button type="button" onClick={() => { one.act?.run(); set(null); }}>{one.act.text}</button>}
+      {current && (
+        <div key={current.n} className={`toast ${current.bad ? "toast-bad" : ""}`}>
+          {current.bad ? <TriangleAlert size={16} aria-hidden /> : <CircleCheck size={16} aria-hidden />}
+          <span>{current.text}</span>
+          {current.act && <button type="button" onClick={() => { current.act?.run(); set(null); }}>{current.act.text}</button>}
         </div>
       )}
     </div>

@@ -1,4 +1,4 @@
-/** Is this a phone? Screens become one column there. */
+/** Whether the screen is as narrow as a phone's: then pages have one column. */
 import { useEffect, useMemo, useState } from "react";
 
 export function useNarrow(): boolean {

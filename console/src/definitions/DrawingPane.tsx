@@ -6,7 +6,7 @@ import { Button } from "../components";
 import { useNarrow } from "../components/useNarrow";
 import { languageOf } from "../languages";
 import { NetList } from "../net/NetList";
-import { ViewSwitch, type View } from "../net/ViewSwitch";
+import { ViewSwitch, type DrawingView } from "../net/ViewSwitch";
 import { useParam } from "../shell/router";
 import { useWords } from "../words";
 
@@ -38,7 +38,7 @@ export function DrawingPane({ inspected, old, playback, onPlay, counts, marks, s
   const { t } = useWords();
   const phone = useNarrow();
   const [wanted, setView] = useParam("view");
-  const [failed, setFailed] = useState<View | null>(null);
+  const [failed, setFailed] = useState<DrawingView | null>(null);
   const example = playback ? (inspected.soundness[playback.level] ?? null) : null;
   const step = usePlayback(example, playback, onPlay);
   const graph = useMemo(() => inspected.graph && (example && step.at > 0 ? afterStep(inspected.graph, example, step.at) : !example && counts?.size ? withWaiting(inspected.graph, counts) : inspected.graph), [inspected.graph, example, step.at, counts]);
@@ -46,9 +46,9 @@ export function DrawingPane({ inspected, old, playback, onPlay, counts, marks, s
   const drawing = languageOf(inspected.language).drawing ?? null;
   const source = drawing?.ofInspected(inspected) ?? null;
   const drawn = drawing && source !== null ? drawing : null;
-  const first: View = drawn && failed !== drawn.view ? drawn.view : "net";
+  const first: DrawingView = drawn && failed !== drawn.view ? drawn.view : "net";
   const known = wanted === "net" || wanted === "list" || (drawn && wanted === drawn.view) ? wanted : null;
-  const view: View = phone || failed === "net" ? "list" : (known ?? first);
+  const view: DrawingView = phone || failed === "net" ? "list" : (known ?? first);
   return (
     <div className={`def-picture ${old ? "def-old" : ""}`}>
       <div className="run-tools">

@@ -1,4 +1,4 @@
-/** How a version stands: icon, word and colour. */
+/** The status of a version: icon, word and colour. */
 import { Archive, Check, CircleCheck, Hourglass, Pencil, type LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Tone } from "../api/types";

@@ -1,4 +1,4 @@
-/** Home: one sentence, what is stuck, what waits for me, six numbers, and how the day went. */
+/** Home: a headline, stuck runs, items that wait for me, six tiles, and the last 24 hours. */
 import "./home.css";
 import { AlarmClock, ArrowUpRight, Calendar, CalendarClock, Check, CircleAlert, Clock3, Hourglass, Inbox, Minus, Server, Siren, TriangleAlert, Unplug, X, type LucideIcon } from "lucide-react";
 import { lazy, Suspense, useState, type ReactNode } from "react";
@@ -31,7 +31,7 @@ export function HomePage(): ReactNode {
   if (!home) return answer.error ? <Failed page error={answer.error} retry={answer.reload} /> : <div className="home pad"><Skeleton h={48} w="50%" /><Skeleton h={180} n={3} /></div>;
   const { stuck, waiting, flowing, ended_24h: ended, completed_24h: completed } = home.headline;
   const headline = stuck && waiting ? t.home.headlineBoth(stuck, waiting) : stuck ? t.home.headlineStuck(stuck) : waiting ? t.home.headlineWaiting(waiting) : t.home.headlineQuiet;
-  // Few rows leave room on the left: the day stands there instead of below.
+  // With few rows there is room on the left, so the chart of the day stands there.
   const sparse = home.stuck.length + Math.min(5, home.waiting.length) <= 3;
   const day = (
     <Card className="home-hours">
@@ -70,7 +70,7 @@ export function HomePage(): ReactNode {
   );
 }
 
-/** What I must be allowed to for a best move; the others ask for run.steer. */
+/** The permission that each move needs; the others need run.steer. */
 const PERMISSION: Partial<Record<Verb, string>> = { resolve: "run.edit", skip: "run.edit", edit_variable: "run.edit", approve: "inbox.decide", reject: "inbox.decide", judge: "inbox.decide", respond: "inbox.decide" };
 const STUCK_ICON: Partial<Record<Why["kind"], LucideIcon>> = { breaker: Unplug, no_worker: Server, event: Hourglass, work: Hourglass, child: Hourglass, timer: Hourglass, failed: X };
 
@@ -165,7 +165,7 @@ function TileView({ tile, now }: { tile: Tile; now: number }): ReactNode {
   );
 }
 
-/** Today the clock alone. */
+/** The time; on another day, with the day. */
 function whenOf(time: string, now: number, { t, f }: Speech): string {
   const days = f.daysAhead(time, now);
   return days === 0 ? f.clock(time) : days === 1 ? `${t.home.tomorrow} ${f.clock(time)}` : f.dayTime(time);
@@ -173,7 +173,7 @@ function whenOf(time: string, now: number, { t, f }: Speech): string {
 
 type Speech = Pick<ReturnType<typeof useWords>, "t" | "f">;
 
-/** The server gives named numbers; what they say depends on the tile. A plain sentence is taken as it is. */
+/** The second line of a tile, from the numbers that the server sends. */
 function detailOf(tile: Tile, now: number, { t, f }: Speech): string {
   const { detail } = tile;
   if (detail === null || typeof detail !== "object" || Array.isArray(detail)) return detail ? String(detail) : "";
@@ -195,7 +195,7 @@ function Workers({ workers }: { workers: Home["workers"] }): ReactNode {
   const { t } = useWords();
   const driving = workers.filter((worker) => worker.state === "driving" || worker.state === "silent" || worker.state === "gone");
   const waiting = (worker: Home["workers"][number]) => (worker.detail !== null && typeof worker.detail === "object" && !Array.isArray(worker.detail) ? Number(worker.detail["queued"] ?? 0) : 0);
-  // the longest queues first; the rest has nothing to tell
+  // the longest queues first
   const queues = workers.filter((worker) => !driving.includes(worker)).sort((a, b) => waiting(b) - waiting(a));
   return (
     <Card className="workers">

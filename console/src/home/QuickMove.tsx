@@ -1,4 +1,4 @@
-/** The best move of a stuck run, from home: asked for and confirmed as on the run's own page. */
+/** The best move of a stuck run, made from home with the same dialog as on the run's page. */
 import "../run/run.css";
 import { useEffect, useRef, type ReactNode } from "react";
 import { useGet } from "../api/cache";
@@ -28,7 +28,7 @@ function Asking({ run, verb, node, from }: Omit<Props, "run"> & { run: Run }): R
     if (asked.current) return;
     asked.current = true;
     const fit = run.moves.filter((move) => move.verb === verb);
-    const move = fit.find((one) => one.target === node) ?? fit[0];
+    const move = fit.find((move) => move.target === node) ?? fit[0];
     if (move) ask(move, from);
     else go(`/runs/${run.id}`); // it has gone on meanwhile
   });

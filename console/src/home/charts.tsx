@@ -1,4 +1,4 @@
-/** Small charts: a spark beside a number, bars per hour, bars of time. Each has words or a table beside it. */
+/** Small charts: a sparkline, and runs per hour with a table for screen readers. */
 import { useState, type ReactNode } from "react";
 import type { Home } from "../api/types";
 import { useWords } from "../words";
@@ -35,21 +35,21 @@ export function Hours({ hours, size: [w, h] }: { hours: Home["hours"]; size: [nu
         {Array.from({ length: top / step + 1 }, (_, i) => i * step).map((value) => (
           <g key={value}><line x1={plot.x} x2={w - 2} y1={y(value)} y2={y(value)} className="grid" /><text x={plot.x - 8} y={y(value)} textAnchor="end" dominantBaseline="central">{value}</text></g>
         ))}
-        {hours.map((one, i) => {
+        {hours.map((hour, i) => {
           const x = plot.x + i * slot + slot * 0.1;
           const bar = slot * 0.8;
           let base = 0;
           return (
-            <g key={one.at} onMouseEnter={() => setOver(i)} opacity={over === null || over === i ? 1 : 0.55}>
+            <g key={hour.at} onMouseEnter={() => setOver(i)} opacity={over === null || over === i ? 1 : 0.55}>
               <rect x={plot.x + i * slot} y={plot.y} width={slot} height={plot.h} fill="transparent" />
               {(["done", "held", "failed"] as const).map((kind) => {
-                const value = one[kind];
+                const value = hour[kind];
                 if (!value) return null;
                 const box = { y: y(base + value), height: Math.max(1.5, y(base) - y(base + value) - (base ? 1 : 0)) };
                 base += value;
                 return <rect key={kind} x={x} width={bar} rx="1.500" className={`hour-${kind}`} {...box} />;
               })}
-              {(hours.length - 1 - i) % 3 === 0 && <text x={x + bar / 2} y={h - 8} textAnchor="middle">{f.clock(one.at).slice(0, 2)}</text>}
+              {(hours.length - 1 - i) % 3 === 0 && <text x={x + bar / 2} y={h - 8} textAnchor="middle">{f.clock(hour.at).slice(0, 2)}</text>}
             </g>
           );
         })}
@@ -58,7 +58,7 @@ export function Hours({ hours, size: [w, h] }: { hours: Home["hours"]; size: [nu
       <table className="sr">
         <caption>{t.home.hoursTable}</caption>
         <thead><tr><th>{t.home.hour}</th><th>{t.home.done}</th><th>{t.home.held}</th><th>{t.home.failedWord}</th></tr></thead>
-        <tbody>{hours.map((one) => <tr key={one.at}><td>{f.clock(one.at)}</td><td>{one.done}</td><td>{one.held}</td><td>{one.failed}</td></tr>)}</tbody>
+        <tbody>{hours.map((hour) => <tr key={hour.at}><td>{f.clock(hour.at)}</td><td>{hour.done}</td><td>{hour.held}</td><td>{hour.failed}</td></tr>)}</tbody>
       </table>
     </figure>
   );

@@ -1,4 +1,4 @@
-/** Asking once before a decision: what, its effect, that it is final. The safe button has the focus. */
+/** The dialog before a decision: its effect, and that it is final. The safe button has the focus. */
 import { Check, X } from "lucide-react";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { Button } from "../components";

@@ -1,4 +1,4 @@
-/** Beside an item: why it came to me, who has answered, who else looks, and what was said about it. */
+/** Beside an item: why it came to me, who has answered, who else looks at it, and its comments. */
 import { Eye, Send } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { put } from "../api/cache";
@@ -20,16 +20,16 @@ export function WhyMe({ item, others }: { item: Item; others: string[] }): React
     <section>
       <h2>{t.inbox.whyMe}</h2>
       <p className="dim"><Rich text={asked.length ? t.inbox.role(people(asked, t), item.needed, item.needed) : `${t.inbox.anybody} · ${t.inbox.neededN(item.needed)}`} /></p>
-      {item.approvals.map((one) => <p key={one.by + one.at} className="vote"><Face name={person(one.by, t)} size={22} />{(/reject/i.test(one.decision) ? t.inbox.rejectedBy : t.inbox.approvedBy)(person(one.by, t), f.clock(one.at))}</p>)}
+      {item.approvals.map((approval) => <p key={approval.by + approval.at} className="vote"><Face name={person(approval.by, t)} size={22} />{(/reject/i.test(approval.decision) ? t.inbox.rejectedBy : t.inbox.approvedBy)(person(approval.by, t), f.clock(approval.at))}</p>)}
       {item.claimed_by && <p className="vote"><Face name={person(item.claimed_by, t)} size={22} />{t.inbox.claimedBy(person(item.claimed_by, t))}</p>}
       <div role="status" aria-live="polite">
-        {others.length > 0 && <p className="vote looking"><span className="faces">{others.slice(0, 3).map((one) => <Face key={one} name={person(one, t)} size={22} />)}</span><Eye size={14} aria-hidden />{t.inbox.looking(people(others, t))}</p>}
+        {others.length > 0 && <p className="vote looking"><span className="faces">{others.slice(0, 3).map((other) => <Face key={other} name={person(other, t)} size={22} />)}</span><Eye size={14} aria-hidden />{t.inbox.looking(people(others, t))}</p>}
       </div>
     </section>
   );
 }
 
-export function Talk({ item, drafting }: { item: Item; drafting: Drafting }): ReactNode {
+export function Conversation({ item, drafting }: { item: Item; drafting: Drafting }): ReactNode {
   const { t, f } = useWords();
   const [busy, setBusy] = useState(false);
   const { draft, set } = drafting;
@@ -49,7 +49,7 @@ export function Talk({ item, drafting }: { item: Item; drafting: Drafting }): Re
   return (
     <section className="talk">
       <h2>{t.inbox.talk}</h2>
-      {item.comments.map((one) => <p key={one.at + one.by}><b>{person(one.by, t)}</b> <time className="dim" dateTime={one.at}>{f.clock(one.at)}</time><br />{one.text}</p>)}
+      {item.comments.map((comment) => <p key={comment.at + comment.by}><b>{person(comment.by, t)}</b> <time className="dim" dateTime={comment.at}>{f.clock(comment.at)}</time><br />{comment.text}</p>)}
       <form onSubmit={(event) => { event.preventDefault(); void send(); }}>
         <input className="input" value={draft.say} aria-label={t.inbox.leaveComment} placeholder={t.inbox.leaveComment} onChange={(event) => set({ ...draft, say: event.target.value })} />
         {draft.say && <Button type="submit" look="icon" aria-label={t.common.send} disabled={busy}><Send size={16} aria-hidden /></Button>}

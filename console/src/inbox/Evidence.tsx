@@ -1,10 +1,9 @@
-/** What a decision rests on: the decisive values, a series as a chart, rules that matched, and a reason marked as AI's. */
+/** The evidence for a decision: decisive values, a series as a chart, the rules that matched, and the reason, marked when it is an AI's. */
 import { ChevronDown, Sparkles } from "lucide-react";
 import { useMemo, type ReactNode } from "react";
+import { isDict } from "../api/json";
 import type { Dict, Field, Item, Json } from "../api/types";
 import { useWords } from "../words";
-
-const isDict = (value: Json | undefined): value is Dict => value !== null && typeof value === "object" && !Array.isArray(value);
 
 export function Fields({ fields }: { fields: Field[] }): ReactNode {
   const { t, f } = useWords();
@@ -40,17 +39,17 @@ export interface Judgment {
   ai: boolean;
 }
 
-/** The judgment among what is known: the item's own data first, then the run's variables. */
+/** The judgment in the item's data, else in the run's variables. */
 export function judgmentOf(item: Item, variables: Dict | undefined): Judgment | null {
-  const found = [...candidates(item.data), ...candidates(variables ?? null)].find((one) => "reasoning" in one || "matched_rules" in one);
-  if (!found) return null;
-  const rules = Array.isArray(found["matched_rules"]) ? found["matched_rules"] : [];
-  const by = String(found["decided_by"] ?? found["source"] ?? "");
+  const data = [...candidates(item.data), ...candidates(variables ?? null)].find((candidate) => "reasoning" in candidate || "matched_rules" in candidate);
+  if (!data) return null;
+  const rules = Array.isArray(data["matched_rules"]) ? data["matched_rules"] : [];
+  const by = String(data["decided_by"] ?? data["source"] ?? "");
   return {
-    decision: typeof found["decision"] === "string" ? found["decision"] : null,
-    reasoning: typeof found["reasoning"] === "string" && found["reasoning"] ? found["reasoning"] : null,
+    decision: typeof data["decision"] === "string" ? data["decision"] : null,
+    reasoning: typeof data["reasoning"] === "string" && data["reasoning"] ? data["reasoning"] : null,
     rules: rules.map((rule) => (isDict(rule) ? { id: String(rule["rule_id"] ?? rule["id"] ?? ""), text: String(rule["name"] ?? rule["description"] ?? rule["title"] ?? "") } : { id: String(rule), text: "" })),
-    recommendations: Array.isArray(found["recommendations"]) ? found["recommendations"].map((one) => (isDict(one) ? String(one["action"] ?? one["text"] ?? JSON.stringify(one)) : String(one))) : [],
+    recommendations: Array.isArray(data["recommendations"]) ? data["recommendations"].map((recommendation) => (isDict(recommendation) ? String(recommendation["action"] ?? recommendation["text"] ?? JSON.stringify(recommendation)) : String(recommendation))) : [],
     ai: /llm|ai|hybrid|agent/i.test(by),
   };
 }
@@ -66,13 +65,13 @@ interface Series {
   points: { at: string; value: number }[];
 }
 
-/** A list of rows with a day and a number is a line: the first such list is drawn. */
+/** The first list of rows with a date and a number, to be drawn as a line. */
 function seriesOf(value: Json | undefined, depth = 3, name = ""): Series | null {
   if (Array.isArray(value)) return rowsSeries(value, name);
   if (!isDict(value) || depth === 0) return null;
   for (const [key, inner] of Object.entries(value)) {
-    const found = seriesOf(inner, depth - 1, key === "rows" || key === "data" ? name || key : key);
-    if (found) return found;
+    const series = seriesOf(inner, depth - 1, key === "rows" || key === "data" ? name || key : key);
+    if (series) return series;
   }
   return null;
 }
@@ -125,7 +124,7 @@ export function Evidence({ item, variables, phone }: { item: Item; variables: Di
     <>
       {judgment.rules.length > 0 && <section><h2>{t.inbox.rules}</h2><ul className="rules">{judgment.rules.slice(0, 6).map((rule) => <li key={rule.id}><b className="mono">{rule.id}</b> {rule.text}</li>)}</ul></section>}
       {judgment.reasoning && <section><h2>{judgment.ai ? t.inbox.aiReason : t.inbox.reason}</h2><blockquote>{judgment.reasoning}</blockquote></section>}
-      {judgment.recommendations.length > 0 && <section><h2>{t.inbox.recommendations}</h2><ul className="recs">{judgment.recommendations.map((one) => <li key={one}>{one}</li>)}</ul></section>}
+      {judgment.recommendations.length > 0 && <section><h2>{t.inbox.recommendations}</h2><ul className="recs">{judgment.recommendations.map((recommendation) => <li key={recommendation}>{recommendation}</li>)}</ul></section>}
     </>
   );
   return (

@@ -1,4 +1,4 @@
-/** The inbox: what waits by its due time on the left, one item on the right; one column on a phone. */
+/** The inbox: items by due time on the left, one item on the right; one column on a phone. */
 import "./inbox.css";
 import { useMemo, type ReactNode } from "react";
 import { useGet, useLast } from "../api/cache";
@@ -94,9 +94,9 @@ function ItemDetail({ id, known, place, phone, onNext }: { id: string; known: It
   const { t } = words;
   const path = `/inbox/${id.split("/").map(encodeURIComponent).join("/")}`;
   const answer = useGet<Item>(path);
-  // What I was looking at stays when it is taken meanwhile, and so does my text.
+  // An item that somebody else takes stays on the screen, and so does the text I typed.
   const item = useLast(answer.data ?? known);
-  // 404: never was or the run is gone; 409: somebody closed it.
+  // 404: it never existed, or its run is gone; 409: somebody closed it.
   const problem = answer.error instanceof ApiError && [404, 409, 410].includes(answer.error.status) ? answer.error.problem : null;
   const gone = problem !== null;
   const closing = closedBy(problem, words);

@@ -1,4 +1,4 @@
-/** One item: what it is, how long is left, what it rests on, what yes and no do, and the two buttons. */
+/** One item: its title and due time, the evidence, what each decision does, and the buttons to decide. */
 import { AlarmClock, Check, ChevronLeft, CircleCheck, CircleX, CloudCheck, HardDrive, Lock, Send, Waypoints, X } from "lucide-react";
 import { useRef, useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
@@ -27,9 +27,9 @@ import { usePresence } from "./presence";
 import { Notices } from "./Notices";
 import { Delegate, ItemMenu } from "./Delegation";
 import { Steps } from "./Steps";
-import { Talk, WhyMe } from "./Conversation";
+import { Conversation, WhyMe } from "./Conversation";
 
-/** Not mine to decide, and open all the same: then it matters who looks. */
+/** Reasons why I may not decide an item that is still open; others who look at it are shown. */
 const OPEN_TO_READ = new Set<string>(["voted", "permission", "target", "four_eyes", "claimed"]);
 const VERDICTS = ["normal", "warning", "critical", "unknown"];
 
@@ -57,7 +57,7 @@ export function ItemView({ item, place, phone, onNext }: ItemViewProps): ReactNo
   const decision = useDecision(name, item, done);
   const may = (verb: Verb) => item.moves.some((move) => move.verb === verb);
   const due = dueText(item.due_at, now, words);
-  // without a form the text is the answer itself
+  // without a form the comment is the answer
   const answers = may("respond") && !may("approve") && !item.form;
   const offline = live === "offline";
   const blocked = offline || !item.eligible || decision.fate.kind === "sending" || decision.fate.kind === "taken" || decision.fate.kind === "changed" || !!decision.pending;
@@ -106,7 +106,7 @@ export function ItemView({ item, place, phone, onNext }: ItemViewProps): ReactNo
         </section>
       )}
       {!phone && <WhyMe item={item} others={others} />}
-      {!phone && <Talk item={item} drafting={drafting} />}
+      {!phone && <Conversation item={item} drafting={drafting} />}
     </div>
   );
   return (
@@ -143,7 +143,7 @@ export function ItemView({ item, place, phone, onNext }: ItemViewProps): ReactNo
               </label>
             )}
             {phone && <WhyMe item={item} others={others} />}
-            {phone && <Talk item={item} drafting={drafting} />}
+            {phone && <Conversation item={item} drafting={drafting} />}
           </div>
           {!phone && aside}
         </div>
@@ -181,7 +181,7 @@ export function because(item: Item, t: ReturnType<typeof useWords>["t"]): string
   return item.not_eligible_because ?? t.inbox.notEligible;
 }
 
-/** Where what was typed is by now. */
+/** Whether the draft is saved on this device or on the server. */
 export function Saved({ saved }: { saved: Drafting["saved"] }): ReactNode {
   const { t } = useWords();
   return (

@@ -1,4 +1,4 @@
-/** What stands between me and a decision: it was taken, it changed, it got lost on its way, it was refused, I am offline. */
+/** Notices above an item: somebody else decided, it changed, a decision was lost or refused, the browser is offline. */
 import { Copy, RefreshCw, Send, TriangleAlert, WifiOff } from "lucide-react";
 import type { ReactNode } from "react";
 import { stale } from "../api/cache";
@@ -35,7 +35,7 @@ export function Notices({ item, decision, drafting, offline, phone, onNext }: Pr
       {fate.kind === "changed" && (
         <div className="notice tone-held" role="alert">
           <RefreshCw size={18} aria-hidden />
-          <div className="grow"><b>{t.inbox.changed}</b>{changes(item, fate.before, words).map((one) => <p key={one}>{one}</p>)}<p>{t.inbox.changedText}</p></div>
+          <div className="grow"><b>{t.inbox.changed}</b>{changes(item, fate.before, words).map((sentence) => <p key={sentence}>{sentence}</p>)}<p>{t.inbox.changedText}</p></div>
           <Button look="primary" onClick={decision.reset}>{t.inbox.changedSeen}</Button>
         </div>
       )}
@@ -62,9 +62,9 @@ export function Notices({ item, decision, drafting, offline, phone, onNext }: Pr
 
 /** What others did since I opened it. */
 function changes(item: Item, before: Item, { t, f }: ReturnType<typeof useWords>): string[] {
-  const votes = item.approvals.filter((one) => !before.approvals.some((old) => old.by === one.by));
+  const votes = item.approvals.filter((approval) => !before.approvals.some((old) => old.by === approval.by));
   return [
-    ...votes.map((one) => (/reject/i.test(one.decision) ? t.inbox.rejectedBy : t.inbox.approvedBy)(person(one.by, t), f.clock(one.at))),
+    ...votes.map((vote) => (/reject/i.test(vote.decision) ? t.inbox.rejectedBy : t.inbox.approvedBy)(person(vote.by, t), f.clock(vote.at))),
     ...(item.escalation_level > before.escalation_level ? [t.inbox.escalated] : []),
   ];
 }

@@ -1,6 +1,7 @@
 /** A form from JSON Schema: few choices are buttons, numbers have units, rows can be added, groups are framed, the rest is JSON. */
 import { Check, CircleX, Plus, Trash2 } from "lucide-react";
 import { useId, useState, type ReactNode } from "react";
+import { isDict } from "../api/json";
 import type { Dict, Json, Schema } from "../api/types";
 import { Button } from "../components";
 import { useWords } from "../words";
@@ -13,9 +14,9 @@ interface Props {
   errors: Record<string, string>;
   disabled: boolean;
   onChange: (value: Dict) => void;
-  /** Where this form is in the whole one. */
+  /** The path of this form inside a larger one. */
   path?: string;
-  /** What was filled in before: what differs from it is marked. */
+  /** The values before: those that differ are marked. */
   was?: Dict;
 }
 
@@ -41,7 +42,6 @@ interface FieldProps {
   onChange: (value: Json) => void;
 }
 
-const isDict = (value: Json | undefined): value is Dict => value !== null && typeof value === "object" && !Array.isArray(value);
 const isGroup = (schema: Schema): boolean => typeOf(schema) === "object" && Object.keys(schema.properties ?? {}).length > 0;
 
 function FieldView(props: FieldProps): ReactNode {
@@ -88,27 +88,27 @@ interface Choice {
 function choicesOf(schema: Schema, words: { yes: string; no: string }): Choice[] | null {
   const named = (value: Json) => schema["x-labels"]?.[String(value)] ?? String(value);
   if (schema.enum) return schema.enum.filter((value) => value !== null).map((value) => ({ value, text: named(value) }));
-  if (schema.oneOf?.length && schema.oneOf.every((one) => one.const !== undefined)) return schema.oneOf.map((one) => ({ value: one.const as Json, text: one.title ?? String(one.const) }));
+  if (schema.oneOf?.length && schema.oneOf.every((option) => option.const !== undefined)) return schema.oneOf.map((option) => ({ value: option.const as Json, text: option.title ?? String(option.const) }));
   if (typeOf(schema) === "boolean") return [{ value: true, text: words.yes }, { value: false, text: words.no }];
   return null;
 }
 
 function Choices({ id, choices, value, disabled, onChange, invalid }: FieldProps & { id: string; choices: Choice[]; invalid: boolean }): ReactNode {
   const { t } = useWords();
-  const told = { "aria-labelledby": `${id}-label`, "aria-describedby": invalid ? `${id}-bad` : undefined };
+  const aria = { "aria-labelledby": `${id}-label`, "aria-describedby": invalid ? `${id}-bad` : undefined };
   if (choices.length > 4)
     return (
-      <select className="input" {...told} aria-invalid={invalid || undefined} disabled={disabled} value={String(choices.findIndex((one) => one.value === value))} onChange={(event) => Number(event.target.value) >= 0 && onChange(choices[Number(event.target.value)]?.value ?? null)}>
+      <select className="input" {...aria} aria-invalid={invalid || undefined} disabled={disabled} value={String(choices.findIndex((choice) => choice.value === value))} onChange={(event) => Number(event.target.value) >= 0 && onChange(choices[Number(event.target.value)]?.value ?? null)}>
         <option value="-1">{t.inbox.choose}</option>
-        {choices.map((one, i) => <option key={i} value={i}>{one.text}</option>)}
+        {choices.map((choice, i) => <option key={i} value={i}>{choice.text}</option>)}
       </select>
     );
   return (
-    <div className="choices" role="radiogroup" {...told}>
-      {choices.map((one) => (
-        <label key={String(one.value)} className={one.value === value ? "choice choice-on" : "choice"}>
-          <input type="radio" name={id} disabled={disabled} checked={one.value === value} onChange={() => onChange(one.value)} />
-          {one.value === value && <Check size={15} aria-hidden />}{one.text}
+    <div className="choices" role="radiogroup" {...aria}>
+      {choices.map((choice) => (
+        <label key={String(choice.value)} className={choice.value === value ? "choice choice-on" : "choice"}>
+          <input type="radio" name={id} disabled={disabled} checked={choice.value === value} onChange={() => onChange(choice.value)} />
+          {choice.value === value && <Check size={15} aria-hidden />}{choice.text}
         </label>
       ))}
     </div>
@@ -120,8 +120,8 @@ const INPUTS: Record<string, string> = { email: "email", uri: "url", time: "time
 function Control({ id, schema, value, disabled, onChange, invalid }: FieldProps & { id: string; invalid: boolean }): ReactNode {
   const { f } = useWords();
   const type = typeOf(schema);
-  const told = { "aria-labelledby": `${id}-label`, "aria-invalid": invalid || undefined, "aria-describedby": invalid ? `${id}-bad` : undefined };
-  const common = { className: "input", disabled, ...told };
+  const aria = { "aria-labelledby": `${id}-label`, "aria-invalid": invalid || undefined, "aria-describedby": invalid ? `${id}-bad` : undefined };
+  const common = { className: "input", disabled, ...aria };
   const text = typeof value === "string" ? value : "";
   if (type === "number" || type === "integer")
     return (
@@ -136,23 +136,23 @@ function Control({ id, schema, value, disabled, onChange, invalid }: FieldProps 
     return <input {...common} type={INPUTS[schema.format ?? ""]} value={text} onChange={(event) => onChange(event.target.value)} />;
   if (type === "string")
     return (schema.maxLength ?? 1000) <= 120 ? <input {...common} value={text} onChange={(event) => onChange(event.target.value)} /> : <textarea {...common} rows={2} value={text} onChange={(event) => onChange(event.target.value)} />;
-  return <JsonField disabled={disabled} told={told} value={value} onChange={onChange} />;
+  return <JsonField disabled={disabled} aria={aria} value={value} onChange={onChange} />;
 }
 
-/** Rows; of few known words, a box for each. */
+/** Rows that can be added and removed; with few possible values, a checkbox for each. */
 function ArrayField({ id, items, value, path, errors, disabled, onChange }: FieldProps & { id: string; items: Schema }): ReactNode {
   const { t } = useWords();
   const rows = Array.isArray(value) ? value : [];
-  const words = choicesOf(items, t.common);
-  if (words && typeOf(items) !== "boolean")
+  const choices = choicesOf(items, t.common);
+  if (choices && typeOf(items) !== "boolean")
     return (
       <div className="choices" role="group" aria-labelledby={`${id}-label`}>
-        {words.map((one) => {
-          const on = rows.includes(one.value);
+        {choices.map((choice) => {
+          const on = rows.includes(choice.value);
           return (
-            <label key={String(one.value)} className={on ? "choice choice-on" : "choice"}>
-              <input type="checkbox" disabled={disabled} checked={on} onChange={() => onChange(on ? rows.filter((row) => row !== one.value) : [...rows, one.value])} />
-              {on && <Check size={15} aria-hidden />}{one.text}
+            <label key={String(choice.value)} className={on ? "choice choice-on" : "choice"}>
+              <input type="checkbox" disabled={disabled} checked={on} onChange={() => onChange(on ? rows.filter((row) => row !== choice.value) : [...rows, choice.value])} />
+              {on && <Check size={15} aria-hidden />}{choice.text}
             </label>
           );
         })}
@@ -179,19 +179,19 @@ function ArrayField({ id, items, value, path, errors, disabled, onChange }: Fiel
 function Row({ items, value, n, problem, disabled, onChange }: { items: Schema; value: Json; n: number; problem?: string; disabled: boolean; onChange: (value: Json) => void }): ReactNode {
   const { t } = useWords();
   const type = typeOf(items);
-  const told = { "aria-label": t.inbox.row(n), "aria-invalid": !!problem || undefined };
+  const aria = { "aria-label": t.inbox.row(n), "aria-invalid": !!problem || undefined };
   const bad = problem && <p className="bad"><CircleX size={13} aria-hidden />{problem}</p>;
-  if (!["string", "number", "integer"].includes(type)) return <><JsonField disabled={disabled} told={told} value={value} onChange={onChange} />{bad}</>;
+  if (!["string", "number", "integer"].includes(type)) return <><JsonField disabled={disabled} aria={aria} value={value} onChange={onChange} />{bad}</>;
   return (
     <>
-      <input className="input" type={(type === "string" && INPUTS[items.format ?? ""]) || "text"} {...told} inputMode={type === "string" ? undefined : "decimal"} disabled={disabled} value={String(value ?? "")} onChange={(event) => onChange(type === "string" ? event.target.value : numberOf(event.target.value))} />
+      <input className="input" type={(type === "string" && INPUTS[items.format ?? ""]) || "text"} {...aria} inputMode={type === "string" ? undefined : "decimal"} disabled={disabled} value={String(value ?? "")} onChange={(event) => onChange(type === "string" ? event.target.value : numberOf(event.target.value))} />
       {bad}
     </>
   );
 }
 
-/** What has no field of its own is written as JSON; what is not JSON yet is kept as it was typed. */
-function JsonField({ value, disabled, told, onChange }: { value: Json | undefined; disabled: boolean; told: Record<string, string | boolean | undefined>; onChange: (value: Json) => void }): ReactNode {
+/** A value without a control of its own, typed as JSON; text that is not JSON yet is kept. */
+function JsonField({ value, disabled, aria, onChange }: { value: Json | undefined; disabled: boolean; aria: Record<string, string | boolean | undefined>; onChange: (value: Json) => void }): ReactNode {
   const { t } = useWords();
   const [text, setText] = useState(() => (value === undefined || value === null ? "" : JSON.stringify(value, null, 2)));
   const [bad, setBad] = useState(false);
@@ -204,5 +204,5 @@ function JsonField({ value, disabled, told, onChange }: { value: Json | undefine
       setBad(true);
     }
   };
-  return <><textarea {...told} className="input mono" rows={4} disabled={disabled} value={text} aria-invalid={bad || !!told["aria-invalid"] || undefined} onChange={(event) => change(event.target.value)} />{bad && <p className="bad"><CircleX size={13} aria-hidden />{t.inbox.badJson}</p>}</>;
+  return <><textarea {...aria} className="input mono" rows={4} disabled={disabled} value={text} aria-invalid={bad || !!aria["aria-invalid"] || undefined} onChange={(event) => change(event.target.value)} />{bad && <p className="bad"><CircleX size={13} aria-hidden />{t.inbox.badJson}</p>}</>;
 }

@@ -1,4 +1,4 @@
-/** Who closed an item, when and how, as a sentence: the server says it with its 409. */
+/** Who closed an item, when and how, as a sentence; the server tells it in the body of a 409. */
 import type { Problem } from "../api/types";
 import type { Words } from "../words";
 import { person } from "../words/why";

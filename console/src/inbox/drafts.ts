@@ -10,11 +10,11 @@ import type { Dict, Draft as Kept, Page } from "../api/types";
 export interface Draft {
   comment: string;
   form: Dict;
-  /** Begun in the conversation. */
+  /** A comment that was begun in the conversation. */
   say: string;
 }
 
-/** A decision on its way: with its key, so that sending it again is the same decision. */
+/** A decision that is being sent, with its key, so that sending it again is the same decision. */
 export interface Pending {
   verb: "approve" | "reject" | "judge" | "respond" | "submit" | "rework" | "take_over";
   body: Dict;
@@ -50,27 +50,27 @@ const draftOf = (body: unknown): Draft => ({ ...EMPTY, ...(body as Partial<Draft
 
 export interface View {
   draft: Draft;
-  /** Nothing typed, typed a moment ago, on this device alone, or on the server too. */
+  /** Nothing typed, typed a moment ago, saved on this device only, or on the server too. */
   saved: "no" | "soon" | "here" | "server";
   /** What another window of mine has written meanwhile. */
   theirs: Draft | null;
 }
 
 interface Local extends Draft {
-  /** The number of the server's draft that this one goes on from. */
+  /** The number of the server's draft that this draft is based on. */
   base?: number | null;
-  /** Typed, and not on the server yet. */
+  /** Changed, and not saved on the server yet. */
   dirty?: boolean;
 }
 
-/** The draft of one person for one item. Its requests go one after the other. */
-class Sheet {
+/** The draft of one person for one item. Its requests are sent one after the other. */
+class DraftStore {
   view: View;
   private base: number | null;
   private dirty: boolean;
   private theirs: { draft: Draft; number: number } | null = null;
   private timer = 0;
-  private line: Promise<void> = Promise.resolve();
+  private queue: Promise<void> = Promise.resolve();
   private known = false;
   private listeners = new Set<() => void>();
 
@@ -88,7 +88,7 @@ class Sheet {
 
   set(draft: Draft): void {
     this.dirty = true;
-    this.tell({ draft, saved: "soon" });
+    this.update({ draft, saved: "soon" });
     window.clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.flush(), SOON_MS);
   }
@@ -98,27 +98,27 @@ class Sheet {
     if (this.view.saved !== "soon") return;
     window.clearTimeout(this.timer);
     this.keep();
-    this.tell({ saved: isEmpty(this.view.draft) ? "no" : "here" });
+    this.update({ saved: isEmpty(this.view.draft) ? "no" : "here" });
     this.push();
   }
 
-  /** What the server has: taken over, unless something here is not there yet. */
+  /** Takes over the server's draft, unless something typed here was not saved yet. */
   load(): void {
-    this.next(async () => {
+    this.enqueue(async () => {
       const page = await call<Page<Kept>>("/drafts?limit=200");
       this.known = true;
-      this.met(page.items.find((one) => one.key === this.key));
+      this.merge(page.items.find((item) => item.key === this.key));
     });
   }
 
-  /** Sent, or thrown away. */
+  /** The draft was sent or discarded. */
   clear(): void {
     window.clearTimeout(this.timer);
     this.dirty = false;
     this.theirs = null;
     write(this.at, null);
-    this.tell({ draft: EMPTY, saved: "no", theirs: null });
-    this.next(async () => {
+    this.update({ draft: EMPTY, saved: "no", theirs: null });
+    this.enqueue(async () => {
       if (this.base === null) return;
       this.base = null;
       await call(`/drafts/${encodeURIComponent(this.key)}`, { method: "DELETE" });
@@ -132,27 +132,27 @@ class Sheet {
     else this.take(this.theirs.draft);
     this.theirs = null;
     this.keep();
-    this.tell({ theirs: null, saved: mine ? "here" : "server" });
+    this.update({ theirs: null, saved: mine ? "here" : "server" });
     if (mine) this.push();
   }
 
-  private met(there: Kept | undefined): void {
-    const theirs = there ? draftOf(there.body) : null;
-    if (!there || !theirs) {
+  private merge(onServer: Kept | undefined): void {
+    const theirs = onServer ? draftOf(onServer.body) : null;
+    if (!onServer || !theirs) {
       this.base = null;
       if (!isEmpty(this.view.draft)) this.dirty = true;
-    } else if (there.number === this.base || same(theirs, this.view.draft)) {
+    } else if (onServer.number === this.base || same(theirs, this.view.draft)) {
       this.dirty = this.dirty && !same(theirs, this.view.draft);
-      this.base = there.number;
-      if (!this.dirty && this.view.saved !== "soon") this.tell({ saved: "server" });
+      this.base = onServer.number;
+      if (!this.dirty && this.view.saved !== "soon") this.update({ saved: "server" });
     } else if (!this.dirty || isEmpty(this.view.draft)) {
-      this.base = there.number;
+      this.base = onServer.number;
       this.take(theirs);
       this.keep();
-      this.tell({ saved: isEmpty(theirs) ? "no" : "server" });
+      this.update({ saved: isEmpty(theirs) ? "no" : "server" });
     } else {
-      this.theirs = { draft: theirs, number: there.number };
-      this.tell({ theirs });
+      this.theirs = { draft: theirs, number: onServer.number };
+      this.update({ theirs });
     }
     if (this.dirty && !this.theirs) this.push();
   }
@@ -163,27 +163,27 @@ class Sheet {
   }
 
   private push(): void {
-    this.next(async () => {
+    this.enqueue(async () => {
       if (!this.known || this.theirs) return;
       const { draft } = this.view;
       if (isEmpty(draft) && this.base === null) return;
-      if (!this.dirty) return this.there(); // it went with what was loaded
+      if (!this.dirty) return this.markSaved(); // it was saved by what was loaded
       const body = { body: draft };
       const kept = await call<Kept>(`/drafts/${encodeURIComponent(this.key)}`, { method: "PUT", body, etag: this.base === null ? undefined : `"${this.base}"` });
       this.base = kept.number;
       if (!same(draft, this.view.draft)) return; // more was typed meanwhile, which has a timer of its own
       this.dirty = false;
       this.keep();
-      this.there();
+      this.markSaved();
     });
   }
 
-  private there(): void {
-    if (this.view.saved === "here") this.tell({ saved: isEmpty(this.view.draft) ? "no" : "server" });
+  private markSaved(): void {
+    if (this.view.saved === "here") this.update({ saved: isEmpty(this.view.draft) ? "no" : "server" });
   }
 
-  private next(act: () => Promise<void>): void {
-    this.line = this.line.then(act).catch((error: unknown) => {
+  private enqueue(act: () => Promise<void>): void {
+    this.queue = this.queue.then(act).catch((error: unknown) => {
       if (error instanceof ApiError && error.status === 412) this.load();
       else if (!(error instanceof Offline || error instanceof ApiError)) throw error;
       // else it stays here, and the next key or connection tries again
@@ -195,21 +195,21 @@ class Sheet {
     write(this.at, isEmpty(draft) && this.base === null ? null : { ...draft, base: this.base, dirty: this.dirty });
   }
 
-  private tell(part: Partial<View>): void {
+  private update(part: Partial<View>): void {
     this.view = { ...this.view, ...part };
     this.listeners.forEach((listener) => listener());
   }
 }
 
-const sheets = new Map<string, Sheet>();
+const stores = new Map<string, DraftStore>();
 
-function sheetOf(name: string, item: string): Sheet {
-  let sheet = sheets.get(name);
-  if (!sheet) {
-    sheet = new Sheet(`ps.draft.${name}`, `inbox:${item}`.replaceAll("/", ":").slice(0, 200));
-    sheets.set(name, sheet);
+function storeOf(name: string, item: string): DraftStore {
+  let store = stores.get(name);
+  if (!store) {
+    store = new DraftStore(`ps.draft.${name}`, `inbox:${item}`.replaceAll("/", ":").slice(0, 200));
+    stores.set(name, store);
   }
-  return sheet;
+  return store;
 }
 
 export interface Drafting extends View {
@@ -220,20 +220,20 @@ export interface Drafting extends View {
 
 /** `name` is the person and the item. */
 export function useDraft(name: string, item: string): Drafting {
-  const sheet = sheetOf(name, item);
-  const view = useSyncExternalStore(sheet.subscribe, () => sheet.view);
+  const store = storeOf(name, item);
+  const view = useSyncExternalStore(store.subscribe, () => store.view);
   useEffect(() => {
-    sheet.load();
-    const flush = () => sheet.flush();
-    const back = onLive((event) => event.kind === "reset" && sheet.load());
+    store.load();
+    const flush = () => store.flush();
+    const back = onLive((event) => event.kind === "reset" && store.load());
     window.addEventListener("pagehide", flush);
     return () => {
       window.removeEventListener("pagehide", flush);
       back();
       flush();
     };
-  }, [sheet]);
-  return { ...view, set: (draft) => sheet.set(draft), clear: () => sheet.clear(), choose: (mine) => sheet.choose(mine) };
+  }, [store]);
+  return { ...view, set: (draft) => store.set(draft), clear: () => store.clear(), choose: (mine) => store.choose(mine) };
 }
 
 export const readPending = (name: string): Pending | null => read<Pending>(`ps.pending.${name}`);

@@ -1,4 +1,4 @@
-/** How long is left, in the words of a list. */
+/** The time that is left, as lists show it. */
 import type { Words } from "../words";
 
 export interface Due {

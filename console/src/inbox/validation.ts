@@ -1,25 +1,25 @@
-/** What is wrong with what was filled in, before it is sent; the server checks the same again. */
+/** Validates a filled form before it is sent; the server checks the same again. */
+import { isDict } from "../api/json";
 import type { Dict, Json, Schema } from "../api/types";
 import type { Dictionary } from "../words/ko";
 
 export type Says = Dictionary["inbox"];
 
-export const typeOf = (schema: Schema): string => (Array.isArray(schema.type) ? (schema.type.find((one) => one !== "null") ?? "") : (schema.type ?? (schema.properties ? "object" : "")));
+export const typeOf = (schema: Schema): string => (Array.isArray(schema.type) ? (schema.type.find((type) => type !== "null") ?? "") : (schema.type ?? (schema.properties ? "object" : "")));
 
-/** While somebody types "1." it is not a number yet: the text is kept, and the check says so. */
+/** A number, or the text while it is not a number yet, such as "1.". */
 export function numberOf(text: string): Json {
   const number = Number(text);
   return text.trim() !== "" && Number.isFinite(number) && !/[.]$|^-?0\d|\.\d*0$/.test(text) ? number : text;
 }
 
-/** A new row. */
+/** The value of a new row. */
 export const blank = (schema: Schema): Json => schema.default ?? (typeOf(schema) === "object" ? {} : "");
 
-const isDict = (value: Json | undefined): value is Dict => value !== null && typeof value === "object" && !Array.isArray(value);
 const isEmpty = (value: Json | undefined): boolean =>
   value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0) || (isDict(value) && Object.values(value).every(isEmpty));
 
-/** One value by its own rules; what is inside of it is checked by `checkAll`. */
+/** Validates one value; `checkAll` validates what is inside of it. */
 export function check(schema: Schema, value: Json | undefined, required: boolean, says: Says): string | undefined {
   if (isEmpty(value)) return required && typeOf(schema) !== "object" ? says.fieldNeeded : undefined;
   switch (typeOf(schema)) {
@@ -65,13 +65,13 @@ export function checkAll(schema: Schema | null, value: Dict, says: Says, path = 
   for (const [name, field] of Object.entries(schema?.properties ?? {})) {
     const required = schema?.required?.includes(name) ?? false;
     const given = field.const !== undefined ? field.const : (value[name] ?? field.default);
-    const told = one(field, given, required, says, path + name, errors);
-    if (told !== undefined && (required || !isEmpty(told))) clean[name] = told;
+    const checked = checkField(field, given, required, says, path + name, errors);
+    if (checked !== undefined && (required || !isEmpty(checked))) clean[name] = checked;
   }
   return { errors, clean };
 }
 
-function one(schema: Schema, given: Json | undefined, required: boolean, says: Says, path: string, errors: Record<string, string>): Json | undefined {
+function checkField(schema: Schema, given: Json | undefined, required: boolean, says: Says, path: string, errors: Record<string, string>): Json | undefined {
   if (typeOf(schema) === "object" && schema.properties) {
     if (!required && isEmpty(given)) return undefined;
     const inner = checkAll(schema, isDict(given) ? given : {}, says, `${path}.`);
@@ -83,6 +83,6 @@ function one(schema: Schema, given: Json | undefined, required: boolean, says: S
   if (isEmpty(given)) return undefined;
   if (["number", "integer"].includes(typeOf(schema))) return problem ? given : Number(given);
   const { items } = schema;
-  if (Array.isArray(given) && items) return given.map((row, i) => one(items, row, true, says, `${path}.${i}`, errors) ?? row);
+  if (Array.isArray(given) && items) return given.map((row, i) => checkField(items, row, true, says, `${path}.${i}`, errors) ?? row);
   return given;
 }

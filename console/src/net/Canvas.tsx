@@ -1,4 +1,4 @@
-/** The net canvas: the layout's picture with the moment's tokens on it. Loaded only where a net is shown. */
+/** The net canvas: the layout with the tokens of the moment. Loaded only where a net is shown. */
 import "@xyflow/react/dist/base.css";
 import "./net.css";
 import { ReactFlow, ReactFlowProvider, Background, BackgroundVariant, useReactFlow, useStore, type Viewport } from "@xyflow/react";
@@ -9,7 +9,7 @@ import { useKeys } from "../shell/keys";
 import { setSearch } from "../shell/router";
 import { useWords } from "../words";
 import { NetEdgeView, type NetEdge } from "./edges";
-import { framed } from "./startAndEnd";
+import { withStartAndEnd } from "./startAndEnd";
 import { layout, warm, within, type Laid } from "./layout";
 import { NetNodeView, type NetNode } from "./nodes";
 import { NetContext, NetStore, viewOf, type Mode } from "./view";
@@ -35,9 +35,9 @@ export default function Canvas(props: Props): ReactNode {
   return <ReactFlowProvider><Inner {...props} /></ReactFlowProvider>;
 }
 
-function Inner({ graph: told, mode, selected, past, since, viewport, onPick, onFail }: Props): ReactNode {
+function Inner({ graph: given, mode, selected, past, since, viewport, onPick, onFail }: Props): ReactNode {
   const { t } = useWords();
-  const graph = useMemo(() => framed(told), [told]);
+  const graph = useMemo(() => withStartAndEnd(given), [given]);
   const [laid, setLaid] = useState<Laid | null>(null);
   const [store] = useState(() => new NetStore());
   const flow = useReactFlow();
@@ -57,10 +57,10 @@ function Inner({ graph: told, mode, selected, past, since, viewport, onPick, onF
 
   const move = useCallback((id: string, key: string) => {
     const forward = key === "ArrowRight" || key === "ArrowDown";
-    const next = told.edges.find((edge) => (forward ? edge.from === id && !edge.back : edge.to === id && !edge.back));
+    const next = given.edges.find((edge) => (forward ? edge.from === id && !edge.back : edge.to === id && !edge.back));
     const to = next && (forward ? next.to : next.from);
     if (to) document.querySelector<HTMLElement>(`[data-node="${CSS.escape(to)}"]`)?.focus();
-  }, [told.edges]);
+  }, [given.edges]);
 
   const nodes = useMemo<NetNode[]>(() => {
     if (!laid) return [];
@@ -71,7 +71,7 @@ function Inner({ graph: told, mode, selected, past, since, viewport, onPick, onF
       const frame = frames.has(node.id);
       return [{
         id: node.id, type: "net" as const, position: { x: box.x, y: box.y }, width: box.w, height: box.h, zIndex: frame ? -1 : 1,
-        data: { node, language: graph.language, w: box.w, h: box.h, frame, inside: frame ? graph.nodes.filter((one) => one.parent === node.id).map((one) => one.id) : [], onPick: (id: string) => pick.current(id), onMove: move },
+        data: { node, language: graph.language, w: box.w, h: box.h, frame, inside: frame ? graph.nodes.filter(({ parent }) => parent === node.id).map(({ id }) => id) : [], onPick: (id: string) => pick.current(id), onMove: move },
       }];
     });
     // eslint-disable-next-line
@@ -89,7 +89,7 @@ function Inner({ graph: told, mode, selected, past, since, viewport, onPick, onF
   const fit = useCallback(() => void flow.fitView({ ...FIT, duration: calm ? 0 : 200 }), [flow, calm]);
   useKeys({ f: fit });
 
-  // from afar a node is a coloured plate: its words cannot be read, and cost
+  // zoomed out, nodes are plain plates: their texts cannot be read, and cost
   const far = useStore((state) => state.transform[2] < 0.45) && nodes.length > 60;
   const shown = nodes.length > 0;
   const wrap = useRef<HTMLDivElement>(null);

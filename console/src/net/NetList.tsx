@@ -8,7 +8,7 @@ import { nodeIcon } from "./icons";
 
 type Marks = Map<string, "added" | "changed">;
 
-/** `plain`: without a run, so nothing is said of how a node stands. */
+/** `plain`: without a run, so nodes have no status. */
 export function NetList({ graph, selected, onPick, plain = false, marks }: { graph: Graph; selected: string | null; onPick: (node: string) => void; plain?: boolean; marks?: Marks }): ReactNode {
   const { t } = useWords();
   // eslint-disable-next-line react-hooks/exhaustive-deps -- the net is the same as long as its hash is
@@ -17,14 +17,14 @@ export function NetList({ graph, selected, onPick, plain = false, marks }: { gra
   return <div className={`net-list ${plain ? "net-plain" : ""}`}><Branch graph={sorted} parent={null} selected={selected} onPick={onPick} label={t.run.listOf} marks={marks} /></div>;
 }
 
-/** As the work goes, and not as the document lists it: a way that leads back is not followed. */
+/** Nodes in the order of the flow instead of the document's; back edges are not followed. */
 function along(graph: Graph): Graph["nodes"] {
   const place = new Map<string, number>();
   const starts = graph.nodes.filter((node) => !graph.edges.some((edge) => edge.to === node.id && edge.from !== node.id && !edge.back));
   const rest = [...starts.map((node) => node.id)];
   const left = new Map(graph.nodes.map((node) => [node.id, new Set(graph.edges.filter((edge) => edge.to === node.id && edge.from !== node.id && !edge.back).map((edge) => edge.from)).size]));
   while (place.size < graph.nodes.length) {
-    const next = rest.shift() ?? graph.nodes.find((node) => !place.has(node.id))?.id; // a round without a beginning
+    const next = rest.shift() ?? graph.nodes.find((node) => !place.has(node.id))?.id; // a cycle without a start
     if (next === undefined) break;
     if (place.has(next)) continue;
     place.set(next, place.size);
@@ -38,7 +38,7 @@ function along(graph: Graph): Graph["nodes"] {
 }
 
 function Branch({ graph, parent, selected, onPick, label, marks }: { graph: Graph; parent: string | null; selected: string | null; onPick: (node: string) => void; label?: string; marks?: Marks }): ReactNode {
-  const nodes = graph.nodes.filter((node) => node.parent === parent && !node.label.startsWith(".")); // what no author has drawn
+  const nodes = graph.nodes.filter((node) => node.parent === parent && !node.label.startsWith(".")); // added by the engine
   if (nodes.length === 0) return null;
   return <ol aria-label={label}>{nodes.map((node) => <Step key={node.id} node={node} graph={graph} selected={selected} onPick={onPick} marks={marks} />)}</ol>;
 }

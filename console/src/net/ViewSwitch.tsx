@@ -6,10 +6,10 @@ import type { Drawing } from "../languages/contract";
 import { useWords } from "../words";
 
 /** The author's drawing goes by the name that its language gives it. */
-export type View = "net" | "list" | (string & {});
+export type DrawingView = "net" | "list" | (string & {});
 
-export function ViewSwitch({ view, drawing, onView }: { view: View; drawing: Drawing | null; onView: (view: View) => void }): ReactNode {
+export function ViewSwitch({ view, drawing, onView }: { view: DrawingView; drawing: Drawing | null; onView: (view: DrawingView) => void }): ReactNode {
   const { t } = useWords();
   const d = t.definitions;
-  return <Segment<View> label={d.looks} value={view} onChange={onView} options={[...(drawing ? [{ id: drawing.view, text: drawing.text, icon: drawing.icon }] : []), { id: "net", text: d.net, icon: Waypoints }, { id: "list", text: d.list, icon: List }]} />;
+  return <Segment<DrawingView> label={d.looks} value={view} onChange={onView} options={[...(drawing ? [{ id: drawing.view, text: drawing.text, icon: drawing.icon }] : []), { id: "net", text: d.net, icon: Waypoints }, { id: "list", text: d.list, icon: List }]} />;
 }

@@ -1,4 +1,4 @@
-/** Edges as the layout bent them: taken is strong, decided against is dotted, and drops travel along. */
+/** Edges along the layout's points: taken ones are bold, those not taken dotted, and tokens move along them. */
 import type { Edge, EdgeProps } from "@xyflow/react";
 import { memo, type ReactNode } from "react";
 import type { Box, Point } from "./layout";

@@ -1,4 +1,4 @@
-/** Where nodes and edges are drawn: ELK layered in a worker, once per net, remembered by the net's hash. */
+/** The layout of nodes and edges: ELK layered in a worker, cached by the net's hash. */
 import type { ElkExtendedEdge, ElkNode } from "elkjs/lib/elk-api";
 import type { Graph, GraphEdge } from "../api/types";
 import { isMark } from "./startAndEnd";
@@ -33,7 +33,7 @@ const engine = () => {
   return elk;
 };
 
-/** Fetches and starts the engine before a net is there. */
+/** Loads the layout engine before a net is there. */
 export const warm = (): void => void engine().catch(() => undefined);
 
 export function layout(graph: Graph): Promise<Laid> {
@@ -56,14 +56,14 @@ async function compute(graph: Graph): Promise<Laid> {
       const children = tree(node.id);
       const { h, ...size } = sizeOf(node);
       // branches that stand side by side in a frame are of one width
-      const alone = parent !== null && all.every((one) => !joined.has(one.id) && !graph.nodes.some((inner) => inner.parent === one.id));
-      const w = alone ? Math.max(...all.map((one) => sizeOf(one).w)) : size.w;
-      // what begins is first and what ends is last, whatever loops say
+      const alone = parent !== null && all.every((sibling) => !joined.has(sibling.id) && !graph.nodes.some((inner) => inner.parent === sibling.id));
+      const w = alone ? Math.max(...all.map((sibling) => sizeOf(sibling).w)) : size.w;
+      // start nodes come first and end nodes last, whatever the loops
       const place = parent !== null ? undefined : node.shape === "start" ? "FIRST" : node.shape === "end" && !isMark(node.id) ? "LAST" : undefined;
       if (children.length === 0) return { id: node.id, width: w, height: h, ...(place ? { layoutOptions: { "elk.layered.layering.layerConstraint": place } } : {}) };
       return { id: node.id, children, layoutOptions: REGION };
     });
-  // What an author writes first is the way they think of: it is kept straight.
+  // The edges that the author wrote first are the main path: it is kept straight.
   const firsts = new Set([...new Map([...graph.edges].reverse().map((edge) => [edge.from, edge.id])).values()]);
   const main = mainWay(graph, firsts);
   const known = new Set(graph.nodes.map((node) => node.id));
@@ -88,23 +88,23 @@ export function within(graph: Graph, edge: GraphEdge): boolean {
   return inside(edge.to, edge.from) || inside(edge.from, edge.to);
 }
 
-/** From where it begins along what was written first, to the end. */
+/** The edges of the main path, from the start along those that were written first. */
 function mainWay(graph: Graph, firsts: Set<string>): Set<string> {
   const into = new Set(graph.edges.filter((edge) => !edge.back).map((edge) => edge.to));
-  const found = new Set<string>();
+  const path = new Set<string>();
   let at = graph.nodes.find((node) => node.parent === null && !into.has(node.id))?.id;
   while (at !== undefined) {
-    const next: GraphEdge | undefined = graph.edges.find((edge) => edge.from === at && firsts.has(edge.id) && !found.has(edge.id));
-    if (next) found.add(next.id);
+    const next: GraphEdge | undefined = graph.edges.find((edge) => edge.from === at && firsts.has(edge.id) && !path.has(edge.id));
+    if (next) path.add(next.id);
     at = next?.to;
   }
-  return found;
+  return path;
 }
 
 function edgeOf(edge: GraphEdge, weight: number): ElkExtendedEdge {
   const width = edge.label ? Math.min(150, textWidth(edge.label, 11.5) + 20) : 0;
   return {
-    // a way back is laid out the other way round, so that the loop's body still reads forward
+    // a back edge is laid out reversed, so that the loop's body still reads forward
     id: edge.id, sources: [edge.back ? edge.to : edge.from], targets: [edge.back ? edge.from : edge.to],
     layoutOptions: { "elk.layered.priority.straightness": String(weight), "elk.layered.priority.shortness": String(weight / 2) },
     labels: edge.label ? [{ text: edge.label, width, height: 18, layoutOptions: { "elk.edgeLabels.inline": "true", "elk.edgeLabels.placement": "CENTER" } }] : [],

@@ -1,4 +1,4 @@
-/** Nodes as they are drawn: the silhouette says what it is, border and badge say how it stands. */
+/** Nodes: the silhouette shows the kind, border and badge the status. */
 import { Handle, Position, type NodeProps, type Node } from "@xyflow/react";
 import { memo, type KeyboardEvent, type ReactNode } from "react";
 import type { GraphNode, NodeState } from "../api/types";

@@ -1,4 +1,4 @@
-/** How big a node is drawn: given to the layout and to the canvas, so that nothing is measured and nothing jumps. */
+/** The size of a node, known before it is rendered, so that nothing is measured and nothing jumps. */
 import type { GraphNode, Shape } from "../api/types";
 
 export interface Size {

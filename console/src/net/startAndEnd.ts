@@ -1,15 +1,15 @@
-/** A document that writes no start and no end is drawn with both: circles where the picture begins and where it ends. */
+/** Adds start and end circles to the drawing of a document that has none. */
 import type { Graph, GraphEdge, GraphNode, NodeState } from "../api/types";
 
 const MARK = "·";
-/** Drawn only: nobody can choose it, and no list has it. */
+/** Only drawn: it cannot be selected, and lists leave it out. */
 export const isMark = (id: string): boolean => id.startsWith(MARK);
 
 const REACHED: NodeState = { state: "SUCCEEDED", status: "SUCCEEDED", tone: "done", count: 1, attempt: 1, ms: null, note: null };
 
-export function framed(told: Graph): Graph {
-  // what undoes a node is a part of it: there is no way to draw
-  const graph = told.edges.some((edge) => edge.from === edge.to && edge.port === "undo") ? { ...told, edges: told.edges.filter((edge) => edge.from !== edge.to || edge.port !== "undo") } : told;
+export function withStartAndEnd(given: Graph): Graph {
+  // a compensation is part of its node: it has no edge to draw
+  const graph = given.edges.some((edge) => edge.from === edge.to && edge.port === "undo") ? { ...given, edges: given.edges.filter((edge) => edge.from !== edge.to || edge.port !== "undo") } : given;
   if (graph.nodes.length === 0 || graph.nodes.some((node) => node.shape === "start")) return graph;
   const top = graph.nodes.filter((node) => node.parent === null && node.shape !== "undo");
   const first = top.filter((node) => !graph.edges.some((edge) => edge.to === node.id && !edge.back));
@@ -28,9 +28,9 @@ export function framed(told: Graph): Graph {
     const edge = way(node.id, end);
     out.nodes.push(circle(end, "end"));
     out.edges.push(edge);
-    const into = graph.edges.filter((one) => one.to === node.id && !one.back);
+    const into = graph.edges.filter((edge) => edge.to === node.id && !edge.back);
     if (graph.states[node.id]?.tone === "done") { out.taken.push(edge.id); out.states[end] = REACHED; }
-    else if (into.length > 0 && into.every((one) => graph.not_taken.includes(one.id))) out.not_taken.push(edge.id);
+    else if (into.length > 0 && into.every((edge) => graph.not_taken.includes(edge.id))) out.not_taken.push(edge.id);
   }
   return out;
 }

@@ -1,10 +1,10 @@
-/** What a net looks like at one moment, outside of the nodes' data: a status changes, only its node is drawn again. */
+/** The state of the canvas outside of the nodes' data, so that a changed status renders only its node. */
 import { createContext, useContext, useSyncExternalStore } from "react";
 import type { Graph, NodeState } from "../api/types";
 
 export type Mode = "tokens" | "time" | "counts";
 
-export interface View {
+export interface NetView {
   states: Graph["states"];
   edgeTokens: Map<string, number>;
   nodeTokens: Map<string, number>;
@@ -15,15 +15,15 @@ export interface View {
   /** The whole active time of the nodes, for heat. */
   total: number;
   past: boolean;
-  /** Since when a node holds the run; only of what holds it now. */
+  /** By node that holds the run now, since when. */
   since: Record<string, string>;
 }
 
-export const NOWHERE: View = {
+export const EMPTY_VIEW: NetView = {
   states: {}, edgeTokens: new Map(), nodeTokens: new Map(), taken: new Set(), notTaken: new Set(), selected: null, mode: "tokens", total: 0, past: false, since: {},
 };
 
-export function viewOf(graph: Graph, selected: string | null, mode: Mode, past: boolean, since: Record<string, string>): View {
+export function viewOf(graph: Graph, selected: string | null, mode: Mode, past: boolean, since: Record<string, string>): NetView {
   const edgeTokens = new Map<string, number>();
   const nodeTokens = new Map<string, number>();
   for (const token of graph.tokens) {
@@ -34,12 +34,12 @@ export function viewOf(graph: Graph, selected: string | null, mode: Mode, past: 
   return { states: graph.states, edgeTokens, nodeTokens, taken: new Set(graph.taken), notTaken: new Set(graph.not_taken), selected, mode, total, past, since };
 }
 
-/** At most this many drops move at once; above, edges only change their stroke. */
+/** At most this many tokens are animated at once; above, edges only change their stroke. */
 const MOVING_MAX = 20;
 
 export class NetStore {
-  view: View = NOWHERE;
-  /** Edge → number of its latest flight: a new number is a new drop on its way. */
+  view: NetView = EMPTY_VIEW;
+  /** By edge, the number of its latest animation: a new number animates another token. */
   flights = new Map<string, number>();
   private flight = 0;
   private readonly listeners = new Set<() => void>();
@@ -49,32 +49,32 @@ export class NetStore {
     return () => this.listeners.delete(listener);
   };
 
-  show(view: View, moving: boolean): void {
+  show(view: NetView, moving: boolean): void {
     const before = this.view;
     this.view = view;
-    if (moving && before !== NOWHERE) {
+    if (moving && before !== EMPTY_VIEW) {
       const fresh = [...view.taken].filter((edge) => !before.taken.has(edge) || (view.edgeTokens.get(edge) ?? 0) > (before.edgeTokens.get(edge) ?? 0));
       if (fresh.length > 0 && fresh.length <= MOVING_MAX) {
         for (const edge of fresh) this.flights.set(edge, ++this.flight);
         const mine = this.flight;
         window.setTimeout(() => {
           for (const [edge, n] of this.flights) if (n <= mine) this.flights.delete(edge);
-          this.tell();
+          this.notify();
         }, 650);
       }
     }
-    this.tell();
+    this.notify();
   }
 
-  private tell(): void {
+  private notify(): void {
     this.listeners.forEach((listener) => listener());
   }
 }
 
 export const NetContext = createContext<NetStore>(new NetStore());
 
-/** A part of the view, as text or number or a kept object: the component draws again only when it changes. */
-export function useView<T extends string | number | boolean | null | undefined | NodeState>(pick: (view: View, store: NetStore) => T): T {
+/** A part of the view; the component renders again only when it changes. */
+export function useView<T extends string | number | boolean | null | undefined | NodeState>(pick: (view: NetView, store: NetStore) => T): T {
   const store = useContext(NetContext);
   return useSyncExternalStore(store.subscribe, () => pick(store.view, store));
 }

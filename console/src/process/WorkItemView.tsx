@@ -34,7 +34,7 @@ import { Notices } from "../inbox/Notices";
 import { workItemPath } from "./requests";
 import { Delegate, ItemMenu } from "../inbox/Delegation";
 import { Steps } from "../inbox/Steps";
-import { Talk, WhyMe } from "../inbox/Conversation";
+import { Conversation, WhyMe } from "../inbox/Conversation";
 import { StatusHistory, Transcript } from "./Transcript";
 
 type ItemVerb = Extract<Pending["verb"], "submit" | "approve" | "reject" | "rework" | "take_over">;
@@ -139,7 +139,7 @@ export function WorkItemView({ item, place, phone, onNext }: ItemViewProps): Rea
       </section>
       <WhyMe item={item} others={others} />
       {workItem && workItem.history.length > 0 && <StatusHistory item={workItem} />}
-      <Talk item={item} drafting={drafting} />
+      <Conversation item={item} drafting={drafting} />
     </div>
   );
   return (

@@ -1,4 +1,4 @@
-/** The head of a run: what it is, how it stands, why, and what can be done now. */
+/** The header of a run: its name, status, why it waits, and its moves. */
 import { CalendarClock, CornerDownRight, Ellipsis, GitFork, History, Hourglass, Play, SkipForward, Timer, TriangleAlert, UserCheck, type LucideIcon } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
@@ -72,13 +72,13 @@ export function Header({ run, graph, at, ask, onLive }: Props): ReactNode {
   );
 }
 
-/** What tells one run of a document from the next to people: the first plain value that it was given. */
+/** What people know a run by when it has no key: the first plain value of its input. */
 function mainInput(input: Json): string | null {
   const first = typeof input === "object" && input !== null && !Array.isArray(input) ? Object.values(input).find((value) => typeof value === "string" || typeof value === "number") : input;
   return (typeof first === "string" || typeof first === "number") && String(first).length <= 40 ? String(first) || null : null;
 }
 
-/** How the run stood then, as far as its nodes tell. */
+/** The status of the run at a past moment, from the states of its nodes. */
 function momentTone(graph: Graph | undefined, run: Run): { tone: Tone; state: string } {
   if (!graph) return { tone: run.tone, state: run.state };
   const states = Object.values(graph.states);

@@ -1,4 +1,4 @@
-/** The log of a run or of one of its nodes: levels with icon and word, codes and messages of failures, to copy as JSON lines. */
+/** The log of a run or of one of its nodes; it can be copied as JSON lines. */
 import { Copy, Info, OctagonX, Search, TriangleAlert, type LucideIcon } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
@@ -19,7 +19,7 @@ export function Logs({ run, graph, node, at }: { run: Run; graph: Graph | undefi
   const answer = useGet<LogPage>(`/runs/${encodeURIComponent(run.id)}/logs${query({ limit: 500, node, level: bad ? "warning" : null })}`);
   if (!answer.data) return answer.error ? <Failed error={answer.error} retry={answer.reload} /> : <div className="panel-empty"><Skeleton h={24} n={5} /></div>;
   const lines = answer.data.items.filter((line) => at === null || line.seq <= at);
-  const label = (id: string | null) => graph?.nodes.find((one) => one.id === id)?.label ?? id ?? "";
+  const label = (id: string | null) => graph?.nodes.find((node) => node.id === id)?.label ?? id ?? "";
   const copy = async () => {
     await navigator.clipboard?.writeText(lines.map((line) => JSON.stringify(line)).join("\n")).catch(() => undefined);
     toast(t.common.copied);

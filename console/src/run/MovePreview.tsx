@@ -1,4 +1,4 @@
-/** What a move would do, before it is made: which effects stay done and which are done again, stopped or undone. */
+/** The preview of a move: which effects stay, and which are repeated, stopped or undone. */
 import { Check, CircleDashed, RefreshCw, Undo2, type LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
 import { useGet } from "../api/cache";
@@ -8,44 +8,44 @@ import { Badge, Skeleton } from "../components";
 import { useWords } from "../words";
 import { errorText } from "../words/errorText";
 
-const TELLS = new Set<Verb>(["fork", "restart", "retry", "cancel", "compensate"]);
+const PREVIEWED = new Set<Verb>(["fork", "restart", "retry", "cancel", "compensate"]);
 const LOOK: Record<Foreseen["fate"], { tone: Tone; icon: LucideIcon }> = {
   done: { tone: "done", icon: Check }, again: { tone: "held", icon: RefreshCw }, open: { tone: "moving", icon: CircleDashed }, undone: { tone: "undone", icon: Undo2 },
 };
-/** What somebody must know first stands first. */
+/** The order of the list: what matters most first. */
 const ORDER: Foreseen["fate"][] = ["undone", "again", "open", "done"];
 
-export interface Foresight {
+export interface MovePreview {
   data: Preview | undefined;
   error: unknown;
-  /** How many things the move does: what is typed where a count must be typed. */
+  /** How many effects the move has; the number to be typed where a move asks for one. */
   count: number;
 }
 
-export function useForesight(run: Run, verb: Verb, fact: number): Foresight {
-  const path = TELLS.has(verb) ? `/runs/${encodeURIComponent(run.id)}/preview${query({ verb, fact: verb === "fork" ? fact : null })}` : null;
+export function useMovePreview(run: Run, verb: Verb, fact: number): MovePreview {
+  const path = PREVIEWED.has(verb) ? `/runs/${encodeURIComponent(run.id)}/preview${query({ verb, fact: verb === "fork" ? fact : null })}` : null;
   const { data, error } = useGet<Preview>(path);
-  return { data, error, count: data?.effects.filter((one) => one.fate !== "done").length ?? 0 };
+  return { data, error, count: data?.effects.filter((effect) => effect.fate !== "done").length ?? 0 };
 }
 
-export function ForesightView({ run, verb, of }: { run: Run; verb: Verb; of: Foresight }): ReactNode {
+export function MovePreviewList({ run, verb, preview }: { run: Run; verb: Verb; preview: MovePreview }): ReactNode {
   const { t, typeWord } = useWords();
   const w = t.run.foresee;
-  if (!TELLS.has(verb)) return null;
-  if (of.error) return <p className="bad" role="status">{w.failed}: {errorText(of.error, t)}</p>;
-  if (!of.data) return <div aria-busy="true"><span className="sr">{w.loading}</span><Skeleton h={30} n={3} /></div>;
-  const effects = [...of.data.effects].sort((a, b) => ORDER.indexOf(a.fate) - ORDER.indexOf(b.fate));
+  if (!PREVIEWED.has(verb)) return null;
+  if (preview.error) return <p className="bad" role="status">{w.failed}: {errorText(preview.error, t)}</p>;
+  if (!preview.data) return <div aria-busy="true"><span className="sr">{w.loading}</span><Skeleton h={30} n={3} /></div>;
+  const effects = [...preview.data.effects].sort((a, b) => ORDER.indexOf(a.fate) - ORDER.indexOf(b.fate));
   return (
     <section className="foresight" aria-label={w.title[verb]}>
       <h3>{w.title[verb]}</h3>
-      {verb === "fork" && <p className="dim">{w.upTo(of.data.fact, of.data.of)}</p>}
-      <p>{effects.length === 0 ? w.nothing : sentence(verb, of.count, w)}</p>
+      {verb === "fork" && <p className="dim">{w.upTo(preview.data.fact, preview.data.of)}</p>}
+      <p>{effects.length === 0 ? w.nothing : sentence(verb, preview.count, w)}</p>
       {effects.length > 0 && (
         <ul tabIndex={0} aria-label={w.title[verb]}>
-          {effects.map((one) => (
-            <li key={`${one.fate} ${one.node}`} data-fate={one.fate}>
-              <span className="grow">{one.label}<span className="dim"> · {typeWord(run.language, one.type)}{one.count > 1 && ` · ${w.times(one.count)}`}</span></span>
-              <Badge tone={LOOK[one.fate].tone} icon={LOOK[one.fate].icon}>{w.fate[one.fate]}</Badge>
+          {effects.map((effect) => (
+            <li key={`${effect.fate} ${effect.node}`} data-fate={effect.fate}>
+              <span className="grow">{effect.label}<span className="dim"> · {typeWord(run.language, effect.type)}{effect.count > 1 && ` · ${w.times(effect.count)}`}</span></span>
+              <Badge tone={LOOK[effect.fate].tone} icon={LOOK[effect.fate].icon}>{w.fate[effect.fate]}</Badge>
             </li>
           ))}
         </ul>

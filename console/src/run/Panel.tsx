@@ -1,4 +1,4 @@
-/** Beside the picture: the chosen node, or the run itself. Summary, attempts, data at the playhead, facts, logs, children. */
+/** The panel of the selected node, or of the run: summary, attempts, data at the playhead, facts, logs, children. */
 import { Check, Lightbulb, X } from "lucide-react";
 import { useMemo, type KeyboardEvent, type ReactNode } from "react";
 import type { Dict, Fact, Firing, Graph, GraphNode, Json, NodeState, Run, Why } from "../api/types";
@@ -28,13 +28,13 @@ const PREVIEW = 64 * 1024;
 export function Panel({ run, parts, graph, facts, node, at, changed }: Props): ReactNode {
   const { t, typeWord } = useWords();
   const [tab, setTab] = useParam("tab");
-  const drawn = graph?.nodes.find((one) => one.id === node) ?? null;
+  const drawn = graph?.nodes.find(({ id }) => id === node) ?? null;
   const time = at === null ? null : (graph?.time ?? null);
-  const began = useMemo(() => run.firings.filter((one) => !time || (one.started_at ?? "") <= time).map((one) => asOf(one, time)), [run.firings, time]);
-  const firings = began.filter((one) => one.node === node);
-  const attempts = node ? firings.flatMap((one) => one.attempts) : began.filter((one) => one.tone === "failed").flatMap((one) => one.attempts);
+  const began = useMemo(() => run.firings.filter((firing) => !time || (firing.started_at ?? "") <= time).map((firing) => asOf(firing, time)), [run.firings, time]);
+  const firings = began.filter((firing) => firing.node === node);
+  const attempts = node ? firings.flatMap((firing) => firing.attempts) : began.filter((firing) => firing.tone === "failed").flatMap((firing) => firing.attempts);
   const mine = useMemo(() => {
-    const ids = new Set(graph?.nodes.map((one) => one.id));
+    const ids = new Set(graph?.nodes.map((node) => node.id));
     return node ? facts.filter((fact) => authorOf(fact, (id) => ids.has(id)) === node) : facts;
   }, [facts, node, graph?.nodes]);
   const failedHere = at === null && !!run.failure && run.failure.node === node;
@@ -50,7 +50,7 @@ export function Panel({ run, parts, graph, facts, node, at, changed }: Props): R
     { id: "children", text: t.run.tab.children, n: run.children.length, shown: run.children.length > 0 },
   ];
   const first = own.first ?? (failedHere && attempts.length ? "attempts" : "summary");
-  const shown = tabs.find((one) => one.id === tab && one.shown)?.id ?? first;
+  const shown = tabs.find((candidate) => candidate.id === tab && candidate.shown)?.id ?? first;
   return (
     <aside className="panel" aria-label={t.run.tab.panel}>
       <header>
@@ -58,17 +58,17 @@ export function Panel({ run, parts, graph, facts, node, at, changed }: Props): R
         <h2>{drawn?.label ?? run.title}</h2>
         {drawn && run.definition.version !== null && <Link className="panel-def" to={`/definitions/${encodeURIComponent(run.definition.name)}/versions/${run.definition.version}?node=${encodeURIComponent(drawn.id)}`}>{t.run.inDefinition}</Link>}
       </header>
-      <div className="tabs" role="tablist" aria-label={t.run.tab.panel} onKeyDown={alongTabs}>
-        {tabs.filter((one) => one.shown).map((one) => (
-          <button key={one.id} type="button" role="tab" id={`tab-${one.id}`} aria-selected={one.id === shown} aria-controls="panel-body" tabIndex={one.id === shown ? 0 : -1} onClick={() => setTab(one.id)}>
-            {one.text}{one.n !== undefined && <span> {one.n}</span>}
+      <div className="tabs" role="tablist" aria-label={t.run.tab.panel} onKeyDown={moveBetweenTabs}>
+        {tabs.filter((tab) => tab.shown).map((tab) => (
+          <button key={tab.id} type="button" role="tab" id={`tab-${tab.id}`} aria-selected={tab.id === shown} aria-controls="panel-body" tabIndex={tab.id === shown ? 0 : -1} onClick={() => setTab(tab.id)}>
+            {tab.text}{tab.n !== undefined && <span> {tab.n}</span>}
           </button>
         ))}
       </div>
       <div className="panel-body" id="panel-body" role="tabpanel" aria-labelledby={`tab-${shown}`} tabIndex={0}>
         {shown === "summary" && <Summary run={run} parts={parts} graph={graph} node={drawn} firings={firings} facts={mine} count={node ? mine.length : run.facts} at={at} />}
         {own.tabs.find(({ id }) => id === shown)?.body}
-        {shown === "attempts" && <Attempts run={run} state={drawn ? graph?.states[drawn.id] : undefined} firings={node ? firings : began.filter((one) => one.tone === "failed")} failed={failedHere || (!node && at === null)} />}
+        {shown === "attempts" && <Attempts run={run} state={drawn ? graph?.states[drawn.id] : undefined} firings={node ? firings : began.filter((firing) => firing.tone === "failed")} failed={failedHere || (!node && at === null)} />}
         {shown === "attempts" && at !== null && <Data run={run} variables={variables} changed={changed} past brief />}
         {shown === "attempts" && at !== null && <section><h3>{t.run.around}</h3><FactLines facts={nearest(facts, at)} graph={graph} at={at} /></section>}
         {shown === "data" && <Data run={run} variables={variables} changed={changed} past={at !== null} />}
@@ -80,8 +80,8 @@ export function Panel({ run, parts, graph, facts, node, at, changed }: Props): R
   );
 }
 
-/** Arrows go from tab to tab, and choose. */
-function alongTabs(event: KeyboardEvent<HTMLDivElement>): void {
+/** The arrow keys select the previous or next tab. */
+function moveBetweenTabs(event: KeyboardEvent<HTMLDivElement>): void {
   const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   const tabs = [...event.currentTarget.querySelectorAll<HTMLElement>("[role=tab]")];
   const at = tabs.indexOf(document.activeElement as HTMLElement);
@@ -92,10 +92,10 @@ function alongTabs(event: KeyboardEvent<HTMLDivElement>): void {
   next.click();
 }
 
-/** A firing as it was known at a moment: attempts that had not ended are open. */
+/** A firing at a past moment: attempts that had not ended are open. */
 function asOf(firing: Firing, time: string | null): Firing {
   if (!time) return firing;
-  const attempts = firing.attempts.filter((one) => (one.started_at ?? "") <= time).map((one) => (one.ended_at && one.ended_at > time ? { ...one, ended_at: null, outcome: "", code: null, message: null, next_at: null } : one));
+  const attempts = firing.attempts.filter((attempt) => (attempt.started_at ?? "") <= time).map((attempt) => (attempt.ended_at && attempt.ended_at > time ? { ...attempt, ended_at: null, outcome: "", code: null, message: null, next_at: null } : attempt));
   return { ...firing, attempts };
 }
 
@@ -106,7 +106,7 @@ function Row({ name, children }: { name: string; children: ReactNode }): ReactNo
 function Summary({ run, parts, graph, node, firings, facts, count, at }: { run: Run; parts: RunParts; graph: Graph | undefined; node: GraphNode | null; firings: Firing[]; facts: Fact[]; count: number; at: number | null }): ReactNode {
   const { t, f, nodeWord } = useWords();
   const now = useNow(1000);
-  const why = at === null ? run.why.find((one) => one.node === node?.id) : undefined;
+  const why = at === null ? run.why.find((reason) => reason.node === node?.id) : undefined;
   const state = node ? graph?.states[node.id] : undefined;
   const last = firings.at(-1);
   return (
@@ -118,7 +118,7 @@ function Summary({ run, parts, graph, node, firings, facts, count, at }: { run: 
             {state && state.count > 1 && <span className="dim">{t.run.times(state.count)}</span>}
           </div>
           <dl>
-            {why && why.who.length > 0 && <Row name={t.run.who}><span className="faces">{why.who.slice(0, 3).map((one) => <Face key={one} name={person(one, t)} size={22} />)}</span>{why.who.map((one) => person(one, t)).join(", ")}</Row>}
+            {why && why.who.length > 0 && <Row name={t.run.who}><span className="faces">{why.who.slice(0, 3).map((id) => <Face key={id} name={person(id, t)} size={22} />)}</span>{why.who.map((id) => person(id, t)).join(", ")}</Row>}
             {why && <Due why={why} now={now} />}
             {last?.started_at && <Row name={t.run.startedRow}><time dateTime={last.started_at} title={f.title(last.started_at)}>{f.dayTime(last.started_at)}</time></Row>}
             {last?.ended_at && at === null && <Row name={t.run.tookRow}>{f.duration(Date.parse(last.ended_at) - Date.parse(last.started_at ?? last.ended_at))}</Row>}

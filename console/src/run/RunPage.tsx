@@ -1,4 +1,4 @@
-/** One run: header, why, net, timeline and panel share one selection and one playhead, both kept in the address. */
+/** One run: header, drawing, timeline and panel share one selected node and one playhead, both kept in the address. */
 import "./run.css";
 import { CircleDot, Flame, Hash, List, Waypoints } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useState, type ReactNode } from "react";
@@ -9,7 +9,7 @@ import { languageOf, useRunParts } from "../languages";
 import type { RunParts } from "../languages/contract";
 import { NetList } from "../net/NetList";
 import type { Mode } from "../net/view";
-import { ViewSwitch, type View } from "../net/ViewSwitch";
+import { ViewSwitch, type DrawingView } from "../net/ViewSwitch";
 import { Button, Failed, Segment, Skeleton } from "../components";
 import { useNarrow } from "../components/useNarrow";
 import { useFrame } from "../shell/chrome";
@@ -24,7 +24,7 @@ import { Panel } from "./Panel";
 import { Timeline } from "./Timeline";
 import { useFacts, useMoment } from "./timeTravel";
 
-// on its way while the run is fetched; a phone shows a list and needs none of it
+// loaded while the run is fetched; a phone shows a list and needs no canvas
 const canvas = matchMedia("(max-width: 720px)").matches ? null : import("../net/Canvas");
 const Canvas = lazy(() => canvas ?? import("../net/Canvas"));
 const SPEEDS = [1, 2, 4];
@@ -54,7 +54,7 @@ function RunView({ run, parts }: { run: Run; parts: RunParts }): ReactNode {
   const wantedView = search.get("view");
   const asList = wantedView === "list" || phone || broken;
   const drawn = drawing && (source || !file.none) && wantedView !== "net" && !unreadable ? drawing : null;
-  const view: View = asList ? "list" : drawn ? drawn.view : "net";
+  const view: DrawingView = asList ? "list" : drawn ? drawn.view : "net";
   const folded = search.get("scale") !== "true";
   const moment = useMoment(run.id, at);
   const facts = useFacts(run.id, run.facts);

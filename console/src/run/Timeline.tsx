@@ -9,7 +9,7 @@ import { useNarrow } from "../components/useNarrow";
 import { useKeys } from "../shell/keys";
 import { useNow, useWords } from "../words";
 import { factText } from "./factText";
-import { placed, sideOf, type Asked } from "./labelPlacement";
+import { placeLabels, sideOf, type Label } from "./labelPlacement";
 import { scaleOf, type Scale } from "./timeAxis";
 
 interface Props {
@@ -68,7 +68,7 @@ function axis(run: Run, now: number, folded: boolean): Scale {
       const a = ms(firing.started_at);
       return a ? [[a, firing.ended_at ? Math.max(a + 1, ms(firing.ended_at)) : a + 1]] : [];
     }
-    const tries = firing.attempts.map((one): [number, number] => [ms(one.started_at), one.ended_at ? ms(one.ended_at) : firing.waits.length ? ms(one.started_at) + 1 : end]);
+    const tries = firing.attempts.map((attempt): [number, number] => [ms(attempt.started_at), attempt.ended_at ? ms(attempt.ended_at) : firing.waits.length ? ms(attempt.started_at) + 1 : end]);
     return tries.filter(([a]) => a > 0);
   });
   busy.push([from, from + 1], [end, end + 1]);
@@ -91,8 +91,8 @@ function Rows({ run, facts, nodes, at, scale, now, selected, onAt, onPick }: Pro
     if (!box || facts.length === 0) return;
     const time = scale.time((event.clientX - box.left) / box.width);
     if (time >= head && at === null) return;
-    const found = facts.findLast((fact) => ms(fact.at) <= time) ?? facts[0];
-    if (found) onAt(found.seq >= run.facts ? null : found.seq);
+    const fact = facts.findLast(({ at: when }) => ms(when) <= time) ?? facts[0];
+    if (fact) onAt(fact.seq >= run.facts ? null : fact.seq);
   };
   const drag = (event: PointerEvent<HTMLDivElement>) => {
     event.currentTarget.setPointerCapture(event.pointerId);
@@ -124,10 +124,10 @@ function Rows({ run, facts, nodes, at, scale, now, selected, onAt, onPick }: Pro
   };
   const room = useRoom(track);
   // what matters most is placed first
-  const times: Asked[] = [
+  const times: Label[] = [
     { key: "now", look: "tl-now", text: f.seconds(head), at: scale.x(head) * room.width },
     ...due.map((why) => ({ key: "due", look: "tl-due-time", text: `${f.clock(why.until as string)} ${t.run.due}`, at: scale.x(ms(why.until)) * room.width, moves: true })),
-    ...scale.folds.map((one) => ({ key: `fold${one.from}`, look: "tl-fold-time", text: f.duration(one.to - one.from, 1), at: one.x * room.width })),
+    ...scale.folds.map((fold) => ({ key: `fold${fold.from}`, look: "tl-fold-time", text: f.duration(fold.to - fold.from, 1), at: fold.x * room.width })),
     ...scale.ticks.map((tick, i) => ({ key: `tick${tick.at}`, look: "", text: tickText(tick.at, i === 0), at: tick.x * room.width })),
   ];
   return (
@@ -136,14 +136,14 @@ function Rows({ run, facts, nodes, at, scale, now, selected, onAt, onPick }: Pro
         <div />
         <div className="tl-plot">
           <div className="tl-times" aria-hidden>
-            {placed(times, room.to).map((one) => <span key={one.key} className={one.look} style={{ left: one.left }}>{one.text}</span>)}
+            {placeLabels(times, room.to).map((label) => <span key={label.key} className={label.look} style={{ left: label.left }}>{label.text}</span>)}
           </div>
           <div className="tl-track" ref={track} role="slider" tabIndex={0} aria-label={t.run.slider} aria-valuemin={1} aria-valuemax={Math.max(1, run.facts)} aria-valuenow={at ?? run.facts}
             aria-valuetext={t.run.factAt(at ?? run.facts, run.facts, f.seconds(head), current ? factText(current, label, t) : "")} onPointerDown={drag} onPointerMove={(event) => event.buttons === 1 && seek(event)} onKeyDown={key}>
             <div className="tl-line" />
             <div className="tl-gone" style={{ width: `${scale.x(head) * 100}%` }} />
             {ticks(facts, scale).map(({ x, bad }) => <i key={x} className={bad ? "tl-bad" : ""} style={{ left: `${x * 100}%` }} />)}
-            {scale.folds.map((one) => <span key={one.from} className="tl-break" style={{ left: `${one.x * 100}%` }} />)}
+            {scale.folds.map((fold) => <span key={fold.from} className="tl-break" style={{ left: `${fold.x * 100}%` }} />)}
             <div className="tl-knob" style={{ left: `${scale.x(head) * 100}%` }} />
           </div>
         </div>
@@ -152,7 +152,7 @@ function Rows({ run, facts, nodes, at, scale, now, selected, onAt, onPick }: Pro
         <div className="tl-grid" aria-hidden>
           <div /><div className="tl-plot">
             {scale.ticks.map((tick) => <i key={tick.at} style={{ left: `${tick.x * 100}%` }} />)}
-            {scale.folds.map((one) => <i key={one.from} className="tl-fold" style={{ left: `${one.x * 100}%` }} />)}
+            {scale.folds.map((fold) => <i key={fold.from} className="tl-fold" style={{ left: `${fold.x * 100}%` }} />)}
             {due.map((why) => <i key={why.until} className="tl-due" style={{ left: `${scale.x(ms(why.until)) * 100}%` }} />)}
             <i className="tl-head-line" style={{ left: `${scale.x(head) * 100}%` }} />
           </div>
@@ -169,7 +169,7 @@ function Rows({ run, facts, nodes, at, scale, now, selected, onAt, onPick }: Pro
 interface Room {
   /** Of the plot, in px. */
   width: number;
-  /** How far words may go, which is a little beyond its end. */
+  /** The last px for labels, a little beyond the end of the plot. */
   to: number;
 }
 
@@ -228,7 +228,7 @@ function Row({ run, firing, node, scale, head, now, room, past, here, onPick }: 
           const [left, right] = [a * room.width, Math.max(b * room.width, a * room.width + 4)];
           const ahead = until && !firing.ended_at ? scale.x(end) * room.width : room.to;
           const free = { left: taken, right: i < bars.length - 1 ? scale.x(bars[i + 1]?.from ?? 0) * room.width : ahead };
-          // a bar that went well is told by how long it took
+          // a bar of success is labelled with its duration
           const beside = bar.look === "bar-done" ? bar.beside || bar.text : bar.text || bar.beside;
           const fits = sideOf(bar.text, { left, right }, { left, right });
           const side = fits === "inside" ? fits : sideOf(beside, { left, right }, free);
@@ -255,15 +255,15 @@ function barsOf(firing: Firing, end: number, past: boolean, { t, f }: Pick<Retur
   const out: Bar[] = [];
   if (firing.kind === "route" || firing.kind === "start" || firing.kind === "end" || (ended !== null && ended - started < 1 && firing.attempts.length === 0 && firing.waits.length === 0))
     return [{ from: started, to: started, look: `bar-${firing.tone}`, text: "", beside: "", point: true }];
-  for (const one of firing.attempts) {
-    const a = ms(one.started_at);
+  for (const attempt of firing.attempts) {
+    const a = ms(attempt.started_at);
     if (!a || a > end) continue;
-    const open = !one.ended_at || ms(one.ended_at) > end;
-    const b = open ? (firing.waits.length && !one.ended_at ? a : end) : ms(one.ended_at);
-    const bad = one.outcome === "failed" && !open;
+    const open = !attempt.ended_at || ms(attempt.ended_at) > end;
+    const b = open ? (firing.waits.length && !attempt.ended_at ? a : end) : ms(attempt.ended_at);
+    const bad = attempt.outcome === "failed" && !open;
     const word = f.duration(b - a);
-    if (open && firing.waits.length && !one.ended_at) continue;
-    out.push({ from: a, to: b, look: bad ? "bar-failed" : open ? "bar-moving" : "bar-done", text: bad ? `× ${t.run.attemptN(one.n)} ${one.code ?? ""}` : many ? t.run.attemptN(one.n) : word, short: bad ? `× ${t.run.attemptN(one.n)}` : undefined, beside: word });
+    if (open && firing.waits.length && !attempt.ended_at) continue;
+    out.push({ from: a, to: b, look: bad ? "bar-failed" : open ? "bar-moving" : "bar-done", text: bad ? `× ${t.run.attemptN(attempt.n)} ${attempt.code ?? ""}` : many ? t.run.attemptN(attempt.n) : word, short: bad ? `× ${t.run.attemptN(attempt.n)}` : undefined, beside: word });
   }
   for (const wait of firing.waits) {
     const a = ms(wait.since);

@@ -2,12 +2,12 @@
 import type { Fact } from "../api/types";
 import type { Dictionary } from "../words/ko";
 
-/** Facts that only move tokens about: true, but no news to a person. */
+/** Facts that only move tokens: no news to people. */
 const QUIET = new Set(["put", "phase", "seen", "dead", "absorbed", "rearmed", "forwarded", "forgot", "scope.forgotten", "locals", "timer.gone", "wait.gone", "result", "ledger.moved", "undo.at", "passed"]);
 
 export const isNews = (fact: Fact): boolean => !QUIET.has(fact.fact) && !/\.(notify|context|check)$/.test(fact.node);
 
-/** The author's node of a fact: helpers are named after it, as `judge.context` is after `judge`. */
+/** The author's node of a fact: nodes that the engine adds are named after it, as `judge.context` after `judge`. */
 export function authorOf(fact: Fact, known: (node: string) => boolean): string {
   const name = fact.node || fact.edge.split(">").at(-1) || "";
   if (known(name)) return name;

@@ -1,35 +1,35 @@
-/** Where the timeline's words go: none lies on another, none leaves its row. */
+/** Where the labels of the timeline go: none lies on another, none leaves its row. */
 import { textWidth } from "../net/size";
 
-export interface Asked {
+export interface Label {
   key: string;
   look: string;
   text: string;
   /** Where its middle would be, in px. */
   at: number;
-  /** Rather a little to the right than not at all. */
+  /** May be moved to the right rather than be left out. */
   moves?: boolean;
 }
 
-export interface Placed extends Asked {
+export interface PlacedLabel extends Label {
   left: number;
   right: number;
 }
 
 const GAP = 8;
 
-/** The first asked are the first placed; who finds no room is left out. `to` is the last px that may be used. */
-export function placed(asked: Iterable<Asked>, to: number): Placed[] {
-  const out: Placed[] = [];
-  const over = (left: number, right: number) => out.find((one) => left < one.right + GAP && right + GAP > one.left);
-  for (const one of asked) {
-    const width = textWidth(one.text, 12) + 4;
-    let left = Math.max(0, Math.min(one.at - width / 2, to - width));
+/** Places labels in their order; one that finds no room is left out. `to` is the last px that may be used. */
+export function placeLabels(labels: Iterable<Label>, to: number): PlacedLabel[] {
+  const placed: PlacedLabel[] = [];
+  const over = (left: number, right: number) => placed.find((other) => left < other.right + GAP && right + GAP > other.left);
+  for (const label of labels) {
+    const width = textWidth(label.text, 12) + 4;
+    let left = Math.max(0, Math.min(label.at - width / 2, to - width));
     const hit = over(left, left + width);
-    if (hit && one.moves && hit.right + GAP + width <= to) left = hit.right + GAP;
-    if (!over(left, left + width)) out.push({ ...one, left, right: left + width });
+    if (hit && label.moves && hit.right + GAP + width <= to) left = hit.right + GAP;
+    if (!over(left, left + width)) placed.push({ ...label, left, right: left + width });
   }
-  return out;
+  return placed;
 }
 
 export type Side = "inside" | "right" | "left" | "none";

@@ -1,4 +1,4 @@
-/** The moves of a run: the server says which; here they are asked for, confirmed by their class, and sent once. */
+/** Making a move of a run: confirmed by its class, then sent once. */
 import { useState, type ReactNode } from "react";
 import { stale } from "../api/cache";
 import { newKey } from "../api/client";
@@ -9,13 +9,13 @@ import { go } from "../shell/router";
 import { useWords } from "../words";
 import { errorText } from "../words/errorText";
 import { MoveDialog } from "./MoveDialog";
-import { send } from "./sendMove";
+import { sendMove } from "./sendMove";
 
 const DECISIONS = new Set<Verb>(["approve", "reject", "judge", "respond"]);
 
 export function useMoves(run: Run): { ask: (move: Move, from: Element | null, fact?: number) => void; dialog: ReactNode } {
   const { t } = useWords();
-  const [asked, setAsked] = useState<{ move: Move; anchor: Anchor | null; fact: number } | null>(null);
+  const [pending, setPending] = useState<{ move: Move; anchor: Anchor | null; fact: number } | null>(null);
   const done = (move: Move, made: string | null) => {
     stale(`/runs/${run.id}`, "/runs?", "/home");
     if (made) toast(t.run.forked, { act: { text: t.run.openFork, run: () => go(`/runs/${made}`) } });
@@ -23,7 +23,7 @@ export function useMoves(run: Run): { ask: (move: Move, from: Element | null, fa
   };
   const atOnce = async (move: Move) => {
     try {
-      await send(run, move, { reason: "", name: "", value: "", fact: 0 }, newKey());
+      await sendMove(run, move, { reason: "", name: "", value: "", fact: 0 }, newKey());
       stale(`/runs/${run.id}`);
       const back: Verb | null = move.verb === "pause" ? "resume" : move.verb === "resume" ? "pause" : null;
       toast(move.verb === "pause" ? t.run.didPause : t.run.didResume, back ? { act: { text: t.common.undo, run: () => void atOnce({ ...move, verb: back }) } } : {});
@@ -34,8 +34,8 @@ export function useMoves(run: Run): { ask: (move: Move, from: Element | null, fa
   const ask = (move: Move, from: Element | null, fact = run.facts) => {
     if (DECISIONS.has(move.verb)) go(`/inbox/${encodeURIComponent(run.id)}/${encodeURIComponent(move.target ?? "")}`);
     else if (move.confirm === "A" && move.needs.length === 0) void atOnce(move);
-    else setAsked({ move, anchor: anchorOf(from), fact });
+    else setPending({ move, anchor: anchorOf(from), fact });
   };
-  const dialog = asked && <MoveDialog key={asked.move.verb} run={run} {...asked} onClose={() => setAsked(null)} onDone={(made) => { done(asked.move, made); setAsked(null); }} />;
+  const dialog = pending && <MoveDialog key={pending.move.verb} run={run} {...pending} onClose={() => setPending(null)} onDone={(made) => { done(pending.move, made); setPending(null); }} />;
   return { ask, dialog };
 }

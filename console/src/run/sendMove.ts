@@ -1,4 +1,4 @@
-/** Sending a move: which address it has, what goes with it, and what an error says. */
+/** The request of each move of a run, and its icon. */
 import { Ban, CirclePause, CirclePlay, GitFork, PencilLine, Radio, RefreshCw, RotateCcw, SkipForward, Undo2, UserCheck, Wrench, X, type LucideIcon } from "lucide-react";
 import { call, post } from "../api/client";
 import type { Json, Move, Run, Verb } from "../api/types";
@@ -8,7 +8,7 @@ export const MOVE_ICON: Record<Verb, LucideIcon> = {
   resolve: Wrench, edit_variable: PencilLine, approve: UserCheck, reject: X, judge: UserCheck, respond: UserCheck, skip: SkipForward,
 };
 
-export interface Said {
+export interface MoveInput {
   reason: string;
   name: string;
   /** JSON: a payload, a result, a variable. */
@@ -16,21 +16,21 @@ export interface Said {
   fact: number;
 }
 
-/** Sends a move; what the server answers with is the run as it stands then. */
-export async function send(run: Run, move: Move, said: Said, key: string): Promise<string | null> {
+/** Sends a move; of a fork, returns the id of the new run. */
+export async function sendMove(run: Run, move: Move, input: MoveInput, key: string): Promise<string | null> {
   const at = `/runs/${encodeURIComponent(run.id)}`;
-  const json = (): Json => (said.value.trim() ? (JSON.parse(said.value) as Json) : null);
+  const json = (): Json => (input.value.trim() ? (JSON.parse(input.value) as Json) : null);
   switch (move.verb) {
-    case "cancel": await post(`${at}/cancel`, { mode: "now", reason: said.reason || null }, key); return null;
-    case "cancel_boundary": await post(`${at}/cancel`, { mode: "boundary", reason: said.reason || null }, key); return null;
+    case "cancel": await post(`${at}/cancel`, { mode: "now", reason: input.reason || null }, key); return null;
+    case "cancel_boundary": await post(`${at}/cancel`, { mode: "boundary", reason: input.reason || null }, key); return null;
     case "retry": await post(`${at}/retry`, { how: "here" }, key); return null;
     case "restart": await post(`${at}/retry`, { how: "restart" }, key); return null;
     case "compensate": await post(`${at}/compensate`, {}, key); return null;
-    case "signal": await post(`${at}/signal`, { name: said.name, payload: json() }, key); return null;
+    case "signal": await post(`${at}/signal`, { name: input.name, payload: json() }, key); return null;
     case "resolve": await post(`${at}/resolve`, { node: move.target, value: json() }, key); return null;
-    case "skip": await post(`${at}/skip`, { node: move.target, reason: said.reason }, key); return null;
-    case "edit_variable": await call(`${at}/variables`, { method: "PATCH", body: { set: { [said.name]: json() }, reason: said.reason }, key }); return null;
-    case "fork": return (await post<{ id: string }>(`${at}/fork`, { fact: said.fact }, key)).id;
+    case "skip": await post(`${at}/skip`, { node: move.target, reason: input.reason }, key); return null;
+    case "edit_variable": await call(`${at}/variables`, { method: "PATCH", body: { set: { [input.name]: json() }, reason: input.reason }, key }); return null;
+    case "fork": return (await post<{ id: string }>(`${at}/fork`, { fact: input.fact }, key)).id;
     default: await post(`${at}/${move.verb}`, {}, key); return null;
   }
 }

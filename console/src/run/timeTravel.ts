@@ -1,4 +1,4 @@
-/** Time travel: the server folds the journal; here a snapshot and small steps are laid on each other. */
+/** Time travel: the run's graph after each fact, from the server's snapshot and the deltas since. */
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useGet, useLast } from "../api/cache";
 import { call } from "../api/client";
@@ -70,7 +70,7 @@ function changedBy(step: Delta, before: Dict): Set<string> {
   return out;
 }
 
-/** A value as lines of name and plain value, two levels deep: enough to read, never a wall. */
+/** A value as lines of name and plain value, two levels deep. */
 export function leaves(name: string, value: Dict[string] | undefined, depth = 2): [string, Dict[string] | undefined][] {
   if (depth > 0 && value !== null && typeof value === "object" && !Array.isArray(value) && Object.keys(value).length > 0)
     return Object.entries(value).flatMap(([key, inner]) => leaves(`${name}.${key}`, inner, depth - 1));

@@ -1,4 +1,4 @@
-/** One move for many runs: a bar while some are selected, then a dry run, the count typed, and only then the doing. */
+/** Bulk moves: a bar while runs are selected, then a dry run, its count to be typed, and the request. */
 import { Ban, CirclePause, CirclePlay, RefreshCw, X, type LucideIcon } from "lucide-react";
 import { useEffect, useState, type FormEvent, type ReactNode } from "react";
 import { stale } from "../api/cache";
@@ -12,37 +12,37 @@ import { useWords } from "../words";
 import { errorText } from "../words/errorText";
 
 const VERBS = ["pause", "resume", "retry", "cancel"] as const;
-type Many = (typeof VERBS)[number];
-const ICON: Record<Many, LucideIcon> = { pause: CirclePause, resume: CirclePlay, retry: RefreshCw, cancel: Ban };
-/** So many runs the server takes at once. */
+type BatchVerb = (typeof VERBS)[number];
+const ICON: Record<BatchVerb, LucideIcon> = { pause: CirclePause, resume: CirclePlay, retry: RefreshCw, cancel: Ban };
+/** The most runs that the server takes at once. */
 const AT_ONCE = 1000;
 const SAMPLE = 6;
 
-/** Which runs: these, or all that match. */
-export type Whom = { ids: string[] } | { filter: BatchFilter };
+/** The runs of a batch: these, or all that match. */
+export type BatchTarget = { ids: string[] } | { filter: BatchFilter };
 
 interface BarProps {
   picked: ReadonlySet<string>;
-  /** All that match are meant. */
+  /** All that match are selected. */
   all: boolean;
   /** Null when there is no filter: then all would be every run there is. */
   onAll: (() => void) | null;
-  whom: () => Whom;
+  target: () => BatchTarget;
   rows: RunSummary[];
   onClear: () => void;
 }
 
-export function BatchBar({ picked, all, onAll, whom, rows, onClear }: BarProps): ReactNode {
+export function BatchBar({ picked, all, onAll, target, rows, onClear }: BarProps): ReactNode {
   const { t, f } = useWords();
   const b = t.runs.batch;
   const offline = useLiveness() === "offline";
-  const [asked, setAsked] = useState<{ verb: Many; whom: Whom } | null>(null);
+  const [asked, setAsked] = useState<{ verb: BatchVerb; target: BatchTarget } | null>(null);
   return (
     <section className="batch" aria-label={b.bar}>
       <span className="batch-said" role="status">{all ? b.allPicked : b.picked(f.number(picked.size))}</span>
       {onAll && !all && <Button look="quiet" onClick={onAll}>{b.takeAll}</Button>}
       <span className="grow" />
-      {VERBS.map((verb) => <Button key={verb} look={verb === "cancel" ? "danger" : "plain"} icon={ICON[verb]} disabled={offline || (!all && picked.size > AT_ONCE)} title={offline ? t.error.banner : picked.size > AT_ONCE ? b.tooMany(f.number(AT_ONCE)) : undefined} onClick={() => setAsked({ verb, whom: whom() })}>{t.run[verb]}</Button>)}
+      {VERBS.map((verb) => <Button key={verb} look={verb === "cancel" ? "danger" : "plain"} icon={ICON[verb]} disabled={offline || (!all && picked.size > AT_ONCE)} title={offline ? t.error.banner : picked.size > AT_ONCE ? b.tooMany(f.number(AT_ONCE)) : undefined} onClick={() => setAsked({ verb, target: target() })}>{t.run[verb]}</Button>)}
       <Button look="quiet" icon={X} onClick={onClear}>{b.clear}</Button>
       {asked && <Confirm {...asked} rows={rows} onClose={() => setAsked(null)} onDone={() => { setAsked(null); onClear(); }} />}
     </section>
@@ -50,14 +50,14 @@ export function BatchBar({ picked, all, onAll, whom, rows, onClear }: BarProps):
 }
 
 interface ConfirmProps {
-  verb: Many;
-  whom: Whom;
+  verb: BatchVerb;
+  target: BatchTarget;
   rows: RunSummary[];
   onClose: () => void;
   onDone: () => void;
 }
 
-function Confirm({ verb, whom, rows, onClose, onDone }: ConfirmProps): ReactNode {
+function Confirm({ verb, target, rows, onClose, onDone }: ConfirmProps): ReactNode {
   const { t, f } = useWords();
   const b = t.runs.batch;
   const [dry, setDry] = useState<Batch | null>(null);
@@ -71,14 +71,14 @@ function Confirm({ verb, whom, rows, onClose, onDone }: ConfirmProps): ReactNode
   useEffect(() => {
     let shown = true;
     setFailed(null);
-    post<Batch>("/runs:batch", body(verb, whom, true)).then((got) => shown && setDry(got), (problem: unknown) => shown && setFailed(problem));
+    post<Batch>("/runs:batch", body(verb, target, true)).then((got) => shown && setDry(got), (problem: unknown) => shown && setFailed(problem));
     return () => { shown = false; };
-  }, [verb, whom, again]);
+  }, [verb, target, again]);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
     try {
-      const done = await post<Batch>("/runs:batch", body(verb, whom, false), key);
+      const done = await post<Batch>("/runs:batch", body(verb, target, false), key);
       stale("/runs", "/home", "/inbox");
       toast(done.refused.length ? b.doneBut(f.number(done.count), f.number(done.refused.length)) : b.done(f.number(done.count)), { bad: done.count === 0 });
       onDone();
@@ -111,12 +111,12 @@ function Confirm({ verb, whom, rows, onClose, onDone }: ConfirmProps): ReactNode
   );
 }
 
-function body(verb: Many, whom: Whom, dry: boolean): Pick<BatchAsked, "verb" | "dry_run" | "ids" | "filter"> {
-  return { verb, dry_run: dry, ...whom };
+function body(verb: BatchVerb, target: BatchTarget, dry: boolean): Pick<BatchAsked, "verb" | "dry_run" | "ids" | "filter"> {
+  return { verb, dry_run: dry, ...target };
 }
 
 const nameOf = (id: string, rows: RunSummary[]): ReactNode => {
-  const run = rows.find((one) => one.id === id);
+  const run = rows.find((row) => row.id === id);
   return <>{run?.title} <span className="mono dim">{run?.key ?? id.slice(0, 9)}</span></>;
 };
 
@@ -135,7 +135,7 @@ function Sample({ dry, rows }: { dry: Batch; rows: RunSummary[] }): ReactNode {
   );
 }
 
-/** Every one of them, with its reason: in the words of its state when the list knows it, else in the server's. */
+/** The refused runs with their reasons: their state when the list knows it, else the server's words. */
 function Refused({ dry, rows }: { dry: Batch; rows: RunSummary[] }): ReactNode {
   const { t, runWord } = useWords();
   if (dry.refused.length === 0) return null;
@@ -143,9 +143,9 @@ function Refused({ dry, rows }: { dry: Batch; rows: RunSummary[] }): ReactNode {
     <div>
       <h3 className="label">{t.runs.batch.why}</h3>
       <ul className="batch-list batch-refused" tabIndex={0} aria-label={t.runs.batch.why}>
-        {dry.refused.map((one) => {
-          const run = rows.find((row) => row.id === one.run);
-          return <li key={one.run}>{nameOf(one.run, rows)} <span className="dim">{run ? t.runs.batch.is(runWord(run.language, run.status, run.state)) : one.reason} · <code>{one.code}</code></span></li>;
+        {dry.refused.map((refusal) => {
+          const run = rows.find((row) => row.id === refusal.run);
+          return <li key={refusal.run}>{nameOf(refusal.run, rows)} <span className="dim">{run ? t.runs.batch.is(runWord(run.language, run.status, run.state)) : refusal.reason} · <code>{refusal.code}</code></span></li>;
         })}
       </ul>
     </div>

@@ -1,4 +1,4 @@
-/** The last 24 hours as a strip that a time is chosen from by dragging; the fields of the bar say the same with keys. */
+/** A histogram of the last 24 hours; dragging over it sets the time filter. */
 import { X } from "lucide-react";
 import { useState, type PointerEvent, type ReactNode } from "react";
 import { useGet } from "../api/cache";
@@ -15,7 +15,7 @@ export function Brush({ search }: { search: URLSearchParams }): ReactNode {
   const { data } = useGet<Home>("/home?scope=mine"); // the sidebar has it already
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const hours = data?.hours ?? [];
-  const most = Math.max(1, ...hours.map((one) => one.done + one.held + one.failed));
+  const most = Math.max(1, ...hours.map((hour) => hour.done + hour.held + hour.failed));
   const since = Date.parse(search.get("since") ?? "");
   const until = Date.parse(search.get("until") ?? "");
   const chosen = !Number.isNaN(since) || !Number.isNaN(until);
@@ -37,9 +37,9 @@ export function Brush({ search }: { search: URLSearchParams }): ReactNode {
       <div className="brush-bars" role="img" aria-label={t.runs.brush} title={t.runs.brush}
         onPointerDown={(event) => { event.currentTarget.setPointerCapture(event.pointerId); const i = hit(event); setDrag([i, i]); }}
         onPointerMove={(event) => drag && setDrag([drag[0], hit(event)])} onPointerUp={done} onPointerCancel={() => setDrag(null)}>
-        {hours.map((one, i) => (
-          <span key={one.at} className={inside(i, one.at) ? "" : "brush-out"} title={`${f.clock(one.at)} · ${t.home.done} ${one.done} · ${t.home.held} ${one.held} · ${t.home.failedWord} ${one.failed}`}>
-            {(["failed", "held", "done"] as const).map((kind) => one[kind] > 0 && <i key={kind} className={`hour-${kind}`} style={{ height: Math.max(2, (one[kind] / most) * HEIGHT) }} />)}
+        {hours.map((hour, i) => (
+          <span key={hour.at} className={inside(i, hour.at) ? "" : "brush-out"} title={`${f.clock(hour.at)} · ${t.home.done} ${hour.done} · ${t.home.held} ${hour.held} · ${t.home.failedWord} ${hour.failed}`}>
+            {(["failed", "held", "done"] as const).map((kind) => hour[kind] > 0 && <i key={kind} className={`hour-${kind}`} style={{ height: Math.max(2, (hour[kind] / most) * HEIGHT) }} />)}
           </span>
         ))}
       </div>

@@ -1,10 +1,10 @@
-/** The filter bar: everything that it says is in the address. */
+/** The filter bar; the address keeps all filters. */
 import { ArrowDownUp, ListFilter, Search, X } from "lucide-react";
 import { useEffect, useState, type ReactNode, type RefObject } from "react";
 import { Button } from "../components";
 import { go, setSearch } from "../shell/router";
 import { useWords } from "../words";
-import { filtered, SORTS, STATES } from "./runsQuery";
+import { hasFilters, SORTS, STATES } from "./runsQuery";
 
 const MORE = ["name", "version", "node", "code", "var", "language", "since", "until", "parent"];
 
@@ -19,7 +19,7 @@ export function Filters({ search, inputRef, children }: { search: URLSearchParam
     if (text === wanted) return;
     const timer = window.setTimeout(() => setSearch({ q: text || null }), 250);
     return () => window.clearTimeout(timer);
-  }, [text]); // only what was typed asks; an address that changes meanwhile does not
+  }, [text]); // only typing changes the address; a change of the address does not come back
   const picked = new Set((search.get("state") ?? "").split(",").filter(Boolean));
   const toggle = (state: string) => {
     if (picked.has(state)) picked.delete(state);
@@ -41,25 +41,25 @@ export function Filters({ search, inputRef, children }: { search: URLSearchParam
       </select>
       <label className="filter-sort"><ArrowDownUp size={14} aria-hidden /><span className="sr">{r.sort}</span>
         <select className="input filter-select" value={search.get("sort") ?? ""} onChange={(event) => setSearch({ sort: event.target.value || null })}>
-          {(Object.keys(SORTS) as (keyof typeof SORTS)[]).map((one) => <option key={one} value={SORTS[one]}>{r.sorts[one]}</option>)}
+          {(Object.keys(SORTS) as (keyof typeof SORTS)[]).map((order) => <option key={order} value={SORTS[order]}>{r.sorts[order]}</option>)}
         </select>
       </label>
       <Button icon={ListFilter} aria-expanded={open} onClick={() => setOpen(!open)}>{r.moreFilters}</Button>
-      {filtered(search) && <Button look="quiet" icon={X} onClick={() => { setText(""); go("/runs"); }}>{r.clear}</Button>}
+      {hasFilters(search) && <Button look="quiet" icon={X} onClick={() => { setText(""); go("/runs"); }}>{r.clear}</Button>}
       <span className="grow" />
       {children}
       {open && (
         <div className="filters-more">
-          {([["name", r.definition], ["version", r.version], ["node", r.node], ["code", r.code], ["var", r.variable]] as const).map(([name, label]) => <Late key={name} name={name} label={label} value={search.get(name) ?? ""} />)}
-          <label><span className="label">{r.language}</span><select className="input" value={search.get("language") ?? ""} onChange={(event) => setSearch({ language: event.target.value || null })}><option value="">{r.any}</option>{["decision", "diagram"].map((one) => <option key={one} value={one}>{t.language[one]}</option>)}</select></label>
-          {(["since", "until"] as const).map((name) => <Late key={name} name={name} label={`${r[name]} (${f.zoneName()})`} value={field(name)} type="datetime-local" set={moment(name)} />)}
+          {([["name", r.definition], ["version", r.version], ["node", r.node], ["code", r.code], ["var", r.variable]] as const).map(([name, label]) => <DeferredField key={name} name={name} label={label} value={search.get(name) ?? ""} />)}
+          <label><span className="label">{r.language}</span><select className="input" value={search.get("language") ?? ""} onChange={(event) => setSearch({ language: event.target.value || null })}><option value="">{r.any}</option>{["decision", "diagram"].map((name) => <option key={name} value={name}>{t.language[name]}</option>)}</select></label>
+          {(["since", "until"] as const).map((name) => <DeferredField key={name} name={name} label={`${r[name]} (${f.zoneName()})`} value={field(name)} type="datetime-local" set={moment(name)} />)}
         </div>
       )}
     </div>
   );
 }
 
-interface LateProps {
+interface DeferredFieldProps {
   name: string;
   label: string;
   value: string;
@@ -68,7 +68,7 @@ interface LateProps {
 }
 
 /** A filter that is applied when it is left or Enter is pressed. */
-function Late({ name, label, value, type = "text", set = (text) => setSearch({ [name]: text || null }) }: LateProps): ReactNode {
+function DeferredField({ name, label, value, type = "text", set = (text) => setSearch({ [name]: text || null }) }: DeferredFieldProps): ReactNode {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   const apply = () => text !== value && set(text.trim());

@@ -1,4 +1,4 @@
-/** Runs: filters in the address, a table whose reason is a column, keys, saved views, CSV, and one move for many. */
+/** The list of runs: filters, a table with the reason of each, keys, saved views, CSV and bulk moves. */
 import "./runs.css";
 import { ArrowUp, Download, X } from "lucide-react";
 import { useCallback, useRef, useState, type ReactNode } from "react";
@@ -13,13 +13,13 @@ import { go, useSearch } from "../shell/router";
 import { may, useSession } from "../shell/session";
 import { useWords } from "../words";
 import { errorText } from "../words/errorText";
-import { asked, filtered, meant } from "./runsQuery";
+import { batchFilter, hasFilters, runsQuery } from "./runsQuery";
 import { BatchBar } from "./Batch";
 import { Brush } from "./Brush";
 import { collect, csvOf, download } from "./csv";
 import { Filters } from "./Filters";
 import { FIRST, useRows, type Rows } from "./rows";
-import { sentenceOf, Table, type Shown } from "./Table";
+import { sentenceOf, Table, type TableHandle } from "./Table";
 import { Views } from "./Views";
 
 export function RunsPage(): ReactNode {
@@ -29,27 +29,27 @@ export function RunsPage(): ReactNode {
   return <List search={search} />;
 }
 
-const NOBODY: ReadonlySet<string> = new Set();
-/** After a page that failed, the next is asked for by hand. */
+const NO_IDS: ReadonlySet<string> = new Set();
+/** After a page has failed, the next is loaded by hand. */
 const NOTHING = () => undefined;
 
-/** Which rows are selected; another list is another selection. */
+/** The selected rows; another list has another selection. */
 function usePicked(path: string) {
-  const [kept, setKept] = useState({ path, ids: NOBODY, all: false });
-  const own = kept.path === path ? kept : { path, ids: NOBODY, all: false };
+  const [kept, setKept] = useState({ path, ids: NO_IDS, all: false });
+  const own = kept.path === path ? kept : { path, ids: NO_IDS, all: false };
   const pick = useCallback((ids: string[], on: boolean) => setKept((before) => {
-    const next = new Set(before.path === path ? before.ids : NOBODY);
+    const next = new Set(before.path === path ? before.ids : NO_IDS);
     for (const id of ids) if (on) next.add(id); else next.delete(id);
     return { path, ids: next, all: false };
   }), [path]);
-  return { ...own, pick, takeAll: () => setKept({ ...own, all: true }), clear: () => setKept({ path, ids: NOBODY, all: false }) };
+  return { ...own, pick, takeAll: () => setKept({ ...own, all: true }), clear: () => setKept({ path, ids: NO_IDS, all: false }) };
 }
 
 function List({ search }: { search: URLSearchParams }): ReactNode {
   const { t } = useWords();
   const { me } = useSession();
-  const path = `/runs${query(asked(search))}`;
-  const answer = useGet<Page<RunSummary>>(`/runs${query({ ...asked(search), limit: FIRST })}`);
+  const path = `/runs${query(runsQuery(search))}`;
+  const answer = useGet<Page<RunSummary>>(`/runs${query({ ...runsQuery(search), limit: FIRST })}`);
   const first = useLast(answer.data);
   const list = useRows(path, first, answer.data !== undefined);
   const { rows } = list;
@@ -57,7 +57,7 @@ function List({ search }: { search: URLSearchParams }): ReactNode {
   const picked = usePicked(path);
   const steer = may(me, "run.steer");
   const filterRef = useRef<HTMLInputElement>(null);
-  const table = useRef<Shown>(null);
+  const table = useRef<TableHandle>(null);
   const move = (by: number) => {
     const to = Math.max(0, Math.min(rows.length - 1, at + by));
     setAt(to);
@@ -81,8 +81,8 @@ function List({ search }: { search: URLSearchParams }): ReactNode {
           : rows.length === 0 ? <None search={search} list={list} />
           : <Table ref={table} rows={rows} open={list.next !== null} at={at} onAt={setAt} picked={steer ? picked.ids : null} onPick={picked.pick} sort={search.get("sort") ?? ""} onEnd={list.error === null ? list.more : NOTHING} />}
       </div>
-      {(picked.ids.size > 0 || picked.all) && <BatchBar picked={picked.ids} all={picked.all} onAll={filtered(search) ? picked.takeAll : null} rows={rows} onClear={picked.clear}
-        whom={() => (picked.all ? { filter: meant(search, Date.now()) } : { ids: [...picked.ids] })} />}
+      {(picked.ids.size > 0 || picked.all) && <BatchBar picked={picked.ids} all={picked.all} onAll={hasFilters(search) ? picked.takeAll : null} rows={rows} onClear={picked.clear}
+        target={() => (picked.all ? { filter: batchFilter(search, Date.now()) } : { ids: [...picked.ids] })} />}
       <Foot list={list} steer={steer} path={path} />
     </div>
   );
@@ -91,7 +91,7 @@ function List({ search }: { search: URLSearchParams }): ReactNode {
 function None({ search, list }: { search: URLSearchParams; list: Rows }): ReactNode {
   const { t } = useWords();
   if (list.next !== null) return <Empty title={t.runs.looking} />;
-  if (filtered(search)) return <Empty title={t.runs.emptyFilter} text={t.runs.emptyFilterDo}><Button icon={X} onClick={() => go("/runs")}>{t.runs.clear}</Button></Empty>;
+  if (hasFilters(search)) return <Empty title={t.runs.emptyFilter} text={t.runs.emptyFilterDo}><Button icon={X} onClick={() => go("/runs")}>{t.runs.clear}</Button></Empty>;
   return <Empty title={t.runs.empty} text={t.runs.emptyDo}><code>penstock run start wf_defect_alert_v2 --input '{`{"line_id": "L01"}`}'</code></Empty>;
 }
 
@@ -110,7 +110,7 @@ function Foot({ list, steer, path }: { list: Rows; steer: boolean; path: string 
   );
 }
 
-/** All that match, not only what is on the screen. */
+/** Downloads all runs that match, not only those on the screen. */
 function Csv({ path }: { path: string }): ReactNode {
   const { t, f } = useWords();
   const [n, setN] = useState<number | null>(null);

@@ -1,4 +1,4 @@
-/** The table of runs: only the rows that can be seen are drawn, so that ten thousand scroll as well as ten. */
+/** The table of runs. Only visible rows are rendered, so that ten thousand scroll as well as ten. */
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { memo, useEffect, useImperativeHandle, useRef, useState, type ReactNode, type Ref } from "react";
 import type { RunSummary } from "../api/types";
@@ -9,13 +9,13 @@ import { useNow, useWords } from "../words";
 import { Rich } from "../words/rich";
 import { runSentence, whySentence } from "../words/why";
 
-/** Heights of a row, which the style sheet keeps to: with a mouse, with a finger, as a card on a phone. */
+/** Heights of a row in px, as in the style sheet: with a mouse, with a finger, as a card on a phone. */
 const HEIGHT = { mouse: 36, finger: 44, card: 112 };
 const AROUND = 8;
-/** So many rows before the end the next page is asked for. */
+/** The next page is loaded when so many rows are left. */
 const AHEAD = 30;
 
-export interface Shown {
+export interface TableHandle {
   show: (row: number) => void;
 }
 
@@ -29,7 +29,7 @@ interface Props {
   onPick: (ids: string[], on: boolean) => void;
   sort: string;
   onEnd: () => void;
-  ref: Ref<Shown>;
+  ref: Ref<TableHandle>;
 }
 
 export function Table({ rows, open, at, onAt, picked, onPick, sort, onEnd, ref }: Props): ReactNode {
@@ -41,29 +41,29 @@ export function Table({ rows, open, at, onAt, picked, onPick, sort, onEnd, ref }
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 900 });
   useEffect(() => {
-    const one = box.current;
-    if (!one) return;
+    const element = box.current;
+    if (!element) return;
     let frame = 0;
     const look = () => {
       frame = 0;
-      setView((before) => (before.top === one.scrollTop && before.height === one.clientHeight ? before : { top: one.scrollTop, height: one.clientHeight }));
+      setView((before) => (before.top === element.scrollTop && before.height === element.clientHeight ? before : { top: element.scrollTop, height: element.clientHeight }));
     };
     const later = () => { frame ||= requestAnimationFrame(look); };
     look();
-    one.addEventListener("scroll", later, { passive: true });
+    element.addEventListener("scroll", later, { passive: true });
     const sized = new ResizeObserver(later);
-    sized.observe(one);
-    return () => { cancelAnimationFrame(frame); one.removeEventListener("scroll", later); sized.disconnect(); };
+    sized.observe(element);
+    return () => { cancelAnimationFrame(frame); element.removeEventListener("scroll", later); sized.disconnect(); };
   }, []);
   const first = Math.max(0, Math.floor(view.top / height) - AROUND);
   const last = Math.min(rows.length, Math.ceil((view.top + view.height) / height) + AROUND);
   useImperativeHandle(ref, () => ({
     show: (row) => {
-      const one = box.current;
-      if (!one) return;
-      const head = one.querySelector("thead")?.clientHeight ?? 0;
-      if (row * height < one.scrollTop) one.scrollTop = row * height;
-      else if ((row + 1) * height + head > one.scrollTop + one.clientHeight) one.scrollTop = (row + 1) * height + head - one.clientHeight;
+      const element = box.current;
+      if (!element) return;
+      const head = element.querySelector("thead")?.clientHeight ?? 0;
+      if (row * height < element.scrollTop) element.scrollTop = row * height;
+      else if ((row + 1) * height + head > element.scrollTop + element.clientHeight) element.scrollTop = (row + 1) * height + head - element.clientHeight;
     },
   }), [height]);
   useEffect(() => {
@@ -146,8 +146,8 @@ const Row = memo(function Row({ run, index, here, picked, onAt, onPick, now }: R
 
 const cut = (key: string): string => (key.length > 28 ? `${key.slice(0, 27)}…` : key);
 
-/** Why it rests, or what came of it. */
-export function sentenceOf(run: RunSummary, said: Parameters<typeof whySentence>[1]): string {
-  if (run.why) return whySentence(run.why, said);
-  return run.state === "COMPLETED" && run.result ? run.result : runSentence(run, said);
+/** Why a run waits, or its result. */
+export function sentenceOf(run: RunSummary, speaker: Parameters<typeof whySentence>[1]): string {
+  if (run.why) return whySentence(run.why, speaker);
+  return run.state === "COMPLETED" && run.result ? run.result : runSentence(run, speaker);
 }

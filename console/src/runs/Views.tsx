@@ -1,4 +1,4 @@
-/** Saved views: an address with a name, kept by the server for me alone, so that every browser of mine has them. */
+/** Saved views: named filters, kept by the server for each person. */
 import { Bookmark, BookmarkCheck, Trash2 } from "lucide-react";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { stale, useGet } from "../api/cache";
@@ -22,7 +22,7 @@ interface View {
 
 type Saved = View & { key: string; number: number };
 
-/** What of an address a view keeps, in one order, so that two can be compared. */
+/** The filters of an address in a fixed order, so that two views can be compared. */
 export function viewOf(search: URLSearchParams): string {
   const kept = new URLSearchParams();
   for (const name of [...FILTERS, "sort"]) if (search.get(name)) kept.set(name, search.get(name) ?? "");
@@ -42,7 +42,7 @@ export function Views({ search }: { search: URLSearchParams }): ReactNode {
   const views = useViews();
   const [at, setAt] = useState<Element | null>(null);
   const here = viewOf(search);
-  const open = views.find((one) => one.search === here);
+  const open = views.find((view) => view.search === here);
   return (
     <>
       <Button icon={open ? BookmarkCheck : Bookmark} aria-haspopup="dialog" onClick={(event) => setAt(event.currentTarget)}>{open?.name ?? t.runs.views.title}</Button>
@@ -56,11 +56,11 @@ function Menu({ at, views, here, onClose }: { at: Element; views: Saved[]; here:
   const v = t.runs.views;
   const [name, setName] = useState("");
   const [error, setError] = useState<string | null>(null);
-  const doing = async (act: Promise<unknown>, said: string) => {
+  const finish = async (request: Promise<unknown>, toastText: string) => {
     try {
-      await act;
+      await request;
       stale(MINE);
-      toast(said);
+      toast(toastText);
       return true;
     } catch (problem) {
       setError(errorText(problem, t));
@@ -71,22 +71,22 @@ function Menu({ at, views, here, onClose }: { at: Element; views: Saved[]; here:
     event.preventDefault();
     const called = name.trim();
     if (!called) return;
-    const same = views.find((one) => one.name === called);
+    const same = views.find((view) => view.name === called);
     const key = same?.key ?? `${KEY}${crypto.getRandomValues(new Uint32Array(2)).join("")}`;
     const body = { body: { name: called, search: here } satisfies View };
-    if (await doing(call(`/drafts/${key}`, { method: "PUT", body, etag: same && `"${same.number}"` }), v.saved(called))) onClose();
+    if (await finish(call(`/drafts/${key}`, { method: "PUT", body, etag: same && `"${same.number}"` }), v.saved(called))) onClose();
   };
-  const remove = (one: Saved) => void doing(call(`/drafts/${one.key}`, { method: "DELETE" }), v.removed(one.name));
+  const remove = (view: Saved) => void finish(call(`/drafts/${view.key}`, { method: "DELETE" }), v.removed(view.name));
   return (
     <Dialog label={v.title} anchor={anchorOf(at)} look="popover" onClose={onClose}>
       <h2>{v.title}</h2>
       {views.length === 0 ? <p className="dim">{v.none}</p> : (
         <ul className="views">
           <li><Link to="/runs" className="grow" aria-current={here === "" ? "true" : undefined} onClick={onClose}>{v.all}</Link></li>
-          {views.map((one) => (
-            <li key={one.key}>
-              <Link to={`/runs?${one.search}`} className="grow cut" aria-current={one.search === here ? "true" : undefined} onClick={(event) => { event.preventDefault(); onClose(); go(`/runs?${one.search}`); }}>{one.name}</Link>
-              <button type="button" className="btn btn-icon" aria-label={v.remove(one.name)} title={v.remove(one.name)} onClick={() => remove(one)}><Trash2 size={15} aria-hidden /></button>
+          {views.map((view) => (
+            <li key={view.key}>
+              <Link to={`/runs?${view.search}`} className="grow cut" aria-current={view.search === here ? "true" : undefined} onClick={(event) => { event.preventDefault(); onClose(); go(`/runs?${view.search}`); }}>{view.name}</Link>
+              <button type="button" className="btn btn-icon" aria-label={v.remove(view.name)} title={v.remove(view.name)} onClick={() => remove(view)}><Trash2 size={15} aria-hidden /></button>
             </li>
           ))}
         </ul>

@@ -4,7 +4,7 @@ import type { Page, RunSummary } from "../api/types";
 import { plain } from "../words/rich";
 import { pageOf } from "./rows";
 
-/** So many rows at most; spreadsheets and browsers are happy with that. */
+/** The most rows that a file has. */
 export const MOST = 10_000;
 const COLUMNS = ["id", "key", "name", "title", "language", "version", "status", "state", "node", "started_at", "updated_at", "ended_at", "active_ms", "priority", "parent"] as const;
 
@@ -14,13 +14,13 @@ export interface Collected {
   cut: boolean;
 }
 
-export async function collect(path: string, told: (n: number) => void): Promise<Collected> {
-  const found = new Map<string, RunSummary>(); // a run that moved between two pages is told once
+export async function collect(path: string, onCount: (n: number) => void): Promise<Collected> {
+  const runs = new Map<string, RunSummary>(); // a run that moved between two pages counts once
   let page = await call<Page<RunSummary>>(`${path}${path.includes("?") ? "&" : "?"}limit=200`);
   for (;;) {
-    for (const run of page.items) found.set(run.id, run);
-    told(found.size);
-    if (page.next === null || found.size >= MOST) return { rows: [...found.values()].slice(0, MOST), cut: page.next !== null || found.size > MOST };
+    for (const run of page.items) runs.set(run.id, run);
+    onCount(runs.size);
+    if (page.next === null || runs.size >= MOST) return { rows: [...runs.values()].slice(0, MOST), cut: page.next !== null || runs.size > MOST };
     page = await pageOf(path, page.next);
   }
 }
@@ -30,7 +30,7 @@ export function csvOf(rows: RunSummary[], sentence: (run: RunSummary) => string)
   return `\ufeff${[...COLUMNS, "why"].join(",")}\r\n${lines.map((line) => `${line}\r\n`).join("")}`; // the mark tells Excel that it is UTF-8
 }
 
-/** A text that a spreadsheet would compute is kept a text. */
+/** Quotes a cell; a text that a spreadsheet would take for a formula stays a text. */
 function cell(value: string | number | null): string {
   if (value === null) return "";
   const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);

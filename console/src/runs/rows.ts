@@ -1,12 +1,12 @@
-/** Rows that stay where they are: known ones change in place, new ones wait behind a pill, more come by cursor. */
+/** The rows of the list: known ones change in place, new ones wait until somebody shows them, more come by cursor. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { call } from "../api/client";
 import type { Page, RunSummary } from "../api/types";
 
-/** The first page is small, so that it is there at once; those that scrolling asks for are as large as may be. */
+/** The first page is small, so that it is there at once; later pages are as large as the server allows. */
 export const FIRST = 50;
 const NEXT = 200;
-/** A filter that only states can answer may find nothing on a page and something on the next: so many are tried. */
+/** Some filters are applied after a page is read, so a page may be empty and the next not: so many are tried. */
 const EMPTY_PAGES = 20;
 
 interface Kept {
@@ -17,7 +17,7 @@ interface Kept {
 
 export interface Rows {
   rows: RunSummary[];
-  /** How many are new, and wait. */
+  /** How many new rows wait to be shown. */
   fresh: number;
   showFresh: () => void;
   next: string | null;
@@ -29,7 +29,7 @@ export interface Rows {
 export const pageOf = (path: string, cursor: string): Promise<Page<RunSummary>> =>
   call<Page<RunSummary>>(`${path}${path.includes("?") ? "&" : "?"}limit=${NEXT}&cursor=${encodeURIComponent(cursor)}`);
 
-/** `path` is the list without a limit; `first` its first page, `current` when that one is of this path. */
+/** `path` is the list without a limit, `first` its first page; `current` tells that `first` belongs to `path`. */
 export function useRows(path: string, first: Page<RunSummary> | undefined, current: boolean): Rows {
   const [kept, setKept] = useState<Kept | null>(null);
   const [loading, setLoading] = useState(false);
@@ -51,7 +51,7 @@ export function useRows(path: string, first: Page<RunSummary> | undefined, curre
   const known = useMemo(() => new Set(rows.map((row) => row.id)), [rows]);
   const waiting = kept?.path === path && kept.rows.length > 0 ? (first?.items ?? []).filter((row) => !known.has(row.id)) : [];
   const showFresh = useCallback(() => {
-    if (first) setKept((before) => before && { ...before, rows: [...first.items, ...before.rows.filter((row) => !first.items.some((one) => one.id === row.id))] });
+    if (first) setKept((before) => before && { ...before, rows: [...first.items, ...before.rows.filter((row) => !first.items.some((item) => item.id === row.id))] });
   }, [first]);
   const more = useCallback(async () => {
     if (!kept?.next || kept.path !== path || loading) return;

@@ -1,4 +1,4 @@
-/** The list that an address means: what the server is asked for, and what a batch over all that match says. */
+/** The query of the list of runs, from the address: for the server, and as the filter of a batch. */
 import type { BatchFilter } from "../api/types";
 
 /** The filters that live in the address. `last` is a span of time that ends now; `since` and `until` are moments. */
@@ -7,11 +7,11 @@ export const STATES = ["RUNNING", "WAITING", "FAILED", "COMPLETED", "CANCELLED"]
 export const SORTS = { newest: "", oldest: "started_at", changed: "-updated_at", unchanged: "updated_at", urgent: "-priority", calm: "priority" } as const;
 const LAST: Record<string, number> = { h1: 3_600_000, h24: 86_400_000, d7: 7 * 86_400_000 };
 
-export type Asked = Partial<Record<Exclude<(typeof FILTERS)[number], "last"> | "sort", string>>;
+export type RunsQuery = Partial<Record<Exclude<(typeof FILTERS)[number], "last"> | "sort", string>>;
 
-/** A span of time is turned into a moment, on the minute so that the answer can be kept. */
-export function asked(search: URLSearchParams): Asked {
-  const out: Asked = {};
+/** A span of time becomes a moment, rounded to the minute so that the answer can be cached. */
+export function runsQuery(search: URLSearchParams): RunsQuery {
+  const out: RunsQuery = {};
   for (const name of [...FILTERS, "sort"] as const) {
     const value = search.get(name);
     if (value && name !== "last") out[name] = name === "var" ? variable(value) : value;
@@ -24,13 +24,13 @@ export function asked(search: URLSearchParams): Asked {
 /** People write amount=5; the server reads amount:5. */
 const variable = (text: string): string => (text.includes(":") ? text : text.replace(/\s*=\s*/, ":"));
 
-/** The same for a batch. What begins after it was looked at is not meant. */
-export function meant(search: URLSearchParams, now: number): BatchFilter {
-  const { state, status, version, sort: _, q, ...rest } = asked(search);
+/** The same as the filter of a batch; runs that begin after `now` do not belong to it. */
+export function batchFilter(search: URLSearchParams, now: number): BatchFilter {
+  const { state, status, version, sort: _, q, ...rest } = runsQuery(search);
   return {
     ...rest, q: q ?? "", state: [state, status].join(",").split(",").filter(Boolean),
     version: version ? Number(version) : null, until: rest.until ?? new Date(now).toISOString(),
   };
 }
 
-export const filtered = (search: URLSearchParams): boolean => FILTERS.some((name) => search.get(name));
+export const hasFilters = (search: URLSearchParams): boolean => FILTERS.some((name) => search.get(name));

@@ -1,4 +1,4 @@
-/** The frame: which screen an address shows, and what stands around it. */
+/** The frame: the screen of each address, and what stands around it. */
 import { WifiOff } from "lucide-react";
 import { Component, lazy, Suspense, useEffect, useState, type ReactNode } from "react";
 import { startLive, useLiveness } from "../api/live";
@@ -54,7 +54,7 @@ export function App(): ReactNode {
   );
 }
 
-/** Null when the escapes of an address mean nothing. */
+/** The parts of a path; null when its escapes are wrong. */
 function partsOf(path: string): string[] | null {
   try {
     return path.split("/").filter(Boolean).map(decodeURIComponent);
@@ -81,7 +81,7 @@ function Nowhere(): ReactNode {
   return <Empty page title={t.error.notFound} text={t.error.notFoundDo}><Link to="/" className="btn">{t.nav.home}</Link></Empty>;
 }
 
-/** A screen that breaks does not take the frame with it. */
+/** An error boundary: a screen that fails leaves the frame intact. */
 class Guard extends Component<{ children: ReactNode; path: string }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
   static getDerivedStateFromError(error: Error) {

@@ -21,7 +21,7 @@ export function Help({ onClose }: { onClose: () => void }): ReactNode {
         {groups.map(([name, keys]) => (
           <section key={name}>
             <h3>{name}</h3>
-            <dl>{keys.map(([key, text]) => <div key={key}><dt>{key.split(" ").map((one) => <kbd key={one} className="kbd">{one}</kbd>)}</dt><dd>{text}</dd></div>)}</dl>
+            <dl>{keys.map(([key, text]) => <div key={key}><dt>{key.split(" ").map((name) => <kbd key={name} className="kbd">{name}</kbd>)}</dt><dd>{text}</dd></div>)}</dl>
           </section>
         ))}
       </div>

@@ -1,4 +1,4 @@
-/** The sign of the house: a gate above water. */
+/** The logo: a gate above water. */
 import type { ReactNode } from "react";
 
 export function Mark({ size = 24 }: { size?: number }): ReactNode {

@@ -31,29 +31,29 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
     return () => window.clearTimeout(timer);
   }, [text]);
   const { data } = useGet<Page<RunSummary>>(`/runs${query({ q: asked, limit: 8 })}`);
-  const found = useLast(data)?.items ?? [];
+  const matching = useLast(data)?.items ?? [];
   const commands: Choice[] = [
     ...([["/", t.nav.home], ["/inbox", t.nav.inbox], ["/runs", t.nav.runs], ["/definitions", t.nav.definitions]] as const).map(([to, name]) => (
       { id: to, text: t.palette.goTo(name), plain: t.palette.goTo(name), icon: ArrowRight, run: () => go(to) })),
     { id: "theme", text: theme() === "dark" ? t.nav.light : t.nav.dark, plain: `${t.nav.light} ${t.nav.dark}`, icon: SunMoon, run: () => setTheme(theme() === "dark" ? "light" : "dark") },
     { id: "locale", text: t.nav.locale, plain: t.nav.locale, icon: ArrowRight, run: () => setLocale(locale === "ko" ? "en" : "ko") },
     { id: "keys", text: t.nav.keys, plain: t.nav.keys, icon: ArrowRight, run: onHelp },
-  ].filter((one) => !text || one.plain.toLowerCase().includes(text.toLowerCase()));
-  const runs: Choice[] = found.map((run) => ({
+  ].filter((command) => !text || command.plain.toLowerCase().includes(text.toLowerCase()));
+  const runs: Choice[] = matching.map((run) => ({
     id: run.id, icon: Waypoints, plain: run.title,
     text: <>{run.title} <span className="dim mono">{run.key ?? run.id.slice(0, 9)}</span></>,
     end: <Badge tone={run.tone} state={run.state}>{runWord(run.language, run.status, run.state)}</Badge>,
     run: () => go(`/runs/${run.id}`),
   }));
   const { data: shelf } = useGet<Page<Definition>>(asked && may(me, "definition.read") ? "/definitions?limit=200" : null);
-  const definitions: Choice[] = (asked ? (shelf?.items ?? []) : []).filter((one) => `${one.title} ${one.name}`.toLowerCase().includes(asked.toLowerCase())).slice(0, 5).map((one) => ({
-    id: `definition ${one.name}`.replaceAll(" ", "-"), icon: FileBraces, plain: one.title, text: <>{one.title} <span className="dim mono">{one.name}</span></>, run: () => go(`/definitions/${encodeURIComponent(one.name)}`),
+  const definitions: Choice[] = (asked ? (shelf?.items ?? []) : []).filter((definition) => `${definition.title} ${definition.name}`.toLowerCase().includes(asked.toLowerCase())).slice(0, 5).map((definition) => ({
+    id: `definition ${definition.name}`.replaceAll(" ", "-"), icon: FileBraces, plain: definition.title, text: <>{definition.title} <span className="dim mono">{definition.name}</span></>, run: () => go(`/definitions/${encodeURIComponent(definition.name)}`),
   }));
   const all = text ? [...runs, ...definitions, ...commands] : [...commands, ...runs];
-  const pick = (one: Choice | undefined) => {
-    if (!one) return;
+  const pick = (choice: Choice | undefined) => {
+    if (!choice) return;
     onClose();
-    one.run();
+    choice.run();
   };
   const key = (event: KeyboardEvent) => {
     if (event.key === "ArrowDown") setAt(Math.min(at + 1, all.length - 1));
@@ -71,11 +71,11 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
         <kbd className="kbd">Esc</kbd>
       </div>
       <ul id="palette-list" className="palette-list" role="listbox" aria-label={t.palette.title}>
-        {all.map((one, i) => (
-          <li key={one.id} id={`palette-${one.id}`} role="option" aria-selected={i === at} onMouseMove={() => setAt(i)} onClick={() => pick(one)}>
-            <one.icon size={15} aria-hidden />
-            <span className="grow cut">{one.text}</span>
-            {one.end}
+        {all.map((choice, i) => (
+          <li key={choice.id} id={`palette-${choice.id}`} role="option" aria-selected={i === at} onMouseMove={() => setAt(i)} onClick={() => pick(choice)}>
+            <choice.icon size={15} aria-hidden />
+            <span className="grow cut">{choice.text}</span>
+            {choice.end}
           </li>
         ))}
         {all.length === 0 && <li role="option" aria-selected="false" className="dim">{t.palette.nothing}</li>}

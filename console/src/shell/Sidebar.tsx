@@ -1,4 +1,4 @@
-/** Where one can go: a sidebar, a rail on canvas screens, a bar at the thumb on a phone. */
+/** The navigation: a sidebar, a rail on canvas screens, a bottom bar on a phone. */
 import { Ellipsis, FileBraces, House, Inbox, Waypoints, type LucideIcon } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";

@@ -1,4 +1,4 @@
-/** The bar above: where I am, finding, whether what I see is live, tongue and theme. */
+/** The top bar: breadcrumbs, search, connection, locale and theme. */
 import { ChevronRight, Languages, Moon, Search, Sun } from "lucide-react";
 import { Fragment, type ReactNode } from "react";
 import { useLiveness } from "../api/live";

@@ -1,4 +1,4 @@
-/** The person's own menu: theme, tongue, keys, and in development somebody else's eyes. */
+/** The user menu: theme, locale, keys, signing out, and in development switching to another user. */
 import { Check, FileBraces, Keyboard, Languages, LogOut, SunMoon } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { Face } from "../components";

@@ -1,4 +1,4 @@
-/** What a screen tells the frame around it: where it is, and whether it looks at the past. */
+/** What a screen tells the frame around it: its breadcrumbs, and whether it shows the past. */
 import { useEffect, useSyncExternalStore } from "react";
 
 export interface Crumb {
@@ -19,7 +19,7 @@ export function useChrome(): Chrome {
   return useSyncExternalStore((listener) => { listeners.add(listener); return () => listeners.delete(listener); }, () => chrome);
 }
 
-/** Said by a screen while it is shown; the last crumb names the page in the browser's tab too. */
+/** Sets breadcrumbs and title while a screen is shown; the last crumb names the browser's tab. */
 export function useFrame(crumbs: Crumb[], past = false): void {
   const text = JSON.stringify(crumbs);
   useEffect(() => {

@@ -15,7 +15,7 @@ export const keysOn = (): boolean => {
   }
 };
 
-/** Bindings of a screen; the youngest screen is asked first. "g h" is g, then h. */
+/** Key bindings of a screen; those of the newest screen win. "g h" is g, then h. */
 export function useKeys(bindings: Bindings): void {
   const held = useRef(bindings);
   held.current = bindings;
@@ -39,7 +39,7 @@ export function startKeys(): void {
     if (!keysOn() && event.key !== "Escape") return;
     const name = event.key === " " ? "Space" : event.key;
     if (name === "Enter" || name === "Space") {
-      if (target?.closest("button, a, summary, input, [role=slider], [role=tab], [role=button]")) return; // theirs
+      if (target?.closest("button, a, summary, input, [role=slider], [role=tab], [role=button]")) return; // the key belongs to that element
     }
     if (prefix !== null) {
       const both = `${prefix} ${name}`;

@@ -1,4 +1,4 @@
-/** Who is here: the session, and in development the first administrator when nobody is. */
+/** The session: who is signed in. In development it begins as the first administrator. */
 import { KeyRound } from "lucide-react";
 import { createContext, useCallback, useContext, useEffect, useState, type FormEvent, type ReactNode } from "react";
 import { forgetAll } from "../api/cache";
@@ -7,11 +7,11 @@ import type { DevUser, Me, Page, SessionAsked } from "../api/types";
 import { Button, Failed, Segment } from "../components";
 import { firstLocale, WordsProvider, useWords } from "../words";
 import { errorText } from "../words/errorText";
-import { callThem } from "../words/why";
+import { setNames } from "../words/why";
 
 interface Session {
   me: Me;
-  /** Everybody who is registered, as far as I may read it. */
+  /** All registered people, as far as I may read them. */
   users: DevUser[];
   /** In development I can be any of them. */
   demo: boolean;
@@ -29,9 +29,9 @@ export function useSession(): Session {
 
 export const may = (me: Me, permission: string): boolean => me.permissions.includes(permission) || me.permissions.includes("*");
 
-type Got = { me: Me; users: DevUser[]; demo: boolean } | { signIn: true } | { error: unknown };
+type Entered = { me: Me; users: DevUser[]; demo: boolean } | { signIn: true } | { error: unknown };
 
-async function enter(): Promise<Got> {
+async function enter(): Promise<Entered> {
   try {
     const me = await call<Me>("/me");
     const demo = me.profile === "dev" ? await devUsers() : [];
@@ -66,9 +66,9 @@ interface Registered {
 }
 
 export function SessionProvider({ children }: { children: ReactNode }): ReactNode {
-  const [got, setGot] = useState<Got | null>(null);
+  const [got, setGot] = useState<Entered | null>(null);
   const load = useCallback(() => enter().then((entered) => {
-    if ("users" in entered) callThem(entered.users);
+    if ("users" in entered) setNames(entered.users);
     setGot(entered);
   }), []);
   useEffect(() => void load(), [load]);
@@ -96,11 +96,11 @@ function SignIn({ done }: { done: () => void }): ReactNode {
   const [kind, setKind] = useState<keyof SessionAsked>("key");
   const [text, setText] = useState("");
   const [error, setError] = useState<unknown>(null);
-  const write = (said: string) => {
-    setText(said);
-    // what was pasted says what it is
-    if (said.startsWith("ps_")) setKind("key");
-    else if (/^eyJ[\w-]+\.[\w-]+\./.test(said)) setKind("token");
+  const change = (typed: string) => {
+    setText(typed);
+    // a pasted credential shows its kind
+    if (typed.startsWith("ps_")) setKind("key");
+    else if (/^eyJ[\w-]+\.[\w-]+\./.test(typed)) setKind("token");
   };
   const submit = async (event: FormEvent) => {
     event.preventDefault();
@@ -117,8 +117,8 @@ function SignIn({ done }: { done: () => void }): ReactNode {
         <h1>{t.error.signIn}</h1>
         <p className="dim">{t.error.signInDo}</p>
         <Segment label={t.error.signInWith} value={kind} onChange={setKind} options={[{ id: "key", text: t.error.key }, { id: "token", text: t.error.token }]} />
-        <label className="label" htmlFor="said">{t.error[kind]}</label>
-        <input id="said" className="input mono" type="password" autoComplete="current-password" value={text} onChange={(e) => write(e.target.value)} />
+        <label className="label" htmlFor="credential">{t.error[kind]}</label>
+        <input id="credential" className="input mono" type="password" autoComplete="current-password" value={text} onChange={(e) => change(e.target.value)} />
         {error !== null && <p className="bad" role="alert">{errorText(error, t)}</p>}
         <Button look="primary" type="submit" icon={KeyRound} disabled={!text.trim()}>{t.error.signInButton}</Button>
       </form>

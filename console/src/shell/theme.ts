@@ -1,4 +1,4 @@
-/** Light or dark: as the system says until somebody says otherwise. */
+/** Light or dark: the system's setting until somebody chooses. */
 import { useSyncExternalStore } from "react";
 import { keep } from "../words";
 

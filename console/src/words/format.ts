@@ -1,4 +1,4 @@
-/** Times, durations and numbers as people of the place write them: the tenant's zone, 24 hours, two units. */
+/** Times, durations and numbers in the reader's locale and the tenant's time zone. */
 import type { Dictionary } from "./ko";
 
 export type Locale = "ko" | "en";

@@ -1,4 +1,4 @@
-/** The tongue, the zone and the word maps of the server, for every screen. */
+/** The locale, the time zone and the server's words for statuses and types, for every screen. */
 import { createContext, useContext, useEffect, useMemo, useState, type ReactNode } from "react";
 import { useGet } from "../api/cache";
 import type { Me } from "../api/types";
@@ -7,7 +7,7 @@ import { en } from "./en";
 import { ko, type Dictionary } from "./ko";
 
 type WordMap = { run?: Record<string, string>; node?: Record<string, string>; types?: Record<string, { label: string; icon?: string }> };
-/** Per language; a server that answers one map for all is understood too. */
+/** By language; a server that sends one map for all is understood too. */
 type Maps = WordMap & { languages?: Record<string, WordMap> } & Record<string, unknown>;
 
 export interface Words {
@@ -15,7 +15,7 @@ export interface Words {
   t: Dictionary;
   f: Format;
   setLocale: (locale: Locale) => void;
-  /** A status in the words of its language's people. */
+  /** The word of a status in its language. */
   runWord: (language: string, status: string, state: string) => string;
   nodeWord: (language: string, status: string, state: string) => string;
   typeWord: (language: string, type: string) => string;
@@ -70,7 +70,7 @@ export function keep(name: string, value: string): void {
   }
 }
 
-/** Now, ticking once per `every` ms while somebody looks. */
+/** The current time, updated every `every` ms while the page is visible. */
 export function useNow(every = 1000): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Sentences with stressed parts: a dictionary stays plain text, and the stress is still drawn. */
+/** Sentences with emphasis: dictionaries hold plain text, in which control characters mark the parts. */
 import { Fragment, type ReactNode } from "react";
 
 const OPEN = "\u0001";

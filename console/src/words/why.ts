@@ -64,24 +64,24 @@ function then(why: Why, { t, f, now }: Speaker): string {
 }
 
 export function people(who: string[], t: Dictionary): string {
-  return who.map((one) => person(one, t)).join(", ");
+  return who.map((id) => person(id, t)).join(", ");
 }
 
-/** What those who are registered are called, as far as I may read it; the session tells it before a screen is shown. */
-const called = new Map<string, string>();
+/** The names of registered people, as far as I may read them; the session sets them before a screen is shown. */
+const names = new Map<string, string>();
 
-export function callThem(users: { id: string; name: string }[]): void {
-  called.clear();
-  for (const user of users) called.set(user.id, user.name);
+export function setNames(users: { id: string; name: string }[]): void {
+  names.clear();
+  for (const user of users) names.set(user.id, user.name);
 }
 
-/** "role:quality_manager" or "kim@example.com" as people say it. */
-export function person(one: string, t: Dictionary): string {
-  const name = one.replace(/^(role|user|group):/, "");
-  return t.role[name] ?? called.get(name) ?? name;
+/** The name of "role:quality_manager" or "kim@example.com". */
+export function person(id: string, t: Dictionary): string {
+  const name = id.replace(/^(role|user|group):/, "");
+  return t.role[name] ?? names.get(name) ?? name;
 }
 
-/** What a run says of itself when nothing holds it. */
+/** The sentence of a run that nothing holds. */
 export function runSentence(run: Pick<Run | RunSummary, "state" | "node" | "active_ms" | "result">, { t, f }: Speaker): string {
   switch (run.state) {
     case "COMPLETED": return t.run.doneWhy(f.duration(run.active_ms));
