@@ -2,6 +2,7 @@
 import { ArrowDownUp, ListFilter, Search, X } from "lucide-react";
 import { useEffect, useState, type ReactNode, type RefObject } from "react";
 import { Button } from "../components";
+import { byLanguage } from "../languages";
 import { go, setSearch } from "../shell/router";
 import { useWords } from "../words";
 import { hasFilters, SORTS, STATES } from "./runsQuery";
@@ -9,7 +10,7 @@ import { hasFilters, SORTS, STATES } from "./runsQuery";
 const MORE = ["name", "version", "node", "code", "var", "language", "since", "until", "parent"];
 
 export function Filters({ search, inputRef, children }: { search: URLSearchParams; inputRef: RefObject<HTMLInputElement | null>; children: ReactNode }): ReactNode {
-  const { t, f } = useWords();
+  const { t, f, languages } = useWords();
   const r = t.runs;
   const wanted = search.get("q") ?? "";
   const [text, setText] = useState(wanted);
@@ -28,6 +29,7 @@ export function Filters({ search, inputRef, children }: { search: URLSearchParam
   };
   const own = search.get("since") || search.get("until");
   const moment = (name: "since" | "until") => (value: string) => setSearch({ [name]: value ? f.fromField(value) : null, last: null });
+  const options = [...languages].sort(byLanguage);
   const field = (name: "since" | "until") => (search.get(name) && !Number.isNaN(Date.parse(search.get(name) ?? "")) ? f.field(search.get(name) ?? "") : "");
   return (
     <div className="filters" role="search">
@@ -51,7 +53,7 @@ export function Filters({ search, inputRef, children }: { search: URLSearchParam
       {open && (
         <div className="filters-more">
           {([["name", r.definition], ["version", r.version], ["node", r.node], ["code", r.code], ["var", r.variable]] as const).map(([name, label]) => <DeferredField key={name} name={name} label={label} value={search.get(name) ?? ""} />)}
-          <label><span className="label">{r.language}</span><select className="input" value={search.get("language") ?? ""} onChange={(event) => setSearch({ language: event.target.value || null })}><option value="">{r.any}</option>{["decision", "diagram"].map((name) => <option key={name} value={name}>{t.language[name]}</option>)}</select></label>
+          <label><span className="label">{r.language}</span><select className="input" value={search.get("language") ?? ""} onChange={(event) => setSearch({ language: event.target.value || null })}><option value="">{r.any}</option>{options.map((name) => <option key={name} value={name}>{t.language[name] ?? name}</option>)}</select></label>
           {(["since", "until"] as const).map((name) => <DeferredField key={name} name={name} label={`${r[name]} (${f.zoneName()})`} value={field(name)} type="datetime-local" set={moment(name)} />)}
         </div>
       )}
