@@ -24,7 +24,9 @@ def _folder(file: Path) -> str:
 
 
 def _sources() -> list[Path]:
-    return [file for file in files(".ts", ".tsx", below=CONSOLE) if file.relative_to(CONSOLE).as_posix() not in NOT_CODE]
+    return [
+        file for file in files(".ts", ".tsx", below=CONSOLE) if file.relative_to(CONSOLE).as_posix() not in NOT_CODE
+    ]
 
 
 def named(line: str) -> bool:
