@@ -60,7 +60,7 @@ async def life(host: Host, clock: ManualClock) -> None:
 
     async def laps(times: int = 40) -> None:
         for _ in range(times):
-            host.lap()
+            host.iterate()
             await asyncio.sleep(0.0005)
 
     plain = chain(task("a", retry=QUICK), wait("w"), task("b"), name="plain")

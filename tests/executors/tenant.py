@@ -13,7 +13,7 @@ import msgspec
 
 from penstock.host.artifact_versions import status_of
 from penstock.host.secrets import SecretPlaces
-from penstock.host.tenants import Kept
+from penstock.host.tenants import StoredTenant
 from penstock.store.contract import ArtifactRow, EventRow
 from penstock.store.sqlite import Sqlite
 
@@ -21,7 +21,7 @@ _pack = msgspec.msgpack.encode
 Things = dict[str, dict[str, Mapping[str, Any]]]
 
 
-class KeptTenant(Kept):
+class KeptTenant(StoredTenant):
     """`things` is {type: {id: body}}, where an id may be ID@VERSION, and may be changed at any time; so may `secrets`.
     What is put into `events[source]` arrives; `kept` is the outbox: (key, channel, target, message, run) each."""
 

@@ -21,7 +21,7 @@ from penstock.executors.mcp import McpExecutor
 from penstock.executors.sql import SqlExecutor
 from penstock.executors.stream import StreamExecutor
 from penstock.host.secrets import SecretPlaces, places_of
-from penstock.host.tenants import Ground, Lending, folder_name
+from penstock.host.tenants import Installation, TenantServices, folder_name
 from tests.executors.bench import Server, as_json
 from tests.executors.desk import Desk
 from tests.executors.test_ssrf import Resolver
@@ -43,8 +43,8 @@ class House(Desk):
 
     @property
     def services(self) -> Services:
-        ground = Ground(store=self.store, shared=self.shared, home=self.home)  # type: ignore[arg-type]
-        return Lending(ground, super().services).base.of("t")
+        installation = Installation(store=self.store, shared=self.shared, home=self.home)  # type: ignore[arg-type]
+        return TenantServices(installation, super().services).base.of("t")
 
 
 @pytest.fixture
@@ -260,7 +260,7 @@ def test_the_operator_may_list_a_database_inside(house):
 
 def test_services_without_a_store_are_as_they_were(tmp_path):
     services = Services(output_dir=tmp_path, input_dir=tmp_path)
-    assert services.of("t") is services and Lending(Ground(), services).base is services
+    assert services.of("t") is services and TenantServices(Installation(), services).base is services
     assert not msgspec.structs.replace(services).fence.closed(tmp_path)
 
 
@@ -315,7 +315,7 @@ def places(tmp_path: Path, shared: str, **settings: object) -> SecretPlaces:
     (tmp_path / "keys").mkdir()
     (tmp_path / "keys" / "one").write_text("canary-in-file")
     known = {"secrets": OPERATORS, "secrets.folder": tmp_path / "keys", **settings}
-    found = places_of(known, Ground(shared=shared, home="home").lends(known))  # type: ignore[arg-type]
+    found = places_of(known, Installation(shared=shared, home="home").secret_grants(known))  # type: ignore[arg-type]
     found.environment = {"PENSTOCK_SECRET_TOKEN2": "canary-in-environment", "OTHER": "canary-registered"}
     return found
 

@@ -142,7 +142,9 @@ async def eventually(condition: Callable[[], Any], why: str = "") -> None:
 
 async def quiet(host: Host) -> None:
     """Nothing is ready, nothing is on its way, no timer is near."""
-    await eventually(lambda: not (host.turns.ready or host.dispatch.going or host.noted or host.children.parents))
+    await eventually(
+        lambda: not (host.turns.ready or host.dispatch.in_flight or host.timers.due or host.children.parents)
+    )
 
 
 async def ended(host: Host, *runs: str) -> None:

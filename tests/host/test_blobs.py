@@ -53,7 +53,7 @@ def test_a_large_body_survives_a_restart(rig: Rig) -> None:
     async def scene() -> None:
         host = rig.open(Fn(lambda request: body))
         host.start(host.release(chain(task("a"), task("b", "y"))), id="r1")
-        host.lap()
+        host.iterate()
         await eventually(lambda: host.turns.ready)
         host.turns.turn()
         await host.dispatch.close()
@@ -157,7 +157,7 @@ def test_a_reference_is_no_way_to_another_tenants_value(rig: Rig) -> None:
         blobs.write(batch)
         blobs.fresh.clear()
         if step == "fresh":
-            blobs.give_back(batch)
+            blobs.on_rollback(batch)
         else:
             rig.store.commit(batch)
             blobs = Blobs(rig.store)

@@ -115,7 +115,7 @@ def test_w_8_1_1_every_so_often(house: House, clock: ManualClock) -> None:
                 name = net_of_run.by_id[f"wait_{n}"].spec.triggers[0].name
                 name = next(w[0] for w in host.store._read("SELECT name FROM waiting")) if "${" in name else name
                 await host.ask(host.store.run_by_id(run).no, C.signal("", name, None))
-                await eventually(lambda: not host.dispatch.going and not host.turns.ready)
+                await eventually(lambda: not host.dispatch.in_flight and not host.turns.ready)
             return run
 
     run = go(scene())

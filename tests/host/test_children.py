@@ -127,7 +127,7 @@ def test_k23_a_crash_in_between_makes_no_second_child(rig: Rig, when: str) -> No
         asks = host.turns.turn()
         if when != "before the child":
             host.dispatch.out(asks)
-            host.lap()
+            host.iterate()
         if when == "after its end":
             await eventually(lambda: host.turns.ready)
             host.turns.turn()
@@ -157,7 +157,7 @@ def test_k23_a_crash_after_the_parents_cancel_leaves_no_orphan(rig: Rig, how: st
         ways = (("s", "c", "done"), ("c", "e", "done"), ("c", "x", "late"), ("x", "e", "done"))
         edges = tuple(Edge(id=f"{a}>{b}", src=a, dst=b, port=port) for a, b, port in ways)
         host.start(host.release(Net(name="parent", nodes=nodes, edges=edges)), id="r1")
-        while host.lap():
+        while host.iterate():
             pass
         no = rig.store.run_by_id("r1").no
         host.send(no, C.cancel() if how == "parent cancelled" else C.signal("", "enough"))
@@ -178,7 +178,7 @@ def test_a_child_that_waits_is_not_an_orphan(rig: Rig) -> None:
     async def scene() -> str:
         host = rig.open(Fn())
         run = host.start(released(host, chain(wait("w"))))
-        while host.lap():
+        while host.iterate():
             pass
         rig.close()
         for _ in range(2):

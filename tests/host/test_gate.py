@@ -10,7 +10,7 @@ import pytest
 
 from penstock.executors.contract import Done, Failed, Skipped, failed
 from penstock.host.clock import ManualClock
-from penstock.host.gate import Gate, Parked, Wait
+from penstock.host.gate import Gate, Wait, WaitingEffects
 from penstock.kernel import command as C
 from penstock.net.model import Breaker, Cache, Concurrency, Dedupe, Rate, Retry
 from penstock.store.contract import Batch
@@ -409,7 +409,7 @@ def test_an_open_breaker_is_not_worth_a_retry(rig: Rig) -> None:
 
 
 def test_parked_effects_come_out_in_order() -> None:
-    parked = Parked()
+    parked = WaitingEffects()
     for what, until in (("late", 30), ("early", 10), ("early too", 10)):
         parked.add("", what, until)
     for what in ("one", "two"):
@@ -563,7 +563,7 @@ def test_c_49_one_concurrent_duplicate_waits_for_the_first(rig: Rig, first_fails
             number = host.release(net)
             runs = [host.start(number, {"k": 1}) for _ in range(4)]
             await ended(host, *runs)
-            assert not host.dispatch.parked.queues and not host.gate.doing
+            assert not host.dispatch.waiting.queues and not host.gate.doing
             return runs
 
     runs = go(scene())

@@ -88,7 +88,7 @@ def test_commands_wait_for_a_process_that_drives(rig: Rig) -> None:
     """Left while nobody drives, they are taken in order by the next process, once."""
     host = rig.open(Fn())
     run = host.start(host.release(chain(wait("w"), wait("v"), wait("u"))))
-    host.lap()
+    host.iterate()
     rig.close()
     with rig.reading() as store:
         numbers = [put(store, 1, C.signal("", "go")) for _ in range(2)]
@@ -129,15 +129,15 @@ def test_h9_a_command_is_consumed_with_the_turn_that_took_it(rig: Rig, after: bo
 
     host = rig.open(Fn())
     run = host.start(host.release(chain(*(wait(f"w{n}") for n in range(5)))))
-    host.lap()
+    host.iterate()
     number = put(rig.store, 1, C.signal("", "go"))
     rig.close()
 
     async def scene() -> None:
         host = rig.open(Fn(), store=Dies(rig.path))
-        host._poll_inbox()
+        host.inbox.poll()
         with contextlib.nullcontext() if after else pytest.raises(StoreFull):
-            host.lap()
+            host.iterate()
         rig.close()
         assert (_answers(rig, [number])[0] is not None) == after
         async with rig.driving(Fn()):
@@ -157,10 +157,10 @@ def test_a_command_in_a_backlog_is_not_taken_twice(rig: Rig) -> None:
     for _ in range(3):
         host.start(host.release(chain(wait("other"))), priority=1)
     for _ in range(6):
-        host._poll_inbox()
+        host.inbox.poll()
         host.turns.turn()
     assert len(rig.facts(run, "signal.used")) == 1
-    assert _answers(rig, [number]) == [{"ok": True}] and host._taken == set()
+    assert _answers(rig, [number]) == [{"ok": True}] and host.inbox.taken == set()
 
 
 def test_a_busy_host_still_reads_its_inbox(rig: Rig) -> None:

@@ -315,7 +315,7 @@ def again(path: Path, clock: ManualClock, only: str = "") -> tuple[Rig, Host]:
     if not only:
         host.recover()
     elif host.row(only) is not None:
-        host.go_on(host.store.run_by_id(only).no)
+        host.resume_run(host.store.run_by_id(only).no)
     laps(host)
     return rig, host
 

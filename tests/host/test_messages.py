@@ -103,7 +103,7 @@ def stopped(house: House, how: str) -> None:
     first = house.begin("first", waits("again" if how == "it waits anew" else ""))
     house.begin("second", waits())
     house.tell()
-    assert house.host.lap() and house.host.intake.todo, "everybody else has it, and it is settled next"
+    assert house.host.iterate() and house.host.intake.todo, "everybody else has it, and it is settled next"
     house.host.turns.send(first, STOPS[how])
     laps(house.host)
 
@@ -116,7 +116,7 @@ def late(house: House, how: str) -> None:
     laps(house.host)
     house.host.turns.send(first, C.signal("b1", "begin"))
     while not house.host.intake.early:  # it waits, and nobody has looked yet what has come for it
-        assert house.host.lap()
+        assert house.host.iterate()
     house.host.turns.send(first, STOPS[how])
     laps(house.host)
     house.host.turns.send(house.no("second"), C.signal("b2", "begin"))

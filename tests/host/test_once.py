@@ -93,7 +93,7 @@ def test_e6_after_kill_9_in_the_call_the_effect_is_in_doubt_and_not_repeated(rig
     assert rig.facts("r1", "effect.answered")[0]["status"] == "in_doubt"
     rig.sound()
     host = rig.open(x)
-    host.lap()  # tidies up
+    host.iterate()  # tidies up
     assert intents(rig) == []
 
 
@@ -121,13 +121,13 @@ def test_a_mark_never_goes_before_its_answer_is_committed(rig: Rig) -> None:
         x = Fn(lambda request: "happened")
         host = rig.open(x, batch=1)
         run = host.start(host.release(chain(task("a", **ONCE))), id="r1", priority=9000)
-        host.lap()
+        host.iterate()
         for n in range(5):
             host.start(host.release(chain(task("b"))), n, priority=1)
         await eventually(lambda: x.seen)
         await asyncio.sleep(0.05)  # the answer is here now, behind five others
         assert host.turns.ready
-        host.lap()
+        host.iterate()
         assert rig.status(run) == "RUNNING" and intents(rig) == [(1, "started")]
         rig.close()
         again = Fn()
@@ -207,12 +207,12 @@ def test_a_lost_commit_of_the_answer_is_done_again_and_not_the_effect(rig: Rig) 
         store = Breaks(rig.path)
         host: Host = rig.open(x, store=store)
         host.start(host.release(chain(task("a", **ONCE))), id="r1")
-        host.lap()
+        host.iterate()
         await eventually(lambda: host.turns.ready)
         store.broken = True
         with pytest.raises(OSError, match="lost"):
-            host.lap()
-        while host.lap():
+            host.iterate()
+        while host.iterate():
             await asyncio.sleep(0.01)
         assert len(x.seen) == 1
         await host.close()

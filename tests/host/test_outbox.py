@@ -75,7 +75,7 @@ def test_without_a_receiver_nothing_is_written_unless_it_is_asked_for(rig: Rig) 
     for publish, rows in ((False, 0), (True, 2)):
         host = rig.open(publish=publish)
         host.start(host.release(chain(wait("w"))))
-        host.lap()
+        host.iterate()
         assert left(rig) == rows
     sink = Sink()
 
@@ -106,9 +106,9 @@ def test_h10_a_row_and_its_fact_are_one_commit(rig: Rig) -> None:
     net = host.release(chain(wait("w")))
     run = host.start(net)
     with pytest.raises(Exception, match="store failed"):
-        host.lap()
+        host.iterate()
     assert left(rig) == 0 and store.last_run() == 0
-    host.lap()
+    host.iterate()
     with rig.reading() as reader:
         rows = reader.c.execute("SELECT run, seq, topic FROM outbox").fetchall()
     numbers = [n for n, f in enumerate(rig.facts(run), 1) if f["fact"] in ("run.started", "run.moved")]
@@ -155,7 +155,7 @@ def test_a_crash_between_delivery_and_its_note_repeats_under_the_same_key(rig: R
     sink = Sink()
     host = rig.open(publish=True)
     host.start(host.release(chain(wait("w"))))
-    host.lap()
+    host.iterate()
 
     class Forgets(Sqlite):
         def outbox_moved(self, done: Any, later: Any) -> None:

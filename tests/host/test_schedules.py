@@ -206,7 +206,7 @@ def test_a_queued_fire_does_not_keep_the_host_busy(rig: Rig, host: Host) -> None
     schedule(host, cron="0 * * * *", overlap="queue")
     at(host, ms(2025, 1, 6, 8))
     at(host, ms(2025, 1, 6, 9))
-    assert host.schedules.at == ms(2025, 1, 6, 9) + 1000 and not host.lap()
+    assert host.schedules.at == ms(2025, 1, 6, 9) + 1000 and not host.iterate()
 
 
 def test_what_is_paused_does_not_fire(rig: Rig, host: Host) -> None:

@@ -12,7 +12,7 @@ from penstock.app.registry.registry import shown
 from penstock.errors import SecretSealed
 from penstock.host.secret_encryption import sealed, unsealed
 from penstock.host.secrets import SecretPlaces
-from penstock.host.tenants import Kept
+from penstock.host.tenants import StoredTenant
 
 VALUE = "hunter2-very-secret"
 
@@ -43,7 +43,7 @@ def test_what_is_registered_lies_sealed_in_the_store(tmp_path: Path) -> None:
         door.register("secret", "api_key", {"value": VALUE})
         (row,) = [one for one in door.registry.each("secret") if one.id == "api_key"]
         assert set(msgspec.msgpack.decode(row.body)) == {"sealed"} and shown(row) == {"value": "***"}
-        kept = Kept(door.tenant, door.store, SecretPlaces(key_file=tmp_path / "p.db.secret-key"), lambda: 0)
+        kept = StoredTenant(door.tenant, door.store, SecretPlaces(key_file=tmp_path / "p.db.secret-key"), lambda: 0)
         assert kept.secret("api_key") == VALUE
     finally:
         door.close()

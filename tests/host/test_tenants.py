@@ -14,7 +14,7 @@ from penstock.app.runs.start_input import calendar_of, zone_of_tenant
 from penstock.expr.calendar import compile_calendar
 from penstock.host.artifact_versions import version_key
 from penstock.host.secrets import SecretPlaces
-from penstock.host.tenants import Kept
+from penstock.host.tenants import StoredTenant
 from penstock.store.contract import ArtifactRow
 from penstock.store.sqlite import Sqlite
 
@@ -26,8 +26,8 @@ def store(tmp_path: Path) -> Iterator[Sqlite]:
     made.close()
 
 
-def kept(store: Sqlite, **given: Any) -> Kept:
-    return Kept("t", store, SecretPlaces(**given), lambda: 0)
+def kept(store: Sqlite, **given: Any) -> StoredTenant:
+    return StoredTenant("t", store, SecretPlaces(**given), lambda: 0)
 
 
 def put(store: Sqlite, type: str, id: str, **body: Any) -> None:

@@ -11,14 +11,14 @@ import pytest
 from penstock.executors.contract import failed
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
-from penstock.host.engine_loop import FAR_POLL_MS, HORIZON_MS
+from penstock.host.timers import FAR_POLL_MS, HORIZON_MS
 from penstock.kernel import command as C
 from penstock.net.model import Edge, Net, Retry, RunRetry, Trigger
 from tests.host.rig import END, START, Fn, Rig, chain, ended, eventually, go, pause, task, wait
 
 
 def laps(host: Host) -> None:
-    while host.lap():
+    while host.iterate():
         pass
 
 
@@ -62,7 +62,7 @@ def test_k17_never_before_its_time(rig: Rig) -> None:
         laps(host)
         assert rig.status(run) == "COMPLETED", ms
     assert all(fired(rig, run) == 1 and not rig.facts(run, "ignored") for run in runs.values())
-    assert not host.noted and len(host.turns.runs) == 0
+    assert not host.timers.due and len(host.turns.runs) == 0
 
 
 def test_timers_ring_in_order_of_their_time(rig: Rig) -> None:
@@ -91,7 +91,7 @@ def test_a_paused_run_lets_its_timers_wait(rig: Rig) -> None:
     for _ in range(10):
         clock.at += FAR_POLL_MS
         for _ in range(5):
-            host.lap()
+            host.iterate()
     assert rig.turns(run) == turns and rig.status(run) == "WAITING"
     rig.sound()
     host = rig.open(Fn(), clock=clock)

@@ -243,14 +243,14 @@ def test_h9_a_refusal_is_answered_with_the_batch_it_was_decided_in(rig: Rig) -> 
         store = Fails(rig.path)
         host = rig.open(Fn(lambda request: None), store=store)
         host.start(host.release(chain(wait("w"))))
-        host.lap()
+        host.iterate()
         number = store.put_inbox(1, msgspec.msgpack.encode(C.resume()), 1)
         store.rule = lambda batch: store.failed < 1
         host.start(host.release(chain(task("a"))))
-        host._poll_inbox()
+        host.inbox.poll()
         with pytest.raises(StoreFull):
-            host.lap()
-        assert store.inbox_answer(number) is None and host._taken == set()
+            host.iterate()
+        assert store.inbox_answer(number) is None and host.inbox.taken == set()
         async with rig.driving(recover=False):
             await eventually(lambda: store.inbox_answer(number))
 
@@ -265,7 +265,7 @@ def test_a_run_that_cannot_be_folded_stops_nobody_else(rig: Rig) -> None:
     host = rig.open(Fn())
     net = host.release(chain(wait("w")))
     bad, good = host.start(net), host.start(net)
-    host.lap()
+    host.iterate()
     rig.store.c.execute("UPDATE run SET checkpoint=x'00' WHERE id=?", (bad,))
 
     async def scene() -> None:
@@ -433,15 +433,15 @@ def test_h11_a_timer_is_not_late_because_the_clock_went_back(rig: Rig) -> None:
     """H11: an hour back; a timer that is set then is found when it is due, and not an hour later."""
     clock = ManualClock()
     host = rig.open(Fn(), clock=clock)
-    host.lap()
+    host.iterate()
     clock.at -= 3_600_000
     run = host.start(host.release(chain(pause("t", 90_000))))
-    while host.lap():
+    while host.iterate():
         pass
     assert rig.status(run) == "WAITING"
     for _ in range(8):
         clock.at += 15_000
-        while host.lap():
+        while host.iterate():
             pass
     assert rig.status(run) == "COMPLETED"
 
@@ -456,10 +456,10 @@ def test_h11_a_rate_and_a_breaker_do_not_stop_because_the_clock_went_back(rig: R
         net = host.release(chain(task("a", rate=rate)))
         for _ in range(3):
             host.start(net)
-        host.lap()
+        host.iterate()
         clock.at -= 3_600_000
         for _ in range(6):
-            host.lap()
+            host.iterate()
             await asyncio.sleep(0.001)
             clock.at += 1_000
         assert len(x.seen) == 3

@@ -41,9 +41,9 @@ def test_a_backlog_is_taken_in_batches_by_priority_then_by_tenant(rig: Rig) -> N
     for n in range(5):
         host.start(net, n, tenant="quiet", priority=2000)
     host.start(net, 0, tenant="quiet", priority=1)
-    first = {(ask.live.tenant, ask.live.priority) for ask in host.turns.turn()}
+    first = {(ask.loaded.tenant, ask.loaded.priority) for ask in host.turns.turn()}
     assert ("quiet", 1) in first and ("quiet", 2000) not in first
-    rest = [ask.live.tenant for _ in range(5) for ask in host.turns.turn()]
+    rest = [ask.loaded.tenant for _ in range(5) for ask in host.turns.turn()]
     assert rest.count("quiet") == 5 and rest.count("loud") == 21
 
 
@@ -73,12 +73,12 @@ def test_all_commands_of_a_run_in_a_batch_are_one_turn(rig: Rig) -> None:
     """D-X.27: the commands of one run are serial, and those that lie there together are one journal row."""
     host = rig.open(Fn())
     run = host.start(host.release(fan(*(wait(f"w{i}", f"go{i}") for i in range(5)))))
-    host.lap()
+    host.iterate()
     no = rig.store.run_by_id(run).no
     answers: list[Any] = []
     for i in range(5):
         host.send(no, C.signal("", f"go{i}"), answers.append)
-    host.lap()
+    host.iterate()
     assert answers == [None] * 5
     assert rig.turns(run) == 2 and rig.status(run) == "COMPLETED"
     rig.sound()
@@ -213,7 +213,7 @@ def test_h5_a_commit_that_failed_is_folded_again_from_what_is_there(rig: Rig, at
         broken = False
         for _ in range(400):
             try:
-                if not host.lap():
+                if not host.iterate():
                     await asyncio.sleep(0.001)
             except StoreFull:
                 broken = True
@@ -250,14 +250,14 @@ def test_what_is_on_its_way_when_a_commit_fails_is_neither_repeated_nor_lost(rig
         ahead = [task("ahead", "x")] if width == 1 else []
         net = fan(*ahead, task("slow", safe=safe), task("quick", "y"), wait("w"))
         host.start(host.release(net), id="r1")
-        host.lap()
+        host.iterate()
         await eventually(lambda: quick.seen and host.turns.ready)
         with pytest.raises(StoreFull):
-            host.lap()
+            host.iterate()
         hold.set()
         host.send(1, C.signal("", "go"))
         for _ in range(500):
-            host.lap()
+            host.iterate()
             await asyncio.sleep(0.001)
             if host.store.run_by_id("r1").status >= 5:
                 break
@@ -283,7 +283,7 @@ def test_k23_a_commit_that_failed_loses_no_child(rig: Rig, at: int, after: bool)
         host.start(net, id="r1")
         for _ in range(500):
             with contextlib.suppress(StoreFull):
-                host.lap()
+                host.iterate()
             await asyncio.sleep(0.001)
             row = host.row("r1")
             if row is not None and row.status >= 5:
@@ -304,7 +304,7 @@ def test_nobody_is_told_yes_when_the_commit_failed(rig: Rig) -> None:
         store = Breaks(rig.path, 2, after=False)
         host = rig.open(Fn(), store=store)
         run = host.start(host.release(chain(wait("w"))))
-        host.lap()
+        host.iterate()
         with pytest.raises(StoreFull):
             await asyncio.gather(host.ask(store.run_by_id(run).no, C.signal("", "go")), lapped(host))
         await host.close()
@@ -312,7 +312,7 @@ def test_nobody_is_told_yes_when_the_commit_failed(rig: Rig) -> None:
     async def lapped(host: Any) -> None:
         await asyncio.sleep(0)
         with pytest.raises(StoreFull):
-            host.lap()
+            host.iterate()
 
     go(scene())
     with rig.reading() as store:
@@ -326,13 +326,13 @@ def test_a_refused_command_takes_nothing_from_those_beside_it(rig: Rig) -> None:
     """One turn: a good signal, a command that is refused, another good signal. Both good ones count."""
     host = rig.open(Fn())
     run = host.start(host.release(chain(wait("v", "one"), wait("w", "two"), wait("x", "three"))))
-    host.lap()
+    host.iterate()
     no = rig.store.run_by_id(run).no
     told: dict[str, PenstockError | None] = {}
     one, two = C.signal("", "one"), C.signal("", "two")
     for name, command in (("one", one), ("bad", C.resume()), ("two", two), ("worse", C.work(99, "submit"))):
         host.send(no, command, lambda error, name=name: told.__setitem__(name, error))
-    while host.lap():
+    while host.iterate():
         pass
     assert told["one"] is None and told["two"] is None
     assert isinstance(told["bad"], Refused) and isinstance(told["worse"], PenstockError)
@@ -346,14 +346,14 @@ def test_refused_commands_leave_nothing_behind(rig: Rig) -> None:
     """No row, no fact, nothing in memory."""
     host = rig.open(Fn())
     run = host.start(host.release(chain(wait("w"))))
-    host.lap()
+    host.iterate()
     no, turns = rig.store.run_by_id(run).no, rig.turns(run)
     told: list[Any] = []
     for _ in range(3):
         host.send(no, C.resume(), told.append)
-        host.lap()
+        host.iterate()
     host.send(999, C.resume(), told.append)
-    host.lap()
+    host.iterate()
     assert [type(error) for error in told] == [Refused] * 3 + [RunNotFound]
     assert rig.turns(run) == turns and len(host.turns.runs) == 0
 
@@ -421,14 +421,14 @@ def test_waiting_runs_are_not_in_memory(rig: Rig) -> None:
     nets = [host.release(chain(n, name=n.id)) for n in (wait("w"), work("p"), pause("t", 3_600_000))]
     for n in range(20_000):
         host.start(nets[n % 3], n)
-    while host.lap():
+    while host.iterate():
         pass
-    assert len(host.turns.runs) == 0 and len(host.near) == 0 and len(host.noted) == 0
+    assert len(host.turns.runs) == 0 and len(host.timers.near) == 0 and len(host.timers.due) == 0
     assert rig.store.last_run() == 20_000
     told: list[Any] = []
     for no in range(1, 301, 3):
         host.send(no, C.signal("", "go"), told.append)
-    host.lap()
+    host.iterate()
     assert told == [None] * 100 and len(host.turns.runs) == 0
     with rig.reading() as store:
         assert len(store.runs(status=[5], limit=1000)) == 100
@@ -441,7 +441,7 @@ def test_runs_that_have_ended_are_not_in_memory(rig: Rig) -> None:
             for n in range(500):
                 host.start(net, n)
             await quiet(host)
-            assert len(host.turns.runs) == 0 and len(host.dispatch.going) == 0
+            assert len(host.turns.runs) == 0 and len(host.dispatch.in_flight) == 0
 
     go(scene())
     with rig.reading() as store:

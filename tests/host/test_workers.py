@@ -52,7 +52,7 @@ def worked(rig: Rig, settings: Mapping[str, Any], *tenants: str, net: Net | None
             runs = [host.start(number, tenant=tenant) for tenant in tenants]
             for run in runs:
                 await ended(host, run)
-            assert not host.dispatch.parked.queues and not host.gate.workers.all
+            assert not host.dispatch.waiting.queues and not host.gate.workers.all
 
     go(scene())
     return crew
@@ -105,7 +105,7 @@ def test_what_is_cancelled_while_it_waits_for_a_worker_holds_up_nobody(rig: Rig)
         async with rig.driving(x, settings={"workers.total": 1}) as host:
             number = host.release(wide(2))
             first, gone, last = (host.start(number, tenant=f"t{i}") for i in range(3))
-            await eventually(lambda: sum(map(len, host.dispatch.parked.queues.values())) == 5)
+            await eventually(lambda: sum(map(len, host.dispatch.waiting.queues.values())) == 5)
             from penstock.kernel import command as C
 
             await host.ask(host.row(gone).no, C.cancel())

@@ -27,7 +27,7 @@ from tests.sim.faults import Crash, Plan, Violation
 from tests.sim.nets import Workload
 from tests.sim.store import Disk, SimStore
 from tests.sim.watch import Shadow, Watch
-from tests.sim.world import Lane, Lanes, World
+from tests.sim.world import SimQueue, SimQueues, World
 
 SHM = Path("/dev/shm")
 
@@ -64,7 +64,7 @@ class Process:
         seed = sim.seed * 1000 + gen
         self.host = Host(self.port, {}, clock=sim.clock, seed=seed, batch=batch, publish=sim.publish)
         self.host.turns.rows.checkpoint_every = checkpoint_every
-        self.host.dispatch.lanes = Lanes(Lane(sim, self))
+        self.host.dispatch.queues = SimQueues(SimQueue(sim, self))
 
 
 class Border:
@@ -241,10 +241,10 @@ class Border:
         self.note(f"process {old.gen} wakes")
         mine = [c for c in self.world.pool if c.process is old]
         for call in mine[:2]:
-            if call.going.effect.safe != "at_most_once" or call.request is not None:
+            if call.flight.effect.safe != "at_most_once" or call.request is not None:
                 self.world.answer(call)
         try:
-            if old.host.lap():
+            if old.host.iterate():
                 return
         except Fenced:
             self.plan.fired["zombie"] += 1

@@ -11,7 +11,9 @@ from penstock.errors import StoreError
 from penstock.host.children import Children
 from penstock.host.dispatch import Dispatch
 from penstock.host.embedded import Host
+from penstock.host.inbox import Inbox
 from penstock.host.loaded_run import TAKEN, Ask, InboxReply
+from penstock.host.recovery import Recovery
 from penstock.host.rows import Rows
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
@@ -230,12 +232,12 @@ def _(p: Patches) -> None:
 
 @mutant("not-asked-again", "after a crash open effects are not asked again")
 def _(p: Patches) -> None:
-    def resume(self: Host, live: Any, started: Any) -> None:
-        if live.wake is not None:
-            self._note(live.wake, live.no)
-        self.turns.rest(live)
+    def resume(self: Recovery, loaded: Any, intents: Any) -> None:
+        if loaded.wake_at is not None:
+            self.timers.set(loaded.wake_at, loaded.no)
+        self.turns.unload_idle(loaded)
 
-    p.attribute(Host, "_resume", resume)
+    p.attribute(Recovery, "resume", resume)
 
 
 @mutant("no-mark", "an at-most-once effect is not marked before its call")
@@ -249,7 +251,7 @@ def _(p: Patches) -> None:
 
 @mutant("no-doubt", "after a crash an at-most-once effect that was started is asked again")
 def _(p: Patches) -> None:
-    p.attribute(Host, "_started", lambda self: {})
+    p.attribute(Recovery, "_intents", lambda self: {})
 
 
 @mutant("no-place", "the gate forgets that an effect holds a place")
@@ -339,13 +341,13 @@ def _(p: Patches) -> None:
 
 @mutant("no-poll", "timers of runs that are not in memory are never looked for")
 def _(p: Patches) -> None:
-    right = Host._ring
+    right = Host._look_at_the_clock
 
-    def ring(self: Host) -> None:
-        self.far_at = self.clock.now() + 1_000_000
+    def look(self: Host) -> None:
+        self.timers.poll_at = self.clock.now() + 1_000_000
         right(self)
 
-    p.attribute(Host, "_ring", ring)
+    p.attribute(Host, "_look_at_the_clock", look)
 
 
 @mutant("swept-timers", "a sweep forgets the timers of tokens")
@@ -367,17 +369,17 @@ def _(p: Patches) -> None:
 
 @mutant("M13", "a command of the inbox is answered before its turn is committed")
 def _(p: Patches) -> None:
-    right = Host._poll_inbox
+    right = Inbox.poll
 
-    def poll(self: Host) -> bool:
+    def poll(self: Inbox) -> bool:
         busy = right(self)
         batch = Batch()
-        batch.inbox_answered += [(TAKEN, no) for no in sorted(self._taken)]
+        batch.inbox_answered += [(TAKEN, no) for no in sorted(self.taken)]
         if batch.inbox_answered:
             self.store.commit(batch)
         return busy
 
-    p.attribute(Host, "_poll_inbox", poll)
+    p.attribute(Inbox, "poll", poll)
 
 
 @mutant("yes-too-early", "who sent a command is told «yes» before the commit")
@@ -431,13 +433,13 @@ def _(p: Patches) -> None:
 
 @mutant("own-lost", "what nobody would send again is lost with the commit that failed")
 def _(p: Patches) -> None:
-    from penstock.host import turn
+    from penstock.host import turn_rollback
 
     def kept(commands: Any, replies: Any, told: Any, why: Any) -> Any:
         told += [(reply, why) for reply in replies.values()]
         return [], {}
 
-    p.attribute(turn, "_kept", kept)
+    p.attribute(turn_rollback, "_kept", kept)
 
 
 @mutant("taken-for-ever", "a command of the inbox counts as taken although its turn was lost")
@@ -447,11 +449,11 @@ def _(p: Patches) -> None:
 
 @mutant("applied-twice", "a commit whose answer was lost is rolled back although it is there")
 def _(p: Patches) -> None:
-    right = Turns.fold_lost
+    right = Turns.fold_again
 
-    def fold_lost(self: Turns) -> Any:
-        for live in self.lost.values():
-            live.row = False
+    def fold_again(self: Turns) -> Any:
+        for loaded in self.rolled_back.values():
+            loaded.in_store = False
         self.load = lambda numbers: []  # type: ignore[method-assign]
         try:
             return right(self)
@@ -459,7 +461,7 @@ def _(p: Patches) -> None:
             del self.load
 
     p.attribute(Turns, "_is_there", lambda self, batch: False)
-    p.attribute(Turns, "fold_lost", fold_lost)
+    p.attribute(Turns, "fold_again", fold_again)
 
 
 @mutant("same-visits", "after a restart visits are numbered from one again, and effects share keys")

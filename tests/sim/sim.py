@@ -195,8 +195,8 @@ class Sim(Border):
     def lap(self) -> bool:
         host = self.process.host
         if self.people.inbox:
-            host._poll_inbox()
-        busy = host.lap()
+            host.inbox.poll()
+        busy = host.iterate()
         self.note(f"lap {'' if busy else '-'}")
         return busy
 
@@ -208,7 +208,7 @@ class Sim(Border):
 
     def next_moment(self) -> int | None:
         host = self.process.host
-        moments = [m for m in (self.store.next_wake(), host.dispatch.parked.next_due()) if m is not None]
+        moments = [m for m in (self.store.next_wake(), host.dispatch.waiting.next_due()) if m is not None]
         return min(moments, default=None)
 
     def time_passes(self) -> None:
@@ -248,7 +248,7 @@ class Sim(Border):
             else:
                 older = (firing.attempt, firing.probe) > (command[2], command[3])
                 kind = "older_attempt" if older else "doubled_outcome"
-            if kind == "doubled_outcome" and (no, command[1]) in self.process.host.dispatch.going:
+            if kind == "doubled_outcome" and (no, command[1]) in self.process.host.dispatch.in_flight:
                 continue  # its own answer is still to come, and nobody else in this process could give it
             if plan.has(kind) and plan.hit(kind):
                 found.append((no, command))

@@ -1,6 +1,6 @@
 """The world outside: effects on their way, and a receiver that honours the key.
 
-A `Lane` stands where the dispatcher keeps the tasks of an executor; everything before and after it is the real host.
+A `SimQueue` stands where the dispatcher keeps the tasks of an executor; all before and after it is the real host.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.executors.contract import Done, Failed, Outcome, Request, Skipped
 from penstock.host import dispatch as dispatching
 from penstock.host.clock import ManualClock
-from penstock.host.dispatch import DROPPED, ONCE, Going
+from penstock.host.executor_queue import DROPPED, ONCE, InFlight, request_of
 from penstock.kernel import command as C
 from penstock.kernel.failure import Failure
 from penstock.kernel.state import EFFECT
@@ -33,34 +33,34 @@ CATEGORIES = (
 class Call:
     """One effect that has left the engine. `request` is there once the receiver could have got it."""
 
-    going: Going
+    flight: InFlight
     process: Process
     request: Request | None = None
     never: bool = False
 
     @property
     def where(self) -> tuple[int, int, int, int]:
-        ask = self.going.ask
-        return ask.live.no, ask.firing.no, ask.attempt, ask.probe
+        ask = self.flight.ask
+        return ask.loaded.no, ask.firing.no, ask.attempt, ask.probe
 
 
-class Lane:
+class SimQueue:
     def __init__(self, sim: Border, process: Process) -> None:
         self.sim, self.process = sim, process
 
-    def put(self, going: Going) -> None:
-        self.sim.world.goes_out(Call(going, self.process))
+    def put(self, flight: InFlight) -> None:
+        self.sim.world.goes_out(Call(flight, self.process))
 
 
-class Lanes(dict[str, Any]):
+class SimQueues(dict[str, Any]):
     """Whatever the executor is called, its effects end up in the same pool."""
 
-    def __init__(self, lane: Lane) -> None:
+    def __init__(self, queue: SimQueue) -> None:
         super().__init__()
-        self.lane = lane
+        self.queue = queue
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self.lane
+        return self.queue
 
 
 class World:
@@ -79,7 +79,7 @@ class World:
 
     def goes_out(self, call: Call) -> None:
         """E1, E6, E10: nothing leaves that is not committed. A process that was replaced may repeat itself."""
-        ask, run_no = call.going.ask, call.going.ask.live.no
+        ask, run_no = call.flight.ask, call.flight.ask.loaded.no
         shadow = self.sim.watch.runs.get(run_no)
         firing = shadow.firing(ask.firing.no) if shadow is not None else None
         name = f"run {run_no}: effect {ask.firing.no}.{ask.attempt}.{ask.probe}"
@@ -89,40 +89,41 @@ class World:
         asked = (firing.attempt, firing.probe) if firing is not None and firing.phase == EFFECT else None
         if asked != (ask.attempt, ask.probe):
             raise Violation("E1", f"{name} goes out and is not committed")
-        if call.going.effect.safe == ONCE:
+        if call.flight.effect.safe == ONCE:
             marks = {(run, no): attempt for _, run, no, attempt, _ in self.sim.store.intents()}
             if marks.get((run_no, ask.firing.no)) != ask.attempt:
                 raise Violation("E6", f"{name} goes out and is not marked")
         self._places(call)
         self.pool.append(call)
-        self.sim.note(f"    out  {name} «{call.going.node.id}»")
+        self.sim.note(f"    out  {name} «{call.flight.node.id}»")
         self.sim.host_call("out")
 
     def _places(self, call: Call) -> None:
         """At most `limit` effects of a name at once."""
-        place = call.going.effect.concurrency
+        place = call.flight.effect.concurrency
         if place is not None:
             taken = [
                 c for c in self.pool
-                if c.process is call.process and c.going.effect.concurrency == place and not c.going.dropped
+                if c.process is call.process and c.flight.effect.concurrency == place and not c.flight.dropped
             ]  # fmt: skip
             if len(taken) >= place.limit:
                 raise Violation("E8", f"{len(taken) + 1} effects hold «{place.name}», which has {place.limit} places")
 
     def begin(self, call: Call) -> bool:
-        """As the dispatcher's lane does: an effect whose run was dropped meanwhile never starts."""
+        """As the dispatcher's queue does: an effect whose run was dropped meanwhile never starts."""
         if call.request is not None:
             return True
-        going = call.going
-        if going.ask.live.run is None:
-            going.dropped = True
-        if going.dropped:
+        flight = call.flight
+        if flight.ask.loaded.run is None:
+            flight.dropped = True
+        if flight.dropped:
             return False
-        going.started = self.sim.clock.now() * 1_000_000
+        flight.started = self.sim.clock.now() * 1_000_000
         try:
-            call.request = request = call.process.host.dispatch.request(going)
-        except KeyError:  # its scope is gone: the lane would answer that the executor broke, and nobody would listen
-            going.dropped = True
+            dispatch = call.process.host.dispatch
+            call.request = request = request_of(flight, dispatch.blobs, dispatch.now())
+        except KeyError:  # its scope is gone: the queue would answer that the executor broke, and nobody would listen
+            flight.dropped = True
             return False
         where = call.where[:2]
         known = self.keys.setdefault(where, request.key)
@@ -136,7 +137,7 @@ class World:
         """The same key is the same effect: it happens once and is answered alike."""
         request = call.request
         assert request is not None
-        if call.going.effect.safe == ONCE:
+        if call.flight.effect.safe == ONCE:
             mark = (request.key, request.attempt)
             if mark in self.once:
                 raise Violation("E6", f"{request.key} may happen once and happened again in attempt {request.attempt}")
@@ -146,7 +147,7 @@ class World:
             self.dup_effects += 1
         else:
             outcome = self._outcome(call, request)
-        if type(outcome) is Done and call.going.node.spec.poll is None:
+        if type(outcome) is Done and call.flight.node.spec.poll is None:
             self.results[request.key] = outcome
         return self._tagged(call, outcome)
 
@@ -165,7 +166,7 @@ class World:
             return Failed(Failure(rng.choice("XY"), rng.choice(CATEGORIES), "it broke"))
         if plan.hit("skip"):
             return Skipped()
-        if call.going.node.spec.poll is not None:
+        if call.flight.node.spec.poll is not None:
             probes = self.asks[request.key] = self.asks.get(request.key, 0) + 1
             return Done("again" if probes < 3 and rng.random() < 0.5 else "ready")
         return Done(rng.choice((1, 2, "again", {"n": 3})))
@@ -192,19 +193,19 @@ class World:
 
     def answer(self, call: Call) -> None:
         """Perform it, if it may still be, and tell the engine."""
-        going, process = call.going, call.process
+        flight, process = call.flight, call.process
         self.pool.remove(call)
         started = self.begin(call)
         if not started:
             self.sim.note(f"    drop {call.where}")
-            process.host.dispatch.ended(going, DROPPED)
+            process.host.dispatch.ended(flight, DROPPED)
             return
         self.sim.host_call("perform")
         outcome = self.perform(call)
         self._remember(call, outcome)
         self.sim.host_called()
-        self.sim.note(f"    back {call.where} {_brief(outcome)}{' to nobody' if going.dropped else ''}")
-        process.host.dispatch.ended(going, outcome)
+        self.sim.note(f"    back {call.where} {_brief(outcome)}{' to nobody' if flight.dropped else ''}")
+        process.host.dispatch.ended(flight, outcome)
 
     def _remember(self, call: Call, outcome: Outcome) -> None:
         no, firing, attempt, probe = call.where
@@ -222,7 +223,7 @@ class World:
         self.pool = [c for c in self.pool if c.process is not process]
         happened = 0
         for call in mine:
-            if performs and call.request is not None and not call.going.dropped:
+            if performs and call.request is not None and not call.flight.dropped:
                 self._remember(call, self.perform(call))
                 happened += 1
         return happened

@@ -22,8 +22,8 @@ from penstock.host.embedded import Host, ReplyWaiter
 from penstock.host.loaded_run import LoadedRun
 from penstock.host.nets import Nets
 from penstock.host.secrets import places_of
-from penstock.host.start_requests import Serving
-from penstock.host.tenants import Ground, Shared, Tenants
+from penstock.host.start_requests import ServingHost
+from penstock.host.tenants import Installation, Shared, Tenants
 from penstock.kernel import fact as F
 from penstock.kernel.reading import FactLine
 from penstock.kernel.state import RUNNING
@@ -49,7 +49,7 @@ class Engine(OpenStore):
         self.drive, self.recover, self.alone = drive, recover and not alone, alone
         self._settings, self._output_dir, self._input_dir = dict(settings), output_dir, input_dir
         self._grow_mb, self._create = grow_mb, create
-        self._ground = Ground(store=path, shared=shared, home=DEFAULT_TENANT)
+        self._installation = Installation(store=path, shared=shared, home=DEFAULT_TENANT)
         self.executors: dict[str, Executor] = {}
         self.host: Host | None = None
         self.task: asyncio.Task[None] | None = None
@@ -62,7 +62,7 @@ class Engine(OpenStore):
     def open(self) -> None:
         store = self.store = open_store(self.path, engine=self.drive, grow_mb=self._grow_mb, create=self._create)
         if self.drive:
-            host = self.host = Serving(
+            host = self.host = ServingHost(
                 store,
                 ExecutorTable(self.executors),
                 output_dir=self._output_dir,
@@ -70,12 +70,12 @@ class Engine(OpenStore):
                 settings=self.settings(),
                 alone=self.alone,
                 patient=not self.alone,
-                ground=self._ground,
+                installation=self._installation,
             )
             self.nets = host.nets
             host.starter.prepare = prepare_with(store, host.nets)
             host.turns.on_facts.append(self._on_facts)
-            host.turns.on_end.append(lambda live: self._wake(live.id))
+            host.turns.on_end.append(lambda loaded: self._wake(loaded.id))
         else:
             self.nets = Nets(store)
         if self._profile is not None:
@@ -95,7 +95,7 @@ class Engine(OpenStore):
         checkpoints, too (C-47)."""
         key_file = self.path.with_name(f"{self.path.name}.secret-key")
         known: dict[str, Any] = {"sql.root": self.path.parent, "secrets.key_file": key_file, **self._settings}
-        if self._ground.shared == "all":
+        if self._installation.shared == "all":
             known.setdefault("mcp.commands", [])  # no tenant says what runs on the operator's machine
         if self.profile() == "dev":
             known.setdefault("checkpoint.key_file", self.path.with_name(f"{self.path.name}.checkpoint-key"))
@@ -107,7 +107,7 @@ class Engine(OpenStore):
         if self.host is not None:
             return self.host.runtimes[language] or Runtime()
         known, clock, store = self.settings(), SystemClock(), self.opened()
-        places = places_of(known, self._ground.lends(known))
+        places = places_of(known, self._installation.secret_grants(known))
         assert self.nets is not None
         services = HostServices(
             store, clock.now, Tenants(store, places, clock.now), _tell_nobody, self.nets.of, Blobs(store).of, known,
@@ -192,19 +192,20 @@ class Engine(OpenStore):
 
     def goes_on(self, no: int) -> bool:
         """Is the run plainly neither at its end nor at rest? Asked on every turn, so nothing is folded for it."""
-        live = self.host.turns.runs.get(no) if self.host is not None else None
-        if live is None or live.run is None:
+        loaded = self.host.turns.runs.get(no) if self.host is not None else None
+        if loaded is None or loaded.run is None:
             return False
-        st = live.run.st
+        st = loaded.run.st
         rests = st.status != RUNNING or st.paused and not st.asked
-        return not rests and not any(n.calls for n in live.run.net.nodes)
+        return not rests and not any(n.calls for n in loaded.run.net.nodes)
 
     def unborn(self, run: str, tenant: str) -> RunRow | None:
         """A run whose first turn is still to come."""
-        for live in self.host.turns.runs.values() if self.host is not None else ():
-            if live.id == run and not live.row and live.tenant == tenant:
+        for loaded in self.host.turns.runs.values() if self.host is not None else ():
+            if loaded.id == run and not loaded.in_store and loaded.tenant == tenant:
                 return RunRow(
-                    live.no, live.id, live.tenant, live.net_no, live.key, 0, live.priority, 0, 0, None, None, 0, None
+                    loaded.no, loaded.id, loaded.tenant, loaded.net_no, loaded.key, 0, loaded.priority, 0, 0,
+                    None, None, 0, None,
                 )  # fmt: skip
         return None
 
@@ -212,17 +213,17 @@ class Engine(OpenStore):
         for listen in self.listeners:
             listen(run_id, lines)
 
-    def _on_facts(self, live: LoadedRun, facts: list[F.Fact], _n: int, now: int) -> None:
-        watcher = self.watchers.get(live.no)
+    def _on_facts(self, loaded: LoadedRun, facts: list[F.Fact], _n: int, now: int) -> None:
+        watcher = self.watchers.get(loaded.no)
         if watcher is not None:
-            self.tell(live.id, watcher.turn(now, facts))
-        self._wake_all(live)
+            self.tell(loaded.id, watcher.turn(now, facts))
+        self._wake_all(loaded)
 
-    def _wake_all(self, live: LoadedRun) -> None:
+    def _wake_all(self, loaded: LoadedRun) -> None:
         """Those who wait for a run also wait for what it calls."""
-        self._wake(live.id)
-        for ask in self.driver().children.parents.get(live.id, ()):
-            self._wake_all(ask.live)
+        self._wake(loaded.id)
+        for ask in self.driver().children.parents.get(loaded.id, ()):
+            self._wake_all(ask.loaded)
 
     def _wake(self, run_id: str) -> None:
         for future in self._waiters.pop(run_id, ()):

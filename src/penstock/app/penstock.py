@@ -222,7 +222,7 @@ class Penstock(Queries):
         try:
             self.store.commit(batch)
         except StoreError:
-            gate.give_back(batch)
+            gate.on_rollback(batch)
             raise
 
     async def checkpoint(self, run: str, number: int | None = None) -> DocumentCheckpoint | None:
@@ -338,7 +338,7 @@ class Penstock(Queries):
         """Drive a run of the store here, after a crash too, with those that call it; the id of the one at the top."""
         row = self.row(self.top(run))
         if row.status < COMPLETED:
-            self.host.go_on(row.no)
+            self.host.resume_run(row.no)
         return row.id
 
     def top(self, run: str) -> str:
@@ -356,7 +356,7 @@ class Penstock(Queries):
         row = self.row(run)
         _, _, last = self.end_of_turn(row.id, fact)
         turns = [turn for turn in self.store.journal(row.no) if turn.seq_to <= last]
-        return self.host.fork(row, turns, fact, key=key)
+        return self.host.fork(row, turns, key=key)
 
     async def replay_letter(
         self, run: str, release: Release | str | None = None, *, key: str | None = None

@@ -259,7 +259,7 @@ async def waiting(bench: Bench, *, runs: int = 100_000) -> dict[str, Any]:
             bench.host.start(net, tenant=DEFAULT_TENANT)
             started += 1
         while turns.ready:
-            bench.host.lap()
+            bench.host.iterate()
     starting.stop()
     held = max(_rss() - rss, 0)
     sent = 0

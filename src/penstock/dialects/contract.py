@@ -49,12 +49,12 @@ class EventStart(NamedTuple):
 
 
 class LiveRun(Protocol):
-    """A run in the host's memory, as far as a dialect may see it. `row`: the store has a row of it."""
+    """A run in the host's memory, as far as a dialect may see it. `in_store`: the store has a row of it."""
 
     no: int
     id: str
     tenant: str
-    row: bool
+    in_store: bool
     run: Run | None
 
 

@@ -27,7 +27,7 @@ class Blobs:
         self.store = store
         self.pending: list[tuple[str, int, bytes]] = []
         self.fresh: dict[tuple[str, str], Any] = {}
-        self.back: dict[str, bytes] = {}  # not in the store, for its commit has failed
+        self.uncommitted: dict[str, bytes] = {}  # their commit has failed
 
     def of(self, tenant: str) -> Callable[[Any], Any]:
         return functools.partial(self.resolve, tenant)
@@ -52,18 +52,17 @@ class Blobs:
         return {REF: digest, "size": len(packed)}
 
     def write(self, batch: Batch) -> None:
-        if self.pending:
-            batch.blobs += self.pending
-            self.pending = []
-            if len(self.fresh) > 64:
-                self.fresh.clear()
-            if len(self.back) > 64:
-                self.back.clear()
+        batch.blobs += self.pending
+        self.pending = []
+        if len(self.fresh) > 64:
+            self.fresh.clear()
+        if len(self.uncommitted) > 64:
+            self.uncommitted.clear()
 
-    def give_back(self, batch: Batch) -> None:
+    def on_rollback(self, batch: Batch) -> None:
         """The commit of what `write` has added has failed, and commands that wait for their turn may speak of it."""
         self.pending[:0] = batch.blobs
-        self.back.update({digest: packed for digest, _, packed in batch.blobs})
+        self.uncommitted.update({digest: packed for digest, _, packed in batch.blobs})
 
     def resolve(self, tenant: str, body: Any) -> Any:
         """The value of a reference. What only looks like one, or like one of another tenant, is a value itself."""
@@ -73,7 +72,7 @@ class Blobs:
                 return body
             if (tenant, digest) in self.fresh:
                 return self.fresh[tenant, digest]
-            packed = self.back.get(digest) or self.store.blob(digest)
+            packed = self.uncommitted.get(digest) or self.store.blob(digest)
             if packed is None:
                 raise StoreError(why=f"blob {digest} is missing")
             # before names said whose it is, they were the hash of the value alone

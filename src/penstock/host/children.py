@@ -30,7 +30,7 @@ def child_id(key: str) -> str:
 
 
 class Children:
-    """`answer` takes outcomes of calls; `go_on` drives a run of the store here; `inputs` is what a call has taken."""
+    """`answer` takes outcomes of calls; `resume_run` drives a run of the store here; `inputs` is what a call took."""
 
     def __init__(
         self,
@@ -39,12 +39,12 @@ class Children:
         turns: Turns,
         blobs: Blobs,
         answer: Callable[[Ask, Outcome, int], None],
-        go_on: Callable[[int], None],
+        resume_run: Callable[[int], None],
         inputs: Callable[[Ask, CNode], dict[str, Any]],
         now: Callable[[], int],
     ) -> None:
         self.store, self.nets, self.turns, self.blobs = store, nets, turns, blobs
-        self.answer, self.go_on, self.inputs, self.now = answer, go_on, inputs, now
+        self.answer, self.resume_run, self.inputs, self.now = answer, resume_run, inputs, now
         self.parents: dict[str, list[Ask]] = {}  # child run id → calls that wait for its end
         self.called: dict[int, dict[int, str]] = {}  # caller → firing → child run id
         self.numbers: dict[str, int] = {}  # children started here that may not be in the store yet
@@ -52,28 +52,28 @@ class Children:
         turns.on_end.append(self._ended)
 
     def call(self, ask: Ask) -> None:
-        run = ask.live.run
+        run = ask.loaded.run
         assert run is not None
         child = child_id(run.effect_key(ask.firing))
         row = self.row(child)  # first: when it cannot be read, nothing has happened
         known = child in self.parents  # called here already; it may not be in the store yet
         self.parents.setdefault(child, []).append(ask)
-        self.called.setdefault(ask.live.no, {})[ask.firing.no] = child
+        self.called.setdefault(ask.loaded.no, {})[ask.firing.no] = child
         node = run.net.nodes[ask.firing.node]
         if node.spec.timeout_ms is not None:
             due = self.now() + node.spec.timeout_ms
-            heapq.heappush(self.deadlines, (due, ask.live.no, ask.firing.no, ask.attempt))
+            heapq.heappush(self.deadlines, (due, ask.loaded.no, ask.firing.no, ask.attempt))
         if row is not None:
             self._again(ask, child, row)
         elif not known:
             self._start(ask, child, node)
 
-    def has(self, live: LoadedRun, firing: S.Firing) -> bool:
+    def has(self, loaded: LoadedRun, firing: S.Firing) -> bool:
         """Does this call wait for the end of its child already? Then that belongs to this fold of the run."""
-        child = self.called.get(live.no, {}).get(firing.no)
+        child = self.called.get(loaded.no, {}).get(firing.no)
         for ask in self.parents.get(child or "", ()):
-            if (ask.live.no, ask.firing.no, ask.attempt) == (live.no, firing.no, firing.attempt):
-                ask.live, ask.firing = live, firing
+            if (ask.loaded.no, ask.firing.no, ask.attempt) == (loaded.no, firing.no, firing.attempt):
+                ask.loaded, ask.firing = loaded, firing
                 return True
         return False
 
@@ -86,11 +86,11 @@ class Children:
         elif row.status >= S.COMPLETED:
             self._tell(child, row.no)
         else:
-            self.go_on(row.no)
+            self.resume_run(row.no)
             self.turns.send(row.no, C.nudge())
 
     def _start(self, ask: Ask, child: str, node: CNode) -> None:
-        run = ask.live.run
+        run = ask.loaded.run
         assert run is not None
         args = _args(ask, node)
         found = self.nets.by_hash(str(args.get("net", ""))) if isinstance(args, dict) else None
@@ -101,8 +101,8 @@ class Children:
         given = args.get("input")
         if given is None:
             given = self.inputs(ask, node)
-        live = self.turns.start(child, found[0], given, tenant=run.st.tenant, parent=run.st.run, trace=run.st.trace)
-        self.numbers[child] = live.no
+        loaded = self.turns.start(child, found[0], given, tenant=run.st.tenant, parent=run.st.run, trace=run.st.trace)
+        self.numbers[child] = loaded.no
 
     def row(self, run_id: str) -> RunRow | None:
         try:
@@ -110,18 +110,18 @@ class Children:
         except RunNotFound:
             return None
 
-    def _ended(self, live: LoadedRun) -> None:
-        if live.id in self.parents:
-            self._tell(live.id, live.no)
+    def _ended(self, loaded: LoadedRun) -> None:
+        if loaded.id in self.parents:
+            self._tell(loaded.id, loaded.no)
 
     def _tell(self, child: str, no: int) -> None:
         """The child has ended: its callers get what it made, or why it made nothing."""
-        live = self.turns.runs.get(no)
-        if live is None or live.run is None:
-            (live,) = self.turns.load([no])
+        loaded = self.turns.runs.get(no)
+        if loaded is None or loaded.run is None:
+            (loaded,) = self.turns.load([no])
             self.turns.runs.pop(no, None)
-        assert live.run is not None
-        st = live.run.st
+        assert loaded.run is not None
+        st = loaded.run.st
         outcome: Outcome | None = None
         if st.status != S.COMPLETED:
             code = "CHILD_CANCELLED" if st.status == S.CANCELLED else "CHILD_FAILED"
@@ -130,21 +130,21 @@ class Children:
             message = f"the run it called ended {status}: {why}"
             outcome = Failed(Failure(code, "permanent", message, "", {"run": child}))
         for ask in self._forget(child):
-            if ask.live.run is not None:  # else the caller has ended in the same batch
+            if ask.loaded.run is not None:  # else the caller has ended in the same batch
                 self.answer(ask, outcome or Done(self._result(ask, st)), 0)
 
     def _forget(self, child: str) -> list[Ask]:
         asks = self.parents.pop(child, [])
         self.numbers.pop(child, None)
         for ask in asks:
-            mine = self.called.get(ask.live.no)
+            mine = self.called.get(ask.loaded.no)
             if mine is not None and mine.pop(ask.firing.no, None) is not None and not mine:
-                del self.called[ask.live.no]
+                del self.called[ask.loaded.no]
         return asks
 
     def _result(self, ask: Ask, child: S.State) -> Any:
         """What the caller gets: some variables, one named result, some under other names, or all there is."""
-        run = ask.live.run
+        run = ask.loaded.run
         assert run is not None
         whole = self.blobs.of(child.tenant)
         args = _args(ask, run.net.nodes[ask.firing.node])
@@ -157,9 +157,9 @@ class Children:
             return {as_: found.get(name) for name, as_ in args["outputs"].items()}
         return found or whole(child.scopes[0].last)
 
-    def stop(self, live: LoadedRun, firings: list[int]) -> None:
+    def stop(self, loaded: LoadedRun, firings: list[int]) -> None:
         """The kernel has dropped these calls."""
-        mine = self.called.get(live.no)
+        mine = self.called.get(loaded.no)
         for no in firings if mine else ():
             child = (mine or {}).get(no)
             if child is None:
@@ -177,15 +177,18 @@ class Children:
             _, caller, firing, attempt = heapq.heappop(self.deadlines)
             child = self.called.get(caller, {}).get(firing)
             ask = next((a for a in self.parents.get(child or "", ()) if a.attempt == attempt), None)
-            if ask is None or ask.live.run is None:
+            if ask is None or ask.loaded.run is None:
                 continue
-            node = ask.live.run.net.nodes[ask.firing.node]
-            self.stop(ask.live, [firing])
+            node = ask.loaded.run.net.nodes[ask.firing.node]
+            self.stop(ask.loaded, [firing])
             message = f"«{node.label}» took longer than {node.spec.timeout_ms} ms"
             self.answer(ask, failed("NODE_TIMEOUT", "timeout", message), 0)
 
     def next_due(self) -> int | None:
         return self.deadlines[0][0] if self.deadlines else None
+
+    def clock_went_back(self, by: int) -> None:
+        self.deadlines = [(due - by, caller, firing, attempt) for due, caller, firing, attempt in self.deadlines]
 
 
 def _args(ask: Ask, node: CNode) -> Any:

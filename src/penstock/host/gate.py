@@ -57,7 +57,7 @@ class Wait(msgspec.Struct):
 
 Verdict = Literal["go"] | Outcome | Wait
 #: what a dedupe asks for, and the key it is about
-Once = tuple[Dedupe, str]
+DedupeKey = tuple[Dedupe, str]
 _POLL_MS = 50  # how soon a call asks again when all that holds it up are calls in flight
 
 
@@ -92,7 +92,7 @@ class Gate:
     def admit(
         self, now: int, owner: str, *, tenant: str = "", concurrency: Concurrency | None = None,
         rate: Rate | None = None, breaker: Breaker | None = None, cache: tuple[Cache, str] | None = None,
-        dedupe: Sequence[Once] = (),
+        dedupe: Sequence[DedupeKey] = (),
     ) -> Verdict:  # fmt: skip
         if cache is not None:
             kept = self._memo(f"cache:{cache[1]}", now)
@@ -117,7 +117,7 @@ class Gate:
 
     def _take(
         self, owner: str, now: int, tenant: str, concurrency: Concurrency | None, breaker: Breaker | None,
-        dedupe: Sequence[Once],
+        dedupe: Sequence[DedupeKey],
     ) -> None:  # fmt: skip
         """The effect goes: what it holds until it has ended."""
         self.workers.take(tenant)
@@ -133,7 +133,7 @@ class Gate:
             self.doing[key] = owner
             self._remember(f"dedupe:{key}", _pack([owner]), now + spec.ttl_ms)
 
-    def _known(self, once: Once, owner: str, now: int) -> Verdict | None:
+    def _known(self, once: DedupeKey, owner: str, now: int) -> Verdict | None:
         """What becomes of an effect whose key is known; None when it is new, or nobody else's (C-49)."""
         spec, key = once
         at = self.doing.get(key)
@@ -194,7 +194,7 @@ class Gate:
     def ended(
         self, now: int, owner: str, outcome: Outcome | None, took_ms: int, *, tenant: str = "",
         concurrency: Concurrency | None = None, rate: Rate | None = None, breaker: Breaker | None = None,
-        cache: tuple[Cache, str] | None = None, dedupe: Sequence[Once] = (),
+        cache: tuple[Cache, str] | None = None, dedupe: Sequence[DedupeKey] = (),
     ) -> None:  # fmt: skip
         """`outcome` None: the run has dropped the effect, which says nothing about the one who was called."""
         self.workers.leave(tenant)
@@ -213,7 +213,7 @@ class Gate:
         for once in dedupe:
             self._did(once, owner, done, now)
 
-    def _did(self, once: Once, owner: str, done: Done | None, now: int) -> None:
+    def _did(self, once: DedupeKey, owner: str, done: Done | None, now: int) -> None:
         """Only what has succeeded is known; what has failed may be done by the next."""
         spec, key = once
         if self.doing.get(key) == owner:
@@ -266,7 +266,7 @@ class Gate:
         if at not in self.breakers:
             return False
         self.breakers[at] = BreakerState()
-        self.trials = {one for one in self.trials if one[0] != at}
+        self.trials = {trial for trial in self.trials if trial[0] != at}
         self.dirty.add(f"breaker:{at}")
         return True
 
@@ -277,8 +277,8 @@ class Gate:
         held = self.fresh.get(hashed)
         if held is not None:
             return _unpack(held[0]) if held[1] > now else None
-        found = self.store.memo(hashed, now)
-        return None if found is None or found[0] is None else _unpack(found[0])
+        row = self.store.memo(hashed, now)
+        return None if row is None or row[0] is None else _unpack(row[0])
 
     def _remember(self, key: str, value: bytes, until: int) -> None:
         hashed, until = _short(key), min(until, LAST_MOMENT)
@@ -297,7 +297,7 @@ class Gate:
         if len(self.fresh) > 10_000:
             self.fresh.clear()
 
-    def went_back(self, by: int) -> None:
+    def clock_went_back(self, by: int) -> None:
         """The clock went back by so much."""
         for rate in self.rates.values():
             rate.at -= by
@@ -305,7 +305,7 @@ class Gate:
         for breaker in self.breakers.values():
             breaker.opened_at -= by
 
-    def give_back(self, batch: Batch) -> None:
+    def on_rollback(self, batch: Batch) -> None:
         """The commit of what `write` has added has failed."""
         self.dirty |= self.written
         self.memos[:0] = batch.memo
@@ -339,7 +339,7 @@ def _short(key: str) -> str:
     return key if len(key) <= 120 else f"{key.partition(':')[0]}:{hashlib.sha256(key.encode()).hexdigest()}"
 
 
-class Parked:
+class WaitingEffects:
     """Effects that wait for the gate, oldest first, per name they wait for."""
 
     def __init__(self) -> None:
@@ -386,3 +386,6 @@ class Parked:
 
     def next_due(self) -> int | None:
         return self.timed[0][0] if self.timed else None
+
+    def clock_went_back(self, by: int) -> None:
+        self.timed = [(until - by, count, what) for until, count, what in self.timed]

@@ -35,7 +35,7 @@ from penstock.store.contract import EventRow, Store
 KEEP_HOURS = 24.0
 #: The source of what the intake itself has to say, such as a severity that is on no scale.
 WARNING = "penstock.warning"
-AT_ONCE = 200  # runs that are looked at in one lap
+AT_ONCE = 200  # runs that are looked at in one iteration
 _STARTS, _MESSAGE = 0, -1  # in place of a run: what the event begins, and who takes it
 _HOUR_MS = 3_600_000
 _pack = msgspec.msgpack.Encoder().encode
@@ -52,7 +52,7 @@ def scales_of(tenant: Tenant) -> Mapping[str, Mapping[str, float]]:
 
 
 class Intake:
-    """`go_on` drives a run of the store here, for a host that leaves others be; `shelve` keeps a large payload by
+    """`resume_run` drives a run of the store here, for a host that leaves others be; `shelve` keeps a large payload by
     reference."""
 
     def __init__(
@@ -62,12 +62,12 @@ class Intake:
         starter: Starter,
         tenant: Callable[[str], Tenant],
         now: Callable[[], int],
-        go_on: Callable[[int], None],
+        resume_run: Callable[[int], None],
         shelve: Callable[[str, Any], Any],
         keep_hours: float = KEEP_HOURS,
     ) -> None:
         self.store, self.turns, self.starter, self.tenant = store, turns, starter, tenant
-        self.now, self.go_on, self.shelve = now, go_on, shelve
+        self.now, self.resume_run, self.shelve = now, resume_run, shelve
         self.keep_ms = int(keep_hours * _HOUR_MS)
         self.going: dict[int, Delivery] = {}  # by the event's number
         self.todo: deque[tuple[int, Delivery]] = deque()  # a run that waits, or what is to be done
@@ -100,21 +100,21 @@ class Intake:
         """A crash may have come after a run began to wait and before it was looked what had come for it."""
         self.early.extend(self.store.early())
 
-    def look_for(self, live: LoadedRun) -> None:
+    def look_for(self, loaded: LoadedRun) -> None:
         """The same for one run that goes on here."""
-        if live.run is not None and live.run.st.waits:
-            self.early.extend((live.no, name) for name in {wait.name for wait in live.run.st.waits.values()})
+        if loaded.run is not None and loaded.run.st.waits:
+            self.early.extend((loaded.no, name) for name in {wait.name for wait in loaded.run.st.waits.values()})
 
-    def tidy(self, now: int) -> None:
+    def forget_old(self, now: int) -> None:
         self.store.forget_events(now - self.keep_ms)
 
     @property
     def busy(self) -> bool:
         return bool(self.going or self.early)
 
-    # -- laps ----------------------------------------------------------------------------------------------------------
+    # -- delivery ------------------------------------------------------------------------------------------------------
 
-    def lap(self) -> bool:
+    def deliver(self) -> bool:
         """Some of what is to be done; False when there was nothing."""
         if not (self.early or self.todo or self.done):
             return False
@@ -157,50 +157,50 @@ class Intake:
 
     # -- runs that wait ------------------------------------------------------------------------------------------------
 
-    def _on_facts(self, live: LoadedRun, facts: list[F.Fact], _n: int, _now: int) -> None:
-        if live.names and self.came:
-            names = {str(f[4]) for f in facts if f[0] == F.WAIT_OPENED and f[1] in live.names}
-            self.early.extend((live.no, name) for name in names)
+    def _on_facts(self, loaded: LoadedRun, facts: list[F.Fact], _n: int, _now: int) -> None:
+        if loaded.wait_names and self.came:
+            names = {str(f[4]) for f in facts if f[0] == F.WAIT_OPENED and f[1] in loaded.wait_names}
+            self.early.extend((loaded.no, name) for name in names)
 
     def _search(self, no: int, name: str) -> None:
         """C-37: events newer than the run's start, oldest first. A run that an event has started begins with it,
         however long nobody was there to start it; and that event is not news to it."""
-        live = self.turns.peek(no)
-        if live is None or live.run is None:
+        loaded = self.turns.read_committed(no)
+        if loaded is None or loaded.run is None:
             return
-        since, after = min(live.since, begun_by(live.run.st.options).get("at", live.since)), 0
-        while rows := self.store.events(live.tenant, name, since=since, after=after):
+        since, after = min(loaded.started_at, begun_by(loaded.run.st.options).get("at", loaded.started_at)), 0
+        while rows := self.store.events(loaded.tenant, name, since=since, after=after):
             for event in rows:
-                self._give(live, event)
+                self._give(loaded, event)
             after = rows[-1].no
 
-    def _give(self, live: LoadedRun, event: EventRow) -> None:
+    def _give(self, loaded: LoadedRun, event: EventRow) -> None:
         """What is on its way to others, too, says in its receipt that it has reached this run."""
         if event.answer is None and event.no not in self.going:
             self.poll()
         delivery = self.going.get(event.no)
         if delivery is None or not delivery.left:
             payload = _unpack(event.body)
-            self._signal(live, event, payload, None)
-            if self._open(live, event, payload, message=True):
-                self._settle_again(live, event, delivery)
+            self._signal(loaded, event, payload, None)
+            if self._open(loaded, event, payload, message=True):
+                self._settle_again(loaded, event, delivery)
             return
         delivery.left += 1
-        delivery.runs.append(live.no)
-        delivery.refused.discard(live.no)
-        if not self._signal(live, event, delivery.payload, delivery):
+        delivery.runs.append(loaded.no)
+        delivery.refused.discard(loaded.no)
+        if not self._signal(loaded, event, delivery.payload, delivery):
             self._heard(delivery)
 
     def _offer(self, no: int, delivery: Delivery) -> None:
-        live = self.turns.peek(no)
-        if live is None or not self._signal(live, delivery.event, delivery.payload, delivery):
+        loaded = self.turns.read_committed(no)
+        if loaded is None or not self._signal(loaded, delivery.event, delivery.payload, delivery):
             self._heard(delivery)
 
-    def _signal(self, live: LoadedRun, event: EventRow, payload: Any, delivery: Delivery | None) -> bool:
+    def _signal(self, loaded: LoadedRun, event: EventRow, payload: Any, delivery: Delivery | None) -> bool:
         """One event may resume many waits, and each of them once: a wait that began after the run had taken the event
         gets it under a name of its own."""
-        run, run_id = live.run, live.id
-        waits, seen = self._open(live, event, payload, message=False), run.st.seen if run is not None else ()
+        run, run_id = loaded.run, loaded.id
+        waits, seen = self._open(loaded, event, payload, message=False), run.st.seen if run is not None else ()
         id = event.id if event.id not in seen else f"{event.id}@{waits[0]}" if waits else ""
         if not waits or id in seen:
             return False
@@ -211,28 +211,28 @@ class Intake:
                     delivery.reached.resumed.append(run_id)
                 self._heard(delivery)
 
-        given = C.signal(id, event.source, self.shelve(live.tenant, payload), broadcast=True)
-        self._send(live, given, waits, InternalReply(told))
+        given = C.signal(id, event.source, self.shelve(loaded.tenant, payload), broadcast=True)
+        self._send(loaded, given, waits, InternalReply(told))
         return True
 
-    def _open(self, live: LoadedRun, event: EventRow, payload: Any, *, message: bool) -> list[int]:
+    def _open(self, loaded: LoadedRun, event: EventRow, payload: Any, *, message: bool) -> list[int]:
         """Waits of a run that this event fits and that nothing is on its way to; the event it began with is no news."""
-        run = live.run
+        run = loaded.run
         if run is None or run.st.status >= COMPLETED or begun_by(run.st.options).get("id") == event.id:
             return []
-        sent = self.sent.get(live.no, ())
-        return [no for no in self._matching(run, event, payload, live.tenant, message) if no not in sent]
+        sent = self.sent.get(loaded.no, ())
+        return [no for no in self._matching(run, event, payload, loaded.tenant, message) if no not in sent]
 
-    def _send(self, live: LoadedRun, command: C.Command, waits: list[int], own: InternalReply) -> None:
-        no, told = live.no, own.told
+    def _send(self, loaded: LoadedRun, command: C.Command, waits: list[int], own: InternalReply) -> None:
+        no, reply = loaded.no, own.reply
         self.sent.setdefault(no, set()).update(waits)
 
         def heard(error: PenstockError | None) -> None:
             self.sent.pop(no, None)
-            told(error)
+            reply(error)
 
-        own.told = heard
-        self.go_on(no)
+        own.reply = heard
+        self.resume_run(no)
         self.turns.send(no, command, own)
 
     def _matching(self, run: Run, event: EventRow, payload: Any, tenant: str, message: bool) -> list[int]:
@@ -266,16 +266,16 @@ class Intake:
 
     def _taken(self, delivery: Delivery) -> bool:
         for no in sorted(set(delivery.runs) - delivery.refused):
-            live = self.turns.peek(no)
-            if live is not None and self._take(live, delivery):
+            loaded = self.turns.read_committed(no)
+            if loaded is not None and self._take(loaded, delivery):
                 return True
         return False
 
-    def _take(self, live: LoadedRun, delivery: Delivery) -> bool:
+    def _take(self, loaded: LoadedRun, delivery: Delivery) -> bool:
         """It is offered; that it is taken is written with the turn that uses it. Until then nobody else gets it."""
         event, reached, payload = delivery.event, delivery.reached, delivery.payload
-        waits, run = self._open(live, event, payload, message=True), live.id
-        if reached.taken_by not in ("", run) or not waits or live.run is None or event.id in live.run.st.seen:
+        waits, run = self._open(loaded, event, payload, message=True), loaded.id
+        if reached.taken_by not in ("", run) or not waits or loaded.run is None or event.id in loaded.run.st.seen:
             return False
         others = [one for one in reached.resumed if one != run]
         taken = msgspec.structs.replace(reached, taken_by=run, resumed=[*others, run])
@@ -284,28 +284,28 @@ class Intake:
             reached.taken_by, reached.resumed = (run, taken.resumed) if error is None else ("", others)
             if error is not None:  # it has ended meanwhile, or waits no longer
                 delivery.settled = False
-                delivery.refused.add(live.no)
+                delivery.refused.add(loaded.no)
             self._heard(delivery)
 
         delivery.left += 1
-        given = C.signal(event.id, event.source, self.shelve(live.tenant, payload), broadcast=True, keep=False)
-        self._send(live, given, waits, EventReply(told, event.id, (_pack(taken), event.no)))
+        given = C.signal(event.id, event.source, self.shelve(loaded.tenant, payload), broadcast=True, keep=False)
+        self._send(loaded, given, waits, EventReply(told, event.id, (_pack(taken), event.no)))
         return True
 
-    def _settle_again(self, live: LoadedRun, event: EventRow, delivery: Delivery | None) -> None:
+    def _settle_again(self, loaded: LoadedRun, event: EventRow, delivery: Delivery | None) -> None:
         """A message that nobody has taken is kept for who comes to wait for it; it begins nothing any more."""
         if delivery is None and event.answer is None:  # its delivery will come to this run
             return
         if delivery is None:
             delivery = Delivery(event, [])
             delivery.reached = msgspec.msgpack.decode(event.answer or b"", type=Reached)
-        if delivery.reached.taken_by not in ("", live.id):
+        if delivery.reached.taken_by not in ("", loaded.id):
             return
         self.done = [one for one in self.done if one is not delivery]
         self.going[event.no] = delivery
         delivery.left, delivery.settled, delivery.begins = 1, False, False
-        delivery.runs.append(live.no)
-        delivery.refused.discard(live.no)
+        delivery.runs.append(loaded.no)
+        delivery.refused.discard(loaded.no)
         self.todo.append((_MESSAGE, delivery))
 
     def _waiting(self, event: EventRow) -> list[int]:

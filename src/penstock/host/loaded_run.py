@@ -1,4 +1,4 @@
-"""A run in memory, the commands that wait for its next turn, and who is told what became of them."""
+"""A run in memory: its state, the commands that wait for its next turn, and the replies to them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from penstock.kernel.state import Firing
 TAKEN = msgspec.msgpack.encode({"ok": True})  # the answer to a command of the inbox
 _pack = msgspec.msgpack.Encoder().encode
 
-#: told the outcome of a command: None when it was committed, else why it was refused. Who gets a StoreError sends the
-#: command again, or not: it is not kept
+#: called with what became of a command: None when it was committed, else why it was refused. After a StoreError the
+#: command is not kept: the sender may send it again
 Reply = Callable[[PenstockError | None], None]
 
 
 class InboxReply:
-    """Tells a command out of the store's inbox: the answer is committed with the turn that took the command (H9), and
-    a commit that fails leaves the command where it was."""
+    """The reply to a command of the store's inbox: committed with the turn that took the command (H9); a commit that
+    fails leaves the command where it was."""
 
     __slots__ = ("gone", "no")
 
@@ -40,13 +40,13 @@ class InboxReply:
 class InternalReply:
     """The engine's own command, which nobody would send again: it stays until a turn with it is committed."""
 
-    __slots__ = ("told",)
+    __slots__ = ("reply",)
 
-    def __init__(self, told: Reply) -> None:
-        self.told = told
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
 
     def __call__(self, error: PenstockError | None) -> None:
-        self.told(error)
+        self.reply(error)
 
 
 class EventReply(InternalReply):
@@ -55,21 +55,21 @@ class EventReply(InternalReply):
 
     __slots__ = ("id", "row", "used")
 
-    def __init__(self, told: Reply, id: str, row: tuple[bytes, int]) -> None:
-        super().__init__(told)
+    def __init__(self, reply: Reply, id: str, row: tuple[bytes, int]) -> None:
+        super().__init__(reply)
         self.id, self.row, self.used = id, row, False
 
     def __call__(self, error: PenstockError | None) -> None:
-        self.told(error if error is not None or self.used else Refused(why="it does not wait for it any more"))
+        self.reply(error if error is not None or self.used else Refused(why="it does not wait for it any more"))
 
 
 class Ask:
     """An effect that may go out now: everything an executor needs can be read from the firing and its net."""
 
-    __slots__ = ("attempt", "firing", "live", "probe")
+    __slots__ = ("attempt", "firing", "loaded", "probe")
 
-    def __init__(self, live: LoadedRun, firing: Firing) -> None:
-        self.live, self.firing, self.attempt, self.probe = live, firing, firing.attempt, firing.probe
+    def __init__(self, loaded: LoadedRun, firing: Firing) -> None:
+        self.loaded, self.firing, self.attempt, self.probe = loaded, firing, firing.attempt, firing.probe
 
 
 class LoadedRun:
@@ -81,18 +81,18 @@ class LoadedRun:
         "commands",
         "id",
         "key",
-        "names",
+        "wait_names",
         "net_no",
         "no",
         "parent",
         "priority",
         "replies",
-        "row",
+        "in_store",
         "run",
-        "since",
+        "started_at",
         "tenant",
-        "unsaved",
-        "wake",
+        "unsaved_bytes",
+        "wake_at",
     )
 
     def __init__(self, no: int) -> None:
@@ -100,15 +100,15 @@ class LoadedRun:
         self.run: Run | None = None  # None until it is loaded with its batch
         self.commands: list[C.Command] = []
         self.replies: dict[int, Reply] = {}
-        self.row = False  # is there a row in the store?
+        self.in_store = False  # has it a row there?
         self.id, self.tenant, self.key, self.parent = "", "", None, None  # type: tuple[str, str, str | None, str | None]
         self.net_no, self.priority, self.checkpoint_seq = 0, 1000, 0
-        self.checkpoint_size = self.unsaved = 0
-        self.since = 0  # when its first turn was
-        self.wake: int | None = None
-        self.names: dict[int, str] = {}  # open waits
+        self.checkpoint_size = self.unsaved_bytes = 0  # unsaved: of journal since the checkpoint
+        self.started_at = 0
+        self.wake_at: int | None = None
+        self.wait_names: dict[int, str] = {}  # of open waits
 
-    def answered(self, firing: Firing) -> bool:
+    def has_answer(self, firing: Firing) -> bool:
         """Does the answer to this effect wait for its turn?"""
         at = (firing.no, firing.attempt, firing.probe)
         return any(c[0] in (C.OUTCOME, C.DOUBT) and c[1:4] == at for c in self.commands)

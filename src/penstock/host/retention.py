@@ -1,4 +1,4 @@
-"""What people leave behind and nobody needs for ever: the audit, drafts, remarks. Kept as long as the settings say."""
+"""Retention: the audit, drafts and remarks are kept as long as the settings say."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DAY_MS = 86_400_000
 AUDIT_DAYS, DRAFT_DAYS, REMARK_DAYS = 1095, 90, 365
 
 
-class Keeping:
+class Retention:
     """Of the audit a beginning is taken away, and its last hash stays in the chain: what is left can be verified."""
 
     def __init__(self, store: Store, settings: Mapping[str, Any]) -> None:
@@ -25,7 +25,7 @@ class Keeping:
         self.drafts_ms = _ms("drafts.keep_days", settings.get("drafts.keep_days", DRAFT_DAYS))
         self.remarks_ms = _ms("remarks.keep_days", settings.get("remarks.keep_days", REMARK_DAYS))
 
-    def tidy(self, now: int) -> None:
+    def forget_old(self, now: int) -> None:
         if self.drafts_ms:
             self.store.forget_drafts(now - self.drafts_ms)
         if self.remarks_ms:
@@ -38,8 +38,8 @@ class Keeping:
         """At most once a day: what is written about it is a row, too, and would be followed by another for ever."""
         before = now - self.audit_ms
         oldest = self.store.audit_chain(tenant, limit=1)
-        if oldest and oldest[0].at < before - DAY_MS and (said := self.store.prune_audit(tenant, before, now)):
-            log.info("the audit of %s begins after %s", tenant, said.body.decode())
+        if oldest and oldest[0].at < before - DAY_MS and (row := self.store.prune_audit(tenant, before, now)):
+            log.info("the audit of %s begins after %s", tenant, row.body.decode())
 
 
 def _ms(name: str, days: Any) -> int:

@@ -49,22 +49,22 @@ class Rows:
             self._migrated(live, run)
         for f in facts:
             if f[0] in WATCHED:
-                project(batch, no, facts, before + 1, now, live.names)
-                if live.names:
-                    sweep_waits(batch, no, st.waits, live.names)
+                project(batch, no, facts, before + 1, now, live.wait_names)
+                if live.wait_names:
+                    sweep_waits(batch, no, st.waits, live.wait_names)
                 break
         wake = run.wake_at() if run.due and not st.paused else None
-        live.unsaved += len(body)
-        if not live.row:
+        live.unsaved_bytes += len(body)
+        if not live.in_store:
             kept = status in (WAITING, PENDING)
             checkpoint = self._checkpoint(live, st) if kept else None
-            live.wake, live.since = wake, now
+            live.wake_at, live.started_at = wake, now
             batch.new.append((
                 no, live.id, live.tenant, live.net_no, live.key, status, live.priority, now, now, wake, live.parent,
                 live.checkpoint_seq, checkpoint,
             ))  # fmt: skip
-        elif status != was or wake != live.wake or self._is_due(live, seq):
-            live.wake = wake
+        elif status != was or wake != live.wake_at or self._is_due(live, seq):
+            live.wake_at = wake
             if status >= COMPLETED:
                 batch.ended.append((status, now, live.net_no, no))
             else:
@@ -73,11 +73,11 @@ class Rows:
 
     def _is_due(self, live: LoadedRun, seq: int) -> bool:
         """A checkpoint is due after enough turns, and never costs more than the journal it saves from folding."""
-        return seq - live.checkpoint_seq >= self.checkpoint_every * 4 and live.unsaved >= live.checkpoint_size
+        return seq - live.checkpoint_seq >= self.checkpoint_every * 4 and live.unsaved_bytes >= live.checkpoint_size
 
     def _checkpoint(self, live: LoadedRun, st: State) -> bytearray:
         body = bytearray(encode_state(st))
-        live.checkpoint_seq, live.checkpoint_size, live.unsaved = st.n, len(body), 0
+        live.checkpoint_seq, live.checkpoint_size, live.unsaved_bytes = st.n, len(body), 0
         return body
 
     def _migrated(self, live: LoadedRun, run: Run) -> None:

@@ -83,7 +83,7 @@ class Schedules:
         if self.on and (self.at is None or self.at > now):
             self.at = self.store.next_schedule()
 
-    def lap(self, now: int) -> None:
+    def fire_due(self, now: int) -> None:
         if self.done:
             self._close()
         if self.at is None or now < self.at:

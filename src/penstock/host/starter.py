@@ -19,8 +19,10 @@ Begun = Callable[[str, PenstockError | None], None]
 
 
 class Starter:
-    def __init__(self, store: Store, turns: Turns, new_id: Callable[[], str], go_on: Callable[[int], None]) -> None:
-        self.store, self.turns, self.new_id, self.go_on = store, turns, new_id, go_on
+    def __init__(
+        self, store: Store, turns: Turns, new_id: Callable[[], str], resume_run: Callable[[int], None]
+    ) -> None:
+        self.store, self.turns, self.new_id, self.resume_run = store, turns, new_id, resume_run
         self.prepare: Prepare | None = None
 
     def begin(self, tenant: str, net: int, given: Any, key: str, trigger: dict[str, Any], told: Begun) -> None:
@@ -34,7 +36,7 @@ class Starter:
         row = self.store.run_by_key(tenant, key)
         if row is not None:
             if row.status < COMPLETED:
-                self.go_on(row.no)
+                self.resume_run(row.no)
             told(row.id, None)
             return
         input, options = (given, dict[str, Any]()) if self.prepare is None else self.prepare(tenant, net, given)

@@ -93,7 +93,7 @@ class Arrivals:
             numbers = [no for _, taken in self.going if taken.source is source for no in taken.numbers]
             batch.memo.append((source.key, _pack(source.low_with(numbers)), _FOR_EVER))
 
-    def unwritten(self, batch: Batch) -> None:
+    def on_rollback(self, batch: Batch) -> None:
         """The commit has failed: nobody else may write these, and they go with the answer when it comes again."""
         batch.memo = [row for row in batch.memo if not row[0].startswith(PREFIX)]
         self.answered += self.going

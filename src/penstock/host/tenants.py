@@ -34,7 +34,7 @@ _LOADS = 20_000  # so many open work items are counted
 _JUDGED: Mapping[str, Any] = {"source": "judgments"}  # a collection that nobody has registered
 
 
-class Kept:
+class StoredTenant:
     """One tenant, as the store has it. What is registered is read again when the store's registry has changed."""
 
     def __init__(self, id: str, store: Store, places: SecretPlaces, now: Callable[[], int]) -> None:
@@ -159,12 +159,12 @@ class Tenants:
 
     def __init__(self, store: Store, places: SecretPlaces, now: Callable[[], int]) -> None:
         self.store, self.places, self.now = store, places, now
-        self.known: dict[str, Kept] = {}
+        self.known: dict[str, StoredTenant] = {}
 
     def __call__(self, id: str) -> Tenant:
         found = self.known.get(id)
         if found is None:
-            found = self.known[id] = Kept(id, self.store, self.places, self.now)
+            found = self.known[id] = StoredTenant(id, self.store, self.places, self.now)
         return found
 
     def refresh(self) -> None:
@@ -173,7 +173,7 @@ class Tenants:
             one.refresh()
 
 
-class Ground(msgspec.Struct, frozen=True, kw_only=True):
+class Installation(msgspec.Struct, frozen=True, kw_only=True):
     """Where on this machine the engine stands: its store, and whose tenants it serves. `home` is the tenant that the
     sample beside the store belongs to."""
 
@@ -181,7 +181,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     shared: Shared = "none"
     home: str = ""
 
-    def lends(self, settings: Mapping[str, Any]) -> Lends | None:
+    def secret_grants(self, settings: Mapping[str, Any]) -> Lends | None:
         """Which of the operator's secrets a tenant gets: those that `tenants.NAME.secrets` lists, «*» for all. Where
         nothing is said the tenant at home gets them all, and no other one any."""
         if self.shared == "none":
@@ -196,29 +196,29 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
         return lent
 
 
-class Lending:
+class TenantServices:
     """What is lent to executors: to tenants that share a machine, each in folders of its own beside the store."""
 
-    def __init__(self, ground: Ground, services: Services) -> None:
-        self.ground = ground
+    def __init__(self, installation: Installation, services: Services) -> None:
+        self.installation = installation
         self.known: dict[str, Services] = {}
-        if ground.store is None:
+        if installation.store is None:
             self.base = services
             return
-        self.folder = Path(os.path.realpath(ground.store.parent))
+        self.folder = Path(os.path.realpath(installation.store.parent))
         own = [self.folder / "settings.toml", *(services.settings.get(name) for name in _OWN)]
         self.fence = Fence(
-            store=self.folder / ground.store.name, own=tuple(_real(one) for one in own if one is not None)
+            store=self.folder / installation.store.name, own=tuple(_real(one) for one in own if one is not None)
         )
         declared = (services.output_dir, services.input_dir, self.folder / "files")
         fence = msgspec.structs.replace(self.fence, open=tuple(map(_real, declared)))
-        lend = None if ground.shared == "none" else self.to
+        lend = None if installation.shared == "none" else self.to
         self.base = msgspec.structs.replace(services, fence=fence, lend=lend)
 
     def to(self, tenant: str) -> Services:
         found = self.known.get(tenant)
         if found is None:
-            at_home = self.ground.shared == "others" and tenant == self.ground.home
+            at_home = self.installation.shared == "others" and tenant == self.installation.home
             found = self.known[tenant] = self.base if at_home else self._apart(tenant)
         return found
 
@@ -233,7 +233,7 @@ class Lending:
         databases = [given, dropped, *_listed(settings, tenant, "sql.roots")]
         folders = [given, made, dropped, *_listed(settings, tenant, "file.roots")]
         sql_base = dropped
-        if tenant == self.ground.home:
+        if tenant == self.installation.home:
             sql_base = _real(settings.get("sql.root") or self.folder)
             databases.append(self.folder / "sample.db")
             folders.append(self.folder / "files")

@@ -90,7 +90,7 @@ def test_it_is_scheduled_in_seoul_and_starts_by_itself(world: World, wire: Wire)
             ]  # fmt: skip
             world.clock.at = T0 + 4 * HOUR - 1
             world.plant("normal", ("L01", "L02"))
-            door.host.poke()
+            door.host.wake_up()
             await door.quiet()
             assert door.runs() == []
             await door.later(1)
@@ -543,13 +543,13 @@ def test_the_time_of_the_workflow_is_active_time(world: World, wire: Wire) -> No
         async with world.open() as door:
             run = await door.start(door.release(DEFECT), {"line_id": "L01"})
             await door.until(lambda: wire.counts() == dict.fromkeys(PLACES, 1))
-            await door.until(lambda: len(door.host.dispatch.going) == 1)
+            await door.until(lambda: len(door.host.dispatch.in_flight) == 1)
             world.clock.at = T0 + 119_999
-            door.host.poke()
+            door.host.wake_up()
             await asyncio.sleep(0.05)
             assert door.view(run).status == "running"
             world.clock.at = T0 + 120_000
-            door.host.poke()
+            door.host.wake_up()
             await door.until(lambda: door.view(run).status == "failed")
             assert door.failure(run) == ("WORKFLOW_TIMEOUT", "timeout")
             assert door.life(run) == ["created", "pending", "running", "timeout", "failed"]
@@ -571,7 +571,7 @@ def test_a_mail_server_that_hangs_costs_no_active_time(world: World, wire: Wire)
             await door.until(lambda: len(wire.server.seen) == 3 and inbox.open_items(door))
             try:
                 world.clock.at = T0 + 121_000
-                door.host.poke()
+                door.host.wake_up()
                 await asyncio.sleep(0.3)
                 assert door.view(run).status == "waiting", door.view(run).failure
             finally:

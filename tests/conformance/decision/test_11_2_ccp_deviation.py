@@ -344,7 +344,7 @@ def test_nothing_comes_for_two_hours(world: World, wire: Wire) -> None:
             door.put_in_force(CCP)
             (run,) = (await door.send_event(SENSOR, {"line_id": "L01", "severity": "high"})).started
             await door.until(lambda: wire.to("lab"))
-            await door.until(lambda: len(door.host.dispatch.going) == 1)
+            await door.until(lambda: len(door.host.dispatch.in_flight) == 1)
             world.clock.at = T0 + 3000
             wire.going.set()
             await door.until(lambda: door.view(run).status == "waiting")

@@ -229,10 +229,10 @@ def test_what_a_document_says_for_all_its_nodes(world: World, wire: Wire, one: S
         policies.pop("circuit_breaker")
         wire.hangs.add("a")
         run = await door.start(door.release(json.dumps(one.workflow).encode()), INPUT)
-        await door.until(lambda: len(door.host.dispatch.going) == 1)
+        await door.until(lambda: len(door.host.dispatch.in_flight) == 1)
         for ms, status in ((4999, "running"), (1, "failed")):
             world.clock.at += ms
-            door.host.poke()
+            door.host.wake_up()
             await door.until(lambda status=status: door.view(run).status == status)  # type: ignore[misc]
         assert door.failure(run) == ("WORKFLOW_TIMEOUT", "timeout")
         wire.going.set()

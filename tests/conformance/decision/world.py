@@ -26,7 +26,7 @@ from penstock.app.releases.triggers import prepare_with
 from penstock.errors import PenstockError
 from penstock.executors import ExecutorTable
 from penstock.host.clock import ManualClock
-from penstock.host.start_requests import Serving
+from penstock.host.start_requests import ServingHost
 from penstock.kernel.reading import FactLine
 from penstock.store.address import open_store
 from penstock.store.contract import Store
@@ -145,7 +145,7 @@ class Door(Penstock):
     def open(self) -> Door:
         engine = self._engine
         store = engine.store = self._given or open_store(self.path)
-        engine.host = host = Serving(
+        engine.host = host = ServingHost(
             store, ExecutorTable(engine.executors), clock=self.world.clock, output_dir=self.world.folder / "output",
             settings=engine.settings(),
         )  # fmt: skip
@@ -171,7 +171,7 @@ class Door(Penstock):
         host = self.host
 
         def still() -> bool:
-            busy = host.turns.ready or host.dispatch.going or host.intake.busy
+            busy = host.turns.ready or host.dispatch.in_flight or host.intake.busy
             return not busy and not host.store.notices(self.world.clock.now(), 1)
 
         for _ in range(3):
@@ -185,7 +185,7 @@ class Door(Penstock):
             await self.quiet()
             due = self._due(at)
             clock.at = max(clock.at, min(due, default=at))
-            host.poke()
+            host.wake_up()
             if not due:
                 await self.quiet()
                 return
@@ -195,7 +195,8 @@ class Door(Penstock):
     def _due(self, at: int) -> list[int]:
         """When runs have something to do, up to then."""
         host = self.host
-        return [wake for _, wake in host.store.due(at, 1000)] + [wake for wake in host.noted.values() if wake <= at]
+        near = [due for due in host.timers.due.values() if due <= at]
+        return [due for _, due in host.store.due(at, 1000)] + near
 
     async def later(self, ms: int) -> None:
         await self.to(self.world.clock.at + ms)

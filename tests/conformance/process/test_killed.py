@@ -86,11 +86,11 @@ class Door(Penstock):
             super().open()
             return self
         from penstock.executors import ExecutorTable
-        from penstock.host.start_requests import Serving
+        from penstock.host.start_requests import ServingHost
 
         engine = self._engine
         engine.store = self.given
-        engine.host = host = Serving(self.given, ExecutorTable(engine.executors), settings=engine.settings())
+        engine.host = host = ServingHost(self.given, ExecutorTable(engine.executors), settings=engine.settings())
         engine.nets = host.nets
         host.turns.on_facts.append(engine._on_facts)
         host.turns.on_end.append(lambda live: engine._wake(live.id))

@@ -22,7 +22,7 @@ from penstock.app.defaults import driver_of
 from penstock.app.maintenance.verify import verify
 from penstock.errors import PenstockError
 from penstock.host.secrets import places_of
-from penstock.host.tenants import Kept
+from penstock.host.tenants import StoredTenant
 from penstock.store import schema
 from penstock.store.address import Server
 from penstock.store.contract import Store
@@ -168,8 +168,8 @@ def _audit(asked: DoctorOptions) -> Iterator[Check]:
 # ---- what tenants have -----------------------------------------------------------------------------------------------
 
 
-def _kept(asked: DoctorOptions, tenant: str) -> Kept:
-    return Kept(tenant, asked.store, places_of(asked.settings), lambda: asked.now)
+def _kept(asked: DoctorOptions, tenant: str) -> StoredTenant:
+    return StoredTenant(tenant, asked.store, places_of(asked.settings), lambda: asked.now)
 
 
 def _secrets(asked: DoctorOptions) -> Iterator[Check]:

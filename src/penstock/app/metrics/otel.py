@@ -76,7 +76,7 @@ class Spans:
         }  # fmt: skip
         if st.failure is not None:
             said["penstock.code"] = st.failure.code
-        self._put(run, run.net.net.name, _root(run), live.since, st.at, st.status != COMPLETED, said, False)
+        self._put(run, run.net.net.name, _root(run), live.started_at, st.at, st.status != COMPLETED, said, False)
 
     def _put(
         self, run: Run, name: str, span: str, began: int, ended: int, failed: bool, said: dict[str, Any], inner: bool

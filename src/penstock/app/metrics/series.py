@@ -103,10 +103,10 @@ def _engine(page: ExpositionPage, meter: MetricsCollector, listening: int) -> No
     page.one("penstock_commit_seconds_total", "counter", "Time spent on committing.", turns.commit_ns / 1e9)
     page.one("penstock_effects_total", "counter", "Effects that were let out.", turns.asks)
     page.one("penstock_runs_in_memory", "gauge", "Runs that are folded.", len(turns.runs))
-    queues = [("turns", float(len(turns.ready))), ("gate", float(_parked(meter)))]
-    queues += [(f"executor:{name}", float(len(lane.queue))) for name, lane in host.dispatch.lanes.items()]
+    queues = [("turns", float(len(turns.ready))), ("gate", float(_waiting(meter)))]
+    queues += [(f"executor:{name}", float(len(queue.queue))) for name, queue in host.dispatch.queues.items()]
     page.family("penstock_queue_length", "gauge", "What waits in this process.", _by("queue", queues))
-    page.one("penstock_effects_in_flight", "gauge", "Effects on their way.", len(host.dispatch.going))
+    page.one("penstock_effects_in_flight", "gauge", "Effects on their way.", len(host.dispatch.in_flight))
     page.one("penstock_parked_runs", "gauge", "Runs that tripped over a bug of the engine.", len(turns.parked))
     page.one("penstock_store_bytes", "gauge", "What the store takes.", host.store.size())
     page.one("penstock_store_ok", "gauge", "1 while the store takes turns.", int(host.trouble is None))
@@ -123,10 +123,10 @@ def _engine(page: ExpositionPage, meter: MetricsCollector, listening: int) -> No
     page.histogram("penstock_http_request_seconds", "How long an answer took.", spreads)
 
 
-def _parked(meter: MetricsCollector) -> int:
+def _waiting(meter: MetricsCollector) -> int:
     assert meter.host is not None
-    parked = meter.host.dispatch.parked
-    return sum(len(queue) for queue in parked.queues.values()) + len(parked.timed)
+    waiting = meter.host.dispatch.waiting
+    return sum(len(queue) for queue in waiting.queues.values()) + len(waiting.timed)
 
 
 def detailed(door: Penstock) -> str:

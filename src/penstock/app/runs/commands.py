@@ -140,7 +140,7 @@ class RunCommands:
             told = ReplyWaiter(1)
             host.intake.poll()
             host.intake.tell(receipt_of(store, event, new).number, told)
-            host.poke()
+            host.wake_up()
             await self.engine.heard(told)
         else:
             for _ in range(int(PATIENCE_S / 0.05)):

@@ -87,11 +87,11 @@ def _of_file(file: Path) -> tuple[Any, list[Finding], str]:
 def _of_store(what: str, store: Path) -> tuple[Any, list[Finding], str]:
     """The version asked for, or else the one in force."""
     from penstock.host.secrets import SecretPlaces
-    from penstock.host.tenants import Kept
+    from penstock.host.tenants import StoredTenant
 
     id, _, version = what.partition("@")
     with reading(store) as door:
-        body = Kept(door.tenant, door.store, SecretPlaces(), lambda: 0).find("rule_pack", id, version or None)
+        body = StoredTenant(door.tenant, door.store, SecretPlaces(), lambda: 0).find("rule_pack", id, version or None)
     if body is None:
         hint = "`penstock rules ls` lists the packs; a file is named with its ending, such as rules.json."
         raise BadInput(what=f"«{what}»", why="no rule pack is registered under this name", hint=hint)

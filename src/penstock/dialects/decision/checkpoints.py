@@ -177,7 +177,7 @@ class Checkpoints:
         if found is None:
             if len(self.last) > 50_000:
                 self.last.clear()
-            found = (self.store.last_checkpoint(live.id) if live.row else None) or (0, 0)
+            found = (self.store.last_checkpoint(live.id) if live.in_store else None) or (0, 0)
             self.last[live.no] = found
         return found
 

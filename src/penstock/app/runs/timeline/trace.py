@@ -17,7 +17,7 @@ from penstock.executors.parts.secret import Secrets
 from penstock.executors.parts.tracing import hexed, trace_id
 from penstock.host.blobs import Blobs
 from penstock.host.secrets import places_of
-from penstock.host.tenants import Kept
+from penstock.host.tenants import StoredTenant
 from penstock.kernel import fact as F
 from penstock.kernel.reading import FactLine, firing_of
 from penstock.kernel.state import COMPLETED, State
@@ -203,7 +203,7 @@ def mask_of(door: Queries) -> Callable[[Any], Any]:
     """Known values of the tenant's secrets become ***, and marks of secrets the references that they are."""
     settings = getattr(door._held, "settings", None)
     known: dict[str, Any] = settings() if callable(settings) else {}
-    kept = Kept(door.tenant, door.store, places_of(known), door.now)
+    kept = StoredTenant(door.tenant, door.store, places_of(known), door.now)
     values = {name: value for name in kept.each("secret") if (value := _value(kept, name))}
     secrets = Secrets(values)
 
@@ -214,7 +214,7 @@ def mask_of(door: Queries) -> Callable[[Any], Any]:
     return mask
 
 
-def _value(kept: Kept, name: str) -> str | None:
+def _value(kept: StoredTenant, name: str) -> str | None:
     """One that cannot be opened here cannot have been used here."""
     try:
         return kept.secret(name)

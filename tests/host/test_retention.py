@@ -10,7 +10,7 @@ import pytest
 from penstock.app.access.audit import AuditLog
 from penstock.errors import BadInput
 from penstock.host.clock import ManualClock
-from penstock.host.retention import AUDIT_DAYS, DAY_MS, Keeping
+from penstock.host.retention import AUDIT_DAYS, DAY_MS, Retention
 from penstock.store.contract_admin import AuditRow, DraftRow, RemarkRow
 from penstock.store.sqlite import Sqlite
 
@@ -31,17 +31,17 @@ def _filled(store: Sqlite) -> None:
 def test_z23_the_audit_is_pruned_once_a_day_and_holds(store: Sqlite) -> None:
     """Z23: by the setting; what is left begins with what is young enough, and is verified with the hash that stayed."""
     _filled(store)
-    keeping = Keeping(store, {"audit.keep_days": 5, "drafts.keep_days": 5, "remarks.keep_days": 5})
+    keeping = Retention(store, {"audit.keep_days": 5, "drafts.keep_days": 5, "remarks.keep_days": 5})
     for _ in range(3):
-        keeping.tidy(9 * DAY_MS)
+        keeping.forget_old(9 * DAY_MS)
     rows = store.audit_chain("t")
     assert [row.no for row in rows] == [5, 6, 7, 8, 9, 10, 11] and rows[-1].action == "audit.prune"
     assert AuditLog(store).verify("t") == []
     assert store.drafts("t", "kim") == [] and store.remarks("t", ["gone/a"]) == []
-    keeping.tidy(9 * DAY_MS + DAY_MS // 2)
+    keeping.forget_old(9 * DAY_MS + DAY_MS // 2)
     assert store.audit_chain("t") == rows, "half a day later there is nothing to say"
     for day in range(20, 200, 3):
-        keeping.tidy(day * DAY_MS)
+        keeping.forget_old(day * DAY_MS)
         assert len(store.audit_chain("t")) <= 7 and AuditLog(store).verify("t") == [], day
     (last,) = store.audit_chain("t")
     assert last.action == "audit.prune", "an idle tenant has one row left, and not one more for every lap"
@@ -50,14 +50,14 @@ def test_z23_the_audit_is_pruned_once_a_day_and_holds(store: Sqlite) -> None:
 def test_what_is_not_old_or_is_for_ever_stays(store: Sqlite) -> None:
     """Z23: by default three years of audit; 0 is for ever, and nonsense is refused."""
     _filled(store)
-    Keeping(store, {}).tidy(80 * DAY_MS)
+    Retention(store, {}).forget_old(80 * DAY_MS)
     assert len(store.audit_chain("t")) == 10 and store.drafts("t", "kim") and store.remarks("t", ["gone/a"])
     never = {"audit.keep_days": 0, "drafts.keep_days": 0, "remarks.keep_days": 0}
-    Keeping(store, never).tidy(100 * AUDIT_DAYS * DAY_MS)
+    Retention(store, never).forget_old(100 * AUDIT_DAYS * DAY_MS)
     assert len(store.audit_chain("t")) == 10 and store.drafts("t", "kim") and store.remarks("t", ["gone/a"])
     for wrong in (-1, "30", True, float("nan"), 10**9):
         with pytest.raises(BadInput, match=r"audit\.keep_days"):
-            Keeping(store, {"audit.keep_days": wrong})
+            Retention(store, {"audit.keep_days": wrong})
 
 
 def test_the_host_keeps_so(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_the_host_keeps_so(tmp_path: Path) -> None:
         store, {}, output_dir=tmp_path, input_dir=tmp_path, clock=ManualClock(40 * DAY_MS),
         settings={"audit.keep_days": 5, "drafts.keep_days": 5},
     )  # fmt: skip
-    host._ring()
+    host.iterate()
     assert [row.action for row in store.audit_chain("t")] == ["audit.prune"] and store.drafts("t", "kim") == []
     assert AuditLog(store).verify("t") == []
     store.close()

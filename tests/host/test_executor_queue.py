@@ -20,7 +20,7 @@ async def runs(rig: Rig, net: Net, *executors: Any, width: int = 256) -> Any:
     """The lane of the executor, after a run has ended."""
     async with rig.driving(*executors, width=width) as host:
         await ended(host, host.start(host.release(net)))
-        return host.dispatch.lanes["x"]
+        return host.dispatch.queues["x"]
 
 
 def test_an_executor_that_never_waits_needs_one_task(rig: Rig) -> None:

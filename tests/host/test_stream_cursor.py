@@ -96,7 +96,7 @@ def test_a_commit_that_fails_has_read_nothing(store: Sqlite) -> None:
     arrivals.answered = [(None, took(source))]  # type: ignore[list-item]
     arrivals.write(batch, lambda _: True)
     batch.memo.append(("other", b"", 9))
-    arrivals.unwritten(batch)
+    arrivals.on_rollback(batch)
     assert [row[0] for row in batch.memo] == ["other"] and source.take(1) is None
     arrivals.write(batch := Batch(), lambda _: False)
     assert batch.memo == [] and len(arrivals.answered) == 1

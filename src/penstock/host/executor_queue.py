@@ -1,0 +1,248 @@
+"""The queue of an executor: effects in flight, the tasks that perform them, and the request each is given.
+
+Long-lived tasks drain one queue per executor: no task, future or timer is made per effect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator
+from types import CoroutineType, coroutine
+from typing import Any, Protocol
+
+import msgspec
+
+from penstock.executors.contract import Done, Executor, Failed, Input, Outcome, Request, Services, Skipped, failed
+from penstock.executors.parts.tracing import CURRENT
+from penstock.host.blobs import Blobs
+from penstock.host.gate import DedupeKey
+from penstock.host.loaded_run import Ask
+from penstock.kernel.state import Firing
+from penstock.kernel.token import Taken, content_type_of
+from penstock.kernel.view import View, secret_mark
+from penstock.net.compiled import CNode
+from penstock.net.model import Effect
+
+ONCE = "at_most_once"
+DROPPED = failed("DROPPED", "system", "nobody waits for it")
+_MUTABLE = (dict, list, tuple)  # what an executor could change
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.decode
+
+
+class EffectPlan:
+    """How the effects of a node go out (gate, queue, fixed arguments), worked out once per node."""
+
+    __slots__ = ("args", "call", "effect", "falls_back", "gated", "node", "queue", "reports_end")
+
+    def __init__(self, node: CNode, effect: Effect, limited: bool = False) -> None:
+        self.node, self.effect = node, effect
+        self.call = node.calls
+        rolling = effect.rate is not None and effect.rate.rolling
+        #: the gate is told when one has ended
+        self.reports_end = bool(
+            effect.breaker or effect.concurrency or effect.cache or effect.dedupe or effect.once or rolling or limited
+        )
+        self.gated = self.reports_end or bool(effect.rate) or effect.safe == ONCE
+        #: literal arguments, packed: every attempt gets a copy of its own
+        self.args = _pack(effect.args) if node.args_static and type(effect.args) in _MUTABLE else None
+        self.queue: ExecutorQueue | None = None
+        rows = node.spec.on_error if effect.breaker is not None else ()
+        self.falls_back = any(row.match == "CIRCUIT_OPEN" and row.action.startswith("port:") for row in rows)
+
+
+class InFlight:
+    """An effect in flight: what it is, what the gate must hear when it ends, and who performs it."""
+
+    __slots__ = (
+        "ask", "cache", "deadline", "dedupe", "drawn", "dropped", "effect", "key", "node", "plan", "started", "task",
+    )  # fmt: skip
+
+    def __init__(self, ask: Ask, plan: EffectPlan) -> None:
+        self.ask, self.plan, self.node, self.effect = ask, plan, plan.node, plan.effect
+        self.key = ""  # only where the gate or an intent needs it before the call
+        self.cache: Any = None
+        self.dedupe: tuple[DedupeKey, ...] = ()
+        self.drawn = self.dropped = False  # drawn: it has its place in the queue of its rate
+        self.deadline: float | None = None
+        self.started = 0
+        self.task: asyncio.Task[None] | None = None
+
+
+class QueueOwner(Protocol):
+    """What a queue needs of the dispatcher."""
+
+    services: Services
+    blobs: Blobs
+    now: Callable[[], int]
+    closing: bool
+
+    def watch(self, flight: InFlight, timeout_ms: int) -> None: ...
+
+    def ended(self, flight: InFlight, outcome: Outcome) -> None: ...
+
+    def task_ended(self, task: asyncio.Task[None]) -> None: ...
+
+
+class ExecutorQueue:
+    """One executor and the tasks that drain its queue; they are made as they are needed, and stay.
+
+    An executor that never waits needs one task: it takes one effect after the other. Once it has been seen to wait,
+    every effect has a task of its own, up to the width.
+    """
+
+    def __init__(self, owner: QueueOwner, executor: Executor, width: int) -> None:
+        self.owner, self.executor, self.width = owner, executor, width
+        self.queue: deque[InFlight] = deque()
+        self.idle: list[asyncio.Future[None]] = []
+        self.tasks: list[asyncio.Task[None]] = []
+        self.coming = 0  # tasks that were woken and have not looked at the queue yet
+        self.waits = False  # the executor has been seen to wait
+
+    def put(self, flight: InFlight) -> None:
+        self.queue.append(flight)
+        if self.waits or not self.coming:
+            self._wake()
+
+    def _wake(self) -> None:
+        if self.idle:
+            self.idle.pop().set_result(None)
+        elif len(self.tasks) < self.width:
+            task = asyncio.ensure_future(self._work())
+            task.add_done_callback(self.owner.task_ended)
+            self.tasks.append(task)
+        else:
+            return  # all are at work, and look at the queue when they are done
+        self.coming += 1
+
+    def _waits(self) -> None:
+        """The first effect that waits must not hold up those behind it."""
+        self.waits = True
+        for _ in range(len(self.queue) - self.coming):
+            self._wake()
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        queue, owner = self.queue, self.owner
+        me = asyncio.current_task()
+        assert me is not None
+        self.coming -= 1
+        while not owner.closing:
+            while not queue:
+                future = loop.create_future()
+                self.idle.append(future)
+                await future
+                self.coming -= 1
+            flight = queue.popleft()
+            if flight.ask.loaded.run is None:
+                flight.dropped = True  # its turn was lost with the commit; whoever folds the run again asks again
+            outcome = DROPPED if flight.dropped else await self._perform(flight, me)
+            flight.task = None
+            owner.ended(flight, outcome)
+
+    async def _perform(self, flight: InFlight, me: asyncio.Task[None]) -> Outcome:
+        owner = self.owner
+        flight.task, flight.started = me, time.perf_counter_ns()
+        if flight.node.spec.timeout_ms is not None:
+            owner.watch(flight, flight.node.spec.timeout_ms)
+        try:
+            request = request_of(flight, owner.blobs, owner.now())
+            CURRENT.set(request)  # whoever it calls hears which trace it belongs to
+            outcome: Any = self.executor.run(request, owner.services.of(request.tenant))
+            if type(outcome) is not CoroutineType and not self.waits:
+                self._waits()  # nobody can tell whether it will
+            if self.waits:
+                outcome = await outcome
+            else:
+                try:
+                    waits_for = outcome.send(None)
+                except StopIteration as ended:
+                    outcome = ended.value
+                else:
+                    self._waits()
+                    outcome = await _go_on(outcome, waits_for)
+            if type(outcome) is Done or isinstance(outcome, Failed | Skipped):
+                return outcome
+            return failed("EXECUTOR_ERROR", "permanent", f"it returned {type(outcome).__name__}, which is no outcome")
+        except asyncio.CancelledError:
+            if not me.cancelling():  # nobody stopped this task: the executor lost something that it waited for
+                return failed("EXECUTOR_ERROR", "permanent", "what the executor waited for was cancelled")
+            if owner.closing or not (flight.dropped or flight.deadline == 0.0):
+                raise
+            took = f"took longer than {flight.node.spec.timeout_ms} ms"
+            return failed("NODE_TIMEOUT", "timeout", f"«{flight.node.label}» {took}")
+        except Exception as error:
+            return failed("EXECUTOR_ERROR", "permanent", f"{type(error).__name__}: {error}")
+        finally:
+            # what is left over, by us or by an executor's task group, must not be taken for a cancel of the next effect
+            while me.cancelling() and not owner.closing:
+                me.uncancel()
+
+
+@coroutine
+def _go_on(running: Coroutine[Any, Any, Any], waits_for: Any) -> Generator[Any, Any, Any]:
+    """As `await`, for a coroutine that has begun."""
+    while True:
+        step: Callable[[Any], Any] = running.send
+        given: Any = None
+        try:
+            given = yield waits_for
+        except BaseException as error:  # a cancel is for the executor
+            step, given = running.throw, error
+        try:
+            waits_for = step(given)
+        except StopIteration as ended:
+            return ended.value
+
+
+def request_of(flight: InFlight, blobs: Blobs, now: int) -> Request:
+    """What the executor is given: arguments, inputs and names, copied, so that it can change nothing of the run."""
+    ask, plan = flight.ask, flight.plan
+    run, firing = ask.loaded.run, ask.firing
+    assert run is not None
+    st, node, effect = run.st, plan.node, plan.effect
+    if plan.args is not None:
+        args = _unpack(plan.args)
+    else:
+        args = effect.args if node.args_static else _copy(firing.args)
+    return Request(
+        key=run.effect_key(firing), tenant=st.tenant, run=st.run, node=node.id, executor=effect.executor,
+        args=args, inputs=_inputs(blobs, st.tenant, run.net.edges, firing), epoch=firing.epoch, visit=firing.visit,
+        attempt=ask.attempt, probe=ask.probe, timeout_ms=node.spec.timeout_ms, trace_id=st.trace,
+        result=_copy(blobs.resolve(st.tenant, st.ledger[firing.comp].output)) if firing.comp >= 0 else None,
+        names=View(run, st.scopes[firing.scope], firing.epoch, node, firing) if effect.sees_run else {},
+        mark=secret_mark(run) if node.secretive or effect.sees_run else "", at=now,
+    )  # fmt: skip
+
+
+def _inputs(blobs: Blobs, tenant: str, edges: tuple[Any, ...], firing: Firing) -> tuple[Input, ...]:
+    takes = firing.takes
+    if len(takes) == 1:
+        taken = takes[0]
+        edge, envelope = edges[taken.edge], taken.envelope
+        body = envelope.body
+        if type(body) in _MUTABLE:
+            body = _copy(blobs.resolve(tenant, body))
+        kind = envelope.content_type or content_type_of(body)
+        more = ((envelope.meta,), (taken.seq,), (envelope.at,), (envelope.visit,))
+        return (Input(edge.id, edge.src.id, edge.var, (body,), (kind,), *more),)
+    found: dict[int, list[Taken]] = {}
+    for taken in takes:
+        found.setdefault(taken.edge, []).append(taken)
+    out = []
+    for no, mine in found.items():
+        edge = edges[no]
+        envelopes = [t.envelope for t in mine]
+        bodies = tuple(_copy(blobs.resolve(tenant, e.body)) for e in envelopes)
+        kinds = tuple(e.content_type or content_type_of(b) for e, b in zip(envelopes, bodies, strict=True))
+        metas, ats = tuple(e.meta for e in envelopes), tuple(e.at for e in envelopes)
+        seqs, visits = tuple(t.seq for t in mine), tuple(e.visit for e in envelopes)
+        out.append(Input(edge.id, edge.src.id, edge.var, bodies, kinds, metas, seqs, ats, visits))
+    return tuple(out)
+
+
+def _copy(value: Any) -> Any:
+    """A copy for the executor: what it does to its inputs must not reach the run, the net or another branch."""
+    return _unpack(_pack(value)) if type(value) in _MUTABLE else value

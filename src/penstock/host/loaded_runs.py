@@ -1,0 +1,121 @@
+"""The runs in memory: folded from the store when they are needed, forgotten when they wait or have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.errors import RunParked, StoreError
+from penstock.host.loaded_run import LoadedRun
+from penstock.host.nets import Nets
+from penstock.kernel import fact as F
+from penstock.kernel.replay import fold
+from penstock.kernel.run import Run
+from penstock.kernel.state import COMPLETED, PENDING, WAITING, decode_state, new_state
+from penstock.store.contract import JournalRow, RunRow, Store
+
+
+class LoadedRuns:
+    def __init__(self, store: Store, nets: Nets) -> None:
+        self.store, self.nets = store, nets
+        self.runs: dict[int, LoadedRun] = {}
+        self.parked: dict[int, str] = {}  # runs that tripped over a bug of the engine, and why
+        #: for a tenant: the value of a body that is stored by reference
+        self.resolve_blob: Callable[[str], Callable[[Any], Any]] | None = None
+        self.refused_nodes: dict[int, str] = {}  # while a turn is done again: nodes that made what cannot be stored
+
+    def load(self, numbers: list[int]) -> list[LoadedRun]:
+        """Those of them that the store has and that can be folded."""
+        out = []
+        for row, journal in self.store.load(numbers):
+            loaded = self.runs.get(row.no)
+            if loaded is None:
+                self.runs[row.no] = loaded = LoadedRun(row.no)
+            if loaded.run is None:
+                try:
+                    self._fill(loaded, row, journal)
+                except Exception as bug:
+                    if isinstance(bug, StoreError) and bug.passing:
+                        raise
+                    loaded.id = row.id
+                    self.park(loaded, bug)
+                    continue
+            out.append(loaded)
+        return out
+
+    def _fill(self, loaded: LoadedRun, row: RunRow, journal: list[JournalRow]) -> None:
+        net = self.nets.get(row.net)
+        st = decode_state(row.checkpoint) if row.checkpoint else new_state()
+        for turn in journal:
+            fold(st, F.decode_facts(turn.body), turn.at)  # type: ignore[arg-type]
+        if st.net and st.net != net.hash:
+            found = self.nets.by_hash(st.net)
+            if found is None:
+                raise StoreError(why=f"run {row.id} moved to a net that is not in the store")
+            loaded.net_no, net = found
+        else:
+            loaded.net_no = row.net
+        loaded.run = self.prepared(Run.load(net, st), row.tenant)
+        loaded.in_store, loaded.started_at = True, row.created_at
+        loaded.id, loaded.tenant, loaded.key, loaded.parent, loaded.priority = (
+            row.id,
+            row.tenant,
+            row.key,
+            row.parent,
+            row.priority,
+        )
+        loaded.checkpoint_seq, loaded.checkpoint_size = row.checkpoint_seq, len(row.checkpoint or b"")
+        loaded.unsaved_bytes = sum(len(turn.body) for turn in journal)
+        loaded.wake_at = row.wake_at
+        loaded.wait_names = {no: wait.name for no, wait in st.waits.items()}
+
+    def read_committed(self, no: int) -> LoadedRun | None:
+        """The run as it is committed, to look at: it is neither kept in memory nor goes on by it."""
+        held = self.runs.get(no)
+        if held is not None and held.run is not None:
+            return held
+        for row, journal in self.store.load([no]) if no not in self.parked else ():
+            seen = LoadedRun(no)
+            try:
+                self._fill(seen, row, journal)
+            except Exception as bug:
+                if isinstance(bug, StoreError) and bug.passing:
+                    raise
+                seen.id = row.id
+                self.park(seen, bug)
+                return None
+            return seen
+        return None
+
+    def is_loaded(self, no: int) -> bool:
+        """Is the run folded and in memory?"""
+        loaded = self.runs.get(no)
+        return loaded is not None and loaded.run is not None
+
+    def prepared(self, run: Run, tenant: str) -> Run:
+        if self.resolve_blob is not None:
+            run.whole = self.resolve_blob(tenant)
+        run.refuse = self.refused_nodes
+        return run
+
+    def unload(self, loaded: LoadedRun) -> None:
+        """Forget what is in memory; the store has the truth."""
+        loaded.run = None
+
+    def park(self, loaded: LoadedRun, bug: Exception) -> RunParked:
+        """A run that trips an assert is left as it was committed, and the others go on. It is tried again when the
+        store is opened anew: then by an engine that knows better, it is hoped."""
+        self.parked[loaded.no] = f"{type(bug).__name__}: {bug}"
+        loaded.run = None
+        if not loaded.commands:
+            self.runs.pop(loaded.no, None)
+        return RunParked(run=loaded.id or loaded.no, why=self.parked[loaded.no])
+
+    def unload_idle(self, loaded: LoadedRun) -> None:
+        """A run that has ended, or only waits, is forgotten: the store has it, and whoever holds it loads it again."""
+        run = loaded.run
+        if run is None or loaded.commands or run.st.asked:
+            return
+        if run.st.status in (WAITING, PENDING) or run.st.status >= COMPLETED:
+            self.runs.pop(loaded.no, None)
+            self.unload(loaded)

@@ -1,0 +1,98 @@
+"""Outcomes: the answer of an executor becomes a command, and the intent of an at-most-once effect goes with it."""
+
+from __future__ import annotations
+
+from penstock.executors.contract import Done, Failed, Outcome
+from penstock.host.blobs import Blobs
+from penstock.host.clock import Clock
+from penstock.host.gate import Gate
+from penstock.host.loaded_run import Ask
+from penstock.host.stream_cursor import Arrivals, StreamBatch
+from penstock.host.turn import Turns
+from penstock.kernel import command as C
+from penstock.kernel.state import BACKOFF, EFFECT
+from penstock.store.contract import Batch
+
+
+class Outcomes:
+    """Takes answers; writes what belongs to them, and to the gate, into the batch of the turn that has them."""
+
+    def __init__(self, turns: Turns, blobs: Blobs, gate: Gate, clock: Clock) -> None:
+        self.turns, self.blobs, self.gate, self.clock = turns, blobs, gate, clock
+        self.arrivals = Arrivals()
+        self.in_doubt: list[tuple[str, str]] = []  # state, key of intents that a crash has left open
+        self._answered: list[tuple[Ask, str]] = []  # at-most-once effects whose intent goes with their answer
+        self._settling: list[tuple[Ask, str]] = []  # those of them whose intent goes with this batch
+
+    def answer(self, ask: Ask, outcome: Outcome, took_ns: int) -> None:
+        loaded, firing = ask.loaded, ask.firing
+        if type(outcome) is Done:
+            ms = took_ns // 1_000_000
+            meta = {"ms": ms, **outcome.meta} if outcome.meta else {"ms": ms} if ms else None
+            body = self.blobs.shelve(loaded.tenant, outcome.body)
+            command = (C.OUTCOME, firing.no, ask.attempt, ask.probe, C.OK, body, outcome.content_type, meta)
+            if isinstance(outcome.taken, StreamBatch):
+                self.arrivals.answered.append((ask, outcome.taken))
+        elif type(outcome) is Failed:
+            command = C.failed(firing.no, ask.attempt, outcome.failure, ask.probe)
+        else:
+            command = C.skipped(firing.no, ask.attempt, outcome.reason, ask.probe)  # type: ignore[union-attr]
+        run = loaded.run
+        if run is not None:
+            effect = run.net.nodes[firing.node].effect
+            if effect is not None and effect.safe == "at_most_once":
+                self._answered.append((ask, run.effect_key(firing)))
+        self.turns.command(self.turns.runs.setdefault(loaded.no, loaded), command)
+
+    # -- the commit ----------------------------------------------------------------------------------------------------
+
+    def before_commit(self, batch: Batch) -> None:
+        """Add what is committed beside the facts: the gate's state, blobs, intents, the cursors of streams."""
+        if self.gate.dirty or self.gate.memos:
+            self.gate.write(batch, self.clock.now())
+        if self.blobs.pending:
+            self.blobs.write(batch)
+        self._settling = []
+        if self._answered:
+            self._settle(batch)
+        if self.arrivals.answered or self.arrivals.going:
+            self.arrivals.write(batch, self._is_settled)
+        if self.in_doubt:
+            batch.intent_moved += self.in_doubt
+            self.in_doubt = []
+
+    def on_rollback(self, batch: Batch) -> None:
+        """The commit has failed: what was to go with it goes with the next."""
+        self.arrivals.on_rollback(batch)
+        self.gate.on_rollback(batch)
+        self.blobs.on_rollback(batch)
+        self._answered += self._settling
+        self.in_doubt += batch.intent_moved
+        self._settling = []
+
+    def _settle(self, batch: Batch) -> None:
+        """The intent is deleted in the commit that has the answer, and not earlier."""
+        waiting = []
+        for ask, key in self._answered:
+            run, firing = ask.loaded.run, None
+            if run is not None:
+                firing = run.st.firings.get(ask.firing.no)
+            elif self.turns.runs.get(ask.loaded.no) is ask.loaded:  # its turn was rolled back; it comes again
+                waiting.append((ask, key))
+                continue
+            if firing is not None and firing.phase == EFFECT and firing.attempt == ask.attempt:
+                waiting.append((ask, key))
+            elif run is not None:
+                batch.intent_gone.append((key,))
+                self._settling.append((ask, key))
+        self._answered = waiting
+
+    def _is_settled(self, ask: Ask) -> bool | None:
+        """Is the answer to an effect in the run's state? None: it never will be, or counts as a failure."""
+        run = ask.loaded.run
+        if run is None:
+            return False if self.turns.runs.get(ask.loaded.no) is ask.loaded else None
+        firing = run.st.firings.get(ask.firing.no)
+        if firing is not None and firing.phase == EFFECT and firing.attempt == ask.attempt:
+            return False
+        return None if firing is not None and firing.phase == BACKOFF else True

@@ -1,0 +1,91 @@
+"""Recovery: runs are folded from the store again, after a crash or a failed commit, and their open effects asked again.
+
+An effect is asked again with the same key. One that may have happened and may not happen twice is in doubt.
+"""
+
+from __future__ import annotations
+
+from penstock.errors import StoreError
+from penstock.host.children import CALLED, Children
+from penstock.host.dispatch import Dispatch
+from penstock.host.intake import Intake
+from penstock.host.loaded_run import Ask, InternalReply, LoadedRun
+from penstock.host.outcomes import Outcomes
+from penstock.host.timers import Timers
+from penstock.host.turn import Turns
+from penstock.kernel import command as C
+from penstock.kernel.state import EFFECT
+from penstock.store.contract import Store
+
+#: run, firing → attempt and key of an at-most-once effect that was marked before its call
+Intents = dict[tuple[int, int], tuple[int, str]]
+_AT_ONCE = 500
+
+
+class Recovery:
+    def __init__(
+        self, store: Store, turns: Turns, timers: Timers, outcomes: Outcomes, dispatch: Dispatch, children: Children,
+        intake: Intake,
+    ) -> None:  # fmt: skip
+        self.store, self.turns, self.timers, self.outcomes = store, turns, timers, outcomes
+        self.dispatch, self.children, self.intake = dispatch, children, intake
+
+    def recover(self) -> int:
+        """After a crash: every run that can go on and is not in memory is resumed; how many can."""
+        numbers = self.store.unfinished()
+        intents = self._intents()
+        for i in range(0, len(numbers), _AT_ONCE):
+            # what a run calls goes on with it, and may be in memory by now
+            for loaded in self.turns.load([no for no in numbers[i : i + _AT_ONCE] if not self.turns.is_loaded(no)]):
+                self.resume(loaded, intents)
+        for no, child in self.store.open_below(CALLED):
+            if child not in self.children.parents:  # its caller was stopped, and the crash came before it heard of it
+                self.turns.send(no, C.cancel("now"), InternalReply(lambda error: None))
+        self.intake.recover()
+        self.intake.poll()
+        return len(numbers)
+
+    def resume_run(self, no: int) -> None:
+        """The same for one run and what it calls; nothing when it is in memory already."""
+        if not self.turns.is_loaded(no):
+            intents = self._intents()
+            for loaded in self.turns.load([no]):
+                self.resume(loaded, intents)
+            self.turns.wake_up()
+
+    def fold_again(self) -> None:
+        """After a commit that failed: the runs of its batch are folded again. What they had asked before is in flight
+        still, and is asked again only where it is not."""
+        rolled_back = dict(self.turns.rolled_back)
+        try:
+            intents = self._intents()
+            for loaded in self.turns.fold_again():
+                self.resume(loaded, intents)
+        except StoreError:
+            self.turns.rolled_back = rolled_back
+            raise
+
+    def resume(self, loaded: LoadedRun, intents: Intents) -> None:
+        """Set a run's timer, look for events that it waits for, and ask its open effects again."""
+        run = loaded.run
+        assert run is not None
+        if loaded.wake_at is not None:
+            self.timers.set(loaded.wake_at, loaded.no)
+        self.intake.look_for(loaded)
+        asks: list[Ask] = []
+        for firing in run.st.firings.values():
+            if firing.phase != EFFECT or self.dispatch.has(loaded, firing) or self.children.has(loaded, firing):
+                continue
+            if loaded.has_answer(firing):
+                continue
+            intent = intents.get((loaded.no, firing.no))
+            if intent is not None and intent[0] == firing.attempt:
+                self.outcomes.in_doubt.append(("in_doubt", intent[1]))
+                self.turns.command(loaded, C.doubt(firing.no, firing.attempt, firing.probe))
+            else:
+                asks.append(Ask(loaded, firing))
+        self.dispatch.out(asks)
+        self.turns.unload_idle(loaded)
+
+    def _intents(self) -> Intents:
+        return {(run, firing): (attempt, key) for key, run, firing, attempt, _ in self.store.intents()}

@@ -1,0 +1,140 @@
+"""Wiring: the parts of an engine, constructed in the order of their needs and connected with each other."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.dialects.contract import HostServices
+from penstock.errors import StoreError
+from penstock.executors.contract import Executor, Services
+from penstock.host.blobs import Blobs
+from penstock.host.children import Children
+from penstock.host.clock import Clock, SystemClock
+from penstock.host.dispatch import Dispatch
+from penstock.host.gate import Gate
+from penstock.host.inbox import Inbox
+from penstock.host.intake import KEEP_HOURS, Intake
+from penstock.host.loaded_run import Ask
+from penstock.host.nets import Nets
+from penstock.host.notices import Notices
+from penstock.host.outbox import Outbox
+from penstock.host.outcomes import Outcomes
+from penstock.host.recovery import Recovery
+from penstock.host.retention import Retention
+from penstock.host.run_ids import RANDOM_BITS, run_id
+from penstock.host.runtimes import Runtimes
+from penstock.host.schedules import Schedules
+from penstock.host.secrets import places_of
+from penstock.host.starter import Starter
+from penstock.host.tenants import Installation, Tenants, TenantServices
+from penstock.host.timers import Timers
+from penstock.host.turn import Turns
+from penstock.host.workers import Workers
+from penstock.store.contract import Store
+
+
+def _already_loaded(no: int) -> None:
+    """An engine that drives all runs of its store has a run that can go on in memory already."""
+
+
+class EngineParts:
+    """`serve=True` also takes commands that other processes leave in the store's inbox; `alone=True` leaves runs alone
+    that nobody has started here, resumed or sent a command; `patient=False` stops at the first commit that fails, where
+    it would wait until the store takes turns again."""
+
+    def __init__(
+        self,
+        store: Store,
+        executors: Mapping[str, Executor],
+        *,
+        clock: Clock | None = None,
+        output_dir: Path = Path("penstock-output"),
+        input_dir: Path = Path(),
+        settings: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        width: int = 256,
+        batch: int = 512,
+        serve: bool = True,
+        alone: bool = False,
+        patient: bool = True,
+        publish: bool = False,
+        installation: Installation = Installation(),  # noqa: B008 (it is frozen)
+    ) -> None:
+        settings = settings or {}
+        self.store = store
+        self.serve, self.alone, self.patient = serve, alone, patient
+        self.clock: Clock = clock or SystemClock()
+        self._random = random.Random(seed)  # noqa: S311 (ids, not secrets)
+        self.nets = Nets(store)
+        self.turns = Turns(store, self.nets, self.clock, batch=batch)
+        self.gate = Gate(store, Workers(settings))
+        self.blobs = Blobs(store)
+        self.outcomes = Outcomes(self.turns, self.blobs, self.gate, self.clock)
+        secret_places = places_of(settings, installation.secret_grants(settings))
+        self.tenants = Tenants(store, secret_places, self.clock.now)
+        services = TenantServices(
+            installation,
+            Services(
+                output_dir=output_dir, input_dir=input_dir, settings=settings, tenant=self.tenants, executors=executors
+            ),
+        ).base
+        self.dispatch = Dispatch(
+            store, executors, services, self.gate, self.blobs, self.outcomes.answer, self._call, self.wake_up,
+            self.clock.now, width=width,
+        )  # fmt: skip
+        self.timers = Timers(store, self.turns, self.clock, all_runs=not alone)
+        self.children = Children(
+            store, self.nets, self.turns, self.blobs, self.outcomes.answer, self.resume_run, self.dispatch.named,
+            self.clock.now,
+        )  # fmt: skip
+        self.starter = Starter(store, self.turns, self.new_id, self.resume_run)
+        self.intake = Intake(
+            store, self.turns, self.starter, self.tenants, self.clock.now,
+            self.resume_run if alone else _already_loaded, self.blobs.shelve,
+            float(settings.get("events.keep_hours") or KEEP_HOURS),
+        )  # fmt: skip
+        self.inbox = Inbox(store, self.turns, self.resume_run if alone else None)
+        self.recovery = Recovery(
+            store, self.turns, self.timers, self.outcomes, self.dispatch, self.children, self.intake
+        )
+        self.schedules = Schedules(store, self.starter, self.intake.warn, on=not alone)
+        self.retention = Retention(store, settings)
+        self.outbox = Outbox(store, self.clock, publish=publish)
+        self.notices = Notices(store, self.clock, executors, services)
+        handed = HostServices(
+            store, self.clock.now, self.tenants, self.notices.write, self.nets.of, self.blobs.of, settings,
+            secret_places.own,
+        )  # fmt: skip
+        self.runtimes = Runtimes(handed)
+        self.on_trouble: list[Callable[[StoreError | None], None]] = []
+        self._connect()
+
+    def _connect(self) -> None:
+        turns = self.turns
+        turns.resolve_blob = self.blobs.of
+        turns.wake_up = self.wake_up
+        turns.before_commit.append(self.outcomes.before_commit)
+        turns.on_rollback += [self.outcomes.on_rollback, self.runtimes.rolled_back]
+        turns.rows.publish = self.outbox.write
+        turns.rows.runtimes = self.outbox.runtimes = self.runtimes
+        waiting = self.dispatch.waiting
+        self.timers.on_clock_back += [
+            self.gate.clock_went_back, waiting.clock_went_back, self.children.clock_went_back
+        ]  # fmt: skip
+
+    def new_id(self) -> str:
+        return run_id(self.clock.now(), self._random.getrandbits(RANDOM_BITS))
+
+    def resume_run(self, no: int) -> None:
+        """Load a run from the store and drive it here; nothing when it is in memory already."""
+        self.recovery.resume_run(no)
+
+    def _call(self, ask: Ask) -> None:
+        self.children.call(ask)
+
+    def wake_up(self) -> None:
+        """There may be something to do: whoever drives the parts looks again."""
+        raise NotImplementedError
