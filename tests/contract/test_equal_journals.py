@@ -15,6 +15,7 @@ import pytest
 from penstock.app.maintenance.verify import verify
 from penstock.app.registry.registry import artifact, install_sample
 from penstock.host.engine_loop import EngineLoop
+from penstock.host.outcomes import Outcomes
 from penstock.store.address import open_store
 from penstock.store.contract import Store
 from tests.conformance.decision.world import ADMIN, CCP, DEFECT, HOUR, TENANT, Door, Wire, World
@@ -47,8 +48,8 @@ def same_ids(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         nonlocal numbers
         numbers = itertools.count(1)
 
-    whole = EngineLoop.answer
-    monkeypatch.setattr(EngineLoop, "answer", lambda self, ask, outcome, took_ns: whole(self, ask, outcome, 0))
+    whole = Outcomes.answer
+    monkeypatch.setattr(Outcomes, "answer", lambda self, ask, outcome, took_ns: whole(self, ask, outcome, 0))
     still = SimpleNamespace(**{**vars(time), "perf_counter": lambda: 0.0})
     monkeypatch.setattr("penstock.executors.judgment.time", still)
     monkeypatch.setattr(EngineLoop, "new_id", lambda self: f"r{next(numbers):015d}")

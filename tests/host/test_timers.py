@@ -192,14 +192,14 @@ def test_an_idle_host_does_next_to_nothing(rig: Rig) -> None:
             for _ in range(1000):
                 host.start(net)
             await eventually(lambda: not host.turns.ready and not host.turns.runs)
-            lap = host.lap
+            iterate = host.iterate
 
             def counted() -> bool:
                 nonlocal count
                 count += 1
-                return lap()
+                return iterate()
 
-            host.lap = counted  # type: ignore[method-assign]
+            host.iterate = counted  # type: ignore[method-assign]
             before, began = time.process_time(), time.monotonic()
             await asyncio.sleep(1)
             whole = time.monotonic() - began  # longer where the machine has other things to do

@@ -18,7 +18,7 @@ from penstock.app.maintenance.verify import verify
 from penstock.app.penstock import Penstock
 from penstock.errors import StoreAway, StoreBusy, StoreError, StoreFull
 from penstock.executors.contract import Done, Request
-from penstock.host import embedded
+from penstock.host import engine_loop
 from penstock.host.clock import ManualClock
 from penstock.kernel import command as C
 from penstock.kernel.state import CANCELLED
@@ -61,7 +61,7 @@ def locked(store: Sqlite) -> Give:
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "LONGEST_PAUSE_S", 0.2)
+    monkeypatch.setattr(engine_loop, "LONGEST_PAUSE_S", 0.2)
 
 
 @contextlib.contextmanager
