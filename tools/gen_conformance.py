@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from penstock.lang.table import HOUSE
+from penstock.languages import HOUSE
 from tools import traceability
 
 ROOT = traceability.ROOT

@@ -16,16 +16,12 @@ import penstock
 from penstock.api import jwt, problems
 from penstock.api.auth_throttle import Strangers, rate_of
 from penstock.api.console_files import serve_console
-from penstock.api.decision import approvals, dead_letters, instances, judgments, workflows
-from penstock.api.diagram import routes as diagrams
 from penstock.api.document_folder import Folder
 from penstock.api.headers import Edge
 from penstock.api.identity import Identity
+from penstock.api.language import language_routers
 from penstock.api.openapi import describe, operation_id, serve_page, tags
 from penstock.api.presence import Presence
-from penstock.api.process import definitions as processes
-from penstock.api.process import event_log
-from penstock.api.process import work_items as process_work
 from penstock.api.routes import (
     admin,
     batch,
@@ -57,11 +53,11 @@ from penstock.app.access.keys import first_key
 from penstock.app.penstock import Penstock
 from penstock.demo import sample_runs as living
 
+_LANGUAGES = language_routers()
 ROUTES = (
     me.router, home.router, runs.router, run_views.router, batch.router, inbox.router, definitions.router, hooks.router,
-    workflows.router, instances.router, approvals.router, diagrams.router, processes.router,
-    process_work.router, event_log.router, events.router, schedules.router,
-    dead_letters.router, judgments.router, stand_ins.router, configs.router, configs.proposed, *registry.routers,
+    *_LANGUAGES.documents, events.router, schedules.router, *_LANGUAGES.operations,
+    stand_ins.router, configs.router, configs.proposed, *registry.routers,
     admin.router, status_labels.router, live.router, health.router, metrics.router,
 )  # fmt: skip
 _ABOUT = """Runs documents durably. Every answer that is not a success is a problem (RFC 9457) with a code, a place and

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from penstock.kernel.state import Item
-from penstock.lang.table import APPS, names, part_of
+from penstock.languages import APPS, names, part_of
 from penstock.net.compiled import CNode, Compiled
 from penstock.store.contract import ReleaseRow, Store
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.dialects import Dialect, dialect_of
-from penstock.lang.table import names
+from penstock.languages import names
 
 #: the house's states that a run or a node can be in, as people say them
 _RUN = {

@@ -8,6 +8,7 @@ import sqlite3
 import sys
 import traceback
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -16,71 +17,75 @@ from typer.core import TyperGroup
 
 import penstock
 from penstock.app.defaults import DEFAULT_TENANT
+from penstock.cli.language import with_languages
 from penstock.cli.options import Whose
 from penstock.cli.output import DONE, INTERRUPTED, WRONG, tell_error, tell_interrupted, tell_plainly
 from penstock.errors import PenstockError
+from penstock.languages import COMMANDS as LANGUAGE_COMMANDS
+from penstock.languages import HOUSE, outside
 
 ABOUT = """Runs diagrams and decision workflows durably: what happened is written down before it goes on, in one store.
 
 Start with `penstock demo`, or with `penstock run FILE`. Exit codes: 0 done, 2 the document or the call is wrong,
 3 the run failed, 4 it waits for somebody."""
 
-#: name → the module it is in, and what the list of commands says about it
-COMMANDS = {
-    "demo": ("demo", "See it work: a run is killed half-way, and goes on."),
-    "dev": ("serve", "Serve API and console on this machine, with a sample tenant."),
-    "serve": ("serve", "Serve API and console, and drive the store's runs."),
-    "check": ("documents", "Check a document: errors and warnings with their places."),
-    "run": ("run", "Run a document until it ends or waits."),
-    "work": ("run", "Drive all open runs, after a crash too."),
-    "ps": ("inspect_runs", "List the open runs, newest first."),
-    "show": ("inspect_runs", "Show how a run stands and what it waits for."),
-    "trace": ("inspect_runs", "List everything that happened in a run."),
-    "replay": ("inspect_runs", "Show a run as it was after any of its facts."),
-    "fork": ("run", "Start a new run from a moment of another one."),
-    "signal": ("run_commands", "Send a run a signal."),
-    "respond": ("run_commands", "Answer a node that waits for a person."),
-    "inbox": ("inbox", "List what waits for people."),
-    "approve": ("inbox", "Approve what waits, or give a review its verdict."),
-    "reject": ("inbox", "Reject what waits."),
-    "outbox": ("inbox", "List messages that were kept instead of sent."),
-    "events": ("events", "Send an event, and list those that came."),
-    "releases": ("releases", "Submit, approve and activate versions of workflows."),
-    "process": ("process.definitions", "Define and begin processes; look at instances, end, undo."),
-    "items": ("process.items", "Work items of processes: list, submit, approve, delegate."),
-    "schedules": ("schedules", "List, pause and fire what starts by the clock."),
-    "dlq": ("decision.dead_letters", "Runs that ended badly: list, show, replay."),
-    "rules": ("decision.rules", "Rule packs: list them, check one and run its tests."),
-    "registry": ("registry", "Look at and change what the tenant has registered."),
-    "cancel": ("run_commands", "End a run."),
-    "pause": ("run_commands", "Let a run start nothing new for now."),
-    "resume": ("run_commands", "Let a paused run go on."),
-    "retry": ("run_commands", "Try a failed run again where it failed."),
-    "compensate": ("run_commands", "Undo what a run has done."),
-    "draw": ("documents", "Draw a document or a run: text, SVG or Mermaid."),
-    "verify": ("maintenance", "Check that a store is whole."),
-    "doctor": ("doctor", "Look whether everything is as it should be."),
-    "keys": ("keys", "API keys: list, make and revoke them."),
-    "audit": ("audit", "Who changed what: list it, and verify its chain."),
-    "rebuild": ("maintenance", "Make the tables for queries anew from the journal."),
-    "bench": ("maintenance", "Measure the engine on this machine."),
-    "version": ("version", "Say which Penstock this is."),
+_OWN = {
+    "demo": ("penstock.cli.demo", "See it work: a run is killed half-way, and goes on."),
+    "dev": ("penstock.cli.serve", "Serve API and console on this machine, with a sample tenant."),
+    "serve": ("penstock.cli.serve", "Serve API and console, and drive the store's runs."),
+    "check": ("penstock.cli.documents", "Check a document: errors and warnings with their places."),
+    "run": ("penstock.cli.run", "Run a document until it ends or waits."),
+    "work": ("penstock.cli.run", "Drive all open runs, after a crash too."),
+    "ps": ("penstock.cli.inspect_runs", "List the open runs, newest first."),
+    "show": ("penstock.cli.inspect_runs", "Show how a run stands and what it waits for."),
+    "trace": ("penstock.cli.inspect_runs", "List everything that happened in a run."),
+    "replay": ("penstock.cli.inspect_runs", "Show a run as it was after any of its facts."),
+    "fork": ("penstock.cli.run", "Start a new run from a moment of another one."),
+    "signal": ("penstock.cli.run_commands", "Send a run a signal."),
+    "respond": ("penstock.cli.run_commands", "Answer a node that waits for a person."),
+    "inbox": ("penstock.cli.inbox", "List what waits for people."),
+    "approve": ("penstock.cli.inbox", "Approve what waits, or give a review its verdict."),
+    "reject": ("penstock.cli.inbox", "Reject what waits."),
+    "outbox": ("penstock.cli.inbox", "List messages that were kept instead of sent."),
+    "events": ("penstock.cli.events", "Send an event, and list those that came."),
+    "releases": ("penstock.cli.releases", "Submit, approve and activate versions of workflows."),
+    "schedules": ("penstock.cli.schedules", "List, pause and fire what starts by the clock."),
+    "registry": ("penstock.cli.registry", "Look at and change what the tenant has registered."),
+    "cancel": ("penstock.cli.run_commands", "End a run."),
+    "pause": ("penstock.cli.run_commands", "Let a run start nothing new for now."),
+    "resume": ("penstock.cli.run_commands", "Let a paused run go on."),
+    "retry": ("penstock.cli.run_commands", "Try a failed run again where it failed."),
+    "compensate": ("penstock.cli.run_commands", "Undo what a run has done."),
+    "draw": ("penstock.cli.documents", "Draw a document or a run: text, SVG or Mermaid."),
+    "verify": ("penstock.cli.maintenance", "Check that a store is whole."),
+    "doctor": ("penstock.cli.doctor", "Look whether everything is as it should be."),
+    "keys": ("penstock.cli.keys", "API keys: list, make and revoke them."),
+    "audit": ("penstock.cli.audit", "Who changed what: list it, and verify its chain."),
+    "rebuild": ("penstock.cli.maintenance", "Make the tables for queries anew from the journal."),
+    "bench": ("penstock.cli.maintenance", "Measure the engine on this machine."),
+    "version": ("penstock.cli.version", "Say which Penstock this is."),
 }
+#: name → the module it is in, and what the list of commands says about it; those of installed languages come later
+COMMANDS = with_languages(_OWN, HOUSE)
 _HELP = {"help_option_names": ["-h", "--help"]}
 _PLAIN: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
 
 
 class Commands(dict[str, Any]):
-    """Their names are known at once; a command is imported when it is asked for."""
+    """Their names are known at once; a command is imported when it is asked for, and packages that bring languages are
+    looked for when one is asked for that the house does not have."""
 
     def __init__(self) -> None:
         super().__init__(dict.fromkeys(COMMANDS))
 
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in every_command_there_is()
+
     def __getitem__(self, name: str) -> Any:
-        found = super().__getitem__(name)
+        found = super().get(name)
         if found is None:
-            module, short = COMMANDS[name]
-            function = getattr(import_module(f"penstock.cli.{module}"), name)
+            module, short = COMMANDS.get(name) or every_command_there_is()[name]
+            function = getattr(import_module(module), name)
             if isinstance(function, dict):  # several commands under one name
                 alone = typer.Typer(name=name, no_args_is_help=True, help=short, context_settings=_HELP, **_PLAIN)
                 for verb, one in function.items():
@@ -101,6 +106,12 @@ class Commands(dict[str, Any]):
         return ((name, self[name]) for name in self)
 
 
+@cache
+def every_command_there_is() -> dict[str, tuple[str, str]]:
+    """Also those that installed languages bring."""
+    return with_languages(COMMANDS, outside(LANGUAGE_COMMANDS))
+
+
 class Group(TyperGroup):
     """The list of commands is shown without importing them."""
 
@@ -108,11 +119,11 @@ class Group(TyperGroup):
         super().__init__(**{**options, "commands": Commands()})
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+        return list(every_command_there_is())
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, short) for name, (_, short) in COMMANDS.items()])
+            formatter.write_dl([(name, short) for name, (_, short) in every_command_there_is().items()])
 
 
 app = typer.Typer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from penstock.dialects.contract import Dialect
-from penstock.lang.table import DIALECTS, part_of
+from penstock.languages import DIALECTS, part_of
 
 
 @cache

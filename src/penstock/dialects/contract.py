@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
-from penstock.dialects.notice import Notice
 from penstock.dialects.token_events import Event, TokenEvents
 from penstock.errors import PenstockError, StatusConflict
-from penstock.executors.contract import Tenant
-from penstock.kernel.fact import Fact
-from penstock.kernel.run import Run
-from penstock.net.compiled import Compiled
-from penstock.net.model import Net
-from penstock.store.contract import Batch, EventRow, ReleaseRow, Store
-from penstock.store.projection import Projector
 
-if TYPE_CHECKING:  # it brings calendars along, which a list of runs does not need
+if TYPE_CHECKING:  # a list of runs asks for words, and needs no engine for that
+    from penstock.dialects.notice import Notice
     from penstock.dialects.transitions import RunHistory
+    from penstock.executors.contract import Tenant
+    from penstock.kernel.fact import Fact
+    from penstock.kernel.run import Run
+    from penstock.net.compiled import Compiled
+    from penstock.net.model import Net
+    from penstock.store.contract import Batch, EventRow, ReleaseRow, Store
+    from penstock.store.projection import Projector
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.dialects import dialect_of
 from penstock.dialects.contract import HostServices, Runtime
-from penstock.lang.table import HOUSE
+from penstock.languages import HOUSE
 from penstock.store.contract import Batch
 
 

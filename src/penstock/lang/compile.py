@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.errors import DocumentInvalid, Finding, LanguageUnknown, PenstockError, Place
-from penstock.lang.contract import Compiled, Language, Lowered, Resolve, Setting
+from penstock.lang.contract import Compiled, Language, Lowered, Resolve, Setting, languages
 from penstock.lang.document import Document
 from penstock.lang.files import why_not_found
 from penstock.lang.read import read_document
 from penstock.lang.report import TOO_MANY, Report
 from penstock.lang.soundness import soundness
-from penstock.lang.table import languages
 
 #: How deep documents may call documents.
 DEEPEST = 20
@@ -87,9 +86,11 @@ def _in_order(findings: list[Finding]) -> list[Finding]:
 
 
 def _recursive(document: Document, why: str) -> Finding:
-    rule, noun, hint = language_of(document).recursion
-    message = f"The {noun} «{document.name}» cannot be called here: {why}."
-    return Finding(rule, "error", message, document.place(), hint)
+    own = language_of(document).recursive
+    if own is not None:
+        return own(document, why)
+    message = f"The document «{document.name}» cannot be called here: {why}."
+    return Finding("recursive_document", "error", message, document.place(), "Use a loop instead.")
 
 
 def _as_finding(wrong: PenstockError) -> Finding:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
+from penstock import languages as table
 from penstock.errors import Finding
 from penstock.lang.document import Document, Mark
 from penstock.lang.report import Report
@@ -39,17 +40,6 @@ class Setting:
     registered: Callable[[str, str], bool] | None = None  # has the tenant this type and id? None: nobody can say
 
 
-class Recursion(NamedTuple):
-    """How a document that calls itself is refused: the rule, what such a document is called, and what to do."""
-
-    rule: str = "recursive_document"
-    noun: str = "document"
-    hint: str = "Use a loop instead."
-
-
-_RECURSION = Recursion()
-
-
 @dataclass(frozen=True)
 class Language:
     """`read` and `lower` put what they have to say into the report and never raise for what a user wrote. `lower` is
@@ -62,7 +52,7 @@ class Language:
     sound: bool = False  # a document of which not every run can end is refused
     read_xml: Callable[[str], tuple[Any, Mark]] | None = None  # where its documents may be written in XML, too
     write_xml: Callable[[Any], str] | None = None
-    recursion: Recursion = _RECURSION
+    recursive: Callable[[Document, str], Finding] | None = None  # how one that calls itself is refused, and why
 
 
 class Compiled(msgspec.Struct, frozen=True):
@@ -72,3 +62,16 @@ class Compiled(msgspec.Struct, frozen=True):
     findings: list[Finding]
     language: str
     children: dict[str, Net] = {}
+
+
+def languages() -> Iterator[Language]:
+    """Every language that documents may be written in; one is imported when its turn comes."""
+    for name in table.HOUSE:
+        yield table.part_of(name, table.LANGUAGES)
+    for name in table.outside(table.LANGUAGES):
+        yield table.part_of(name, table.LANGUAGES)
+
+
+def language_named(name: str) -> Language:
+    language: Language = table.part_of(name, table.LANGUAGES)
+    return language

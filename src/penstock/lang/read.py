@@ -11,11 +11,11 @@ import hashlib
 from typing import NoReturn
 
 from penstock.errors import DocumentTooLarge, DocumentUnreadable, Place
+from penstock.lang.contract import languages
 from penstock.lang.document import Document
 from penstock.lang.files import LIMIT
 from penstock.lang.read_json import parse_json
 from penstock.lang.read_yaml import parse_yaml
-from penstock.lang.table import languages
 
 
 def read_document(data: bytes, *, name: str) -> Document:

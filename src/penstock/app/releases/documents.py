@@ -14,7 +14,7 @@ from penstock.errors import BadInput, DocumentTooLarge, Finding
 from penstock.lang.compile import check_document, compile_document
 from penstock.lang.contract import Compiled as Document
 from penstock.lang.files import LIMIT
-from penstock.lang.table import names
+from penstock.languages import names
 
 
 class Release(msgspec.Struct, frozen=True):

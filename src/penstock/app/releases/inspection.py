@@ -13,8 +13,8 @@ from penstock.app.drawing.run_graph import RunGraph, definition_graph
 from penstock.app.releases.documents import compile_source
 from penstock.app.releases.rehearsal import Level, judge_levels
 from penstock.errors import DocumentInvalid, Finding, PenstockError
+from penstock.lang.contract import language_named
 from penstock.lang.read import read_document
-from penstock.lang.table import language_named
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
 from penstock.net.soundness import Verdict

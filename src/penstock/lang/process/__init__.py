@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.lang.contract import Language, Lowered, Recursion, Setting
+from penstock.errors import Finding
+from penstock.lang.contract import Language, Lowered, Setting
 from penstock.lang.document import Document
 from penstock.lang.process.bpmn.reading import read_bpmn
 from penstock.lang.process.bpmn.writing import write_bpmn
@@ -24,9 +25,14 @@ def dependencies(document: Document) -> list[tuple[str, str, str]]:
     return list(dict.fromkeys(pieces(read(document, report, Setting()), report, Setting())[0].depends))
 
 
+def _recursive(document: Document, why: str) -> Finding:
+    message = f"The process «{document.name}» cannot be called here: {why}."
+    return Finding("recursive_process", "error", message, document.place(), "Lead a way back to what is repeated.")
+
+
 LANGUAGE = Language(
     "process", recognise, read, _lower, sound=True, read_xml=read_bpmn, write_xml=write_bpmn,
-    recursion=Recursion("recursive_process", "process", "Lead a way back to what is repeated."),
+    recursive=_recursive,
 )  # fmt: skip
 
 __all__ = ["LANGUAGE", "dependencies"]

@@ -1,0 +1,8 @@
+"""The routes of process owners, in the order of the API's description."""
+
+from __future__ import annotations
+
+from penstock.api.language import LanguageRouters
+from penstock.api.process import definitions, event_log, work_items
+
+ROUTERS = LanguageRouters(documents=(definitions.router, work_items.router, event_log.router))

@@ -1,0 +1,14 @@
+"""The commands of people who write workflows."""
+
+from __future__ import annotations
+
+from penstock.cli.language import LanguageCommand
+
+COMMANDS = {
+    "dlq": LanguageCommand(
+        "penstock.cli.decision.dead_letters", "Runs that ended badly: list, show, replay.", "schedules"
+    ),
+    "rules": LanguageCommand(
+        "penstock.cli.decision.rules", "Rule packs: list them, check one and run its tests.", "dlq"
+    ),
+}  # fmt: skip
