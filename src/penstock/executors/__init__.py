@@ -33,7 +33,7 @@ BUILTIN: dict[str, Callable[[], Executor]] = {
     "notify": _lazy("notify", "NotifyExecutor"),
     "person": _lazy("person", "PersonExecutor"),
     "publish": _lazy("publish", "PublishExecutor"),
-    "process_data": _lazy("process_data", "ProcessDataExecutor"),
+    "process_data": _lazy("activity_data", "ActivityDataExecutor"),
     "shape": _lazy("shape", "ShapeExecutor"),
     "sql": _lazy("sql", "SqlExecutor"),
     "stream": _lazy("stream", "StreamExecutor"),

@@ -6,11 +6,11 @@ from penstock.executors.agents.contract import Agent
 from penstock.executors.agents.echo import EchoAgent
 from penstock.executors.agents.http import HttpAgent
 from penstock.executors.agents.model import ModelAgent
-from penstock.executors.agents.process import ProcessAgent
+from penstock.executors.agents.program import ProgramAgent
 
 AGENTS: dict[str, Agent] = {
     "echo": EchoAgent(),
     "http": HttpAgent(),
     "model": ModelAgent(),
-    "process": ProcessAgent(),
+    "process": ProgramAgent(),
 }

@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from penstock.executors import ExecutorTable
+from penstock.executors.activity_data import ActivityDataExecutor
 from penstock.executors.assign import AssignExecutor
 from penstock.executors.contract import Services
-from penstock.executors.process_data import ProcessDataExecutor
 from tests.executors.bench import as_json
 from tests.executors.desk import Desk
 
-DATA, ASSIGN = ProcessDataExecutor(), AssignExecutor()
+DATA, ASSIGN = ActivityDataExecutor(), AssignExecutor()
 
 
 class Shelved(Desk):

@@ -17,7 +17,7 @@ from penstock.executors.parts.tools import Toolbox
 MOST_BYTES = 4 * 1024 * 1024
 
 
-class ProcessAgent:
+class ProgramAgent:
     """settings: command (the name of one of the operator's programs, setting `agent.commands.NAME`: a list of texts).
 
     A document names a program and never brings one. The program sees no environment but its key; it is killed,

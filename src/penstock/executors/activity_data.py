@@ -20,7 +20,7 @@ _IN_PATH = re.compile(r"\{([A-Za-z_]\w*)\}")
 ROWS = 1000
 
 
-class ProcessDataExecutor:
+class ActivityDataExecutor:
     """args: op (read or write), data [{name, type, source, fields}], variables; write: result.
 
     A source is `CONNECTION#rest`: sql a statement that reads, with :name from the variables; db a table; api a path,
