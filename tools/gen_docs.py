@@ -396,7 +396,7 @@ def python(module: ModuleType) -> Iterator[str]:
             waits = "await " if inspect.iscoroutinefunction(method) else ""
             said = own_doc(method) or own_doc(getattr(module.Penstock, name, None)) or SAID.get(name, "")
             yield row(code(f"{waits}{name}{signature(method)}"), said)
-        for name, held in vars(one).items():  # what else a tenant has: releases, schedules, the inbox
+        for name, held in inherited(one).items():  # what else a tenant has: releases, schedules, the inbox
             if isinstance(held, property) and own_doc(held.fget):
                 yield row(code(name), own_doc(held.fget))
     yield from struct_table(module.RunView)
@@ -430,12 +430,17 @@ HERE = {"context": "The run around the handler that works now.", "node_id": "The
 
 def public_methods(cls: type) -> list[tuple[str, Any]]:
     """In the order of the source, those of base classes last."""
-    found: dict[str, Any] = {}
-    for one in cls.__mro__[:-1]:
-        for name, method in vars(one).items():
-            if not name.startswith("_") and inspect.isfunction(method):
-                found.setdefault(name, method)
-    return list(found.items())
+    members = inherited(cls).items()
+    return [(name, method) for name, method in members if not name.startswith("_") and inspect.isfunction(method)]
+
+
+def inherited(cls: type) -> dict[str, Any]:
+    """The members of a class by name, in the order of the source, those of base classes last."""
+    members: dict[str, Any] = {}
+    for owner in cls.__mro__[:-1]:
+        for name, member in vars(owner).items():
+            members.setdefault(name, member)
+    return members
 
 
 def signature(thing: Any) -> str:

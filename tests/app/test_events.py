@@ -20,7 +20,7 @@ from penstock.app.maintenance.verify import verify
 from penstock.app.penstock import Penstock
 from penstock.app.releases.releases import Releases
 from penstock.app.releases.schedules import TenantSchedules
-from penstock.app.releases.triggers import start
+from penstock.app.releases.start_release import start
 from penstock.errors import BadInput, ScheduleNotFound
 from penstock.host.clock import ManualClock
 from penstock.kernel.state import COMPLETED

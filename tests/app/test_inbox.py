@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from penstock.app.access.roles import PERMISSIONS, Person, person
-from penstock.app.inbox import inbox
+from penstock.app.inbox import inbox, item_filter, open_items
 from penstock.app.inbox.comments import Comments
 from penstock.app.inbox.item_filter import ItemFilter
 from penstock.app.inbox.items import SORTED, item, page
@@ -269,7 +269,7 @@ def test_groups_tell_what_rows_tell(tmp_path: Path) -> None:
         groups = door.store.open_groups(door.tenant, at)
         for user in (QA, MANAGER, ADMIN, "5", "stranger"):
             for free in (False, True):
-                expected = [(one.run, one.firing) for one in inbox.rows_for(door, rows, user, free=free)]
+                expected = [(one.run, one.firing) for one in item_filter.rows_for(door, rows, user, free=free)]
                 meant = ItemFilter(door, groups, user, free=free, kind="approval")
                 pages = [meant.rows(start, 17) for start in range(0, len(rows), 17)]
                 assert [(one.run, one.firing) for part in pages for one in part] == expected
@@ -368,7 +368,7 @@ def test_a_beginning_that_several_runs_have(tmp_path: Path) -> None:
             await asyncio.sleep(0.01)
         assert door.inbox.get("rx").run == f"rx{no + 2:08d}"
         with pytest.raises(ItemNotFound):
-            inbox.find(door.of("other"), run)
+            open_items.find(door.of("other"), run)
         assert msgspec.json.encode(page(door, QA, ALL))
 
     play(tmp_path, asking("role:qa_lead"), story)

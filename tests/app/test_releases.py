@@ -16,7 +16,8 @@ import pytest
 from penstock.app.penstock import Penstock
 from penstock.app.releases.diff import changes, summary
 from penstock.app.releases.releases import ActiveRelease, Releases, document_of
-from penstock.app.releases.triggers import active_release, start, webhooks
+from penstock.app.releases.start_release import start
+from penstock.app.releases.triggers import active_release, webhooks
 from penstock.errors import BadInput, DocumentInvalid, PathTaken, ReleaseNotFound, StatusConflict, VersionConflict
 from penstock.host.clock import ManualClock
 from penstock.lifecycle import MACHINES

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from penstock.app.inbox.comments import Comments
-from penstock.app.inbox.inbox import InboxItem, open_items
+from penstock.app.inbox.inbox import open_items
+from penstock.app.inbox.open_items import InboxItem
 from penstock.app.penstock import Penstock
 from penstock.errors import (
     ApproverDenied,

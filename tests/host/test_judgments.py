@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.app.inbox.inbox import decision, find
+from penstock.app.inbox.inbox import decision
+from penstock.app.inbox.open_items import find
 from penstock.app.penstock import Penstock
 from penstock.host.clock import ManualClock
 from penstock.store.contract import EventRow

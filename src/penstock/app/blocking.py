@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from penstock.app.penstock import DEFAULT_STORE, Fn, Penstock, Release
+from penstock.app.penstock import DEFAULT_STORE, Penstock, Release
 from penstock.app.releases.triggers import EventReceipt
 from penstock.app.runs.run_view import RunView
+from penstock.app.runs.runs import Fn
 from penstock.net.model import Net
 
 T = TypeVar("T")

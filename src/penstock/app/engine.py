@@ -51,7 +51,6 @@ class Engine(OpenStore):
         self._grow_mb, self._create = grow_mb, create
         self._installation = Installation(store=path, shared=shared, home=DEFAULT_TENANT)
         self.executors: dict[str, Executor] = {}
-        self.host: Host | None = None
         self.task: asyncio.Task[None] | None = None
         self.listeners: list[Callable[[str, list[FactLine]], None]] = []
         self._waiters: dict[str, list[asyncio.Future[None]]] = {}

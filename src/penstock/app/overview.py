@@ -8,8 +8,8 @@ import msgspec
 
 from penstock.app.access.candidates import Who, targets_of
 from penstock.app.defaults import driver_of
-from penstock.app.inbox.inbox import id_in, key_of
 from penstock.app.inbox.item_filter import ItemFilter
+from penstock.app.inbox.open_items import id_in, key_of
 from penstock.app.metrics.tiles import DAY_MS, DayFigures, Hour, SlowNode, Tile
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.summary import RunSummary, load_states, states_of, summary, title_of
@@ -148,9 +148,7 @@ def _failed(door: Queries, now: int) -> list[RunRow]:
 
 
 def _reasons(door: Queries, row: RunRow, st: State, beside: Environment) -> list[WaitReason]:
-    nets = door._held.nets
-    assert nets is not None
-    return why_state(st, nets.get(row.net), row.no, beside, row.updated_at)
+    return why_state(st, door.nets.get(row.net), row.no, beside, row.updated_at)
 
 
 def _shown(door: Queries, row: RunRow, st: State, beside: Environment) -> StuckRun:
@@ -179,9 +177,7 @@ def _short(door: Queries, items: list[ItemRow], beside: Environment) -> list[Ite
 
 
 def _item(door: Queries, item: ItemRow, st: State | None, beside: Environment) -> ItemSummary:
-    nets = door._held.nets
-    assert nets is not None
-    net = nets.get(item.net)
+    net = door.nets.get(item.net)
     node, asked = net.nodes[item.node], _unpack(item.prompt)
     said = asked if isinstance(asked, dict) else {"title": asked}
     firing = st.firings.get(item.firing) if st is not None else None
@@ -202,15 +198,15 @@ def _item(door: Queries, item: ItemRow, st: State | None, beside: Environment) -
 
 
 def _workers(door: Queries) -> list[Worker]:
-    path, host = getattr(door.store, "path", None), getattr(door._held, "host", None)
+    path, host = getattr(door.store, "path", None), door.host_here
     driver = driver_of(path) if path is not None else None
     if host is None:
         return [Worker(name=driver or "", state="driving" if driver is not None else "none")]
     found = [Worker(name=driver or "", state="driving", detail={"here": True})]
-    for name, lane in host.dispatch.lanes.items():
-        busy = len(lane.tasks) - len(lane.idle)
-        state = "queued" if lane.queue else "working" if busy > 0 else "idle"
-        found.append(Worker(name=name, state=state, detail={"queued": len(lane.queue), "working": max(busy, 0)}))
+    for name, queue in host.dispatch.queues.items():
+        busy = len(queue.tasks) - len(queue.idle)
+        state = "queued" if queue.queue else "working" if busy > 0 else "idle"
+        found.append(Worker(name=name, state=state, detail={"queued": len(queue.queue), "working": max(busy, 0)}))
     return found
 
 
@@ -233,14 +229,12 @@ def _by_language(door: Queries, day: DayFigures, found: list[tuple[RunRow, State
 
 
 def _schedules(door: Queries) -> list[NextSchedule]:
-    nets = door._held.nets
-    assert nets is not None
     rows = [
         (row.next_at, row) for row in door.store.schedules(door.tenant) if row.next_at is not None and not row.paused
     ]
     found = []
     for at, row in sorted(rows, key=lambda one: one[0])[:NEXT]:
         release = door.store.release(row.tenant, row.name, row.version)
-        title = title_of(door, release.net, nets.get(release.net)) if release is not None else row.name
+        title = title_of(door, release.net, door.nets.get(release.net)) if release is not None else row.name
         found.append(NextSchedule(name=row.name, next_at=at, title=title))
     return found

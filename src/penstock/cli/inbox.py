@@ -11,6 +11,7 @@ import typer
 
 from penstock.app.access.candidates import for_anybody, targets_of
 from penstock.app.inbox import inbox as desk
+from penstock.app.inbox import open_items
 from penstock.app.language import WorkRules, app_language
 from penstock.app.penstock import Penstock
 from penstock.app.runs.queries import Queries
@@ -51,7 +52,7 @@ def inbox(
     return DONE
 
 
-def _tell_item(one: desk.InboxItem) -> None:
+def _tell_item(one: open_items.InboxItem) -> None:
     who = ", ".join(targets_of(one.candidates)) or ("anybody" if for_anybody(one.candidates) else "nobody")
     say((one.id, "bold"), f"  {one.kind} of {one.document}: {one.title}")
     due = f", until {_moment(one.due_at)}" if one.due_at is not None else ""
@@ -88,7 +89,7 @@ def reject(id: Item, by: By = None, comment: Comment = None, json: Json = False,
 
 def _decide(id: str, verdict: str, by: str | None, comment: str | None, json: bool, store: Path) -> int:
     with reading(store) as door:
-        item = desk.find(door, id)
+        item = open_items.find(door, id)
         who = by or desk.anybody(door, item)
         if who is None:
             hint = "Say who decides: --by USER. `penstock inbox` shows who may."
@@ -112,7 +113,7 @@ def _decide(id: str, verdict: str, by: str | None, comment: str | None, json: bo
     return finish(steer(store, item.run, give, on=True, quiet=json), started, store, json)
 
 
-def _rules_for(door: Queries, item: desk.InboxItem, verdict: str, comment: str | None) -> WorkRules:
+def _rules_for(door: Queries, item: open_items.InboxItem, verdict: str, comment: str | None) -> WorkRules:
     """Of work only a draft is decided, where the language has drafts; what asks for an answer gets one."""
     rules = app_language(door.net_of(door.hash_of(door.row(item.run).net)).net.language).work_rules
     if rules is None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock.app.access.candidates import for_anybody
-from penstock.app.inbox import inbox
+from penstock.app.inbox import inbox, open_items
 from penstock.app.language import WorkRules, app_language
 from penstock.app.penstock import Penstock
 from penstock.cli.drive import Started, steer, until_done
@@ -75,7 +75,7 @@ def respond(
 async def _handed_in(door: Penstock, rules: WorkRules, run: str, node: str, answer: Any, by: str | None) -> bool:
     """False where no work waits, but perhaps a step that is stuck."""
     try:
-        item = inbox.find(door, f"{run}/{node}")
+        item = open_items.find(door, f"{run}/{node}")
     except (ItemNotFound, ItemDecided):
         return False
     who = by or inbox.anybody(door, item) or ("cli" if for_anybody(item.candidates) else None)

@@ -7,7 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from penstock import sample_tenant
-from penstock.app.releases.triggers import start
+from penstock.app.releases.start_release import start
 from penstock.errors import PenstockError
 
 if TYPE_CHECKING:

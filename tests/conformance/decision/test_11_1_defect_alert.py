@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from penstock.app.inbox import inbox
+from penstock.app.inbox import inbox, open_items
 from penstock.app.maintenance.verify import verify
 from penstock.app.penstock import Penstock
 from penstock.errors import ApproverDenied, ItemDecided, Refused
@@ -307,7 +307,7 @@ def test_a_second_decision_is_refused(world: World) -> None:
     async def scene() -> None:
         async with world.open() as door:
             run = await waiting(door)
-            item = inbox.find(door, run)
+            item = open_items.find(door, run)
             late = inbox.decision(door, item, "rejected", MANAGER, None)
             await door.decide(run)
             state = encode_state(door.state_at(run))
@@ -326,7 +326,7 @@ def test_two_who_decide_at_once_are_one_decision(world: World) -> None:
     async def scene() -> None:
         async with world.open() as door:
             run = await waiting(door)
-            item = inbox.find(door, run)
+            item = open_items.find(door, run)
             asked = [inbox.decision(door, item, verdict, MANAGER, None) for verdict in ("approved", "rejected")]
             both = await asyncio.gather(*(door.command(run, one) for one in asked), return_exceptions=True)
             assert both[0] is None and isinstance(both[1], Refused)
@@ -370,7 +370,7 @@ def test_nobody_ever_decides(world: World, wire: Wire) -> None:
             run = await waiting(door)
             for level in (1, 2, 3):
                 await door.to(T0 + 2 * level * HOUR)
-                assert door.view(run).status == "waiting" and inbox.find(door, run).escalation_level == level
+                assert door.view(run).status == "waiting" and open_items.find(door, run).escalation_level == level
             await door.to(T0 + 8 * HOUR - 1)
             assert door.view(run).status == "waiting"
             await door.later(1)
@@ -745,7 +745,7 @@ def test_the_sample_tenant_runs_it_offline(tmp_path: Path, base: Base, monkeypat
             look = await door.wait(first, until_waiting=True, timeout=60)
             assert look.status == "waiting" and look.variables["judgment_result"]["decision"] == "critical"
             assert (await door.wait(second, timeout=60)).status == "completed"
-            item = inbox.find(door, first)
+            item = open_items.find(door, first)
             await door.command(first, inbox.decision(door, item, "approved", MANAGER, None))
             assert (await door.wait(first, timeout=60)).status == "completed"
             kept = [(row.channel, row.target) for row in door.store.messages(door.tenant, first, 100)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app.inbox import inbox
+from penstock.app.inbox import inbox, open_items
 from penstock.errors import AnswerInvalid, ApproverDenied
 from penstock.kernel import command as C
 from tests.conformance.decision.harness import INPUT, Sample, leaves, shows
@@ -53,7 +53,7 @@ def test_what_an_approval_shows(world: World, wire: Wire, one: Sample) -> None:
 
     async def scene(door: Door) -> None:
         run = await one.run(door, simulation_result={"change": 3})
-        item = inbox.find(door, run)
+        item = open_items.find(door, run)
         assert (item.priority, item.title) == (one.alternative, "신규 불량 탐지 규칙 배포 승인")
         assert item.description == "Rule Pack: Quality v2" and item.data == {
             "rule_summary": "s", "impact_analysis": {"change": 3}, "rollback_plan": {"to": "previous"},
@@ -83,7 +83,7 @@ def test_who_may_approve(world: World, one: Sample) -> None:
         eligible = set()
         for who in (NAMED, ADMIN, MANAGER, GROUPED):
             try:
-                inbox.decision(door, inbox.find(door, run), "approved", who, None)
+                inbox.decision(door, open_items.find(door, run), "approved", who, None)
                 eligible.add(who)
             except ApproverDenied:
                 pass
@@ -133,11 +133,11 @@ def test_nobody_approves(world: World, wire: Wire, one: Sample) -> None:
             told.extend([hour] * (len(wire.to("slack")) - len(told)))
         assert told == [0, 1, 6, 12] and door.view(run).status == "waiting"
         await door.to(T0 + 24 * HOUR - 1)
-        assert door.view(run).status == "waiting" and inbox.find(door, run).escalation_level == 0
+        assert door.view(run).status == "waiting" and open_items.find(door, run).escalation_level == 0
         await door.later(1)
         if one.alternative == "escalate":
-            assert door.view(run).status == "waiting" and inbox.find(door, run).escalation_level == 1
-            assert {str(who) for who in inbox.find(door, run).candidates["targets"]} == {"role:admin"}
+            assert door.view(run).status == "waiting" and open_items.find(door, run).escalation_level == 1
+            assert {str(who) for who in open_items.find(door, run).candidates["targets"]} == {"role:admin"}
         else:
             ends, status = {"reject": ("cancelled", "rejected"), "auto_approve": ("completed", "approved")}[
                 one.alternative
@@ -167,7 +167,7 @@ def test_a_decision_fits_the_schema(world: World, one: Sample) -> None:
             with pytest.raises(AnswerInvalid, match="comment") as refused:
                 await door.decide(run, verdict, comment=comment)
             assert refused.value.code == "OUTPUT_SCHEMA" and "--comment" in refused.value.hint
-            assert run in str(refused.value) and inbox.find(door, run).votes == {}
+            assert run in str(refused.value) and open_items.find(door, run).votes == {}
         await door.decide(run, comment="looks good")
         assert variable(door, run, "approval_result")["comment"] == "looks good"
         one.node["timeout"]["on_timeout"] = "auto_approve"

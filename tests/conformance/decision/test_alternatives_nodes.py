@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app.inbox import inbox
+from penstock.app.inbox import open_items
 from tests.conformance.decision.harness import INPUT, Sample, leaves, samples, shows
 from tests.conformance.decision.test_tc_wf import play, timed
 from tests.conformance.decision.world import HOUR, PLANT, T0, Door, Wire, World, moment
@@ -241,7 +241,7 @@ def test_a_judgment_is_fallen_back_on_written_down_and_reviewed(world: World, wi
         wire.trouble["v1/chat/completions"] = float("inf")
         lost = await one.run(door)
         await door.later(HOUR)
-        assert door.view(lost).status == "waiting" and inbox.find(door, lost).kind == "review"
+        assert door.view(lost).status == "waiting" and open_items.find(door, lost).kind == "review"
         assert door.view(run).status == "completed" and not calls
 
     model(world, "critical", 0.97)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock.app.decision import dead_letters as dead
-from penstock.app.releases import triggers
+from penstock.app.releases import start_release, triggers
 from penstock.app.releases.releases import Releases, document_of
 from penstock.errors import InputInvalid, ReleaseNotFound, ReplayRefused, TenantConflict
 from tests.conformance.decision.harness import INPUT, Sample, leaves, shows
@@ -66,7 +66,7 @@ def test_what_starts_it(world: World, wire: Wire, one: Sample) -> None:
         hooks = [(hook.method, hook.path) for hook in triggers.webhooks(door.store, door.tenant)]
         assert hooks == ([("POST", f"/api/v1/workflows/{name}/trigger")] if kind == "webhook" else [])
         before = len(wire.to("slack"))
-        run = await triggers.start(door, name, {})
+        run = await start_release.start(door, name, {})
         await door.quiet()
         assert door.view(run).status == "completed" and len(wire.to("slack")) == before + 1
         assert [seen.json["text"] for seen in wire.to("slack")] == ["x"] * (before + 1)
@@ -99,7 +99,7 @@ def test_how_a_version_stands(world: World, one: Sample) -> None:
                 "name": "name", "description": "text", "tags": ["text"],
             }  # fmt: skip
             with pytest.raises(ReleaseNotFound):
-                await triggers.start(door, row.name)
+                await start_release.start(door, row.name)
 
     play(world, scene)
 

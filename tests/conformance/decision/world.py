@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from penstock.app.inbox import inbox
+from penstock.app.inbox import inbox, open_items
 from penstock.app.penstock import Penstock
 from penstock.app.registry.registry import artifact, install_sample
 from penstock.app.releases.releases import Releases
@@ -216,7 +216,7 @@ class Door(Penstock):
         return run
 
     async def decide(self, run: str, verdict: str = "approved", by: str = MANAGER, comment: str | None = None) -> None:
-        item = inbox.find(self, run)
+        item = open_items.find(self, run)
         await self.command(item.run, inbox.decision(self, item, verdict, by, comment))
         await self.quiet()
 

@@ -14,8 +14,8 @@ from penstock.api.replies import shown
 from penstock.api.run_body import run_of_item
 from penstock.api.server_state import Caller, Door, TheSite, may
 from penstock.app.inbox.escalation import escalate as escalated
-from penstock.app.inbox.inbox import find
 from penstock.app.inbox.items import ItemDetail, page
+from penstock.app.inbox.open_items import find
 from penstock.errors import ItemNotFound
 
 router = APIRouter(tags=["approvals"], route_class=Changing)

@@ -16,7 +16,7 @@ from penstock.api.run_body import whole_id
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes.runs import TraceOut
 from penstock.api.time_fields import moment
-from penstock.app.releases import triggers
+from penstock.app.releases import start_release
 from penstock.app.runs.detail import detail
 from penstock.app.runs.search import Filters, find_runs
 from penstock.app.runs.summary import RunSummary
@@ -86,7 +86,7 @@ async def start(asked: shape.InstanceAsked, door: Door, again: RunKey, who: Call
     if door.store.net(row.net).language != "decision":
         raise ReleaseNotFound(name=asked.workflow_id)
     parent = _row(door, asked.parent_instance_id).id if asked.parent_instance_id else ""
-    run = begun(door, again) or await triggers.start(
+    run = begun(door, again) or await start_release.start(
         door, asked.workflow_id, asked.input, version=asked.version, parent=parent, key=again,
         trigger={"type": "manual", "source": f"user:{who.user}"},
     )  # fmt: skip

@@ -15,7 +15,7 @@ from penstock.api.run_body import whole_id
 from penstock.api.server_state import TheSite, caller_of, site_of
 from penstock.api.strict_routes import Checked, read_json
 from penstock.api.webhook_auth import Called, Find, at_path, by_name, entered, presented
-from penstock.app.releases.triggers import begin
+from penstock.app.releases.start_release import begin
 from penstock.errors import BadInput, PenstockError, RouteMissing
 
 router = APIRouter(tags=["workflows"], route_class=Checked)

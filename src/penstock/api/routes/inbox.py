@@ -15,8 +15,8 @@ from penstock.api.server_state import Caller, Door, TheSite, may
 from penstock.api.shapes import inbox as shape
 from penstock.app.inbox.comments import Comments
 from penstock.app.inbox.escalation import escalate as escalated
-from penstock.app.inbox.inbox import find
 from penstock.app.inbox.items import item, page
+from penstock.app.inbox.open_items import find
 from penstock.app.inbox.respond import answer
 from penstock.errors import ChangedMeanwhile, ItemDecided
 

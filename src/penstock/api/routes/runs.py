@@ -20,7 +20,7 @@ from penstock.api.stream import EVENTS, run_events
 from penstock.api.time_fields import moment
 from penstock.app.drawing.render import of_run
 from penstock.app.drawing.run_graph import deltas, graph
-from penstock.app.releases import triggers
+from penstock.app.releases import start_release
 from penstock.app.runs.detail import firing_page
 from penstock.app.runs.search import SORTS, Filters, find_runs
 from penstock.app.runs.timeline.fact_pages import fact_page
@@ -71,7 +71,7 @@ def variable(text: str | None) -> tuple[str, str] | None:
 async def start(asked: shape.StartAsked, door: Door, again: RunKey, who: Caller = may("run.start")) -> Response:
     trigger = {"type": "manual", "source": f"user:{who.user}"}
     run = begun(door, again) if asked.key is None else None
-    run = run or await triggers.start(
+    run = run or await start_release.start(
         door, asked.definition, asked.input, version=asked.version, key=again if asked.key is None else asked.key,
         trigger=trigger, priority=asked.priority,
     )  # fmt: skip

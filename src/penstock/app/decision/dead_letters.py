@@ -12,8 +12,9 @@ from penstock.errors import LetterNotFound, PenstockError, ReplayRefused
 from penstock.store.contract import Batch, LetterRow, ReleaseRow
 
 if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock, Release
+    from penstock.app.releases.documents import Release
     from penstock.app.runs.queries import Queries
+    from penstock.app.runs.runs import Runs
 
 _unpack = msgspec.msgpack.decode
 _MANY = 10_000
@@ -49,7 +50,7 @@ def letter(door: Queries, run: str) -> Letter:
     return _letter(door, _row(door, run))
 
 
-def discard(door: Penstock, run: str) -> None:
+def discard(door: Runs, run: str) -> None:
     """Somebody has looked at it, and it is not to be replayed: it lies there no more. The run is as it was; where it is
     revived and ends badly again there is a new one."""
     batch = Batch()
@@ -80,7 +81,7 @@ def _letter(door: Queries, row: LetterRow) -> Letter:
     )  # fmt: skip
 
 
-async def replay(door: Penstock, run: str, release: Release | str | None = None, key: str | None = None) -> str:
+async def replay(door: Runs, run: str, release: Release | str | None = None, key: str | None = None) -> str:
     """A new run with the same input, of the same net or of a release that mends it; its id.
 
     The new run has a key made of the letter and the number of the replay: asked for twice, after a crash too, it is
@@ -107,7 +108,7 @@ class _Again(NamedTuple):
     trigger: dict[str, Any]
 
 
-def _again(door: Penstock, row: LetterRow) -> _Again:
+def _again(door: Runs, row: LetterRow) -> _Again:
     """What the next replay is started with. Raises ReplayRefused where there is to be none."""
     policy = _replay_policy(door, row.run)
     if not policy.enabled:
@@ -119,13 +120,13 @@ def _again(door: Penstock, row: LetterRow) -> _Again:
     return _Again(number, door.input_of(door.row(row.run)), f"replay:{row.run}:{number}", trigger)
 
 
-def _wanting(door: Penstock, name: str) -> list[LetterRow]:
+def _wanting(door: Runs, name: str) -> list[LetterRow]:
     """Letters that ask to be replayed by themselves, and were not yet."""
     rows = door.store.letters(door.tenant, name=name, limit=_MANY)
     return [row for row in rows if row.replays == 0 and _replay_policy(door, row.run).auto_replay_on_fix]
 
 
-async def replay_fixed(door: Penstock, name: str, release: Release | str) -> list[str]:
+async def replay_fixed(door: Runs, name: str, release: Release | str) -> list[str]:
     """W-7.5.4: a document was mended: what its letters ask for themselves is replayed with it. The ids of the new runs;
     a letter that cannot be replayed is left as it is."""
     started = []
@@ -135,7 +136,7 @@ async def replay_fixed(door: Penstock, name: str, release: Release | str) -> lis
     return started
 
 
-def replay_with(door: Penstock, release: ReleaseRow) -> list[str]:
+def replay_with(door: Runs, release: ReleaseRow) -> list[str]:
     """The same for a version that was put in force, with letters of older ones; the runs begin with the next turn."""
     started = []
     for row in _wanting(door, release.name):

@@ -12,7 +12,6 @@ from penstock.app.drawing.run_overlay import NodeState, RunOverlay, TokenPlace
 from penstock.app.runs.queries import Queries
 from penstock.errors import BadInput
 from penstock.host.blobs import Blobs
-from penstock.host.nets import Nets
 from penstock.kernel import fact as F
 from penstock.kernel.reading import NetOf
 from penstock.net.compiled import Compiled
@@ -91,9 +90,7 @@ def graph(door: Queries, run: str, at: int | None = None) -> RunGraph:
     turns = turns_of(door, row)
     of = sum(len(facts) for _, facts in turns)
     if not of:
-        nets = door._held.nets
-        assert isinstance(nets, Nets)
-        return definition_graph(nets.get(row.net))  # accepted, and its first turn is still to come
+        return definition_graph(door.nets.get(row.net))  # accepted, and its first turn is still to come
     return graph_of(door.net_of, turns, known_fact(of if at is None else at, of), of, Blobs(door.store).of(door.tenant))
 
 

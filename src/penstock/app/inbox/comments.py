@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from penstock.app.access.candidates import Who, held_by, id_of, may_act, target_for, targets_of
 from penstock.app.access.roles import inactive, known_of, target_exists
+from penstock.app.inbox.open_items import InboxItem, find
+from penstock.app.runs.queries import Queries
 from penstock.errors import ApproverDenied, BadInput, FourEyes, ItemClaimed, TargetNotFound
 from penstock.host.clock import Clock, SystemClock
 from penstock.store.contract_admin import RemarkRow
-
-if TYPE_CHECKING:
-    from penstock.app.inbox.inbox import InboxItem
-    from penstock.app.runs.queries import Queries
-    from penstock.kernel.state import State
 
 _LONGEST = 4000
 _TRIES = 20
@@ -65,18 +62,18 @@ class Comments:
 
     def claim(self, id: str, by: Who) -> ItemActivity:
         """One holder at a time. Again by the same one changes nothing. Raises ItemClaimed, ApproverDenied."""
-        item = self._open(id)
+        item = find(self.door, id)
         check_eligible(self.door, item, by, self.about(item))
         return self._add(item, id_of(by), "claim", {})
 
     def release(self, id: str, by: Who, *, force: bool = False) -> ItemActivity:
         """Give it back; `force`: somebody else's, by whoever may. Raises ItemClaimed where it is another's."""
-        return self._add(self._open(id), id_of(by), "release", {}, force)
+        return self._add(find(self.door, id), id_of(by), "release", {}, force)
 
     def delegate(self, id: str, by: Who, to: str, comment: str | None = None) -> ItemActivity:
         """Let others decide as well: user:…, role:… or group:…; a name alone is a user with @, else a role. Whoever was
         on it is not any more. Raises TargetNotFound, ApproverDenied, ItemClaimed."""
-        item = self._open(id)
+        item = find(self.door, id)
         said = self.about(item)
         check_eligible(self.door, item, by, said)
         target = target_of(to)
@@ -86,12 +83,7 @@ class Comments:
         return self._add(item, id_of(by), "delegate", body)
 
     def comment(self, id: str, by: Who, text: str) -> ItemActivity:
-        return self._add(self._open(id), id_of(by), "comment", {"text": _text(text)})
-
-    def _open(self, id: str) -> InboxItem:
-        from penstock.app.inbox.inbox import find
-
-        return find(self.door, id)
+        return self._add(find(self.door, id), id_of(by), "comment", {"text": _text(text)})
 
     def _add(self, item: InboxItem, by: str, kind: str, body: dict[str, Any], force: bool = False) -> ItemActivity:
         """The number says what was known when it was written: if somebody was faster, it is looked at anew."""
@@ -179,11 +171,3 @@ def stands_for(door: Queries, item: InboxItem, who: Who, said: ItemActivity) -> 
 
 def two_persons(candidates: Any) -> bool:
     return isinstance(candidates, dict) and candidates.get("allow_self_approval") is False
-
-
-def requester(st: State) -> str | None:
-    """Who has started a run, where a person did."""
-    trigger = st.options.get("trigger")
-    source = trigger.get("source") if isinstance(trigger, dict) else None
-    kind, _, name = str(source or "").partition(":")
-    return name if kind == "user" and name else None

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from penstock.app.access.candidates import Who, id_of
 from penstock.app.inbox.comments import Comments
-from penstock.app.inbox.inbox import InboxItem, find
 from penstock.app.inbox.items import item
+from penstock.app.inbox.open_items import InboxItem, find
+from penstock.app.runs.runs import Runs
 from penstock.errors import BadInput
 from penstock.kernel import command as C
-
-if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
 
 _HINT = "Say to whom: user:…, role:… or group:…."
 
 
-async def escalate(door: Penstock, id: str, *, by: Who, to: str | None = None, comment: str | None = None) -> InboxItem:
+async def escalate(door: Runs, id: str, *, by: Who, to: str | None = None, comment: str | None = None) -> InboxItem:
     """To `to`, else to those whom its document names for it. Only who may decide may pass it on; what is known of it
     stays, and its history says who did it. Raises ApproverDenied, TargetNotFound, BadInput."""
     one = find(door, id)
@@ -31,7 +28,7 @@ async def escalate(door: Penstock, id: str, *, by: Who, to: str | None = None, c
     return find(door, one.exact)
 
 
-def _next(door: Penstock, one: InboxItem, by: Who) -> list[str]:
+def _next(door: Runs, one: InboxItem, by: Who) -> list[str]:
     then = item(door, by, (), one.exact).due_then
     if then is None or then.kind != "escalate" or not then.to:
         return []

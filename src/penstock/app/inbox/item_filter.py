@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from penstock.app.access.candidates import Who, id_of, may_act
+from penstock.app.access.candidates import Who, held_by, id_of, may_act
 from penstock.app.access.roles import known_of
-from penstock.app.inbox.inbox import MOST, rows_for
+from penstock.app.inbox.comments import Comments, ItemActivity
+from penstock.app.inbox.open_items import MOST, asked_of, key_of
 from penstock.app.runs.queries import Queries
 from penstock.net.compiled import CNode
 from penstock.store.contract_lists import GroupKey, ItemGroup, ItemRow
@@ -79,9 +80,7 @@ class ItemFilter:
         return found if self.who is None else rows_for(self.door, found, self.who, free=self.free)
 
     def _kind(self, net: int, node: int) -> str | None:
-        nets = self.door._held.nets
-        assert nets is not None
-        nodes = nets.get(net).nodes
+        nodes = self.door.nets.get(net).nodes
         return _asked(nodes[node]) if node < len(nodes) else None  # it came here from another net
 
 
@@ -111,3 +110,22 @@ def kind_of(prompt: bytes) -> str:
         return _kind.decode(prompt).kind
     except msgspec.MsgspecError:  # a text alone
         return "work"
+
+
+def rows_for(door: Queries, rows: list[ItemRow], who: Who, *, free: bool = False) -> list[ItemRow]:
+    """Those that somebody may decide, or that were passed on to them; `free`: without what another one is on. Told from
+    the rows and the remarks: no run is folded."""
+    user, body = id_of(who), known_of(door, who)
+    named: dict[bytes | None, bool] = {}  # most have the same candidates as others
+    keys = [(key_of(door, row), row.firing) for row in rows]
+    said, nothing = Comments(door).each(keys), ItemActivity()
+    found = []
+    for row, key in zip(rows, keys, strict=True):
+        packed, about = asked_of(row), said.get(key, nothing)
+        if packed not in named:
+            named[packed] = may_act(None if packed is None else msgspec.msgpack.decode(packed), user, body)
+        if free and about.claimed_by not in (None, user):
+            continue
+        if named[packed] or held_by(about.delegated, user, body):
+            found.append(row)
+    return found

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from penstock.app.access.candidates import Who, held_by, id_of, targets_of
 from penstock.app.access.roles import known_of
-from penstock.app.inbox.comments import Comments, ItemActivity, ItemComment, check_eligible, requester, two_persons
-from penstock.app.inbox.inbox import InboxItem, OpenItem, find_open, fold_items
+from penstock.app.inbox.comments import Comments, ItemActivity, ItemComment, check_eligible, two_persons
 from penstock.app.inbox.item_filter import ItemFilter
+from penstock.app.inbox.open_items import InboxItem, OpenItem, find_open, fold_items, requester
 from penstock.app.language import ItemWork, WorkRules, app_language
 from penstock.app.runs.moves import Move, moves
 from penstock.app.runs.run_view import RunFold
+from penstock.app.runs.runs import Runs
 from penstock.app.runs.summary import states_of, title_of
 from penstock.app.runs.waiting.environment import Environment, read_environment
 from penstock.app.runs.waiting.wait_context import Followup, WaitContext
@@ -25,9 +26,6 @@ from penstock.errors import ApproverDenied, FourEyes
 from penstock.net.author import author
 from penstock.net.compiled import CNode, Compiled
 from penstock.store.contract_lists import ItemRow
-
-if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
 
 _DECIDING = ("approve", "reject", "judge", "respond")
 #: so many are sorted by their deadlines
@@ -112,7 +110,7 @@ class InboxPage(msgspec.Struct):
 
 
 def page(
-    door: Penstock, who: Who, permissions: Iterable[str], *, mine: bool = True, kind: str | None = None,
+    door: Runs, who: Who, permissions: Iterable[str], *, mine: bool = True, kind: str | None = None,
     start: int = 0, limit: int = SORTED,
 ) -> InboxPage:  # fmt: skip
     """What is open, the nearest deadline first; what has none comes last, the oldest first.
@@ -141,10 +139,9 @@ def page(
     return InboxPage([one for one in found if one.eligible or not mine], total, start + limit < total)
 
 
-def _by_deadline(door: Penstock, rows: list[ItemRow], user: str | None, beside: Environment) -> list[ItemRow]:
+def _by_deadline(door: Runs, rows: list[ItemRow], user: str | None, beside: Environment) -> list[ItemRow]:
     """In the order of their deadlines; with a user, without what that one has had a say in."""
-    nets, states = door._held.nets, states_of(door, {one.run for one in rows})
-    assert nets is not None
+    states = states_of(door, {one.run for one in rows})
     found = []
     for one in rows:
         st = states.get(one.run)
@@ -153,7 +150,7 @@ def _by_deadline(door: Penstock, rows: list[ItemRow], user: str | None, beside: 
             continue
         if user is not None and (user in asked.votes or two_persons(asked.candidates) and requester(st) == user):
             continue
-        net = nets.get(one.net)
+        net = door.nets.get(one.net)
         rules = app_language(net.net.language).work_rules
         if user is not None and rules is not None and rules.busy_elsewhere(asked, user):
             continue
@@ -162,12 +159,12 @@ def _by_deadline(door: Penstock, rows: list[ItemRow], user: str | None, beside: 
     return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 
 
-def item(door: Penstock, who: Who, permissions: Iterable[str], id: str) -> ItemDetail:
+def item(door: Runs, who: Who, permissions: Iterable[str], id: str) -> ItemDetail:
     """By RUN/NODE, or RUN/NODE~FIRING. Raises ItemNotFound, ItemAmbiguous."""
     return _item(door, find_open(door, id), who, frozenset(permissions), read_environment(door))
 
 
-def _item(door: Penstock, opened: OpenItem, who: Who, permissions: frozenset[str], beside: Environment) -> ItemDetail:
+def _item(door: Runs, opened: OpenItem, who: Who, permissions: frozenset[str], beside: Environment) -> ItemDetail:
     one, row, watcher = opened
     net, st = watcher.reader.net, watcher.reader.st
     assert net is not None
@@ -210,10 +207,8 @@ def _item(door: Penstock, opened: OpenItem, who: Who, permissions: frozenset[str
     )  # fmt: skip
 
 
-def _rules(door: Penstock, net: int) -> WorkRules | None:
-    nets = door._held.nets
-    assert nets is not None, "an open door has its nets"
-    return app_language(nets.get(net).net.language).work_rules
+def _rules(door: Runs, net: int) -> WorkRules | None:
+    return app_language(door.nets.get(net).net.language).work_rules
 
 
 def _permission(rules: WorkRules | None, status: str) -> str:
@@ -221,7 +216,7 @@ def _permission(rules: WorkRules | None, status: str) -> str:
     return "inbox.decide" if rules is None else rules.permission(status)
 
 
-def _not_eligible(door: Penstock, one: InboxItem, who: Who, said: ItemActivity, permitted: bool) -> str | None:
+def _not_eligible(door: Runs, one: InboxItem, who: Who, said: ItemActivity, permitted: bool) -> str | None:
     """Why not, as a word that the console has a sentence for."""
     user = id_of(who)
     if user in one.votes:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.app.access.candidates import Who, id_of
 from penstock.app.inbox.comments import check_may_decide
-from penstock.app.inbox.inbox import find_open
+from penstock.app.inbox.open_items import find_open
 from penstock.app.language import app_language
 from penstock.app.runs.answers import firings_of
+from penstock.app.runs.runs import Runs
 from penstock.errors import ItemDecided, ItemNotFound, NotAllowed, Refused
-
-if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
 
 _OTHERWISE = {"approval": "approved or rejected", "review": "given its verdict"}
 
 
-async def answer(door: Penstock, run: str, node: str, value: Any, *, by: Who, permissions: Collection[str]) -> None:
+async def answer(door: Runs, run: str, node: str, value: Any, *, by: Who, permissions: Collection[str]) -> None:
     """Only who may decide; and what is decided by a vote or a verdict is not answered. NODE~FIRING is one of several. A
     node that is stuck gets its result by an operator's hand. An activity of a process is submitted, by whoever
     may. Raises ApproverDenied, FourEyes, ItemClaimed, NotAllowed, Refused, NotWaiting, ItemAmbiguous."""
@@ -42,6 +40,6 @@ async def answer(door: Penstock, run: str, node: str, value: Any, *, by: Who, pe
     await door.respond(run, node, value, by=id_of(by))
 
 
-def _stuck(door: Penstock, run: str, node: str) -> bool:
+def _stuck(door: Runs, run: str, node: str) -> bool:
     watcher = door.watcher(door.row(run))
     return any(watcher.reader.st.firings[no].blocked for no in firings_of(watcher, node))

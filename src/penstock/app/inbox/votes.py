@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from penstock.app.inbox.open_items import InboxItem
+from penstock.app.runs.queries import Queries
 from penstock.errors import AnswerInvalid
 from penstock.executors.shape import present
 from penstock.kernel.item import decided, enough, read_vote
-
-if TYPE_CHECKING:
-    from penstock.app.inbox.inbox import InboxItem
-    from penstock.app.runs.queries import Queries
 
 
 def vote_for(door: Queries, item: InboxItem, by: str, data: dict[str, Any]) -> dict[str, Any]:

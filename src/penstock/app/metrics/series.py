@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.exposition import ExpositionPage
 from penstock.app.metrics.readings import APPROVALS, ENDED, Readings
+from penstock.app.runs.runs import Runs
 from penstock.kernel.state import COMPLETED, FAILURE, STATUS
 from penstock.store.contract_lists import RunFilter
-
-if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
 
 #: C-62: the long form is cut here
 MOST_DETAIL = 10_000
@@ -129,7 +126,7 @@ def _waiting(meter: MetricsCollector) -> int:
     return sum(len(queue) for queue in waiting.queues.values()) + len(waiting.timed)
 
 
-def detailed(door: Penstock) -> str:
+def detailed(door: Runs) -> str:
     """C-62: one series per instance, version and approval, so that `count()` of W-10.3.1 is literally true."""
     page, left = ExpositionPage(), MOST_DETAIL
     wanted = RunFilter(tenant=door.tenant, below=door.store.last_run() + 1, status=tuple(range(COMPLETED)))
@@ -156,7 +153,7 @@ def detailed(door: Penstock) -> str:
     return page.text()
 
 
-def _approves(door: Penstock, net: int, node: int) -> bool:
+def _approves(door: Runs, net: int, node: int) -> bool:
     from penstock.app.metrics.collector import approves
 
     nodes = door.host.nets.get(net).nodes

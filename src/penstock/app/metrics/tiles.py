@@ -100,9 +100,7 @@ class DayFigures:
         return sorted(slow, key=lambda one: -one.p95_ms)[:SLOWEST]
 
     def _node(self, net: int, node: int) -> CNode | None:
-        nets = self.door._held.nets
-        assert nets is not None
-        nodes = nets.get(net).nodes
+        nodes = self.door.nets.get(net).nodes
         found = nodes[node] if node < len(nodes) else None  # it came here from another net
         return None if found is None or is_companion(found) or is_synthetic(found) else found
 

@@ -12,7 +12,7 @@ import msgspec
 from penstock.app.access.candidates import Who, id_of, may_act
 from penstock.app.access.roles import inactive, known_of
 from penstock.app.inbox.comments import Comments, ItemComment, check_eligible, target_of
-from penstock.app.inbox.inbox import InboxItem, asked_of
+from penstock.app.inbox.open_items import InboxItem, asked_of
 from penstock.app.process.definitions import Processes
 from penstock.app.runs.answers import check_result
 from penstock.dialects.process import words

@@ -12,7 +12,7 @@ from penstock.lifecycle.work_item import WORK_ITEM
 from penstock.net.compiled import CNode, Compiled
 
 if TYPE_CHECKING:  # the language is known to those who list items; what they list is imported when it is asked for
-    from penstock.app.inbox.inbox import InboxItem
+    from penstock.app.inbox.open_items import InboxItem
     from penstock.app.process.work_items import WorkItems
     from penstock.app.runs.moves import Move
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.penstock import Penstock
 from penstock.app.registry.artifact_types import check_artifact
+from penstock.app.runs.runs import Runs
 from penstock.errors import ChangedMeanwhile, FourEyes, ThingNotFound
 from penstock.store.contract import ArtifactRow
 
@@ -30,7 +30,7 @@ class SettingProposal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettingProposals:
-    def __init__(self, door: Penstock) -> None:
+    def __init__(self, door: Runs) -> None:
         self.door = door
 
     def put(self, id: str, body: Mapping[str, Any] | None, by: str) -> SettingProposal:

@@ -7,7 +7,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ from penstock.app.releases.triggers import (
     webhook_of,
     webhooks,
 )
+from penstock.app.runs.runs import Runs
 from penstock.dialects import dialect_of
 from penstock.errors import (
     BadInput,
@@ -43,9 +44,6 @@ from penstock.lang.read import read_document
 from penstock.lifecycle import MACHINES
 from penstock.net.model import Net
 from penstock.store.contract import ReleaseRow, ScheduleRow
-
-if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
 
 STATUS = MACHINES["release"]
 #: C-17: how the status of a version is written in its document's metadata.
@@ -106,7 +104,7 @@ def document_of(row: ReleaseRow) -> dict[str, Any]:
 class Releases:
     """The versions of one tenant. It needs no engine: a door that only looks (`drive=False`) will do."""
 
-    def __init__(self, door: Penstock, clock: Clock | None = None) -> None:
+    def __init__(self, door: Runs, clock: Clock | None = None) -> None:
         self.door, self.clock = door, clock or SystemClock()
 
     # -- looking -------------------------------------------------------------------------------------------------------

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from penstock.app.releases.triggers import begin
+from penstock.app.releases.start_release import begin
+from penstock.app.runs.runs import Runs
 from penstock.errors import BadInput, ReleaseNotFound, ScheduleNotFound
 from penstock.host.clock import Clock, SystemClock
 from penstock.host.schedules import key_of, keys_of, next_time, times_between, trigger_of
 from penstock.store.contract import ScheduleRow
-
-if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
 
 #: So many times are filled in at once.
 MOST = 1000
@@ -30,7 +27,7 @@ class FiredSchedule(msgspec.Struct, frozen=True):
 class TenantSchedules:
     """The schedules of one tenant."""
 
-    def __init__(self, door: Penstock, clock: Clock | None = None) -> None:
+    def __init__(self, door: Runs, clock: Clock | None = None) -> None:
         self.door, self.clock = door, clock or SystemClock()
 
     def each(self) -> list[ScheduleRow]:

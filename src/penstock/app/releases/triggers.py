@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from penstock.app.language import app_language
 from penstock.app.runs.start_input import checked_input, checked_tenant, run_options, with_defaults, zone_of_tenant
 from penstock.dialects import dialect_of
-from penstock.errors import BadInput, Finding, Place, ProcessState, ReleaseNotFound
+from penstock.errors import BadInput, Finding, Place, ProcessState
 from penstock.host.artifact_versions import registered
 from penstock.host.delivery import Reached
 from penstock.host.nets import Nets
@@ -19,9 +18,6 @@ from penstock.host.schedules import next_time
 from penstock.host.starter import Prepare
 from penstock.net.model import Net
 from penstock.store.contract import EventRow, ReleaseRow, ScheduleRow, Store
-
-if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
 
 #: W-3.2.4: where a workflow is started from outside, unless its trigger says otherwise.
 WEBHOOK_PATH = "/api/v1/workflows/{workflow_id}/trigger"
@@ -80,36 +76,7 @@ def prepare_with(store: Store, nets: Nets) -> Prepare:
     return prepare
 
 
-# ---- starting by name ------------------------------------------------------------------------------------------------
-
-
-async def start(
-    door: Penstock, name: str, input: Any = None, *, version: int | None = None, key: str | None = None,
-    trigger: Mapping[str, Any] | None = None, parent: str = "", priority: int = 1000,
-) -> str:  # fmt: skip
-    """Start the active version of a workflow, or the one that is named; the run's id. C-18: `parent` is the run that
-    asks for it."""
-    row = (
-        active_release(door.store, door.tenant, name)
-        if version is None
-        else door.store.release(door.tenant, name, version)
-    )
-    if row is None:
-        raise ReleaseNotFound(name=name, version=version)
-    language = door.net_of(door.hash_of(row.net)).net.language
-    trigger = app_language(language).start_trigger(row, trigger)
-    return await begin(door, row, input, key=key, trigger=trigger, parent=parent, priority=priority)
-
-
-async def begin(
-    door: Penstock, row: ReleaseRow, input: Any, *, key: str | None = None, trigger: Mapping[str, Any] | None = None,
-    parent: str = "", priority: int = 1000,
-) -> str:  # fmt: skip
-    """A run of a release: here, or in the process that drives the store."""
-    hash = door.store.net(row.net).hash
-    if not door.drives:
-        return await door.hand_in(hash, input, key=key, trigger=trigger, parent=parent)
-    return await door.start(hash, input, key=key, trigger=trigger, parent=parent, priority=priority)
+# ---- releases --------------------------------------------------------------------------------------------------------
 
 
 def active_release(store: Store, tenant: str, name: str) -> ReleaseRow | None:

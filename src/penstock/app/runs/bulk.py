@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from penstock.app.runs.moves import PERMISSIONS, moves
+from penstock.app.runs.runs import Runs
 from penstock.app.runs.search import Filters, find_runs
 from penstock.dialects import dialect_of
 from penstock.errors import NotAllowed, PenstockError
-
-if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
 
 VERBS = ("cancel", "pause", "resume", "retry", "signal")
 #: so many at once
@@ -39,7 +37,7 @@ class BulkOutcome(msgspec.Struct, kw_only=True):
 
 
 async def command_many(
-    door: Penstock, verb: str, runs: Sequence[str], *, more: bool = False, dry_run: bool = True, mode: str = "now",
+    door: Runs, verb: str, runs: Sequence[str], *, more: bool = False, dry_run: bool = True, mode: str = "now",
     how: str = "here", name: str = "", payload: Any = None, user: str = "", permissions: Collection[str] = (),
 ) -> BulkOutcome:  # fmt: skip
     """Each by itself: one that is refused keeps nobody else from it."""
@@ -63,7 +61,7 @@ async def command_many(
     return BulkOutcome(verb=verb, dry_run=dry_run, count=len(done), sample=done[:_SAMPLE], refused=refused, more=more)
 
 
-async def _command_one(door: Penstock, verb: str, run: str, mode: str, how: str, name: str, payload: Any) -> None:
+async def _command_one(door: Runs, verb: str, run: str, mode: str, how: str, name: str, payload: Any) -> None:
     if verb == "cancel":
         await door.cancel(run, mode=mode)
     elif verb == "retry":
@@ -76,7 +74,7 @@ async def _command_one(door: Penstock, verb: str, run: str, mode: str, how: str,
         await door.signal(run, name, payload)
 
 
-def matching_runs(door: Penstock, filters: Filters) -> tuple[list[str], bool]:
+def matching_runs(door: Runs, filters: Filters) -> tuple[list[str], bool]:
     """The ids of the runs that fit, newest first, and whether there are more than can be done at once."""
     found, cursor = list[str](), None
     while len(found) < MOST:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,20 +25,20 @@ from penstock.store.address import open_store
 from penstock.store.contract import Batch, RunRow, Store
 
 if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
-    from penstock.app.decision.dead_letters import Letter
-    from penstock.app.decision.judgments import Judgment
     from penstock.app.runs.timeline.tokens import TokenRecord
     from penstock.app.runs.waiting.breakers import Breaker
     from penstock.dialects.token_events import Event
     from penstock.dialects.transitions import Transition
+    from penstock.host.embedded import Host
 
 
 class OpenStore:
-    """A store while it is open, and what is kept in hand of it; doors of several tenants may share it."""
+    """An open store, its compiled nets, and the host where this process drives it. Tenants' doors share it."""
 
     def __init__(self) -> None:
         self.store: Store | None = None
         self.nets: Nets | None = None
+        self.host: Host | None = None
         self.watchers: dict[int, RunFold] = {}
 
     def opened(self) -> Store:
@@ -47,6 +48,9 @@ class OpenStore:
 
     def now(self) -> int:
         return SystemClock().now()
+
+    def settings(self) -> dict[str, Any]:
+        return {}
 
     def close(self) -> None:
         if self.store is not None:
@@ -63,6 +67,20 @@ class Queries:
     @property
     def store(self) -> Store:
         return self._held.opened()
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Those of the machine, by their dotted names."""
+        return self._held.settings()
+
+    @property
+    def host_here(self) -> Host | None:
+        return self._held.host  # None: another process drives the store, or nobody does
+
+    @property
+    def nets(self) -> Nets:
+        assert self._held.nets is not None, "an open store has its nets"
+        return self._held.nets
 
     def now(self) -> int:
         """Milliseconds since 1970, by the clock of whoever drives here."""
@@ -115,18 +133,15 @@ class Queries:
             return held
         found = fold_journal(self.net_of, self.store.journal(row.no), Blobs(self.store).of(row.tenant))
         if found.reader.net is None:  # accepted, and its first turn is still to come: PENDING (D-X.8)
-            assert self._held.nets is not None
-            found.reader.net, found.reader.st.run = self._held.nets.get(row.net), row.id
+            found.reader.net, found.reader.st.run = self.nets.get(row.net), row.id
         return found
 
     def hash_of(self, net: int) -> str:
         """The content hash of a net by its number."""
-        assert self._held.nets is not None
-        return self._held.nets.get(net).hash
+        return self.nets.get(net).hash
 
     def net_of(self, hash_: str) -> Compiled:
-        assert self._held.nets is not None
-        found = self._held.nets.by_hash(hash_)
+        found = self.nets.by_hash(hash_)
         assert found is not None, "a run's net is in its store"
         return found[1]
 
@@ -188,20 +203,6 @@ class Queries:
 
     def runs(self, *, limit: int = 50, open_only: bool = False) -> list[RunRow]:
         return self.store.runs(status=range(COMPLETED) if open_only else None, limit=limit, tenant=self.tenant)
-
-    def judgments(
-        self, *, since: int = 0, reviews: bool = False, name: str | None = None, limit: int = 100
-    ) -> list[Judgment]:
-        """Verdicts, newest first; `reviews`: those that a person should look at."""
-        from penstock.app.decision.judgments import judgments
-
-        return judgments(self.store, self.tenant, since=since, reviews=reviews, name=name, limit=limit)
-
-    def letters(self, *, name: str | None = None, since: int = 0, limit: int = 100) -> list[Letter]:
-        """Runs that ended badly, newest first; of one document if asked for."""
-        from penstock.app.decision.dead_letters import letters
-
-        return letters(self, name=name, since=since, limit=limit)
 
     def breakers(self) -> list[Breaker]:
         """The circuit breakers of the tenant, as the store has them."""

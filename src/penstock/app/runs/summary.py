@@ -103,9 +103,7 @@ def summary(
 
 
 def net_of(door: Queries, row: RunRow) -> Compiled:
-    nets = door._held.nets
-    assert nets is not None, "an open door has its nets"
-    return nets.get(row.net)
+    return door.nets.get(row.net)
 
 
 def active_ms(st: State, now: int) -> int:

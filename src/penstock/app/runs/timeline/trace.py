@@ -201,9 +201,7 @@ def _summary(value: Any, mask: Callable[[Any], Any]) -> dict[str, Any]:
 
 def mask_of(door: Queries) -> Callable[[Any], Any]:
     """Known values of the tenant's secrets become ***, and marks of secrets the references that they are."""
-    settings = getattr(door._held, "settings", None)
-    known: dict[str, Any] = settings() if callable(settings) else {}
-    kept = StoredTenant(door.tenant, door.store, places_of(known), door.now)
+    kept = StoredTenant(door.tenant, door.store, places_of(door.settings), door.now)
     values = {name: value for name in kept.each("secret") if (value := _value(kept, name))}
     secrets = Secrets(values)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from penstock.app.defaults import driver_of
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.waiting.breakers import breakers
+from penstock.host.gate import WaitingEffects
 
 
 class Environment(msgspec.Struct):
@@ -24,21 +23,22 @@ class Environment(msgspec.Struct):
 def read_environment(door: Queries) -> Environment:
     """Costs one read of the gate's table, and where this process does not drive the store one look at its lock. Whoever
     asks about many runs asks once."""
-    host = getattr(door._held, "host", None)
+    host = door.host_here
     opened = {one.name: one.opened_at or 0 for one in breakers(door.store, door.tenant) if one.status == "open"}
     if host is not None:
-        return Environment(door.now(), opened, True, _parked(host.dispatch.parked))
+        return Environment(door.now(), opened, True, _waiting_effects(host.dispatch.waiting))
     path = getattr(door.store, "path", None)
     return Environment(door.now(), opened, None if path is None else driver_of(path) is not None)
 
 
-def _parked(parked: Any) -> dict[tuple[int, int], tuple[str, int | None]]:
-    found: dict[tuple[int, int], tuple[str, int | None]] = {}
-    for name, queue in parked.queues.items():
-        for going in queue:
+def _waiting_effects(waiting: WaitingEffects) -> dict[tuple[int, int], tuple[str, int | None]]:
+    """By run and firing: what an effect waits for (a limit by its name, "dedupe"), and until when it is known."""
+    waits: dict[tuple[int, int], tuple[str, int | None]] = {}
+    for name, queue in waiting.queues.items():
+        for flight in queue:
             what = "dedupe" if name.startswith("dedupe:") else name
-            found[going.ask.live.no, going.ask.firing.no] = (what, None)
-    for until, _, going in parked.timed:
-        rate = going.effect.rate
-        found[going.ask.live.no, going.ask.firing.no] = (rate.name if rate is not None else "", until)
-    return found
+            waits[flight.ask.loaded.no, flight.ask.firing.no] = (what, None)
+    for until, _, flight in waiting.timed:
+        rate = flight.effect.rate
+        waits[flight.ask.loaded.no, flight.ask.firing.no] = (rate.name if rate is not None else "", until)
+    return waits

@@ -1,0 +1,222 @@
+"""Open work items, read from their rows and the folds of their runs; found by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from penstock.app.runs.queries import Queries
+from penstock.app.runs.run_view import RunFold
+from penstock.dialects.decision.words import APPROVAL
+from penstock.errors import ItemAmbiguous, ItemDecided, ItemNotFound, RunAmbiguous, RunNotFound
+from penstock.kernel import fact as F
+from penstock.kernel.item import moment
+from penstock.kernel.state import State
+from penstock.net.author import author
+from penstock.net.compiled import Compiled
+from penstock.store.contract import RunRow
+from penstock.store.contract_lists import ItemRow, WorkRow
+
+_unpack = msgspec.msgpack.decode
+#: So many rows of open items are read at most.
+MOST = 100_000
+
+
+class InboxItem(msgspec.Struct, kw_only=True):
+    """One thing that waits for somebody. `id` is RUN/NODE, or RUN/NODE~FIRING while several firings of the node wait; a
+    beginning of the run that is enough will do."""
+
+    id: str
+    run: str
+    node: str
+    kind: str  # approval, review, work
+    title: str
+    firing: int
+    document: str
+    status: str  # of an approval: pending, escalated (W-4.6); else of the work item
+    opened_at: int
+    description: str = ""
+    priority: str = "normal"
+    data: Any = None
+    candidates: Any = None
+    escalation_level: int = 0
+    due_at: int | None = None
+    votes: dict[str, dict[str, Any]] = {}
+    requested_by: str | None = None
+    form: dict[str, Any] | None = None  # of an activity of a process
+
+    @property
+    def key(self) -> str:
+        """What remarks are kept by: it stays when others of the node open or close."""
+        return f"{self.run}/{self.node}"
+
+    @property
+    def firing_name(self) -> str:
+        return f"{self.node}~{self.firing}"
+
+    @property
+    def exact(self) -> str:
+        """An id that is never another's."""
+        return f"{self.run}/{self.firing_name}"
+
+
+class OpenItem(NamedTuple):
+    """A work item with the fold that it was read from: whoever needs more of the run does not fold it again."""
+
+    item: InboxItem
+    row: RunRow
+    watcher: RunFold
+
+
+class _Approvers(msgspec.Struct):
+    approvers: list[str] | None = None
+
+
+_approvers = msgspec.msgpack.Decoder(_Approvers)
+
+
+def asked_of(row: ItemRow | WorkRow) -> bytes | None:
+    """Who may act now. P-X.14: a draft is approved by those whom its activity names, else by anybody who may."""
+    if row.status != "SUBMITTED":
+        return row.candidates
+    try:
+        named = _approvers.decode(row.prompt).approvers
+    except msgspec.MsgspecError:  # a text alone
+        return row.candidates
+    if named is None:
+        return row.candidates
+    return msgspec.msgpack.encode({"type": "any_of", "targets": named}) if named else None
+
+
+def key_of(door: Queries, row: ItemRow) -> str:
+    """RUN/NODE, which remarks are kept by: other than the id it stays as it is when others of the node close."""
+    return f"{row.run_id}/{author(door.nets.get(row.net).nodes[row.node])}"
+
+
+def id_in(st: State, net: Compiled, run: str, firing: int) -> str:
+    """RUN/NODE, or RUN/NODE~FIRING where several firings of the node ask somebody."""
+    names = {no: author(net.nodes[st.firings[no].node]) for no in st.items if no in st.firings}
+    name = names[firing]
+    return f"{run}/{name}" if [*names.values()].count(name) == 1 else f"{run}/{name}~{firing}"
+
+
+def fold_items(door: Queries, rows: Iterable[ItemRow]) -> Iterator[OpenItem]:
+    """Rows as people read them, in their order. What was closed meanwhile is left out."""
+    asked = list(rows)
+    runs = {row.no: row for row, _ in door.store.load({one.run for one in asked})}
+    watchers: dict[int, RunFold] = {}
+    for one in asked:
+        row = runs.get(one.run)
+        if row is None or row.tenant != door.tenant:
+            continue
+        if one.run not in watchers:
+            watchers[one.run] = door.watcher(row)
+        found = _read(one, row, watchers[one.run])
+        if found is not None:
+            yield OpenItem(found, row, watchers[one.run])
+
+
+def _read(one: ItemRow, row: RunRow, watcher: RunFold) -> InboxItem | None:
+    st, net, firing = watcher.reader.st, watcher.reader.net, one.firing
+    item = st.items.get(firing)
+    if net is None or item is None or firing not in st.firings:
+        return None
+    node, asked, status = net.nodes[st.firings[firing].node], _unpack(one.prompt), one.status
+    said = asked if isinstance(asked, dict) else {"title": asked}
+    kind = str(said.get("kind", "work"))
+    if kind == "approval":
+        status = "escalated" if item.level else APPROVAL[status]  # C-34: those who may decide now are others
+    packed, form, due = asked_of(one), said.get("form"), said.get("due")
+    return InboxItem(
+        id=id_in(st, net, row.id, firing), run=row.id, node=author(node), kind=kind,
+        title=str(said.get("title") or node.label), firing=firing, document=net.net.name,
+        status=status, opened_at=one.opened_at,
+        description=str(said.get("description") or said.get("instruction") or ""),
+        priority=str(said.get("priority") or "normal"), data=said.get("data"),
+        candidates=None if packed is None else _unpack(packed), escalation_level=item.level,
+        due_at=due if isinstance(due, int) else _due(watcher, firing), votes=item.votes, requested_by=requester(st),
+        form=form if isinstance(form, dict) else None,
+    )  # fmt: skip
+
+
+def _due(watcher: RunFold, firing: int) -> int | None:
+    """When its time is over: the last timer that it has set."""
+    timers = [t.due for t in watcher.reader.st.timers.values() if t.firing == firing]
+    return max(timers, default=None)
+
+
+def find(door: Queries, id: str) -> InboxItem:
+    """By RUN/NODE, by RUN/NODE~FIRING where several of a node wait, or by RUN alone where only one thing waits; RUN is
+    an id, a beginning of it, or a key."""
+    return find_open(door, id).item
+
+
+def find_open(door: Queries, id: str) -> OpenItem:
+    """The same with its fold. Only the items of that run are read."""
+    run, _, node = id.partition("/")
+    of_run = [*fold_items(door, _rows_of(door, run))]
+    named = [one for one in of_run if node in ("", one.item.node)]
+    found = named or [one for one in of_run if node == one.item.firing_name]
+    if not found:
+        raise _decided(door, run, node) or ItemNotFound(item=id)
+    if len(found) > 1:
+        known = ", ".join(one.item.id for one in found[:5])
+        raise ItemAmbiguous(item=id, known=known, hint="Write the whole id, as it is listed.")
+    return found[0]
+
+
+def _rows_of(door: Queries, run: str) -> list[ItemRow]:
+    try:
+        row = door.row(run)  # a key is as good as an id
+    except RunNotFound:
+        return []
+    except RunAmbiguous:  # of those with this beginning perhaps only one waits for somebody
+        return [one for one in door.store.open_items(door.tenant, MOST) if one.run_id.startswith(run.lower())]
+    return [
+        ItemRow(row.no, row.id, row.net, firing, node, status, prompt, candidates, opened_at)
+        for _, firing, node, status, prompt, candidates, _, opened_at, _ in door.store.items(run=row.no)
+    ]
+
+
+def _decided(door: Queries, run: str, node: str) -> ItemDecided | None:
+    """W-4.6.5: who was late hears who has decided, and when."""
+    try:
+        row = door.row(run)
+    except (RunNotFound, RunAmbiguous):
+        return None
+    net = door.watcher(row).reader.net
+    assert net is not None
+    past = [
+        (moved_at, name, by, firing)
+        for _, firing, no, _, _, _, by, _, moved_at in door.store.items(open_only=False, run=row.no)
+        if no < len(net.nodes) and (name := author(net.nodes[no]))
+    ]
+    named = [one for one in past if node in ("", one[1])]
+    closed = named or [one for one in past if node == f"{one[1]}~{one[3]}"]
+    if not closed:
+        return None
+    at, name, by, firing = max(closed, key=lambda one: one[0])
+    how = f"{by} decided it" if by else "it ended without a decision"
+    verdict = _verdict(door, row.no, firing, by) if by else None
+    return ItemDecided(item=f"{row.id}/{name}", how=how, at=moment(at), by=by, decision=verdict)
+
+
+def _verdict(door: Queries, run: int, firing: int, by: str) -> str | None:
+    """How somebody voted or judged; None of an answer, which is no decision. The table of items does not keep it."""
+    for turn in reversed([*door.store.journal(run)]):
+        for said in reversed(F.decode_facts(turn.body)):
+            if said[0] == F.WORK_MOVED and said[1] == firing and by in (said[6] or {}):
+                return str(said[6][by]["vote"])
+            if said[0] == F.SETTLED and said[1] == firing and isinstance(said[7], dict) and "reviewer" in said[7]:
+                return str(said[7]["decision"])
+    return None
+
+
+def requester(st: State) -> str | None:
+    """Who has started a run, where a person did."""
+    trigger = st.options.get("trigger")
+    source = trigger.get("source") if isinstance(trigger, dict) else None
+    kind, _, name = str(source or "").partition(":")
+    return name if kind == "user" and name else None
