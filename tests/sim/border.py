@@ -241,7 +241,7 @@ class Border:
         self.note(f"process {old.gen} wakes")
         mine = [c for c in self.world.pool if c.process is old]
         for call in mine[:2]:
-            if call.flight.effect.safe != "at_most_once" or call.request is not None:
+            if call.flight.plan.effect.safe != "at_most_once" or call.request is not None:
                 self.world.answer(call)
         try:
             if old.host.iterate():

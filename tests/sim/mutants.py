@@ -222,7 +222,8 @@ def _(p: Patches) -> None:
         def early(batch: Batch, stepped: Any) -> None:
             for live, *_ in stepped:
                 firings = [live.run.st.firings.get(no) for no in live.run.asks]
-                self.dispatch.out([Ask(live, f) for f in firings if f is not None and f.phase == EFFECT])
+                asked = [f for f in firings if f is not None and f.phase == EFFECT]
+                self.dispatch.out([Ask(live, f, f.attempt, f.probe) for f in asked])
             commit(batch, stepped)
 
         self.turns._commit = early  # type: ignore[method-assign]

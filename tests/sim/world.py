@@ -89,22 +89,22 @@ class World:
         asked = (firing.attempt, firing.probe) if firing is not None and firing.phase == EFFECT else None
         if asked != (ask.attempt, ask.probe):
             raise Violation("E1", f"{name} goes out and is not committed")
-        if call.flight.effect.safe == ONCE:
+        if call.flight.plan.effect.safe == ONCE:
             marks = {(run, no): attempt for _, run, no, attempt, _ in self.sim.store.intents()}
             if marks.get((run_no, ask.firing.no)) != ask.attempt:
                 raise Violation("E6", f"{name} goes out and is not marked")
         self._places(call)
         self.pool.append(call)
-        self.sim.note(f"    out  {name} «{call.flight.node.id}»")
+        self.sim.note(f"    out  {name} «{call.flight.plan.node.id}»")
         self.sim.host_call("out")
 
     def _places(self, call: Call) -> None:
         """At most `limit` effects of a name at once."""
-        place = call.flight.effect.concurrency
+        place = call.flight.plan.effect.concurrency
         if place is not None:
             taken = [
                 c for c in self.pool
-                if c.process is call.process and c.flight.effect.concurrency == place and not c.flight.dropped
+                if c.process is call.process and c.flight.plan.effect.concurrency == place and not c.flight.dropped
             ]  # fmt: skip
             if len(taken) >= place.limit:
                 raise Violation("E8", f"{len(taken) + 1} effects hold «{place.name}», which has {place.limit} places")
@@ -121,7 +121,7 @@ class World:
         flight.started = self.sim.clock.now() * 1_000_000
         try:
             dispatch = call.process.host.dispatch
-            call.request = request = request_of(flight, dispatch.blobs, dispatch.now())
+            call.request = request = request_of(flight, dispatch.blobs, dispatch.now)
         except KeyError:  # its scope is gone: the queue would answer that the executor broke, and nobody would listen
             flight.dropped = True
             return False
@@ -137,7 +137,7 @@ class World:
         """The same key is the same effect: it happens once and is answered alike."""
         request = call.request
         assert request is not None
-        if call.flight.effect.safe == ONCE:
+        if call.flight.plan.effect.safe == ONCE:
             mark = (request.key, request.attempt)
             if mark in self.once:
                 raise Violation("E6", f"{request.key} may happen once and happened again in attempt {request.attempt}")
@@ -147,7 +147,7 @@ class World:
             self.dup_effects += 1
         else:
             outcome = self._outcome(call, request)
-        if type(outcome) is Done and call.flight.node.spec.poll is None:
+        if type(outcome) is Done and call.flight.plan.node.spec.poll is None:
             self.results[request.key] = outcome
         return self._tagged(call, outcome)
 
@@ -166,7 +166,7 @@ class World:
             return Failed(Failure(rng.choice("XY"), rng.choice(CATEGORIES), "it broke"))
         if plan.hit("skip"):
             return Skipped()
-        if call.flight.node.spec.poll is not None:
+        if call.flight.plan.node.spec.poll is not None:
             probes = self.asks[request.key] = self.asks.get(request.key, 0) + 1
             return Done("again" if probes < 3 and rng.random() < 0.5 else "ready")
         return Done(rng.choice((1, 2, "again", {"n": 3})))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from penstock.app.runs.queries import OpenStore
 from penstock.dialects import dialect_of
 from penstock.dialects.contract import HostServices, Runtime
 from penstock.dialects.notice import Notice
-from penstock.errors import BadInput, Refused, StoreBusy
+from penstock.errors import BadInput, Refused, StoreBusy, StoreError
 from penstock.executors import ExecutorTable
 from penstock.executors.contract import Executor
 from penstock.host.blobs import Blobs
@@ -25,7 +26,6 @@ from penstock.host.secrets import places_of
 from penstock.host.start_requests import ServingHost
 from penstock.host.tenants import Installation, Shared, Tenants
 from penstock.kernel import fact as F
-from penstock.kernel.reading import FactLine
 from penstock.kernel.state import RUNNING
 from penstock.store.address import open_store
 from penstock.store.contract import Batch, RunRow
@@ -52,7 +52,7 @@ class Engine(OpenStore):
         self._installation = Installation(store=path, shared=shared, home=DEFAULT_TENANT)
         self.executors: dict[str, Executor] = {}
         self.task: asyncio.Task[None] | None = None
-        self.listeners: list[Callable[[str, list[FactLine]], None]] = []
+        self._moved: dict[int, None] = {}  # watched runs that the listeners have not heard of
         self._waiters: dict[str, list[asyncio.Future[None]]] = {}
         self._asking: set[ReplyWaiter] = set()
 
@@ -208,15 +208,19 @@ class Engine(OpenStore):
                 )  # fmt: skip
         return None
 
-    def tell(self, run_id: str, lines: list[FactLine]) -> None:
-        for listen in self.listeners:
-            listen(run_id, lines)
-
     def _on_facts(self, loaded: LoadedRun, facts: list[F.Fact], _n: int, now: int) -> None:
-        watcher = self.watchers.get(loaded.no)
-        if watcher is not None:
-            self.tell(loaded.id, watcher.turn(now, facts))
+        if self.listeners and loaded.no in self.watched:
+            self._moved[loaded.no] = None
+            if len(self._moved) == 1:  # told when the effects of this turn have been handed over
+                loop = asyncio.get_running_loop()
+                loop.call_soon(loop.call_soon, self._tell_listeners)
         self._wake_all(loaded)
+
+    def _tell_listeners(self) -> None:
+        moved, self._moved = self._moved, {}
+        with contextlib.suppress(StoreError):  # then they hear of it with the next turn
+            for no in moved if self.store is not None else ():
+                self.catch_up(no)
 
     def _wake_all(self, loaded: LoadedRun) -> None:
         """Those who wait for a run also wait for what it calls."""

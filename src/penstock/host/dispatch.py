@@ -101,7 +101,7 @@ class Dispatch:
         batch = Batch()
         now = self.now()
         for flight in ready:
-            if flight.effect.safe == ONCE:
+            if flight.plan.effect.safe == ONCE:
                 ask = flight.ask
                 batch.intent.append((flight.key, ask.loaded.no, ask.firing.no, ask.attempt, "started", now))
         if batch.intent:
@@ -119,7 +119,7 @@ class Dispatch:
 
     def _through_gate(self, flight: InFlight, *, again: str | None = None) -> int:
         """`again`: it has waited before, in the queue of this name."""
-        effect, ask = flight.effect, flight.ask
+        effect, ask = flight.plan.effect, flight.ask
         run, at = ask.loaded.run, (ask.loaded.no, ask.firing.no)
         if run is None:  # its turn was lost with the commit; whoever folds the run again asks again
             flight.dropped = True
@@ -159,8 +159,8 @@ class Dispatch:
         run = flight.ask.loaded.run
         assert run is not None
         firing = flight.ask.firing
-        view = View(run, run.st.scopes[firing.scope], firing.epoch, flight.node, firing)
-        stem = f"{run.st.tenant}/" if shared else f"{run.st.tenant}/{run.net.net.name}/{flight.node.id}/"
+        view = View(run, run.st.scopes[firing.scope], firing.epoch, flight.plan.node, firing)
+        stem = f"{run.st.tenant}/" if shared else f"{run.st.tenant}/{run.net.net.name}/{flight.plan.node.id}/"
         if isinstance(key, str):
             compiled = expression(key)
             assert compiled is not None
@@ -175,7 +175,7 @@ class Dispatch:
             queue.put(flight)
 
     def _queue(self, flight: InFlight) -> ExecutorQueue | None:
-        name = flight.effect.executor
+        name = flight.plan.effect.executor
         queue = self.queues.get(name)
         if queue is None:
             try:
@@ -204,7 +204,7 @@ class Dispatch:
     def named(self, ask: Ask, node: CNode) -> dict[str, Any]:
         """What a call has taken, by name."""
         assert node.effect is not None
-        return request_of(InFlight(ask, self._plan(node, node.effect)), self.blobs, self.now()).named()
+        return request_of(InFlight(ask, self._plan(node, node.effect)), self.blobs, self.now).named()
 
     # -- back ----------------------------------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class Dispatch:
             del self.timed[at]
         took_ns = time.perf_counter_ns() - flight.started
         if flight.plan.reports_end:
-            effect = flight.effect
+            effect = flight.plan.effect
             self.gate.ended(
                 self.now(), flight.key, None if flight.dropped else outcome, took_ns // 1_000_000,
                 tenant=ask.loaded.tenant, concurrency=effect.concurrency, rate=effect.rate, breaker=effect.breaker,
@@ -263,9 +263,9 @@ class Dispatch:
 
     def _by_fallback(self, flight: InFlight, outcome: Failed) -> Failed:
         """W-7.4.1: the last try has failed and its breaker is open by now, so the fallback takes over."""
-        firing, retry, failure = flight.ask.firing, flight.node.spec.retry, outcome.failure
+        firing, retry, failure = flight.ask.firing, flight.plan.node.spec.retry, outcome.failure
         again = firing.attempt - firing.base <= retry.max and failure.category in retry.on
-        breaker = flight.effect.breaker
+        breaker = flight.plan.effect.breaker
         if again or failure.category not in OUTAGE or breaker is None:
             return outcome
         if not self.gate.is_open(breaker, flight.ask.loaded.tenant):

@@ -72,14 +72,15 @@ class EngineLoop(EngineParts):
         turns = self.turns
         if turns.rolled_back:
             self.recovery.fold_again()
-        self._look_at_the_clock()
-        self.runtimes.kick()
+        now = self._look_at_the_clock()
+        if self.runtimes.wrote:
+            self.runtimes.kick()
         intake = self.intake
         busy = intake.deliver() if intake.early or intake.todo or intake.done else False
         if not turns.ready:
             return busy
         try:
-            asks = turns.turn()
+            asks = turns.turn(now)
         except StoreError:
             with contextlib.suppress(StoreError):  # then it is done before the next turn
                 self.recovery.fold_again()
@@ -105,8 +106,8 @@ class EngineLoop(EngineParts):
             self.notices.kick()
         return True
 
-    def _look_at_the_clock(self) -> None:
-        """What is due by now: timers of runs, effects whose rate lets them go, deadlines of calls, schedules."""
+    def _look_at_the_clock(self) -> int:
+        """The time, and what is due by then: timers, effects whose rate lets them go, deadlines of calls, schedules."""
         now, timers = self.clock.now(), self.timers
         if now < timers.last_now:
             timers.clock_went_back(timers.last_now - now)
@@ -126,6 +127,7 @@ class EngineLoop(EngineParts):
         schedules = self.schedules
         if schedules.done or schedules.at is not None and now >= schedules.at:
             schedules.fire_due(now)
+        return now
 
     def _maintain(self, now: int) -> None:
         """Forget what has served its time."""

@@ -53,22 +53,19 @@ class EffectPlan:
         self.falls_back = any(row.match == "CIRCUIT_OPEN" and row.action.startswith("port:") for row in rows)
 
 
-class InFlight:
-    """An effect in flight: what it is, what the gate must hear when it ends, and who performs it."""
+class InFlight(msgspec.Struct, eq=False):
+    """An effect in flight: what it is, what the gate must be told when it ends, and who performs it."""
 
-    __slots__ = (
-        "ask", "cache", "deadline", "dedupe", "drawn", "dropped", "effect", "key", "node", "plan", "started", "task",
-    )  # fmt: skip
-
-    def __init__(self, ask: Ask, plan: EffectPlan) -> None:
-        self.ask, self.plan, self.node, self.effect = ask, plan, plan.node, plan.effect
-        self.key = ""  # only where the gate or an intent needs it before the call
-        self.cache: Any = None
-        self.dedupe: tuple[DedupeKey, ...] = ()
-        self.drawn = self.dropped = False  # drawn: it has its place in the queue of its rate
-        self.deadline: float | None = None
-        self.started = 0
-        self.task: asyncio.Task[None] | None = None
+    ask: Ask
+    plan: EffectPlan
+    key: str = ""  # only where the gate or an intent needs it before the call
+    cache: Any = None
+    dedupe: tuple[DedupeKey, ...] = ()
+    drawn: bool = False  # it has its place in the queue of its rate
+    dropped: bool = False
+    deadline: float | None = None
+    started: int = 0
+    task: asyncio.Task[None] | None = None
 
 
 class QueueOwner(Protocol):
@@ -145,10 +142,10 @@ class ExecutorQueue:
     async def _perform(self, flight: InFlight, me: asyncio.Task[None]) -> Outcome:
         owner = self.owner
         flight.task, flight.started = me, time.perf_counter_ns()
-        if flight.node.spec.timeout_ms is not None:
-            owner.watch(flight, flight.node.spec.timeout_ms)
+        if flight.plan.node.spec.timeout_ms is not None:
+            owner.watch(flight, flight.plan.node.spec.timeout_ms)
         try:
-            request = request_of(flight, owner.blobs, owner.now())
+            request = request_of(flight, owner.blobs, owner.now)
             CURRENT.set(request)  # whoever it calls hears which trace it belongs to
             outcome: Any = self.executor.run(request, owner.services.of(request.tenant))
             if type(outcome) is not CoroutineType and not self.waits:
@@ -171,8 +168,8 @@ class ExecutorQueue:
                 return failed("EXECUTOR_ERROR", "permanent", "what the executor waited for was cancelled")
             if owner.closing or not (flight.dropped or flight.deadline == 0.0):
                 raise
-            took = f"took longer than {flight.node.spec.timeout_ms} ms"
-            return failed("NODE_TIMEOUT", "timeout", f"«{flight.node.label}» {took}")
+            took = f"took longer than {flight.plan.node.spec.timeout_ms} ms"
+            return failed("NODE_TIMEOUT", "timeout", f"«{flight.plan.node.label}» {took}")
         except Exception as error:
             return failed("EXECUTOR_ERROR", "permanent", f"{type(error).__name__}: {error}")
         finally:
@@ -197,7 +194,7 @@ def _go_on(running: Coroutine[Any, Any, Any], waits_for: Any) -> Generator[Any, 
             return ended.value
 
 
-def request_of(flight: InFlight, blobs: Blobs, now: int) -> Request:
+def request_of(flight: InFlight, blobs: Blobs, now: Callable[[], int]) -> Request:
     """What the executor is given: arguments, inputs and names, copied, so that it can change nothing of the run."""
     ask, plan = flight.ask, flight.plan
     run, firing = ask.loaded.run, ask.firing
@@ -207,13 +204,14 @@ def request_of(flight: InFlight, blobs: Blobs, now: int) -> Request:
         args = _unpack(plan.args)
     else:
         args = effect.args if node.args_static else _copy(firing.args)
+    inputs = _inputs(blobs, st.tenant, run.net.edges, firing)
     return Request(
         key=run.effect_key(firing), tenant=st.tenant, run=st.run, node=node.id, executor=effect.executor,
-        args=args, inputs=_inputs(blobs, st.tenant, run.net.edges, firing), epoch=firing.epoch, visit=firing.visit,
+        args=args, inputs=inputs, epoch=firing.epoch, visit=firing.visit,
         attempt=ask.attempt, probe=ask.probe, timeout_ms=node.spec.timeout_ms, trace_id=st.trace,
         result=_copy(blobs.resolve(st.tenant, st.ledger[firing.comp].output)) if firing.comp >= 0 else None,
         names=View(run, st.scopes[firing.scope], firing.epoch, node, firing) if effect.sees_run else {},
-        mark=secret_mark(run) if node.secretive or effect.sees_run else "", at=now,
+        mark=secret_mark(run) if node.secretive or effect.sees_run else "", at=now(),
     )  # fmt: skip
 
 

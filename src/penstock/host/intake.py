@@ -75,7 +75,7 @@ class Intake:
         self.sent: dict[int, set[int]] = {}  # waits that a signal is on its way to, by run
         self.done: list[Delivery] = []
         self.came = store.has_events()  # while nothing has ever come, no wait can have been missed by anything
-        turns.on_facts.append(self._on_facts)
+        turns.on_waits.append(self._on_waits)
 
     # -- doors ---------------------------------------------------------------------------------------------------------
 
@@ -157,8 +157,8 @@ class Intake:
 
     # -- runs that wait ------------------------------------------------------------------------------------------------
 
-    def _on_facts(self, loaded: LoadedRun, facts: list[F.Fact], _n: int, _now: int) -> None:
-        if loaded.wait_names and self.came:
+    def _on_waits(self, loaded: LoadedRun, facts: list[F.Fact]) -> None:
+        if self.came:
             names = {str(f[4]) for f in facts if f[0] == F.WAIT_OPENED and f[1] in loaded.wait_names}
             self.early.extend((loaded.no, name) for name in names)
 

@@ -63,13 +63,13 @@ class EventReply(InternalReply):
         self.reply(error if error is not None or self.used else Refused(why="it does not wait for it any more"))
 
 
-class Ask:
+class Ask(msgspec.Struct, eq=False):
     """An effect that may go out now: everything an executor needs can be read from the firing and its net."""
 
-    __slots__ = ("attempt", "firing", "loaded", "probe")
-
-    def __init__(self, loaded: LoadedRun, firing: Firing) -> None:
-        self.loaded, self.firing, self.attempt, self.probe = loaded, firing, firing.attempt, firing.probe
+    loaded: LoadedRun
+    firing: Firing
+    attempt: int
+    probe: int
 
 
 class LoadedRun:

@@ -83,7 +83,7 @@ class Recovery:
                 self.outcomes.in_doubt.append(("in_doubt", intent[1]))
                 self.turns.command(loaded, C.doubt(firing.no, firing.attempt, firing.probe))
             else:
-                asks.append(Ask(loaded, firing))
+                asks.append(Ask(loaded, firing, firing.attempt, firing.probe))
         self.dispatch.out(asks)
         self.turns.unload_idle(loaded)
 

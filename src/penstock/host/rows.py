@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from penstock.host.loaded_run import LoadedRun
 from penstock.host.nets import Nets
+from penstock.host.outbox import Outbox
 from penstock.host.runtimes import Runtimes
 from penstock.kernel import fact as F
 from penstock.kernel.run import Run
@@ -15,16 +16,13 @@ from penstock.store.projection import WATCHED, firing_row, project, sweep_waits
 
 CHECKPOINT_EVERY = 50
 
-#: rows for the outbox
-Publish = Callable[[LoadedRun, list[F.Fact], int, int, Batch], None]
-
 
 class Rows:
     def __init__(
         self, nets: Nets, made: Callable[[Run, str], Run], *, checkpoint_every: int = CHECKPOINT_EVERY
     ) -> None:
         self.nets, self.made, self.checkpoint_every = nets, made, checkpoint_every
-        self.publish: Publish | None = None
+        self.outbox: Outbox | None = None
         self.runtimes = Runtimes()  # what the languages of documents add
         self.on_language_rows: list[Callable[[LoadedRun, int, Batch], None]] = []  # told when a language has added rows
 
@@ -36,13 +34,15 @@ class Rows:
         st = run.st
         no, seq, status = live.no, st.n, st.status
         batch.journal.append((no, before + 1, seq, now, bytearray(body)))
-        if self.publish is not None:
-            self.publish(live, facts, before + 1, now, batch)
+        outbox = self.outbox
+        if outbox is not None and (outbox.sinks or outbox.publish):
+            outbox.write(live, facts, before + 1, now, batch)
         for firing, ending in run.ended:
             batch.firing.append(firing_row(no, firing, ending, now))
         runtime = self.runtimes[run.net.net.language]
         if runtime is not None:
             runtime.write(live, run, facts, was, now, batch)
+            self.runtimes.wrote = True
             for listen in self.on_language_rows:
                 listen(live, now, batch)
         if run.net.hash != st.net and st.net:
@@ -63,17 +63,17 @@ class Rows:
                 no, live.id, live.tenant, live.net_no, live.key, status, live.priority, now, now, wake, live.parent,
                 live.checkpoint_seq, checkpoint,
             ))  # fmt: skip
-        elif status != was or wake != live.wake_at or self._is_due(live, seq):
+        # a checkpoint is due after enough turns, and never costs more than the journal it saves from folding
+        elif (
+            status != was or wake != live.wake_at
+            or seq - live.checkpoint_seq >= self.checkpoint_every * 4 and live.unsaved_bytes >= live.checkpoint_size
+        ):  # fmt: skip
             live.wake_at = wake
             if status >= COMPLETED:
                 batch.ended.append((status, now, live.net_no, no))
             else:
                 checkpoint = self._checkpoint(live, st)
                 batch.moved.append((status, now, wake, seq, checkpoint, live.net_no, no))
-
-    def _is_due(self, live: LoadedRun, seq: int) -> bool:
-        """A checkpoint is due after enough turns, and never costs more than the journal it saves from folding."""
-        return seq - live.checkpoint_seq >= self.checkpoint_every * 4 and live.unsaved_bytes >= live.checkpoint_size
 
     def _checkpoint(self, live: LoadedRun, st: State) -> bytearray:
         body = bytearray(encode_state(st))

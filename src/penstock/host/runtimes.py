@@ -15,6 +15,7 @@ class Runtimes(dict[str, Runtime | None]):
         super().__init__()
         self.services = services
         self.working: list[Runtime] = []
+        self.wrote = False  # something that may be to be done beside the turns
         for language in HOUSE if services is not None else ():
             self[language]
 
@@ -27,6 +28,7 @@ class Runtimes(dict[str, Runtime | None]):
 
     def kick(self, *, always: bool = False) -> None:
         """Let them do what is to be done beside the turns."""
+        self.wrote = False
         for runtime in self.working:
             if always or runtime.wrote:
                 runtime.kick()
@@ -36,6 +38,7 @@ class Runtimes(dict[str, Runtime | None]):
             runtime.rolled_back(batch)
 
     def tidy(self) -> None:
+        self.wrote = True
         for runtime in self.working:
             runtime.tidy()
 

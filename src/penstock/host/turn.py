@@ -110,13 +110,13 @@ class Turns(TurnRollback):
             had[loaded.tenant] = had.get(loaded.tenant, 0) + 1
         return rows[:most]
 
-    def turn(self) -> list[Ask]:
+    def turn(self, now: int | None = None) -> list[Ask]:
         """One batch. What it returns may go out: it is committed."""
         taken = self.take_batch()
         if not taken:
             return []
         t0 = time.perf_counter_ns()
-        now = self.clock.now()
+        now = self.clock.now() if now is None else now
         batch = Batch()
         asks: list[Ask] = []
         stepped: list[Stepped] = []
@@ -213,7 +213,7 @@ class Turns(TurnRollback):
         for no in run.asks:
             firing = run.st.firings.get(no)
             if firing is not None and firing.phase == 1:
-                asks.append(Ask(loaded, firing))
+                asks.append(Ask(loaded, firing, firing.attempt, firing.probe))
         for reply in replies.values():
             if type(reply) is InboxReply:
                 batch.inbox_answered.append((TAKEN, reply.no))
@@ -325,8 +325,12 @@ class Turns(TurnRollback):
                 self.stopped.append((loaded, run.stops))
             for listen in self.on_facts:
                 listen(loaded, facts, run.st.n, now)
+            if loaded.wait_names:
+                for look in self.on_waits:
+                    look(loaded, facts)
             status = run.st.status
             if status >= COMPLETED and was < COMPLETED:
                 for ended in self.on_end:
                     ended(loaded)
-            self.unload_idle(loaded)
+            if not run.st.asked:
+                self.unload_idle(loaded)

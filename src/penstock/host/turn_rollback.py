@@ -30,6 +30,7 @@ class TurnRollback(LoadedRuns):
         self.starting: dict[tuple[str, str], LoadedRun] = {}  # tenant, key → runs that wait for their first turn
         self.on_end: list[Callable[[LoadedRun], None]] = []
         self.on_facts: list[Callable[[LoadedRun, list[F.Fact], int, int], None]] = []
+        self.on_waits: list[Callable[[LoadedRun, list[F.Fact]], None]] = []  # told of runs that have open waits
         self.on_rollback: list[Callable[[Batch], None]] = []  # take back what was added before the commit
         self.rolled_back: dict[int, LoadedRun] = {}  # runs of a commit that failed, to be folded again
         #: what these had done: the status before, the facts, the number of the last one
@@ -104,6 +105,8 @@ class TurnRollback(LoadedRuns):
         if run is not None and facts and run.st.n >= last:
             for listen in self.on_facts:
                 listen(loaded, facts, last, self.clock.now())
+            for look in self.on_waits if loaded.wait_names else ():
+                look(loaded, facts)
             if run.st.status >= COMPLETED and was < COMPLETED:
                 for ended in self.on_end:
                     ended(loaded)

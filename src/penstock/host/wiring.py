@@ -118,7 +118,7 @@ class EngineParts:
         turns.wake_up = self.wake_up
         turns.before_commit.append(self.outcomes.before_commit)
         turns.on_rollback += [self.outcomes.on_rollback, self.runtimes.rolled_back]
-        turns.rows.publish = self.outbox.write
+        turns.rows.outbox = self.outbox
         turns.rows.runtimes = self.outbox.runtimes = self.runtimes
         waiting = self.dispatch.waiting
         self.timers.on_clock_back += [

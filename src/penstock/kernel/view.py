@@ -43,17 +43,20 @@ class View(dict[str, Any]):
             raise ExprLimit(why=run.refuse[node.no])
         if firing is not None and (takes := firing.takes):
             edges = run.net.edges
-            whole = run.whole
-            self["default"] = whole(takes[0].envelope.body)
+            body = takes[0].envelope.body
+            self["default"] = run.whole(body) if type(body) is dict else body  # a reference is a dict
             for taken in takes:
                 var = edges[taken.edge].var
                 if var:
-                    self[var] = whole(taken.envelope.body)
+                    body = taken.envelope.body
+                    self[var] = run.whole(body) if type(body) is dict else body
 
     def __missing__(self, name: str) -> Any:
-        found = self.run.whole(self._find(name))
-        self[name] = found
-        return found
+        value = self._find(name)
+        if type(value) is dict:
+            value = self.run.whole(value)
+        self[name] = value
+        return value
 
     def _find(self, name: str) -> Any:
         run = self.run

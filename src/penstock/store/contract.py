@@ -14,49 +14,42 @@ from penstock.store.contract_lists import ListStore
 AGENT = "*"
 
 
-class Batch:
+class Batch(msgspec.Struct, eq=False):
     """Everything that one commit writes. Rows are tuples in the order of `tables.py`."""
 
-    __slots__ = (
-        "blobs", "checkpoint", "checkpoint_until", "ended", "event_taken", "firing", "gate", "inbox_answered",
-        "incident", "intent", "intent_gone", "intent_moved", "item_moved", "item_new", "journal", "judgment", "letter",
-        "letter_gone", "memo", "moved", "new", "outbox", "unwait", "wait", "work_moved", "work_new",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.new: list[tuple[Any, ...]] = []  # run rows
-        self.journal: list[tuple[Any, ...]] = []  # run, seq_from, seq_to, at, body
-        self.moved: list[tuple[Any, ...]] = []  # status, updated_at, wake_at, checkpoint_seq, checkpoint, net, no
-        self.ended: list[tuple[Any, ...]] = []  # status, updated_at, net, no: ended runs keep the checkpoint they had
-        self.firing: list[tuple[Any, ...]] = []
-        self.wait: list[tuple[Any, ...]] = []
-        self.unwait: list[tuple[Any, ...]] = []
-        self.item_new: list[tuple[Any, ...]] = []
-        self.item_moved: list[tuple[Any, ...]] = []  # status, by, moved_at, run, firing
-        self.work_new: list[tuple[Any, ...]] = []
-        self.work_moved: list[tuple[Any, ...]] = []  # status, assignee, mode, version, run, firing
-        self.incident: list[tuple[Any, ...]] = []
-        self.outbox: list[tuple[Any, ...]] = []  # run, seq, topic, body, tries, due_at
-        self.intent: list[tuple[Any, ...]] = []
-        self.intent_moved: list[tuple[Any, ...]] = []  # state, key
-        self.intent_gone: list[tuple[Any, ...]] = []  # key
-        self.inbox_answered: list[tuple[Any, ...]] = []  # answer, no
-        self.event_taken: list[tuple[Any, ...]] = []  # answer, no
-        self.gate: list[tuple[Any, ...]] = []
-        self.memo: list[tuple[Any, ...]] = []
-        self.blobs: list[tuple[Any, ...]] = []
-        self.judgment: list[tuple[Any, ...]] = []
-        self.letter: list[tuple[Any, ...]] = []  # all but its number
-        self.letter_gone: list[tuple[Any, ...]] = []  # run
-        self.checkpoint: list[tuple[Any, ...]] = []
-        self.checkpoint_until: list[tuple[Any, ...]] = []  # until, run
+    new: list[tuple[Any, ...]] = []  # run rows
+    journal: list[tuple[Any, ...]] = []  # run, seq_from, seq_to, at, body
+    moved: list[tuple[Any, ...]] = []  # status, updated_at, wake_at, checkpoint_seq, checkpoint, net, no
+    ended: list[tuple[Any, ...]] = []  # status, updated_at, net, no: ended runs keep the checkpoint they had
+    firing: list[tuple[Any, ...]] = []
+    wait: list[tuple[Any, ...]] = []
+    unwait: list[tuple[Any, ...]] = []
+    item_new: list[tuple[Any, ...]] = []
+    item_moved: list[tuple[Any, ...]] = []  # status, by, moved_at, run, firing
+    work_new: list[tuple[Any, ...]] = []
+    work_moved: list[tuple[Any, ...]] = []  # status, assignee, mode, version, run, firing
+    incident: list[tuple[Any, ...]] = []
+    outbox: list[tuple[Any, ...]] = []  # run, seq, topic, body, tries, due_at
+    intent: list[tuple[Any, ...]] = []
+    intent_moved: list[tuple[Any, ...]] = []  # state, key
+    intent_gone: list[tuple[Any, ...]] = []  # key
+    inbox_answered: list[tuple[Any, ...]] = []  # answer, no
+    event_taken: list[tuple[Any, ...]] = []  # answer, no
+    gate: list[tuple[Any, ...]] = []
+    memo: list[tuple[Any, ...]] = []
+    blobs: list[tuple[Any, ...]] = []
+    judgment: list[tuple[Any, ...]] = []
+    letter: list[tuple[Any, ...]] = []  # all but its number
+    letter_gone: list[tuple[Any, ...]] = []  # run
+    checkpoint: list[tuple[Any, ...]] = []
+    checkpoint_until: list[tuple[Any, ...]] = []  # until, run
 
     def mark(self) -> list[int]:
         """How much it holds, to go back to."""
-        return [len(getattr(self, name)) for name in self.__slots__]
+        return [len(getattr(self, name)) for name in self.__struct_fields__]
 
     def back_to(self, mark: list[int]) -> None:
-        for name, size in zip(self.__slots__, mark, strict=True):
+        for name, size in zip(self.__struct_fields__, mark, strict=True):
             del getattr(self, name)[size:]
 
 

@@ -12,7 +12,6 @@ from penstock.app.runs.timeline.events import EventReader
 from penstock.dialects.token_events import Event
 from penstock.errors import RunNotFound
 from penstock.host.blobs import Blobs
-from penstock.kernel import fact as F
 from penstock.kernel.reading import FactLine
 from penstock.kernel.state import COMPLETED, STATUS
 
@@ -61,17 +60,14 @@ class RunFollower:
 
     def watch_live(self, run: str) -> RunFold:
         row, store = self.door.row(run), self.door.store
-        held = self.engine.watchers.get(row.no)
-        if held is None:
-            found = fold_journal(self.door.net_of, store.journal(row.no), Blobs(store).of(row.tenant))
-            held = self.engine.watchers[row.no] = found
-        return held
+        fold = self.engine.catch_up(row.no)
+        if fold is None:
+            fold = fold_journal(self.door.net_of, store.journal(row.no), Blobs(store).of(row.tenant))
+            self.engine.watched[row.no] = fold
+        return fold
 
     def listen(self, tell: Callable[[str, list[FactLine]], None]) -> None:
         self.engine.listeners.append(tell)
 
     def catch_up(self, run: str) -> None:
-        row = self.door.row(run)
-        watcher = self.watch_live(row.id)
-        for turn in list(self.door.store.journal(row.no, watcher.reader.st.n)):
-            self.engine.tell(row.id, watcher.turn(turn.at, F.decode_facts(turn.body)))
+        self.watch_live(run)

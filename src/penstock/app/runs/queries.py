@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,8 @@ class OpenStore:
         self.store: Store | None = None
         self.nets: Nets | None = None
         self.host: Host | None = None
-        self.watchers: dict[int, RunFold] = {}
+        self.watched: dict[int, RunFold] = {}  # runs that somebody watches; folded further when they are looked at
+        self.listeners: list[Callable[[str, list[FactLine]], None]] = []
 
     def opened(self) -> Store:
         if self.store is None:
@@ -51,6 +52,16 @@ class OpenStore:
 
     def settings(self) -> dict[str, Any]:
         return {}
+
+    def catch_up(self, no: int) -> RunFold | None:
+        """The fold of a run that somebody watches, up to its last turn; the listeners hear what is new."""
+        fold = self.watched.get(no)
+        for turn in list(self.opened().journal(no, fold.reader.st.n)) if fold is not None else ():
+            if fold is not None and turn.seq_from > fold.reader.st.n:  # else a listener has asked for it meanwhile
+                lines = fold.turn(turn.at, F.decode_facts(turn.body))
+                for listen in self.listeners:
+                    listen(fold.reader.st.run, lines)
+        return fold
 
     def close(self) -> None:
         if self.store is not None:
@@ -128,7 +139,7 @@ class Queries:
             return False
 
     def watcher(self, row: RunRow) -> RunFold:
-        held = self._held.watchers.get(row.no)
+        held = self._held.catch_up(row.no)
         if held is not None and held.reader.net is not None:
             return held
         found = fold_journal(self.net_of, self.store.journal(row.no), Blobs(self.store).of(row.tenant))

@@ -174,7 +174,7 @@ def settled(st: State, f: F.Fact) -> None:
         if flags & F.KEEP_RECORD:
             st.records[node] = Record(
                 status, body, port or "done", firing.visit, firing.epoch, attempt, started_at, st.at,
-                as_failure(failure), content_type,
+                None if failure is None else as_failure(failure), content_type,
             )  # fmt: skip
         if flags & (F.REOPENABLE | F.PARKED):
             was = Reopen(
