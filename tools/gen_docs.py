@@ -306,16 +306,16 @@ def constant(name: str) -> str:
 
 #: Where the default of every setting stands, and its meaning; the names are compared with those that are really read.
 SETTINGS = {
-    "llm.base_url": ("parts.chat:BASE_URL", "The OpenAI-compatible service for persons that name none; trusted."),
-    "llm.model": ("parts.chat:MODEL", "The model for persons that name none."),
+    "llm.base_url": ("parts.llm.chat:BASE_URL", "The OpenAI-compatible service for persons that name none; trusted."),
+    "llm.model": ("parts.llm.chat:MODEL", "The model for persons that name none."),
     "llm.api_key": ("", "The key for that service, as a reference: `${secrets.NAME}`. Never sent anywhere else."),
     "http.allow": (
         "", "What may be called beyond public addresses: host, `*.suffix`, address or network, with a port or without."
     ),
-    "http.ports": ("parts.addresses:PORTS", "Ports that may be called at public addresses."),
-    "http.max_bytes": ("parts.outbound:MAX_BYTES", "The largest answer that is read."),
+    "http.ports": ("parts.network.egress_policy:PORTS", "Ports that may be called at public addresses."),
+    "http.max_bytes": ("parts.network.http_call:MAX_BYTES", "The largest answer that is read."),
     "http.ca_file": ("", "Certificates to trust instead of the usual ones."),
-    "file.max_bytes": ("parts.jail:MAX_BYTES", "The largest file that is read or written."),
+    "file.max_bytes": ("parts.files.sandboxed_files:MAX_BYTES", "The largest file that is read or written."),
     "sql.root": ("", "Where a SQLite connection with a relative path lies; the command line: beside the store."),
     "notify.max_bytes": ("channels.contract:MAX_BYTES", "The largest message that a channel sends."),
     "notify.max_attachment_bytes": ("channels.contract:MAX_ATTACHED", "The largest attachment of a mail."),

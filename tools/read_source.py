@@ -104,7 +104,15 @@ def _text(node: ast.expr | None, names: dict[str, ast.expr]) -> str:
         return _text(known, {}) if known is not None else "…"
     if isinstance(node, ast.IfExp):
         return _text(node.body, names)
+    if isinstance(node, ast.Call) and _called(node) == "extra_message":
+        return _extra_message(node, names)
     return "…" if node is not None else ""
+
+
+def _extra_message(node: ast.Call, names: dict[str, ast.expr]) -> str:
+    """What `executors/parts/extras.py` says with these arguments."""
+    who_needs, extra = (_text(argument, names) for argument in node.args)
+    return f"{who_needs} the extra «{extra}»: pip install 'penstock[{extra}]'."
 
 
 def _plain(node: ast.expr | None) -> str:
@@ -119,18 +127,22 @@ def failures() -> list[Code]:
             pair = [_plain(one) for one in node.elts]
             if room == "executors" and len(pair) == 2 and pair[0].isupper() and pair[1] in CATEGORIES:
                 found.add(Code(pair[0], pair[1], "…", room))
-        elif _called(node) in ("Failure", "failed", "Refused") and len(node.args) >= 3:
+        elif _called(node) in ("Failure", "failed", "CallRefused") and len(node.args) >= 3:
             said = _text(node.args[2], names)
             for code in _choices(node.args[0], names):
                 for category in _choices(node.args[1], names):
                     found.add(Code(code, category, said, room))
+        elif _called(node) == "extra_missing" and node.args:
+            found.add(Code("EXTRA_MISSING", "permanent", _extra_message(node, names), room))
+        elif _called(node) == "call_failure" and len(node.args) == 3:  # a timeout with a code of its own
+            found |= {Code(code, "timeout", "…", room) for code in _choices(node.args[2], names)}
         elif _called(node) == "_refuse" and len(node.args) == 3:  # the dispatcher's own, all of them permanent
             said = _text(node.args[2], names)
             found |= {Code(code, "permanent", said, room) for code in _choices(node.args[1], names)}
         elif _called(node) == "Trigger":
             codes = [_plain(one.value) for one in node.keywords if one.arg == "code"]
             found |= {Code(code, "timeout", "nothing came in time for «…»", room) for code in codes}
-    return sorted(one for one in found if one.code not in INSIDE)
+    return sorted(one for one in found if one.code not in INSIDE and not one.message.startswith("… the extra"))
 
 
 def _choices(node: ast.expr, names: dict[str, ast.expr]) -> list[str]:

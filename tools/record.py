@@ -29,7 +29,7 @@ from penstock import Penstock  # noqa: E402
 from penstock.app.drawing.authored_net import authored_net  # noqa: E402
 from penstock.app.runs.timeline.replay import replay  # noqa: E402
 from penstock.net.draw import recording, svg  # noqa: E402
-from penstock.net.draw.measure import cells  # noqa: E402
+from penstock.net.draw.text_width import cells  # noqa: E402
 
 COLUMNS, ROWS = 100, 34
 SHORTEST_MS, LONGEST_MS, LAST_MS = 60, 1500, 7000

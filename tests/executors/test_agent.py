@@ -215,10 +215,10 @@ def test_a_program_dies_with_its_worker(tmp_path: Path) -> None:
     mark, program = tmp_path / "pid", tmp_path / "agent.py"
     program.write_text(f"import os, time\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
     text = (
-        "import asyncio, sys\nfrom penstock.executors.agents.program import _spoken\n"
+        "import asyncio, sys\nfrom penstock.executors.agents.program import _run_program\n"
         "from penstock.executors.contract import Request\n"
         "asked = Request(key='k', tenant='t', run='r', node='n', executor='agent', args=None)\n"
-        "asyncio.run(_spoken([sys.executable, '-I', sys.argv[1]], b'{}', asked))\n"
+        "asyncio.run(_run_program([sys.executable, '-I', sys.argv[1]], b'{}', asked))\n"
     )
     home = {**os.environ, "PYTHONPATH": str(Path(penstock.__file__).parents[1])}
     worker = subprocess.Popen([sys.executable, "-c", text, str(program)], env=home)

@@ -23,7 +23,7 @@ from penstock.errors import ExprTypeError
 from penstock.executors.context import ContextExecutor
 from penstock.executors.contract import Done, Failed, Services
 from penstock.executors.parts import aas
-from penstock.executors.parts.similar import Similar
+from penstock.executors.parts.similarity_search import SimilarityIndex
 from penstock.expr import compile_expression
 from tests.executors.bench import Bench, Seen, Server, as_json
 from tests.executors.tenant import KeptTenant
@@ -418,8 +418,8 @@ CASES = {
 }
 
 
-def filled() -> Similar:
-    cases = Similar()
+def filled() -> SimilarityIndex:
+    cases = SimilarityIndex()
     for id, text in CASES.items():
         cases.add(id, text, {"solution": f"{id} solved"})
     return cases
@@ -428,7 +428,7 @@ def filled() -> Similar:
 class SearchingTenant(KeptTenant):
     """A tenant whose collections are searched by the real engine."""
 
-    def __init__(self, **collections: Similar) -> None:
+    def __init__(self, **collections: SimilarityIndex) -> None:
         super().__init__()
         self.collections = collections
 
@@ -493,7 +493,7 @@ def test_scores() -> None:
     assert hits == filled().search(CASES["paint"], 3)
     assert cases.search("불량", 0) == []
     assert len(cases.search("불량", 1)) == 1
-    twins = Similar()
+    twins = SimilarityIndex()
     for id in ("b", "a", "c"):
         twins.add(id, "같은 내용")
     assert [hit["id"] for hit in twins.search("같은 내용")] == ["b", "a", "c"]
@@ -503,7 +503,7 @@ def test_scores() -> None:
 
 def test_objects_and_what_a_hit_carries() -> None:
     """C-64: objects are searched by their values; a number counts with its name; an id again replaces, and can go."""
-    stored = Similar()
+    stored = SimilarityIndex()
     stored.add("1", {"line": "L01", "defect_rate": 0.07, "cause": "온도 편차"})
     stored.add("2", {"line": "L02", "defect_rate": 0.01, "cause": ["장력", {"also": "마모"}]})
     stored.add("3", "평문", None)

@@ -13,7 +13,7 @@ import pytest
 
 import penstock
 from penstock.executors.file import FileExecutor
-from penstock.executors.parts import jail
+from penstock.executors.parts.files import sandboxed_files
 
 FILE = FileExecutor()
 
@@ -213,7 +213,7 @@ def test_the_same_text_by_another_key_is_another_line(bench):
 
 def test_appending_at_once_loses_nothing(tmp_path):
     def add(n: int) -> None:
-        jail.append(tmp_path, "log", f"line {n}\n".encode(), f"k{n}")
+        sandboxed_files.append(tmp_path, "log", f"line {n}\n".encode(), f"k{n}")
 
     threads = [threading.Thread(target=add, args=(n % 20,)) for n in range(40)]
     for thread in threads:
@@ -230,7 +230,7 @@ def test_a_crash_at_any_point_is_repaired_by_the_next_attempt(tmp_path, operatio
     program = """
         import os, sys
         from pathlib import Path
-        from penstock.executors.parts import jail
+        from penstock.executors.parts.files import sandboxed_files
         left = int(sys.argv[2])
         def dying(call):
             def counted(*args, **kwargs):
@@ -244,22 +244,22 @@ def test_a_crash_at_any_point_is_repaired_by_the_next_attempt(tmp_path, operatio
             return counted
         real_write = os.write
         os.write, os.fsync, os.replace = dying(os.write), dying(os.fsync), dying(os.replace)
-        getattr(jail, sys.argv[3])(Path(sys.argv[1]), "x.txt", b"second line\\n", "k2")
+        getattr(sandboxed_files, sys.argv[3])(Path(sys.argv[1]), "x.txt", b"second line\\n", "k2")
     """
     source = str(Path(penstock.executors.__file__).parents[2])
-    jail.append(tmp_path, "x.txt", b"first line\n", "k1")
+    sandboxed_files.append(tmp_path, "x.txt", b"first line\n", "k1")
     subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program), str(tmp_path), str(stop), operation],
         env={**os.environ, "PYTHONPATH": source},
     )
     if operation == "write":
         assert (tmp_path / "x.txt").read_text() in ("first line\n", "second line\n")
-        jail.write(tmp_path, "x.txt", b"second line\n", "k2")
+        sandboxed_files.write(tmp_path, "x.txt", b"second line\n", "k2")
         assert (tmp_path / "x.txt").read_text() == "second line\n"
     else:
-        jail.append(tmp_path, "x.txt", b"third line\n", "k3")  # another branch comes first
-        jail.append(tmp_path, "x.txt", b"second line\n", "k2")
-        jail.append(tmp_path, "x.txt", b"first line\n", "k1")
+        sandboxed_files.append(tmp_path, "x.txt", b"third line\n", "k3")  # another branch comes first
+        sandboxed_files.append(tmp_path, "x.txt", b"second line\n", "k2")
+        sandboxed_files.append(tmp_path, "x.txt", b"first line\n", "k1")
         lines = (tmp_path / "x.txt").read_text().splitlines()
         assert lines[0] == "first line"
         assert sorted(lines[1:]) == ["second line", "third line"]
@@ -267,10 +267,10 @@ def test_a_crash_at_any_point_is_repaired_by_the_next_attempt(tmp_path, operatio
 
 
 def test_a_long_ledger_is_shortened(tmp_path, monkeypatch):
-    monkeypatch.setattr(jail, "_LEDGER_MAX", 2000)
+    monkeypatch.setattr(sandboxed_files, "_LEDGER_MAX", 2000)
     for n in range(60):
-        jail.append(tmp_path, "log", f"{n}\n".encode(), f"k{n}")
-        jail.append(tmp_path, "log", f"{n}\n".encode(), f"k{n}")
+        sandboxed_files.append(tmp_path, "log", f"{n}\n".encode(), f"k{n}")
+        sandboxed_files.append(tmp_path, "log", f"{n}\n".encode(), f"k{n}")
     assert (tmp_path / "log").read_text() == "".join(f"{n}\n" for n in range(60))
     assert all(p.stat().st_size < 4000 for p in tmp_path.glob(".penstock-keys-*"))
 

@@ -11,7 +11,7 @@ import pytest
 from penstock.executors.contract import Done
 from penstock.executors.judgment import JudgmentExecutor, Routing, merge
 from penstock.executors.parts.rules.evaluate import Judge, Verdict
-from penstock.executors.parts.rules.stub import thumb
+from penstock.executors.parts.rules.stub_model import rule_of_thumb
 from tests.executors.bench import as_json
 from tests.executors.desk import Desk
 
@@ -367,7 +367,7 @@ def test_the_stub_can_be_told_what_to_say(desk):
     desk.register("connection", "default_llm", type="stub", options={"answer": {"confidence": 0.79}})
     body = desk.done(JUDGMENT, args("LLM_ONLY")).body
     assert (body["decision"], body["confidence"]) == ("critical", 0.79)
-    assert thumb(ROWS)["confidence"] == 0.9
+    assert rule_of_thumb(ROWS)["confidence"] == 0.9
 
 
 def test_the_stub_speaks_korean(desk):

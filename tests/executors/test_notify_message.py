@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.executors.parts.message import merged
+from penstock.executors.parts.notification import merged_settings
 from tests.executors.bench import as_json
 from tests.executors.notifying import KEY, MARK, PostDesk, secret
 
@@ -27,13 +27,15 @@ def test_later_settings_win():
     defaults = {"a": "default", "b": "default", "c": "default", "d": "default"}
     template = {"b": "template", "c": "template", "d": "template"}
     own = {"c": "flat", "d": "flat", "slack": {"d": "nested"}, "email": {"a": "of another channel"}}
-    assert merged("slack", TYPES, defaults, template, own) == {
+    assert merged_settings("slack", TYPES, defaults, template, own) == {
         "a": "default", "b": "template", "c": "flat", "d": "nested",
     }  # fmt: skip
 
 
 def test_null_is_no_setting():
-    assert merged("slack", TYPES, {"channel": "#a"}, {"channel": None, "slack": {"channel": None}}) == {"channel": "#a"}
+    assert merged_settings("slack", TYPES, {"channel": "#a"}, {"channel": None, "slack": {"channel": None}}) == {
+        "channel": "#a"
+    }
 
 
 def test_the_four_places_meet_in_one_delivery(kept):

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from penstock.executors.parts.secret import SecretMissing, Secrets
+from penstock.executors.parts.secrets import SecretMissing, Secrets
 
 
 def test_references_are_filled_and_others_are_not():

@@ -14,8 +14,9 @@ import threading
 import pytest
 
 from penstock.executors.http import HttpExecutor
-from penstock.executors.parts.addresses import is_public, reach_of
-from penstock.executors.parts.outbound import Refused, resolve
+from penstock.executors.parts.network.egress_policy import egress_policy_of, is_public
+from penstock.executors.parts.network.http_call import CallRefused
+from penstock.executors.parts.network.http_client import resolve
 from tests.executors.bench import as_json
 
 HTTP = HttpExecutor()
@@ -231,12 +232,12 @@ def test_the_list_of_the_operator_is_per_tenant(bench, internal):
 
 
 def test_a_public_address_is_reached_on_listed_ports_only():
-    reach = reach_of({})
+    reach = egress_policy_of({})
     public = ipaddress.ip_address("93.184.216.34")
     assert reach.allows("example.com", 443, public)
     assert not reach.allows("example.com", 22, public)
     assert not reach.allows("example.com", 6379, public)
-    assert reach_of({"http.ports": [22]}).allows("example.com", 22, public)
+    assert egress_policy_of({"http.ports": [22]}).allows("example.com", 22, public)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +257,7 @@ def test_a_public_address_is_reached_on_listed_ports_only():
     ],
 )
 def test_lines_of_the_list(line, host, port, address, allowed):
-    assert reach_of({"http.allow": [line]}).allows(host, port, ipaddress.ip_address(address)) is allowed
+    assert egress_policy_of({"http.allow": [line]}).allows(host, port, ipaddress.ip_address(address)) is allowed
 
 
 @pytest.mark.parametrize(
@@ -268,8 +269,8 @@ def test_public_addresses_are_public(address):
 
 def test_every_answer_is_looked_at(monkeypatch):
     Resolver(monkeypatch, many_test=[["93.184.216.34", "2606:4700::1", "169.254.169.254"]])
-    with pytest.raises(Refused):
-        asyncio.run(resolve("many.test", 443, reach_of({})))
+    with pytest.raises(CallRefused):
+        asyncio.run(resolve("many.test", 443, egress_policy_of({})))
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the openssl command to make a certificate")

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 from penstock.executors.http import HttpExecutor
-from penstock.executors.parts.addresses import reach_of
-from penstock.executors.parts.mcp_wire import http_client
-from penstock.executors.parts.tracing import CURRENT, span_id, trace_id, traceparent
+from penstock.executors.parts.mcp.transport import http_client
+from penstock.executors.parts.network.egress_policy import egress_policy_of
+from penstock.executors.parts.network.trace_context import CURRENT, span_id, trace_id, traceparent
 from tests.executors.bench import Bench, Server, as_json
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -34,7 +34,7 @@ def test_whoever_is_called_hears_it_and_nobody_without_an_effect_does(tmp_path: 
         request = bench.request({"url": server.url, "method": "GET", **args}, trace_id=TRACE)
         CURRENT.set(request if effect else None)
         await executor.run(request, bench.services)
-        client = http_client(reach_of(bench.settings, "t"), {}, 5, None)
+        client = http_client(egress_policy_of(bench.settings, "t"), {}, 5, None)
         await client.get(server.url)
         await client.aclose()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import ExprSecretMissing, ExprTypeError
-from penstock.executors.parts.secret import SecretMissing, Secrets
+from penstock.executors.parts.secrets import SecretMissing, Secrets
 from penstock.expr import FUNCTIONS
 from penstock.kernel import command as C
 from penstock.kernel import fact as F

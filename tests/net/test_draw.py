@@ -14,11 +14,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from penstock.net.analysis import NetAnalysis
 from penstock.net.draw import Marks, NodeMark, mermaid, recording, svg, terminal
-from penstock.net.draw.layout import Spot, layout
-from penstock.net.draw.marks import look
-from penstock.net.draw.measure import cells, cut, cut_cells, width
-from penstock.net.facts import Facts
+from penstock.net.draw.layout import PlacedNode, layout
+from penstock.net.draw.marks import status_style
+from penstock.net.draw.text_width import cells, cut, cut_cells, width
 from penstock.net.model import DIAGRAM, MERGE, Body, Branch, Edge, Join, Net, Node, Trigger
 from tests.net.make import net
 
@@ -126,7 +126,7 @@ def test_branches_are_labelled_on_their_edges() -> None:
 )
 def test_statuses_have_a_tone_and_a_word(status: str, tone: str, word: str) -> None:
     """D-8.1.1, D-8.1.2, D-8.1.3, D-8.1.4, D-8.1.5, D-8.1.6: each state looks its own way."""
-    assert (look(status).tone, look(status).word) == (tone, word)
+    assert (status_style(status).tone, status_style(status).word) == (tone, word)
     shown = svg(LOOP, Marks(nodes={"w": NodeMark(status=status)}))
     assert word in words(shown)
 
@@ -269,7 +269,7 @@ def random_net(seed: int) -> Net:
     return Net(name=f"r{seed}", nodes=tuple(nodes), edges=tuple(ways))
 
 
-def overlap(a: Spot, b: Spot) -> bool:
+def overlap(a: PlacedNode, b: PlacedNode) -> bool:
     across = min(a.x + a.width, b.x + b.width) - max(a.x, b.x)
     return across > 0.5 and min(a.y + a.height, b.y + b.height) - max(a.y, b.y) > 0.5
 
@@ -277,10 +277,10 @@ def overlap(a: Spot, b: Spot) -> bool:
 @pytest.mark.parametrize("seed", range(60))
 def test_no_node_covers_another_and_edges_end_at_their_nodes(seed: int) -> None:
     one = random_net(seed)
-    facts = Facts(one)
+    facts = NetAnalysis(one)
     picture = layout(facts)
     assert len(picture.spots) == len(one.nodes)
-    assert len(picture.ways) == len(one.edges)
+    assert len(picture.routes) == len(one.edges)
     spots = picture.spots
     for a in spots:
         for b in spots:
@@ -292,7 +292,7 @@ def test_no_node_covers_another_and_edges_end_at_their_nodes(seed: int) -> None:
             assert around.y < inner.y
             assert inner.x + inner.width <= around.x + around.width + 0.1
             assert inner.y + inner.height <= around.y + around.height + 0.1
-    for e, way in picture.ways.items():
+    for e, way in picture.routes.items():
         for end, v in ((way.points[0], facts.graph.src[e]), (way.points[-1], facts.graph.dst[e])):
             spot = spots[v]
             assert spot.x - 0.1 <= end[0] <= spot.x + spot.width + 0.1
@@ -306,7 +306,7 @@ def test_no_node_covers_another_and_edges_end_at_their_nodes(seed: int) -> None:
 
 
 def middle(one: Net, *ids: str) -> list[float]:
-    facts = Facts(one)
+    facts = NetAnalysis(one)
     spots = layout(facts).spots
     return [round(spots[facts.graph.number[id]].line, 1) for id in ids]
 
@@ -329,9 +329,9 @@ def test_parallel_ways_are_even() -> None:
 def test_loops_are_led_around_below_and_inner_ones_stay_inside() -> None:
     nodes = (Node(id="c", split="first"), Node(id="d", split="first"), Node(id="a", join=MERGE))
     one = net("s>a a>b b>c c?>a c!>d d?>a d!>x", *nodes)
-    facts = Facts(one)
+    facts = NetAnalysis(one)
     picture = layout(facts)
-    back = [way for way in picture.ways.values() if way.back]
+    back = [way for way in picture.routes.values() if way.back]
     inner, outer = sorted(back, key=lambda way: max(y for _, y in way.points))
     assert max(y for _, y in inner.points) > max(s.y + s.height for s in picture.spots.values())
     assert outer.points[-1][0] < inner.points[-1][0]
@@ -345,7 +345,7 @@ def test_korean_is_measured_double() -> None:
     assert cells(cut_cells("품질 관리자의 승인을 기다려요", 10)) <= 10
     assert width(cut("품질 관리자의 승인을 기다려요", 60, 12), 12) <= 60
     narrow, wide = (
-        layout(Facts(net("s>a", Node(id="a", kind="task", label=text)))).spots[1].width
+        layout(NetAnalysis(net("s>a", Node(id="a", kind="task", label=text)))).spots[1].width
         for text in ("x" * 13, "가" * 13)
     )
     assert wide > narrow

@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.api.server_state import Caller, Options
-from penstock.executors.parts.outbound import Call, Refused, Reply
-from penstock.executors.parts.self_call import OWN
+from penstock.executors.parts.network.http_call import CallRefused, HttpCall, HttpReply
+from penstock.executors.parts.network.self_calls import OWN
 
 #: what a document may do over HTTP that it could not do by a node of its own: little. Whoever writes documents decides
 #: what is called, so this must be nothing that they may not do themselves.
@@ -24,7 +24,7 @@ class OwnApp:
         self.app = app
         self.host = options.hosts[0] if options.hosts else "localhost"
 
-    async def answer(self, tenant: str, call: Call) -> Reply:
+    async def answer(self, tenant: str, call: HttpCall) -> HttpReply:
         """Raises TimeoutError, Refused."""
         url = httpx2.URL(f"http://{self.host}{call.url.removeprefix(OWN)}")
         headers = [(name, value) for name, value in call.headers if name.lower() not in ("authorization", "host")]
@@ -37,9 +37,11 @@ class OwnApp:
         except TimeoutError:
             raise TimeoutError(f"the own app did not answer within {call.timeout_s:g} s") from None
         if len(said.content) > call.max_bytes:
-            raise Refused("HTTP_BODY_TOO_LARGE", "permanent", f"the own app answered more than {call.max_bytes} bytes")
+            raise CallRefused(
+                "HTTP_BODY_TOO_LARGE", "permanent", f"the own app answered more than {call.max_bytes} bytes"
+            )
         found = {name.lower(): value for name, value in said.headers.items()}
-        return Reply(said.status_code, found, said.content, "the own app")
+        return HttpReply(said.status_code, found, said.content, "the own app")
 
     def _for(self, tenant: str) -> ASGIApp:
         """Nobody outside can say who calls this way: it is not in the request but beside it."""
@@ -51,6 +53,6 @@ class OwnApp:
         return asked
 
 
-def _params(url: httpx2.URL, call: Call) -> Any:
+def _params(url: httpx2.URL, call: HttpCall) -> Any:
     """Beside those that the path has."""
     return url.params.merge(dict(call.params)) if call.params else None

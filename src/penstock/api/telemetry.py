@@ -14,7 +14,7 @@ from penstock.app.metrics.alarms import EVERY_S, SHARE, Alarm, Alarms
 from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.logs import fields
 from penstock.errors import PenstockError
-from penstock.executors.parts.tracing import trace_id
+from penstock.executors.parts.network.trace_context import trace_id
 from penstock.host.loaded_run import LoadedRun
 from penstock.kernel.state import STATUS
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.app.access.audit import masked, words_of
 from penstock.errors import BadInput
-from penstock.executors.parts.secret import MASK
+from penstock.executors.parts.secrets import MASK
 
 #: members that say where a secret is sent
 _PLACE = re.compile(r"(^|_)(url|uri|hosts?|hostname|servers?|endpoint|address|broker|dsn|domain|proxy|issuer|port)$")

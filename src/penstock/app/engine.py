@@ -31,7 +31,7 @@ from penstock.store.address import open_store
 from penstock.store.contract import Batch, RunRow
 
 if TYPE_CHECKING:
-    from penstock.executors.parts.self_call import Answer
+    from penstock.executors.parts.network.self_calls import SelfCallHandler
 
 
 class Engine(OpenStore):
@@ -117,9 +117,9 @@ class Engine(OpenStore):
     def now(self) -> int:
         return self.host.clock.now() if self.host is not None else SystemClock().now()
 
-    def answer_own(self, answer: Answer) -> None:
+    def answer_own(self, answer: SelfCallHandler) -> None:
         if self.host is not None:
-            self.host.dispatch.services.own.answer = answer
+            self.host.dispatch.services.self_calls.answer = answer
 
     def begin(self) -> None:
         """Start driving, once; inside a running loop."""

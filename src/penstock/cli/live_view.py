@@ -29,7 +29,7 @@ from penstock.kernel.reading import FactLine
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.author import author, within
 from penstock.net.compiled import CNode, Compiled
-from penstock.net.draw.marks import UNREACHED, Marks, NodeMark, look
+from penstock.net.draw.marks import UNREACHED, Marks, NodeMark, status_style
 from penstock.net.draw.terminal import TextLine as Drawn
 from penstock.net.draw.terminal import terminal
 from penstock.net.model import Net
@@ -324,8 +324,9 @@ class _Moving:
         status = self.watcher.word(STATUS[st.status])
         shown = f"{status}, paused" if st.paused else status
         head = Text.assemble(
-            ("● ", TONES[look(status).tone]), (safe(net.name), "bold"), ("  run ", "bright_black"), self.run, "  ",
-            (shown, TONES[look("paused" if st.paused else status).tone]),
+            ("● ", TONES[status_style(status).tone]), (safe(net.name), "bold"),
+            ("  run ", "bright_black"), self.run, "  ",
+            (shown, TONES[status_style("paused" if st.paused else status).tone]),
             (f"  {time.monotonic() - self.began:.1f} s  {st.n} facts", "bright_black"),
             no_wrap=True, overflow="ellipsis",
         )  # fmt: skip

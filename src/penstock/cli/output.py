@@ -81,7 +81,7 @@ def short(value: Any, most: int = 100) -> str:
 
 def status_text(status: str, paused: bool = False) -> tuple[str, str]:
     """The same word as in JSON; that a run is paused stands beside it, as it does there."""
-    from penstock.net.draw.marks import look as shown_as
+    from penstock.net.draw.marks import status_style as shown_as
 
     if paused:
         return f"{status}, paused", TONES["held"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.executors.contract import Tenant
-from penstock.executors.parts.secret import Secrets
+from penstock.executors.parts.secrets import Secrets
 from penstock.kernel.run import Run
 from penstock.kernel.view import secret_mark
 

@@ -34,44 +34,44 @@ class ActivityDataExecutor:
     async def run(self, request: Request, services: Services) -> Outcome:
         args: Mapping[str, Any] = request.args if isinstance(request.args, Mapping) else {}
         given = args.get("data")
-        entries = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list | tuple) else []
+        entries = [entry for entry in given if isinstance(entry, Mapping)] if isinstance(given, list | tuple) else []
         variables = args.get("variables") if isinstance(args.get("variables"), Mapping) else {}
         result = args.get("result")
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for n, entry in enumerate(entries):
             name = str(entry.get("name") or "")
             if args.get("op") == "write":
                 if not isinstance(result, Mapping) or name not in result:
                     continue
-                asked = _writing(entry, _cut(result[name], entry), variables or {})
+                asked = _write_request(entry, _selected_fields(result[name], entry), variables or {})
             else:
-                asked = _reading(entry, variables or {})
+                asked = _read_request(entry, variables or {})
             if isinstance(asked, Failed):
                 return asked
             executor, inner = asked
-            one = msgspec.structs.replace(
+            inner_request = msgspec.structs.replace(
                 request, args=inner, inputs=(), executor=executor, key=f"{request.key}/{n}", result=None
             )
-            outcome = await services.executors[executor].run(one, services)
+            outcome = await services.executors[executor].run(inner_request, services)
             if isinstance(outcome, Failed):
-                return _of(name, outcome)
+                return _named_failure(name, outcome)
             body = outcome.body if isinstance(outcome, Done) else None
-            found[name] = _cut(body, entry) if args.get("op") != "write" else body
-        return Done(result if args.get("op") == "write" else found)
+            values[name] = _selected_fields(body, entry) if args.get("op") != "write" else body
+        return Done(result if args.get("op") == "write" else values)
 
 
-def _reading(entry: Mapping[str, Any], variables: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | Failed:
+def _read_request(entry: Mapping[str, Any], variables: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | Failed:
     kind, connection, rest = _source(entry)
     own = {"connection": connection} if connection else {}
     if kind == "sql":
         names = set(_BOUND.findall(rest))
         return "sql", {**own, "query": rest, "params": {name: variables.get(name) for name in names}}
     if kind == "db":
-        columns = [str(one) for one in entry.get("fields") or ()]
-        if wrong := next((one for one in (*rest.split("."), *columns) if not _NAME.match(one)), None):
+        columns = [str(column) for column in entry.get("fields") or ()]
+        if wrong := next((column for column in (*rest.split("."), *columns) if not _NAME.match(column)), None):
             return failed("INPUT_INVALID", "validation", f"«{wrong[:60]}» is no name of a table or a column.")
         table = ".".join(f'"{part}"' for part in rest.split("."))
-        listed = ", ".join(f'"{one}"' for one in columns) or "*"
+        listed = ", ".join(f'"{column}"' for column in columns) or "*"
         query = f"SELECT {listed} FROM {table} LIMIT {ROWS}"  # noqa: S608 (every name has been checked)
         return "sql", {**own, "query": query, "params": {}}
     if kind == "api":
@@ -82,7 +82,9 @@ def _reading(entry: Mapping[str, Any], variables: Mapping[str, Any]) -> tuple[st
     return failed("INPUT_INVALID", "validation", f"«{str(kind)[:20]}» is none of {', '.join(TYPES)}.")
 
 
-def _writing(entry: Mapping[str, Any], value: Any, variables: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | Failed:
+def _write_request(
+    entry: Mapping[str, Any], value: Any, variables: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]] | Failed:
     kind, connection, rest = _source(entry)
     if kind in ("db", "sql"):
         rows = value if isinstance(value, list) else [value]
@@ -112,19 +114,19 @@ def _source(entry: Mapping[str, Any]) -> tuple[Any, str, str]:
 
 
 def _filled(path: str, variables: Mapping[str, Any]) -> str:
-    return _IN_PATH.sub(lambda found: quote(str(variables.get(found[1], "")), safe=""), path)
+    return _IN_PATH.sub(lambda match: quote(str(variables.get(match[1], "")), safe=""), path)
 
 
-def _cut(value: Any, entry: Mapping[str, Any]) -> Any:
+def _selected_fields(value: Any, entry: Mapping[str, Any]) -> Any:
     """P-X.42: only the fields that are asked for; what is no row stays as it is."""
-    fields = [str(one) for one in entry.get("fields") or ()]
+    fields = [str(item) for item in entry.get("fields") or ()]
     if not fields:
         return value
     if isinstance(value, list):
-        return [_cut(one, entry) if isinstance(one, Mapping) else one for one in value]
+        return [_selected_fields(item, entry) if isinstance(item, Mapping) else item for item in value]
     return {name: value.get(name) for name in fields} if isinstance(value, Mapping) else value
 
 
-def _of(name: str, outcome: Failed) -> Failed:
+def _named_failure(name: str, outcome: Failed) -> Failed:
     old = outcome.failure
     return failed(old.code, old.category, f"«{name}»: {old.message}", old.detail)

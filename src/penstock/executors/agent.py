@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from penstock.executors.agents import AGENTS
-from penstock.executors.agents.contract import STEPS, TOKENS, AgentFailed, Answer, Task, shortened
+from penstock.executors.agents.contract import STEPS, TOKENS, AgentAnswer, AgentFailed, AgentTask, shorten_transcript
 from penstock.executors.contract import Done, Failed, Outcome, Request, Services, failed
-from penstock.executors.parts.shape import mismatch
+from penstock.executors.parts.json_values import NotJson, json_value
+from penstock.executors.parts.llm.answer_schema import answer_mismatch
 from penstock.executors.parts.tools import Toolbox
-from penstock.executors.parts.values import NotPlain, plain
 from penstock.kernel.failure import Failure
 
 SECONDS = 300  # P-X.39
@@ -39,21 +39,21 @@ class AgentExecutor:
             return task
         try:
             async with asyncio.timeout(task.seconds):
-                answer = await _acted(task, request, services)
-            result = plain(answer.result)
+                answer = await _run_agent(task, request, services)
+            result = json_value(answer.result)
         except AgentFailed as error:
-            return _told(error)
+            return _failure_with_transcript(error)
         except TimeoutError:
             message = f"The agent «{task.agent}» had no result within {task.seconds:g} s."
             return failed("AGENT_TIMEOUT", "timeout", message)
-        except NotPlain as error:
+        except NotJson as error:
             return failed("OUTPUT_INVALID", "permanent", f"The agent's result is no value that JSON can hold: {error}.")
         result = result if isinstance(result, dict) else {} if result is None else {"result": result}
-        if wrong := mismatch(result, task.schema, "the result"):
+        if wrong := answer_mismatch(result, task.schema, "the result"):
             return failed("OUTPUT_SCHEMA", "validation", f"The agent's result cannot be used: {wrong}.")
         if len(msgspec.json.encode(result)) > MOST_BYTES:
             return failed("OUTPUT_TOO_LARGE", "resource", f"The agent's result is larger than {MOST_BYTES} bytes.")
-        meta: dict[str, Any] = {"agent": task.agent, "transcript": shortened(answer.transcript)}
+        meta: dict[str, Any] = {"agent": task.agent, "transcript": shorten_transcript(answer.transcript)}
         if answer.usage:
             meta |= {"token_usage": answer.usage}
         if answer.model:
@@ -61,7 +61,7 @@ class AgentExecutor:
         return Done(result, meta)
 
 
-async def _acted(task: Task, request: Request, services: Services) -> Answer:
+async def _run_agent(task: AgentTask, request: Request, services: Services) -> AgentAnswer:
     own = services.executors.get(f"agent:{task.agent}")
     if own is not None:
         given = msgspec.to_builtins({"instruction": task.instruction, "tools": task.tools, "remarks": task.remarks})
@@ -71,10 +71,12 @@ async def _acted(task: Task, request: Request, services: Services) -> Answer:
         if isinstance(outcome, Failed):
             raise AgentFailed(outcome)
         body, meta = (outcome.body, outcome.meta or {}) if isinstance(outcome, Done) else (None, {})
-        said = [{"role": "user", "content": task.instruction}, {"role": "assistant", "content": body}]
+        exchange = [{"role": "user", "content": task.instruction}, {"role": "assistant", "content": body}]
         usage = meta.get("token_usage") if isinstance(meta.get("token_usage"), dict) else {}
-        told = meta.get("transcript") if isinstance(meta.get("transcript"), list) else said
-        return Answer(result=body, usage=usage or {}, model=str(meta.get("model") or ""), transcript=told or said)
+        transcript = meta.get("transcript") if isinstance(meta.get("transcript"), list) else exchange
+        return AgentAnswer(
+            result=body, usage=usage or {}, model=str(meta.get("model") or ""), transcript=transcript or exchange
+        )
     kind = AGENTS.get(str(task.settings.get("kind") or "model"))
     if kind is None:
         message = f"«{str(task.settings.get('kind'))[:40]}» is no kind of agent; there are {', '.join(AGENTS)}."
@@ -83,34 +85,34 @@ async def _acted(task: Task, request: Request, services: Services) -> Answer:
         return await kind.act(task, request, services, box)
 
 
-def _task(args: Mapping[str, Any], services: Services, request: Request) -> Task | Failed:
+def _task(args: Mapping[str, Any], services: Services, request: Request) -> AgentTask | Failed:
     name = str(args.get("agent") or "")
     asked = args.get("orchestration")
     more: Mapping[str, Any] = asked if isinstance(asked, Mapping) else {}
     body: Mapping[str, Any] = {}
     if name and f"agent:{name}" not in services.executors:
         tenant = services.tenant(request.tenant) if services.tenant is not None else None
-        found = tenant.find("agent", name) if tenant is not None else None
-        if found is None and name not in AGENTS:
+        registered = tenant.find("agent", name) if tenant is not None else None
+        if registered is None and name not in AGENTS:
             return failed("AGENT_UNKNOWN", "validation", f"There is no agent «{name[:80]}».")
-        body = found if found is not None else {"kind": name}
+        body = registered if registered is not None else {"kind": name}
     tools = args.get("tools") or more.get("tools") or []
-    if not isinstance(tools, list | tuple) or not all(isinstance(one, str) for one in tools):
+    if not isinstance(tools, list | tuple) or not all(isinstance(tool, str) for tool in tools):
         return failed("INPUT_INVALID", "validation", "«tools» must be a list of names.")
     own = body.get("tools")
     if isinstance(own, list):  # an agent never has more than it was registered with
-        tools = [one for one in tools if one in own] if tools else own
+        tools = [tool for tool in tools if tool in own] if tools else own
     schema = args.get("schema")
-    return Task(
+    return AgentTask(
         agent=name or "model", instruction=str(args.get("instruction") or ""), input_data=args.get("input_data"),
-        tools=[str(one) for one in tools], schema=schema if isinstance(schema, Mapping) else None,
+        tools=[str(tool) for tool in tools], schema=schema if isinstance(schema, Mapping) else None,
         remarks=str(args.get("remarks") or ""), draft=args.get("draft"),
         steps=_number(more.get("steps"), STEPS), tokens=_number(more.get("tokens"), TOKENS),
-        seconds=_seconds(more.get("timeout_s"), request), settings={**body, **_own(more)},
+        seconds=_seconds(more.get("timeout_s"), request), settings={**body, **_activity_settings(more)},
     )  # fmt: skip
 
 
-def _own(more: Mapping[str, Any]) -> dict[str, Any]:
+def _activity_settings(more: Mapping[str, Any]) -> dict[str, Any]:
     """What an activity may say about its agent: what it is asked with, never where it lives."""
     return {name: more[name] for name in _ITS_OWN if name in more}
 
@@ -125,9 +127,12 @@ def _seconds(value: Any, request: Request) -> float:
     return min(wanted, request.timeout_ms / 1000) if request.timeout_ms else wanted
 
 
-def _told(error: AgentFailed) -> Failed:
+def _failure_with_transcript(error: AgentFailed) -> Failed:
     old = error.outcome.failure
     if not error.transcript:
         return error.outcome
-    detail = {"transcript": shortened(error.transcript), **(old.detail if isinstance(old.detail, dict) else {})}
+    detail = {
+        "transcript": shorten_transcript(error.transcript),
+        **(old.detail if isinstance(old.detail, dict) else {}),
+    }
     return Failed(Failure(old.code, old.category, old.message, old.node, detail))

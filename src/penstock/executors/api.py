@@ -12,13 +12,21 @@ import httpx2
 import msgspec
 
 from penstock.executors.contract import Outcome, Request, Services, failed
-from penstock.executors.parts.addresses import Reach, reach_of
 from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
-from penstock.executors.parts.finish import finish
-from penstock.executors.parts.outbound import MAX_BYTES, Call, Refused, Reply, failure_of
-from penstock.executors.parts.raised import scrubbed
-from penstock.executors.parts.secret import SecretMissing, Secrets
-from penstock.executors.parts.values import NotPlain, plain
+from penstock.executors.parts.exceptions import scrub_failure
+from penstock.executors.parts.json_values import NotJson, json_value
+from penstock.executors.parts.network.egress_policy import EgressPolicy, egress_policy_of
+from penstock.executors.parts.network.http_call import (
+    MAX_BYTES,
+    CallRefused,
+    HttpCall,
+    HttpReply,
+    encode_body,
+    object_argument,
+)
+from penstock.executors.parts.network.http_failures import CALL_ERRORS, call_failure, status_failure
+from penstock.executors.parts.node_output import finish_output
+from penstock.executors.parts.secrets import Secrets
 
 METHODS = frozenset("GET HEAD POST PUT PATCH DELETE OPTIONS".split())
 TIMEOUT_MS = 30_000
@@ -43,21 +51,15 @@ class ApiExecutor:
             secrets = Secrets(tenant.secret)
             args = secrets.fill_marked(request.args if isinstance(request.args, Mapping) else {}, request.mark)
             connection = connection_of(args, tenant, "default_api", ("http",))
-            reach = reach_of(services.settings, request.tenant)
-            call = _call(args, connection, request, services, secrets, reach)
-            reply = await services.own.send(request.tenant, call, reach)
-        except SecretMissing as error:
-            return failed("SECRET_NOT_FOUND", "authorization", str(error))
-        except Refused as error:
-            return failed(error.code, error.category, secrets.scrub_message(str(error)))
-        except NotPlain as error:
+            egress = egress_policy_of(services.settings, request.tenant)
+            call = _call(args, connection, request, services, secrets, egress)
+            reply = await services.self_calls.send(request.tenant, call, egress)
+        except NotJson as error:
             return failed("INPUT_INVALID", "validation", secrets.scrub_message(str(error)))
-        except TimeoutError as error:
-            return failed("NODE_TIMEOUT", "timeout", secrets.scrub_message(str(error)))
-        except ConnectionError as error:
-            return failed("CONNECTION_LOST", "transient", secrets.scrub_message(str(error)))
-        wrong = failure_of(reply)
-        return scrubbed(wrong, secrets) if wrong else await _done(request, reply, secrets)
+        except CALL_ERRORS as error:
+            return call_failure(error, secrets)
+        wrong = status_failure(reply)
+        return scrub_failure(wrong, secrets) if wrong else await _done(request, reply, secrets)
 
 
 def _call(
@@ -66,25 +68,25 @@ def _call(
     request: Request,
     services: Services,
     secrets: Secrets,
-    reach: Reach,
-) -> Call:
+    egress: EgressPolicy,
+) -> HttpCall:
     method = str(args.get("method") or "GET").upper()
     if method not in METHODS:
-        raise Refused("INPUT_INVALID", "validation", f"the method «{method[:20]}» is not known")
-    url, own = address(connection, args.get("path"), reach)
+        raise CallRefused("INPUT_INVALID", "validation", f"the method «{method[:20]}» is not known")
+    url, own = address(connection, args.get("path"), egress)
     headers = _headers(connection.options.get("headers")) if own else {}
     headers |= _headers(args.get("headers"))
     if own:
         headers |= _auth(connection, secrets)
-    content, media = _content(args.get("body"))
+    content, media = encode_body(args.get("body"), json_value)
     if media and "content-type" not in headers:
         headers["content-type"] = media
     headers.setdefault("idempotency-key", request.key)
-    return Call(
+    return HttpCall(
         method=method,
         url=url,
         headers=tuple(headers.items()),
-        params=_mapping(args.get("params"), "params"),
+        params=object_argument(args.get("params"), "params"),
         content=content,
         timeout_s=(request.timeout_ms or TIMEOUT_MS) / 1000,
         max_bytes=connection.limit("max_bytes", services, "http", MAX_BYTES),
@@ -92,22 +94,22 @@ def _call(
     )
 
 
-def address(connection: Connection, path: Any, reach: Reach) -> tuple[str, bool]:
+def address(connection: Connection, path: Any, egress: EgressPolicy) -> tuple[str, bool]:
     """The URL of a path at a connection, and whether it is the connection's own server (C-28). Raises Refused."""
     base = str(connection.body.get("base_url") or connection.body.get("url") or "").rstrip("/")
     if not isinstance(path, str) or not path.strip():
-        raise Refused("INPUT_INVALID", "validation", "the path is empty")
+        raise CallRefused("INPUT_INVALID", "validation", "the path is empty")
     if _ABSOLUTE.match(path):
         own = bool(base) and _origin(path) == _origin(base)
-        if not own and not _listed(path, reach):
+        if not own and not _listed(path, egress):
             message = "a whole URL is reached only if its host stands in «http.allow»; write a path such as /api/items"
-            raise Refused("HTTP_BLOCKED", "authorization", message)
+            raise CallRefused("HTTP_BLOCKED", "authorization", message)
         return path, own
     if not base:
-        raise Refused("CONNECTION_NOT_FOUND", "validation", f"The connection «{connection.id}» has no base_url.")
+        raise CallRefused("CONNECTION_NOT_FOUND", "validation", f"The connection «{connection.id}» has no base_url.")
     before = re.split(r"[?#]", path, maxsplit=1)[0]
     if "\\" in before or any(unquote(part) in (".", "..") for part in before.split("/")):
-        raise Refused("INPUT_INVALID", "validation", "the path holds «..» or a backslash")
+        raise CallRefused("INPUT_INVALID", "validation", "the path holds «..» or a backslash")
     return f"{base}/{path.lstrip('/')}", True
 
 
@@ -119,37 +121,29 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
         return "", None, None
 
 
-def _listed(url: str, reach: Reach) -> bool:
+def _listed(url: str, egress: EgressPolicy) -> bool:
     """The host as the sender will read it, not as another parser would."""
     try:
         parts = httpx2.URL(url)
     except (httpx2.InvalidURL, TypeError, ValueError):
-        raise Refused("HTTP_URL", "validation", "the URL cannot be read") from None
+        raise CallRefused("HTTP_URL", "validation", "the URL cannot be read") from None
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    if reach.listed(parts.host, port):
+    if egress.listed(parts.host, port):
         return True
     text = parts.host.lower()
     return any(
         rule.network is not None and str(rule.network.network_address) == text and rule.port in (None, port)
-        for rule in reach.rules
+        for rule in egress.rules
     )
 
 
 def _headers(given: Any) -> dict[str, str]:
-    found = _mapping(given, "headers")
+    headers = object_argument(given, "headers")
     return {
         str(name).lower(): value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        for name, value in found.items()
+        for name, value in headers.items()
         if value is not None
     }
-
-
-def _mapping(value: Any, name: str) -> Mapping[str, Any]:
-    if value is None or value == "":
-        return {}
-    if not isinstance(value, Mapping):
-        raise Refused("INPUT_INVALID", "validation", f"«{name}» must be an object")
-    return value
 
 
 def _auth(connection: Connection, secrets: Secrets) -> dict[str, str]:
@@ -164,34 +158,24 @@ def _auth(connection: Connection, secrets: Secrets) -> dict[str, str]:
     if kind == "api_key":
         return {str(connection.options.get("header") or "X-API-Key").lower(): secret}
     why = f"the connection «{connection.id}» has the auth «{kind[:20]}»; known are bearer, basic, api_key and none"
-    raise Refused("INPUT_INVALID", "validation", why)
+    raise CallRefused("INPUT_INVALID", "validation", why)
 
 
-def _content(body: Any) -> tuple[bytes, str]:
-    if body is None:
-        return b"", ""
-    if isinstance(body, str):
-        return body.encode("utf-8", "replace"), "text/plain; charset=utf-8"
-    if isinstance(body, bytes):
-        return body, "application/octet-stream"
-    return msgspec.json.encode(plain(body)), "application/json"
-
-
-async def _done(request: Request, reply: Reply, secrets: Secrets) -> Outcome:
+async def _done(request: Request, reply: HttpReply, secrets: Secrets) -> Outcome:
     media = reply.headers.get("content-type", "").split(";")[0].strip().lower()
     meta: dict[str, Any] = {"status": reply.status, "media_type": media, "bytes": len(reply.body)}
     if not reply.body:
-        return await finish(request, None, meta)
+        return await finish_output(request, None, meta)
     says_json = media == "application/json" or media.endswith("+json")
     try:
-        body: Any = plain(msgspec.json.decode(reply.body))
-    except (msgspec.DecodeError, RecursionError, NotPlain):
+        body: Any = json_value(msgspec.json.decode(reply.body))
+    except (msgspec.DecodeError, RecursionError, NotJson):
         if says_json:
             return failed("HTTP_BODY", "external", f"{reply.host} says it answers JSON, but it does not", meta)
         body = None
     if says_json or isinstance(body, dict | list):
-        return await finish(request, secrets.scrub(body), meta)
-    return await finish(request, _text(secrets.scrub(reply.body), meta), meta, "raw_text")
+        return await finish_output(request, secrets.scrub(body), meta)
+    return await finish_output(request, _text(secrets.scrub(reply.body), meta), meta, "raw_text")
 
 
 def _text(raw: bytes, meta: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
 from penstock.executors.parts.connections import tenant_of
-from penstock.executors.parts.outbound import Refused
+from penstock.executors.parts.network.http_call import CallRefused
 
 RULES = ("round_robin", "least_loaded")
 
@@ -25,13 +25,13 @@ class AssignExecutor:
             return failed("INPUT_INVALID", "validation", f"«rule» must be one of {', '.join(RULES)}.")
         try:
             tenant = tenant_of(request, services)
-        except Refused as error:
+        except CallRefused as error:
             return failed(error.code, error.category, str(error))
         wanted = {str(args.get(name)) for name in ("role", "role_name") if args.get(name)}
         having = sorted(
             id
             for id, body in tenant.each("user").items()
-            if body.get("active") is not False and wanted & {str(one) for one in body.get("roles") or ()}
+            if body.get("active") is not False and wanted & {str(role) for role in body.get("roles") or ()}
         )
         if not having:
             return Done({"user": None, "rule": rule, "of": 0})

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
+from penstock.executors.parts.extras import extra_missing
+from penstock.executors.parts.json_values import NotJson, json_value
 from penstock.executors.parts.threads import in_thread
-from penstock.executors.parts.values import NotPlain, plain
 
 TIMEOUT_MS, TIMEOUT_MAX_MS = 5_000, 30_000  # P-X.17: a process lets a script run for 30 s
 #: A script that runs longer gets its processor time lent, a little at a time, so that none outlives a killed worker by
@@ -38,7 +39,7 @@ _NAME = re.compile(r"[^\W\d]\w*\Z")
 _SETS_RESULT = re.compile(r"(?m)^\s*result\s*(?::[^=\n]+)?[-+*/%|&]?=(?!=)")
 
 
-class Misfit(ValueError):
+class BadScript(ValueError):
     """A script that is not run; the text says why."""
 
 
@@ -64,11 +65,10 @@ class CodeExecutor:
         try:
             import pydantic_monty  # noqa: F401
         except ImportError:
-            message = "A script needs the extra «script»: pip install 'penstock[script]'."
-            return failed("EXTRA_MISSING", "permanent", message, {"extra": "script"})
+            return extra_missing("A script needs", "script")
         try:
-            source, inputs = _prepared(args, request)
-        except Misfit as error:
+            source, inputs = _script(args, request)
+        except BadScript as error:
             return failed("CODE_ERROR", "validation", str(error))
         job = _Job(source, inputs, _seconds(args, request, services), services)
         try:
@@ -137,7 +137,7 @@ class _Job:
                         return failed("CODE_STOPPED", "transient", "The script was stopped before it began.")
                     self._pid = session.worker_pid
                 try:
-                    _fence(self._pid, self.seconds, self.memory)
+                    _limit_process(self._pid, self.seconds, self.memory)
                     self._lend()
                     value = session.feed_run(self.source, inputs=self.inputs, print_callback=printed)
                     if _SETS_RESULT.search(self.source):
@@ -148,12 +148,12 @@ class _Job:
                     with self._lock:
                         self._pid = None
             text = printed.output
-            return Done(plain(value), {"printed": text} if text else None)
+            return Done(json_value(value), {"printed": text} if text else None)
         except MontyCrashedError as error:
-            return self._died(error)
+            return self._worker_died(error)
         except MontyError as error:
-            return self._wrong(error)
-        except NotPlain as error:
+            return self._script_failed(error)
+        except NotJson as error:
             return failed("CODE_RESULT", "permanent", f"The script's result is no value that JSON can hold: {error}.")
         except (ValueError, OverflowError, RecursionError) as error:
             return failed("CODE_RESULT", "permanent", f"The script's result cannot be read: {str(error)[:200]}.")
@@ -168,30 +168,30 @@ class _Job:
             while not self._over.wait(_LENDING_S):
                 with self._lock:
                     if self._pid == pid:
-                        _lent(pid, self.seconds)
+                        _extend_cpu_limit(pid, self.seconds)
 
-        _lent(pid, self.seconds)
+        _extend_cpu_limit(pid, self.seconds)
         threading.Thread(target=lending, name="penstock-lending", daemon=True).start()
 
-    def _died(self, error: Any) -> Outcome:
+    def _worker_died(self, error: Any) -> Outcome:
         if error.timed_out or self._stopped:
-            return self._late()
+            return self._timed_out()
         return failed("CODE_MEMORY", "resource", "The script's process died; most likely it used too much memory.")
 
-    def _late(self) -> Outcome:
+    def _timed_out(self) -> Outcome:
         return failed("CODE_TIMEOUT", "timeout", f"The script ran longer than {self.seconds:g} s.")
 
-    def _wrong(self, error: Any) -> Outcome:
+    def _script_failed(self, error: Any) -> Outcome:
         inner = error.exception()
         frames = error.traceback() if hasattr(error, "traceback") else []
         line = frames[-1].line if frames else None
         if isinstance(inner, TimeoutError) and "limit exceeded" in str(error):
-            return self._late()
+            return self._timed_out()
         if isinstance(inner, MemoryError):
             return failed("CODE_MEMORY", "resource", f"The script used more than {self.memory} bytes.", {"line": line})
-        said = f"{type(inner).__name__}: {str(inner)[:500]}" if str(inner) else type(inner).__name__
+        reason = f"{type(inner).__name__}: {str(inner)[:500]}" if str(inner) else type(inner).__name__
         where = f" (line {line})" if line else ""
-        return failed("CODE_ERROR", "permanent", f"{said}{where}", {"error": type(inner).__name__, "line": line})
+        return failed("CODE_ERROR", "permanent", f"{reason}{where}", {"error": type(inner).__name__, "line": line})
 
 
 def _seconds(args: Mapping[str, Any], request: Request, services: Services) -> float:
@@ -203,38 +203,38 @@ def _seconds(args: Mapping[str, Any], request: Request, services: Services) -> f
     return max(1, min(wanted, request.timeout_ms or wanted, most)) / 1000
 
 
-def _prepared(args: Mapping[str, Any], request: Request) -> tuple[str, dict[str, Any]]:
+def _script(args: Mapping[str, Any], request: Request) -> tuple[str, dict[str, Any]]:
     source = args.get("code")
     if not isinstance(source, str) or not source.strip():
-        raise Misfit("«code» must be a text")
+        raise BadScript("«code» must be a text")
     if len(source) > SOURCE_MAX:
-        raise Misfit(f"the script is longer than {SOURCE_MAX} characters")
+        raise BadScript(f"the script is longer than {SOURCE_MAX} characters")
     given = args.get("inputs")
     named = {**(given if isinstance(given, Mapping) else {}), **request.named()}
     inputs = {name: value for name, value in named.items() if _NAME.match(name)}
     function = args.get("function")
     if function:
-        source = f"{source}\n{function}({', '.join(_named(source, str(function), inputs))})"
+        source = f"{source}\n{function}({', '.join(_call_arguments(source, str(function), inputs))})"
     return source, inputs
 
 
-def _named(source: str, function: str, inputs: Mapping[str, Any]) -> list[str]:
+def _call_arguments(source: str, function: str, inputs: Mapping[str, Any]) -> list[str]:
     """The arguments of a call: every parameter for which there is an input. The source is only read here, never run."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise Misfit(f"the script cannot be read: {str(error)[:200]}") from None
+        raise BadScript(f"the script cannot be read: {str(error)[:200]}") from None
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == function:
-            given = [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            given = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
             if len(given) == 1 and given[0] not in inputs and "default" in inputs:
                 return ["default"]
             names = [name for name in inputs if name in given or (node.args.kwarg and name != "default")]
             return [f"{name}={name}" for name in names]
-    raise Misfit(f"the script has no function «{function[:60]}»")
+    raise BadScript(f"the script has no function «{function[:60]}»")
 
 
-def _fence(pid: int | None, seconds: float, memory: int) -> None:
+def _limit_process(pid: int | None, seconds: float, memory: int) -> None:
     """The system's limits, for the case that nobody is left to kill the process."""
     with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
@@ -251,7 +251,7 @@ def _most_cpu(seconds: float) -> int:
     return math.ceil(seconds + _GRACE_S) + 1
 
 
-def _lent(pid: int, seconds: float) -> None:
+def _extend_cpu_limit(pid: int, seconds: float) -> None:
     """The soft limit only: going over it ends the process, and we may raise it up to the hard one."""
     with contextlib.suppress(ImportError, AttributeError, OSError, ValueError, IndexError):
         import resource

@@ -10,14 +10,17 @@ from urllib.parse import quote
 import msgspec
 
 from penstock.executors.contract import Done, Failed, Outcome, Request, Services, Tenant, failed
-from penstock.executors.parts import jail
-from penstock.executors.parts.aas import AasMissing, BadSource, Things, read_aasx, read_json
-from penstock.executors.parts.addresses import reach_of
-from penstock.executors.parts.outbound import MAX_BYTES, Call, Refused, failure_of, send
-from penstock.executors.parts.raised import scrubbed
-from penstock.executors.parts.secret import SecretMissing, Secrets
+from penstock.executors.parts.aas import AasMissing, Assets, BadSource, read_aasx, read_json
+from penstock.executors.parts.exceptions import scrub_failure
+from penstock.executors.parts.extras import extra_missing
+from penstock.executors.parts.files import sandboxed_files
+from penstock.executors.parts.json_values import NotJson, json_value
+from penstock.executors.parts.network.egress_policy import egress_policy_of
+from penstock.executors.parts.network.http_call import MAX_BYTES, CallRefused, HttpCall
+from penstock.executors.parts.network.http_client import send
+from penstock.executors.parts.network.http_failures import status_failure
+from penstock.executors.parts.secrets import SecretMissing, Secrets
 from penstock.executors.parts.threads import in_thread
-from penstock.executors.parts.values import NotPlain, plain
 
 TOP_K = 5
 _MOST_TOP_K = 100
@@ -26,7 +29,7 @@ _PAGE = 100
 _KEPT = 32  # files
 
 
-class _Stop(Exception):
+class _ContextFailed(Exception):
     """The attempt is over with this outcome."""
 
     def __init__(self, outcome: Failed) -> None:
@@ -45,7 +48,7 @@ class ContextExecutor:
     name = "context"
 
     def __init__(self) -> None:
-        self._files: dict[str, tuple[tuple[int, int, int], Things]] = {}
+        self._files: dict[str, tuple[tuple[int, int, int], Assets]] = {}
 
     async def run(self, request: Request, services: Services) -> Outcome:
         if services.tenant is None:
@@ -55,11 +58,11 @@ class ContextExecutor:
         try:
             args = _object(request.args, "the arguments")
             shells = await self._shells(_wanted(args.get("aas")), tenant, secrets, request, services)
-            found = {"aas": shells, "rag": await _searches(args, tenant, request)}
-            return Done(plain(secrets.scrub(found)), None, "object")
-        except _Stop as stop:
-            return scrubbed(stop.outcome, secrets)
-        except NotPlain as error:
+            context = {"aas": shells, "rag": await _searches(args, tenant, request)}
+            return Done(json_value(secrets.scrub(context)), None, "object")
+        except _ContextFailed as stop:
+            return scrub_failure(stop.outcome, secrets)
+        except NotJson as error:
             return failed("OUTPUT_INVALID", "validation", f"What was found is no value that JSON can hold: {error}.")
 
     # -- shells ------------------------------------------------------------------------------------------------------
@@ -67,11 +70,11 @@ class ContextExecutor:
     async def _shells(
         self, wanted: list[tuple[str, str]], tenant: Tenant, secrets: Secrets, request: Request, services: Services
     ) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {}
+        shells: dict[str, dict[str, Any]] = {}
         open_: list[tuple[str, str]] = []
         for kind, name in wanted:
             known = None if kind == "source" else tenant.find("aas", f"{kind}.{name}")
-            found.setdefault(kind, {})[name] = known
+            shells.setdefault(kind, {})[name] = known
             if known is None:
                 open_.append((kind, name))
         sources = sorted((id, body) for id, body in tenant.each("aas").items() if id.startswith("source."))
@@ -80,13 +83,13 @@ class ContextExecutor:
                 break
             things = await self._source(id, body, secrets, request, services)
             for kind, name in open_:
-                found[kind][name] = things.get((kind.lower(), name))
-            open_ = [(kind, name) for kind, name in open_ if found[kind][name] is None]
-        return found
+                shells[kind][name] = things.get((kind.lower(), name))
+            open_ = [(kind, name) for kind, name in open_ if shells[kind][name] is None]
+        return shells
 
     async def _source(
         self, id: str, body: Mapping[str, Any], secrets: Secrets, request: Request, services: Services
-    ) -> Things:
+    ) -> Assets:
         path, url = body.get("file"), body.get("url")
         try:
             if isinstance(path, str):
@@ -94,33 +97,36 @@ class ContextExecutor:
             if isinstance(url, str):
                 return await _repository(url, body, secrets, request, services)
         except AasMissing:
-            message = "Asset administration shells need the extra «aas»: pip install 'penstock[aas]'."
-            raise _Stop(failed("EXTRA_MISSING", "permanent", message, {"extra": "aas"})) from None
+            raise _ContextFailed(extra_missing("Asset administration shells need", "aas")) from None
         except BadSource as error:
-            raise _Stop(failed("AAS_SOURCE", "permanent", f"The source «{id}» cannot be used: {error}.")) from None
+            raise _ContextFailed(
+                failed("AAS_SOURCE", "permanent", f"The source «{id}» cannot be used: {error}.")
+            ) from None
         message = f"The source «{id}» has neither a «file» nor a «url»."
-        raise _Stop(failed("AAS_SOURCE", "permanent", message))
+        raise _ContextFailed(failed("AAS_SOURCE", "permanent", message))
 
-    def _file(self, path: str, services: Services) -> Things:
+    def _file(self, path: str, services: Services) -> Assets:
         """The things of a file; it is read again when it has changed."""
-        limit = int(services.settings.get("file.max_bytes") or jail.MAX_BYTES)
+        limit = int(services.settings.get("file.max_bytes") or sandboxed_files.MAX_BYTES)
         whole = str(services.input_dir / path)
         try:
-            jail.names_of(path)
+            sandboxed_files.names_of(path)
             state = Path(whole).lstat()
             mark = (state.st_mtime_ns, state.st_size, state.st_ino)
             kept = self._files.get(whole)
             if kept is not None and kept[0] == mark:
                 return kept[1]
-            data = jail.read(services.input_dir, path, limit, services.fence)
-        except jail.PathRefused as error:
-            raise _Stop(failed("PATH_REFUSED", "authorization", f"The path «{path}» is refused: {error}.")) from None
-        except jail.TooLarge as error:
-            raise _Stop(failed("FILE_TOO_LARGE", "resource", f"«{path}»: {error}.")) from None
+            data = sandboxed_files.read(services.input_dir, path, limit, services.path_policy)
+        except sandboxed_files.PathRefused as error:
+            raise _ContextFailed(
+                failed("PATH_REFUSED", "authorization", f"The path «{path}» is refused: {error}.")
+            ) from None
+        except sandboxed_files.TooLarge as error:
+            raise _ContextFailed(failed("FILE_TOO_LARGE", "resource", f"«{path}»: {error}.")) from None
         except FileNotFoundError:
-            raise _Stop(failed("FILE_NOT_FOUND", "permanent", f"There is no file «{path}».")) from None
+            raise _ContextFailed(failed("FILE_NOT_FOUND", "permanent", f"There is no file «{path}».")) from None
         except OSError as error:
-            raise _Stop(failed("FILE_IO", "system", f"«{path}» cannot be used: {error.strerror}.")) from None
+            raise _ContextFailed(failed("FILE_IO", "system", f"«{path}» cannot be used: {error.strerror}.")) from None
         things = read_aasx(data) if data[:2] == b"PK" else read_json(data)
         if len(self._files) >= _KEPT:
             self._files.clear()
@@ -148,7 +154,7 @@ def _wanted(value: Any) -> list[tuple[str, str]]:
 
 async def _repository(
     url: str, body: Mapping[str, Any], secrets: Secrets, request: Request, services: Services
-) -> Things:
+) -> Assets:
     """Everything an AAS repository has, by the API of part 2 of the specification."""
     try:
         headers = {"Accept": "application/json", "Idempotency-Key": request.key}
@@ -160,13 +166,13 @@ async def _repository(
         shells = await _pages(f"{url.rstrip('/')}/shells", headers, request, services)
         submodels = await _pages(f"{url.rstrip('/')}/submodels", headers, request, services)
     except SecretMissing as error:
-        raise _Stop(failed("SECRET_NOT_FOUND", "authorization", str(error))) from None
-    except Refused as error:
-        raise _Stop(failed(error.code, error.category, str(error))) from None
+        raise _ContextFailed(failed("SECRET_NOT_FOUND", "authorization", str(error))) from None
+    except CallRefused as error:
+        raise _ContextFailed(failed(error.code, error.category, str(error))) from None
     except TimeoutError as error:
-        raise _Stop(failed("NODE_TIMEOUT", "timeout", str(error))) from None
+        raise _ContextFailed(failed("NODE_TIMEOUT", "timeout", str(error))) from None
     except ConnectionError as error:
-        raise _Stop(failed("CONNECTION_LOST", "transient", str(error))) from None
+        raise _ContextFailed(failed("CONNECTION_LOST", "transient", str(error))) from None
     if not shells and not submodels:
         return {}
     environment = msgspec.json.encode({"assetAdministrationShells": shells, "submodels": submodels})
@@ -174,11 +180,11 @@ async def _repository(
 
 
 async def _pages(url: str, headers: Mapping[str, str], request: Request, services: Services) -> list[Any]:
-    found: list[Any] = []
+    results: list[Any] = []
     cursors = {""}
     cursor = ""
     for _ in range(_MOST_PAGES):
-        call = Call(
+        call = HttpCall(
             method="GET",
             url=f"{url}?limit={_PAGE}" + (f"&cursor={quote(cursor, safe='')}" if cursor else ""),
             headers=tuple(headers.items()),
@@ -186,10 +192,10 @@ async def _pages(url: str, headers: Mapping[str, str], request: Request, service
             max_bytes=int(services.settings.get("http.max_bytes") or MAX_BYTES),
             ca_file=services.settings.get("http.ca_file"),
         )
-        reply = await send(call, reach_of(services.settings, request.tenant))
-        wrong = failure_of(reply)
+        reply = await send(call, egress_policy_of(services.settings, request.tenant))
+        wrong = status_failure(reply)
         if wrong is not None:
-            raise _Stop(wrong)
+            raise _ContextFailed(wrong)
         try:
             page = msgspec.json.decode(reply.body)
         except (msgspec.DecodeError, RecursionError):
@@ -197,11 +203,11 @@ async def _pages(url: str, headers: Mapping[str, str], request: Request, service
         result = page.get("result") if isinstance(page, dict) else page
         if not isinstance(result, list):
             raise BadSource(f"{reply.host} does not answer as an AAS repository does")
-        found += result
+        results += result
         paging = page.get("paging_metadata") if isinstance(page, dict) else None
         following = paging.get("cursor") if isinstance(paging, dict) else None
         if not following:
-            return found
+            return results
         cursor = str(following)
         if cursor in cursors:
             raise BadSource(f"the pages of {reply.host} go round in a circle")
@@ -213,21 +219,21 @@ async def _pages(url: str, headers: Mapping[str, str], request: Request, service
 
 
 async def _searches(args: Mapping[str, Any], tenant: Tenant, request: Request) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for entry in _list(args.get("rag"), "rag"):
         asked: Mapping[str, Any] = {"name": entry} if isinstance(entry, str) else _object(entry, "an entry of «rag»")
         query = asked.get("query")
         if query is None:  # the declared question is, where none is written, what the run was given
             query = request.names.get("input") if request.names else None
-        found[_name(asked)] = await tenant.search(_name(asked), query, _top_k(asked.get("top_k")))
+        answers[_name(asked)] = await tenant.search(_name(asked), query, _top_k(asked.get("top_k")))
     for entry in _list(args.get("calls"), "calls"):
         asked = _object(entry, "an entry of «calls»")
         given = _list(asked.get("args"), "args")
         if not 1 <= len(given) <= 2:
             raise _invalid(f"rag.{_name(asked)}(…) takes what is searched for and, if wanted, how many")
         answer = await tenant.search(_name(asked), given[0], _top_k(given[1] if len(given) > 1 else None))
-        found.setdefault(f"{_name(asked)}()", []).append([given, answer])
-    return found
+        answers.setdefault(f"{_name(asked)}()", []).append([given, answer])
+    return answers
 
 
 def _name(asked: Mapping[str, Any]) -> str:
@@ -261,5 +267,5 @@ def _object(value: Any, what: str) -> Mapping[str, Any]:
     return value
 
 
-def _invalid(why: str) -> _Stop:
-    return _Stop(failed("INPUT_INVALID", "validation", f"The context cannot be fetched: {why}."))
+def _invalid(why: str) -> _ContextFailed:
+    return _ContextFailed(failed("INPUT_INVALID", "validation", f"The context cannot be fetched: {why}."))

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from penstock.executors.parts.fence import Fence
-from penstock.executors.parts.self_call import Own
+from penstock.executors.parts.files.path_policy import PathPolicy
+from penstock.executors.parts.network.self_calls import SelfCalls
 from penstock.kernel.failure import Failure
 
 
@@ -54,13 +54,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     def named(self) -> dict[str, Any]:
         """The newest body per variable name; `default` is the first input's."""
-        found: dict[str, Any] = {}
+        bodies: dict[str, Any] = {}
         if self.inputs:
-            found["default"] = self.inputs[0].body
-        for one in self.inputs:
-            if one.var:
-                found[one.var] = one.body
-        return found
+            bodies["default"] = self.inputs[0].body
+        for input in self.inputs:
+            if input.var:
+                bodies[input.var] = input.body
+        return bodies
 
 
 class StreamBatch(Protocol):
@@ -143,9 +143,9 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     machine: Mapping[str, Any] | None = None  # the operator's settings, where those are as a tenant may see them
     tenant: Callable[[str], Tenant] | None = None
     executors: Mapping[str, Executor] = {}  # by name; `agent:ID` and `tool:NAME` are agents and tools of the program
-    fence: Fence = Fence()
+    path_policy: PathPolicy = PathPolicy()
     lend: Callable[[str], Services] | None = None  # where tenants have folders of their own
-    own: Own = msgspec.field(default_factory=Own)
+    self_calls: SelfCalls = msgspec.field(default_factory=SelfCalls)
 
     def of(self, tenant: str) -> Services:
         """What is lent for an effect of one tenant."""

@@ -15,13 +15,14 @@ from typing import Any
 import msgspec
 
 from penstock.executors.contract import Outcome, Request, Services, failed
-from penstock.executors.parts import jail
 from penstock.executors.parts.connections import Connection, connection_of, tenant_of
-from penstock.executors.parts.finish import finish
-from penstock.executors.parts.outbound import Refused
-from penstock.executors.parts.rows import MAX_BYTES, Rows, TooMuch
+from penstock.executors.parts.extras import extra_message
+from penstock.executors.parts.files import sandboxed_files
+from penstock.executors.parts.json_values import NotJson, json_value
+from penstock.executors.parts.network.http_call import CallRefused
+from penstock.executors.parts.node_output import finish_output
+from penstock.executors.parts.sql.rows import MAX_BYTES, Rows, TooManyRows
 from penstock.executors.parts.threads import in_thread
-from penstock.executors.parts.values import NotPlain, plain
 
 MAX_ROWS = 100_000
 TIMEOUT_MS = 30_000
@@ -52,18 +53,18 @@ class DatasetExecutor:
         shown = "".join(c if c.isprintable() else "?" for c in str(path)[:200])
         try:
             if not isinstance(path, str):
-                raise Refused("INPUT_INVALID", "validation", "The path of a file must be a text.")
+                raise CallRefused("INPUT_INVALID", "validation", "The path of a file must be a text.")
             path = _filled(path, args.get("params"))
             connection = connection_of(args, tenant_of(request, services), "default_file", ("file",))
             async with asyncio.timeout((request.timeout_ms or TIMEOUT_MS) / 1000):
                 value, meta = await _Reading(connection, path, services).value()
-        except Refused as error:
+        except CallRefused as error:
             return failed(error.code, error.category, str(error))
-        except jail.PathRefused as error:
+        except sandboxed_files.PathRefused as error:
             return failed("PATH_REFUSED", "authorization", f"The path «{shown}» is refused: {error}.")
-        except (jail.TooLarge, TooMuch) as error:
+        except (sandboxed_files.TooLarge, TooManyRows) as error:
             return failed("FILE_TOO_LARGE", "resource", f"«{shown}»: {error}.")
-        except (BadFile, NotPlain) as error:
+        except (BadFile, NotJson) as error:
             return failed("FILE_FORMAT", "validation", f"«{shown}»: {error}.")
         except TimeoutError:
             return failed("NODE_TIMEOUT", "timeout", f"«{shown}» was not read in time.")
@@ -72,21 +73,21 @@ class DatasetExecutor:
         except OSError as error:
             category = "authorization" if isinstance(error, PermissionError) else "system"
             return failed("FILE_IO", category, f"«{shown}» cannot be read: {error.strerror}.")
-        return await finish(request, value, meta, "object")
+        return await finish_output(request, value, meta, "object")
 
 
 def _filled(path: str, params: Any) -> str:
     """A value is a part of one name in the path, and never a way to another folder."""
     given: Mapping[str, Any] = params if isinstance(params, Mapping) else {}
 
-    def part(found: re.Match[str]) -> str:
-        if found[1] not in given:
-            return found[0]
-        value = given[found[1]]
+    def part(match: re.Match[str]) -> str:
+        if match[1] not in given:
+            return match[0]
+        value = given[match[1]]
         text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
         if not text or text in (".", "..") or not text.isprintable() or any(c in text for c in "/\\"):
-            message = f"The parameter «{found[1]}» must be a text or a number that can stand in the name of a file."
-            raise Refused("INPUT_INVALID", "validation", message)
+            message = f"The parameter «{match[1]}» must be a text or a number that can stand in the name of a file."
+            raise CallRefused("INPUT_INVALID", "validation", message)
         return text
 
     return _PLACEHOLDER.sub(part, path)
@@ -99,15 +100,19 @@ class _Reading:
         self.connection, self.path = connection, path
         given = str(connection.body.get("root") or connection.body.get("path") or "")
         if not given or "\0" in given:
-            raise Refused("CONNECTION_NOT_FOUND", "validation", f"The connection «{connection.id}» names no folder.")
-        self.root = services.fence.folder(given, services.input_dir, connection.id)
-        self.fence = services.fence.opened(self.root)
+            raise CallRefused(
+                "CONNECTION_NOT_FOUND", "validation", f"The connection «{connection.id}» names no folder."
+            )
+        self.root = services.path_policy.folder(given, services.input_dir, connection.id)
+        self.path_policy = services.path_policy.opened(self.root)
         self.most = connection.limit("max_rows", services, "file", MAX_ROWS)
         self.most_bytes = connection.limit("max_bytes", services, "file", MAX_BYTES)
         self.format = _FORMATS.get(PurePosixPath(path).suffix.lower(), "")
         if not self.format:
             endings = ", ".join(sorted(_FORMATS))
-            raise Refused("FILE_FORMAT", "validation", f"The ending of a file says its format; known are {endings}.")
+            raise CallRefused(
+                "FILE_FORMAT", "validation", f"The ending of a file says its format; known are {endings}."
+            )
         self.base: Any = None
         self.stopped, self.lock = threading.Event(), threading.Lock()
 
@@ -121,15 +126,15 @@ class _Reading:
                     self.base.interrupt()
 
     def _read(self) -> tuple[Any, dict[str, Any]]:
-        data = jail.read(self.root, self.path, self.most_bytes, self.fence)
+        data = sandboxed_files.read(self.root, self.path, self.most_bytes, self.path_policy)
         meta: dict[str, Any] = {"path": self.path, "format": self.format, "bytes": len(data)}
         if self.format == "parquet":
-            found = self._parquet(data)
+            rows = self._parquet(data)
         elif self.format == "json":
             return _json(data, "it"), meta
         else:
-            found = self._csv(data) if self.format == "csv" else self._jsonl(data)
-        return found.found, meta | {"rows": len(found.found)}
+            rows = self._csv(data) if self.format == "csv" else self._jsonl(data)
+        return rows.items, meta | {"rows": len(rows.items)}
 
     def _rows(self, names: list[str]) -> Rows:
         return Rows(names, self.most, self.most_bytes * 4)  # as JSON every row repeats its names
@@ -159,7 +164,7 @@ class _Reading:
                     continue
                 if len(cells) != len(names):
                     raise BadFile(f"line {reader.line_num} has {len(cells)} cells, but there are {len(names)} columns")
-                rows.add([cell(one) for one in cells])
+                rows.add([cell(raw) for raw in cells])
         except (UnicodeDecodeError, LookupError):
             raise BadFile("it is not text in the encoding of its connection (UTF-8 unless it says another)") from None
         except (csv.Error, TypeError) as error:
@@ -170,8 +175,7 @@ class _Reading:
         try:
             import duckdb
         except ImportError:
-            message = "A parquet file needs the extra «parquet»: pip install 'penstock[parquet]'."
-            raise Refused("EXTRA_MISSING", "permanent", message) from None
+            raise CallRefused("EXTRA_MISSING", "permanent", extra_message("A parquet file needs", "parquet")) from None
         with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
             copy = Path(folder) / "data.parquet"
             copy.write_bytes(data)  # duckdb opens by name, and a name can become a link
@@ -180,16 +184,16 @@ class _Reading:
                 _lock(self.base, copy)
                 if self.stopped.is_set():
                     return self._rows([])
-                found = self.base.execute("SELECT * FROM read_parquet($1)", [str(copy)])
-                rows = self._rows([column[0] for column in found.description])
-                while batch := found.fetchmany(1000):
+                result = self.base.execute("SELECT * FROM read_parquet($1)", [str(copy)])
+                rows = self._rows([column[0] for column in result.description])
+                while batch := result.fetchmany(1000):
                     for row in batch:
                         rows.add(row)
                 return rows
             except duckdb.InterruptException:
                 raise TimeoutError from None
             except duckdb.OutOfMemoryException:
-                raise TooMuch("it unfolds to more memory than allowed") from None
+                raise TooManyRows("it unfolds to more memory than allowed") from None
             except duckdb.Error as error:
                 why = str(error).splitlines()[0].replace(str(copy), self.path)[:200]
                 raise BadFile(f"it is not parquet: {why}") from None
@@ -211,7 +215,7 @@ def _lock(base: Any, copy: Path) -> None:
 
 def _json(data: bytes, what: str) -> Any:
     try:
-        return plain(msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf")))
+        return json_value(msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf")))
     except RecursionError:
         raise BadFile(f"{what} is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.errors import ExprError, PenstockError
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
-from penstock.executors.parts.values import NotPlain, plain
+from penstock.executors.parts.json_values import NotJson, json_value
 from penstock.expr import compile_expression
 
 
@@ -24,10 +24,10 @@ class ExpressionExecutor:
             return failed("INPUT_INVALID", "validation", "«expression» must be a text")
         view = {**args, **request.named(), "epoch": request.epoch}
         try:
-            return Done(plain(compile_expression(text)(view)))
+            return Done(json_value(compile_expression(text)(view)))
         except ExprError as error:
             return failed(error.code, error.category, str(error))
         except PenstockError as error:
             return failed(error.code, "validation", str(error))
-        except NotPlain as error:
+        except NotJson as error:
             return failed("EXPR_TYPE", "validation", f"The expression yields what JSON cannot hold: {error}.")

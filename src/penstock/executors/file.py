@@ -13,10 +13,10 @@ import msgspec
 import yaml
 
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
-from penstock.executors.parts import jail
+from penstock.executors.parts.files import sandboxed_files
+from penstock.executors.parts.json_values import NotJson, as_text, json_value
 from penstock.executors.parts.templates import TemplateError, render
 from penstock.executors.parts.threads import in_thread
-from penstock.executors.parts.values import NotPlain, as_text, plain
 
 OPERATIONS = ("read", "write", "append", "save")
 FORMATS = ("text", "txt", "md", "json", "yaml", "csv", "binary")
@@ -52,11 +52,11 @@ class FileExecutor:
             paths = [render(path, request.named()) for path in paths]
             work = _read if operation == "read" else _write
             return await in_thread(work, paths, operation, args, request, services)
-        except jail.PathRefused as error:
+        except sandboxed_files.PathRefused as error:
             return failed("PATH_REFUSED", "authorization", f"The path «{shown}» is refused: {error}.")
-        except jail.TooLarge as error:
+        except sandboxed_files.TooLarge as error:
             return failed("FILE_TOO_LARGE", "resource", f"«{shown}»: {error}.")
-        except (BadFormat, NotPlain, TemplateError) as error:
+        except (BadFormat, NotJson, TemplateError) as error:
             return failed("FILE_FORMAT", "validation", f"«{shown}»: {error}.")
         except FileNotFoundError:
             return failed("FILE_NOT_FOUND", "permanent", f"There is no file «{shown}».")
@@ -70,22 +70,29 @@ def _read(paths: list[str], operation: str, args: Mapping[str, Any], request: Re
     several = isinstance(args.get("file"), list | tuple) or bool(args.get("glob"))
     if args.get("glob"):
         roots = (services.input_dir, services.output_dir)
-        paths = sorted({found for path in paths for root in roots for found in jail.match(root, path, services.fence)})
+        paths = sorted(
+            {
+                match
+                for path in paths
+                for root in roots
+                for match in sandboxed_files.match(root, path, services.path_policy)
+            }
+        )
         if not paths:
             raise FileNotFoundError
-    left = int(services.settings.get("file.max_bytes") or jail.MAX_BYTES)
-    found: dict[str, Any] = {}
+    left = int(services.settings.get("file.max_bytes") or sandboxed_files.MAX_BYTES)
+    values: dict[str, Any] = {}
     total = 0
     for path in paths:
         try:
-            data = jail.read(services.input_dir, path, left - total, services.fence)
+            data = sandboxed_files.read(services.input_dir, path, left - total, services.path_policy)
         except FileNotFoundError:
-            data = jail.read(services.output_dir, path, left - total, services.fence)
+            data = sandboxed_files.read(services.output_dir, path, left - total, services.path_policy)
         total += len(data)
-        found[path] = _value(data, _format(path, args, ""))
+        values[path] = _value(data, _format(path, args, ""))
     if several:
-        return Done(plain(found), {"bytes": total}, "object")
-    value = found[paths[0]]
+        return Done(json_value(values), {"bytes": total}, "object")
+    value = values[paths[0]]
     kind = "raw_text" if isinstance(value, str) else "binary" if isinstance(value, bytes) else "object"
     return Done(value, {"path": paths[0], "bytes": total}, kind)
 
@@ -103,17 +110,17 @@ def _value(data: bytes, wanted: str) -> Any:
 
 def _write(paths: list[str], operation: str, args: Mapping[str, Any], request: Request, services: Services) -> Outcome:
     path = paths[0]
-    content = plain(args["content"] if "content" in args else request.named().get("default"))
+    content = json_value(args["content"] if "content" in args else request.named().get("default"))
     wanted = _format(path, args, "text")
     data = content if isinstance(content, bytes) else serialise(content, wanted).encode()
-    limit = int(services.settings.get("file.max_bytes") or jail.MAX_BYTES)
+    limit = int(services.settings.get("file.max_bytes") or sandboxed_files.MAX_BYTES)
     if len(data) > limit:
-        raise jail.TooLarge(f"{len(data)} bytes are more than {limit}")
+        raise sandboxed_files.TooLarge(f"{len(data)} bytes are more than {limit}")
     if operation == "append":
         line = data if data.endswith(b"\n") else data + b"\n"
-        jail.append(services.output_dir, path, line, request.key, limit, services.fence)
+        sandboxed_files.append(services.output_dir, path, line, request.key, limit, services.path_policy)
     else:
-        jail.write(services.output_dir, path, data, request.key, services.fence)
+        sandboxed_files.write(services.output_dir, path, data, request.key, services.path_policy)
     about = {"path": path, "bytes": len(data)}
     return Done(content, about) if operation == "save" else Done(dict(about), about, "object")
 
@@ -133,10 +140,10 @@ def parse(text: str, wanted: str) -> Any:
         return text
     try:
         if wanted == "json":
-            return plain(msgspec.json.decode(text))
+            return json_value(msgspec.json.decode(text))
         if wanted == "yaml":
-            return plain(yaml.load(text, _Loader))  # noqa: S506 - a SafeLoader that also refuses aliases
-        return plain(list(csv.DictReader(io.StringIO(text, newline=""), restkey="_more", strict=True)))
+            return json_value(yaml.load(text, _Loader))  # noqa: S506 - a SafeLoader that also refuses aliases
+        return json_value(list(csv.DictReader(io.StringIO(text, newline=""), restkey="_more", strict=True)))
     except RecursionError:
         raise BadFormat("it is nested too deeply") from None
     except (msgspec.DecodeError, yaml.YAMLError, csv.Error, ValueError) as error:

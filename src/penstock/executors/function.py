@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.executors.contract import Done, Failed, Outcome, Request, Services, Skipped, failed
-from penstock.executors.parts.raised import raised, secrets_of
+from penstock.executors.parts.exceptions import exception_failure, secrets_of
+from penstock.executors.parts.json_values import NotJson, json_value
 from penstock.executors.parts.threads import in_thread
-from penstock.executors.parts.values import NotPlain, plain
 
 Parameter = inspect.Parameter
 #: Parameters that are filled by what the engine lends, not by an input.
@@ -50,7 +50,7 @@ class FunctionExecutor:
             if type(result) not in _DATA and inspect.isawaitable(result):
                 result = await result
         except Exception as error:
-            return raised(error, secrets_of(services))
+            return exception_failure(error, secrets_of(services))
         return outcome_of(result, self.name)
 
 
@@ -59,26 +59,26 @@ def bind(parameters: tuple[Parameter, ...], request: Request, services: Services
 
     A function of one parameter that nothing names gets the first input: `def shout(text)` works on any edge.
     """
-    found = dict(request.args) if isinstance(request.args, Mapping) else {}
-    found.update(request.named())
-    found.update(request=request, services=services)
+    values = dict(request.args) if isinstance(request.args, Mapping) else {}
+    values.update(request.named())
+    values.update(request=request, services=services)
     wanted = [p for p in parameters if p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
     needed = [p for p in wanted if p.default is Parameter.empty]
-    if len(needed) == 1 and needed[0].name not in found and request.inputs:
-        found[needed[0].name] = request.inputs[0].body
+    if len(needed) == 1 and needed[0].name not in values and request.inputs:
+        values[needed[0].name] = request.inputs[0].body
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
-    for one in wanted:
-        if one.name in found:
-            if one.kind is Parameter.POSITIONAL_ONLY:
-                args.append(found[one.name])
+    for parameter in wanted:
+        if parameter.name in values:
+            if parameter.kind is Parameter.POSITIONAL_ONLY:
+                args.append(values[parameter.name])
             else:
-                kwargs[one.name] = found[one.name]
-        elif one.default is Parameter.empty:
-            raise LookupError(one.name)
+                kwargs[parameter.name] = values[parameter.name]
+        elif parameter.default is Parameter.empty:
+            raise LookupError(parameter.name)
     if any(p.kind is Parameter.VAR_KEYWORD for p in parameters):
         taken = {p.name for p in wanted}
-        kwargs.update({k: v for k, v in found.items() if k not in taken and k not in _LENT and isinstance(k, str)})
+        kwargs.update({k: v for k, v in values.items() if k not in taken and k not in _LENT and isinstance(k, str)})
     return args, kwargs
 
 
@@ -90,9 +90,9 @@ def outcome_of(result: Any, name: str) -> Outcome:
         return result
     try:
         if isinstance(result, Done):
-            return Done(plain(result.body), plain(result.meta), result.content_type)
-        return Done(plain(result))
-    except NotPlain as error:
+            return Done(json_value(result.body), json_value(result.meta), result.content_type)
+        return Done(json_value(result))
+    except NotJson as error:
         return failed("OUTPUT_INVALID", "permanent", f"«{name}» returned what JSON cannot hold: {error}.")
 
 

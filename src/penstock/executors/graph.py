@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
-from penstock.executors.parts.raised import raised, secrets_of
+from penstock.executors.parts.exceptions import exception_failure, secrets_of
+from penstock.executors.parts.json_values import NotJson, json_value
 from penstock.executors.parts.threads import in_thread
-from penstock.executors.parts.tools import Tool, Toolbox, ToolFailed, refused
-from penstock.executors.parts.values import NotPlain, plain
+from penstock.executors.parts.tools import Tool, Toolbox, ToolFailed, reported_failure
 
 Call = Callable[..., Awaitable[Any]]
 
@@ -29,21 +29,21 @@ class GraphExecutor:
 
     async def run(self, request: Request, services: Services) -> Outcome:
         args: Mapping[str, Any] = request.args if isinstance(request.args, Mapping) else {}
-        names = [str(one) for one in args.get("tools") or ()]
+        names = [str(tool) for tool in args.get("tools") or ()]
         try:
             async with Toolbox(request, services) as box:
                 # every server is reached here: it must be left by the task that has entered it, and nodes are others
-                tools = {name: _lent(name, one, box) for name, one in (await box.by_name(names)).items()}
+                tools = {name: _lent_tool(name, tool, box) for name, tool in (await box.by_name(names)).items()}
                 given = await self._invoked(args, tools, request)
                 result = self.read(given)
                 result = await result if inspect.isawaitable(result) else result
         except ToolFailed as error:
             return error.outcome
         except Exception as error:
-            return raised(error, secrets_of(services))
+            return exception_failure(error, secrets_of(services))
         try:
-            return Done(plain(result), {"transcript": plain(_messages(given)), "model": self.name})
-        except NotPlain as error:
+            return Done(json_value(result), {"transcript": json_value(_messages(given)), "model": self.name})
+        except NotJson as error:
             return failed("OUTPUT_INVALID", "permanent", f"«{self.name}» gave back what JSON cannot hold: {error}.")
 
     async def _invoked(self, args: Mapping[str, Any], tools: dict[str, Call], request: Request) -> Any:
@@ -61,10 +61,10 @@ class GraphExecutor:
         return await in_thread(self.graph.invoke, state, config)
 
 
-def _lent(name: str, tool: Tool, box: Toolbox) -> Call:
+def _lent_tool(name: str, tool: Tool, box: Toolbox) -> Call:
     async def call(**arguments: Any) -> Any:
         result = await tool.call(arguments, box.key(tool.name, arguments))
-        wrong = refused(tool.name, result)
+        wrong = reported_failure(tool.name, result)
         if wrong is not None:
             raise ToolFailed(wrong)
         return result
@@ -86,7 +86,11 @@ def _result(state: Any) -> Any:
 
 def _messages(state: Any) -> list[dict[str, Any]]:
     messages = state.get("messages") if isinstance(state, Mapping) else None
-    return [{"role": _role(one), "content": _text(one)} for one in messages] if isinstance(messages, list) else []
+    return (
+        [{"role": _role(message), "content": _text(message)} for message in messages]
+        if isinstance(messages, list)
+        else []
+    )
 
 
 def _role(message: Any) -> str:

@@ -26,9 +26,9 @@ import msgspec
 
 from penstock.executors.contract import Done, Executor, Input, Outcome, Request, Services, Skipped, failed
 from penstock.executors.contract import Failed as _Failed
-from penstock.executors.parts.raised import raised, secrets_of
+from penstock.executors.parts.exceptions import exception_failure, secrets_of
+from penstock.executors.parts.json_values import NotJson, as_text, json_value
 from penstock.executors.parts.threads import in_thread
-from penstock.executors.parts.values import NotPlain, as_text, plain
 
 ENTRY_POINTS = "penstock.handlers"
 C = TypeVar("C", bound=type)
@@ -68,10 +68,10 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
+        fields: dict[str, Any] = msgspec.to_builtins(self)
         if self.content_type == "binary":
-            found["body"] = self.as_json()
-        return found
+            fields["body"] = self.as_json()
+        return fields
 
 
 class EnvelopeFactory:
@@ -88,7 +88,7 @@ class EnvelopeFactory:
     ) -> Envelope:
         if isinstance(result, Envelope):
             return result
-        body = plain(result)
+        body = json_value(result)
         kind = content_type or (
             "raw_text" if isinstance(body, str) else "binary" if isinstance(body, bytes) else "object"
         )
@@ -114,9 +114,9 @@ class Inputs(dict[str, Envelope]):
     def __init__(self, request: Request) -> None:
         super().__init__()
         self.history = {}
-        for position, one in enumerate(request.inputs):
-            made = [_received(one, index, request) for index in range(len(one.bodies))]
-            for name in dict.fromkeys([*(["default"] if position == 0 else []), one.var or one.source]):
+        for position, input in enumerate(request.inputs):
+            made = [_received(input, index, request) for index in range(len(input.bodies))]
+            for name in dict.fromkeys([*(["default"] if position == 0 else []), input.var or input.source]):
                 self[name] = made[-1]
                 self.history[name] = made[:-1]
 
@@ -171,10 +171,10 @@ _CONTEXT: contextvars.ContextVar[Context | None] = contextvars.ContextVar("penst
 
 
 def _here() -> Context:
-    found = _CONTEXT.get()
-    if found is None:
+    context = _CONTEXT.get()
+    if context is None:
         raise RuntimeError("«context» and «node_id» exist only while a handler works")
-    return found
+    return context
 
 
 class _ContextProxy:
@@ -253,21 +253,23 @@ class HandlerExecutor:
         here = Context(request, services)
         token = _CONTEXT.set(here)
         try:
-            one, asked = handler(), HandlerRequest(request, here)
+            instance, asked = handler(), HandlerRequest(request, here)
             given: Any = Inputs(request)
             if hasattr(handler, "consume_token_inputs"):
-                given = await _method(handler, one, "consume_token_inputs", asked, given)
-            result = await _method(handler, one, "execute_with_envelopes", asked, given)
+                given = await _method(handler, instance, "consume_token_inputs", asked, given)
+            result = await _method(handler, instance, "execute_with_envelopes", asked, given)
             if isinstance(result, Done | _Failed | Skipped):
                 return result
             made = EnvelopeFactory.create(result)
             return Done(
-                made.as_bytes() if made.content_type == "binary" else made.body, plain(made.metadata), made.content_type
+                made.as_bytes() if made.content_type == "binary" else made.body,
+                json_value(made.metadata),
+                made.content_type,
             )
-        except NotPlain as error:
+        except NotJson as error:
             return failed("OUTPUT_INVALID", "permanent", f"The handler returned what JSON cannot hold: {error}.")
         except Exception as error:
-            return raised(error, secrets_of(services))
+            return exception_failure(error, secrets_of(services))
         finally:
             _CONTEXT.reset(token)
 
@@ -281,10 +283,10 @@ def handler_executors() -> dict[str, Callable[[], Executor]]:
     return {node_type: maker(node_type, handler) for node_type, handler in load_handlers().items()}
 
 
-async def _method(handler: type, one: Any, name: str, request: HandlerRequest, inputs: Any) -> Any:
+async def _method(handler: type, instance: Any, name: str, request: HandlerRequest, inputs: Any) -> Any:
     """Call a method that was written with `self` or, as the pattern shows it, without; a plain one in a thread."""
     written = inspect.getattr_static(handler, name)
-    bound = getattr(one, name)
+    bound = getattr(instance, name)
     if not isinstance(written, staticmethod | classmethod):
         parameters = list(inspect.signature(written).parameters.values())
         named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -296,19 +298,19 @@ async def _method(handler: type, one: Any, name: str, request: HandlerRequest, i
     return await result if inspect.isawaitable(result) else result
 
 
-def _received(one: Input, index: int, request: Request) -> Envelope:
-    meta = one.metas[index] if index < len(one.metas) and isinstance(one.metas[index], Mapping) else {}
-    body = one.bodies[index]
-    kind = one.content_types[index] if index < len(one.content_types) else None
+def _received(input: Input, index: int, request: Request) -> Envelope:
+    meta = input.metas[index] if index < len(input.metas) and isinstance(input.metas[index], Mapping) else {}
+    body = input.bodies[index]
+    kind = input.content_types[index] if index < len(input.content_types) else None
     return Envelope(
         body=body,
         content_type=kind
         or ("raw_text" if isinstance(body, str) else "binary" if isinstance(body, bytes) else "object"),
-        metadata=metadata_of(meta, one.visits[index] if index < len(one.visits) else None),
-        produced_by=one.source,
+        metadata=metadata_of(meta, input.visits[index] if index < len(input.visits) else None),
+        produced_by=input.source,
         trace_id=request.trace_id,
-        created_at=_shown(one.ats[index]) if index < len(one.ats) else "",
-        id=f"{one.edge}/{request.epoch}/{one.seqs[index]}" if index < len(one.seqs) else "",
+        created_at=_shown(input.ats[index]) if index < len(input.ats) else "",
+        id=f"{input.edge}/{request.epoch}/{input.seqs[index]}" if index < len(input.seqs) else "",
     )
 
 

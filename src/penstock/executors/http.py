@@ -9,12 +9,21 @@ from typing import Any
 import msgspec
 
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
-from penstock.executors.parts.addresses import reach_of
-from penstock.executors.parts.outbound import MAX_BYTES, Call, Refused, Reply, failure_of, send
-from penstock.executors.parts.raised import scrubbed, secrets_of
-from penstock.executors.parts.secret import SecretMissing, Secrets
+from penstock.executors.parts.exceptions import scrub_failure, secrets_of
+from penstock.executors.parts.json_values import NotJson, duration_ms, json_value
+from penstock.executors.parts.network.egress_policy import egress_policy_of
+from penstock.executors.parts.network.http_call import (
+    MAX_BYTES,
+    CallRefused,
+    HttpCall,
+    HttpReply,
+    encode_body,
+    object_argument,
+)
+from penstock.executors.parts.network.http_client import send
+from penstock.executors.parts.network.http_failures import CALL_ERRORS, call_failure, status_failure
+from penstock.executors.parts.secrets import Secrets
 from penstock.executors.parts.templates import TemplateError, render_tree
-from penstock.executors.parts.values import NotPlain, duration_ms, plain
 
 METHODS = frozenset("GET HEAD POST PUT PATCH DELETE OPTIONS".split())
 
@@ -35,24 +44,19 @@ class HttpExecutor:
         secrets = secrets_of(services)
         try:
             call = _call(request, services, secrets)
-            reply = await send(call, reach_of(services.settings, request.tenant))
-        except SecretMissing as error:
-            return failed("SECRET_NOT_FOUND", "authorization", str(error))
-        except (Refused, TemplateError, NotPlain) as error:
-            code, category = getattr(error, "code", "INPUT_INVALID"), getattr(error, "category", "validation")
-            return failed(code, category, secrets.scrub_message(str(error)))
-        except TimeoutError as error:
-            return failed("NODE_TIMEOUT", "timeout", secrets.scrub_message(str(error)))
-        except ConnectionError as error:
-            return failed("CONNECTION_LOST", "transient", secrets.scrub_message(str(error)))
-        wrong = failure_of(reply)
-        return scrubbed(wrong, secrets) if wrong else _done(reply, secrets)
+            reply = await send(call, egress_policy_of(services.settings, request.tenant))
+        except (TemplateError, NotJson) as error:
+            return failed("INPUT_INVALID", "validation", secrets.scrub_message(str(error)))
+        except CALL_ERRORS as error:
+            return call_failure(error, secrets)
+        wrong = status_failure(reply)
+        return scrub_failure(wrong, secrets) if wrong else _done(reply, secrets)
 
 
-def _call(request: Request, services: Services, secrets: Secrets) -> Call:
+def _call(request: Request, services: Services, secrets: Secrets) -> HttpCall:
     args = request.args
     if not isinstance(args, Mapping):
-        raise Refused("INPUT_INVALID", "validation", "the arguments must be an object with «url»")
+        raise CallRefused("INPUT_INVALID", "validation", "the arguments must be an object with «url»")
     render = args.get("render") is not False
 
     def final(name: str, filled: bool = True) -> Any:
@@ -62,10 +66,10 @@ def _call(request: Request, services: Services, secrets: Secrets) -> Call:
 
     method = str(args.get("method") or "GET").upper()
     if method not in METHODS:
-        raise Refused("INPUT_INVALID", "validation", f"the method «{method[:20]}» is not known")
-    headers = {str(k): _header(v) for k, v in _mapping(final("headers"), "headers").items() if v is not None}
+        raise CallRefused("INPUT_INVALID", "validation", f"the method «{method[:20]}» is not known")
+    headers = {str(k): _header(v) for k, v in object_argument(final("headers"), "headers").items() if v is not None}
     headers.update(_auth(args, final))
-    content, media = _content(final("body", False))
+    content, media = encode_body(final("body", False), json_value)
     known = {name.lower() for name in headers}
     if media and "content-type" not in known:
         headers["Content-Type"] = media
@@ -74,11 +78,11 @@ def _call(request: Request, services: Services, secrets: Secrets) -> Call:
     limit = duration_ms(args.get("timeout"), 30_000)
     if request.timeout_ms:
         limit = min(limit, request.timeout_ms)
-    return Call(
+    return HttpCall(
         method=method,
         url=str(final("url") or ""),
         headers=tuple(headers.items()),
-        params=_mapping(final("params"), "params"),
+        params=object_argument(final("params"), "params"),
         content=content,
         timeout_s=limit / 1000,
         max_bytes=int(services.settings.get("http.max_bytes") or MAX_BYTES),
@@ -97,21 +101,13 @@ def _filled(tree: Any, secrets: Secrets) -> Any:
     return tree
 
 
-def _mapping(value: Any, name: str) -> Mapping[str, Any]:
-    if value is None or value == "":
-        return {}
-    if not isinstance(value, Mapping):
-        raise Refused("INPUT_INVALID", "validation", f"«{name}» must be an object")
-    return value
-
-
 def _header(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _auth(args: Mapping[str, Any], final: Any) -> dict[str, str]:
     kind = str(args.get("auth_type") or "none")
-    config = _mapping(final("auth_config"), "auth_config")
+    config = object_argument(final("auth_config"), "auth_config")
     if kind == "none":
         return {}
     if kind == "bearer":
@@ -121,20 +117,12 @@ def _auth(args: Mapping[str, Any], final: Any) -> dict[str, str]:
         return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
     if kind == "api_key":
         return {str(config.get("header") or "X-API-Key"): str(config.get("key", ""))}
-    raise Refused("INPUT_INVALID", "validation", f"auth_type «{kind[:20]}» is not known; use bearer, basic or api_key")
+    raise CallRefused(
+        "INPUT_INVALID", "validation", f"auth_type «{kind[:20]}» is not known; use bearer, basic or api_key"
+    )
 
 
-def _content(body: Any) -> tuple[bytes, str]:
-    if body is None:
-        return b"", ""
-    if isinstance(body, bytes):
-        return body, "application/octet-stream"
-    if isinstance(body, str):
-        return body.encode("utf-8", "replace"), "text/plain; charset=utf-8"
-    return msgspec.json.encode(plain(body)), "application/json"
-
-
-def _done(reply: Reply, secrets: Secrets) -> Outcome:
+def _done(reply: HttpReply, secrets: Secrets) -> Outcome:
     """JSON becomes a value, text stays text, everything else is binary."""
     media = reply.headers.get("content-type", "").split(";")[0].strip().lower()
     meta: dict[str, Any] = {"status": reply.status, "media_type": media, "bytes": len(reply.body)}
@@ -142,8 +130,8 @@ def _done(reply: Reply, secrets: Secrets) -> Outcome:
         return Done(None, meta)
     if media == "application/json" or media.endswith("+json"):
         try:
-            return Done(secrets.scrub(plain(msgspec.json.decode(reply.body))), meta, "object")
-        except (msgspec.DecodeError, RecursionError, NotPlain):
+            return Done(secrets.scrub(json_value(msgspec.json.decode(reply.body))), meta, "object")
+        except (msgspec.DecodeError, RecursionError, NotJson):
             return failed("HTTP_BODY", "external", f"{reply.host} says it answers JSON, but it does not", meta)
     if not media or media.startswith("text/") or media in _TEXTS:
         try:

@@ -13,9 +13,9 @@ import msgspec
 
 from penstock.errors import DocumentInvalid, ExprError, ExprSyntaxError
 from penstock.executors.contract import Done, Failed, Outcome, Request, Services, failed
-from penstock.executors.parts.chat import NoAnswer
-from penstock.executors.parts.finish import finish
-from penstock.executors.parts.judge_llm import Judged, judge_by_llm
+from penstock.executors.parts.llm.chat import NoAnswer
+from penstock.executors.parts.llm.judgment import ModelVerdict, judge_by_llm
+from penstock.executors.parts.node_output import finish_output
 from penstock.executors.parts.rules.evaluate import Judge, RuleFailed, Verdict, compile_pack
 from penstock.executors.parts.rules.pack import RANK
 from penstock.executors.parts.threads import in_thread
@@ -81,18 +81,18 @@ class JudgmentExecutor:
             return failed(wrong.code, "validation", f"human_review_if cannot be read: {wrong}")
         judge: Judge | None = None
         if args.policy.type in ("RULE_ONLY", "HYBRID"):
-            found = _judge(args.policy, request, services)
-            if isinstance(found, Failed):
-                return found
-            judge = found
+            compiled = _compiled_judge(args.policy, request, services)
+            if isinstance(compiled, Failed):
+                return compiled
+            judge = compiled
         meta: dict[str, Any] = {}
-        result = await _routed(args, judge, request, services, meta)
+        result = await _judge_and_route(args, judge, request, services, meta)
         if isinstance(result, Failed):
             return result
         body = _body(args, judge, result, review, meta, request.names)
         if result.escalate:
             return Done(body, meta)  # shape and transform are for what the person decides
-        return await finish(request, body, meta)
+        return await finish_output(request, body, meta)
 
 
 def _review(audit: Audit | None) -> Expression | None:
@@ -101,7 +101,7 @@ def _review(audit: Audit | None) -> Expression | None:
     return compile_expression(text, words=True) if text.strip() else None
 
 
-def _judge(policy: Policy, request: Request, services: Services) -> Judge | Failed:
+def _compiled_judge(policy: Policy, request: Request, services: Services) -> Judge | Failed:
     if not policy.rule_pack_id:
         return failed("INPUT_INVALID", "validation", f"A policy of type {policy.type} needs a rule_pack_id.")
     tenant = services.tenant(request.tenant) if services.tenant is not None else None
@@ -111,22 +111,22 @@ def _judge(policy: Policy, request: Request, services: Services) -> Judge | Fail
     try:
         return compile_pack(body)
     except DocumentInvalid as wrong:
-        said = [str(finding) for finding in wrong.findings if finding.severity == "error"][:20]
+        errors = [str(finding) for finding in wrong.findings if finding.severity == "error"][:20]
         message = f"The rule pack «{policy.rule_pack_id}» has errors: {wrong}"
-        return failed("SCHEMA_INVALID", "validation", message, {"findings": said})
+        return failed("SCHEMA_INVALID", "validation", message, {"findings": errors})
 
 
 # ---- judging ---------------------------------------------------------------------------------------------------------
 
 
-async def _routed(
+async def _judge_and_route(
     args: Args, judge: Judge | None, request: Request, services: Services, meta: dict[str, Any]
 ) -> Result | Failed:
     """The judgment; a node with `routing` asks a person where it is not sure enough."""
     routing = args.policy.routing
     if args.policy.type == "ESCALATE":
         return Result(Verdict("unknown", 0.0), "human", "The policy leaves the decision to a person.")
-    result = await _judged(args, judge, request, services, meta)
+    result = await _judge_by_policy(args, judge, request, services, meta)
     if routing is None or isinstance(result, Failed) or result.escalate:
         return result
     if result.verdict.confidence < routing.confidence_threshold:
@@ -134,31 +134,33 @@ async def _routed(
     return result
 
 
-async def _judged(
+async def _judge_by_policy(
     args: Args, judge: Judge | None, request: Request, services: Services, meta: dict[str, Any]
 ) -> Result | Failed:
     routing = args.policy.routing
     if judge is None:
-        model = await _model(args, request, services, meta)
+        model = await _judge_by_model(args, request, services, meta)
         if isinstance(model, Failure):
             return _no_decision(routing, None, model)
         return Result(model, "llm")
     if args.policy.type == "RULE_ONLY":
-        rules = await _rules(args, judge, request, meta)
+        rules = await _judge_by_rules(args, judge, request, meta)
         return Failed(rules) if isinstance(rules, Failure) else Result(rules, "rule")
-    asking = asyncio.ensure_future(_model(args, request, services, meta))
+    asking = asyncio.ensure_future(_judge_by_model(args, request, services, meta))
     try:
         await asyncio.sleep(0)  # the question leaves before the rules begin
-        rules = await _rules(args, judge, request, meta)
+        rules = await _judge_by_rules(args, judge, request, meta)
         model = await asking
     finally:
         asking.cancel()
     if isinstance(rules, Failure):
-        return _no_decision(routing, rules, model) if isinstance(model, Failure) else _alone(model, "llm", rules)
-    return _alone(rules, "rule", model) if isinstance(model, Failure) else merge(rules, model, routing)
+        return (
+            _no_decision(routing, rules, model) if isinstance(model, Failure) else _single_verdict(model, "llm", rules)
+        )
+    return _single_verdict(rules, "rule", model) if isinstance(model, Failure) else merge(rules, model, routing)
 
 
-async def _rules(args: Args, judge: Judge, request: Request, meta: dict[str, Any]) -> Verdict | Failure:
+async def _judge_by_rules(args: Args, judge: Judge, request: Request, meta: dict[str, Any]) -> Verdict | Failure:
     began = time.perf_counter()
     work = partial(judge.judge, args.data, args.context, request.names)
     rows = len(args.data) if isinstance(args.data, list) else 1
@@ -171,11 +173,11 @@ async def _rules(args: Args, judge: Judge, request: Request, meta: dict[str, Any
         meta["rule_ms"] = round((time.perf_counter() - began) * 1000, 3)
 
 
-async def _model(args: Args, request: Request, services: Services, meta: dict[str, Any]) -> Verdict | Failure:
+async def _judge_by_model(args: Args, request: Request, services: Services, meta: dict[str, Any]) -> Verdict | Failure:
     began = time.perf_counter()
     policy = {"llm_config": args.policy.llm_config, "prompt_id": args.policy.prompt_id}
     try:
-        found: Judged = await judge_by_llm(policy, args.data, args.context, request, services)
+        verdict: ModelVerdict = await judge_by_llm(policy, args.data, args.context, request, services)
     except NoAnswer as none:
         failure = none.outcome.failure
         if isinstance(failure.detail, Mapping) and "tokens_used" in failure.detail:
@@ -183,11 +185,11 @@ async def _model(args: Args, request: Request, services: Services, meta: dict[st
         return failure
     finally:
         meta["llm_ms"] = round((time.perf_counter() - began) * 1000, 3)
-    meta["model"], meta["tokens_used"] = found.model, found.tokens
-    return found.verdict
+    meta["model"], meta["tokens_used"] = verdict.model, verdict.tokens
+    return verdict.verdict
 
 
-def _alone(verdict: Verdict, by: str, other: Failure) -> Result:
+def _single_verdict(verdict: Verdict, by: str, other: Failure) -> Result:
     """One of the two failed: the other's verdict, with what went wrong."""
     return Result(verdict, by, llm_error=other if by == "rule" else None, rule_error=other if by == "llm" else None)
 
@@ -200,7 +202,7 @@ def _no_decision(routing: Routing | None, rules: Failure | None, model: Failure)
     if rules is None:
         return Failed(model)
     message = f"Neither rules nor model could decide. {rules.message} {model.message}"
-    detail = {"rule_error": _told(rules), "llm_error": _told(model), "tokens_used": _tokens(model)}
+    detail = {"rule_error": _failure_fields(rules), "llm_error": _failure_fields(model), "tokens_used": _tokens(model)}
     return failed("LLM_ERROR", "external", message, detail)
 
 
@@ -211,11 +213,11 @@ def _tokens(failure: Failure) -> int:
 def merge(rules: Verdict, model: Verdict, routing: Routing | None) -> Result:
     """Two verdicts become one (C-51)."""
     if rules.decision == model.decision:
-        return Result(_joined(rules, model, rules.decision, max(rules.confidence, model.confidence)), "hybrid")
+        return Result(_merged_verdict(rules, model, rules.decision, max(rules.confidence, model.confidence)), "hybrid")
     if rules.decision == "unknown":
-        return Result(_joined(rules, model, model.decision, model.confidence), "llm")
+        return Result(_merged_verdict(rules, model, model.decision, model.confidence), "llm")
     if model.decision == "unknown":
-        return Result(_joined(rules, model, rules.decision, rules.confidence), "rule")
+        return Result(_merged_verdict(rules, model, rules.decision, rules.confidence), "rule")
     resolution = routing.conflict_resolution if routing is not None else "rule_priority"
     if resolution == "human_escalate":
         by_rules, why = RANK[rules.decision] > RANK[model.decision], "Rules and model disagree."
@@ -224,10 +226,10 @@ def merge(rules: Verdict, model: Verdict, routing: Routing | None) -> Result:
     winner, loser = (rules, model) if by_rules else (model, rules)
     confidence = winner.confidence * (1 - loser.confidence / 2)
     by = "hybrid" if why else "rule" if by_rules else "llm"
-    return Result(_joined(rules, model, winner.decision, confidence), by, why)
+    return Result(_merged_verdict(rules, model, winner.decision, confidence), by, why)
 
 
-def _joined(rules: Verdict, model: Verdict, decision: str, confidence: float) -> Verdict:
+def _merged_verdict(rules: Verdict, model: Verdict, decision: str, confidence: float) -> Verdict:
     reasons = [text for text in (rules.reasoning, model.reasoning) if text]
     wanted = dict.fromkeys((*rules.recommendations, *model.recommendations))
     sure = round(confidence, 9)  # 0.9 * 0.6 is 0.54, and a threshold of 0.54 takes it
@@ -259,11 +261,11 @@ def _body(
     if result.escalate:
         body["escalate"] = {"reason": result.escalate}
     if result.llm_error is not None:
-        body["llm_error"] = _told(result.llm_error)
+        body["llm_error"] = _failure_fields(result.llm_error)
     if result.rule_error is not None:
-        body["rule_error"] = _told(result.rule_error)
+        body["rule_error"] = _failure_fields(result.rule_error)
     if review is not None:
-        body["needs_review"] = _wanted(review, body, names, meta) or body["needs_review"]
+        body["needs_review"] = _needs_review(review, body, names, meta) or body["needs_review"]
     audit = args.audit or Audit()
     meta |= {"log_input": audit.log_input, "log_reasoning": audit.log_reasoning}
     if not audit.log_reasoning:
@@ -271,16 +273,16 @@ def _body(
     return body
 
 
-def _told(failure: Failure) -> dict[str, str]:
+def _failure_fields(failure: Failure) -> dict[str, str]:
     return {"code": failure.code, "category": failure.category, "message": failure.message}
 
 
-def _wanted(review: Expression, body: dict[str, Any], names: Mapping[str, Any], meta: dict[str, Any]) -> bool:
+def _needs_review(review: Expression, body: dict[str, Any], names: Mapping[str, Any], meta: dict[str, Any]) -> bool:
     """Whether somebody should look at it: the verdict's fields come before what the run knows. Where the condition
     cannot be asked, somebody should."""
     try:
-        found = review(ChainMap(body, cast(Any, names)))
+        reviewed = review(ChainMap(body, cast(Any, names)))
     except ExprError as wrong:
         meta["review_error"] = str(wrong)
         return True
-    return found is True
+    return reviewed is True

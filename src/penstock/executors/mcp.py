@@ -10,13 +10,14 @@ from typing import Any
 
 from penstock.executors.contract import Done, Failed, Outcome, Request, Services, Skipped, failed
 from penstock.executors.parts.connections import tenant_of
-from penstock.executors.parts.finish import finish
-from penstock.executors.parts.mcp_calls import CALLS, TIMEOUT_MS, connected, failure_of, registered
-from penstock.executors.parts.outbound import Refused
-from penstock.executors.parts.raised import scrubbed
-from penstock.executors.parts.secret import SecretMissing, Secrets
+from penstock.executors.parts.exceptions import scrub_failure
+from penstock.executors.parts.extras import extra_missing
+from penstock.executors.parts.json_values import NotJson, json_value
+from penstock.executors.parts.mcp.calls import CALLS, TIMEOUT_MS, connect, mcp_failure, registered_server
+from penstock.executors.parts.network.http_call import CallRefused
+from penstock.executors.parts.node_output import finish_output
+from penstock.executors.parts.secrets import SecretMissing, Secrets
 from penstock.executors.parts.threads import in_thread
-from penstock.executors.parts.values import NotPlain, plain
 
 OPERATIONS = ("tool", "resource", "prompt")
 FALLBACKS = ("fail", "skip", "default_value", "alternative_server")
@@ -42,15 +43,15 @@ class McpExecutor:
         server = args.get("server")
         wanted = server if isinstance(server, Mapping) else {"id": server}
         fallback = args.get("fallback") if isinstance(args.get("fallback"), Mapping) else {}
-        outcome = await _asked(wanted.get("id"), wanted.get("version"), args, request, services)
+        outcome = await _call_server(wanted.get("id"), wanted.get("version"), args, request, services)
         if not isinstance(outcome, Failed) or not isinstance(fallback, Mapping):
             return outcome
         on_error = fallback.get("on_error") or "fail"
         if on_error == "alternative_server":
             other = fallback.get("alternative_server")
-            second = await _asked(other, wanted.get("version"), args, request, services)
-            return _instead(second, outcome, str(other))
-        if not _last(args, fallback, request):
+            second = await _call_server(other, wanted.get("version"), args, request, services)
+            return _fallback_outcome(second, outcome, str(other))
+        if not _is_last_attempt(args, fallback, request):
             return outcome
         if on_error == "skip":
             return Skipped("fallback")
@@ -60,14 +61,14 @@ class McpExecutor:
         return outcome
 
 
-def _last(args: Mapping[str, Any], fallback: Mapping[str, Any], request: Request) -> bool:
+def _is_last_attempt(args: Mapping[str, Any], fallback: Mapping[str, Any], request: Request) -> bool:
     most = fallback.get("max_attempts")
     if isinstance(most, int) and not isinstance(most, bool):
         return request.attempt >= most
     return bool(fallback.get("apply", "retries_left" not in args))
 
 
-def _instead(second: Outcome, first: Failed, server: str) -> Outcome:
+def _fallback_outcome(second: Outcome, first: Failed, server: str) -> Outcome:
     why = {"error": first.failure.code, "message": first.failure.message}
     if isinstance(second, Done):
         return Done(
@@ -79,61 +80,62 @@ def _instead(second: Outcome, first: Failed, server: str) -> Outcome:
     return second
 
 
-async def _asked(id: Any, version: Any, args: Mapping[str, Any], request: Request, services: Services) -> Outcome:
+async def _call_server(id: Any, version: Any, args: Mapping[str, Any], request: Request, services: Services) -> Outcome:
     secrets = Secrets(None)
     try:
         await in_thread(import_module, "mcp")  # takes a second, which the loop does not have
     except ImportError:
-        message = "MCP servers need the extra «mcp»: pip install 'penstock[mcp]'."
-        return failed("EXTRA_MISSING", "permanent", message, {"extra": "mcp"})
+        return extra_missing("MCP servers need", "mcp")
     try:
         tenant = tenant_of(request, services)
         secrets = Secrets(tenant.secret)
         kind, name, arguments = _operation(secrets.fill_marked(args.get("operation"), request.mark))
-        body = registered(tenant, id)
+        body = registered_server(tenant, id)
         if body.get("version"):  # before anything is started
-            _fits(version, body["version"], str(id))
+            _require_version(version, body["version"], str(id))
         async with asyncio.timeout((request.timeout_ms or TIMEOUT_MS) / 1000):
-            async with connected(body, str(id), request, services, secrets) as client:
+            async with connect(body, str(id), request, services, secrets) as client:
                 if not body.get("version"):
-                    told = client.server_info
-                    _fits(version, told.version if told else None, str(id))
-                found = await CALLS[kind](client, name, arguments, request.key)
-        return await finish(request, secrets.scrub(plain(found)), {"server": str(id)})
+                    server_info = client.server_info
+                    _require_version(version, server_info.version if server_info else None, str(id))
+                result = await CALLS[kind](client, name, arguments, request.key)
+        return await finish_output(request, secrets.scrub(json_value(result)), {"server": str(id)})
     except SecretMissing as error:
         return failed("SECRET_NOT_FOUND", "authorization", str(error))
-    except NotPlain as error:
+    except NotJson as error:
         return failed("MCP_ERROR", "external", f"«{id}» answered no value that JSON can hold: {error}.")
     except Exception as error:  # the SDK raises groups of whatever its tasks have met
-        return scrubbed(failure_of(error, str(id)), secrets)
+        return scrub_failure(mcp_failure(error, str(id)), secrets)
 
 
 def _operation(given: Any) -> tuple[str, str, dict[str, Any]]:
     operation = given if isinstance(given, Mapping) else {}
     kind, name, arguments = operation.get("type"), operation.get("name"), operation.get("arguments")
     if kind not in OPERATIONS:
-        raise Refused("INPUT_INVALID", "validation", f"«operation.type» must be one of {', '.join(OPERATIONS)}.")
+        raise CallRefused("INPUT_INVALID", "validation", f"«operation.type» must be one of {', '.join(OPERATIONS)}.")
     if not isinstance(name, str) or not name:
-        raise Refused("INPUT_INVALID", "validation", "«operation.name» must be a text.")
+        raise CallRefused("INPUT_INVALID", "validation", "«operation.name» must be a text.")
     if arguments is not None and not isinstance(arguments, Mapping):
-        raise Refused("INPUT_INVALID", "validation", "«operation.arguments» must be an object.")
+        raise CallRefused("INPUT_INVALID", "validation", "«operation.arguments» must be an object.")
     return str(kind), name, dict(arguments or {})
 
 
-def _fits(wanted: Any, declared: Any, id: str) -> None:
+def _require_version(wanted: Any, declared: Any, id: str) -> None:
     """The same major version, and none newer than the server's (C-54). No version asked for fits every server."""
     if wanted in (None, ""):
         return
-    asked, has = _parts(wanted), _parts(declared)
+    asked, has = _version_parts(wanted), _version_parts(declared)
     if asked is None:
-        raise Refused("MCP_VERSION", "permanent", f"«{str(wanted)[:40]}» is no version such as 1.0.0.")
+        raise CallRefused("MCP_VERSION", "permanent", f"«{str(wanted)[:40]}» is no version such as 1.0.0.")
     if has is None:
-        raise Refused("MCP_VERSION", "permanent", f"The version of «{id}» is not known; register it with its version.")
+        raise CallRefused(
+            "MCP_VERSION", "permanent", f"The version of «{id}» is not known; register it with its version."
+        )
     if asked[0] != has[0] or asked > has:
         message = f"Version {wanted} of «{id}» is asked for, but it is {declared}: the major version must be the same"
-        raise Refused("MCP_VERSION", "permanent", f"{message} and the server's no older.")
+        raise CallRefused("MCP_VERSION", "permanent", f"{message} and the server's no older.")
 
 
-def _parts(version: Any) -> tuple[int, int, int, bool] | None:
-    found = _VERSION.match(str(version)) if isinstance(version, str | int | float) else None
-    return (int(found[1]), int(found[2] or 0), int(found[3] or 0), found[4] is None) if found else None
+def _version_parts(version: Any) -> tuple[int, int, int, bool] | None:
+    match = _VERSION.match(str(version)) if isinstance(version, str | int | float) else None
+    return (int(match[1]), int(match[2] or 0), int(match[3] or 0), match[4] is None) if match else None

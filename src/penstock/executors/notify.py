@@ -11,12 +11,12 @@ from typing import Any
 from msgspec import structs
 
 from penstock.executors.channels import CHANNELS
-from penstock.executors.channels.contract import MAX_BYTES, OUTBOX, Channel, House, OutgoingMessage, Sent
+from penstock.executors.channels.contract import MAX_BYTES, OUTBOX, Channel, ChannelContext, OutgoingMessage, Sent
 from penstock.executors.contract import Done, Failed, Outcome, Request, Services, Tenant, failed
-from penstock.executors.parts.finish import finish
-from penstock.executors.parts.message import Message, Unsendable, compose, require
-from penstock.executors.parts.outbound import Refused
-from penstock.executors.parts.secret import SecretMissing, Secrets
+from penstock.executors.parts.network.http_call import CallRefused
+from penstock.executors.parts.node_output import finish_output
+from penstock.executors.parts.notification import NotificationMessage, Unsendable, compose, require_settings
+from penstock.executors.parts.secrets import SecretMissing, Secrets
 
 TIMEOUT_MS = 30_000
 #: The channels of a tenant that has not said which.
@@ -44,21 +44,21 @@ class NotifyExecutor:
         if channel is None:
             return failed("INPUT_INVALID", "validation", f"«channel» must be one of {', '.join(CHANNELS)}.")
         tenant = services.tenant(request.tenant)
-        house = House(tenant, services, Secrets(tenant.secret))
+        context = ChannelContext(tenant, services, Secrets(tenant.secret))
         try:
-            letter, sent = await _deliver(request, channel, house)
+            outgoing, sent = await _deliver(request, channel, context)
         except Unsendable as error:
-            return house.hushed(failed(error.code, error.category, str(error), error.detail))
-        except Refused as error:
-            return house.hushed(failed(error.code, error.category, str(error)))
+            return context.scrubbed_failure(failed(error.code, error.category, str(error), error.detail))
+        except CallRefused as error:
+            return context.scrubbed_failure(failed(error.code, error.category, str(error)))
         except UnicodeError:
             return failed("INPUT_INVALID", "validation", "A text of the message holds half of a surrogate pair.")
         except SecretMissing as error:
             return failed("SECRET_NOT_FOUND", "authorization", str(error))
         except (TimeoutError, ConnectionError) as error:
-            return house.hushed(_unreached(error, channel))
+            return context.scrubbed_failure(_unreachable(error, channel))
         meta = {"status": sent.status_code, "channel": channel.name}
-        return await finish(request, _output(letter, sent, house), meta)
+        return await finish_output(request, _output(outgoing, sent, context), meta)
 
     async def _each(self, request: Request, services: Services, tenant: Tenant) -> Outcome:
         """A channel that fails does not keep the others from being told; only when all fail is it a failure."""
@@ -66,8 +66,8 @@ class NotifyExecutor:
         if wanted is None:
             usual = (tenant.find("config", "tenant") or {}).get("notification")
             wanted = usual.get("channels") if isinstance(usual, Mapping) else None
-        names = [str(one) for one in wanted] if isinstance(wanted, list | tuple) else list(USUAL)
-        told: list[Any] = []
+        names = [str(name) for name in wanted] if isinstance(wanted, list | tuple) else list(USUAL)
+        deliveries: list[Any] = []
         first: Failed | None = None
         for n, name in enumerate(names, 1):
             args = {**request.args, "channel": name}
@@ -75,31 +75,33 @@ class NotifyExecutor:
             outcome = await self.run(structs.replace(request, args=args, key=f"{request.key}/{n}"), services)
             if isinstance(outcome, Failed):
                 first = first or outcome
-                told.append({"channel": name, "status": "failed", "code": outcome.failure.code})
+                deliveries.append({"channel": name, "status": "failed", "code": outcome.failure.code})
             elif isinstance(outcome, Done):
-                told.append(outcome.body["_delivery"])
-        every = all(one["status"] == "failed" for one in told)
-        return first if first is not None and every else Done(told)
+                deliveries.append(outcome.body["_delivery"])
+        every = all(delivery["status"] == "failed" for delivery in deliveries)
+        return first if first is not None and every else Done(deliveries)
 
 
-async def _deliver(request: Request, channel: Channel, house: House) -> tuple[OutgoingMessage, Sent]:
-    message = compose(request, house.tenant, channel.name, CHANNELS)
+async def _deliver(request: Request, channel: Channel, context: ChannelContext) -> tuple[OutgoingMessage, Sent]:
+    message = compose(request, context.tenant, channel.name, CHANNELS)
     config = message.config
     channel.complete(config, message)
-    require(config, channel.required, channel.name)
-    _within(message, int(house.settings.get("notify.max_bytes") or MAX_BYTES))
-    letter = _letter(request, channel, message, house.secrets.fill_marked(config, message.mark))
-    content = channel.content(letter, house)
-    target = str(letter.config.get("target") or "") or channel.target(letter, house)
+    require_settings(config, channel.required, channel.name)
+    _check_size(message, int(context.settings.get("notify.max_bytes") or MAX_BYTES))
+    outgoing = _outgoing(request, channel, message, context.secrets.fill_marked(config, message.mark))
+    content = channel.content(outgoing, context)
+    target = str(outgoing.config.get("target") or "") or channel.target(outgoing, context)
     if target.startswith(OUTBOX):
-        house.tenant.keep(letter.key, channel.name, target, house.secrets.scrub(_as_json(content)), letter.run)
-        reply = letter.config.get("reply")  # what a receiver that is not there would have answered
-        return letter, Sent(status="kept", message_id=letter.id, response=reply if isinstance(reply, dict) else {})
-    async with asyncio.timeout(letter.timeout_s):
-        return letter, await channel.send(letter, content, house)
+        context.tenant.keep(outgoing.key, channel.name, target, context.secrets.scrub(_as_json(content)), outgoing.run)
+        reply = outgoing.config.get("reply")  # what a receiver that is not there would have answered
+        return outgoing, Sent(status="kept", message_id=outgoing.id, response=reply if isinstance(reply, dict) else {})
+    async with asyncio.timeout(outgoing.timeout_s):
+        return outgoing, await channel.send(outgoing, content, context)
 
 
-def _letter(request: Request, channel: Channel, message: Message, config: dict[str, Any]) -> OutgoingMessage:
+def _outgoing(
+    request: Request, channel: Channel, message: NotificationMessage, config: dict[str, Any]
+) -> OutgoingMessage:
     return OutgoingMessage(
         key=request.key,
         run=request.run,
@@ -116,42 +118,44 @@ def _letter(request: Request, channel: Channel, message: Message, config: dict[s
     )
 
 
-def _output(letter: OutgoingMessage, sent: Sent, house: House) -> dict[str, Any]:
-    said = house.told(sent.response)
+def _output(outgoing: OutgoingMessage, sent: Sent, context: ChannelContext) -> dict[str, Any]:
+    response = context.scrubbed_answer(sent.response)
     delivery = {
-        "channel": letter.channel,
+        "channel": outgoing.channel,
         "status": sent.status,
         "status_code": sent.status_code,
-        "message_id": house.told(sent.message_id),
-        "sent_at": letter.at,
+        "message_id": context.scrubbed_answer(sent.message_id),
+        "sent_at": outgoing.at,
     }
-    answer: Mapping[str, Any] = said if isinstance(said, Mapping) else {} if said is None else {"response": said}
+    answer: Mapping[str, Any] = (
+        response if isinstance(response, Mapping) else {} if response is None else {"response": response}
+    )
     return {**answer, "_delivery": delivery}
 
 
-def _unreached(error: Exception, channel: Channel) -> Failed:
+def _unreachable(error: Exception, channel: Channel) -> Failed:
     if isinstance(error, TimeoutError):
         return failed("NODE_TIMEOUT", "timeout", str(error) or f"{channel.name}: nobody answered in time")
     return failed("CONNECTION_LOST", "transient", str(error))
 
 
-def _within(message: Message, most: int) -> None:
+def _check_size(message: NotificationMessage, most: int) -> None:
     """Attachments have a limit of their own."""
     parts = [message.subject, message.body, {k: v for k, v in message.config.items() if k != "attachments"}]
-    if _weight(parts) > most:
+    if _size(parts) > most:
         why = f"The message has more than {most:,} bytes; the setting notify.max_bytes says how many may go."
         raise Unsendable("MESSAGE_TOO_LARGE", "validation", why, {"max_bytes": most})
 
 
-def _weight(value: Any) -> int:
+def _size(value: Any) -> int:
     if isinstance(value, str):
         return len(value.encode("utf-8", "surrogatepass"))
     if isinstance(value, bytes):
         return len(value)
     if isinstance(value, Mapping):
-        return sum(_weight(k) + _weight(v) for k, v in value.items())
+        return sum(_size(k) + _size(v) for k, v in value.items())
     if isinstance(value, list | tuple):
-        return sum(map(_weight, value))
+        return sum(map(_size, value))
     return 8
 
 

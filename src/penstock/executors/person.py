@@ -6,10 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
-from penstock.executors.parts.chat import NoAnswer
-from penstock.executors.parts.persons import CONVERSATION, ask, is_conversation, remembered, variables
+from penstock.executors.parts.json_values import as_text
+from penstock.executors.parts.llm.chat import NoAnswer
+from penstock.executors.parts.llm.persons import (
+    CONVERSATION,
+    ask_person,
+    is_conversation,
+    prompt_variables,
+    remembered_messages,
+)
 from penstock.executors.parts.templates import TemplateError, render
-from penstock.executors.parts.values import as_text
 
 
 class PersonExecutor:
@@ -29,21 +35,25 @@ class PersonExecutor:
         first = args.get("first_only_prompt") if request.visit == 1 else None
         missing: list[str] = []
         try:
-            prompt = render(as_text(first or args.get("default_prompt")), variables(request), missing=missing)
+            prompt = render(as_text(first or args.get("default_prompt")), prompt_variables(request), missing=missing)
         except TemplateError as error:
             return failed("TEMPLATE", "validation", f"The prompt cannot be rendered: {error}.")
-        before = remembered(request.inputs, args.get("memorize_to"), args.get("at_most"))
+        before = remembered_messages(request.inputs, args.get("memorize_to"), args.get("at_most"))
         instructions = as_text(person.get("system_prompt"))
         system = [{"role": "system", "content": instructions}] if instructions else []
         now = [*before, {"role": "user", "content": prompt}]
         try:
-            said = await ask(person, [*system, *now], request, services)
+            answer = await ask_person(person, [*system, *now], request, services)
         except NoAnswer as none:
             return none.outcome
-        meta: dict[str, Any] = {"token_usage": said.usage, "model": said.model, "person": str(person.get("name") or "")}
+        meta: dict[str, Any] = {
+            "token_usage": answer.usage,
+            "model": answer.model,
+            "person": str(person.get("name") or ""),
+        }
         if missing:
             meta["missing"] = missing
         if args.get("conversation") or any(map(is_conversation, request.inputs)):
-            messages = [*now, {"role": "assistant", "content": as_text(said.value)}]
+            messages = [*now, {"role": "assistant", "content": as_text(answer.value)}]
             return Done({"messages": messages}, meta, CONVERSATION)
-        return Done(said.value, meta)
+        return Done(answer.value, meta)

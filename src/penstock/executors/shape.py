@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
-from penstock.executors.parts.finish import finish
+from penstock.executors.parts.node_output import finish_output
 
 
 class ShapeExecutor:
@@ -21,15 +21,15 @@ class ShapeExecutor:
             return failed("INPUT_INVALID", "validation", "There is no value to shape.")
         value = args["value"]
         if args.get("without_null") and isinstance(value, Mapping):
-            value = {name: one for name, one in value.items() if one is not None}
+            value = {name: item for name, item in value.items() if item is not None}
         if not args.get("null_is_absent"):
-            return await finish(request, value)
-        outcome = await finish(request, present(value))
+            return await finish_output(request, value)
+        outcome = await finish_output(request, present(value))
         return Done(value) if isinstance(outcome, Done) else outcome
 
 
 def present(value: Any) -> Any:
     """The value without members that are null."""
     if isinstance(value, Mapping):
-        return {name: present(one) for name, one in value.items() if one is not None}
-    return [present(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: present(item) for name, item in value.items() if item is not None}
+    return [present(item) for item in value] if isinstance(value, list | tuple) else value

@@ -12,14 +12,15 @@ from urllib.parse import quote, unquote
 
 from penstock.executors.contract import Failed, Outcome, Request, Services, failed
 from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
-from penstock.executors.parts.fence import PathRefused
-from penstock.executors.parts.finish import finish
-from penstock.executors.parts.outbound import Refused, Unresolved
-from penstock.executors.parts.postgres import address_of
-from penstock.executors.parts.raised import scrubbed
-from penstock.executors.parts.rows import MAX_BYTES, MAX_ROWS, Rows, TooMuch
-from penstock.executors.parts.secret import SecretMissing, Secrets
-from penstock.executors.parts.statement import BadStatement, Bound, bound
+from penstock.executors.parts.exceptions import scrub_failure
+from penstock.executors.parts.extras import extra_missing
+from penstock.executors.parts.files.path_policy import PathRefused
+from penstock.executors.parts.network.http_call import CallRefused, HostUnresolved
+from penstock.executors.parts.network.postgres import connection_parameters
+from penstock.executors.parts.node_output import finish_output
+from penstock.executors.parts.secrets import SecretMissing, Secrets
+from penstock.executors.parts.sql.parameters import BadStatement, BoundStatement, bind_parameters
+from penstock.executors.parts.sql.rows import MAX_BYTES, MAX_ROWS, Rows, TooManyRows
 from penstock.executors.parts.threads import in_thread
 
 TIMEOUT_MS = 30_000
@@ -44,31 +45,33 @@ class SqlExecutor:
             tenant = tenant_of(request, services)
             secrets = Secrets(tenant.secret)
             connection = connection_of(args, tenant, "default_sql", ("sqlite", "postgresql"))
-            ready = bound(args.get("query"), secrets.fill_marked(args.get("params"), request.mark), connection.type)
+            ready = bind_parameters(
+                args.get("query"), secrets.fill_marked(args.get("params"), request.mark), connection.type
+            )
             read = _sqlite if connection.type == "sqlite" else _postgresql
             async with asyncio.timeout((request.timeout_ms or TIMEOUT_MS) / 1000):
                 rows = await read(connection, ready, request, services, secrets)
         except BadStatement as error:
             return failed(error.code, "validation", secrets.scrub_message(str(error)))
-        except Refused as error:
+        except CallRefused as error:
             return failed(error.code, error.category, str(error))
         except PathRefused as error:
             return failed("PATH_REFUSED", "authorization", f"It is not read: {error}.")
         except SecretMissing as error:
             return failed("SECRET_NOT_FOUND", "authorization", str(error))
-        except TooMuch as error:
+        except TooManyRows as error:
             return failed("SQL_TOO_LARGE", "permanent", f"The answer is too large: {error}.")
         except TimeoutError:
             return failed("NODE_TIMEOUT", "timeout", "The database did not answer in time.")
-        except _Wrong as error:
-            return scrubbed(error.outcome, secrets)
-        meta: dict[str, Any] = {"rows": len(rows.found), "bytes": rows.bytes, "connection": connection.id}
+        except _SqlFailed as error:
+            return scrub_failure(error.outcome, secrets)
+        meta: dict[str, Any] = {"rows": len(rows.items), "bytes": rows.bytes, "connection": connection.id}
         if ready.nulls:
             meta["null_params"] = list(ready.nulls)
-        return await finish(request, secrets.scrub(rows.found), meta, "object")
+        return await finish_output(request, secrets.scrub(rows.items), meta, "object")
 
 
-class _Wrong(Exception):
+class _SqlFailed(Exception):
     def __init__(self, outcome: Failed) -> None:
         self.outcome = outcome
         super().__init__(outcome.failure.message)
@@ -82,7 +85,9 @@ def _rows(names: list[str], connection: Connection, services: Services) -> Rows:
 # ---- SQLite ----------------------------------------------------------------------------------------------------------
 
 
-async def _sqlite(connection: Connection, ready: Bound, request: Request, services: Services, secrets: Secrets) -> Rows:
+async def _sqlite(
+    connection: Connection, ready: BoundStatement, request: Request, services: Services, secrets: Secrets
+) -> Rows:
     reading = _Reading(connection, ready, services)
     try:
         return await in_thread(reading.run)
@@ -93,7 +98,7 @@ async def _sqlite(connection: Connection, ready: Bound, request: Request, servic
 class _Reading:
     """One statement in one thread, which stops when nobody waits for it any more."""
 
-    def __init__(self, connection: Connection, ready: Bound, services: Services) -> None:
+    def __init__(self, connection: Connection, ready: BoundStatement, services: Services) -> None:
         self.connection, self.ready, self.services = connection, ready, services
         self._stopped = threading.Event()
 
@@ -105,7 +110,7 @@ class _Reading:
         try:
             base = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, isolation_level=None, timeout=5)
         except sqlite3.Error as error:
-            raise _sqlite_wrong(error, self.connection) from None
+            raise _sqlite_failure(error, self.connection) from None
         try:
             self._guard(base)
             cursor = base.execute(self.ready.text, self.ready.values)
@@ -114,7 +119,7 @@ class _Reading:
                 rows.add(row)
             return rows
         except (sqlite3.Error, sqlite3.Warning, UnicodeError, OverflowError) as error:
-            raise _sqlite_wrong(error, self.connection) from None
+            raise _sqlite_failure(error, self.connection) from None
         finally:
             base.close()
 
@@ -146,53 +151,54 @@ def sqlite_path(connection: Connection, services: Services) -> Path:
     if text.startswith("sqlite:"):
         text = unquote(text.removeprefix("sqlite:").removeprefix("///"))
     if not text or "\0" in text:
-        raise Refused("CONNECTION_NOT_FOUND", "validation", f"The connection «{connection.id}» names no file.")
+        raise CallRefused("CONNECTION_NOT_FOUND", "validation", f"The connection «{connection.id}» names no file.")
     base = Path(services.settings.get("sql.root") or services.input_dir)
-    return services.fence.database(text, base, connection.id)
+    return services.path_policy.database(text, base, connection.id)
 
 
-def _sqlite_wrong(error: Exception, connection: Connection) -> _Wrong:
-    said, name = str(error)[:500], getattr(error, "sqlite_errorname", "") or ""
-    if name.startswith(("SQLITE_AUTH", "SQLITE_READONLY")) or "not authorized" in said:
-        message = f"The statement does more than read: {said}."
-        return _Wrong(failed("SQL_NOT_READONLY", "validation", message))
+def _sqlite_failure(error: Exception, connection: Connection) -> _SqlFailed:
+    reason, name = str(error)[:500], getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith(("SQLITE_AUTH", "SQLITE_READONLY")) or "not authorized" in reason:
+        message = f"The statement does more than read: {reason}."
+        return _SqlFailed(failed("SQL_NOT_READONLY", "validation", message))
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return _Wrong(failed("CONNECTION_LOST", "transient", f"«{connection.id}» is busy: {said}."))
+        return _SqlFailed(failed("CONNECTION_LOST", "transient", f"«{connection.id}» is busy: {reason}."))
     if name.startswith("SQLITE_INTERRUPT"):
-        return _Wrong(failed("NODE_TIMEOUT", "timeout", "The statement was stopped."))
+        return _SqlFailed(failed("NODE_TIMEOUT", "timeout", "The statement was stopped."))
     if name.startswith(("SQLITE_TOOBIG", "SQLITE_NOMEM", "SQLITE_FULL")):
-        return _Wrong(failed("SQL_TOO_LARGE", "permanent", f"The answer is too large: {said}."))
+        return _SqlFailed(failed("SQL_TOO_LARGE", "permanent", f"The answer is too large: {reason}."))
     if name.startswith("SQLITE_CANTOPEN"):
-        return _Wrong(failed("SQL_ERROR", "permanent", f"The database «{connection.id}» cannot be opened."))
-    return _Wrong(failed("SQL_ERROR", "permanent", f"«{connection.id}» refuses the statement: {said}."))
+        return _SqlFailed(failed("SQL_ERROR", "permanent", f"The database «{connection.id}» cannot be opened."))
+    return _SqlFailed(failed("SQL_ERROR", "permanent", f"«{connection.id}» refuses the statement: {reason}."))
 
 
 # ---- PostgreSQL ------------------------------------------------------------------------------------------------------
 
 
 async def _postgresql(
-    connection: Connection, ready: Bound, request: Request, services: Services, secrets: Secrets
+    connection: Connection, ready: BoundStatement, request: Request, services: Services, secrets: Secrets
 ) -> Rows:
     try:
         import psycopg
     except ImportError:
-        message = "PostgreSQL needs the extra «postgresql»: pip install 'penstock[postgresql]'."
-        raise _Wrong(failed("EXTRA_MISSING", "permanent", message, {"extra": "postgresql"})) from None
+        raise _SqlFailed(extra_missing("PostgreSQL needs", "postgresql")) from None
     limit = request.timeout_ms or TIMEOUT_MS
     try:
         url, password = str(connection.body.get("url") or ""), password_of(connection, secrets)
-        given = await address_of(url, password, services, request.tenant, connection.id, **_overrides(limit))
+        given = await connection_parameters(url, password, services, request.tenant, connection.id, **_overrides(limit))
         base = await psycopg.AsyncConnection.connect(**given)
-    except Unresolved as error:
-        raise _Wrong(failed("CONNECTION_LOST", "transient", f"«{connection.id}» cannot be reached: {error}.")) from None
+    except HostUnresolved as error:
+        raise _SqlFailed(
+            failed("CONNECTION_LOST", "transient", f"«{connection.id}» cannot be reached: {error}.")
+        ) from None
     except psycopg.Error as error:
-        raise _postgresql_wrong(error, connection, opening=True) from None
+        raise _postgresql_failure(error, connection, opening=True) from None
     try:
         # Before anything else, and again by the session's own default: what is not read only never begins.
         await base.set_read_only(True)
         return await _streamed(base, ready, connection, services)
     except psycopg.Error as error:
-        raise _postgresql_wrong(error, connection) from None
+        raise _postgresql_failure(error, connection) from None
     finally:
         await base.close()  # rolls back: nothing of the session outlives the statement
 
@@ -206,7 +212,7 @@ def _overrides(limit_ms: int) -> dict[str, Any]:
     }
 
 
-async def _streamed(base: Any, ready: Bound, connection: Connection, services: Services) -> Rows:
+async def _streamed(base: Any, ready: BoundStatement, connection: Connection, services: Services) -> Rows:
     """Row by row, so that a large answer is noticed before it is here."""
     async with base.cursor() as cursor:
         rows: Rows | None = None
@@ -215,24 +221,26 @@ async def _streamed(base: Any, ready: Bound, connection: Connection, services: S
                 if rows is None:
                     rows = _rows([column.name for column in cursor.description], connection, services)
                 rows.add(row)
-        except TooMuch:
+        except TooManyRows:
             await base.cancel_safe(timeout=2)
             raise
     return rows if rows is not None else _rows([], connection, services)
 
 
-def _postgresql_wrong(error: Any, connection: Connection, opening: bool = False) -> _Wrong:
+def _postgresql_failure(error: Any, connection: Connection, opening: bool = False) -> _SqlFailed:
     state = str(error.sqlstate or "")
-    said = " ".join(str(error).split())[:500]
-    if state.startswith("28") or state == "42501" or (opening and "authentication failed" in said):
-        return _Wrong(failed("SQL_DENIED", "authorization", f"«{connection.id}» denies it: {said}"))
+    reason = " ".join(str(error).split())[:500]
+    if state.startswith("28") or state == "42501" or (opening and "authentication failed" in reason):
+        return _SqlFailed(failed("SQL_DENIED", "authorization", f"«{connection.id}» denies it: {reason}"))
     if state == "25006":
-        return _Wrong(failed("SQL_NOT_READONLY", "validation", f"The statement does more than read: {said}"))
+        return _SqlFailed(failed("SQL_NOT_READONLY", "validation", f"The statement does more than read: {reason}"))
     if state == "57014":
-        return _Wrong(failed("NODE_TIMEOUT", "timeout", "The database stopped the statement: it took too long."))
+        return _SqlFailed(failed("NODE_TIMEOUT", "timeout", "The database stopped the statement: it took too long."))
     if opening or not state or state[:2] in ("08", "57", "40") or state == "55P03":
-        return _Wrong(failed("CONNECTION_LOST", "transient", f"«{connection.id}» cannot be used now: {said}"))
+        return _SqlFailed(failed("CONNECTION_LOST", "transient", f"«{connection.id}» cannot be used now: {reason}"))
     if state.startswith("53"):
-        return _Wrong(failed("SQL_ERROR", "resource", f"«{connection.id}» has no room: {said}"))
+        return _SqlFailed(failed("SQL_ERROR", "resource", f"«{connection.id}» has no room: {reason}"))
     category = "validation" if state.startswith("22") else "permanent"
-    return _Wrong(failed("SQL_ERROR", category, f"«{connection.id}» refuses the statement: {said}", {"state": state}))
+    return _SqlFailed(
+        failed("SQL_ERROR", category, f"«{connection.id}» refuses the statement: {reason}", {"state": state})
+    )

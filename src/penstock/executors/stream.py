@@ -22,16 +22,18 @@ from urllib.parse import urlsplit
 import msgspec
 
 from penstock.executors.contract import Done, Outcome, Request, Services, StreamBatch, Tenant, failed
-from penstock.executors.parts.addresses import Reach, reach_of
 from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
-from penstock.executors.parts.finish import finish
-from penstock.executors.parts.outbound import Refused, resolve
-from penstock.executors.parts.pinned import Named, pin
-from penstock.executors.parts.postgres import address_of
-from penstock.executors.parts.rows import Rows, TooMuch
-from penstock.executors.parts.secret import SecretMissing, Secrets
+from penstock.executors.parts.extras import extra_message
+from penstock.executors.parts.json_values import NotJson, json_value
+from penstock.executors.parts.network.egress_policy import EgressPolicy, egress_policy_of
+from penstock.executors.parts.network.http_call import CallRefused
+from penstock.executors.parts.network.http_client import resolve
+from penstock.executors.parts.network.pinned_connections import NamedTlsContext, pin_connections
+from penstock.executors.parts.network.postgres import connection_parameters
+from penstock.executors.parts.node_output import finish_output
+from penstock.executors.parts.secrets import SecretMissing, Secrets
+from penstock.executors.parts.sql.rows import Rows, TooManyRows
 from penstock.executors.parts.threads import in_thread
-from penstock.executors.parts.values import NotPlain, plain
 
 MAX_MESSAGES, MAX_WAIT_MS = 100, 1000
 MOST_MESSAGES, MOST_WAIT_MS = 10_000, 60_000
@@ -68,20 +70,20 @@ class StreamExecutor:
                 async with _SOURCES[reading.connection.type](reading) as batch:
                     messages = batch.messages
                     about = {"connection": reading.connection.id, "source": reading.source, "messages": len(messages)}
-                    outcome = await finish(request, secrets.scrub(messages), about, "object")
+                    outcome = await finish_output(request, secrets.scrub(messages), about, "object")
                     if isinstance(outcome, Done):
                         await batch.acknowledge()
                         return msgspec.structs.replace(outcome, taken=batch.taken)
                     if batch.taken is not None:
                         batch.taken.give_back()
                     return outcome
-        except Refused as error:
+        except CallRefused as error:
             return failed(error.code, error.category, secrets.scrub_message(str(error)))
         except SecretMissing as error:
             return failed("SECRET_NOT_FOUND", "authorization", str(error))
-        except NotPlain as error:
+        except NotJson as error:
             return failed("STREAM_MESSAGE", "validation", f"A message is no value that JSON can hold: {error}.")
-        except TooMuch as error:
+        except TooManyRows as error:
             return failed("STREAM_TOO_LARGE", "permanent", f"The messages are too large: {error}.")
         except TimeoutError:
             return failed("NODE_TIMEOUT", "timeout", "The source did not answer in time.")
@@ -96,21 +98,20 @@ class _Reading(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     most: int
     wait_ms: int
-    reach: Reach
+    egress: EgressPolicy
     ca_file: str | None
     tenant_id: str
     services: Services
 
-    def extra(self, name: str) -> Refused:
-        message = f"This source needs the extra «{name}»: pip install 'penstock[{name}]'."
-        return Refused("EXTRA_MISSING", "permanent", message)
+    def extra(self, package: str) -> CallRefused:
+        return CallRefused("EXTRA_MISSING", "permanent", extra_message("This source needs", package))
 
 
 def _reading(request: Request, services: Services, tenant: Tenant, secrets: Secrets) -> _Reading:
     args: Mapping[str, Any] = request.args if isinstance(request.args, Mapping) else {}
     source = args.get("name")
     if not isinstance(source, str) or not source.strip() or len(source) > 500 or not source.isprintable():
-        raise Refused("INPUT_INVALID", "validation", "«name» must name the source: a topic, a queue or a channel.")
+        raise CallRefused("INPUT_INVALID", "validation", "«name» must name the source: a topic, a queue or a channel.")
     if not args.get("connection") and tenant.find("connection", "default_stream") is None:
         connection = Connection("default_stream", "events", {})
     else:
@@ -120,29 +121,29 @@ def _reading(request: Request, services: Services, tenant: Tenant, secrets: Secr
         tenant=tenant,
         secrets=secrets,
         source=source,
-        most=_whole(args, "max_messages", MAX_MESSAGES, 1, MOST_MESSAGES),
-        wait_ms=_whole(args, "max_wait_ms", MAX_WAIT_MS, 0, MOST_WAIT_MS),
-        reach=reach_of(services.settings, request.tenant),
+        most=_whole_number(args, "max_messages", MAX_MESSAGES, 1, MOST_MESSAGES),
+        wait_ms=_whole_number(args, "max_wait_ms", MAX_WAIT_MS, 0, MOST_WAIT_MS),
+        egress=egress_policy_of(services.settings, request.tenant),
         ca_file=services.settings.get("http.ca_file"),
         tenant_id=request.tenant,
         services=services,
     )
 
 
-def _whole(args: Mapping[str, Any], name: str, otherwise: int, least: int, most: int) -> int:
+def _whole_number(args: Mapping[str, Any], name: str, otherwise: int, least: int, most: int) -> int:
     value = args.get(name)
     if value is None:
         return otherwise
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise Refused("INPUT_INVALID", "validation", f"«{name}» must be a whole number from {least} to {most}.")
+        raise CallRefused("INPUT_INVALID", "validation", f"«{name}» must be a whole number from {least} to {most}.")
     return value
 
 
 def _body(raw: bytes | str) -> Any:
     """JSON if it is JSON, else text."""
     try:
-        return plain(msgspec.json.decode(raw))
-    except (msgspec.DecodeError, UnicodeDecodeError, NotPlain, RecursionError):
+        return json_value(msgspec.json.decode(raw))
+    except (msgspec.DecodeError, UnicodeDecodeError, NotJson, RecursionError):
         return raw if isinstance(raw, str) else raw.decode(errors="replace")
 
 
@@ -159,8 +160,8 @@ async def _events(reading: _Reading) -> AsyncIterator[Batch]:
     try:
         rows = Rows([], reading.most)
         for event in taken.messages:
-            rows.put(plain(event))
-        yield Batch(rows.found, _nothing, taken)
+            rows.put(json_value(event))
+        yield Batch(rows.items, _nothing, taken)
     except BaseException:  # a cancel, too
         taken.give_back()
         raise
@@ -182,23 +183,23 @@ async def _mqtt(reading: _Reading) -> AsyncIterator[Batch]:
     try:
         async with client:
             await client.subscribe(reading.source, qos=qos)
-            rows, taken = await _mqtt_taken(client, reading)
+            rows, taken = await _mqtt_messages(client, reading)
 
             async def acknowledge() -> None:
                 for message in taken:
                     wire.ack(message.mid, message.qos)
 
-            yield Batch(rows.found, acknowledge)
+            yield Batch(rows.items, acknowledge)
     except aiomqtt.MqttCodeError as error:
         if getattr(error.rc, "value", error.rc) in (4, 5, 134, 135):
             why = f"The broker of «{reading.connection.id}» does not let us in."
-            raise Refused("MQTT_DENIED", "authorization", why) from None
+            raise CallRefused("MQTT_DENIED", "authorization", why) from None
         raise ConnectionError("the broker refused the connection") from None
     except aiomqtt.MqttError as error:
         raise ConnectionError(f"the connection to the broker failed ({type(error).__name__})") from None
 
 
-async def _mqtt_taken(client: Any, reading: _Reading) -> tuple[Rows, list[Any]]:
+async def _mqtt_messages(client: Any, reading: _Reading) -> tuple[Rows, list[Any]]:
     rows = Rows([], reading.most)
     taken: list[Any] = []
     with contextlib.suppress(TimeoutError):
@@ -218,10 +219,12 @@ async def _mqtt_client(reading: _Reading) -> Any:
     place = urlsplit(str(connection.body.get("url") or ""))
     if place.scheme not in ("mqtt", "mqtts") or not place.hostname:
         why = f"The connection «{connection.id}» must have mqtt://host as its url."
-        raise Refused("HTTP_URL", "validation", why)
+        raise CallRefused("HTTP_URL", "validation", why)
     tls = place.scheme == "mqtts"
     port = place.port or (8883 if tls else 1883)
-    addresses = await resolve(place.hostname, port, Reach(reading.reach.rules, reading.reach.ports + _MQTT_PORTS))
+    addresses = await resolve(
+        place.hostname, port, EgressPolicy(reading.egress.rules, reading.egress.ports + _MQTT_PORTS)
+    )
     password, client_id = password_of(connection, reading.secrets), connection.options.get("client_id")
     return aiomqtt.Client(
         addresses[0],
@@ -230,7 +233,7 @@ async def _mqtt_client(reading: _Reading) -> Any:
         clean_session=not client_id,
         username=str(connection.options.get("username") or "") if password is not None else None,
         password=password,
-        tls_context=Named.to(place.hostname, reading.ca_file) if tls else None,
+        tls_context=NamedTlsContext.to(place.hostname, reading.ca_file) if tls else None,
         timeout=10,
     )
 
@@ -248,9 +251,9 @@ async def _sqs(reading: _Reading) -> AsyncIterator[Batch]:
     key, colon, word = (secret or "").partition(":")
     if not colon:
         why = f"The connection «{reading.connection.id}» needs a secret of the form KEY:SECRET."
-        raise Refused("SECRET_NOT_FOUND", "authorization", why)
+        raise CallRefused("SECRET_NOT_FOUND", "authorization", why)
     if "://" in reading.source:
-        raise Refused("INPUT_INVALID", "validation", "«name» is the queue's name, not its URL.")
+        raise CallRefused("INPUT_INVALID", "validation", "«name» is the queue's name, not its URL.")
     queue = _Queue(reading, key, word)
     try:
         yield Batch(await in_thread(queue.read), lambda: in_thread(queue.delete))
@@ -269,17 +272,17 @@ class _Queue:
         self.url = ""
 
     def read(self) -> list[Any]:
-        with self._told():
+        with self._as_failures():
             self.client = _sqs_client(self.reading, self._key, self._word)
             self.url = self.client.get_queue_url(QueueName=self.reading.source)["QueueUrl"]
             rows = self._received()
-        return rows.found
+        return rows.items
 
     def delete(self) -> None:
-        with self._told():
+        with self._as_failures():
             for start in range(0, len(self.taken), 10):
                 some = self.taken[start : start + 10]
-                entries = [{"Id": str(n), "ReceiptHandle": one["ReceiptHandle"]} for n, one in enumerate(some)]
+                entries = [{"Id": str(n), "ReceiptHandle": message["ReceiptHandle"]} for n, message in enumerate(some)]
                 self.client.delete_message_batch(QueueUrl=self.url, Entries=entries)
 
     def _received(self) -> Rows:
@@ -292,27 +295,27 @@ class _Queue:
                 WaitTimeSeconds=0 if self.taken else min(20, round(left)),
                 MessageSystemAttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
             )
-            found = answer.get("Messages") or []
-            for message in found:
+            messages = answer.get("Messages") or []
+            for message in messages:
                 about = message.get("Attributes") or {}
                 row = {"id": message["MessageId"], "body": _body(message["Body"])}
                 rows.put(row | {"sent_at": int(about.get("SentTimestamp") or 0), "received": _count(about)})
                 self.taken.append(message)
-            if not found and (self.taken or time.monotonic() >= ends):
+            if not messages and (self.taken or time.monotonic() >= ends):
                 break
         return rows
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _as_failures(self) -> Iterator[None]:
         from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped, unused-ignore]
 
         try:
             yield
         except ClientError as error:
-            raise _sqs_wrong(error, self.reading) from None
+            raise _sqs_failure(error, self.reading) from None
         except BotoCoreError as error:
             inner = error.kwargs.get("error")
-            if isinstance(inner, Refused):
+            if isinstance(inner, CallRefused):
                 raise inner from None
             raise ConnectionError(f"the queue cannot be reached ({type(error).__name__})") from None
 
@@ -334,19 +337,19 @@ def _sqs_client(reading: _Reading, key: str, word: str) -> Any:
         aws_secret_access_key=word,
         config=Config(connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 1}, proxies={}),
     )
-    pin(client, reading.reach)
+    pin_connections(client, reading.egress)
     return client
 
 
-def _sqs_wrong(error: Any, reading: _Reading) -> Exception:
-    said = error.response.get("Error", {})
-    code, status = str(said.get("Code", "")), error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
+def _sqs_failure(error: Any, reading: _Reading) -> Exception:
+    details = error.response.get("Error", {})
+    code, status = str(details.get("Code", "")), error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
     if "NonExistent" in code or "QueueDoesNotExist" in code:
-        return Refused("STREAM_NOT_FOUND", "permanent", f"There is no queue «{reading.source}».")
+        return CallRefused("STREAM_NOT_FOUND", "permanent", f"There is no queue «{reading.source}».")
     if status in (401, 403):
-        return Refused("HTTP_401_403", "authorization", f"«{reading.connection.id}» denies it: {code}.")
+        return CallRefused("HTTP_401_403", "authorization", f"«{reading.connection.id}» denies it: {code}.")
     if status < 500 and "Throttl" not in code:
-        return Refused("HTTP_4XX", "permanent", f"«{reading.connection.id}» refuses it: {code}.")
+        return CallRefused("HTTP_4XX", "permanent", f"«{reading.connection.id}» refuses it: {code}.")
     return ConnectionError(f"the queue answered {code}")
 
 
@@ -362,14 +365,16 @@ async def _notify(reading: _Reading) -> AsyncIterator[Batch]:
         raise reading.extra("postgresql") from None
     password, rows = password_of(reading.connection, reading.secrets), Rows([], reading.most)
     url, more = str(reading.connection.body.get("url") or ""), {"connect_timeout": 10, "options": ""}
-    given = await address_of(url, password, reading.services, reading.tenant_id, reading.connection.id, **more)
+    given = await connection_parameters(
+        url, password, reading.services, reading.tenant_id, reading.connection.id, **more
+    )
     try:
         base = await psycopg.AsyncConnection.connect(autocommit=True, **given)
         try:
             await base.execute(sql.SQL("LISTEN {}").format(sql.Identifier(reading.source)))
             heard = base.notifies(timeout=reading.wait_ms / 1000, stop_after=reading.most)
             async for note in heard:
-                if len(rows.found) < reading.most:
+                if len(rows.items) < reading.most:
                     rows.put({"channel": note.channel, "body": _body(note.payload)})
         finally:
             await base.close()
@@ -377,7 +382,7 @@ async def _notify(reading: _Reading) -> AsyncIterator[Batch]:
         raise ConnectionError(
             f"«{reading.connection.id}» cannot be used: {' '.join(str(error).split())[:200]}"
         ) from None
-    yield Batch(rows.found, _nothing)
+    yield Batch(rows.items, _nothing)
 
 
 _SOURCES: dict[str, Callable[[_Reading], contextlib.AbstractAsyncContextManager[Batch]]] = {

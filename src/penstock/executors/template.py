@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
-from penstock.executors.parts import jail
+from penstock.executors.parts.files import sandboxed_files
+from penstock.executors.parts.json_values import as_text
 from penstock.executors.parts.templates import TemplateError, render, render_tree
 from penstock.executors.parts.threads import in_thread
-from penstock.executors.parts.values import as_text
 
 
 class TemplateExecutor:
@@ -33,8 +33,10 @@ class TemplateExecutor:
         if path:
             try:
                 data = text.encode("utf-8", "replace")
-                await in_thread(jail.write, services.output_dir, path, data, request.key, services.fence)
-            except jail.PathRefused as error:
+                await in_thread(
+                    sandboxed_files.write, services.output_dir, path, data, request.key, services.path_policy
+                )
+            except sandboxed_files.PathRefused as error:
                 return failed("PATH_REFUSED", "authorization", f"The path is refused: {error}.")
             except OSError as error:
                 return failed("FILE_IO", "system", f"The file cannot be written: {error.strerror}.")

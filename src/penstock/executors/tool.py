@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.executors.contract import Done, Outcome, Request, Services, failed
-from penstock.executors.parts.tools import TIMEOUT_MS, Toolbox, ToolFailed, refused
+from penstock.executors.parts.tools import TIMEOUT_MS, Toolbox, ToolFailed, reported_failure
 
 
 class ToolExecutor:
@@ -38,4 +38,4 @@ class ToolExecutor:
             return error.outcome
         except TimeoutError:
             return failed("NODE_TIMEOUT", "timeout", f"The tool «{name[:80]}» did not answer within {seconds:g} s.")
-        return refused(name, result) or Done(result, {"tool": name})
+        return reported_failure(name, result) or Done(result, {"tool": name})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.expr.compile import Expression, compile_expression, compile_template
 from penstock.expr.functions import FUNCTIONS
-from penstock.expr.roots import RESERVED_ROOTS
+from penstock.expr.root_names import RESERVED_ROOTS
 from penstock.expr.scope import (
     NODE_MEMBERS,
     SYSTEM_MEMBERS,
@@ -15,7 +15,7 @@ from penstock.expr.scope import (
     evaluate_all,
     system_view,
 )
-from penstock.expr.tokens import nearest
+from penstock.expr.tokenizer import nearest
 from penstock.expr.values import equal, kind_of, text_of
 
 __all__ = [

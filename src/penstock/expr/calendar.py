@@ -44,10 +44,10 @@ class BadDate(ValueError):
 
 def moment_of(text: str, zone: tzinfo) -> Moment:
     """ISO 8601; a text without an offset is a time of the zone, with one it keeps it. BadDate when it is neither."""
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         raise BadDate("it is not written like 2026-11-15, 2026-11-15T09:00:00 or 2026-11-15T09:00:00+09:00")
-    *numbers, fraction, offset = found.groups()
+    *numbers, fraction, offset = match.groups()
     return built([int(number or 0) for number in numbers], (fraction or "0").ljust(6, "0")[:6], offset, zone)
 
 
@@ -96,9 +96,9 @@ def shifted(moment: Moment, micros: int) -> Moment:
     return moved.astimezone(moment.tzinfo)
 
 
-def micros_between(one: Moment, two: Moment) -> int:
+def micros_between(later: Moment, earlier: Moment) -> int:
     """one − two."""
-    return (one.astimezone(UTC) - two.astimezone(UTC)) // timedelta(microseconds=1)
+    return (later.astimezone(UTC) - earlier.astimezone(UTC)) // timedelta(microseconds=1)
 
 
 # ---- the calendar ----------------------------------------------------------------------------------------------------
@@ -126,12 +126,12 @@ class Hours(msgspec.Struct, frozen=True):
         return None
 
 
-class Span(msgspec.Struct, frozen=True):
+class TimeWindow(msgspec.Struct, frozen=True):
     start: Moment
     end: Moment
 
 
-class Repeat:
+class RepeatingWindow:
     """Windows that begin when a cron expression says, each so many minutes long."""
 
     __slots__ = ("_known", "cron", "length", "zone")
@@ -172,8 +172,8 @@ class Calendar(msgspec.Struct, frozen=True):
     business: Hours
     night: Hours
     daily: tuple[Hours, ...]
-    spans: tuple[Span, ...]
-    repeats: tuple[Repeat, ...]
+    spans: tuple[TimeWindow, ...]
+    repeats: tuple[RepeatingWindow, ...]
 
     def is_weekend(self, moment: Moment) -> bool:
         return moment.astimezone(self.zone).weekday() in self.weekend
@@ -205,9 +205,9 @@ _by_text: dict[bytes, Calendar] = {}
 
 def calendar_of(value: Any) -> Calendar:
     """The calendar that an object describes, compiled when it is first seen; null is the calendar of the defaults."""
-    found = _by_id.get(id(value))
-    if found is not None and found[0] is value:
-        return found[1]
+    known = _by_id.get(id(value))
+    if known is not None and known[0] is value:
+        return known[1]
     try:
         key = msgspec.json.encode(value, order="deterministic")
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
@@ -267,15 +267,15 @@ def _days(value: Any, member: str, otherwise: frozenset[int]) -> frozenset[int]:
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list | tuple):
         raise _wrong(member, f"must be a list of days such as mon, not {named(value)}")
-    found: set[int] = set()
+    days: set[int] = set()
     for word in words:
         parts = word.replace("–", "-").split("-") if isinstance(word, str) else []
         numbers = [_day(part, member, word) for part in parts]
         if len(numbers) not in (1, 2):
             raise _wrong(member, f"«{_shown(word)}» is not a day such as mon, nor mon-fri")
         first, last = numbers[0], numbers[-1]
-        found.update((first + step) % 7 for step in range((last - first) % 7 + 1))
-    return frozenset(found)
+        days.update((first + step) % 7 for step in range((last - first) % 7 + 1))
+    return frozenset(days)
 
 
 def _day(word: str, member: str, shown: Any) -> int:
@@ -293,15 +293,15 @@ def _holidays(value: Any) -> frozenset[date]:
         raise _wrong("holidays", "names a country; its dates are written out when the calendar is registered")
     if not isinstance(value, list | tuple):
         raise _wrong("holidays", f"must be a list of dates, not {named(value)}")
-    found = set()
-    for one in value:
+    dates = set()
+    for text in value:
         try:
-            if not isinstance(one, str) or len(one) != 10:
+            if not isinstance(text, str) or len(text) != 10:
                 raise BadDate
-            found.add(moment_of(one, UTC).date())
+            dates.add(moment_of(text, UTC).date())
         except BadDate:
-            raise _wrong("holidays", f"«{_shown(one)}» is not a date such as 2026-01-01") from None
-    return frozenset(found)
+            raise _wrong("holidays", f"«{_shown(text)}» is not a date such as 2026-01-01") from None
+    return frozenset(dates)
 
 
 def _hours(value: Any, member: str, days: frozenset[int], otherwise: tuple[str, str]) -> Hours:
@@ -321,22 +321,22 @@ def _hours(value: Any, member: str, days: frozenset[int], otherwise: tuple[str, 
 
 
 def _second(value: Any, member: str) -> int:
-    found = _TIME.fullmatch(value) if isinstance(value, str) else None
-    if found is not None:
-        hour, minute, second = (int(part or 0) for part in found.groups())
+    match = _TIME.fullmatch(value) if isinstance(value, str) else None
+    if match is not None:
+        hour, minute, second = (int(part or 0) for part in match.groups())
         at = hour * 3600 + minute * 60 + second
         if minute < 60 and second < 60 and at <= _DAY:
             return at
     raise _wrong(member, f'«{_shown(value)}» is not a time such as "09:00", in quotes')
 
 
-def _windows(value: Any, zone: tzinfo) -> tuple[tuple[Hours, ...], tuple[Span, ...], tuple[Repeat, ...]]:
+def _windows(value: Any, zone: tzinfo) -> tuple[tuple[Hours, ...], tuple[TimeWindow, ...], tuple[RepeatingWindow, ...]]:
     windows = () if value is None else value
     if not isinstance(windows, list | tuple):
         raise _wrong("maintenance_windows", f"must be a list, not {named(value)}")
     daily: list[Hours] = []
-    spans: list[Span] = []
-    repeats: list[Repeat] = []
+    spans: list[TimeWindow] = []
+    repeats: list[RepeatingWindow] = []
     for position, window in enumerate(windows):
         member = f"maintenance_windows[{position}]"
         if not isinstance(window, Mapping):
@@ -352,7 +352,7 @@ def _windows(value: Any, zone: tzinfo) -> tuple[tuple[Hours, ...], tuple[Span, .
     return tuple(daily), tuple(spans), tuple(repeats)
 
 
-def _span(window: Mapping[str, Any], member: str, zone: tzinfo) -> Span:
+def _span(window: Mapping[str, Any], member: str, zone: tzinfo) -> TimeWindow:
     ends: list[Moment] = []
     for name in ("start", "end"):
         try:
@@ -364,10 +364,10 @@ def _span(window: Mapping[str, Any], member: str, zone: tzinfo) -> Span:
             raise _wrong(f"{member}.{name}", f"«{shown}» is neither a date nor a time such as 09:00") from None
     if ends[0] >= ends[1]:
         raise _wrong(member, "ends before it begins")
-    return Span(ends[0], ends[1])
+    return TimeWindow(ends[0], ends[1])
 
 
-def _repeat(window: Mapping[str, Any], member: str, zone: tzinfo) -> Repeat:
+def _repeat(window: Mapping[str, Any], member: str, zone: tzinfo) -> RepeatingWindow:
     cron, minutes = window["cron"], window.get("duration_minutes")
     if isinstance(minutes, bool) or not isinstance(minutes, int) or not 0 < minutes <= _MOST_MINUTES:
         raise _wrong(f"{member}.duration_minutes", f"must be a number of minutes from 1 to {_MOST_MINUTES:,}")
@@ -377,7 +377,7 @@ def _repeat(window: Mapping[str, Any], member: str, zone: tzinfo) -> Repeat:
         _cron(cron, _EPOCH)
     except ValueError as error:
         raise _wrong(f"{member}.cron", f"«{_shown(cron)}» cannot be read: {error}") from None
-    return Repeat(cron, minutes, zone)
+    return RepeatingWindow(cron, minutes, zone)
 
 
 def _cron(text: str, after: Moment) -> Iterator[Moment]:

@@ -1,4 +1,4 @@
-"""Turns the tree into closures `f(view)`; the common shapes have short ways of their own."""
+"""Compiles the tree into closures `f(view)`; frequent forms have closures of their own."""
 
 from __future__ import annotations
 
@@ -257,9 +257,9 @@ def _host_call(root: str, name: str, arguments: list[Closure]) -> Closure:
         except KeyError:
             raise ExprUnknownRoot(name=root) from None
         given = [argument(view) for argument in arguments]
-        found = member(held, name)
-        if callable(found):
-            return found(*given)
+        function = member(held, name)
+        if callable(function):
+            return function(*given)
         for asked, answer in member(held, f"{name}()") or ():  # what the host has fetched before
             if equal(asked, given):
                 return answer

@@ -30,7 +30,7 @@ from penstock.expr.nodes import (
     every,
 )
 from penstock.expr.parse import parse
-from penstock.expr.roots import DATA_ROOTS
+from penstock.expr.root_names import DATA_ROOTS
 from penstock.expr.template import parse_template
 
 _KEPT = 1_024  # compiled sources in the cache

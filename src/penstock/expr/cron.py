@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-from penstock.expr import repeats
+from penstock.expr import iso_repeats as repeats
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WORDS = {
@@ -38,8 +38,8 @@ def plain_cron(text: str) -> str:
     """Cron as modelers write it: `?` says nothing about a day, as `*` does."""
     fields = text.split()
     if len(fields) in (5, 6):
-        fields = ["*" if one == "?" and at in (len(fields) - 3, len(fields) - 1) else one
-                  for at, one in enumerate(fields)]  # fmt: skip
+        fields = ["*" if field == "?" and at in (len(fields) - 3, len(fields) - 1) else field
+                  for at, field in enumerate(fields)]  # fmt: skip
     return " ".join(fields)
 
 
@@ -66,12 +66,12 @@ def zone_of(name: str) -> ZoneInfo | None:
 def fire_times(cron: str, zone: str, after_ms: int) -> Iterator[int]:
     """The times after one, in milliseconds since 1970. An hour that a zone leaves out fires once after it; an hour that
     comes twice fires once."""
-    found = zone_of(zone)
-    if found is None:
+    zone_info = zone_of(zone)
+    if zone_info is None:
         raise ValueError(f"there is no time zone {zone}")
     if repeats.recognise(cron):
-        yield from repeats.times(cron, found, after_ms)
+        yield from repeats.times(cron, zone_info, after_ms)
         return
-    start = (_EPOCH + timedelta(milliseconds=after_ms)).astimezone(found)
+    start = (_EPOCH + timedelta(milliseconds=after_ms)).astimezone(zone_info)
     for moment in CronSim(_WORDS.get(cron, cron), start):
         yield (moment.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)

@@ -26,40 +26,40 @@ def matches(payload: Any, wanted: Any, scales: Mapping[str, Mapping[str, float]]
     """Does the payload have everything that the filter wants? All fields must match; none wanted matches all."""
     if not isinstance(wanted, dict):
         return wanted is None
-    return all(_field(payload, str(name), one, scales) for name, one in wanted.items())
+    return all(_field(payload, str(name), condition, scales) for name, condition in wanted.items())
 
 
 def _field(payload: Any, name: str, wanted: Any, scales: Mapping[str, Mapping[str, float]]) -> bool:
     if name == "$and":
-        return isinstance(wanted, list) and all(matches(payload, one, scales) for one in wanted)
+        return isinstance(wanted, list) and all(matches(payload, condition, scales) for condition in wanted)
     if name == "$or":
-        return isinstance(wanted, list) and any(matches(payload, one, scales) for one in wanted)
+        return isinstance(wanted, list) and any(matches(payload, condition, scales) for condition in wanted)
     if name == "$not":
         return not matches(payload, wanted, scales)
-    found = payload.get(name) if isinstance(payload, dict) and name in payload else walk(payload, name)
+    actual = payload.get(name) if isinstance(payload, dict) and name in payload else walk(payload, name)
     scale = scales.get(name.rpartition(".")[2])
     if isinstance(wanted, dict) and wanted and all(str(key).startswith("$") for key in wanted):
-        return all(_operator(found, str(op), value, scale, scales) for op, value in wanted.items())
-    return _same(found, wanted, scale)
+        return all(_operator(actual, str(op), value, scale, scales) for op, value in wanted.items())
+    return _same(actual, wanted, scale)
 
 
 def _operator(
-    found: Any, op: str, wanted: Any, scale: Mapping[str, float] | None, scales: Mapping[str, Mapping[str, float]]
+    actual: Any, op: str, wanted: Any, scale: Mapping[str, float] | None, scales: Mapping[str, Mapping[str, float]]
 ) -> bool:
     if op == "$eq":
-        return _same(found, wanted, scale)
+        return _same(actual, wanted, scale)
     if op == "$ne":
-        return not _same(found, wanted, scale)
+        return not _same(actual, wanted, scale)
     if op in ("$in", "$nin"):
-        among = isinstance(wanted, list) and any(_same(found, one, scale) for one in wanted)
+        among = isinstance(wanted, list) and any(_same(actual, candidate, scale) for candidate in wanted)
         return among == (op == "$in")
     if op == "$exists":
-        return (found is not None) == (wanted is not False)
+        return (actual is not None) == (wanted is not False)
     if op == "$regex":
-        return isinstance(found, str) and isinstance(wanted, str) and _search(found, wanted)
+        return isinstance(actual, str) and isinstance(wanted, str) and _search(actual, wanted)
     if op == "$not":
-        return not (isinstance(wanted, dict) and all(_operator(found, k, v, scale, scales) for k, v in wanted.items()))
-    return op in _ORDER and _ordered(found, op, wanted, scale)
+        return not (isinstance(wanted, dict) and all(_operator(actual, k, v, scale, scales) for k, v in wanted.items()))
+    return op in _ORDER and _ordered(actual, op, wanted, scale)
 
 
 def _search(text: str, pattern: str) -> bool:
@@ -69,8 +69,8 @@ def _search(text: str, pattern: str) -> bool:
         return False
 
 
-def _ordered(found: Any, op: str, wanted: Any, scale: Mapping[str, float] | None) -> bool:
-    left, right = _rank(found, scale), _rank(wanted, scale)
+def _ordered(actual: Any, op: str, wanted: Any, scale: Mapping[str, float] | None) -> bool:
+    left, right = _rank(actual, scale), _rank(wanted, scale)
     numbers = isinstance(left, int | float) and isinstance(right, int | float)
     texts = scale is None and isinstance(left, str) and isinstance(right, str)
     if not (numbers or texts) or isinstance(left, bool) or isinstance(right, bool):
@@ -89,46 +89,46 @@ def _rank(value: Any, scale: Mapping[str, float] | None) -> Any:
     return scale.get(value.strip().lower())
 
 
-def _same(found: Any, wanted: Any, scale: Mapping[str, float] | None) -> bool:
-    if scale is not None and isinstance(found, str) and isinstance(wanted, str):
-        return found.strip().lower() == wanted.strip().lower()
-    return equal(found, wanted)
+def _same(actual: Any, wanted: Any, scale: Mapping[str, float] | None) -> bool:
+    if scale is not None and isinstance(actual, str) and isinstance(wanted, str):
+        return actual.strip().lower() == wanted.strip().lower()
+    return equal(actual, wanted)
 
 
 def problems(wanted: Any, at: str = "") -> list[tuple[str, str]]:
     """What in a filter can never be meant: (pointer below the filter, why). Values may be templates still."""
     if not isinstance(wanted, dict):
         return [(at, "a filter is a map of fields")]
-    found: list[tuple[str, str]] = []
-    for name, one in wanted.items():
+    wrong: list[tuple[str, str]] = []
+    for name, condition in wanted.items():
         here = f"{at}/{str(name).replace('~', '~0').replace('/', '~1')}"
         if name in ("$and", "$or"):
-            if not isinstance(one, list):
-                found.append((here, f"{name} takes a list of filters"))
+            if not isinstance(condition, list):
+                wrong.append((here, f"{name} takes a list of filters"))
             else:
-                found += [p for i, part in enumerate(one) for p in problems(part, f"{here}/{i}")]
+                wrong += [p for i, part in enumerate(condition) for p in problems(part, f"{here}/{i}")]
         elif name == "$not":
-            found += problems(one, here)
+            wrong += problems(condition, here)
         elif str(name).startswith("$"):
-            found.append((here, f"{name} stands below a field, not beside one"))
-        elif isinstance(one, dict) and any(str(key).startswith("$") for key in one):
-            found += _operators(one, here)
-    return found
+            wrong.append((here, f"{name} stands below a field, not beside one"))
+        elif isinstance(condition, dict) and any(str(key).startswith("$") for key in condition):
+            wrong += _operators(condition, here)
+    return wrong
 
 
 def _operators(wanted: dict[str, Any], at: str) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    wrong: list[tuple[str, str]] = []
     for op, value in wanted.items():
         here = f"{at}/{op}"
         if op not in _OF_FIELDS:
-            found.append((here, f"there is no operator «{op}»; there are {', '.join(_OF_FIELDS)}"))
+            wrong.append((here, f"there is no operator «{op}»; there are {', '.join(_OF_FIELDS)}"))
         elif op in ("$in", "$nin") and not isinstance(value, (list, str)):
-            found.append((here, f"{op} takes a list"))
+            wrong.append((here, f"{op} takes a list"))
         elif op == "$regex":
-            found += [(here, why)] if (why := _bad_pattern(value)) else []
+            wrong += [(here, why)] if (why := _bad_pattern(value)) else []
         elif op == "$not":
-            found += _operators(value, here) if isinstance(value, dict) else [(here, "$not takes operators")]
-    return found
+            wrong += _operators(value, here) if isinstance(value, dict) else [(here, "$not takes operators")]
+    return wrong
 
 
 def _bad_pattern(value: Any) -> str | None:
@@ -147,32 +147,32 @@ def _bad_pattern(value: Any) -> str | None:
 
 def unranked(wanted: Any, at: str = "") -> list[tuple[str, str]]:
     """Words that are compared by rank and have none on the usual scales: (pointer below the filter, why)."""
-    found: list[tuple[str, str]] = []
-    for name, one in wanted.items() if isinstance(wanted, dict) else ():
+    wrong: list[tuple[str, str]] = []
+    for name, condition in wanted.items() if isinstance(wanted, dict) else ():
         here = f"{at}/{str(name).replace('~', '~0').replace('/', '~1')}"
         if name in ("$and", "$or"):
-            each = one if isinstance(one, list) else ()
-            found += [problem for i, part in enumerate(each) for problem in unranked(part, f"{here}/{i}")]
+            each = condition if isinstance(condition, list) else ()
+            wrong += [problem for i, part in enumerate(each) for problem in unranked(part, f"{here}/{i}")]
         elif name == "$not":
-            found += unranked(one, here)
-        elif isinstance(one, dict):
+            wrong += unranked(condition, here)
+        elif isinstance(condition, dict):
             scale = SCALES.get(str(name).rpartition(".")[2])
-            found += [
+            wrong += [
                 (f"{here}/{op}", f"«{value}» has no rank among {', '.join(scale)}, so nothing compares with it")
-                for op, value in one.items()
+                for op, value in condition.items()
                 if scale and op in _ORDER and isinstance(value, str) and "${" not in value
                 if _rank(value, scale) is None
             ]
-    return found
+    return wrong
 
 
 def off_scale(payload: Any, wanted: Any, scales: Mapping[str, Mapping[str, float]] = SCALES) -> list[str]:
     """Fields that are compared by rank and whose value has none: worth a warning, for they never match."""
-    found = []
-    for name, one in wanted.items() if isinstance(wanted, dict) else ():
+    names = []
+    for name, condition in wanted.items() if isinstance(wanted, dict) else ():
         scale = scales.get(str(name).rpartition(".")[2])
-        ordered = isinstance(one, dict) and any(op in _ORDER for op in one)
+        ordered = isinstance(condition, dict) and any(op in _ORDER for op in condition)
         value = walk(payload, str(name)) if isinstance(payload, dict) else None
         if scale is not None and ordered and isinstance(value, str) and _rank(value, scale) is None:
-            found.append(str(name))
-    return found
+            names.append(str(name))
+    return names

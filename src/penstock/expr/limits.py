@@ -141,9 +141,9 @@ def bounded_result(value: Any) -> Any:
 
 def _weigh(value: Any, depth: int, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
     """Members and characters below a container, and its height; `known` lets a shared part be walked once."""
-    if (found := known.get(id(value))) is not None:
-        _check_nesting(depth + found[1] - 1)
-        return found
+    if (measured := known.get(id(value))) is not None:
+        _check_nesting(depth + measured[1] - 1)
+        return measured
     _check_nesting(depth)
     weight, height = 1, 0
     if isinstance(value, dict):

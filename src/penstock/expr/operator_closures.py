@@ -1,4 +1,4 @@
-"""Closures of the operators: what both sides are is asked once here, in the order in which it is most often true."""
+"""Closures of the operators, with the most frequent operand types tested first."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def _order(symbol: str, left: Closure, right: Closure, where: str) -> Closure:
     compare, otherwise = COMPARE[symbol], OPERATORS[symbol]
 
     def order(view: View) -> Any:
-        one, two = left(view), right(view)
-        kind, other = type(one), type(two)
+        a, b = left(view), right(view)
+        kind, other = type(a), type(b)
         if (kind is float or kind is int) and (other is float or other is int):
-            return compare(one, two)
-        return otherwise(view, one, two, where)
+            return compare(a, b)
+        return otherwise(view, a, b, where)
 
     return order
 
@@ -55,10 +55,10 @@ def _equals(symbol: str, left: Closure, right: Closure, where: str) -> Closure:
     wanted, otherwise = symbol == "==", OPERATORS[symbol]
 
     def same(view: View) -> Any:
-        one, two = left(view), right(view)
-        if type(one) is str and type(two) is str:
-            return (one == two) is wanted
-        return otherwise(view, one, two, where)
+        a, b = left(view), right(view)
+        if type(a) is str and type(b) is str:
+            return (a == b) is wanted
+        return otherwise(view, a, b, where)
 
     return same
 
@@ -67,12 +67,12 @@ def _plus(symbol: str, left: Closure, right: Closure, where: str) -> Closure:
     otherwise = OPERATORS[symbol]
 
     def plus(view: View) -> Any:
-        one, two = left(view), right(view)
-        if type(one) is int and type(two) is int:
-            total = one + two
+        a, b = left(view), right(view)
+        if type(a) is int and type(b) is int:
+            total = a + b
             if -MAX_INTEGER <= total <= MAX_INTEGER:
                 return total
-        return otherwise(view, one, two, where)
+        return otherwise(view, a, b, where)
 
     return plus
 

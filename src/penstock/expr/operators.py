@@ -43,9 +43,9 @@ def _add(view: View, left: Any, right: Any, where: str) -> Any:
     if _is_number(left) and _is_number(right):
         return _number(operator.add, left, right)
     if isinstance(left, str) or isinstance(right, str):
-        one, two = text_in(view, left), text_in(view, right)
-        check_text_size(len(one) + len(two))
-        return bounded_text(view, one + two)
+        first, second = text_in(view, left), text_in(view, right)
+        check_text_size(len(first) + len(second))
+        return bounded_text(view, first + second)
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
         size = len(left) + len(right)
         check_array_size(size)

@@ -1,9 +1,8 @@
-"""Reads the source into a tree: precedence climbing, with every mistake named at its place."""
+"""Parses the source into a tree by precedence climbing; every mistake is named at its place."""
 
 from __future__ import annotations
 
 from penstock.errors import ExprLimit
-from penstock.expr.cursor import Cursor
 from penstock.expr.functions import FUNCTIONS
 from penstock.expr.functions.contract import Function, LambdaShape
 from penstock.expr.limits import MAX_DEPTH, MAX_INTEGER, MAX_SOURCE
@@ -24,8 +23,9 @@ from penstock.expr.nodes import (
     Path,
     Snippet,
 )
-from penstock.expr.roots import DATA_ROOTS, RESERVED_ROOTS
-from penstock.expr.tokens import END, NAME, NUMBER, STRING, SourceToken, nearest, tokenize
+from penstock.expr.root_names import DATA_ROOTS, RESERVED_ROOTS
+from penstock.expr.token_cursor import TokenCursor
+from penstock.expr.tokenizer import END, NAME, NUMBER, STRING, SourceToken, nearest, tokenize
 
 _LONGEST_INTEGER = 400  # digits, zeros in front too
 _PRECEDENCE = {
@@ -56,7 +56,7 @@ def parse(source: str, start: int = 0, end: int | None = None, *, words: bool = 
     return _Parser(source, start, stop, words, 0).whole()
 
 
-class _Parser(Cursor):
+class _Parser(TokenCursor):
     """One reading of one source; `depth` counts what is open around the present token."""
 
     __slots__ = ("depth", "words")
@@ -302,14 +302,14 @@ class _Parser(Cursor):
         """The arguments in brackets, and where they end; `position` is the first one's place in the function."""
         opening = self.token
         self.advance()
-        found: list[Node] = []
-        while self.token.kind != ")" or found:
-            shape = function.lambdas.get(position + len(found)) if function else None
-            found.append(self.argument(function, shape))
+        arguments: list[Node] = []
+        while self.token.kind != ")" or arguments:
+            shape = function.lambdas.get(position + len(arguments)) if function else None
+            arguments.append(self.argument(function, shape))
             if self.token.kind != ",":
                 break
             self.advance()
-        return found, self.expect(")", opening)
+        return arguments, self.expect(")", opening)
 
     def argument(self, function: Function | None, shape: LambdaShape | None) -> Node:
         if self.is_lambda():

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from penstock.expr.compile import Expression
-from penstock.expr.roots import DATA_ROOTS, HOST_ROOTS, RESERVED_ROOTS
+from penstock.expr.root_names import DATA_ROOTS, HOST_ROOTS, RESERVED_ROOTS
 
 NODE_MEMBERS = ("output", "status", "error", "retry_count", "started_at", "completed_at", "duration_ms")
 SYSTEM_MEMBERS = (

@@ -1,4 +1,4 @@
-"""Texts with `${…}` in them: which parts are expressions, and where each ends."""
+"""Parses texts with `${…}` in them: which parts are expressions, and where each ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.errors import ExprLimit
 from penstock.expr.limits import MAX_REFERENCES, MAX_TEMPLATE
 from penstock.expr.nodes import Literal, Node, Template
 from penstock.expr.parse import parse
-from penstock.expr.tokens import broken
+from penstock.expr.tokenizer import broken
 
 _OPENING = "${"
 _MARK = re.compile(r"[{}]|\"[^\"]*\"|'[^']*'|[\"']")

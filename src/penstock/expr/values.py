@@ -1,4 +1,4 @@
-"""What an expression sees of a value: its kind, its members, its text, its equality."""
+"""The values of the language: their kinds, members, texts and equality."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def _equal_arrays(
     if len(left) != len(right):
         return False
     meter.spend(1 + (len(left) >> STEP_MEMBERS))
-    return all(_equal(one, two, meter, depth + 1) for one, two in zip(left, right, strict=True))
+    return all(_equal(item, other, meter, depth + 1) for item, other in zip(left, right, strict=True))
 
 
 def identity(view: View, value: Any) -> Any:

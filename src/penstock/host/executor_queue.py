@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import msgspec
 
 from penstock.executors.contract import Done, Executor, Failed, Input, Outcome, Request, Services, Skipped, failed
-from penstock.executors.parts.tracing import CURRENT
+from penstock.executors.parts.network.trace_context import CURRENT
 from penstock.host.blobs import Blobs
 from penstock.host.gate import DedupeKey
 from penstock.host.loaded_run import Ask

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import msgspec
 
 from penstock.executors.contract import Services, Tenant
-from penstock.executors.parts.fence import Fence
-from penstock.executors.parts.similar import Similar
+from penstock.executors.parts.files.path_policy import PathPolicy
+from penstock.executors.parts.similarity_search import SimilarityIndex
 from penstock.host.artifact_versions import usable, version_key
 from penstock.host.secrets import Lends, SecretPlaces
 from penstock.host.stream_cursor import Source, StreamBatch
@@ -132,7 +132,7 @@ class _Index:
     """A collection made searchable once; judgments are added as they come, and the oldest go."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
-        self.body, self.similar, self.at = body, Similar(), 0
+        self.body, self.similar, self.at = body, SimilarityIndex(), 0
         self.known: dict[str, int] = {}  # judgment → its time, in the order they came
         for i, one in enumerate(body.get("documents") or []):
             self.similar.add(str(one.get("id", i)) if isinstance(one, dict) else str(i), one, {"document": one})
@@ -207,13 +207,13 @@ class TenantServices:
             return
         self.folder = Path(os.path.realpath(installation.store.parent))
         own = [self.folder / "settings.toml", *(services.settings.get(name) for name in _OWN)]
-        self.fence = Fence(
+        self.path_policy = PathPolicy(
             store=self.folder / installation.store.name, own=tuple(_real(one) for one in own if one is not None)
         )
         declared = (services.output_dir, services.input_dir, self.folder / "files")
-        fence = msgspec.structs.replace(self.fence, open=tuple(map(_real, declared)))
+        policy = msgspec.structs.replace(self.path_policy, open=tuple(map(_real, declared)))
         lend = None if installation.shared == "none" else self.to
-        self.base = msgspec.structs.replace(services, fence=fence, lend=lend)
+        self.base = msgspec.structs.replace(services, path_policy=policy, lend=lend)
 
     def to(self, tenant: str) -> Services:
         found = self.known.get(tenant)
@@ -237,13 +237,18 @@ class TenantServices:
             sql_base = _real(settings.get("sql.root") or self.folder)
             databases.append(self.folder / "sample.db")
             folders.append(self.folder / "files")
-        fence = msgspec.structs.replace(
-            self.fence, open=(*databases, *folders), shared=True, sql_base=sql_base,
+        policy = msgspec.structs.replace(
+            self.path_policy, open=(*databases, *folders), shared=True, sql_base=sql_base,
             file_base=folder, sql_roots=tuple(databases), file_roots=tuple(folders),
             apart=_real(around), mine=_real(folder),
         )  # fmt: skip
         return msgspec.structs.replace(
-            self.base, input_dir=given, output_dir=made, fence=fence, settings=self._settings(tenant), machine=settings
+            self.base,
+            input_dir=given,
+            output_dir=made,
+            path_policy=policy,
+            settings=self._settings(tenant),
+            machine=settings,
         )
 
     def _settings(self, tenant: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A net made ready to run: names become numbers, texts become closures, and what a firing asks is worked out once.
+"""A net compiled for the kernel: names become numbers, expressions become closures, adjacency is worked out once.
 
 Numbers follow declaration order, which is part of the contract: facts hold numbers, and the order in which ready nodes
 fire is the order in which they were declared.
@@ -284,28 +284,28 @@ class Compiled:
                 node.flags |= SEALS
 
     def _expressions(self) -> list[Expression]:
-        found: list[Expression] = []
+        expressions: list[Expression] = []
         for edge in self.edges:
-            found += [x for x in (edge.guard, edge.transform) if x is not None]
+            expressions += [x for x in (edge.guard, edge.transform) if x is not None]
         for node in self.nodes:
             single = (
                 node.port, node.until, node.fail_if, node.items, node.again, node.undo_if, node.approve_if,
                 node.only_if,
             )  # fmt: skip
-            found += [x for x in (*single, *node.match, *node.trigger_at, *node.trigger_name) if x is not None]
-            found += [x for s in node.spec.sets for x in ([_must(s.expr)] if s.expr else expressions_of(s.value))]
-            found += [g for _, _, g, _ in node.branches if g is not None]
+            expressions += [x for x in (*single, *node.match, *node.trigger_at, *node.trigger_name) if x is not None]
+            expressions += [x for s in node.spec.sets for x in ([_must(s.expr)] if s.expr else expressions_of(s.value))]
+            expressions += [g for _, _, g, _ in node.branches if g is not None]
             spec = node.spec
             trees = [spec.value, *(tree for t in spec.triggers for tree in (t.value, t.filter))]
             trees += [spec.effect.args] if spec.effect else []
             trees += [spec.work.prompt, spec.work.candidates] if spec.work else []
             for tree in trees:
-                found += expressions_of(tree)
+                expressions += expressions_of(tree)
             if spec.effect is not None:
                 for gated in (spec.effect.cache, spec.effect.dedupe, spec.effect.once):
                     if gated is not None:
-                        found += [_must(gated.key)] if isinstance(gated.key, str) else expressions_of(gated.key)
-        return found
+                        expressions += [_must(gated.key)] if isinstance(gated.key, str) else expressions_of(gated.key)
+        return expressions
 
 
 def _mask(ins: tuple[CEdge, ...], *roles: str) -> int:

@@ -134,7 +134,7 @@ def sccs(n: int, succ: Adjacency) -> list[int]:
     """The strongly connected component of every node, numbered so that edges never lead to a larger number."""
     component, low, index = [-1] * n, [0] * n, [-1] * n
     stack: list[int] = []
-    counter = found = 0
+    counter = components = 0
     for start in range(n):
         if index[start] >= 0:
             continue
@@ -157,8 +157,8 @@ def sccs(n: int, succ: Adjacency) -> list[int]:
             else:
                 if low[v] == index[v]:
                     while component[v] < 0:
-                        component[stack.pop()] = found
-                    found += 1
+                        component[stack.pop()] = components
+                    components += 1
     return component
 
 

@@ -95,6 +95,6 @@ def test_a_long_one_is_read_so_far_and_no_further() -> None:
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """P-X.3: a PDF needs a package that is not in the base install."""
-    monkeypatch.setattr("penstock.executors.parts.pdf.find_spec", lambda name: None)
+    monkeypatch.setattr("penstock.executors.parts.processes.pdf.find_spec", lambda name: None)
     with pytest.raises(ExtraMissing, match=r"penstock\[extract\]"):
         asyncio.run(text_of_pdf(of_lines(MANUAL)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.executors.parts.secret import MASK
+from penstock.executors.parts.secrets import MASK
 from penstock.host.clock import Clock, SystemClock
 from penstock.store.chain import FIRST, PRUNED, anchor_of, hash_of
 from penstock.store.contract import Store

@@ -9,10 +9,10 @@ from functools import lru_cache
 import msgspec
 
 from penstock.dialects.net_nodes import is_companion, is_synthetic
+from penstock.net.analysis import NetAnalysis
 from penstock.net.author import author
 from penstock.net.compiled import CEdge, CNode, Compiled
-from penstock.net.draw.shapes import form
-from penstock.net.facts import Facts
+from penstock.net.draw.node_shapes import node_shape
 
 
 class GraphNode(msgspec.Struct, kw_only=True):
@@ -91,7 +91,7 @@ class NetDrawing:
     # -- nodes ---------------------------------------------------------------------------------------------------------
 
     def _nodes(self) -> list[GraphNode]:
-        facts = Facts(self.net.net)
+        facts = NetAnalysis(self.net.net)
         parents = {id: self._parent(node) for id, node in self.first.items()}
         framed = set(parents.values())
         plain = [edge for edge in self.edges if edge.port != "undo"]
@@ -104,7 +104,7 @@ class NetDrawing:
             found.append(
                 GraphNode(
                     id=id, label=node.label, kind=node.spec.kind, shape=shape, type=node.spec.type, parent=parents[id],
-                    icon=form(facts, node.no).icon,
+                    icon=node_shape(facts, node.no).icon,
                 )
             )  # fmt: skip
         return found

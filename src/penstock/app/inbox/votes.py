@@ -27,9 +27,9 @@ def vote_for(door: Queries, item: InboxItem, by: str, data: dict[str, Any]) -> d
     with_it = msgspec.structs.replace(held, votes={**held.votes, by: vote})
     if vote["vote"] == "approved" and not enough(with_it.votes, spec, held.candidates):
         return data
-    from penstock.executors.parts.finish import mismatch
+    from penstock.executors.parts.json_schema import schema_failure
 
-    wrong = mismatch(present(decided(with_it, vote["vote"], by, vote["at"], item.id)), schema)
+    wrong = schema_failure(present(decided(with_it, vote["vote"], by, vote["at"], item.id)), schema)
     if wrong is not None:
         raise AnswerInvalid(item=item.id, why=wrong.failure.message.rstrip("."))
     return data

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import IO, Any
 
 from penstock.app.metrics.trace_id import TRACE
-from penstock.executors.parts.tracing import CURRENT, trace_id
+from penstock.executors.parts.network.trace_context import CURRENT, trace_id
 
 #: what a line may say beside its message: names, numbers and ids
 FIELDS = (

@@ -18,7 +18,7 @@ import msgspec
 
 from penstock.app.metrics.tiles import type_of
 from penstock.dialects.net_nodes import is_companion, is_synthetic
-from penstock.executors.parts.tracing import hexed, span_id, trace_id
+from penstock.executors.parts.network.trace_context import hexed, span_id, trace_id
 from penstock.kernel.state import COMPLETED, FAILURE, SETTLED, STATUS
 from penstock.net.author import author
 

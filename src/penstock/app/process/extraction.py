@@ -12,9 +12,9 @@ import msgspec
 
 from penstock.errors import BadInput, Finding
 from penstock.executors.contract import Request
-from penstock.executors.parts.chat import Message, NoAnswer, complete
-from penstock.executors.parts.models import Model, model_of
-from penstock.executors.parts.pdf import text_of
+from penstock.executors.parts.llm.chat import ChatMessage, NoAnswer, complete
+from penstock.executors.parts.llm.models import Model, model_of
+from penstock.executors.parts.processes.pdf import text_of
 from penstock.lang.compile import check_document
 from penstock.lang.process.text_import.definition import ENOUGH, Extracted, extract
 
@@ -93,7 +93,7 @@ def _request(door: Penstock, text: str) -> Request:
 async def _asked(door: Penstock, model: Model, text: str, by_rules: Extracted, id: str) -> Proposal:
     request = _request(door, text)
     mark = request.key[-12:]
-    messages: list[Message] = [
+    messages: list[ChatMessage] = [
         {"role": "system", "content": _SYSTEM},
         {"role": "user", "content": f"The text, between the marks {mark}:\n{mark}\n{text}\n{mark}"},
     ]

@@ -114,10 +114,10 @@ def _texts(value: Any, at: str, *, secrets: bool) -> list[Finding]:
 
 
 def _text(text: str, at: str, secrets: bool) -> list[Finding]:
-    from penstock.executors.parts.message import secret_wrong
+    from penstock.executors.parts.notification import secret_misuse
 
     try:
-        wrong = secret_wrong(compile_template(text), allowed=secrets)
+        wrong = secret_misuse(compile_template(text), allowed=secrets)
     except PenstockError as error:
         return [_finding("expression_syntax", str(error), at, str(error.facts.get("hint") or error.hint))]
     if wrong is None:

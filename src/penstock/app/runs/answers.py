@@ -19,7 +19,7 @@ from penstock.errors import (
     RunNotFound,
     StatusConflict,
 )
-from penstock.executors.parts.shape import mismatch
+from penstock.executors.parts.llm.answer_schema import answer_mismatch
 from penstock.kernel import command as C
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.author import author
@@ -65,7 +65,7 @@ def check_result(prompt: Any, value: Any, item: str, *, whole: bool = True) -> N
     if not isinstance(form, dict):
         return
     schema = form if whole else {name: part for name, part in form.items() if name != "required"}
-    if why := mismatch({} if value is None else value, schema, "the result"):
+    if why := answer_mismatch({} if value is None else value, schema, "the result"):
         raise ResultInvalid(item=item, why=why)
 
 

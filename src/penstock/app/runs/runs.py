@@ -39,7 +39,7 @@ from penstock.store.address import place
 from penstock.store.contract import Batch, RunRow
 
 if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a command is quick
-    from penstock.executors.parts.self_call import Answer
+    from penstock.executors.parts.network.self_calls import SelfCallHandler
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
 
@@ -117,7 +117,7 @@ class Runs(Queries):
         """Let nothing new out, and give effects on their way so long to end; how many have not. For a stop in peace."""
         return await self._engine.drain(seconds)
 
-    def answer_own(self, answer: Answer) -> None:
+    def answer_own(self, answer: SelfCallHandler) -> None:
         """Say how this program answers when a run calls it over HTTP (C-28): whoever serves it does."""
         self._engine.answer_own(answer)
 

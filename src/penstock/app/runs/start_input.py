@@ -24,10 +24,10 @@ def checked_input(net: Compiled, input: Any) -> Any:
     schema = net.net.declares.input_schema
     if schema is None:
         return input
-    from penstock.executors.parts.finish import mismatch
+    from penstock.executors.parts.json_schema import schema_failure
 
     given = with_defaults({} if input is None else input, schema)
-    wrong = mismatch(given, schema, "INPUT_INVALID")
+    wrong = schema_failure(given, schema, "INPUT_INVALID")
     if wrong is not None:
         detail = wrong.failure.detail or {}
         raise InputInvalid(why=wrong.failure.message, where=detail.get("pointer", "") or "/")

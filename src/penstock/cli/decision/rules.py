@@ -14,7 +14,7 @@ from penstock.cli.options import STORE, Json, Store
 from penstock.cli.output import DONE, FAILED, TONES, WRONG, finding_json, say, tell_finding, tell_json
 from penstock.errors import BadInput, DocumentInvalid, Finding, PenstockError
 from penstock.executors.parts.rules.dmn import import_dmn
-from penstock.executors.parts.rules.evaluate import Tried, check_pack, compile_pack, try_pack
+from penstock.executors.parts.rules.evaluate import TestResult, check_pack, compile_pack, try_pack
 from penstock.lang.read import read_document
 
 _ENDINGS = (".json", ".yaml", ".yml", ".dmn", ".xml")
@@ -98,7 +98,7 @@ def _of_store(what: str, store: Path) -> tuple[Any, list[Finding], str]:
     return body, check_pack(body), what
 
 
-def _tell(name: Path, findings: list[Finding], tried: list[Tried]) -> None:
+def _tell(name: Path, findings: list[Finding], tried: list[TestResult]) -> None:
     errors = sum(one.severity == "error" for one in findings)
     for one in findings:
         tell_finding(one, name, err=bool(errors))

@@ -16,7 +16,7 @@ STEPS, TOKENS = 16, 200_000
 LONGEST, KEPT = 8_000, 200
 
 
-def shortened(transcript: list[Any]) -> list[Any]:
+def shorten_transcript(transcript: list[Any]) -> list[Any]:
     """What is kept of a conversation: its newest entries, and of a long text its beginning."""
     return [_short(entry) for entry in transcript[-KEPT:]]
 
@@ -26,7 +26,7 @@ def _short(value: Any, deep: int = 0) -> Any:
     if isinstance(value, str):
         return f"{value[:LONGEST]}…" if len(value) > LONGEST else value
     if isinstance(value, Mapping) and deep == 0:
-        return {str(name): _short(one, 1) for name, one in value.items()}
+        return {str(name): _short(item, 1) for name, item in value.items()}
     if isinstance(value, Mapping | list | tuple):
         try:
             text = msgspec.json.encode(value).decode(errors="replace")
@@ -36,7 +36,7 @@ def _short(value: Any, deep: int = 0) -> Any:
     return value
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
+class AgentTask(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be done. `settings` is how the agent was registered, with the activity's own on top. `remarks` is why
     an earlier result was sent back."""
 
@@ -53,7 +53,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     settings: Mapping[str, Any] = {}
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class AgentAnswer(msgspec.Struct, frozen=True, kw_only=True):
     result: Any = None
     usage: dict[str, int] = {}
     model: str = ""
@@ -71,4 +71,4 @@ class AgentFailed(Exception):
 class Agent(Protocol):
     """A cancelled `act` leaves nothing running."""
 
-    async def act(self, task: Task, request: Request, services: Services, box: Toolbox) -> Answer: ...
+    async def act(self, task: AgentTask, request: Request, services: Services, box: Toolbox) -> AgentAnswer: ...

@@ -14,7 +14,7 @@ from urllib.parse import quote as url_quote
 
 import msgspec
 
-from penstock.executors.parts.message import Unsendable
+from penstock.executors.parts.notification import Unsendable
 from penstock.executors.parts.threads import in_thread
 
 DELIVERIES = "penstock_deliveries"
@@ -36,13 +36,13 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     deliveries: bool
 
 
-class Written(msgspec.Struct, frozen=True):
+class WriteResult(msgspec.Struct, frozen=True):
     rows: int
     keys: list[dict[str, Any]] = []  # primary keys of inserted rows
     again: bool = False  # an earlier attempt has done it
 
 
-class Answer(msgspec.Struct, frozen=True):
+class StatementResult(msgspec.Struct, frozen=True):
     rows: list[tuple[Any, ...]]
     count: int
 
@@ -51,7 +51,7 @@ class Conflict(Exception):
     """A row with this key is there already."""
 
 
-Steps = Generator[tuple[str, list[Any]], Answer, Written]
+Steps = Generator[tuple[str, list[Any]], StatementResult, WriteResult]
 
 
 class Dialect(msgspec.Struct, frozen=True):
@@ -88,7 +88,7 @@ POSTGRES = Dialect(
 )
 
 
-async def write(connection: Mapping[str, Any], change: Change, timeout_s: float) -> Written:
+async def write(connection: Mapping[str, Any], change: Change, timeout_s: float) -> WriteResult:
     """The connection has been checked: `path` is its SQLite file, `reached` what to connect to PostgreSQL with."""
     if connection["type"] == "sqlite":
         return await in_thread(_sqlite, connection, change, timeout_s)
@@ -109,8 +109,8 @@ def limits(timeout_s: float) -> dict[str, Any]:
 
 def steps(change: Change, sql: Dialect) -> Steps:
     named = change.table if sql.mark == "?" else sql.table(change.table).replace("%%", "%")
-    found = yield sql.columns, [named]
-    columns = {str(name): int(pk) for name, pk in found.rows}
+    described = yield sql.columns, [named]
+    columns = {str(name): int(pk) for name, pk in described.rows}
     if not columns:
         raise Unsendable("DATABASE_TABLE", "validation", f"There is no table «{change.table[:100]}».")
     used = {*change.where, *change.conflict_columns, *(name for row in change.values for name in row)}
@@ -139,7 +139,7 @@ def _keyed(change: Change, sql: Dialect, columns: dict[str, int]) -> Steps:
         [rows[0][change.key_column]],
     )
     if known.rows:
-        return Written(len(rows), [dict(zip(primary, known.rows[0], strict=True))], True)
+        return WriteResult(len(rows), [dict(zip(primary, known.rows[0], strict=True))], True)
     return (yield from _apply(change, sql, columns, rows))
 
 
@@ -155,11 +155,11 @@ def _recorded(change: Change, sql: Dialect, columns: dict[str, int]) -> Steps:
     mine = yield f"INSERT INTO {DELIVERIES} (key, at) VALUES ({two}) ON CONFLICT DO NOTHING", [change.key, change.at]  # noqa: S608
     if not mine.count:
         known = yield f"SELECT answer FROM {DELIVERIES} WHERE key = {sql.mark}", [change.key]  # noqa: S608
-        told = msgspec.json.decode(known.rows[0][0] or "{}")
-        return Written(told.get("rows", 0), told.get("keys", []), True)
+        answer = msgspec.json.decode(known.rows[0][0] or "{}")
+        return WriteResult(answer.get("rows", 0), answer.get("keys", []), True)
     written = yield from _apply(change, sql, columns, change.values)
-    told = msgspec.json.encode({"rows": written.rows, "keys": written.keys}, enc_hook=str).decode()
-    yield f"UPDATE {DELIVERIES} SET answer = {sql.mark} WHERE key = {sql.mark}", [told, change.key]  # noqa: S608
+    answer = msgspec.json.encode({"rows": written.rows, "keys": written.keys}, enc_hook=str).decode()
+    yield f"UPDATE {DELIVERIES} SET answer = {sql.mark} WHERE key = {sql.mark}", [answer, change.key]  # noqa: S608
     return written
 
 
@@ -170,21 +170,21 @@ def _apply(change: Change, sql: Dialect, columns: dict[str, int], rows: list[dic
     where, bound = _where(change.where, sql)
     if change.operation == "delete":
         gone = yield f"DELETE FROM {table} WHERE {where}", bound  # noqa: S608
-        return Written(gone.count)
+        return WriteResult(gone.count)
     row = rows[0]
     sets = ", ".join(f"{sql.quoted(name)} = {sql.mark}" for name in row)
     statement = f"UPDATE {table} SET {sets} WHERE {where}"  # noqa: S608
     values = [*map(_bound, row.values()), *bound]
     if change.conflict_action != "ignore":
         changed = yield statement, values
-        return Written(changed.count)
+        return WriteResult(changed.count)
     yield "SAVEPOINT penstock", []
     try:
         changed = yield statement, values
     except Conflict:
         yield "ROLLBACK TO SAVEPOINT penstock", []
-        return Written(0)
-    return Written(changed.count)
+        return WriteResult(0)
+    return WriteResult(changed.count)
 
 
 def _insert(change: Change, sql: Dialect, columns: dict[str, int], rows: list[dict[str, Any]]) -> Steps:
@@ -199,8 +199,8 @@ def _insert(change: Change, sql: Dialect, columns: dict[str, int], rows: list[di
             parts += ["RETURNING", ", ".join(map(sql.quoted, primary))]
         done = yield " ".join(parts), [_bound(value) for value in row.values()]
         count += len(done.rows) if primary else done.count
-        keys += [dict(zip(primary, found, strict=True)) for found in done.rows]
-    return Written(count, keys[:_KEYS_TOLD])
+        keys += [dict(zip(primary, key, strict=True)) for key in done.rows]
+    return WriteResult(count, keys[:_KEYS_TOLD])
 
 
 def _on_conflict(change: Change, sql: Dialect, primary: list[str], row: Mapping[str, Any]) -> str:
@@ -236,7 +236,7 @@ def _counted(change: Change) -> list[tuple[int, dict[str, Any]]]:
 # ---- who does it -----------------------------------------------------------------------------------------------------
 
 
-def _sqlite(connection: Mapping[str, Any], change: Change, timeout_s: float) -> Written:
+def _sqlite(connection: Mapping[str, Any], change: Change, timeout_s: float) -> WriteResult:
     try:
         uri = f"file:{url_quote(str(connection['path']))}?mode=rw"
         db = sqlite3.connect(uri, uri=True, timeout=min(_BUSY_S, timeout_s), isolation_level=None)
@@ -244,11 +244,11 @@ def _sqlite(connection: Mapping[str, Any], change: Change, timeout_s: float) -> 
         raise ConnectionError(f"the database of «{connection['id']}» cannot be opened") from None
     try:
         db.execute("BEGIN IMMEDIATE")
-        written = _drive(steps(change, SQLITE), db)
+        written = _run_steps(steps(change, SQLITE), db)
         db.execute("COMMIT")
         return written
     except sqlite3.Error as error:
-        raise _sqlite_wrong(error) from None
+        raise _sqlite_failure(error) from None
     except Conflict:
         raise _conflicts() from None
     except (OverflowError, UnicodeEncodeError):
@@ -257,13 +257,13 @@ def _sqlite(connection: Mapping[str, Any], change: Change, timeout_s: float) -> 
         db.close()  # what was not committed is undone
 
 
-def _drive(work: Steps, db: sqlite3.Connection) -> Written:
+def _run_steps(work: Steps, db: sqlite3.Connection) -> WriteResult:
     try:
         statement, values = next(work)
         while True:
             try:
                 cursor = db.execute(statement, values)
-                answer = Answer(cursor.fetchall() if cursor.description else [], cursor.rowcount)
+                answer = StatementResult(cursor.fetchall() if cursor.description else [], cursor.rowcount)
             except sqlite3.IntegrityError as error:
                 if error.sqlite_errorcode not in _UNIQUE:
                     raise
@@ -271,11 +271,11 @@ def _drive(work: Steps, db: sqlite3.Connection) -> Written:
             else:
                 statement, values = work.send(answer)
     except StopIteration as ended:
-        done: Written = ended.value
+        done: WriteResult = ended.value
         return done
 
 
-def _sqlite_wrong(error: sqlite3.Error) -> Exception:
+def _sqlite_failure(error: sqlite3.Error) -> Exception:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Unsendable("DATABASE_BUSY", "transient", "The database is busy.")
@@ -291,21 +291,21 @@ def _conflicts() -> Unsendable:
     return Unsendable("DATABASE_CONFLICT", "permanent", why)
 
 
-async def _postgres(connection: Mapping[str, Any], change: Change) -> Written:
+async def _postgres(connection: Mapping[str, Any], change: Change) -> WriteResult:
     import psycopg
 
     try:
         async with await psycopg.AsyncConnection.connect(**connection["reached"]) as db:
-            return await _drive_async(steps(change, POSTGRES), db)
+            return await _run_steps_async(steps(change, POSTGRES), db)
     except Conflict:
         raise _conflicts() from None
     except psycopg.Error as error:
-        raise _postgres_wrong(error, connection) from None
+        raise _postgres_failure(error, connection) from None
     except (OverflowError, UnicodeEncodeError):
         raise Unsendable("INPUT_INVALID", "validation", "A value cannot be stored: too large or no text.") from None
 
 
-async def _drive_async(work: Steps, db: Any) -> Written:
+async def _run_steps_async(work: Steps, db: Any) -> WriteResult:
     import psycopg
 
     try:
@@ -313,31 +313,31 @@ async def _drive_async(work: Steps, db: Any) -> Written:
         while True:
             try:
                 cursor = await db.execute(statement, values)
-                answer = Answer(await cursor.fetchall() if cursor.description else [], cursor.rowcount)
+                answer = StatementResult(await cursor.fetchall() if cursor.description else [], cursor.rowcount)
             except psycopg.errors.UniqueViolation:
                 statement, values = work.throw(Conflict())
             else:
                 statement, values = work.send(answer)
     except StopIteration as ended:
-        done: Written = ended.value
+        done: WriteResult = ended.value
         return done
 
 
-def _postgres_wrong(error: Any, connection: Mapping[str, Any]) -> Exception:
+def _postgres_failure(error: Any, connection: Mapping[str, Any]) -> Exception:
     """By SQLSTATE. Only the first line of what the server says is told: its detail repeats rows."""
-    state, said = str(error.sqlstate or ""), str(error.diag.message_primary or "")[:200]
+    state, reason = str(error.sqlstate or ""), str(error.diag.message_primary or "")[:200]
     if state.startswith("28"):
         return Unsendable("DATABASE_DENIED", "authorization", f"«{connection['id']}» does not let us in.")
     if state == "42501":
-        return Unsendable("DATABASE_DENIED", "authorization", f"The database refuses: {said}.")
+        return Unsendable("DATABASE_DENIED", "authorization", f"The database refuses: {reason}.")
     if state.startswith("23"):
-        return Unsendable("DATABASE_CONSTRAINT", "validation", f"The table refuses the row: {said}.")
+        return Unsendable("DATABASE_CONSTRAINT", "validation", f"The table refuses the row: {reason}.")
     if state.startswith("22") or state in ("42804", "42883"):
-        return Unsendable("INPUT_INVALID", "validation", f"A value does not fit its column: {said}.")
+        return Unsendable("INPUT_INVALID", "validation", f"A value does not fit its column: {reason}.")
     if state.startswith(("40", "53", "55")) or state in ("57014", "42P07"):  # the last: another made our table just now
         return Unsendable("DATABASE_BUSY", "transient", "The database is busy.")
     if not state and type(error).__name__ == "DataError":
         return Unsendable("INPUT_INVALID", "validation", "A value cannot be stored in the database.")
     if not state or state.startswith(("08", "57")):
         return ConnectionError(f"the database of «{connection['id']}» cannot be reached")
-    return Unsendable("DATABASE_ERROR", "permanent", f"The database refuses the change: {said}.")
+    return Unsendable("DATABASE_ERROR", "permanent", f"The database refuses the change: {reason}.")

@@ -1,4 +1,4 @@
-"""What a channel is: it takes a letter whose settings are merged, checked and filled, and delivers it once."""
+"""What a channel is: it takes a message whose settings are merged, checked and filled, and delivers it once."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from penstock.executors.contract import Failed, Services, Tenant, failed
-from penstock.executors.parts.addresses import reach_of
 from penstock.executors.parts.connections import connection_of, password_of
-from penstock.executors.parts.fence import PathRefused
-from penstock.executors.parts.message import Message, Unsendable
-from penstock.executors.parts.outbound import MAX_BYTES as MAX_ANSWER
-from penstock.executors.parts.outbound import Call, Reply, failure_of
-from penstock.executors.parts.postgres import address_of
-from penstock.executors.parts.secret import Secrets
+from penstock.executors.parts.extras import extra_message
+from penstock.executors.parts.files.path_policy import PathRefused
+from penstock.executors.parts.network.egress_policy import egress_policy_of
+from penstock.executors.parts.network.http_call import MAX_BYTES as MAX_ANSWER
+from penstock.executors.parts.network.http_call import HttpCall, HttpReply
+from penstock.executors.parts.network.http_failures import status_failure
+from penstock.executors.parts.network.postgres import connection_parameters
+from penstock.executors.parts.notification import NotificationMessage, Unsendable
+from penstock.executors.parts.secrets import Secrets
 
 OUTBOX = "outbox:"
 MAX_BYTES = 1024 * 1024  # of a message; the setting notify.max_bytes changes it
@@ -55,22 +57,22 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     response: Any = None  # what the receiver said; an object becomes part of the output
 
 
-class House:
-    """What a channel may use of the house: the tenant's registry, its secrets, and the guarded way out."""
+class ChannelContext:
+    """What a channel may use: the tenant's registry and secrets, and guarded calls to the outside."""
 
     def __init__(self, tenant: Tenant, services: Services, secrets: Secrets) -> None:
         self.tenant, self.settings, self.secrets = tenant, services.settings, secrets
         self._services = services
-        self._places: set[str] = set()  # addresses, and parts of them, that nobody may be told
-        self._secret_place = False
+        self._hidden_parts: set[str] = set()  # addresses, and parts of them, that nobody may be told
+        self._address_is_secret = False
 
     def connection(self, id: str, *types: str) -> dict[str, Any]:
         """A registered connection with its secrets filled; `password` is the value of the secret it names."""
-        found = connection_of({"connection": id}, self.tenant, id, types)
-        filled: dict[str, Any] = self._filled(dict(found.body))
-        password = password_of(found, self.secrets)
+        connection = connection_of({"connection": id}, self.tenant, id, types)
+        filled: dict[str, Any] = self._filled(dict(connection.body))
+        password = password_of(connection, self.secrets)
         more = {} if password is None else {"password": password}
-        return filled | {"id": id, "type": found.type, "options": self._filled(found.options), **more}
+        return filled | {"id": id, "type": connection.type, "options": self._filled(connection.options), **more}
 
     def sqlite_path(self, connection: Mapping[str, Any]) -> Path:
         """The file of a connection; one that is not absolute lies in `sql.root`, else in the input folder."""
@@ -82,7 +84,7 @@ class House:
             raise Unsendable("CONNECTION_NOT_FOUND", "validation", why)
         base = Path(self.settings.get("sql.root") or self._services.input_dir)
         try:
-            return self._services.fence.database(text, base, str(connection["id"]))
+            return self._services.path_policy.database(text, base, str(connection["id"]))
         except PathRefused as error:
             raise Unsendable("PATH_REFUSED", "authorization", f"It is not written: {error}.") from None
 
@@ -93,10 +95,9 @@ class House:
         if urlsplit(url).scheme not in ("postgresql", "postgres"):
             raise Unsendable("HTTP_URL", "validation", f"«{id}» must have postgresql://… as its url.")
         try:
-            return await address_of(url, password, self._services, self.tenant.id, id, **more)
+            return await connection_parameters(url, password, self._services, self.tenant.id, id, **more)
         except ImportError:
-            why = "PostgreSQL needs the extra «postgresql»: pip install 'penstock[postgresql]'."
-            raise Unsendable("EXTRA_MISSING", "permanent", why, {"extra": "postgresql"}) from None
+            raise channel_extra_missing("PostgreSQL needs", "postgresql") from None
 
     def _filled(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -109,58 +110,60 @@ class House:
 
     async def http(
         self,
-        letter: OutgoingMessage,
+        outgoing: OutgoingMessage,
         method: str,
         url: str,
         content: bytes,
         headers: Iterable[tuple[str, str]],
         key: str = "",
-    ) -> Reply:
+    ) -> HttpReply:
         """One guarded call that carries the key; Unsendable when the answer is not a success (W-4.5.8)."""
-        self._hush(url)
-        mine = (("Idempotency-Key", key or letter.key),)
+        self._hide_address(url)
+        mine = (("Idempotency-Key", key or outgoing.key),)
         ours = tuple(pair for pair in headers if pair[0].lower() != "idempotency-key")
-        call = Call(
+        call = HttpCall(
             method=method,
             url=url,
             headers=ours + mine,
             content=content,
-            timeout_s=letter.timeout_s,
+            timeout_s=outgoing.timeout_s,
             max_bytes=int(self.settings.get("http.max_bytes") or MAX_ANSWER),
             redirects=False,
             ca_file=self.settings.get("http.ca_file"),
         )
-        reply = await self._services.own.send(letter.tenant, call, reach_of(self.settings, letter.tenant))
-        wrong = failure_of(reply)
+        reply = await self._services.self_calls.send(
+            outgoing.tenant, call, egress_policy_of(self.settings, outgoing.tenant)
+        )
+        wrong = status_failure(reply)
         if wrong is not None:
             failure = wrong.failure
             raise Unsendable(failure.code, failure.category, failure.message, failure.detail)
         return reply
 
-    def _hush(self, url: str) -> None:
+    def _hide_address(self, url: str) -> None:
         """The address of a webhook is its key: neither the whole nor its telling parts may be repeated to anybody."""
-        self._secret_place |= self.secrets.scrub(url) != url
+        self._address_is_secret |= self.secrets.scrub(url) != url
         try:
             parts = urlsplit(url)
         except ValueError:
-            self._places.add(url)
+            self._hidden_parts.add(url)
             return
         path = parts.path + (f"?{parts.query}" if parts.query else "")
-        self._places |= {url, *([path] if len(path) >= _LONG else []), *([parts.query] if parts.query else [])}
-        self._places |= {part for part in parts.path.split("/") if len(part) >= _LONG}
+        self._hidden_parts |= {url, *([path] if len(path) >= _LONG else []), *([parts.query] if parts.query else [])}
+        self._hidden_parts |= {part for part in parts.path.split("/") if len(part) >= _LONG}
 
-    def hushed(self, outcome: Failed) -> Failed:
+    def scrubbed_failure(self, outcome: Failed) -> Failed:
         """The same failure without secrets, addresses and their parts."""
         old, places = outcome.failure, self._hidden()
         message = self.secrets.scrub_message(places.scrub(old.message))
         return failed(old.code, old.category, message, self.secrets.scrub(places.scrub(old.detail)))
 
-    def told(self, answer: Any) -> Any:
+    def scrubbed_answer(self, answer: Any) -> Any:
         """What a receiver answered, without secrets; and without its address where that was a secret."""
-        return self.secrets.scrub(self._hidden().scrub(answer) if self._secret_place else answer)
+        return self.secrets.scrub(self._hidden().scrub(answer) if self._address_is_secret else answer)
 
     def _hidden(self) -> Secrets:
-        return Secrets({str(n): place for n, place in enumerate(self._places)})
+        return Secrets({str(n): place for n, place in enumerate(self._hidden_parts)})
 
 
 class Channel(Protocol):
@@ -172,26 +175,30 @@ class Channel(Protocol):
     @property
     def required(self) -> tuple[str, ...]: ...
 
-    def complete(self, config: dict[str, Any], message: Message) -> None: ...
+    def complete(self, config: dict[str, Any], message: NotificationMessage) -> None: ...
 
-    def target(self, letter: OutgoingMessage, house: House) -> str:
+    def target(self, outgoing: OutgoingMessage, context: ChannelContext) -> str:
         """Where it goes; a target that begins with `outbox:` is kept in the house."""
         ...
 
-    def content(self, letter: OutgoingMessage, house: House) -> Any:
+    def content(self, outgoing: OutgoingMessage, context: ChannelContext) -> Any:
         """What will go out, checked, as a value; this is also what the outbox keeps."""
         ...
 
-    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent: ...
+    async def send(self, outgoing: OutgoingMessage, content: Any, context: ChannelContext) -> Sent: ...
 
 
-def listed(value: Any) -> list[Any]:
+def channel_extra_missing(who_needs: str, extra: str) -> Unsendable:
+    return Unsendable("EXTRA_MISSING", "permanent", extra_message(who_needs, extra), {"extra": extra})
+
+
+def as_list(value: Any) -> list[Any]:
     if value is None or value == "":
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def one_line(value: Any, name: str, most: int = 1000) -> str:
+def header_text(value: Any, name: str, most: int = 1000) -> str:
     """A text that becomes part of a header or an address: no control character gets in."""
     text = value if isinstance(value, str) else str(value)
     if len(text) > most:
@@ -201,7 +208,7 @@ def one_line(value: Any, name: str, most: int = 1000) -> str:
     return text
 
 
-def json_of(reply: Reply) -> Any:
+def reply_json(reply: HttpReply) -> Any:
     """The answer as a value: JSON where it is JSON, else its text; None where there is none."""
     if not reply.body:
         return None

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.executors.channels.change import Change, Written, limits, write
-from penstock.executors.channels.contract import OUTBOX, House, OutgoingMessage, Sent, listed
-from penstock.executors.parts.message import Message, Unsendable
+from penstock.executors.channels.change import Change, WriteResult, limits, write
+from penstock.executors.channels.contract import OUTBOX, ChannelContext, OutgoingMessage, Sent, as_list
+from penstock.executors.parts.notification import NotificationMessage, Unsendable
 
 DEFAULT_CONNECTION = "default_sql"
 OPERATIONS = ("insert", "update", "upsert", "delete")
@@ -35,22 +35,22 @@ class DatabaseChannel:
     name = "database"
     required = ("table", "operation")
 
-    def complete(self, config: dict[str, Any], message: Message) -> None:
+    def complete(self, config: dict[str, Any], message: NotificationMessage) -> None:
         if "values" not in config:
-            said = message.body
-            config["values"] = said if isinstance(said, Mapping | list) else dict(message.params)
+            body = message.body
+            config["values"] = body if isinstance(body, Mapping | list) else dict(message.params)
 
-    def target(self, letter: OutgoingMessage, house: House) -> str:
-        table = str(letter.config["table"])
+    def target(self, outgoing: OutgoingMessage, context: ChannelContext) -> str:
+        table = str(outgoing.config["table"])
         return table if table.startswith(OUTBOX) else ""
 
-    def content(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
+    def content(self, outgoing: OutgoingMessage, context: ChannelContext) -> dict[str, Any]:
         """The change, checked as far as it can be without the database."""
-        config = letter.config
+        config = outgoing.config
         operation = str(config["operation"])
         if operation not in OPERATIONS:
             raise Unsendable("INPUT_INVALID", "validation", f"«operation» must be one of {', '.join(OPERATIONS)}.")
-        rows = [_row(one, "values") for one in listed(config.get("values"))] if operation != "delete" else []
+        rows = [_row(item, "values") for item in as_list(config.get("values"))] if operation != "delete" else []
         if operation != "delete" and (not rows or not all(rows)):
             detail = {"channel": self.name, "missing": ["values"]}
             raise Unsendable("CHANNEL_CONFIG_MISSING", "validation", f"{operation} needs «values».", detail)
@@ -68,12 +68,12 @@ class DatabaseChannel:
             "values": rows,
             "where": where,
             "conflict_action": _conflict(config, operation),
-            "conflict_columns": [str(one) for one in listed(config.get("conflict_columns"))],
+            "conflict_columns": [str(item) for item in as_list(config.get("conflict_columns"))],
         }
 
-    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent:
-        id = str(letter.config.get("connection") or DEFAULT_CONNECTION)
-        connection = house.connection(id, "sqlite", "postgresql")
+    async def send(self, outgoing: OutgoingMessage, content: Any, context: ChannelContext) -> Sent:
+        id = str(outgoing.config.get("connection") or DEFAULT_CONNECTION)
+        connection = context.connection(id, "sqlite", "postgresql")
         options = connection["options"]
         allowed = options.get("tables")
         if not isinstance(allowed, list | tuple | Mapping) or content["table"] not in allowed:
@@ -84,18 +84,18 @@ class DatabaseChannel:
             raise Unsendable("DATABASE_DENIED", "authorization", why, {"connection": id})
         change = Change(
             **content,
-            key=letter.key,
-            at=letter.at,
+            key=outgoing.key,
+            at=outgoing.at,
             key_column=str(options.get("idempotency_column") or "idempotency_key"),
             deliveries=options.get("deliveries") is not False,
         )
         if connection["type"] == "sqlite":
-            connection["path"] = house.sqlite_path(connection)
+            connection["path"] = context.sqlite_path(connection)
         else:
-            connection["reached"] = await house.postgres(connection, **limits(letter.timeout_s))
-        written: Written = await write(connection, change, letter.timeout_s)
+            connection["reached"] = await context.postgres(connection, **limits(outgoing.timeout_s))
+        written: WriteResult = await write(connection, change, outgoing.timeout_s)
         status = "duplicate" if written.again else "sent"
-        return Sent(status=status, message_id=letter.id, response={"rows": written.rows, "keys": written.keys})
+        return Sent(status=status, message_id=outgoing.id, response={"rows": written.rows, "keys": written.keys})
 
 
 def _row(value: Any, name: str) -> dict[str, Any]:

@@ -19,10 +19,19 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from penstock.executors.channels.contract import MAX_ATTACHED, OUTBOX, House, OutgoingMessage, Sent, listed, one_line
-from penstock.executors.parts.addresses import Reach, reach_of
-from penstock.executors.parts.message import Message, Unsendable
-from penstock.executors.parts.outbound import resolve
+from penstock.executors.channels.contract import (
+    MAX_ATTACHED,
+    OUTBOX,
+    ChannelContext,
+    OutgoingMessage,
+    Sent,
+    as_list,
+    channel_extra_missing,
+    header_text,
+)
+from penstock.executors.parts.network.egress_policy import EgressPolicy, egress_policy_of
+from penstock.executors.parts.network.http_client import resolve
+from penstock.executors.parts.notification import NotificationMessage, Unsendable
 
 DEFAULT_SERVER = "default_smtp"
 _PORTS = (25, 465, 587, 2525)
@@ -46,59 +55,63 @@ class EmailChannel:
     name = "email"
     required = ("to", "subject")
 
-    def complete(self, config: dict[str, Any], message: Message) -> None:
+    def complete(self, config: dict[str, Any], message: NotificationMessage) -> None:
         config.setdefault("subject", message.subject)
         config.setdefault("message", message.text)
 
-    def target(self, letter: OutgoingMessage, house: House) -> str:
-        kept = [str(one) for one in listed(letter.config["to"]) if str(one).startswith(OUTBOX)]
-        return kept[0] if kept else str(self._server(letter, house).get("url") or "")
+    def target(self, outgoing: OutgoingMessage, context: ChannelContext) -> str:
+        kept = [str(address) for address in as_list(outgoing.config["to"]) if str(address).startswith(OUTBOX)]
+        return kept[0] if kept else str(self._server(outgoing, context).get("url") or "")
 
-    def _server(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
-        return house.connection(str(letter.config.get("connection") or DEFAULT_SERVER), "smtp")
+    def _server(self, outgoing: OutgoingMessage, context: ChannelContext) -> dict[str, Any]:
+        return context.connection(str(outgoing.config.get("connection") or DEFAULT_SERVER), "smtp")
 
-    def content(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
-        config = letter.config
-        people = {name: [_address(one, name) for one in listed(config.get(name))] for name in ("to", "cc", "bcc")}
+    def content(self, outgoing: OutgoingMessage, context: ChannelContext) -> dict[str, Any]:
+        config = outgoing.config
+        people = {name: [_address(item, name) for item in as_list(config.get(name))] for name in ("to", "cc", "bcc")}
         if sum(map(len, people.values())) > _MOST:
             raise Unsendable("INPUT_INVALID", "validation", f"A mail goes to at most {_MOST} people.")
         sender = {name: _address(config[name], name) for name in ("from", "reply_to") if config.get(name)}
-        attached = [_attachment(one, n) for n, one in enumerate(listed(config.get("attachments")), 1)]
-        most = int(house.settings.get("notify.max_attachment_bytes") or MAX_ATTACHED)
-        if sum(len(one["content"]) for one in attached) > most:
+        attached = [_attachment(item, n) for n, item in enumerate(as_list(config.get("attachments")), 1)]
+        most = int(context.settings.get("notify.max_attachment_bytes") or MAX_ATTACHED)
+        if sum(len(item["content"]) for item in attached) > most:
             raise Unsendable("MESSAGE_TOO_LARGE", "validation", f"The attachments have more than {most:,} bytes.")
-        subject = one_line(config["subject"], "subject")
+        subject = header_text(config["subject"], "subject")
         return {**people, **sender, "subject": subject, "text": str(config["message"]), "attachments": attached}
 
-    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent:
+    async def send(self, outgoing: OutgoingMessage, content: Any, context: ChannelContext) -> Sent:
         try:
             import aiosmtplib
         except ImportError:
-            why = "Mail needs the extra «notify»: pip install 'penstock[notify]'."
-            raise Unsendable("EXTRA_MISSING", "permanent", why, {"extra": "notify"}) from None
-        server = self._server(letter, house)
+            raise channel_extra_missing("Mail needs", "notify") from None
+        server = self._server(outgoing, context)
         sender = content.get("from") or server["options"].get("from")
         if not sender:
             detail = {"channel": self.name, "missing": ["from"]}
             why = "A mail needs «from»: in its settings or in the options of the connection."
             raise Unsendable("CHANNEL_CONFIG_MISSING", "validation", why, detail)
         sender = _address(sender, "from")
-        mail = _mail(letter, content, sender)
-        to = [parseaddr(one)[1] for name in ("to", "cc", "bcc") for one in content[name]]
+        mail = _mail(outgoing, content, sender)
+        to = [parseaddr(address)[1] for name in ("to", "cc", "bcc") for address in content[name]]
         try:
-            refused, said = await _deliver(server, letter, house, parseaddr(sender)[1], to, mail)
+            refused, greeting = await _deliver(server, outgoing, context, parseaddr(sender)[1], to, mail)
         except aiosmtplib.SMTPException as error:
             raise _unsendable(error, server) from None
         except (ssl.SSLError, OSError) as error:
             raise ConnectionError(f"the connection to the mail server failed ({type(error).__name__})") from None
-        response: dict[str, Any] = {"accepted": [one for one in to if one not in refused]}
+        response: dict[str, Any] = {"accepted": [address for address in to if address not in refused]}
         if refused:
             response["refused"] = {who: answer.code for who, answer in refused.items()}
-        return Sent(status_code=250, message_id=str(mail["Message-ID"]), response=response | {"server": said[:200]})
+        return Sent(status_code=250, message_id=str(mail["Message-ID"]), response=response | {"server": greeting[:200]})
 
 
 async def _deliver(
-    server: Mapping[str, Any], letter: OutgoingMessage, house: House, sender: str, to: list[str], mail: EmailMessage
+    server: Mapping[str, Any],
+    outgoing: OutgoingMessage,
+    context: ChannelContext,
+    sender: str,
+    to: list[str],
+    mail: EmailMessage,
 ) -> tuple[dict[str, Any], str]:
     import aiosmtplib
 
@@ -109,18 +122,18 @@ async def _deliver(
     tls = place.scheme == "smtps"
     port = place.port or (465 if tls else 587 if password else 25)
     start: bool | None = None if options.get("starttls") is None else bool(options["starttls"])
-    reach = reach_of(house.settings, letter.tenant)
-    sock = await _connected(place.hostname, port, Reach(reach.rules, reach.ports + _PORTS))
+    egress = egress_policy_of(context.settings, outgoing.tenant)
+    sock = await _connected(place.hostname, port, EgressPolicy(egress.rules, egress.ports + _PORTS))
     client = aiosmtplib.SMTP(
         hostname=place.hostname,
         sock=sock,
         use_tls=tls,
         start_tls=False if tls else True if password and start is None else start,
-        tls_context=_tls(house.settings.get("http.ca_file")),
+        tls_context=_tls(context.settings.get("http.ca_file")),
         username=str(options.get("username") or "") if password else None,
         password=str(password) if password else None,
         local_hostname=str(options.get("hello") or "penstock.localdomain"),
-        timeout=letter.timeout_s,
+        timeout=outgoing.timeout_s,
     )
     try:
         async with client:
@@ -134,9 +147,9 @@ def _tls(ca_file: str | None) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=ca_file)
 
 
-async def _connected(host: str, port: int, reach: Reach) -> socket.socket:
+async def _connected(host: str, port: int, egress: EgressPolicy) -> socket.socket:
     """A socket to a checked address: what the name means a moment later does not matter."""
-    addresses = await resolve(host, port, reach)
+    addresses = await resolve(host, port, egress)
     for position, address in enumerate(addresses):
         sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
         sock.setblocking(False)
@@ -150,7 +163,7 @@ async def _connected(host: str, port: int, reach: Reach) -> socket.socket:
     raise ConnectionError(f"{host} has no address")
 
 
-def _mail(letter: OutgoingMessage, content: Mapping[str, Any], sender: str) -> EmailMessage:
+def _mail(outgoing: OutgoingMessage, content: Mapping[str, Any], sender: str) -> EmailMessage:
     mail = EmailMessage(policy=POLICY)
     domain = parseaddr(sender)[1].rpartition("@")[2] or "penstock.invalid"
     mail["From"] = sender
@@ -161,18 +174,18 @@ def _mail(letter: OutgoingMessage, content: Mapping[str, Any], sender: str) -> E
         mail["Reply-To"] = content["reply_to"]
     mail["Subject"] = content["subject"]
     mail["Date"] = formatdate(localtime=False)
-    mail["Message-ID"] = f"<{letter.id}@{domain}>"
-    mail["X-Penstock-Run"] = re.sub(r"[^\w./:-]", "_", letter.run, flags=re.ASCII)[:200]
+    mail["Message-ID"] = f"<{outgoing.id}@{domain}>"
+    mail["X-Penstock-Run"] = re.sub(r"[^\w./:-]", "_", outgoing.run, flags=re.ASCII)[:200]
     mail.set_content(content["text"])
-    for one in content["attachments"]:
-        main, _, sub = one["content_type"].partition("/")
-        mail.add_attachment(one["content"], maintype=main, subtype=sub, filename=one["name"])
+    for attachment in content["attachments"]:
+        main, _, sub = attachment["content_type"].partition("/")
+        mail.add_attachment(attachment["content"], maintype=main, subtype=sub, filename=attachment["name"])
     return mail
 
 
 def _address(value: Any, name: str) -> str:
     """One address, as it stands in a header. A text is one address, never several: data cannot add recipients."""
-    text = one_line(value, name, 320).strip()
+    text = header_text(value, name, 320).strip()
     if name == "to" and text.startswith(OUTBOX):
         return text
     shown, address = parseaddr(text)
@@ -189,7 +202,7 @@ def _attachment(value: Any, n: int) -> dict[str, Any]:
         why = "An attachment is a reference that nobody has resolved; put it as an expression, such as ${report}."
         raise Unsendable("INPUT_INVALID", "validation", why)
     content, media = _bytes(given)
-    name = one_line(given.get("name") or f"attachment-{n}{_ENDING.get(media, '')}", "attachments.name", 200)
+    name = header_text(given.get("name") or f"attachment-{n}{_ENDING.get(media, '')}", "attachments.name", 200)
     name = name.replace("/", "_").replace("\\", "_")
     kind = str(given.get("content_type") or mimetypes.guess_type(name)[0] or media).lower()
     if not _MEDIA.match(kind):
@@ -222,17 +235,17 @@ def _unsendable(error: Any, server: Mapping[str, Any]) -> Unsendable | Connectio
 
     if isinstance(error, S.SMTPTimeoutError):
         return TimeoutError("the mail server did not answer in time")
-    refused = [one.code for one in error.recipients] if isinstance(error, S.SMTPRecipientsRefused) else []
+    refused = [recipient.code for recipient in error.recipients] if isinstance(error, S.SMTPRecipientsRefused) else []
     code = min(refused) if refused else getattr(error, "code", None)
-    said = f"The mail server of «{server['id']}» answered {code}"
+    answered = f"The mail server of «{server['id']}» answered {code}"
     detail = {"smtp_code": code}
     if isinstance(error, S.SMTPAuthenticationError) or code in (530, 534, 535):
-        return Unsendable("SMTP_DENIED", "authorization", f"{said}: it does not let us in.", detail)
+        return Unsendable("SMTP_DENIED", "authorization", f"{answered}: it does not let us in.", detail)
     if isinstance(error, ConnectionError) or code is not None and code < 0:
         return ConnectionError(f"the connection to the mail server failed ({type(error).__name__})")
     if code is None:
         why = f"The mail server of «{server['id']}» does not offer what is needed: {error.message[:80]}"
         return Unsendable("SMTP_REFUSED", "permanent", why)
     if 400 <= code < 500:
-        return Unsendable("SMTP_BUSY", "transient", f"{said}; it may take the mail later.", detail)
-    return Unsendable("SMTP_REFUSED", "permanent", f"{said}; it does not take this mail.", detail)
+        return Unsendable("SMTP_BUSY", "transient", f"{answered}; it may take the mail later.", detail)
+    return Unsendable("SMTP_REFUSED", "permanent", f"{answered}; it does not take this mail.", detail)

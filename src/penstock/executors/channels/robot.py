@@ -15,12 +15,18 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from penstock.executors.channels.contract import House, OutgoingMessage, Sent, one_line
-from penstock.executors.parts.addresses import Reach, reach_of
-from penstock.executors.parts.finish import mismatch
-from penstock.executors.parts.message import Message, Unsendable
-from penstock.executors.parts.outbound import resolve
-from penstock.executors.parts.pinned import Named
+from penstock.executors.channels.contract import (
+    ChannelContext,
+    OutgoingMessage,
+    Sent,
+    channel_extra_missing,
+    header_text,
+)
+from penstock.executors.parts.json_schema import schema_failure
+from penstock.executors.parts.network.egress_policy import EgressPolicy, egress_policy_of
+from penstock.executors.parts.network.http_client import resolve
+from penstock.executors.parts.network.pinned_connections import NamedTlsContext
+from penstock.executors.parts.notification import NotificationMessage, Unsendable
 
 DEFAULT_BROKER = "default_mqtt"
 DEFAULT_QUEUE = "robot_commands"
@@ -38,24 +44,24 @@ class RobotChannel:
     name = "robot"
     required = ("robot_id", "command")
 
-    def complete(self, config: dict[str, Any], message: Message) -> None:
+    def complete(self, config: dict[str, Any], message: NotificationMessage) -> None:
         config.setdefault("queue_name", DEFAULT_QUEUE)
         if "params" not in config:
             config["params"] = dict(message.params)
 
-    def target(self, letter: OutgoingMessage, house: House) -> str:
-        return str(self._broker(letter, house).get("url") or "")
+    def target(self, outgoing: OutgoingMessage, context: ChannelContext) -> str:
+        return str(self._broker(outgoing, context).get("url") or "")
 
-    def _broker(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
-        robot = house.tenant.find("robot", str(letter.config["robot_id"])) or {}
-        id = letter.config.get("connection") or robot.get("connection") or DEFAULT_BROKER
-        return house.connection(str(id), "mqtt")
+    def _broker(self, outgoing: OutgoingMessage, context: ChannelContext) -> dict[str, Any]:
+        robot = context.tenant.find("robot", str(outgoing.config["robot_id"])) or {}
+        id = outgoing.config.get("connection") or robot.get("connection") or DEFAULT_BROKER
+        return context.connection(str(id), "mqtt")
 
-    def content(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
-        config = letter.config
-        id, command = one_line(config["robot_id"], "robot_id", 200), one_line(config["command"], "command", 200)
+    def content(self, outgoing: OutgoingMessage, context: ChannelContext) -> dict[str, Any]:
+        config = outgoing.config
+        id, command = header_text(config["robot_id"], "robot_id", 200), header_text(config["command"], "command", 200)
         queue, params = str(config["queue_name"]), config["params"]
-        robot = house.tenant.find("robot", id)
+        robot = context.tenant.find("robot", id)
         commands = robot.get("commands") if robot is not None else None
         if robot is None or not isinstance(commands, list | tuple | Mapping):
             raise Unsendable("ROBOT_DENIED", "authorization", f"There is no robot «{id}».", {"robot_id": id})
@@ -70,32 +76,31 @@ class RobotChannel:
         if not isinstance(params, Mapping):
             raise Unsendable("INPUT_INVALID", "validation", "«params» must be an object.")
         if isinstance(commands, Mapping) and commands[command]:
-            wrong = mismatch(params, commands[command], "INPUT_INVALID")
+            wrong = schema_failure(params, commands[command], "INPUT_INVALID")
             if wrong is not None:
                 failure = wrong.failure
                 raise Unsendable(failure.code, failure.category, f"«params»: {failure.message}", failure.detail)
         return {
-            "command_id": letter.id,
+            "command_id": outgoing.id,
             "robot_id": id,
             "command": command,
             "params": params,
             "queue_name": queue,
         }
 
-    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent:
+    async def send(self, outgoing: OutgoingMessage, content: Any, context: ChannelContext) -> Sent:
         try:
             import aiomqtt
         except ImportError:
-            why = "Robots need the extra «notify»: pip install 'penstock[notify]'."
-            raise Unsendable("EXTRA_MISSING", "permanent", why, {"extra": "notify"}) from None
-        broker = self._broker(letter, house)
+            raise channel_extra_missing("Robots need", "notify") from None
+        broker = self._broker(outgoing, context)
         queue = f"{broker['options'].get('prefix') or ''}{content['queue_name']}"
-        about = {"tenant": letter.tenant, "run": letter.run, "node": letter.node, "sent_at": letter.at}
-        message = {k: v for k, v in content.items() if k != "queue_name"} | about | {"idempotency_key": letter.key}
+        about = {"tenant": outgoing.tenant, "run": outgoing.run, "node": outgoing.node, "sent_at": outgoing.at}
+        message = {k: v for k, v in content.items() if k != "queue_name"} | about | {"idempotency_key": outgoing.key}
         try:
-            client = await _connected(broker, letter, house)
+            client = await _connected(broker, outgoing, context)
             try:
-                await client.publish(queue, msgspec.json.encode(message), qos=1, timeout=letter.timeout_s)
+                await client.publish(queue, msgspec.json.encode(message), qos=1, timeout=outgoing.timeout_s)
             finally:
                 await client.__aexit__(None, None, None)
         except (aiomqtt.MqttError, OSError) as error:
@@ -104,11 +109,11 @@ class RobotChannel:
                 why = f"The broker of «{broker['id']}» does not let us in."
                 raise Unsendable("MQTT_DENIED", "authorization", why) from None
             raise ConnectionError(f"the connection to the broker failed ({type(error).__name__})") from None
-        response = {"command_id": letter.id, "acknowledgement_id": letter.id, "queue_name": content["queue_name"]}
-        return Sent(message_id=letter.id, response=response)
+        response = {"command_id": outgoing.id, "acknowledgement_id": outgoing.id, "queue_name": content["queue_name"]}
+        return Sent(message_id=outgoing.id, response=response)
 
 
-async def _connected(broker: Mapping[str, Any], letter: OutgoingMessage, house: House) -> Any:
+async def _connected(broker: Mapping[str, Any], outgoing: OutgoingMessage, context: ChannelContext) -> Any:
     """A client at the first of the name's checked addresses that lets us in."""
     import aiomqtt
 
@@ -117,16 +122,16 @@ async def _connected(broker: Mapping[str, Any], letter: OutgoingMessage, house: 
         raise Unsendable("HTTP_URL", "validation", f"The connection «{broker['id']}» must have mqtt://host as its url.")
     tls = place.scheme == "mqtts"
     port = place.port or (8883 if tls else 1883)
-    reach = reach_of(house.settings, letter.tenant)
-    addresses = await resolve(place.hostname, port, Reach(reach.rules, reach.ports + _PORTS))
+    egress = egress_policy_of(context.settings, outgoing.tenant)
+    addresses = await resolve(place.hostname, port, EgressPolicy(egress.rules, egress.ports + _PORTS))
     for position, address in enumerate(addresses):
         client = aiomqtt.Client(
             address,
             port,
             username=str(broker["options"].get("username") or "") if broker.get("password") else None,
             password=broker.get("password"),
-            tls_context=Named.to(place.hostname, house.settings.get("http.ca_file")) if tls else None,
-            timeout=letter.timeout_s,
+            tls_context=NamedTlsContext.to(place.hostname, context.settings.get("http.ca_file")) if tls else None,
+            timeout=outgoing.timeout_s,
         )
         try:
             return await client.__aenter__()

@@ -57,8 +57,8 @@ def verify(
     if secret is None:
         raise BadSignature("the key is not known")
     wanted = _signature(id, stamp, body, secret)
-    for one in signatures.split(" ")[:10]:
-        version, _, value = one.partition(",")
+    for signature in signatures.split(" ")[:10]:
+        version, _, value = signature.partition(",")
         if version == "v1" and hmac.compare_digest(value.encode(), wanted.encode()):
             return id
     raise BadSignature("no signature fits")

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from penstock.executors.channels.contract import House, OutgoingMessage, Sent, json_of, listed, one_line
-from penstock.executors.parts.message import Message, Unsendable
+from penstock.executors.channels.contract import ChannelContext, OutgoingMessage, Sent, as_list, header_text, reply_json
+from penstock.executors.parts.notification import NotificationMessage, Unsendable
 
 _EVERYONE = {"@here": "<!here>", "@channel": "<!channel>", "@everyone": "<!everyone>"}
 _MEMBER = re.compile(r"@?([UW][A-Z0-9]{7,})\Z")
@@ -20,37 +20,39 @@ class SlackChannel:
     name = "slack"
     required = ("webhook_url",)
 
-    def complete(self, config: dict[str, Any], message: Message) -> None:
+    def complete(self, config: dict[str, Any], message: NotificationMessage) -> None:
         config.setdefault("message", message.text)
 
-    def target(self, letter: OutgoingMessage, house: House) -> str:
-        return str(letter.config["webhook_url"])
+    def target(self, outgoing: OutgoingMessage, context: ChannelContext) -> str:
+        return str(outgoing.config["webhook_url"])
 
-    def content(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
-        config = letter.config
+    def content(self, outgoing: OutgoingMessage, context: ChannelContext) -> dict[str, Any]:
+        config = outgoing.config
         text = str(config["message"])
         if len(text) > _LONGEST:
             raise Unsendable("MESSAGE_TOO_LARGE", "validation", f"Slack takes at most {_LONGEST:,} characters.")
-        attachments = listed(config.get("attachments"))
+        attachments = as_list(config.get("attachments"))
         if not text and not attachments:
             why = "A Slack message needs a text: a template, a message or attachments."
             raise Unsendable("CHANNEL_CONFIG_MISSING", "validation", why, {"channel": "slack", "missing": ["message"]})
-        called = [_mention(one_line(who, "mention", 100)) for who in listed(config.get("mention"))]
+        called = [_mention(header_text(who, "mention", 100)) for who in as_list(config.get("mention"))]
         out: dict[str, Any] = {"text": " ".join([*called, text] if text else called)}
         if called:
             out["link_names"] = True  # names such as @quality-team ring only when Slack is asked to look for them
         if config.get("channel"):
-            out["channel"] = one_line(config["channel"], "channel", 100)
+            out["channel"] = header_text(config["channel"], "channel", 100)
         if attachments:
             out["attachments"] = attachments
         return out
 
-    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent:
+    async def send(self, outgoing: OutgoingMessage, content: Any, context: ChannelContext) -> Sent:
         body = msgspec.json.encode(content)
         headers = [("Content-Type", "application/json; charset=utf-8")]
-        reply = await house.http(letter, "POST", str(letter.config["webhook_url"]), body, headers)
-        said = json_of(reply)
-        return Sent(status_code=reply.status, message_id=letter.id, response=said if isinstance(said, dict) else None)
+        reply = await context.http(outgoing, "POST", str(outgoing.config["webhook_url"]), body, headers)
+        answer = reply_json(reply)
+        return Sent(
+            status_code=reply.status, message_id=outgoing.id, response=answer if isinstance(answer, dict) else None
+        )
 
 
 def _mention(who: str) -> str:

@@ -18,8 +18,16 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from penstock.executors.channels.contract import OUTBOX, House, OutgoingMessage, Sent, json_of, listed, one_line
-from penstock.executors.parts.message import Message, Unsendable
+from penstock.executors.channels.contract import (
+    OUTBOX,
+    ChannelContext,
+    OutgoingMessage,
+    Sent,
+    as_list,
+    header_text,
+    reply_json,
+)
+from penstock.executors.parts.notification import NotificationMessage, Unsendable
 
 DEFAULT_PROVIDER = "default_sms"
 _NUMBER = re.compile(r"\+?[0-9][0-9 ().-]{1,24}\Z")
@@ -31,39 +39,39 @@ class SmsChannel:
     name = "sms"
     required = ("to", "message")
 
-    def complete(self, config: dict[str, Any], message: Message) -> None:
+    def complete(self, config: dict[str, Any], message: NotificationMessage) -> None:
         config.setdefault("message", message.text)
 
-    def target(self, letter: OutgoingMessage, house: House) -> str:
-        kept = [str(one) for one in listed(letter.config["to"]) if str(one).startswith(OUTBOX)]
-        return kept[0] if kept else _url(self._provider(letter, house))
+    def target(self, outgoing: OutgoingMessage, context: ChannelContext) -> str:
+        kept = [str(number) for number in as_list(outgoing.config["to"]) if str(number).startswith(OUTBOX)]
+        return kept[0] if kept else _url(self._provider(outgoing, context))
 
-    def _provider(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
-        return house.connection(str(letter.config.get("provider") or DEFAULT_PROVIDER), "http", "sms")
+    def _provider(self, outgoing: OutgoingMessage, context: ChannelContext) -> dict[str, Any]:
+        return context.connection(str(outgoing.config.get("provider") or DEFAULT_PROVIDER), "http", "sms")
 
-    def content(self, letter: OutgoingMessage, house: House) -> dict[str, Any]:
-        to = [one_line(number, "to", 100) for number in listed(letter.config["to"])]
+    def content(self, outgoing: OutgoingMessage, context: ChannelContext) -> dict[str, Any]:
+        to = [header_text(number, "to", 100) for number in as_list(outgoing.config["to"])]
         if len(to) > _MOST:
             raise Unsendable("INPUT_INVALID", "validation", f"An SMS goes to at most {_MOST} numbers.")
         wrong = [number for number in to if not _NUMBER.match(number) and not number.startswith(OUTBOX)]
         if wrong:
             raise Unsendable("INPUT_INVALID", "validation", f"«{wrong[0][:40]}» is no telephone number.")
-        text = str(letter.config["message"])
+        text = str(outgoing.config["message"])
         if len(text) > _LONGEST:
             raise Unsendable("MESSAGE_TOO_LARGE", "validation", f"An SMS has at most {_LONGEST} characters.")
         return {"to": to, "message": text}
 
-    async def send(self, letter: OutgoingMessage, content: Any, house: House) -> Sent:
-        provider = self._provider(letter, house)
+    async def send(self, outgoing: OutgoingMessage, content: Any, context: ChannelContext) -> Sent:
+        provider = self._provider(outgoing, context)
         replies = []
         for n, number in enumerate(content["to"], 1):
-            body, headers = _wire(provider, letter, number, content["message"])
-            key = letter.key if len(content["to"]) == 1 else f"{letter.key}/{n}"
-            replies.append(await house.http(letter, "POST", _url(provider), body, headers, key))
-        said = [json_of(reply) for reply in replies]
-        first = said[0] if isinstance(said[0], dict) else {}
-        named = first.get("sid") or first.get("message_id") or first.get("id") or letter.id
-        response = first if len(said) == 1 else {"responses": said}
+            body, headers = _wire(provider, outgoing, number, content["message"])
+            key = outgoing.key if len(content["to"]) == 1 else f"{outgoing.key}/{n}"
+            replies.append(await context.http(outgoing, "POST", _url(provider), body, headers, key))
+        answers = [reply_json(reply) for reply in replies]
+        first = answers[0] if isinstance(answers[0], dict) else {}
+        named = first.get("sid") or first.get("message_id") or first.get("id") or outgoing.id
+        response = first if len(answers) == 1 else {"responses": answers}
         return Sent(status_code=replies[-1].status, message_id=str(named), response=response)
 
 
@@ -72,10 +80,10 @@ def _url(provider: dict[str, Any]) -> str:
 
 
 def _wire(
-    provider: dict[str, Any], letter: OutgoingMessage, to: str, message: str
+    provider: dict[str, Any], outgoing: OutgoingMessage, to: str, message: str
 ) -> tuple[bytes, list[tuple[str, str]]]:
     options, secret = provider["options"], provider.get("password")
-    sender = letter.config.get("from") or options.get("from")
+    sender = outgoing.config.get("from") or options.get("from")
     if str(options.get("format") or "json") == "twilio":
         form = {"To": to, "Body": message} | ({"From": str(sender)} if sender else {})
         headers = [("Content-Type", "application/x-www-form-urlencoded")]

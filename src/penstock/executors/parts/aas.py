@@ -19,7 +19,7 @@ from decimal import Decimal
 from importlib import import_module
 from typing import Any
 
-Things = dict[tuple[str, str], dict[str, Any]]
+Assets = dict[tuple[str, str], dict[str, Any]]
 
 MAX_UNPACKED = 64 * 1024 * 1024
 _RELATIONS = ("http://admin-shell.io/aasx/relationships/", "http://www.admin-shell.io/aasx/relationships/")
@@ -35,24 +35,24 @@ class BadSource(ValueError):
     """What was read is not an environment of shells; the text says why."""
 
 
-def read_json(data: bytes) -> Things:
+def read_json(data: bytes) -> Assets:
     """The things of an environment in JSON: `{assetAdministrationShells, submodels}`."""
     sdk = _sdk("basyx.aas.adapter.json")
     try:
-        found = sdk.read_aas_json_file(io.StringIO(data.decode("utf-8-sig")), failsafe=True)
+        environment = sdk.read_aas_json_file(io.StringIO(data.decode("utf-8-sig")), failsafe=True)
     except UnicodeDecodeError:
         raise BadSource("it is not UTF-8 text") from None
     except RecursionError:
         raise BadSource("it is nested too deeply") from None
     except Exception as error:  # the SDK lets whatever happens inside its decoder out
-        raise BadSource(f"it is not an AAS environment in JSON ({_said(error)})") from None
-    return _things(found)
+        raise BadSource(f"it is not an AAS environment in JSON ({_error_text(error)})") from None
+    return _assets(environment)
 
 
-def read_aasx(data: bytes) -> Things:
+def read_aasx(data: bytes) -> Assets:
     """The things of an AASX package. Its other files are not unpacked."""
     opc = _sdk("pyecma376_2")
-    found: list[Any] = []
+    environment: list[Any] = []
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
             size = sum(part.file_size for part in package.infolist())
@@ -60,14 +60,14 @@ def read_aasx(data: bytes) -> Things:
             raise BadSource(f"unpacked it has more than {MAX_UNPACKED} bytes")
         reader = opc.ZipPackageReader(io.BytesIO(data))
         for part in _spec_parts(reader):
-            found += _part(reader, part)
+            environment += _read_part(reader, part)
     except BadSource:
         raise
     except RecursionError:
         raise BadSource("it is nested too deeply") from None
     except Exception as error:  # as above: zip, OPC, XML and the SDK each have errors of their own
-        raise BadSource(f"it is not an AASX package ({_said(error)})") from None
-    return _things(found)
+        raise BadSource(f"it is not an AASX package ({_error_text(error)})") from None
+    return _assets(environment)
 
 
 def _spec_parts(reader: Any) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _spec_parts(reader: Any) -> Iterator[str]:
             yield from related(part, "aas-spec-split")
 
 
-def _part(reader: Any, name: str) -> Iterable[Any]:
+def _read_part(reader: Any, name: str) -> Iterable[Any]:
     with reader.open_part(name) as part:
         content = part.read()
     if name.lower().endswith(".json") or "json" in reader.get_content_type(name):
@@ -102,22 +102,22 @@ def _sdk(module: str) -> Any:
         raise AasMissing from None
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:160]
 
 
 # ---- finding ---------------------------------------------------------------------------------------------------------
 
 
-def _things(environment: Iterable[Any]) -> Things:
+def _assets(environment: Iterable[Any]) -> Assets:
     """(kind, name) → the object. The kind is compared without regard to capitals; the first one found counts."""
     model = _sdk("basyx.aas.model")
     every = list(environment)
     if not every:
         raise BadSource("it holds no shell and no submodel")
-    submodels = {one.id: one for one in every if isinstance(one, model.Submodel)}
-    values = {id: _elements(one.submodel_element, model) for id, one in submodels.items()}
-    things: Things = {}
+    submodels = {thing.id: thing for thing in every if isinstance(thing, model.Submodel)}
+    values = {id: _elements(thing.submodel_element, model) for id, thing in submodels.items()}
+    things: Assets = {}
     for shell in every:
         if isinstance(shell, model.AssetAdministrationShell):
             own = [id for id in _referred(shell) if id in submodels]
@@ -152,7 +152,7 @@ def _merged(submodels: list[tuple[str | None, dict[str, Any]]]) -> dict[str, Any
 def _names(shell: Any, submodels: list[str | None]) -> Iterator[tuple[str, str]]:
     """Every (kind, name) by which a shell may be asked for, the plainest statement first."""
     asset = shell.asset_information
-    for given in sorted(asset.specific_asset_id, key=lambda one: (one.name, one.value)):
+    for given in sorted(asset.specific_asset_id, key=lambda asset_id: (asset_id.name, asset_id.value)):
         yield given.name, given.value
     names = [name for name in (shell.id_short, _last(shell.id), _last(asset.global_asset_id)) if name]
     for name in names:
@@ -184,10 +184,14 @@ def _last(text: str | None) -> str:
 
 
 def _elements(elements: Iterable[Any], model: Any) -> dict[str, Any]:
-    return {one.id_short: _value(one, model) for one in elements if one.id_short and _tells(one, model)}
+    return {
+        element.id_short: _value(element, model)
+        for element in elements
+        if element.id_short and _has_value(element, model)
+    }
 
 
-def _tells(element: Any, model: Any) -> bool:
+def _has_value(element: Any, model: Any) -> bool:
     """Operations, events and capabilities have no value."""
     return not isinstance(element, model.Operation | model.EventElement | model.Capability)
 
@@ -198,7 +202,7 @@ def _value(element: Any, model: Any) -> Any:
     if isinstance(element, model.SubmodelElementCollection):
         return _elements(element.value, model)
     if isinstance(element, model.SubmodelElementList):
-        return [_value(one, model) for one in element.value if _tells(one, model)]
+        return [_value(item, model) for item in element.value if _has_value(item, model)]
     if isinstance(element, model.MultiLanguageProperty):
         return {str(language): str(text) for language, text in (element.value or {}).items()}
     if isinstance(element, model.Range):

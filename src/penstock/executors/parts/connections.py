@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from penstock.executors.contract import Request, Services, Tenant
-from penstock.executors.parts.outbound import Refused
-from penstock.executors.parts.secret import Secrets
+from penstock.executors.parts.network.http_call import CallRefused
+from penstock.executors.parts.secrets import Secrets
 
 
 class Connection(msgspec.Struct, frozen=True):
@@ -21,20 +21,20 @@ class Connection(msgspec.Struct, frozen=True):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        found = self.body.get("options")
-        return found if isinstance(found, Mapping) else {}
+        options = self.body.get("options")
+        return options if isinstance(options, Mapping) else {}
 
     def limit(self, name: str, services: Services, kind: str, otherwise: int) -> int:
         """A whole number above nought: the connection's option, else the operator's setting `kind.name`."""
-        for found in (self.options.get(name), services.settings.get(f"{kind}.{name}")):
-            if isinstance(found, int) and not isinstance(found, bool) and found > 0:
-                return found
+        for value in (self.options.get(name), services.settings.get(f"{kind}.{name}")):
+            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                return value
         return otherwise
 
 
 def tenant_of(request: Request, services: Services) -> Tenant:
     if services.tenant is None:
-        raise Refused("CONNECTION_NOT_FOUND", "validation", "This host has no tenants, so nothing is registered.")
+        raise CallRefused("CONNECTION_NOT_FOUND", "validation", "This host has no tenants, so nothing is registered.")
     return services.tenant(request.tenant)
 
 
@@ -44,11 +44,11 @@ def connection_of(args: Mapping[str, Any], tenant: Tenant, default: str, types: 
     body = tenant.find("connection", str(id))
     if not isinstance(id, str) or body is None:
         given = "" if args.get("connection") else " (the node names none)"
-        raise Refused("CONNECTION_NOT_FOUND", "validation", f"There is no connection «{str(id)[:80]}»{given}.")
+        raise CallRefused("CONNECTION_NOT_FOUND", "validation", f"There is no connection «{str(id)[:80]}»{given}.")
     kind = str(body.get("type") or types[0])
     if kind not in types:
         message = f"The connection «{id}» is of the type «{kind[:20]}»; here one of {', '.join(types)} is needed."
-        raise Refused("CONNECTION_NOT_FOUND", "validation", message)
+        raise CallRefused("CONNECTION_NOT_FOUND", "validation", message)
     return Connection(id, kind, body)
 
 

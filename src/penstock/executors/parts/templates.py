@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.executors.parts.values import as_text
+from penstock.executors.parts.json_values import as_text
 
 MAX_OUTPUT = 1024 * 1024
 _NAME = re.compile(r"\{\{\s*([^\W\d]\w*(?:\.\w+|\[\d+\])*)\s*\}\}")

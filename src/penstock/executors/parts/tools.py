@@ -16,15 +16,18 @@ from typing import Any
 import msgspec
 
 from penstock.executors.contract import Done, Failed, Request, Services, Tenant, failed
-from penstock.executors.parts.addresses import reach_of
 from penstock.executors.parts.connections import tenant_of
-from penstock.executors.parts.mcp_calls import connected, failure_of, parsed, registered, tool
-from penstock.executors.parts.outbound import Call, Refused, send
-from penstock.executors.parts.outbound import failure_of as http_failure
-from penstock.executors.parts.raised import scrubbed
-from penstock.executors.parts.secret import SecretMissing, Secrets
+from penstock.executors.parts.exceptions import scrub_failure
+from penstock.executors.parts.extras import extra_missing
+from penstock.executors.parts.json_values import NotJson, json_value
+from penstock.executors.parts.mcp.calls import call_tool, connect, json_or_text, mcp_failure, registered_server
+from penstock.executors.parts.network.egress_policy import egress_policy_of
+from penstock.executors.parts.network.http_call import HttpCall
+from penstock.executors.parts.network.http_client import send
+from penstock.executors.parts.network.http_failures import CALL_ERRORS, call_failure
+from penstock.executors.parts.network.http_failures import status_failure as http_failure
+from penstock.executors.parts.secrets import SecretMissing, Secrets
 from penstock.executors.parts.threads import in_thread
-from penstock.executors.parts.values import NotPlain, plain
 
 TIMEOUT_MS = 30_000
 #: seconds that each MCP server has to say which tools it has, when a tool is looked for by its bare name
@@ -70,58 +73,58 @@ class Toolbox:
     async def find(self, name: str) -> Tool:
         """Raises ToolFailed where nobody has it, or where two MCP servers have."""
         if f"tool:{name}" in self.services.executors:
-            return self._own(name)
+            return self._program_tool(name)
         body = self.tenant.find("tool", name) if self.tenant is not None else None
         if body is not None:
             if body.get("type") == "mcp":
-                await self._reached(str(body.get("server") or ""))
-            return self._registered(name, body)
+                await self._ensure_connected(str(body.get("server") or ""))
+            return self._registered_tool(name, body)
         server, slash, inner = name.partition("/")
         if slash and self.tenant is not None and self.tenant.find("mcp_server", server) is not None:
-            return await self._of(server, inner, name)
-        having, away = await self._searched(name)
+            return await self._server_tool(server, inner, name)
+        having, away = await self._search_servers(name)
         if len(having) == 1:
             return having[0]
         if having:
-            said = ", ".join(one.name for one in having)
-            raise ToolFailed(failed("TOOL_AMBIGUOUS", "validation", f"«{name[:80]}» may be one of {said[:300]}."))
+            names = ", ".join(tool.name for tool in having)
+            raise ToolFailed(failed("TOOL_AMBIGUOUS", "validation", f"«{name[:80]}» may be one of {names[:300]}."))
         if away:  # it may be there again later, so this is not for ever
             message = f"No MCP server that answers has a tool «{name[:80]}»; {', '.join(away)[:300]} did not answer."
             raise ToolFailed(failed("CONNECTION_LOST", "transient", message))
         raise ToolFailed(failed("TOOL_NOT_FOUND", "validation", f"There is no tool «{name[:80]}»."))
 
-    async def _searched(self, name: str) -> tuple[list[Tool], list[str]]:
+    async def _search_servers(self, name: str) -> tuple[list[Tool], list[str]]:
         """Who has a tool of this bare name, and which servers cannot be asked: one that is down hides no other's."""
         having: list[Tool] = []
         away: list[str] = []
         for id in self._servers():
             try:
                 async with asyncio.timeout(_SEARCH_S):
-                    having += [one for one in await self._listed(id) if one.name == f"{id}/{name}"]
+                    having += [tool for tool in await self._list_tools(id) if tool.name == f"{id}/{name}"]
             except (ToolFailed, TimeoutError):
                 away.append(id)
         return having, away
 
     async def allowed(self, names: list[str]) -> list[Tool]:
         """The tools of an allow-list; `server/*` stands for all of a server's. Their servers are reached already."""
-        found = await self.by_name(names)
-        return list({one.name: one for one in found.values()}.values())
+        tools = await self.by_name(names)
+        return list({tool.name: tool for tool in tools.values()}.values())
 
     async def by_name(self, names: list[str]) -> dict[str, Tool]:
         """The same under the names by which they were asked for, and under their own."""
-        found: dict[str, Tool] = {}
+        tools: dict[str, Tool] = {}
         for name in names:
             if name.endswith("/*"):
-                found |= {one.name: one for one in await self._listed(name[:-2])}
+                tools |= {tool.name: tool for tool in await self._list_tools(name[:-2])}
             else:
-                one = await self.find(name)
-                found |= {name: one, one.name: one}
-        return found
+                tool = await self.find(name)
+                tools |= {name: tool, tool.name: tool}
+        return tools
 
     def key(self, name: str, arguments: Mapping[str, Any]) -> str:
         """The key of one call. A later attempt that calls the same has the same; no other call ever has it."""
-        said = name.encode() + b"\0" + msgspec.json.encode(arguments, order="sorted")
-        call = hashlib.sha256(said).hexdigest()[:16]
+        content = name.encode() + b"\0" + msgspec.json.encode(arguments, order="sorted")
+        call = hashlib.sha256(content).hexdigest()[:16]
         self._called[call] = self._called.get(call, 0) + 1
         return f"{self.request.key}#{call}.{self._called[call]}"
 
@@ -130,7 +133,7 @@ class Toolbox:
     def _servers(self) -> list[str]:
         return sorted(self.tenant.each("mcp_server")) if self.tenant is not None else []
 
-    def _own(self, name: str) -> Tool:
+    def _program_tool(self, name: str) -> Tool:
         executor = self.services.executors[f"tool:{name}"]
 
         async def call(arguments: dict[str, Any], key: str) -> Any:
@@ -142,45 +145,45 @@ class Toolbox:
 
         return Tool(name, str(getattr(executor, "description", "")), getattr(executor, "schema", _ANY), call)
 
-    def _registered(self, name: str, body: Mapping[str, Any]) -> Tool:
+    def _registered_tool(self, name: str, body: Mapping[str, Any]) -> Tool:
         schema = body.get("parameters") if isinstance(body.get("parameters"), Mapping) else _ANY
         about = str(body.get("description") or "")
         if body.get("type") == "mcp":
             server, inner = str(body.get("server") or ""), str(body.get("tool") or name)
 
             async def through(arguments: dict[str, Any], key: str) -> Any:
-                return await self._mcp(server, inner, arguments, key)
+                return await self._call_mcp(server, inner, arguments, key)
 
             return Tool(name, about, schema or _ANY, through)
 
         async def call(arguments: dict[str, Any], key: str) -> Any:
             if body.get("type") == "outbox" and self.tenant is not None:  # a stand-in, kept for people to look at
-                self.tenant.keep(key, "tool", f"outbox:{name}", plain(arguments), self.request.run)
+                self.tenant.keep(key, "tool", f"outbox:{name}", json_value(arguments), self.request.run)
                 return body.get("reply")
-            return await self._http(name, body, arguments, key)
+            return await self._call_http(name, body, arguments, key)
 
         return Tool(name, about, schema or _ANY, call)
 
-    async def _of(self, server: str, inner: str, name: str) -> Tool:
-        for one in await self._listed(server):
-            if one.name == name:
-                return one
+    async def _server_tool(self, server: str, inner: str, name: str) -> Tool:
+        for tool in await self._list_tools(server):
+            if tool.name == name:
+                return tool
         raise ToolFailed(failed("TOOL_NOT_FOUND", "validation", f"«{server[:80]}» has no tool «{inner[:80]}»."))
 
-    async def _listed(self, server: str) -> list[Tool]:
-        with self._telling(server):
-            told = await (await self._client(server)).list_tools()
-        return [self._tool(server, one) for one in told.tools]
+    async def _list_tools(self, server: str) -> list[Tool]:
+        with self._as_tool_failure(server):
+            listing = await (await self._client(server)).list_tools()
+        return [self._mcp_tool(server, tool) for tool in listing.tools]
 
-    async def _reached(self, server: str) -> None:
-        with self._telling(server):
+    async def _ensure_connected(self, server: str) -> None:
+        with self._as_tool_failure(server):
             await self._client(server)
 
-    def _tool(self, server: str, one: Any) -> Tool:
+    def _mcp_tool(self, server: str, tool: Any) -> Tool:
         async def call(arguments: dict[str, Any], key: str) -> Any:
-            return await self._mcp(server, one.name, arguments, key)
+            return await self._call_mcp(server, tool.name, arguments, key)
 
-        return Tool(f"{server}/{one.name}", one.description or "", one.input_schema or _ANY, call)
+        return Tool(f"{server}/{tool.name}", tool.description or "", tool.input_schema or _ANY, call)
 
     # -- calls ---------------------------------------------------------------------------------------------------------
 
@@ -189,20 +192,19 @@ class Toolbox:
             try:
                 await in_thread(import_module, "mcp")  # takes a second, which the loop does not have
             except ImportError:
-                message = "MCP servers need the extra «mcp»: pip install 'penstock[mcp]'."
-                raise ToolFailed(failed("EXTRA_MISSING", "permanent", message, {"extra": "mcp"})) from None
-            body = registered(tenant_of(self.request, self.services), server)
-            opening = connected(body, server, self.request, self.services, self.secrets)
+                raise ToolFailed(extra_missing("MCP servers need", "mcp")) from None
+            body = registered_server(tenant_of(self.request, self.services), server)
+            opening = connect(body, server, self.request, self.services, self.secrets)
             self._clients[server] = await self._open.enter_async_context(opening)
         return self._clients[server]
 
-    async def _mcp(self, server: str, name: str, arguments: dict[str, Any], key: str) -> Any:
-        with self._telling(server):
+    async def _call_mcp(self, server: str, name: str, arguments: dict[str, Any], key: str) -> Any:
+        with self._as_tool_failure(server):
             client = await self._client(server)
-            return self.secrets.scrub(plain(await tool(client, name, arguments, key)))
+            return self.secrets.scrub(json_value(await call_tool(client, name, arguments, key)))
 
     @contextlib.contextmanager
-    def _telling(self, server: str) -> Iterator[None]:
+    def _as_tool_failure(self, server: str) -> Iterator[None]:
         """Whatever goes wrong with a server is a ToolFailed that says so."""
         try:
             yield
@@ -211,39 +213,37 @@ class Toolbox:
         except SecretMissing as error:
             raise ToolFailed(failed("SECRET_NOT_FOUND", "authorization", str(error))) from None
         except Exception as error:  # the SDK raises groups of whatever its tasks have met
-            raise ToolFailed(scrubbed(failure_of(error, server), self.secrets)) from None
+            raise ToolFailed(scrub_failure(mcp_failure(error, server), self.secrets)) from None
 
-    async def _http(self, name: str, body: Mapping[str, Any], arguments: dict[str, Any], key: str) -> Any:
+    async def _call_http(self, name: str, body: Mapping[str, Any], arguments: dict[str, Any], key: str) -> Any:
         settings = self.services.settings
         try:
             headers = [("Content-Type", "application/json"), ("Idempotency-Key", key)]
             if body.get("secret"):
                 headers.append(("Authorization", f"Bearer {self.secrets.get(str(body['secret']))}"))
-            call = Call(
+            call = HttpCall(
                 method=str(body.get("method") or "POST"), url=str(body.get("url") or ""), headers=tuple(headers),
                 content=msgspec.json.encode(arguments), timeout_s=(self.request.timeout_ms or TIMEOUT_MS) / 1000,
                 ca_file=settings.get("http.ca_file"),
             )  # fmt: skip
-            reply = await send(call, reach_of(settings, self.request.tenant))
-        except SecretMissing as error:
-            raise ToolFailed(failed("SECRET_NOT_FOUND", "authorization", str(error))) from None
-        except Refused as error:
-            raise ToolFailed(failed(error.code, error.category, self.secrets.scrub_message(str(error)))) from None
-        except TimeoutError as error:
-            raise ToolFailed(failed("NODE_TIMEOUT", "timeout", self.secrets.scrub_message(str(error)))) from None
-        except ConnectionError as error:
-            raise ToolFailed(failed("CONNECTION_LOST", "transient", self.secrets.scrub_message(str(error)))) from None
+            reply = await send(call, egress_policy_of(settings, self.request.tenant))
+        except CALL_ERRORS as error:
+            raise ToolFailed(call_failure(error, self.secrets)) from None
         if (wrong := http_failure(reply)) is not None:
-            raise ToolFailed(scrubbed(wrong, self.secrets))
+            raise ToolFailed(scrub_failure(wrong, self.secrets))
         try:
-            return self.secrets.scrub(plain(parsed(reply.body.decode(errors="replace")))) if reply.body else None
-        except NotPlain as error:
+            return (
+                self.secrets.scrub(json_value(json_or_text(reply.body.decode(errors="replace"))))
+                if reply.body
+                else None
+            )
+        except NotJson as error:
             raise ToolFailed(failed("TOOL_ERROR", "external", f"«{name}» answered no value: {error}.")) from None
 
 
-def refused(name: str, result: Any) -> Failed | None:
+def reported_failure(name: str, result: Any) -> Failed | None:
     """P-X.36: a reply that says of itself that it has failed. An empty one is a success."""
     if isinstance(result, Mapping) and (result.get("isError") is True or result.get("ok") is False):
-        said = result.get("error") or result.get("message") or "it does not say why"
-        return failed("TOOL_ERROR", "external", f"The tool «{name[:80]}» failed: {str(said)[:1000]}", dict(result))
+        reason = result.get("error") or result.get("message") or "it does not say why"
+        return failed("TOOL_ERROR", "external", f"The tool «{name[:80]}» failed: {str(reason)[:1000]}", dict(result))
     return None

@@ -14,7 +14,7 @@ _KEPT = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 
 def _url_encode(view: View, value: Any) -> str:
     octets = text_in(view, value).encode("utf-8", "replace")
-    return bounded_text(view, "".join(chr(one) if one in _KEPT else f"%{one:02X}" for one in octets))
+    return bounded_text(view, "".join(chr(octet) if octet in _KEPT else f"%{octet:02X}" for octet in octets))
 
 
 def _path_segment(view: View, value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.errors import ExprSecretMissing, ExprTypeError
 from penstock.expr.functions.contract import Function, family, text_from
 from penstock.expr.limits import View, host_value
-from penstock.expr.roots import RESERVED_ROOTS
+from penstock.expr.root_names import RESERVED_ROOTS
 from penstock.expr.values import member, walk
 
 _SECRET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,199}")
@@ -21,9 +21,9 @@ def _get_variable(view: View, name: Any) -> Any:
         context = host_value(view, "context")
     except KeyError:
         context = None
-    found = _named(context, path)
-    if found is not None:
-        return found
+    in_context = _named(context, path)
+    if in_context is not None:
+        return in_context
     root, _, rest = path.partition(".")
     if root in RESERVED_ROOTS or root.startswith("$"):
         return None
@@ -41,12 +41,12 @@ def _get_secret(view: View, name: Any) -> Any:
     if _SECRET_NAME.fullmatch(path) is None:
         raise ExprTypeError(why="fn.get_secret: a secret's name has letters, digits, _ . - only")
     try:
-        found = _named(host_value(view, "secrets"), path)
+        secret = _named(host_value(view, "secrets"), path)
     except KeyError:
         raise ExprTypeError(why="fn.get_secret: there are no secrets here") from None
-    if found is None:
+    if secret is None:
         raise ExprSecretMissing(name=path)
-    return found
+    return secret
 
 
 def _get_config(view: View, key: Any) -> Any:
@@ -66,8 +66,8 @@ def _setting(view: View, root: str, key: str) -> Any:
 
 def _named(value: Any, path: str) -> Any:
     """The member of exactly this name, else the one that the dotted path leads to; null when there is neither."""
-    found = member(value, path)
-    return walk(value, path) if found is None else found
+    direct = member(value, path)
+    return walk(value, path) if direct is None else direct
 
 
 CONTEXT = family(

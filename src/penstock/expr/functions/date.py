@@ -49,9 +49,9 @@ def _date_add(view: View, date: Any, amount: Any, unit: Any) -> str:
         raise ExprTypeError(why="fn.date_add: the result is not within the years 1 to 9999") from None
 
 
-def _date_diff(view: View, one: Any, two: Any, unit: Any) -> int | float:
+def _date_diff(view: View, later: Any, earlier: Any, unit: Any) -> int | float:
     size = _unit("date_diff", unit)
-    micros = micros_between(_moment(view, "date_diff", one), _moment(view, "date_diff", two))
+    micros = micros_between(_moment(view, "date_diff", later), _moment(view, "date_diff", earlier))
     return micros / size if micros % size else micros // size
 
 
@@ -66,10 +66,10 @@ def _date_format(view: View, date: Any, pattern: Any) -> str:
 
 def _date_parse(view: View, text: Any, pattern: Any) -> str:
     source, wanted = text_from("date_parse", text), text_from("date_parse", pattern)
-    found = _reader(wanted).fullmatch(source)
-    if found is None:
+    match = _reader(wanted).fullmatch(source)
+    if match is None:
         raise ExprTypeError(why=f"fn.date_parse: «{_shown(source)}» is not written like «{_shown(wanted)}»")
-    parts = found.groupdict()
+    parts = match.groupdict()
     year = int(parts["YYYY"]) if "YYYY" in parts else 2000 + int(parts["YY"])
     rest = [
         int(next((parts[name] for name in names if name in parts), least))
@@ -193,8 +193,8 @@ def _pattern(function: str, pattern: str) -> tuple[tuple[bool, str], ...]:
     if len(pattern) > _LONGEST_PATTERN:
         raise ExprTypeError(why=f"fn.{function}: the pattern has more than {_LONGEST_PATTERN} characters")
     pieces: list[tuple[bool, str]] = []
-    for found in _PIECE.finditer(pattern):
-        quoted, run, _, text = found.groups()
+    for piece in _PIECE.finditer(pattern):
+        quoted, run, _, text = piece.groups()
         if run is None:
             pieces.append((False, text if quoted is None else quoted))
         elif run in _WRITE:

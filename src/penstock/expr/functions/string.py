@@ -78,10 +78,10 @@ def _regex_match(view: View, text: Any, pattern: Any) -> bool:
 
 
 def _regex_extract(view: View, text: Any, pattern: Any) -> str | None:
-    found = _search(view, "regex_extract", text, pattern)
-    if found is None:
+    match = _search(view, "regex_extract", text, pattern)
+    if match is None:
         return None
-    extract: str | None = found.group(1 if found.re.groups else 0)
+    extract: str | None = match.group(1 if match.re.groups else 0)
     return extract
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.expr import compile_expression
-from penstock.expr.roots import HOST_ROOTS
+from penstock.expr.root_names import HOST_ROOTS
 from penstock.lang.contract import Setting
 from penstock.lang.diagram.persons import Person, person_args
 from penstock.lang.document import child_pointer

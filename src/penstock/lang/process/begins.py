@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.expr import repeats
+from penstock.expr import iso_repeats as repeats
 from penstock.expr.calendar import BadDate
 from penstock.expr.cron import cron_problem, plain_cron, seconds_problem, zone_of
 from penstock.lang.process.fields import EventFields, TimerFields
@@ -60,16 +60,16 @@ def schedule_text(timer: Mapping[str, Any], zone: str, now: int) -> str:
     if "duration" in timer:
         return repeats.once(_after(timer["duration"]).after(now, 1, place))
     text = str(timer["cycle"]).strip()
-    repeat = repeats.repeat_of(text)
+    repeat = repeats.iso_repeat(text)
     if repeat is None:
         return plain_cron(text)
     first = repeat.each.after(now, 1, place) if repeat.first is None else repeats.moment_ms(repeat.first, place)
     return repeats.anchored(repeat, first, text.rpartition("/")[2])
 
 
-def _after(duration: str | float) -> repeats.Span:
-    span = repeats.Span(0, 0, round(duration * 1000)) if isinstance(duration, int | float) else None
-    span = span or repeats.span_of(str(duration).strip())
+def _after(duration: str | float) -> repeats.IsoDuration:
+    span = repeats.IsoDuration(0, 0, round(duration * 1000)) if isinstance(duration, int | float) else None
+    span = span or repeats.iso_duration(str(duration).strip())
     assert span is not None, "it was checked"
     return span
 
@@ -139,7 +139,7 @@ def _date_problem(text: str) -> tuple[str | None, str]:
 
 def _span_problem(value: str | float) -> tuple[str | None, str]:
     hint = "Write an ISO 8601 duration such as PT30M or P1D, or a number of seconds."
-    if isinstance(value, str) and repeats.span_of(value.strip()) is None:
+    if isinstance(value, str) and repeats.iso_duration(value.strip()) is None:
         return "it is no duration", hint
     return None, hint
 
@@ -148,7 +148,7 @@ def _cycle_problem(value: str) -> tuple[str | None, str]:
     hint = "Write R/PT1H, R3/PT10M, or cron: 0 9 * * MON-FRI, with seconds first 0 0 9 * * MON-FRI."
     text = value.strip()
     if text[:1] == "R" and "/" in text:
-        repeat = repeats.repeat_of(text)
+        repeat = repeats.iso_repeat(text)
         if repeat is None:
             return "it is no cycle of a second or more", hint
         return _date_problem(repeat.first) if repeat.first is not None else (None, hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.expr.roots import HOST_ROOTS, RESERVED_ROOTS
+from penstock.expr.root_names import HOST_ROOTS, RESERVED_ROOTS
 
 #: Roots that every expression knows (KERNEL 9); a variable of such a name is read as context['name'].
 ROOTS = frozenset(RESERVED_ROOTS) | {"nodes", "counters", "branches", "epoch", "config", "now", "undoing", "default"}

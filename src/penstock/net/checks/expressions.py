@@ -1,4 +1,4 @@
-"""Does every expression and template of the net read? A mistake is told at release, not when a run comes by."""
+"""Checks that every expression and template compiles, at release and not when a run comes by."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any
 
 from penstock.errors import ExprError, ExprSyntaxError, Finding, PenstockError
 from penstock.expr import compile_expression, compile_template
-from penstock.net.facts import ERROR, Facts
+from penstock.net.analysis import ERROR, NetAnalysis
 from penstock.net.model import Edge, Node
 
 Text = tuple[str, str, bool]  # what it is, the text, is it a template
 
 
-def expressions(facts: Facts) -> Iterator[Finding]:
-    for v, node in enumerate(facts.net.nodes):
+def expressions(analysis: NetAnalysis) -> Iterator[Finding]:
+    for v, node in enumerate(analysis.net.nodes):
         for what, text, template in _of_node(node):
             if wrong := _wrong(text, template):
-                yield _finding(facts, wrong, f"The {what} of {facts.name(v)}", node.id)
-    for edge in facts.net.edges:
+                yield _finding(analysis, wrong, f"The {what} of {analysis.name(v)}", node.id)
+    for edge in analysis.net.edges:
         for what, text, template in _of_edge(edge):
             if wrong := _wrong(text, template):
-                ways = f"the connection from {facts.named(edge.src)} to {facts.named(edge.dst)}"
-                yield _finding(facts, wrong, f"The {what} of {ways}", edge.src, edge.id)
+                ways = f"the connection from {analysis.named(edge.src)} to {analysis.named(edge.dst)}"
+                yield _finding(analysis, wrong, f"The {what} of {ways}", edge.src, edge.id)
 
 
 def _wrong(text: str, template: bool) -> PenstockError | None:
@@ -36,9 +36,9 @@ def _wrong(text: str, template: bool) -> PenstockError | None:
     return None
 
 
-def _finding(facts: Facts, wrong: PenstockError, what: str, node: str, edge: str = "") -> Finding:
+def _finding(analysis: NetAnalysis, wrong: PenstockError, what: str, node: str, edge: str = "") -> Finding:
     hint = wrong.hint or "Correct the text at the character named; texts are quoted with ' or \"."
-    return facts.finding(wrong.code, ERROR, f"{what} cannot be read: {wrong}", hint, node, edge)
+    return analysis.finding(wrong.code, ERROR, f"{what} cannot be read: {wrong}", hint, node, edge)
 
 
 def _of_edge(edge: Edge) -> Iterator[Text]:
@@ -47,9 +47,9 @@ def _of_edge(edge: Edge) -> Iterator[Text]:
 
 def _of_node(node: Node) -> Iterator[Text]:
     yield from _given(port=node.port, undo_if=node.undo_if, only_if=node.only_if)
-    for one in node.sets:
-        what = f"assignment to «{one.name}»"
-        yield from [(what, one.expr, False)] if one.expr else _in_value(what, one.value)
+    for assignment in node.sets:
+        what = f"assignment to «{assignment.name}»"
+        yield from [(what, assignment.expr, False)] if assignment.expr else _in_value(what, assignment.value)
     yield from _in_value("value", node.value)
     if node.effect is not None:
         yield from _in_value("arguments", node.effect.args)

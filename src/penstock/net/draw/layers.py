@@ -1,4 +1,4 @@
-"""Which column and which row: cycles broken, longest-path layers, rows ordered to cross as little as is cheap."""
+"""Columns and rows of a drawing: cycles broken, longest-path layers, rows ordered for few crossings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def backward(n: int, edges: Sequence[Pair]) -> set[int]:
         outs[a].append(i)
         has_in[b] = has_in[b] or a != b
     state = [0] * n  # 1 on the way down, 2 done
-    found: set[int] = set()
+    back_edges: set[int] = set()
     for root in sorted(range(n), key=lambda v: has_in[v]):
         stack = [(root, 0)] if not state[root] else []
         while stack:
@@ -29,13 +29,13 @@ def backward(n: int, edges: Sequence[Pair]) -> set[int]:
             for k in range(at, len(outs[v])):
                 w = edges[outs[v][k]][1]
                 if state[w] == 1:
-                    found.add(outs[v][k])
+                    back_edges.add(outs[v][k])
                 elif not state[w]:
                     stack += [(v, k + 1), (w, 0)]
                     break
             else:
                 state[v] = 2
-    return found
+    return back_edges
 
 
 def layering(n: int, edges: Sequence[Pair], fixed: Sequence[bool]) -> list[int]:
@@ -102,8 +102,8 @@ def order_rows(rows: list[list[int]], succ: Adjacency, pred: Adjacency) -> list[
             rows[i] = _by_barycentre(rows[i], near, place)
         if fewest < 0:
             best = rows
-        elif (found := _crossings(rows, succ)) < fewest:
-            best, fewest = rows, found
+        elif (crossings := _crossings(rows, succ)) < fewest:
+            best, fewest = rows, crossings
     return best
 
 

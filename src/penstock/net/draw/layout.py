@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from penstock.net.analysis import NetAnalysis
 from penstock.net.draw import layers
-from penstock.net.draw.measure import width
-from penstock.net.draw.place import rows_to_heights
-from penstock.net.draw.route import Channel, Hop, Lanes, Point, channel, straighten
-from penstock.net.draw.shapes import PILL, TITLE, Form, edge_text, form
-from penstock.net.facts import Facts
+from penstock.net.draw.edge_routing import Channel, Hop, Lanes, Point, channel, straighten
+from penstock.net.draw.heights import rows_to_heights
+from penstock.net.draw.node_shapes import PILL, TITLE, NodeShape, edge_text, node_shape
+from penstock.net.draw.text_width import width
 from penstock.net.model import Net
 
 _GAP, _THIN = 26.0, 12.0  # between two nodes of a column; beside a passing edge
@@ -20,10 +20,10 @@ _HEADER, _PAD = 40.0, 18.0  # of a scope's frame
 _MOST_BENDS = 20_000  # passing places for long edges; beyond that they run under the nodes between
 
 
-class Spot(NamedTuple):
+class PlacedNode(NamedTuple):
     """A node's place; `line` is the height at which edges arrive and leave."""
 
-    form: Form
+    form: NodeShape
     x: float
     y: float
     width: float
@@ -46,30 +46,30 @@ class Route(NamedTuple):
     back: bool
 
 
-class Picture(NamedTuple):
-    spots: dict[int, Spot]  # by number of the node
-    ways: dict[int, Route]  # by number of the edge in Facts.graph
+class Layout(NamedTuple):
+    spots: dict[int, PlacedNode]  # by number of the node
+    routes: dict[int, Route]  # by number of the edge in Facts.graph
     hung: list[tuple[int, int]]  # (node, undo node drawn below it)
     width: float
     height: float
 
 
-def layout(facts: Facts) -> Picture:
+def layout(analysis: NetAnalysis) -> Layout:
     """The innermost scopes first, each then one large node of the level around it."""
-    nodes, number = facts.net.nodes, facts.graph.number
-    depth = _depths(facts.net, number)
+    nodes, number = analysis.net.nodes, analysis.graph.number
+    depth = _depths(analysis.net, number)
     inside: dict[str, list[int]] = {}
     for v, node in enumerate(nodes):
         inside.setdefault(node.scope if node.scope in number else "", []).append(v)
-    forms = [form(facts, v) for v in range(len(nodes))]
+    forms = [node_shape(analysis, v) for v in range(len(nodes))]
     plans: dict[int, _Plan] = {}
     for v in sorted((v for v, node in enumerate(nodes) if node.kind == "scope"), key=lambda v: (-depth[v], v)):
-        plans[v] = plan = _level(facts, inside.get(nodes[v].id, []), forms)
+        plans[v] = plan = _level(analysis, inside.get(nodes[v].id, []), forms)
         wide = max(plan.width + 2 * _PAD, width(forms[v].title, TITLE, bold=True) + 206)
         half = (plan.height + _HEADER + _PAD) / 2
         forms[v] = forms[v]._replace(width=wide, up=half, down=half)
-    root = _level(facts, inside.get("", []), forms)
-    whole = Picture({}, {}, [], root.width, root.height)
+    root = _level(analysis, inside.get("", []), forms)
+    whole = Layout({}, {}, [], root.width, root.height)
     todo = [(root, 0.0, 0.0, 0)]
     while todo:
         plan, dx, dy, level = todo.pop()
@@ -79,10 +79,10 @@ def layout(facts: Facts) -> Picture:
             if v in plans:
                 free = (moved.width - 2 * _PAD - plans[v].width) / 2
                 todo.append((plans[v], moved.x + _PAD + free, moved.y + _HEADER, level + 1))
-        for e, way in plan.ways.items():
+        for e, way in plan.routes.items():
             points = [(x + dx, y + dy) for x, y in way.points]
             label, token = (way.label[0] + dx, way.label[1] + dy), (way.token[0] + dx, way.token[1] + dy)
-            whole.ways[e] = Route(points, way.text, label, token, way.back)
+            whole.routes[e] = Route(points, way.text, label, token, way.back)
         whole.hung.extend(plan.hung)
     return whole
 
@@ -99,25 +99,25 @@ def _depths(net: Net, number: dict[str, int]) -> list[int]:
 
 
 class _Plan(NamedTuple):
-    spots: dict[int, Spot]
-    ways: dict[int, Route]
+    spots: dict[int, PlacedNode]
+    routes: dict[int, Route]
     hung: list[tuple[int, int]]
     width: float
     height: float
 
 
-def _level(facts: Facts, members: list[int], forms: list[Form]) -> _Plan:
-    return _Level(facts, members, forms).plan() if members else _Plan({}, {}, [], 0, 0)
+def _level(analysis: NetAnalysis, members: list[int], forms: list[NodeShape]) -> _Plan:
+    return _Level(analysis, members, forms).plan() if members else _Plan({}, {}, [], 0, 0)
 
 
 class _Level:
     """One level by local numbers: first the members, then passing places of long edges."""
 
-    def __init__(self, facts: Facts, members: list[int], forms: list[Form]) -> None:
-        self.facts, self.members = facts, members
+    def __init__(self, analysis: NetAnalysis, members: list[int], forms: list[NodeShape]) -> None:
+        self.analysis, self.members = analysis, members
         self.forms = [forms[v] for v in members]
         local = {v: i for i, v in enumerate(members)}
-        graph = facts.graph
+        graph = analysis.graph
         numbers = [e for v in members for e in graph.outs[v] if graph.dst[e] in local]
         pairs = [(local[graph.src[e]], local[graph.dst[e]]) for e in numbers]
         back = layers.backward(len(members), pairs)
@@ -131,8 +131,8 @@ class _Level:
         owner: dict[int, int] = {}
         busy = {v for _, a, b in (*self.forward, *self.back) for v in (a, b)}
         for i, v in enumerate(self.members):
-            for id in self.facts.net.nodes[v].undo:
-                at = local.get(self.facts.graph.number.get(id, -1), i)
+            for id in self.analysis.net.nodes[v].undo:
+                at = local.get(self.analysis.graph.number.get(id, -1), i)
                 if at != i and at not in busy and at not in owner:
                     owner[at] = i
         return owner
@@ -140,7 +140,7 @@ class _Level:
     def _columns(self) -> None:
         n = len(self.members)
         pairs = [(a, b) for _, a, b in self.forward]
-        nodes = self.facts.net.nodes
+        nodes = self.analysis.net.nodes
         fixed = [nodes[v].kind == "start" for v in self.members]
         layer = layers.layering(n, pairs, fixed)
         for hung, owner in self.owner.items():
@@ -206,10 +206,10 @@ class _Level:
         beside: dict[int, int] = {}
         for (_, b), chain in zip(pairs, self.chains, strict=True):
             beside[b] = beside.get(b, 0) + (len(chain) == 2)
-        parts = [outs.get(v, 0) > 1 and not self.facts.chooses(self.members[v]) for v in range(len(self.members))]
+        parts = [outs.get(v, 0) > 1 and not self.analysis.chooses(self.members[v]) for v in range(len(self.members))]
         local = {v: i for i, v in enumerate(self.members)}
         for i, ((a, b), chain) in enumerate(zip(pairs, self.chains, strict=True)):
-            even, split = parts[a], local.get(self.facts.graph.idom[self.members[b]])
+            even, split = parts[a], local.get(self.analysis.graph.idom[self.members[b]])
             joins = beside[b] > 1 and split is not None and parts[split]
             for k, (v, w) in enumerate(zip(chain, chain[1:], strict=False)):
                 weight = 1.0
@@ -238,24 +238,29 @@ class _Level:
         for i, f in enumerate(self.forms):
             column = self.layer[i]
             at = left[column] + (wide[column] - f.width) / 2
-            spots[i] = Spot(f, round(at, 1), y[i] - f.up, f.width, f.up + f.down, y[i], 0)
-        ways = self._forward_ways(spots, y, left, wide, channels)
-        loops = self._back_ways(spots, left, wide)
+            spots[i] = PlacedNode(f, round(at, 1), y[i] - f.up, f.width, f.up + f.down, y[i], 0)
+        ways = self._forward_routes(spots, y, left, wide, channels)
+        loops = self._back_routes(spots, left, wide)
         return self._trim(spots, ways | loops)
 
     def _channels(self, y: dict[int, float]) -> list[Channel]:
         hops: list[list[Hop]] = [[] for _ in range(len(self.rows) - 1)]
         for (e, _, _), chain in zip(self.forward, self.chains, strict=True):
-            text = edge_text(self.facts.graph.edges[e])
+            text = edge_text(self.analysis.graph.edges[e])
             for k, (v, w) in enumerate(zip(chain, chain[1:], strict=False)):
                 label = width(text, PILL) + 16 if text and k == 0 else 0.0
                 hops[self.layer[v]].append(Hop(e, v, w, y[v], y[w], label))
-        return [channel(one) for one in hops]
+        return [channel(between) for between in hops]
 
-    def _forward_ways(
-        self, spots: dict[int, Spot], y: dict[int, float], left: list[float], wide: list[float], channels: list[Channel]
+    def _forward_routes(
+        self,
+        spots: dict[int, PlacedNode],
+        y: dict[int, float],
+        left: list[float],
+        wide: list[float],
+        channels: list[Channel],
     ) -> dict[int, Route]:
-        found: dict[int, Route] = {}
+        routes: dict[int, Route] = {}
         pills: set[tuple[float, float]] = set()
         outs: dict[int, int] = {}
         ins: dict[int, int] = {}
@@ -270,7 +275,7 @@ class _Level:
                     track = start + room.track[e]
                     points += [(track, y[v]), (track, y[w])]
             points.append((_left(spots[b]), y[b]))
-            text = edge_text(self.facts.graph.edges[e])
+            text = edge_text(self.analysis.graph.edges[e])
             column = self.layer[a]
             start, room = left[column] + wide[column], channels[column]
             end = left[column + 1] - 28 if len(chain) > 2 or spots[b].width == wide[column + 1] else points[-1][0] - 28
@@ -278,19 +283,19 @@ class _Level:
             if text and label in pills and e in room.track:
                 label = (start + room.track[e], (y[a] + y[chain[1]]) / 2)
             pills.add(label)
-            found[e] = Route(straighten(points), text, label, _rest(points, outs[a], ins[b]), False)
-        return found
+            routes[e] = Route(straighten(points), text, label, _rest(points, outs[a], ins[b]), False)
+        return routes
 
-    def _back_ways(self, spots: dict[int, Spot], left: list[float], wide: list[float]) -> dict[int, Route]:
+    def _back_routes(self, spots: dict[int, PlacedNode], left: list[float], wide: list[float]) -> dict[int, Route]:
         bottoms = [max((spots[v].y + spots[v].height for v in row if v in spots), default=0.0) for row in self.rows]
-        lanes, found = Lanes(bottoms), {}
-        loops = sorted(self.back, key=lambda one: (abs(self.layer[one[1]] - self.layer[one[2]]), one[0]))
+        lanes, routes = Lanes(bottoms), {}
+        loops = sorted(self.back, key=lambda loop: (abs(self.layer[loop[1]] - self.layer[loop[2]]), loop[0]))
         doors = _doors([(a, b) for _, a, b in loops])
         for i, (e, a, b) in enumerate(loops):
             first, last = sorted((self.layer[a], self.layer[b]))
             lane = lanes.take(first, last)
             out, into = spots[a], spots[b]
-            text = edge_text(self.facts.graph.edges[e])
+            text = edge_text(self.analysis.graph.edges[e])
             half = width(text, PILL) / 2 + 24 if a == b else 0.0
             leave, enter = _door(out, doors[i][0] + half), _door(into, doors[i][1] - half)
             points: list[Point] = [(leave, _bottom(out))]
@@ -309,13 +314,13 @@ class _Level:
             label = ((min(ends) + max(ends)) / 2, lane)
             up = next(x for x, y in reversed(points) if y == lane)
             token = (up, (lane + _bottom(into)) / 2 + 2)
-            found[e] = Route(straighten(points), text, label, token, True)
-        return found
+            routes[e] = Route(straighten(points), text, label, token, True)
+        return routes
 
-    def _lowest(self, v: int, spots: dict[int, Spot]) -> bool:
+    def _lowest(self, v: int, spots: dict[int, PlacedNode]) -> bool:
         return not any(spots[w].y > spots[v].y for w in self.rows[self.layer[v]] if w in spots and w != v)
 
-    def _trim(self, spots: dict[int, Spot], ways: dict[int, Route]) -> _Plan:
+    def _trim(self, spots: dict[int, PlacedNode], ways: dict[int, Route]) -> _Plan:
         """Moves everything to the corner, and gives the members their numbers back."""
         xs = [p[0] for way in ways.values() for p in way.points] + [s.x for s in spots.values()]
         ys = [p[1] for way in ways.values() for p in way.points] + [s.y for s in spots.values()]
@@ -338,7 +343,7 @@ class _Level:
         return _Plan(moved, shifted, hung, max(xs) + dx, max(ys) + dy)
 
 
-def _door(spot: Spot, offset: float) -> float:
+def _door(spot: PlacedNode, offset: float) -> float:
     """A place on the lower border, not too near to its corners."""
     reach = max(spot.width / 2 - 14, spot.width / 4)
     return spot.middle + min(max(offset, -reach), reach)
@@ -353,11 +358,11 @@ def _doors(loops: list[tuple[int, int]]) -> list[tuple[float, float]]:
     for i, (a, b) in enumerate(loops):
         at.setdefault(b, []).insert(0, (i, 1))
         at.setdefault(a, []).append((i, 0))
-    found: dict[tuple[int, int], float] = {}
+    offsets: dict[tuple[int, int], float] = {}
     for doors in at.values():
         for k, door in enumerate(doors):
-            found[door] = (k - (len(doors) - 1) / 2) * 17.0
-    return [(found[i, 0], found[i, 1]) for i in range(len(loops))]
+            offsets[door] = (k - (len(doors) - 1) / 2) * 17.0
+    return [(offsets[i, 0], offsets[i, 1]) for i in range(len(loops))]
 
 
 def _rest(points: list[Point], outs: int, ins: int) -> Point:
@@ -371,13 +376,13 @@ def _rest(points: list[Point], outs: int, ins: int) -> Point:
     return (bend[0], (y + bend[1]) / 2) if bend else ((x + end) / 2, y)
 
 
-def _right(spot: Spot) -> float:
+def _right(spot: PlacedNode) -> float:
     return spot.middle + 18 if spot.form.shape in ("circle", "ring") else spot.x + spot.width
 
 
-def _left(spot: Spot) -> float:
+def _left(spot: PlacedNode) -> float:
     return spot.middle - 18 if spot.form.shape in ("circle", "ring") else spot.x
 
 
-def _bottom(spot: Spot) -> float:
+def _bottom(spot: PlacedNode) -> float:
     return spot.y + spot.height

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from penstock.net.draw.measure import clean
+from penstock.net.draw.text_width import clean
 
 Tone = Literal["idle", "moving", "held", "failed", "done", "undone"]
 
@@ -28,7 +28,7 @@ class Marks(msgspec.Struct, frozen=True, omit_defaults=True):
     taken: dict[str, int] = {}
 
 
-class Look(msgspec.Struct, frozen=True):
+class StatusStyle(msgspec.Struct, frozen=True):
     """How a status is shown."""
 
     tone: Tone
@@ -36,37 +36,37 @@ class Look(msgspec.Struct, frozen=True):
     word: str
 
 
-_LOOKS: dict[str, Look] = {
-    "pending": Look("idle", "dot", "pending"),
-    "queued": Look("idle", "dot", "queued"),
-    "created": Look("idle", "dot", "created"),
-    "todo": Look("idle", "dot", "to do"),
-    "skipped": Look("idle", "skip", "skipped"),
-    "cancelled": Look("idle", "stop", "cancelled"),
-    "running": Look("moving", "play", "running"),
-    "in_progress": Look("moving", "play", "in progress"),
-    "waiting": Look("held", "hourglass", "waiting"),
-    "submitted": Look("held", "hourglass", "submitted"),
-    "retrying": Look("held", "rotate", "retrying"),
-    "rework": Look("held", "rotate", "rework"),
-    "timeout": Look("held", "hourglass", "timed out"),
-    "paused": Look("held", "pause", "paused"),
-    "failed": Look("failed", "cross", "failed"),
-    "succeeded": Look("done", "check", "done"),
-    "completed": Look("done", "check", "completed"),
-    "done": Look("done", "check", "done"),
-    "maxiter_reached": Look("done", "rotate", "limit reached"),
-    "compensating": Look("undone", "undo", "compensating"),
-    "compensated": Look("undone", "undo", "compensated"),
+_LOOKS: dict[str, StatusStyle] = {
+    "pending": StatusStyle("idle", "dot", "pending"),
+    "queued": StatusStyle("idle", "dot", "queued"),
+    "created": StatusStyle("idle", "dot", "created"),
+    "todo": StatusStyle("idle", "dot", "to do"),
+    "skipped": StatusStyle("idle", "skip", "skipped"),
+    "cancelled": StatusStyle("idle", "stop", "cancelled"),
+    "running": StatusStyle("moving", "play", "running"),
+    "in_progress": StatusStyle("moving", "play", "in progress"),
+    "waiting": StatusStyle("held", "hourglass", "waiting"),
+    "submitted": StatusStyle("held", "hourglass", "submitted"),
+    "retrying": StatusStyle("held", "rotate", "retrying"),
+    "rework": StatusStyle("held", "rotate", "rework"),
+    "timeout": StatusStyle("held", "hourglass", "timed out"),
+    "paused": StatusStyle("held", "pause", "paused"),
+    "failed": StatusStyle("failed", "cross", "failed"),
+    "succeeded": StatusStyle("done", "check", "done"),
+    "completed": StatusStyle("done", "check", "completed"),
+    "done": StatusStyle("done", "check", "done"),
+    "maxiter_reached": StatusStyle("done", "rotate", "limit reached"),
+    "compensating": StatusStyle("undone", "undo", "compensating"),
+    "compensated": StatusStyle("undone", "undo", "compensated"),
 }
 #: What did not happen, or not yet.
 UNREACHED = frozenset({"", "pending", "queued", "created", "todo", "skipped"})
 
 
-def look(status: str) -> Look:
+def status_style(status: str) -> StatusStyle:
     """An unknown status keeps its own word and says nothing by colour."""
     known = _LOOKS.get(status.lower())
-    return known or Look("idle", "dot", clean(status.lower().replace("_", " ")))
+    return known or StatusStyle("idle", "dot", clean(status.lower().replace("_", " ")))
 
 
 def badge(mark: NodeMark) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from penstock.net.draw.marks import Tone
-from penstock.net.draw.measure import cells, clean
+from penstock.net.draw.text_width import cells, clean
 from penstock.net.draw.theme import MONO, THEMES, Theme, ThemeName
 from penstock.net.draw.xml import document, number, path, tag, text
 
@@ -36,7 +36,9 @@ def recording(
     assert frames, "a recording has at least one frame"
     times = [frame_ms] * len(frames) if isinstance(frame_ms, int) else list(frame_ms)
     assert len(times) == len(frames), "every frame has its time"
-    screens = [[list(_runs(line, THEMES[theme])) for line in frame.expandtabs(4).split("\n")] for frame in frames]
+    screens = [
+        [list(_styled_runs(line, THEMES[theme])) for line in frame.expandtabs(4).split("\n")] for frame in frames
+    ]
     columns = max(cells(title) + 16, 40, *(sum(cells(w) for w, _ in line) for screen in screens for line in screen))
     rows = max(len(screen) for screen in screens)
     wide, high = columns * _CELL + 2 * _PAD, rows * _LINE + _BAR + _PAD + 6
@@ -121,13 +123,13 @@ def _markup(line: list[tuple[str, _Style]]) -> str:
     return "".join(parts)
 
 
-def _runs(line: str, t: Theme) -> Iterator[tuple[str, _Style]]:
+def _styled_runs(line: str, t: Theme) -> Iterator[tuple[str, _Style]]:
     """The line cut where the style changes."""
     style, at = _Style(), 0
-    for found in _SGR.finditer(line):
-        if words := _plain(line[at : found.start()]):
+    for match in _SGR.finditer(line):
+        if words := _plain(line[at : match.start()]):
             yield words, style
-        style, at = _after(style, found[1], t), found.end()
+        style, at = _after(style, match[1], t), match.end()
     if words := _plain(line[at:]):
         yield words, style
 

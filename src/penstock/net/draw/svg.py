@@ -5,15 +5,15 @@ Every text comes from a document and is escaped; nothing in the picture is a lin
 
 from __future__ import annotations
 
+from penstock.net.analysis import NetAnalysis
+from penstock.net.draw.edge_routing import Point
 from penstock.net.draw.icons import ICONS
-from penstock.net.draw.layout import Picture, Route, Spot, layout
-from penstock.net.draw.marks import UNREACHED, Look, Marks, NodeMark, badge, look
-from penstock.net.draw.measure import clean, cut, width
-from penstock.net.draw.route import Point
-from penstock.net.draw.shapes import PILL, SUB, TITLE
+from penstock.net.draw.layout import Layout, PlacedNode, Route, layout
+from penstock.net.draw.marks import UNREACHED, Marks, NodeMark, StatusStyle, badge, status_style
+from penstock.net.draw.node_shapes import PILL, SUB, TITLE
+from penstock.net.draw.text_width import clean, cut, width
 from penstock.net.draw.theme import FONT, THEMES, Ink, Theme, ThemeName
 from penstock.net.draw.xml import document, path, tag, text
-from penstock.net.facts import Facts
 from penstock.net.model import Net
 
 _MARGIN, _HEAD = 30.0, 54.0
@@ -28,8 +28,8 @@ _MOTION = (
 
 def svg(net: Net, marks: Marks | None = None, theme: ThemeName = "light", title: str = "") -> str:
     """The whole picture as text; the same net and marks give the same bytes."""
-    facts = Facts(net)
-    return _Painter(facts, layout(facts), marks, THEMES[theme], clean(title)).paint()
+    analysis = NetAnalysis(net)
+    return _Painter(analysis, layout(analysis), marks, THEMES[theme], clean(title)).paint()
 
 
 class _Paper:
@@ -40,37 +40,37 @@ class _Paper:
 
 
 class _Painter:
-    def __init__(self, facts: Facts, picture: Picture, marks: Marks | None, theme: Theme, title: str) -> None:
-        self.facts, self.picture, self.marks, self.theme, self.title = facts, picture, marks, theme, title
+    def __init__(self, analysis: NetAnalysis, picture: Layout, marks: Marks | None, theme: Theme, title: str) -> None:
+        self.analysis, self.picture, self.marks, self.theme, self.title = analysis, picture, marks, theme, title
 
     def paint(self) -> str:
         head = _HEAD if self.title else 0.0
         wide = max(self.picture.width, width(self.title, 17, bold=True)) + 2 * _MARGIN
         high = self.picture.height + 2 * _MARGIN + head
         scene = tag("g", "\n", *(f"{part}\n" for part in self._scene()), transform=_move(_MARGIN, _MARGIN + head))
-        name = self.title or clean(self.facts.net.name)
+        name = self.title or clean(self.analysis.net.name)
         return document(wide, high, name, FONT, [tag("style", _MOTION), *self._ground(wide, high), scene])
 
     def _ground(self, wide: float, high: float) -> list[str]:
         t = self.theme
         dot = tag("circle", cx=1.2, cy=1.2, r=1.0, fill=t.dot)
-        found = [
+        elements = [
             tag("defs", tag("pattern", dot, id="dots", width=18.0, height=18.0, patternUnits="userSpaceOnUse")),
             tag("rect", width=wide, height=high, rx=16.0, fill=t.bg),
             tag("rect", x=0.5, y=0.5, width=wide - 1, height=high - 1, rx=15.5, fill="url(#dots)", stroke=t.line),
         ]
         if self.title:
-            found.append(_text(_MARGIN, 40, self.title, 17, t.text, weight=700))
-        return found
+            elements.append(_text(_MARGIN, 40, self.title, 17, t.text, weight=700))
+        return elements
 
     def _scene(self) -> list[str]:
         """From the back to the front: frames, edges, nodes, what is written on edges, tokens."""
         spots = self.picture.spots
         order = sorted(spots, key=lambda v: (spots[v].depth, v))
-        ways = sorted(self.picture.ways.items(), key=lambda item: (self._taken(item[0]), item[0]))
+        ways = sorted(self.picture.routes.items(), key=lambda item: (self._taken(item[0]), item[0]))
         scene = [self._node(v) for v in order if spots[v].form.shape == "frame"]
         scene += [self._hang(spots[owner], spots[hung]) for owner, hung in self.picture.hung]
-        scene += [self._way(e, way) for e, way in ways]
+        scene += [self._route(e, way) for e, way in ways]
         scene += [self._node(v) for v in order if spots[v].form.shape != "frame"]
         scene += [self._pill(e, way) for e, way in ways if way.text]
         return scene + [drawn for e, way in ways if (drawn := self._tokens(e, way))]
@@ -81,10 +81,10 @@ class _Painter:
         """Did something go this way? Told by the marks, or guessed: both ends were reached."""
         if self.marks is None:
             return False
-        id = self.facts.graph.edges[e].id
+        id = self.analysis.graph.edges[e].id
         if self.marks.taken or self.marks.tokens.get(id):
             return bool(self.marks.taken.get(id) or self.marks.tokens.get(id))
-        ends = (self.facts.graph.src[e], self.facts.graph.dst[e])
+        ends = (self.analysis.graph.src[e], self.analysis.graph.dst[e])
         return all(self._mark(v).status.lower() not in UNREACHED for v in ends)
 
     def _stroke(self, e: int) -> tuple[str, str, str]:
@@ -94,10 +94,10 @@ class _Painter:
             return t.line2, t.text2, ""
         if self._taken(e):
             return t.tones["done"].mark, t.tones["done"].ink, ""
-        passed = self._mark(self.facts.graph.src[e]).status.lower() in _ENDED
+        passed = self._mark(self.analysis.graph.src[e]).status.lower() in _ENDED
         return t.tones["idle"].mark, t.tones["idle"].ink, "1.5 4" if passed else ""
 
-    def _way(self, e: int, way: Route) -> str:
+    def _route(self, e: int, way: Route) -> str:
         colour, _, dashes = self._stroke(e)
         tip, before = way.points[-1], way.points[-2]
         line = tag(
@@ -120,7 +120,7 @@ class _Painter:
         return pill + _text(x, y + 4, way.text, PILL, ink, anchor="middle", weight=500)
 
     def _tokens(self, e: int, way: Route) -> str:
-        count = self.marks.tokens.get(self.facts.graph.edges[e].id, 0) if self.marks else 0
+        count = self.marks.tokens.get(self.analysis.graph.edges[e].id, 0) if self.marks else 0
         if count < 1:
             return ""
         (x, y), t = way.token, self.theme
@@ -135,7 +135,7 @@ class _Painter:
             parts.append(_text(x, y + 3.8, shown, 10.5, t.on_accent, anchor="middle", weight=700))
         return tag("g", *parts)
 
-    def _hang(self, owner: Spot, hung: Spot) -> str:
+    def _hang(self, owner: PlacedNode, hung: PlacedNode) -> str:
         return tag(
             "path",
             d=path("M", owner.middle, owner.y + owner.height, "V", hung.y),
@@ -149,15 +149,15 @@ class _Painter:
     # ---- nodes
 
     def _mark(self, v: int) -> NodeMark:
-        found = self.marks.nodes.get(self.facts.net.nodes[v].id) if self.marks else None
-        return found or NodeMark()
+        mark = self.marks.nodes.get(self.analysis.net.nodes[v].id) if self.marks else None
+        return mark or NodeMark()
 
-    def _ink(self, shown: Look | None) -> Ink:
+    def _ink(self, shown: StatusStyle | None) -> Ink:
         return self.theme.tones[shown.tone if shown else "idle"]
 
     def _node(self, v: int) -> str:
-        spot, mark, node = self.picture.spots[v], self._mark(v), self.facts.net.nodes[v]
-        shown = look(mark.status) if mark.status else None
+        spot, mark, node = self.picture.spots[v], self._mark(v), self.analysis.net.nodes[v]
+        shown = status_style(mark.status) if mark.status else None
         name, paper = clean(node.label or node.id), self._paper(mark, shown)
         parts = [tag("title", text(f"{name} · {shown.word}" if shown else name)), *self._outline(spot, paper)]
         if spot.form.shape in ("circle", "ring"):
@@ -175,7 +175,7 @@ class _Painter:
             parts += self._counter(spot, badge(mark), self._ink(shown))
         return tag("g", *parts)
 
-    def _paper(self, mark: NodeMark, shown: Look | None) -> _Paper:
+    def _paper(self, mark: NodeMark, shown: StatusStyle | None) -> _Paper:
         """What was not reached is dashed, what was is drawn in its tone."""
         t = self.theme
         if self.marks is None:
@@ -185,7 +185,7 @@ class _Painter:
         ink = self._ink(shown)
         return _Paper(ink.mark, t.surface if shown and shown.tone == "done" else ink.tint, "", 1.8)
 
-    def _outline(self, spot: Spot, paper: _Paper) -> list[str]:
+    def _outline(self, spot: PlacedNode, paper: _Paper) -> list[str]:
         x, y, w, h, mid = spot.x, spot.y, spot.width, spot.height, spot.line
         line: dict[str, str | float] = {"fill": paper.fill, "stroke": paper.border, "stroke_width": paper.thick}
         line["stroke_dasharray"] = paper.dashes
@@ -219,7 +219,7 @@ class _Painter:
                 return [_rect(x, y, w, h, 10, **line), tag("path", d=bar, fill=paper.border)]
         return [_rect(x, y, w, h, 10, **line)]
 
-    def _words(self, spot: Spot, mark: NodeMark, shown: Look | None, border: str) -> list[str]:
+    def _words(self, spot: PlacedNode, mark: NodeMark, shown: StatusStyle | None, border: str) -> list[str]:
         t, inset, right = self.theme, *((27.0, 18.0) if spot.form.shape == "hexagon" else (17.0, 8.0))
         faded = self.marks is not None and mark.status.lower() in UNREACHED
         x, below = spot.x + inset + 23, spot.line + 13.5
@@ -236,20 +236,20 @@ class _Painter:
         ink = self._ink(shown).ink
         return [*parts, tag("text", text(word), *rest, x=x, y=below, font_size=SUB, font_weight=500.0, fill=ink)]
 
-    def _header(self, spot: Spot, mark: NodeMark, shown: Look | None, border: str) -> list[str]:
+    def _header(self, spot: PlacedNode, mark: NodeMark, shown: StatusStyle | None, border: str) -> list[str]:
         words = [shown.word if shown else spot.form.word, clean(mark.note)]
         room = spot.width - width(spot.form.title, TITLE, bold=True) - 65
-        told = cut(" · ".join(w for w in words if w), max(room, 0), SUB)
+        status = cut(" · ".join(w for w in words if w), max(room, 0), SUB)
         ink = self._ink(shown).ink if shown else self.theme.text3
         parts = [
             _icon(spot.form.icon, spot.x + 24, spot.y + 21, 15, border),
             _text(spot.x + 39, spot.y + 25.5, spot.form.title, TITLE, self.theme.text, weight=600),
         ]
-        if told != "…":
-            parts.append(_text(spot.x + spot.width - 20, spot.y + 25, told, SUB, ink, anchor="end"))
+        if status != "…":
+            parts.append(_text(spot.x + spot.width - 20, spot.y + 25, status, SUB, ink, anchor="end"))
         return parts
 
-    def _badge(self, spot: Spot, shown: Look) -> list[str]:
+    def _badge(self, spot: PlacedNode, shown: StatusStyle) -> list[str]:
         """The status as an icon on the upper right corner."""
         if spot.form.shape in ("circle", "ring"):
             x, y = spot.middle + 13.5, spot.line - 13.5
@@ -260,7 +260,7 @@ class _Painter:
         seal = tag("circle", cx=x, cy=y, r=9.5, fill=self._ink(shown).mark, stroke=self.theme.bg, stroke_width=2.0)
         return [seal, _icon(shown.icon, x, y, 11, self.theme.on_mark, 2.4)]
 
-    def _counter(self, spot: Spot, count: str, ink: Ink) -> list[str]:
+    def _counter(self, spot: PlacedNode, count: str, ink: Ink) -> list[str]:
         """How often, of how many times: on the lower border, where it covers nothing."""
         wide = width(count, 11, bold=True) + 30
         x, y = spot.x + spot.width - wide - 12, spot.y + spot.height - 7

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from penstock.net.analysis import NetAnalysis
 from penstock.net.draw import layers
-from penstock.net.draw.marks import Marks, NodeMark, badge, look
-from penstock.net.draw.measure import cells, clean, cut_cells
-from penstock.net.draw.shapes import edge_text, form
-from penstock.net.facts import Facts
+from penstock.net.draw.marks import Marks, NodeMark, badge, status_style
+from penstock.net.draw.node_shapes import edge_text, node_shape
+from penstock.net.draw.text_width import cells, clean, cut_cells
 from penstock.net.model import Net
 
 _LANES = 16  # more at once are not drawn but named
@@ -23,7 +23,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Span(NamedTuple):
+class StyledSpan(NamedTuple):
     """Characters from `start` to `end` are shown in `style`: a tone, or token, label, lane, title, dim."""
 
     start: int
@@ -33,7 +33,7 @@ class Span(NamedTuple):
 
 class TextLine(NamedTuple):
     text: str
-    spans: tuple[Span, ...] = ()
+    spans: tuple[StyledSpan, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -41,12 +41,12 @@ class TextLine(NamedTuple):
 
 def terminal(net: Net, marks: Marks | None = None) -> list[TextLine]:
     """The picture, top to bottom; plain text with the places of its styles."""
-    facts = Facts(net)
-    rows = _Rows(facts, marks)
+    analysis = NetAnalysis(net)
+    rows = _Rows(analysis, marks)
     rows.draw()
-    gutter = max((cells(row.gutter) for row in rows.found), default=0)
-    title = max((cells(row.title) for row in rows.found), default=0)
-    return [_line(row, gutter, title) for row in rows.found]
+    gutter = max((cells(row.gutter) for row in rows.rows), default=0)
+    title = max((cells(row.title) for row in rows.rows), default=0)
+    return [_line(row, gutter, title) for row in rows.rows]
 
 
 class _Row(NamedTuple):
@@ -58,29 +58,34 @@ class _Row(NamedTuple):
 
 def _line(row: _Row, gutter: int, title: int) -> TextLine:
     text = row.gutter + " " * (gutter - cells(row.gutter) + 2)
-    spans = [Span(0, len(row.gutter), "lane")] if row.gutter else []
+    spans = [StyledSpan(0, len(row.gutter), "lane")] if row.gutter else []
     symbol = next((i for i, c in enumerate(row.gutter) if c in _SYMBOLS.values()), None)
     if symbol is not None and row.title:
-        spans = [Span(0, symbol, "lane"), Span(symbol, symbol + 1, row.tone), Span(symbol + 1, len(row.gutter), "lane")]
+        spans = [
+            StyledSpan(0, symbol, "lane"),
+            StyledSpan(symbol, symbol + 1, row.tone),
+            StyledSpan(symbol + 1, len(row.gutter), "lane"),
+        ]
     if row.title:
-        spans.append(Span(len(text), len(text) + len(row.title), "title"))
+        spans.append(StyledSpan(len(text), len(text) + len(row.title), "title"))
         text += row.title + " " * (title - cells(row.title) + 2)
     for part, style in row.parts:
-        spans.append(Span(len(text), len(text) + len(part), style))
+        spans.append(StyledSpan(len(text), len(text) + len(part), style))
         text += part
     text = text.rstrip()
     return TextLine(
-        text, tuple(Span(s.start, min(s.end, len(text)), s.style) for s in spans if s.start < min(s.end, len(text)))
+        text,
+        tuple(StyledSpan(s.start, min(s.end, len(text)), s.style) for s in spans if s.start < min(s.end, len(text))),
     )
 
 
 class _Rows:
-    def __init__(self, facts: Facts, marks: Marks | None) -> None:
-        self.facts, self.marks = facts, marks or Marks()
+    def __init__(self, analysis: NetAnalysis, marks: Marks | None) -> None:
+        self.analysis, self.marks = analysis, marks or Marks()
         self.inside: dict[str, list[int]] = {}
-        for v, node in enumerate(facts.net.nodes):
-            self.inside.setdefault(node.scope if node.scope in facts.graph.number else "", []).append(v)
-        self.found: list[_Row] = []
+        for v, node in enumerate(analysis.net.nodes):
+            self.inside.setdefault(node.scope if node.scope in analysis.graph.number else "", []).append(v)
+        self.rows: list[_Row] = []
         self.open: set[str] = set()
 
     def draw(self) -> None:
@@ -97,7 +102,7 @@ class _Rows:
         """One scope level, with `before` left of all its rows; yields the scopes to be drawn in between."""
         self.open.add(scope)
         members = self.inside.get(scope, [])
-        graph = self.facts.graph
+        graph = self.analysis.graph
         local = {v: i for i, v in enumerate(members)}
         numbers = [e for v in members for e in graph.outs[v] if graph.dst[e] in local]
         pairs = [(local[graph.src[e]], local[graph.dst[e]]) for e in numbers]
@@ -106,7 +111,7 @@ class _Rows:
         forward = [pair for i, pair in enumerate(pairs) if i not in closing]
         layer = layers.layering(len(members), forward, [False] * len(members))
         for i, v in enumerate(members):  # an undo node stands after the node it undoes
-            for undo in self.facts.net.nodes[v].undo:
+            for undo in self.analysis.net.nodes[v].undo:
                 at = local.get(graph.number.get(undo, -1), i)
                 layer[at] = max(layer[at], layer[i])
         lanes = _Lanes(before, graph.dst)
@@ -114,14 +119,14 @@ class _Rows:
             yield from self._node(members[i], lanes, back)
 
     def _node(self, v: int, lanes: _Lanes, back: set[int]) -> Iterator[tuple[str, str]]:
-        node, outs = self.facts.net.nodes[v], self.facts.graph.outs[v]
+        node, outs = self.analysis.net.nodes[v], self.analysis.graph.outs[v]
         mark = self.marks.nodes.get(node.id) or NodeMark()
-        shown = look(mark.status or "pending")
+        shown = status_style(mark.status or "pending")
         merge = lanes.enter(v)
         if merge:
-            self.found.append(_Row(merge, "", (), "idle"))
+            self.rows.append(_Row(merge, "", (), "idle"))
         title = cut_cells(node.label or node.id, _TITLE)
-        self.found.append(_Row(lanes.node(_SYMBOLS[shown.icon]), title, self._status(v, mark), shown.tone))
+        self.rows.append(_Row(lanes.node(_SYMBOLS[shown.icon]), title, self._status(v, mark), shown.tone))
         if node.kind == "scope":
             yield node.id, lanes.node("┆")
         ways = [e for e in outs if e not in back]
@@ -130,15 +135,17 @@ class _Rows:
             named = not lanes.room(len(ways))
             gutter = lanes.leave([] if named else ways, bool(loops))
             parts = [self._way(e, arrow=named) for e in ways] + [self._loop(e) for e in loops]
-            told = tuple(p for i, one in enumerate(p for p in parts if p) for p in ([("  ", "dim")] if i else []) + one)
-            self.found.append(_Row(gutter, "", told, "idle"))
+            joined = tuple(
+                p for i, texts in enumerate(p for p in parts if p) for p in ([("  ", "dim")] if i else []) + texts
+            )
+            self.rows.append(_Row(gutter, "", joined, "idle"))
         else:
             lanes.leave([], False)
 
     def _status(self, v: int, mark: NodeMark) -> tuple[tuple[str, str], ...]:
         if not mark.status:
-            return ((form(self.facts, v).word, "dim"),)
-        shown = look(mark.status)
+            return ((node_shape(self.analysis, v).word, "dim"),)
+        shown = status_style(mark.status)
         parts: list[tuple[str, str]] = [(shown.word, shown.tone)]
         if badge(mark):
             parts += [("  ", "dim"), (f"↻ {badge(mark)}", shown.tone)]
@@ -147,26 +154,26 @@ class _Rows:
         return tuple(parts)
 
     def _way(self, e: int, arrow: bool) -> list[tuple[str, str]]:
-        text = edge_text(self.facts.graph.edges[e])
+        text = edge_text(self.analysis.graph.edges[e])
         parts = [(text, "label")] if text else []
         if arrow:
-            parts.append((f"{' ' if text else ''}→ {self._name(self.facts.graph.dst[e])}", "label"))
+            parts.append((f"{' ' if text else ''}→ {self._name(self.analysis.graph.dst[e])}", "label"))
         return self._with_tokens(e, parts)
 
     def _loop(self, e: int) -> list[tuple[str, str]]:
-        text = edge_text(self.facts.graph.edges[e])
-        name = self._name(self.facts.graph.dst[e])
+        text = edge_text(self.analysis.graph.edges[e])
+        name = self._name(self.analysis.graph.dst[e])
         return self._with_tokens(e, [(f"↺ {text} → {name}" if text else f"↺ {name}", "label")])
 
     def _with_tokens(self, e: int, parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        count = self.marks.tokens.get(self.facts.graph.edges[e].id, 0)
+        count = self.marks.tokens.get(self.analysis.graph.edges[e].id, 0)
         if count:
             parts += [(" ", "dim")] if parts else []
             parts.append(("●" if count == 1 else f"●{count}", "token"))
         return parts
 
     def _name(self, v: int) -> str:
-        node = self.facts.net.nodes[v]
+        node = self.analysis.net.nodes[v]
         return cut_cells(node.label or node.id, _TITLE)
 
 

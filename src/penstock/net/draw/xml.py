@@ -9,12 +9,12 @@ Attribute = str | float | None
 
 def tag(name: str, *inside: str, **attributes: Attribute) -> str:
     """`stroke_width` becomes stroke-width; what is None or empty is left out; `inside` is markup already."""
-    told = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
         for key, value in attributes.items()
         if value is not None and value != ""
     )
-    return f"<{name}{told}>{''.join(inside)}</{name}>" if inside else f"<{name}{told}/>"
+    return f"<{name}{written}>{''.join(inside)}</{name}>" if inside else f"<{name}{written}/>"
 
 
 def document(width: float, height: float, name: str, font: str, parts: list[str], **more: Attribute) -> str:

@@ -1,4 +1,4 @@
-"""Can every run of a net end? Decided per scope level before a run exists: reduce, then explore within a budget.
+"""Soundness: whether every run of a net can end. Per scope level: reduce, then explore within a budget.
 
 Guards are free choices, tasks are atomic with one alternative per used port, a scope is done or leaves by another port,
 timers and signals may or may not come. Limits, retries and epochs are left out. With a single end exactly one token
@@ -31,19 +31,19 @@ def verdicts(net: Net, *, budget: int = BUDGET) -> dict[str, Verdict]:
 
 
 def _verdict(graph: NetGraph, scope: str, budget: int, reductions: bool) -> Verdict:
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     for starts in _starts(graph, scope):
         level = Level(graph, scope, starts)
         if level.lost:
             lost = tuple(graph.net.nodes[v].id for v in level.lost)
-            found.append(Verdict("unsound", "dead nodes", nodes=lost))
+            verdicts.append(Verdict("unsound", "dead nodes", nodes=lost))
             continue
         if reductions and level.flows():
             reduce(level)
-        found.append(explore(level, budget))
-    if not found:
+        verdicts.append(explore(level, budget))
+    if not verdicts:
         return Verdict("undecided", "nothing starts here")
-    return min(found, key=lambda v: ("unsound", "undecided", "sound").index(v.status))
+    return min(verdicts, key=lambda v: ("unsound", "undecided", "sound").index(v.status))
 
 
 def _starts(graph: NetGraph, scope: str) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""Tells a verdict through the names the author knows."""
+"""Explains a soundness verdict in sentences, with the names that the author knows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def explain(net: Net, verdict: Verdict) -> str:
         return "Every run can end, whatever its choices."
     if verdict.status == "undecided":
         return f"Whether every run can end was not decided ({verdict.why}); a run that cannot go on will say so itself."
-    return _Told(net).unsound(verdict)
+    return _Explanation(net).unsound(verdict)
 
 
-class _Told:
+class _Explanation:
     def __init__(self, net: Net) -> None:
         self.nodes = {node.id: node for node in net.nodes}
         self.edges = {edge.id: edge for edge in net.edges}
@@ -37,17 +37,17 @@ class _Told:
         at = self._names(dict.fromkeys(e.dst for e in held))
         match verdict.why:
             case "deadlock":
-                said = self._stuck(held) or "a token is left that nothing can take"
+                wrong = self._stuck(held) or "a token is left that nothing can take"
             case "improper end":
                 left = self._names(dict.fromkeys(e.dst for e in held if self.outs.get(e.dst)))
-                said = (
+                wrong = (
                     f"the end is reached while something is still before {left}" if left else "the end is reached twice"
                 )
             case "livelock":
-                said = f"the run goes round for ever at {at or 'one place'}: no way leads to the end any more"
+                wrong = f"the run goes round for ever at {at or 'one place'}: no way leads to the end any more"
             case _:
-                said = f"tokens pile up before {at or 'a node'} without end"
-        text = f"{when}{said}."
+                wrong = f"tokens pile up before {at or 'a node'} without end"
+        text = f"{when}{wrong}."
         return text[0].upper() + text[1:]
 
     def _stuck(self, held: list[Edge]) -> str:
@@ -64,11 +64,11 @@ class _Told:
         return "; ".join(parts)
 
     def _choices(self, trace: tuple[WitnessStep, ...]) -> str:
-        told = [self._choice(step) for step in trace if self._chose(step)]
-        if not told:
+        choices = [self._choice(step) for step in trace if self._chose(step)]
+        if not choices:
             return ""
-        more = "… then " if len(told) > _SHOWN else ""
-        return f"after {more}{', '.join(told[-_SHOWN:])}, "
+        more = "… then " if len(choices) > _SHOWN else ""
+        return f"after {more}{', '.join(choices[-_SHOWN:])}, "
 
     def _chose(self, step: WitnessStep) -> bool:
         outs = self.outs.get(step.node, [])

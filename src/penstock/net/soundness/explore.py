@@ -1,4 +1,4 @@
-"""Plays the tokens of a level through all choices, within a budget, and tells what it found.
+"""Explores the markings of a level through all choices, within a budget.
 
 An edge has exactly one consumer, so different nodes never compete: a ready node that does not look at tokens elsewhere
 may be fired alone, with all its outcomes, and the rest left for later. Only where nothing but such onlookers is ready,
@@ -30,10 +30,10 @@ def explore(level: Level, budget: int) -> Verdict:
         return Verdict("sound", "reduced")
     if any(level.split[v] == "or" and len(level.outs[v]) > _WIDE for v in live):
         return Verdict("undecided", "an inclusive split has too many ways")
-    return _Game(level, live, budget).play()
+    return _Exploration(level, live, budget).play()
 
 
-class _Game:
+class _Exploration:
     def __init__(self, level: Level, live: list[int], budget: int) -> None:
         self.level, self.live, self.budget = level, live, budget
         self.onlookers = {v for v in live if level.join[v] in ("or", "mixed") and len(level.ins[v]) > 1}
@@ -76,7 +76,7 @@ class _Game:
 
     def _actions(self, m: Marking) -> list[Action]:
         level = self.level
-        found: list[Action] = []
+        actions: list[Action] = []
         marked: dict[int, list[int]] = {}
         for e in dict.fromkeys(m):
             marked.setdefault(level.dst[e], []).append(e)
@@ -85,13 +85,13 @@ class _Game:
             if v == SINK:
                 continue
             if level.join[v] == "xor" or (len(level.ins[v]) == 1 and v not in level.mixed):
-                found += [(v, (e,)) for e in held]
+                actions += [(v, (e,)) for e in held]
             elif level.join[v] == "and":
                 if len(held) == len(level.ins[v]):
-                    found.append((v, tuple(held)))
+                    actions.append((v, tuple(held)))
             elif self._may_fire(v, held, m):
-                found.append((v, tuple(held)))
-        return found
+                actions.append((v, tuple(held)))
+        return actions
 
     def _may_fire(self, v: int, held: list[int], m: Marking) -> bool:
         """The inclusive rule: nothing live can reach an unmarked way without also reaching a marked one."""
@@ -112,7 +112,7 @@ class _Game:
 
     def _reach(self, join: int, edge: int) -> int:
         """The edges from which `edge` can be reached without passing the join, as bits."""
-        level, found = self.level, 0
+        level, reached = self.level, 0
         seen, todo = {join, OUTSIDE}, [level.src[edge]]
         while todo:
             v = todo.pop()
@@ -120,9 +120,9 @@ class _Game:
                 continue
             seen.add(v)
             for e in level.ins[v]:
-                found |= 1 << e
+                reached |= 1 << e
                 todo.append(level.src[e])
-        return found
+        return reached
 
     def _expand(self, m: Marking, actions: list[Action]) -> list[tuple[Marking, int, Marking]]:
         local = [a for a in actions if a[0] not in self.onlookers]
@@ -134,19 +134,19 @@ class _Game:
 
     def _fire(self, m: Marking, actions: list[Action]) -> list[tuple[Marking, int, Marking]]:
         level = self.level
-        found: list[tuple[Marking, int, Marking]] = []
+        markings: list[tuple[Marking, int, Marking]] = []
         for v, takes in actions:
             self.fired.add(v)
             if v in level.ends_all:
-                found.append(((), v, ()))
+                markings.append(((), v, ()))
                 continue
             left = list(m)
             for e in takes:
                 left.remove(e)
             for put in self._puts(v):
                 stay = [e for e in put if level.dst[e] != VOID and (level.strict or level.dst[e] != SINK)]
-                found.append((tuple(sorted([*left, *stay])), v, put))
-        return found
+                markings.append((tuple(sorted([*left, *stay])), v, put))
+        return markings
 
     def _puts(self, v: int) -> list[Marking]:
         outs = tuple(self.level.outs[v])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from penstock.net.facts import EXPIRED, always_merges
+from penstock.net.analysis import EXPIRED, always_merges
 from penstock.net.graph import NetGraph, reachable
 from penstock.net.model import Node
 
@@ -33,10 +33,10 @@ class Split(NamedTuple):
     """One way of a node's tokens to leave, as a tree."""
 
     kind: str  # and | xor | or
-    ways: tuple[Branch, ...]
+    ways: tuple[SplitTarget, ...]
 
 
-Branch = int | Split | Nowhere  # an int is an edge of the net
+SplitTarget = int | Split | Nowhere  # an int is an edge of the net
 END, NOTHING = Nowhere(SINK), Nowhere(VOID)
 
 
@@ -205,15 +205,15 @@ def _splits(node: Node, graph: NetGraph, v: int) -> Split:
     return _ports(node, graph, ports)
 
 
-def _expiring(split: Split, mortal: set[int], dead: Branch) -> Split:
+def _expiring(split: Split, mortal: set[int], dead: SplitTarget) -> Split:
     """A token with a time to live may be taken, or leave by the port for the expired."""
 
-    def way(one: Branch) -> Branch:
-        if isinstance(one, Split):
-            return _expiring(one, mortal, dead)
-        return Split("xor", (one, dead)) if one in mortal else one
+    def way(target: SplitTarget) -> SplitTarget:
+        if isinstance(target, Split):
+            return _expiring(target, mortal, dead)
+        return Split("xor", (target, dead)) if target in mortal else target
 
-    return Split(split.kind, tuple(way(one) for one in split.ways))
+    return Split(split.kind, tuple(way(target) for target in split.ways))
 
 
 def _ports(node: Node, graph: NetGraph, ports: dict[str, list[int]]) -> Split:
@@ -242,5 +242,5 @@ def _port(node: Node, graph: NetGraph, ways: list[int]) -> Split:
         return Split("and", (*always, *maybe))
     if node.split == "all":
         return Split("or", (*guarded, END))
-    others: tuple[Branch, ...] = (END,) if not default and node.no_match == "end" else tuple(default[:1])
+    others: tuple[SplitTarget, ...] = (END,) if not default and node.no_match == "end" else tuple(default[:1])
     return Split("xor", (Split("or", tuple(guarded)), *others) if guarded else others)

@@ -1,4 +1,4 @@
-"""What the checker says: sound, unsound with a trace that shows it, or undecided."""
+"""The verdict of the soundness checker: sound, unsound with a trace that shows it, or undecided."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from penstock.app.runs.run_view import FiringView, RunFold
 from penstock.app.runs.summary import moment
 from penstock.dialects.net_nodes import is_companion
 from penstock.errors import SecretSealed
-from penstock.executors.parts.secret import Secrets
-from penstock.executors.parts.tracing import hexed, trace_id
+from penstock.executors.parts.network.trace_context import hexed, trace_id
+from penstock.executors.parts.secrets import Secrets
 from penstock.host.blobs import Blobs
 from penstock.host.secrets import places_of
 from penstock.host.tenants import StoredTenant

@@ -1,4 +1,4 @@
-"""Several decisions that need each other's results (a small DRG): each is made once, after what it requires."""
+"""Decisions that need each other's results (a small DRG), each decided once, after those that it requires."""
 
 from __future__ import annotations
 
@@ -7,96 +7,111 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 from penstock.errors import ExprSyntaxError
+from penstock.executors.parts.rules.expressions import ExpressionCompiler
 from penstock.executors.parts.rules.feel import compile_value
 from penstock.executors.parts.rules.feel_values import plain
-from penstock.executors.parts.rules.names import Texts
 from penstock.executors.parts.rules.pack import Pack, SubDecision, read_table
-from penstock.executors.parts.rules.table import Found, Grid, compile_table
+from penstock.executors.parts.rules.table import CompiledTable, TableResult, compile_table
 from penstock.lang.document import child_pointer
 from penstock.lang.report import Report, did_you_mean
 
 
-class Made(NamedTuple):
+class CompiledDecision(NamedTuple):
     """One compiled decision."""
 
     id: str
     variable: str
-    decide: Callable[[Mapping[str, Any]], Found]
+    decide: Callable[[Mapping[str, Any]], TableResult]
     size: int = 1  # conditions
 
 
 class Decisions:
     """All decisions in the order in which they are made; the last one is judged."""
 
-    def __init__(self, order: list[Made]) -> None:
+    def __init__(self, order: list[CompiledDecision]) -> None:
         self.order = order
-        self.size = sum(one.size for one in order)
+        self.size = sum(decision.size for decision in order)
 
-    def decide(self, view: dict[str, Any]) -> tuple[Found, list[str]]:
+    def decide(self, view: dict[str, Any]) -> tuple[TableResult, list[str]]:
         """The last decision's result, and the lines that hit anywhere. The results are put into the view."""
         matched: list[str] = []
-        found = Found(None, [], [])
+        result = TableResult(None, [], [])
         alone = len(self.order) == 1
-        for one in self.order:
-            found = one.decide(view)
-            view[one.variable] = found.value
-            matched += [line.id if alone else f"{one.id}.{line.id}" for line in found.lines]
-        return found, matched
+        for decision in self.order:
+            result = decision.decide(view)
+            view[decision.variable] = result.value
+            matched += [line.id if alone else f"{decision.id}.{line.id}" for line in result.lines]
+        return result, matched
 
 
-def compile_decisions(pack: Pack, texts: Texts, report: Report) -> Decisions:
+def compile_decisions(pack: Pack, texts: ExpressionCompiler, report: Report) -> Decisions:
     """The pack's table or decisions; what is wrong is in the report."""
-    names = {*pack.names, *(one.variable or one.name or one.id for one in pack.decisions), *pack.variables}
+    names = {
+        *pack.names,
+        *(decision.variable or decision.name or decision.id for decision in pack.decisions),
+        *pack.variables,
+    }
     if pack.table is not None:
         grid = compile_table(read_table(pack.table, "/table", report, ""), "/table", report, names)
-        return Decisions([Made("table", "table", grid.decide, grid.size)])
-    made = {one.id: _made(one, index, texts, report, names) for index, one in enumerate(pack.decisions)}
+        return Decisions([CompiledDecision("table", "table", grid.decide, grid.size)])
+    made = {
+        decision.id: _compile_decision(decision, index, texts, report, names)
+        for index, decision in enumerate(pack.decisions)
+    }
     return Decisions([made[id] for id in _order(pack, report)])
 
 
-def _made(one: SubDecision, index: int, texts: Texts, report: Report, names: Collection[str]) -> Made:
-    at, variable = f"/decisions/{index}", one.variable or one.name or one.id
-    if (one.table is None) == (not one.expression):
-        message = f"The decision «{one.id}» is a table or an expression."
-        report.error("missing_field", message, at, node=one.id, hint="Write `table: …` or `expression: …`, not both.")
-        return Made(one.id, variable, _nothing)
-    if one.table is not None:
-        table = read_table(one.table, child_pointer(at, "table"), report, one.id)
-        grid: Grid = compile_table(table, child_pointer(at, "table"), report, names, one.id)
-        return Made(one.id, variable, grid.decide, grid.size)
+def _compile_decision(
+    decision: SubDecision, index: int, texts: ExpressionCompiler, report: Report, names: Collection[str]
+) -> CompiledDecision:
+    at, variable = f"/decisions/{index}", decision.variable or decision.name or decision.id
+    if (decision.table is None) == (not decision.expression):
+        message = f"The decision «{decision.id}» is a table or an expression."
+        report.error(
+            "missing_field", message, at, node=decision.id, hint="Write `table: …` or `expression: …`, not both."
+        )
+        return CompiledDecision(decision.id, variable, _nothing)
+    if decision.table is not None:
+        table = read_table(decision.table, child_pointer(at, "table"), report, decision.id)
+        grid: CompiledTable = compile_table(table, child_pointer(at, "table"), report, names, decision.id)
+        return CompiledDecision(decision.id, variable, grid.decide, grid.size)
     spot = child_pointer(at, "expression")
-    if one.language == "feel":
+    if decision.language == "feel":
         try:
-            value = compile_value(one.expression, names)
+            value = compile_value(decision.expression, names)
         except ExprSyntaxError as wrong:
-            report.error("expression", str(wrong), spot, node=one.id, hint="Simple FEEL expressions are read here.")
-            return Made(one.id, variable, _nothing)
-        return Made(one.id, variable, lambda view: _valued(plain(value(view))))
-    found = texts.expression(one.expression, spot, one.id)
-    if found is None:
-        return Made(one.id, variable, _nothing)
-    run = found.run
-    return Made(one.id, variable, lambda view: _valued(run(view)))
+            report.error(
+                "expression", str(wrong), spot, node=decision.id, hint="Simple FEEL expressions are read here."
+            )
+            return CompiledDecision(decision.id, variable, _nothing)
+        return CompiledDecision(decision.id, variable, lambda view: _valued(plain(value(view))))
+    expression = texts.expression(decision.expression, spot, decision.id)
+    if expression is None:
+        return CompiledDecision(decision.id, variable, _nothing)
+    run = expression.run
+    return CompiledDecision(decision.id, variable, lambda view: _valued(run(view)))
 
 
-def _valued(value: Any) -> Found:
-    return Found(value, [], [] if value is None else value if isinstance(value, list) else [value])
+def _valued(value: Any) -> TableResult:
+    return TableResult(value, [], [] if value is None else value if isinstance(value, list) else [value])
 
 
-def _nothing(view: Mapping[str, Any]) -> Found:
-    return Found(None, [], [])
+def _nothing(view: Mapping[str, Any]) -> TableResult:
+    return TableResult(None, [], [])
 
 
 def _order(pack: Pack, report: Report) -> list[str]:
     """The ids of what the result needs, each after what it requires, and the result last."""
     requires: dict[str, list[str]] = {}
-    for index, one in enumerate(pack.decisions):
-        for place, name in enumerate(one.requires):
+    for index, decision in enumerate(pack.decisions):
+        for place, name in enumerate(decision.requires):
             if not any(name == other.id for other in pack.decisions):
                 hint = did_you_mean(name, [other.id for other in pack.decisions], "Correct its id.")
                 spot = f"/decisions/{index}/requires/{place}"
-                report.error("decision_unknown", f"There is no decision «{name}».", spot, node=one.id, hint=hint)
-        requires[one.id] = [name for name in one.requires if any(name == other.id for other in pack.decisions)]
+                report.error("decision_unknown", f"There is no decision «{name}».", spot, node=decision.id, hint=hint)
+        requires[decision.id] = [
+            name for name in decision.requires if any(name == other.id for other in pack.decisions)
+        ]
     try:
         order = list(TopologicalSorter(requires).static_order())
     except CycleError as ring:

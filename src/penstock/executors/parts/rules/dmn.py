@@ -44,7 +44,7 @@ def import_dmn(
         "name": root.get("name") or "",
         "version": version,
         "names": reader.names(),
-        "decisions": [reader.decision(one) for one in reader.decisions],
+        "decisions": [reader.decision(element) for element in reader.decisions],
     }
     if result:
         body["result"] = result
@@ -94,34 +94,36 @@ class _Reader:
         self.decisions = _children(root, "decision")
         self.lines: dict[str, int] = {}
         for name in _LEFT_OUT:
-            for one in _children(root, name):
-                message = f"«{one.get('name') or name}» is a {name}, which is not read."
+            for element in _children(root, name):
+                message = f"«{element.get('name') or name}» is a {name}, which is not read."
                 hint = "Write it as a decision of its own."
-                self.findings.append(Finding("dmn_part", "warning", message, _place(one), hint))
+                self.findings.append(Finding("dmn_part", "warning", message, _place(element), hint))
 
     def names(self) -> list[str]:
         """What FEEL texts may read: the inputs and the decisions, by the names of their variables."""
-        return list(dict.fromkeys(_variable(one) for one in (*_children(self.root, "inputData"), *self.decisions)))
+        return list(
+            dict.fromkeys(_variable(element) for element in (*_children(self.root, "inputData"), *self.decisions))
+        )
 
     def decision(self, element: _Element) -> dict[str, Any]:
         id = element.get("id") or element.get("name") or ""
         self.lines[f"/decisions/{len(self.lines)}"] = int(element.sourceline or 0)
-        found: dict[str, Any] = {"id": id, "name": element.get("name") or id, "variable": _variable(element)}
-        found["requires"] = [
+        decision: dict[str, Any] = {"id": id, "name": element.get("name") or id, "variable": _variable(element)}
+        decision["requires"] = [
             target.get("href", "").rpartition("#")[2]
             for need in _children(element, "informationRequirement")
             for target in _children(need, "requiredDecision")
         ]
         tables, texts = _children(element, "decisionTable"), _children(element, "literalExpression")
         if tables:
-            found["table"] = self._table(tables[0])
+            decision["table"] = self._table(tables[0])
         elif texts:
-            found |= {"expression": _text(texts[0]), "language": "feel"}
+            decision |= {"expression": _text(texts[0]), "language": "feel"}
         else:
-            message = f"The decision «{found['name']}» is neither a table nor a literal expression."
+            message = f"The decision «{decision['name']}» is neither a table nor a literal expression."
             hint = "Boxed contexts, invocations and functions are not read; make it a table."
             self.findings.append(Finding("dmn_part", "error", message, _place(element), hint, id))
-        return found
+        return decision
 
     def placed(self, finding: Finding) -> Finding:
         """The finding with the line of the decision it is about."""
@@ -136,9 +138,9 @@ class _Reader:
         return {
             "language": "feel",
             "hit_policy": policy,
-            "inputs": [self._input(one) for one in _children(table, "input")],
-            "outputs": [self._output(one, table) for one in _children(table, "output")],
-            "rules": [self._line(one, index) for index, one in enumerate(_children(table, "rule"))],
+            "inputs": [self._input(element) for element in _children(table, "input")],
+            "outputs": [self._output(element, table) for element in _children(table, "output")],
+            "rules": [self._line(element, index) for index, element in enumerate(_children(table, "rule"))],
         }
 
     def _input(self, element: _Element) -> dict[str, Any]:
@@ -156,12 +158,12 @@ class _Reader:
         values, default = _children(element, "outputValues"), _children(element, "defaultOutputEntry")
         own = "result" if len(_children(table, "output")) == 1 else ""
         name = element.get("name") or element.get("label") or table.get("outputLabel") or own
-        found: dict[str, Any] = {"name": name, "type": element.get("typeRef") or ""}
+        output: dict[str, Any] = {"name": name, "type": element.get("typeRef") or ""}
         if values:
-            found["values"] = self._listed(_text(values[0]), values[0])
+            output["values"] = self._listed(_text(values[0]), values[0])
         if default and _text(default[0]):
-            found["default"] = _text(default[0])
-        return found
+            output["default"] = _text(default[0])
+        return output
 
     def _listed(self, text: str, element: _Element) -> list[Any]:
         try:
@@ -178,22 +180,22 @@ class _Reader:
         return {
             "id": rule.get("id") or str(index + 1),
             "name": name,
-            "when": [_text(one) or "-" for one in _children(rule, "inputEntry")],
-            "then": [_text(one) for one in _children(rule, "outputEntry")],
+            "when": [_text(entry) or "-" for entry in _children(rule, "inputEntry")],
+            "then": [_text(entry) for entry in _children(rule, "outputEntry")],
         }
 
 
 def _children(element: _Element, name: str) -> list[_Element]:
-    return [one for one in element if isinstance(one.tag, str) and one.tag.rpartition("}")[2] == name]
+    return [child for child in element if isinstance(child.tag, str) and child.tag.rpartition("}")[2] == name]
 
 
 def _text(element: _Element) -> str:
     """The text of its `text` child, as DMN writes expressions."""
-    return " ".join("".join(map(str, one.itertext())).strip() for one in _children(element, "text"))
+    return " ".join("".join(map(str, child.itertext())).strip() for child in _children(element, "text"))
 
 
 def _variable(element: _Element) -> str:
-    named = [one.get("name") for one in _children(element, "variable") if one.get("name")]
+    named = [child.get("name") for child in _children(element, "variable") if child.get("name")]
     return str(named[0] if named else element.get("name") or element.get("id") or "")
 
 

@@ -15,10 +15,10 @@ import msgspec
 
 from penstock.errors import DocumentInvalid, ExprError, ExprTypeError, Finding
 from penstock.executors.parts.rules.decisions import Decisions, compile_decisions
-from penstock.executors.parts.rules.names import Computed, Texts
+from penstock.executors.parts.rules.expressions import Computed, ExpressionCompiler
 from penstock.executors.parts.rules.pack import RANK, Default, Pack, Rule, Test, document_of, read_pack
 from penstock.executors.parts.rules.table import NotAllowed, TableConflict
-from penstock.executors.parts.rules.views import Base, Ground
+from penstock.executors.parts.rules.views import JudgedData, JudgmentNames
 from penstock.expr import equal, kind_of, text_of
 from penstock.lang.document import Document
 from penstock.lang.report import Report
@@ -44,7 +44,7 @@ class RuleFailed(Exception):
         super().__init__(f"Rule «{rule}»: {why}" if rule else why)
 
 
-class Tried(msgspec.Struct, frozen=True):
+class TestResult(msgspec.Struct, frozen=True):
     """One of the pack's own tests; `wrong` says what was different, and is empty when it passed."""
 
     name: str
@@ -55,7 +55,7 @@ class Tried(msgspec.Struct, frozen=True):
 # ---- rules -----------------------------------------------------------------------------------------------------------
 
 
-class _Rule:
+class _CompiledRule:
     """A compiled rule."""
 
     __slots__ = (
@@ -63,7 +63,7 @@ class _Rule:
         "reads_params", "reads_threshold", "reasoning", "recommendations", "run", "scope", "threshold", "title",
     )  # fmt: skip
 
-    def __init__(self, rule: Rule, index: int, shared: Mapping[str, Any] | None, texts: Texts) -> None:
+    def __init__(self, rule: Rule, index: int, shared: Mapping[str, Any] | None, texts: ExpressionCompiler) -> None:
         """`shared` are the pack's params where none of them is computed."""
         at, fields = f"/rules/{index}", rule.scope != "dataset"
         self.id, self.title, self.scope, self.latest_by = rule.id, rule.name or rule.id, rule.scope, rule.latest_by
@@ -74,20 +74,20 @@ class _Rule:
         self.run = _never if condition is None else condition.run
         self.reasoning = texts.template(rule.reasoning, f"{at}/reasoning", rule.id, fields=fields)
         self.recommendations = [
-            found
+            template
             for place, text in enumerate(rule.recommendations)
-            if (found := texts.template(text, f"{at}/recommendations/{place}", rule.id, fields=fields)) is not None
+            if (template := texts.template(text, f"{at}/recommendations/{place}", rule.id, fields=fields)) is not None
         ]
         self.threshold, self.own = rule.threshold, rule.params
         self.computed = texts.ordered({}, rule.params, at, rule.id)
         self.fixed = {**shared, **rule.params} if shared is not None and not self.computed else None
-        told = [found for found in (self.reasoning, *self.recommendations) if found is not None]
-        roots = {root for found in told for root in found.roots}
+        templates = [template for template in (self.reasoning, *self.recommendations) if template is not None]
+        roots = {root for template in templates for root in template.roots}
         self.counts = "hits" in roots
         roots |= condition.roots if condition is not None else set()
         self.reads_threshold, self.reads_params = "threshold" in roots, "params" in roots
 
-    def bind(self, views: list[dict[str, Any]], base: Base) -> None:
+    def bind(self, views: list[dict[str, Any]], base: JudgmentNames) -> None:
         """The rule's own names, over whatever the rule before has left."""
         if self.reads_params:
             params = self.fixed if self.fixed is not None else self._params(base)
@@ -98,39 +98,39 @@ class _Rule:
             for view in views:
                 view["threshold"] = _field(view, "threshold") if threshold is None else threshold
 
-    def _params(self, base: Base) -> dict[str, Any]:
+    def _params(self, base: JudgmentNames) -> dict[str, Any]:
         params = {**base["params"], **self.own}
         if self.computed:
-            view = Base({**base, "params": params, "threshold": self.threshold}, base.outer)
-            for one in self.computed:
-                params[one.name] = one.run(view)
+            view = JudgmentNames({**base, "params": params, "threshold": self.threshold}, base.outer)
+            for param in self.computed:
+                params[param.name] = param.run(view)
         return params
 
     def hit(self, views: list[dict[str, Any]]) -> tuple[dict[str, Any], int] | None:
         """The first view for which the condition holds, and for how many it does where somebody wants to know."""
         run, first, count = self.run, None, 0
         for view in views:
-            found = run(view)
-            if found is True:
+            holds = run(view)
+            if holds is True:
                 if not self.counts:
                     return view, 1
                 count += 1
                 first = view if first is None else first
-            elif found is not False and found is not None:
-                raise ExprTypeError(why=f"a condition is true or false, not {kind_of(found)}")
+            elif holds is not False and holds is not None:
+                raise ExprTypeError(why=f"a condition is true or false, not {kind_of(holds)}")
         return None if first is None else (first, count)
 
-    def say(self, view: dict[str, Any], count: int, base: Base) -> _Said:
+    def opinion(self, view: dict[str, Any], count: int, base: JudgmentNames) -> _Opinion:
         if self.reads_threshold or self.reads_params:
             self.bind([view], base)
         if self.counts:
             view["hits"] = count
         reasoning = text_of(self.reasoning.run(view)) if self.reasoning is not None else ""
-        wanted = [text_of(one.run(view)) for one in self.recommendations]
-        return _Said(self.decision, self.confidence, reasoning or self.title, wanted)
+        wanted = [text_of(template.run(view)) for template in self.recommendations]
+        return _Opinion(self.decision, self.confidence, reasoning or self.title, wanted)
 
 
-class _Said(NamedTuple):
+class _Opinion(NamedTuple):
     decision: str
     confidence: float
     reasoning: str
@@ -154,11 +154,11 @@ class Judge:
 
     def __init__(self, pack: Pack, report: Report) -> None:
         self.id, self.version, self.pack = pack.id, str(pack.version), pack
-        texts = Texts(report, pack.variables)
+        texts = ExpressionCompiler(report, pack.variables)
         self._computed: list[Computed] = texts.ordered(pack.variables, pack.params)
-        shared = None if any(not one.is_variable for one in self._computed) else pack.params
-        rules = [_Rule(rule, index, shared, texts) for index, rule in enumerate(pack.rules)]
-        self._rules = [one for one, rule in zip(rules, pack.rules, strict=True) if rule.enabled]
+        shared = None if any(not compiled.is_variable for compiled in self._computed) else pack.params
+        rules = [_CompiledRule(rule, index, shared, texts) for index, rule in enumerate(pack.rules)]
+        self._rules = [compiled for compiled, rule in zip(rules, pack.rules, strict=True) if rule.enabled]
         if pack.hit_policy == "priority":
             self._rules.sort(key=lambda rule: -rule.priority)
         self._decisions: Decisions | None = None
@@ -173,59 +173,59 @@ class Judge:
         base = self._base(data, context, outer)
         return self._by_rules(base) if self._decisions is None else self._by_decisions(self._decisions, base)
 
-    def _base(self, data: Any, context: Any, outer: Mapping[str, Any]) -> Base:
-        base = Base({"data": data, "context": context, "params": self.pack.params}, outer)
+    def _base(self, data: Any, context: Any, outer: Mapping[str, Any]) -> JudgmentNames:
+        base = JudgmentNames({"data": data, "context": context, "params": self.pack.params}, outer)
         if self._computed:
             base["params"] = dict(self.pack.params)
-            for one in self._computed:
+            for computed in self._computed:
                 try:
-                    value = one.run(base)
+                    value = computed.run(base)
                 except ExprError as error:
-                    raise _failed(error, one.name) from None
-                (base if one.is_variable else base["params"])[one.name] = value
+                    raise _failed(error, computed.name) from None
+                (base if computed.is_variable else base["params"])[computed.name] = value
         return base
 
-    def _by_rules(self, base: Base) -> Verdict:
-        ground = Ground(base["data"], base)
+    def _by_rules(self, base: JudgmentNames) -> Verdict:
+        ground = JudgedData(base["data"], base)
         policy = self.pack.hit_policy
         only_one = policy in ("first", "priority")
-        hits: list[tuple[_Rule, dict[str, Any], int]] = []
+        hits: list[tuple[_CompiledRule, dict[str, Any], int]] = []
         rule = None
         try:
             for rule in self._rules:
                 views = ground.views(rule.scope, rule.latest_by)
                 if rule.reads_threshold or rule.reads_params:
                     rule.bind(views, base)
-                found = rule.hit(views)
-                if found is not None:
-                    hits.append((rule, *found))
+                matched = rule.hit(views)
+                if matched is not None:
+                    hits.append((rule, *matched))
                     if only_one:
                         break
             if not hits:
                 return self._default(Default())
             top = max([hit[0].rank for hit in hits])
-            said = []
+            opinions = []
             for rule, view, count in hits:
                 if policy == "collect" or rule.rank == top:
-                    said.append(rule.say(view, count, base))
+                    opinions.append(rule.opinion(view, count, base))
         except ExprError as error:
             raise _failed(error, rule.id if rule is not None else "") from None
-        return _verdict(said, [hit[0].id for hit in hits])
+        return _verdict(opinions, [hit[0].id for hit in hits])
 
-    def _by_decisions(self, decisions: Decisions, base: Base) -> Verdict:
-        ground = Ground(base["data"], base)
-        said: list[_Said] = []
+    def _by_decisions(self, decisions: Decisions, base: JudgmentNames) -> Verdict:
+        ground = JudgedData(base["data"], base)
+        opinions: list[_Opinion] = []
         matched: dict[str, None] = {}
         outputs: list[Any] = []
         try:
             for view in ground.views(self.pack.scope, ""):
-                found, lines = decisions.decide(view)
-                outputs.append(found.value)
+                result, lines = decisions.decide(view)
+                outputs.append(result.value)
                 matched |= dict.fromkeys(lines)
-                names = [line.name for line in found.lines]
-                for index, record in enumerate(found.records):
+                names = [line.name for line in result.lines]
+                for index, record in enumerate(result.records):
                     if record is not None:
-                        said.append(_said(record, names[index] if len(names) == len(found.records) else ""))
+                        opinions.append(_opinion(record, names[index] if len(names) == len(result.records) else ""))
         except TableConflict as wrong:
             raise RuleFailed("BUSINESS_TABLE_CONFLICT", "business", f"In this table {wrong}", wrong.lines[0]) from None
         except NotAllowed as wrong:
@@ -233,14 +233,14 @@ class Judge:
         except ExprError as error:
             raise _failed(error, "") from None
         rows = self.pack.scope == "each" and isinstance(base["data"], list | tuple)
-        verdict = _verdict(said, list(matched)) if said else self._default(Default("unknown", 0.0))
+        verdict = _verdict(opinions, list(matched)) if opinions else self._default(Default("unknown", 0.0))
         return msgspec.structs.replace(verdict, outputs=outputs if rows else outputs[0])
 
     def _default(self, otherwise: Default) -> Verdict:
         """A table that says nothing has a hole, so it is unknown; rules that say nothing have found nothing."""
-        said = self.pack.default or otherwise
-        reasoning = said.reasoning or "No rule matched."
-        return Verdict(said.decision, float(said.confidence), reasoning, [], list(said.recommendations))
+        default = self.pack.default or otherwise
+        reasoning = default.reasoning or "No rule matched."
+        return Verdict(default.decision, float(default.confidence), reasoning, [], list(default.recommendations))
 
 
 def _failed(error: ExprError, rule: str) -> RuleFailed:
@@ -248,16 +248,16 @@ def _failed(error: ExprError, rule: str) -> RuleFailed:
     return RuleFailed(code, error.category, str(error), rule)
 
 
-def _verdict(said: list[_Said], matched: list[str]) -> Verdict:
+def _verdict(opinions: list[_Opinion], matched: list[str]) -> Verdict:
     """The gravest decision, as sure as the surest that says it; reasons and recommendations of all that are given."""
-    decision = max((one.decision for one in said), key=RANK.__getitem__)
-    confidence = max(one.confidence for one in said if one.decision == decision)
-    reasons = dict.fromkeys(one.reasoning for one in said if one.reasoning)
-    wanted = dict.fromkeys(text for one in said for text in one.recommendations if text)
+    decision = max((opinion.decision for opinion in opinions), key=RANK.__getitem__)
+    confidence = max(opinion.confidence for opinion in opinions if opinion.decision == decision)
+    reasons = dict.fromkeys(opinion.reasoning for opinion in opinions if opinion.reasoning)
+    wanted = dict.fromkeys(text for opinion in opinions for text in opinion.recommendations if text)
     return Verdict(decision, float(confidence), "\n".join(reasons), matched, list(wanted))
 
 
-def _said(record: Any, name: str) -> _Said:
+def _opinion(record: Any, name: str) -> _Opinion:
     """What a line of a table says: outputs by their names, or the first one as the decision."""
     fields = {str(key).lower(): value for key, value in record.items()} if isinstance(record, dict) else {}
     decision = fields.get("decision", next(iter(fields.values()), None)) if fields else record
@@ -268,7 +268,9 @@ def _said(record: Any, name: str) -> _Said:
     wanted = fields.get("recommendations", fields.get("recommendation"))
     listed = wanted if isinstance(wanted, list) else [] if wanted is None else [wanted]
     known = decision if isinstance(decision, str) and decision in RANK else "unknown"
-    return _Said(known, float(confidence), text_of(fields.get("reasoning")) or name, [text_of(one) for one in listed])
+    return _Opinion(
+        known, float(confidence), text_of(fields.get("reasoning")) or name, [text_of(text) for text in listed]
+    )
 
 
 # ---- reading, checking, trying ---------------------------------------------------------------------------------------
@@ -307,20 +309,20 @@ def _built(document: Document) -> tuple[Judge, list[Finding]]:
     return Judge(read_pack(document, report), report), report.findings
 
 
-def try_pack(judge: Judge) -> list[Tried]:
+def try_pack(judge: Judge) -> list[TestResult]:
     """The pack's own tests (C-83), in their order."""
-    return [_tried(judge, test, test.name or f"#{index + 1}") for index, test in enumerate(judge.pack.tests)]
+    return [_run_test(judge, test, test.name or f"#{index + 1}") for index, test in enumerate(judge.pack.tests)]
 
 
-def _tried(judge: Judge, test: Test, name: str) -> Tried:
+def _run_test(judge: Judge, test: Test, name: str) -> TestResult:
     try:
         verdict = judge.judge(test.input.get("data"), test.input.get("context"))
     except RuleFailed as error:
-        return Tried(name, str(error))
-    said = msgspec.to_builtins(verdict)
+        return TestResult(name, str(error))
+    fields = msgspec.to_builtins(verdict)
     wrong = [
-        f"{field} is {text_of(said.get(field))}, expected {text_of(value)}"
+        f"{field} is {text_of(fields.get(field))}, expected {text_of(value)}"
         for field, value in test.expected.items()
-        if not equal(said.get(field), value)
+        if not equal(fields.get(field), value)
     ]
-    return Tried(name, "; ".join(wrong), verdict)
+    return TestResult(name, "; ".join(wrong), verdict)

@@ -82,13 +82,13 @@ def _tokens(source: str, names: Collection[str]) -> list[_Token]:
     if len(source) > MAX_SOURCE:
         raise _broken(source[:60], 0, f"It has {len(source):,} characters; at most {MAX_SOURCE:,} are read")
     spaced = sorted(names, key=len, reverse=True)
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     place = 0
-    while not found or found[-1].kind != "end":
+    while not tokens or tokens[-1].kind != "end":
         start = _SPACE.match(source, place).end()  # type: ignore[union-attr]
         long = next((name for name in spaced if _begins(source, start, name)), None)
         if long is not None:
-            found.append(_Token("name", long, start))
+            tokens.append(_Token("name", long, start))
             place = start + len(long)
             continue
         match = _TOKEN.match(source, place)
@@ -97,9 +97,9 @@ def _tokens(source: str, names: Collection[str]) -> list[_Token]:
         kind, text = match.lastgroup, match[match.lastgroup]
         if kind == "symbol" or (kind == "name" and text in _WORDS):
             kind = text
-        found.append(_Token(kind, text, match.start(match.lastgroup)))
+        tokens.append(_Token(kind, text, match.start(match.lastgroup)))
         place = match.end()
-    return found
+    return tokens
 
 
 def _begins(source: str, at: int, name: str) -> bool:
@@ -300,11 +300,11 @@ class _Reader:
         raise self.wrong("Here a value is expected" if token.kind == "end" else f"«{token.text}» is not read here")
 
     def _moment(self, text: str) -> Part:
-        found = temporal(text)
-        if found is None:
+        moment = temporal(text)
+        if moment is None:
             self.at -= 1
             raise self.wrong(f"«{text}» is no date, time or duration")
-        return C.fixed(found)
+        return C.fixed(moment)
 
     def _bracket(self, opening: _Token) -> Part:
         """A range, a list, or an expression in brackets."""
@@ -326,8 +326,10 @@ class _Reader:
         while self.take(","):
             parts.append(self.expression())
         self.expect("]")
-        items = [one.value for one in parts]
-        return Part(lambda view, it: [item(view, it) for item in items], fixed=all(one.fixed for one in parts))
+        items = [item_part.value for item_part in parts]
+        return Part(
+            lambda view, it: [item(view, it) for item in items], fixed=all(item_part.fixed for item_part in parts)
+        )
 
     def _named(self, name: str) -> Part:
         words, place = [name], self.at
@@ -355,9 +357,9 @@ class _Reader:
         self.expect(")")
         if not function.least <= len(parts) <= function.most:
             raise self.wrong(f"«{name}» does not take {len(parts)} argument(s)")
-        call, given = function.call, [one.value for one in parts]
-        fixed = all(one.fixed for one in parts)
-        return Part(lambda view, it: call(*[one(view, it) for one in given]), function.verdict, fixed)
+        call, given = function.call, [part.value for part in parts]
+        fixed = all(part.fixed for part in parts)
+        return Part(lambda view, it: call(*[part(view, it) for part in given]), function.verdict, fixed)
 
 
 def _unquoted(text: str) -> str:

@@ -79,8 +79,8 @@ def comparison(symbol: str, left: Value, right: Value) -> Value:
     order = _ORDER[symbol]
 
     def ordered(view: View, it: Any) -> bool | None:
-        found = compare(left(view, it), right(view, it))
-        return None if found is None else order(found, 0)
+        ordering = compare(left(view, it), right(view, it))
+        return None if ordering is None else order(ordering, 0)
 
     return ordered
 
@@ -126,7 +126,8 @@ def matches(value: Value) -> Value:
             return wanted.holds(it)
         if isinstance(wanted, list):
             return equal(it, wanted) or any(
-                one.holds(it) is True if isinstance(one, Range) else equal(it, one) for one in wanted
+                wanted_value.holds(it) is True if isinstance(wanted_value, Range) else equal(it, wanted_value)
+                for wanted_value in wanted
             )
         return equal(it, wanted)
 
@@ -136,11 +137,11 @@ def matches(value: Value) -> Value:
 def three_valued(every: list[Value], decisive: bool) -> Value:
     def decide(view: View, it: Any) -> Any:
         answer: bool | None = not decisive
-        for one in every:
-            found = one(view, it)
-            if found is decisive:
+        for operand in every:
+            truth = operand(view, it)
+            if truth is decisive:
                 return decisive
-            if found is not (not decisive):
+            if truth is not (not decisive):
                 answer = None
         return answer
 
@@ -153,7 +154,7 @@ def one_of(every: list[Value]) -> Value:
 
 def denied(test: Value) -> Value:
     def deny(view: View, it: Any) -> Any:
-        found = test(view, it)
-        return None if found is None else not found
+        truth = test(view, it)
+        return None if truth is None else not truth
 
     return deny

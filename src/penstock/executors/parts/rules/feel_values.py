@@ -31,11 +31,11 @@ def temporal(text: Any) -> Temporal | None:
             return datetime.fromisoformat(text)
         if _TIME.match(text):
             return time.fromisoformat(text)
-        found = _DURATION.match(text)
-        if found and any(found.groups()[1:]):
-            days, hours, minutes, seconds = (float(part or 0) for part in found.groups()[1:])
+        match = _DURATION.match(text)
+        if match and any(match.groups()[1:]):
+            days, hours, minutes, seconds = (float(part or 0) for part in match.groups()[1:])
             span = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
-            return -span if found[1] else span
+            return -span if match[1] else span
     except (ValueError, OverflowError):
         pass
     return None
@@ -48,7 +48,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
@@ -84,15 +84,15 @@ def compare(left: Any, right: Any) -> int | None:
 
 
 def _compare_moments(left: Any, right: Any) -> int | None:
-    one = left if isinstance(left, _TEMPORAL) else temporal(left)
-    two = right if isinstance(right, _TEMPORAL) else temporal(right)
-    if one is None or two is None:
+    first = left if isinstance(left, _TEMPORAL) else temporal(left)
+    second = right if isinstance(right, _TEMPORAL) else temporal(right)
+    if first is None or second is None:
         return None
-    if isinstance(one, datetime) != isinstance(two, datetime):  # a day beside a moment is its midnight
-        one, two = _midnight(one), _midnight(two)
-    one, two = _zoned(one), _zoned(two)
+    if isinstance(first, datetime) != isinstance(second, datetime):  # a day beside a moment is its midnight
+        first, second = _midnight(first), _midnight(second)
+    first, second = _zoned(first), _zoned(second)
     try:
-        return int((one > two) - (one < two))  # type: ignore[operator]
+        return int((first > second) - (first < second))  # type: ignore[operator]
     except TypeError:
         return None
 
@@ -124,7 +124,7 @@ def member(value: Any, key: str) -> Any:
     if isinstance(value, Mapping):
         return value.get(key)
     if isinstance(value, list):  # FEEL: the member of every one
-        return [member(one, key) for one in value]
+        return [member(item, key) for item in value]
     return None
 
 
@@ -166,7 +166,7 @@ def _of(kind: type | tuple[type, ...], call: Callable[..., Any]) -> Callable[...
     """The call where every argument is of the kind; null otherwise, and where there is no result."""
 
     def checked(*given: Any) -> Any:
-        if not all(isinstance(one, kind) and not isinstance(one, bool) for one in given):
+        if not all(isinstance(argument, kind) and not isinstance(argument, bool) for argument in given):
             return None
         try:
             return call(*given)
@@ -185,7 +185,7 @@ def _many(call: Callable[[list[Any]], Any]) -> Callable[..., Any]:
 
 
 def _numbers(call: Callable[[list[Any]], Any]) -> Callable[..., Any]:
-    return _many(lambda values: call(values) if values and all(is_number(one) for one in values) else None)
+    return _many(lambda values: call(values) if values and all(is_number(value) for value in values) else None)
 
 
 def extreme(values: list[Any], wanted: int) -> Any:
@@ -193,12 +193,12 @@ def extreme(values: list[Any], wanted: int) -> Any:
     if not values:
         return None
     best = values[0]
-    for one in values[1:]:
-        found = compare(one, best)
-        if found is None:
+    for value in values[1:]:
+        ordering = compare(value, best)
+        if ordering is None:
             return None
-        if found == wanted:
-            best = one
+        if ordering == wanted:
+            best = value
     return best
 
 
@@ -211,21 +211,21 @@ def _number(value: Any) -> Any:
 
 
 def _date(value: Any) -> Any:
-    found = temporal(value) if isinstance(value, str) else value
-    if isinstance(found, datetime):
-        return found.date()
-    return found if isinstance(found, date) else None
+    moment = temporal(value) if isinstance(value, str) else value
+    if isinstance(moment, datetime):
+        return moment.date()
+    return moment if isinstance(moment, date) else None
 
 
 def _moment(value: Any) -> Any:
-    found = temporal(value) if isinstance(value, str) else value
-    return _midnight(found) if isinstance(found, date) else None
+    moment = temporal(value) if isinstance(value, str) else value
+    return _midnight(moment) if isinstance(moment, date) else None
 
 
 def _only(kind: type) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
-        found = temporal(value) if isinstance(value, str) else value
-        return found if isinstance(found, kind) else None
+        moment = temporal(value) if isinstance(value, str) else value
+        return moment if isinstance(moment, kind) else None
 
     return read
 
@@ -270,6 +270,9 @@ FUNCTIONS: dict[str, Function] = {
     "string length": Function(_of(str, len)),
     "substring": Function(_substring, 2, 3),
     "list contains": Function(
-        lambda values, one: any(equal(one, each) for each in values) if isinstance(values, list) else None, 2, 2, True
+        lambda values, wanted: any(equal(wanted, each) for each in values) if isinstance(values, list) else None,
+        2,
+        2,
+        True,
     ),
 }

@@ -1,4 +1,4 @@
-"""The form of a rule pack (C-53), and reading one with everything that is wrong with it told at once.
+"""The fields of a rule pack (C-53), and reading one; everything that is wrong is reported at once.
 
 A pack has one of three forms: `rules`, each with a condition; one `table`; or several `decisions` (tables and
 expressions) that need each other's results. `params` are values that rules read as `params.NAME`; `variables` are
@@ -162,14 +162,14 @@ def read_pack(document: Document, report: Report) -> Pack:
     pack.decisions = read_list(SubDecision, "step", pack.decisions, "/decisions", report)
     pack.tests = read_list(Test, "test", pack.tests, "/tests", report)
     _unique([rule.id for rule in pack.rules], "/rules", "rule", report)
-    _unique([one.id for one in pack.decisions], "/decisions", "decision", report)
+    _unique([decision.id for decision in pack.decisions], "/decisions", "decision", report)
     _one_form(pack, report)
     return pack
 
 
 def read_list(kind: type[Any], noun: str, values: list[Any], at: str, report: Report) -> list[Any]:
     """A struct for every entry; an entry that is no map is told and stays empty."""
-    found = []
+    entries = []
     if len(values) > MAX_RULES:
         message = f"{len(values):,} entries are more than the {MAX_RULES:,} that one list may have."
         report.error("too_many_rules", message, at, hint="Split the pack.")
@@ -179,13 +179,13 @@ def read_list(kind: type[Any], noun: str, values: list[Any], at: str, report: Re
         if not isinstance(value, Mapping):
             hint = f"Write the fields of a {noun}."
             report.error("wrong_type", "Here a map is expected.", spot, hint=hint)
-            found.append(kind())  # the others keep their places
+            entries.append(kind())  # the others keep their places
             continue
         node = str(value.get("id") or value.get("name") or "")
-        one, rest = read_fields(kind, dict(value), spot, report, node=node)
+        entry, rest = read_fields(kind, dict(value), spot, report, node=node)
         unknown_fields(rest, kind, spot, report, node=node)
-        found.append(one)
-    return found
+        entries.append(entry)
+    return entries
 
 
 def read_table(data: Mapping[str, Any], at: str, report: Report, node: str) -> Table:

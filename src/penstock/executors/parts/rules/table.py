@@ -44,7 +44,7 @@ class CompiledRow(NamedTuple):
     values: tuple[Closure, ...]
 
 
-class Found(NamedTuple):
+class TableResult(NamedTuple):
     """The result as DMN has it (a value, an object of outputs, a list of either), and the lines that gave it."""
 
     value: Any
@@ -52,7 +52,7 @@ class Found(NamedTuple):
     records: list[Any]  # what each of these lines says, in the same order; one for an aggregate
 
 
-class Grid:
+class CompiledTable:
     """A table, compiled."""
 
     def __init__(
@@ -69,7 +69,7 @@ class Grid:
         self.names = [output.name for output in outputs]
         self.size = sum(len(line.tests) for line in lines)
 
-    def decide(self, view: View) -> Found:
+    def decide(self, view: View) -> TableResult:
         given = [read(view) for read in self.inputs]
         for column, name, test in self.allowed:
             if test(view, given[column]) is not True:
@@ -86,7 +86,7 @@ class Grid:
                     break
         return self._settled(hits, view)
 
-    def _settled(self, hits: list[CompiledRow], view: View) -> Found:
+    def _settled(self, hits: list[CompiledRow], view: View) -> TableResult:
         policy = self.policy
         if not hits:
             return self._nothing(view)
@@ -99,22 +99,22 @@ class Grid:
             raise TableConflict(f"the lines {', '.join(ids)} hit together and say different things", ids)
         if policy in _AGGREGATES:
             value = self._aggregate([row[0] for row in rows])
-            return Found(value, hits, [value])
+            return TableResult(value, hits, [value])
         if policy in ("P", "O"):
             order = sorted(range(len(rows)), key=lambda index: self._rank(rows[index]))
             hits, rows = [hits[index] for index in order], [rows[index] for index in order]
         records = [self._record(row) for row in rows]
         if policy in _MANY:
-            return Found(records, hits, records)
-        return Found(records[0], hits[:1], records[:1])
+            return TableResult(records, hits, records)
+        return TableResult(records[0], hits[:1], records[:1])
 
-    def _nothing(self, view: View) -> Found:
+    def _nothing(self, view: View) -> TableResult:
         if self.policy == "C#":
-            return Found(0, [], [0])
+            return TableResult(0, [], [0])
         if self.default is not None:
             record = self._record([plain(value(view)) for value in self.default])
-            return Found([record] if self.policy in _MANY else record, [], [record])
-        return Found([] if self.policy in _MANY else None, [], [])
+            return TableResult([record] if self.policy in _MANY else record, [], [record])
+        return TableResult([] if self.policy in _MANY else None, [], [])
 
     def _record(self, row: list[Any]) -> Any:
         return row[0] if len(row) == 1 else dict(zip(self.names, row, strict=True))
@@ -123,7 +123,7 @@ class Grid:
         """The place of every output among its values; what is not listed comes last."""
         ranks = []
         for output, value in zip(self.outputs, row, strict=True):
-            places = (place for place, one in enumerate(output.values) if equal(one, value))
+            places = (place for place, known in enumerate(output.values) if equal(known, value))
             ranks.append(next(places, len(output.values)))
         return tuple(ranks)
 
@@ -138,9 +138,9 @@ class Grid:
 # ---- compiling -------------------------------------------------------------------------------------------------------
 
 
-def compile_table(table: Table, at: str, report: Report, names: Collection[str], node: str = "") -> Grid:
+def compile_table(table: Table, at: str, report: Report, names: Collection[str], node: str = "") -> CompiledTable:
     """The table, ready to decide. `names` are those that FEEL texts may read and that may hold spaces."""
-    maker = _Maker(table, at, report, names, node)
+    maker = _TableCompiler(table, at, report, names, node)
     policy = maker.policy()
     inputs = [maker.input(column, index) for index, column in enumerate(table.inputs)]
     allowed = [
@@ -159,10 +159,10 @@ def compile_table(table: Table, at: str, report: Report, names: Collection[str],
         if not output.name and len(table.outputs) > 1:
             hint = "Write `name: …` here."
             report.error("missing_field", "«name» is missing.", maker.spot("outputs", index), node=node, hint=hint)
-    return Grid(policy, inputs, allowed, lines, table.outputs, default)
+    return CompiledTable(policy, inputs, allowed, lines, table.outputs, default)
 
 
-class _Maker:
+class _TableCompiler:
     """Makes the closures of one table; what cannot be read is told, and takes nothing."""
 
     def __init__(self, table: Table, at: str, report: Report, names: Collection[str], node: str) -> None:
@@ -206,8 +206,8 @@ class _Maker:
         id = line.id or str(index + 1)
         for name, wanted in (("when", self.table.inputs), ("then", self.table.outputs)):
             if len(getattr(line, name)) != len(wanted):
-                found = len(getattr(line, name))
-                message = f"The line «{id}» has {found} entries in «{name}», the table {len(wanted)}."
+                count = len(getattr(line, name))
+                message = f"The line «{id}» has {count} entries in «{name}», the table {len(wanted)}."
                 hint = "Write one entry for every column; - takes everything."
                 self.report.error("table_width", message, child_pointer(spot, name), node=id, hint=hint)
         tests = [
@@ -226,7 +226,7 @@ class _Maker:
             try:
                 return compile_test(cell, self.names)
             except ExprSyntaxError as wrong:
-                self._told(wrong, spot, node, 'A cell holds unary tests: <5, [1..3), "a","b", not(…) or -.')
+                self._report(wrong, spot, node, 'A cell holds unary tests: <5, [1..3), "a","b", not(…) or -.')
                 return None
         return lambda view, it: equal(it, cell)
 
@@ -241,10 +241,10 @@ class _Maker:
         try:
             return make()
         except (ExprSyntaxError, ExprError) as wrong:
-            self._told(wrong, spot, node, wrong.hint)
+            self._report(wrong, spot, node, wrong.hint)
             return _null
 
-    def _told(self, wrong: ExprSyntaxError | ExprError, spot: str, node: str, hint: str) -> None:
+    def _report(self, wrong: ExprSyntaxError | ExprError, spot: str, node: str, hint: str) -> None:
         self.report.error("expression", str(wrong), spot, node=node or self.node, hint=hint)
 
 

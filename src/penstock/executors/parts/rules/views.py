@@ -9,7 +9,7 @@ from penstock.errors import ExprTypeError
 from penstock.expr.limits import Frame, Meter
 
 
-class Base(dict[str, Any]):
+class JudgmentNames(dict[str, Any]):
     """The names of one judgment over the whole data."""
 
     __slots__ = ("outer",)
@@ -24,12 +24,12 @@ class Base(dict[str, Any]):
         return self.outer[name]
 
 
-class Row(Frame):
+class RowNames(Frame):
     """The names for one row: the pack's, then the row's fields, then what is around; a field it lacks is null."""
 
     __slots__ = ()
 
-    def __init__(self, base: Base, item: Any) -> None:
+    def __init__(self, base: JudgmentNames, item: Any) -> None:
         if isinstance(item, dict):
             self.update(item)
         self.update(base)
@@ -48,12 +48,12 @@ class Row(Frame):
             return None
 
 
-class Ground:
+class JudgedData:
     """The views of one judgment; rows are made when a rule first asks for them, and serve all rules."""
 
     __slots__ = ("_latest", "_rows", "_whole", "base", "data")
 
-    def __init__(self, data: Any, base: Base) -> None:
+    def __init__(self, data: Any, base: JudgmentNames) -> None:
         self.data, self.base = data, base
         self._whole: list[dict[str, Any]] | None = None
         self._rows: list[dict[str, Any]] | None = None
@@ -63,14 +63,14 @@ class Ground:
         if scope == "each":
             if self._rows is None:
                 rows = self.data if isinstance(self.data, list | tuple) else [self.data]
-                self._rows = [Row(self.base, item) for item in rows]
+                self._rows = [RowNames(self.base, item) for item in rows]
             return self._rows
         if scope == "latest":
             if latest_by not in self._latest:
-                self._latest[latest_by] = [Row(self.base, _last(self.data, latest_by))]
+                self._latest[latest_by] = [RowNames(self.base, _last(self.data, latest_by))]
             return self._latest[latest_by]
         if self._whole is None:
-            self._whole = [Row(self.base, self.data) if isinstance(self.data, dict) else self.base]
+            self._whole = [RowNames(self.base, self.data) if isinstance(self.data, dict) else self.base]
         return self._whole
 
 

@@ -1,0 +1,1 @@
+"""Files that documents may read and write, held to their folders."""

@@ -1,0 +1,1 @@
+"""Conversations with models and what is read from their answers."""

@@ -1,0 +1,1 @@
+"""Work that is done in a child process of its own."""

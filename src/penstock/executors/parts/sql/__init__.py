@@ -1,0 +1,1 @@
+"""SQL statements with values, and rows as JSON."""
