@@ -276,8 +276,9 @@ def executors(module: ModuleType) -> Iterator[str]:
     yield "does not retry by itself."
     yield ""
     yield from table_head("executor", "what it does")
-    for name in shelf(module):
-        yield row(code(name), doc_of_module(f"{module.__name__}.{name}").removeprefix(f"{name}: "))
+    told = {file: doc_of_module(f"{module.__name__}.{file}").partition(": ") for file in shelf(module)}
+    for file, (name, _, about) in sorted(told.items(), key=lambda pair: pair[1][0]):
+        yield row(code(name), about if name == file else f"{about} File: `{file}`.")
 
 
 def settings(module: ModuleType) -> Iterator[str]:
