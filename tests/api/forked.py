@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import json
 import os
 import signal
@@ -138,11 +139,16 @@ if __name__ == "__main__":
 
     import penstock.api.server
     import penstock.cli.serve  # noqa: F401
+    from penstock import languages
     from penstock.cli.main import main
 
     with contextlib.suppress(ImportError):
         import psycopg  # noqa: F401
 
+    for name in languages.HOUSE:
+        for group in (languages.LANGUAGES, languages.DIALECTS, languages.APPS, languages.ROUTERS):
+            languages.part_of(name, group)
+    gc.freeze()  # what is loaded stays: no forked process looks through it for garbage, or copies it for that
     # Ctrl-C is for the tests, which then end the servers; a shell's background job would not hear it at all
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=int(sys.argv[1])) as asked_over:

@@ -6,18 +6,28 @@ Requests and answers are lines of JSON on stdin and stdout: arguments, folder an
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import sys
 
+from penstock import languages
 from penstock.cli.main import Commands, main
 
 with contextlib.suppress(ImportError):  # the extra «postgresql»
     import penstock.store.postgres  # noqa: F401
+with contextlib.suppress(ImportError):  # typer takes it where it is installed, and only when it reads the command line
+    import pydantic.json_schema
+    import pydantic.type_adapter  # noqa: F401
+    import typer._adapters  # noqa: F401
 
 
 def serve() -> None:
     assert dict(Commands().items()), "every command is imported"
+    for name in languages.HOUSE:
+        for group in (languages.LANGUAGES, languages.DIALECTS, languages.APPS):
+            languages.part_of(name, group)
+    gc.freeze()  # what is loaded stays: no forked process looks through it for garbage, or copies it for that
     requests, answers = os.fdopen(os.dup(0), "r", encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     for line in requests:
         child = os.fork()

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Message
 
@@ -99,10 +99,8 @@ def create(door: Penstock, options: Options | None = None) -> FastAPI:
     app.state.site = site
     problems.install(app)
     for prefix, told in (("/api/v1", True), ("/api", False)):
-        api = APIRouter(prefix=prefix, include_in_schema=told)
-        for router in ROUTES:
-            api.include_router(router)
-        app.include_router(api)
+        for router in ROUTES:  # each by itself: the framework puts together again what is in a router inside a router
+            app.include_router(router, prefix=prefix, include_in_schema=told)
     serve_page(app)
     describe(app)
     metrics.serve_metrics(app)
