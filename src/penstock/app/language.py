@@ -58,7 +58,7 @@ class WorkRules(Protocol):
     async def reject(self, door: Door, run: str, firing: int, *, by: Any, comment: str) -> None: ...
 
 
-class Threshold(Protocol):
+class MetricThreshold(Protocol):
     """A line that a figure should not cross: `below`: by being smaller, else by being greater."""
 
     @property
@@ -83,7 +83,7 @@ class LanguageFigures(Protocol):
     """What is counted of a language's runs and documents. `help` has a line for every metric."""
 
     @property
-    def thresholds(self) -> Sequence[Threshold]: ...
+    def thresholds(self) -> Sequence[MetricThreshold]: ...
     @property
     def help(self) -> Mapping[str, str]: ...
 
@@ -107,6 +107,10 @@ class AppLanguage:
     def start_trigger(self, row: ReleaseRow, trigger: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """The trigger of a run that is started by name. Raises where the release cannot be started."""
         return trigger
+
+    def activated(self, door: Door, row: ReleaseRow) -> list[str]:
+        """A version was put in force; the runs that begin by it."""
+        return []
 
     async def received(self, door: Door, source: str, payload: Any) -> list[str]:
         """An event has come that may bring a document; the names of those that it has brought."""

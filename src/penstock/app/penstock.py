@@ -15,7 +15,7 @@ from penstock.app.runs.run_view import RunView
 from penstock.app.runs.runs import Runs
 
 if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a command is quick
-    from penstock.app.decision.dead_letters import Letter
+    from penstock.app.decision.dead_letters import DeadLetter
     from penstock.app.decision.judgments import Judgment
     from penstock.app.inbox.inbox import Inbox
     from penstock.app.releases.releases import Releases
@@ -60,7 +60,7 @@ class Penstock(Runs):
 
         return judgments(self.store, self.tenant, since=since, reviews=reviews, name=name, limit=limit)
 
-    def letters(self, *, name: str | None = None, since: int = 0, limit: int = 100) -> list[Letter]:
+    def letters(self, *, name: str | None = None, since: int = 0, limit: int = 100) -> list[DeadLetter]:
         """Runs that ended badly, newest first; of one document if asked for."""
         from penstock.app.decision.dead_letters import letters
 

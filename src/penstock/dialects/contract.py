@@ -24,10 +24,11 @@ if TYPE_CHECKING:  # a list of runs asks for words, and needs no engine for that
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):
-    """The audience's words, from the house's: run statuses, firing phases, events."""
+    """The audience's words, from the house's: run statuses, firing phases, statuses of approvals, events."""
 
     run: Mapping[str, str] = {}
     unit: Mapping[str, str] = {}
+    approval: Mapping[str, str] = {}
     events: tuple[str, ...] = ()
 
 
@@ -83,7 +84,7 @@ class ProjectedRun(NamedTuple):
     store: Store | None = None
 
 
-class PublishedEvent(NamedTuple):
+class OutboxEvent(NamedTuple):
     """An event of a language for the outbox, in the place of the facts themselves."""
 
     seq: int
@@ -126,9 +127,7 @@ class Runtime:
     def write(self, live: LiveRun, run: Run, facts: list[Fact], was: int, now: int, batch: Batch) -> None:
         """Rows in the commit of a turn; `was` is the run's status before it."""
 
-    def publish(
-        self, live: LiveRun, facts: list[Fact], first: int, now: int, batch: Batch
-    ) -> list[PublishedEvent] | None:
+    def publish(self, live: LiveRun, facts: list[Fact], first: int, now: int, batch: Batch) -> list[OutboxEvent] | None:
         """What the world hears of a turn; None: of its published facts."""
         return None
 

@@ -12,7 +12,7 @@ import pytest
 from penstock import Penstock
 from penstock.app.process import event_log
 from penstock.app.process.definitions import Processes
-from penstock.app.process.event_log import Event, Wanted, traces, wanted, written
+from penstock.app.process.event_log import LoggedEvent, Wanted, traces, wanted, written
 from penstock.app.process.work_items import WorkItems
 from penstock.errors import BadInput, ProcessNotFound
 from tests.conformance.process.make import process, service, task
@@ -30,7 +30,7 @@ async def begun(office: Office, document: dict[str, Any] = TWO) -> Instance:
     return run
 
 
-async def log(door: Penstock, **how: Any) -> list[tuple[str, list[Event]]]:
+async def log(door: Penstock, **how: Any) -> list[tuple[str, list[LoggedEvent]]]:
     return [(one.case_id, one.events) for one in traces(door, await wanted(door, "p", **how))]
 
 

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
-from penstock.app.language import AppLanguage
+from penstock.app.language import AppLanguage, Door
+from penstock.store.contract import ReleaseRow
 
-APP = AppLanguage()
+
+class DecisionApp(AppLanguage):
+    def activated(self, door: Door, row: ReleaseRow) -> list[str]:
+        """W-7.5.4: dead letters that ask for it are replayed with the version that mends them."""
+        from penstock.app.decision.dead_letters import replay_with
+
+        return replay_with(door, row)
+
+
+APP = DecisionApp()

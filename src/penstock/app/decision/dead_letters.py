@@ -20,7 +20,7 @@ _unpack = msgspec.msgpack.decode
 _MANY = 10_000
 
 
-class Letter(msgspec.Struct, kw_only=True):
+class DeadLetter(msgspec.Struct, kw_only=True):
     """`error`, `input`, `context_snapshot` and `execution_history` are there as the document includes them."""
 
     run: str
@@ -40,12 +40,12 @@ class Letter(msgspec.Struct, kw_only=True):
     execution_history: list[Any] | None = None
 
 
-def letters(door: Queries, *, name: str | None = None, since: int = 0, limit: int = 100) -> list[Letter]:
+def letters(door: Queries, *, name: str | None = None, since: int = 0, limit: int = 100) -> list[DeadLetter]:
     """Newest first."""
     return [_letter(door, row) for row in door.store.letters(door.tenant, name=name, since=since, limit=limit)]
 
 
-def letter(door: Queries, run: str) -> Letter:
+def letter(door: Queries, run: str) -> DeadLetter:
     """Of a run: by its id, its key, or a beginning that is enough."""
     return _letter(door, _row(door, run))
 
@@ -70,9 +70,9 @@ def _replay_policy(door: Queries, run: str) -> Replay:
     return policy if policy.enabled else Replay(enabled=False, max_replay_attempts=0)
 
 
-def _letter(door: Queries, row: LetterRow) -> Letter:
+def _letter(door: Queries, row: LetterRow) -> DeadLetter:
     body = _unpack(row.body)
-    return Letter(
+    return DeadLetter(
         run=row.run, document=row.name, version=row.version, queue=row.queue, status=row.status, code=row.code,
         category=row.category, at=row.at, until=row.until, replays=row.replays,
         max_replays=_replay_policy(door, row.run).max_replay_attempts, error=body.get("error"),

@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.run_view import RunFold
-from penstock.dialects.decision.words import APPROVAL
+from penstock.dialects import dialect_of
 from penstock.errors import ItemAmbiguous, ItemDecided, ItemNotFound, RunAmbiguous, RunNotFound
 from penstock.kernel import fact as F
 from penstock.kernel.item import moment
@@ -127,7 +127,8 @@ def _read(one: ItemRow, row: RunRow, watcher: RunFold) -> InboxItem | None:
     said = asked if isinstance(asked, dict) else {"title": asked}
     kind = str(said.get("kind", "work"))
     if kind == "approval":
-        status = "escalated" if item.level else APPROVAL[status]  # C-34: those who may decide now are others
+        words = dialect_of(net.net.language).words.approval
+        status = "escalated" if item.level else words.get(status, status)  # C-34: those who may decide now are others
     packed, form, due = asked_of(one), said.get("form"), said.get("due")
     return InboxItem(
         id=id_in(st, net, row.id, firing), run=row.id, node=author(node), kind=kind,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from penstock.app.language import Threshold
+from penstock.app.language import MetricThreshold
 from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.readings import Readings
 from penstock.dialects.notice import Notice
@@ -165,12 +165,12 @@ def measured_of_languages(read: Readings) -> dict[str, tuple[float, bool, str]]:
     }
 
 
-def _beyond(rule: Threshold, value: float) -> bool:
+def _beyond(rule: MetricThreshold, value: float) -> bool:
     """W-10.1.2: exactly at the threshold there is no alarm."""
     return value < rule.threshold if rule.below else value > rule.threshold
 
 
-def _raised(tenant: str, rule: Threshold, value: float, detail: str, now: int) -> Alarm:
+def _raised(tenant: str, rule: MetricThreshold, value: float, detail: str, now: int) -> Alarm:
     return Alarm(
         id=f"{rule.metric}-{now}", metric=rule.metric, value=round(value, 6), threshold=rule.threshold,
         comparison="<" if rule.below else ">", unit=rule.unit, detail=detail, raised_at=now,

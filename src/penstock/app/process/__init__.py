@@ -7,11 +7,9 @@ from typing import Any
 
 from penstock.app.language import AppLanguage, Door, LanguageFigures
 from penstock.app.process.work_rules import ProcessWorkRules
+from penstock.dialects.process.words import PROCESS_DISCOVERED
 from penstock.net.compiled import Compiled
 from penstock.store.contract import ReleaseRow, Store
-
-#: P-E.4: the event that brings a mined model
-PROCESS_DISCOVERED = "PROCESS_DISCOVERED"
 
 
 class ProcessApp(AppLanguage):

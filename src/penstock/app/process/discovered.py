@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from penstock.app.access.roles import config_of
-from penstock.app.process import PROCESS_DISCOVERED
 from penstock.app.process.error_words import process_words
 from penstock.app.process.models import import_discovered
+from penstock.dialects.process.words import PROCESS_DISCOVERED
 from penstock.errors import ProcessScope, ProcessUnreadable
 
 if TYPE_CHECKING:

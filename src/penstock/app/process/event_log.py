@@ -46,7 +46,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     undone: bool = False
 
 
-class Event(NamedTuple):
+class LoggedEvent(NamedTuple):
     at: int
     activity: str
     resource: str
@@ -56,7 +56,7 @@ class Event(NamedTuple):
 
 class Trace(NamedTuple):
     case_id: str
-    events: list[Event]
+    events: list[LoggedEvent]
 
 
 # ---- what is asked ---------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def _rows(door: Penstock, asked: Wanted) -> Iterator[DoneRow]:
 def _trace(door: Penstock, asked: Wanted, rows: list[DoneRow]) -> Iterator[Trace]:
     begin, end = asked.begin or 0, asked.end
     known = _moments(door, rows[0].run) if asked.full or any(row.status != "DONE" for row in rows) else {}
-    events: list[Event] = []
+    events: list[LoggedEvent] = []
     for row in rows:
         started, done = known.get(row.firing, (None, None))
         if row.status == "DONE" or done is None:  # what was handed in and undone was never completed
@@ -130,8 +130,8 @@ def _trace(door: Penstock, asked: Wanted, rows: list[DoneRow]) -> Iterator[Trace
             about = (str(said.get("title") or said.get("activity_id") or ""), row.assignee or "system")
             mode = row.mode or "MANUAL"
             if asked.full:
-                events.append(Event(started or done, *about, "start", mode))
-            events.append(Event(done, *about, "complete" if row.status == "DONE" else UNDONE, mode))
+                events.append(LoggedEvent(started or done, *about, "start", mode))
+            events.append(LoggedEvent(done, *about, "complete" if row.status == "DONE" else UNDONE, mode))
     if events:
         events.sort(key=lambda one: one.at)
         yield Trace(rows[0].run_id, events)

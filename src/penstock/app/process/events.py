@@ -24,7 +24,7 @@ _MOST = 500  # runs that are folded for one page
 Place = tuple[int, int]
 
 
-class Told(msgspec.Struct, frozen=True):
+class PublishedEvent(msgspec.Struct, frozen=True):
     event: str
     proc_inst_id: str | None
     seq: int
@@ -34,11 +34,11 @@ class Told(msgspec.Struct, frozen=True):
 
 def each_event(
     door: Queries, *, run: str | None = None, topic: str | None = None, after: Place | None = None, limit: int = 50
-) -> tuple[list[Told], Place | None]:
+) -> tuple[list[PublishedEvent], Place | None]:
     """In order per instance, the oldest instance first; events of definitions before all of them. With the place from
     which they go on, None at the end."""
     start = after or (0, 0)
-    found: list[tuple[Place, Told]] = []
+    found: list[tuple[Place, PublishedEvent]] = []
     for place, one in _all(door, run_of(door, run) if run is not None else None, start):
         if one is None:  # so many were looked through
             return [told for _, told in found], place
@@ -49,7 +49,7 @@ def each_event(
     return [told for _, told in found], None
 
 
-def _all(door: Queries, only: RunRow | None, start: Place) -> Iterator[tuple[Place, Told | None]]:
+def _all(door: Queries, only: RunRow | None, start: Place) -> Iterator[tuple[Place, PublishedEvent | None]]:
     if only is None and start[0] == 0:
         for n, one in enumerate(_imports(door), 1):
             if n > start[1]:
@@ -62,15 +62,15 @@ def _all(door: Queries, only: RunRow | None, start: Place) -> Iterator[tuple[Pla
         for turn in door.store.journal(row.no):
             for seq, name, payload in events(made, turn.at, turn.seq_from, F.decode_facts(turn.body)):
                 if (row.no, seq) > start:
-                    yield (row.no, seq), Told(name, row.id, seq, turn.at, payload)
+                    yield (row.no, seq), PublishedEvent(name, row.id, seq, turn.at, payload)
 
 
-def _imports(door: Queries) -> Iterator[Told]:
+def _imports(door: Queries) -> Iterator[PublishedEvent]:
     for row in door.store.releases(door.tenant, kind="*"):
         if row.origin is not None:
             name, payload = imported(row)
             if payload["event_log_id"] is not None and not msgspec.json.decode(row.origin).get("edited"):
-                yield Told(name, None, row.version, row.created_at, payload)
+                yield PublishedEvent(name, None, row.version, row.created_at, payload)
 
 
 def process_nets(door: Queries) -> tuple[int, ...]:

@@ -13,7 +13,6 @@ import msgspec
 from msgspec.structs import replace
 
 from penstock.app.access.roles import config_of
-from penstock.app.decision.dead_letters import replay_with
 from penstock.app.language import app_language
 from penstock.app.releases.diff import Change, changes, summary
 from penstock.app.releases.documents import compile_source, read_source
@@ -228,7 +227,8 @@ class Releases:
 
     def replaying(self, row: ReleaseRow) -> ActiveRelease:
         """A version that has just come in force."""
-        return ActiveRelease(**msgspec.structs.asdict(row), replayed=replay_with(self.door, row))
+        replayed = app_language(self.net(row.net).language).activated(self.door, row)
+        return ActiveRelease(**msgspec.structs.asdict(row), replayed=replayed)
 
     def _moved(self, name: str, version: int, event: str, **fields: Any) -> ReleaseRow:
         return self._move(self.get(name, version), event, **fields)

@@ -45,7 +45,7 @@ def ls(
     return DONE
 
 
-def _brief(one: desk.Letter) -> dict[str, object]:
+def _brief(one: desk.DeadLetter) -> dict[str, object]:
     whole = msgspec.to_builtins(one)
     return {k: v for k, v in whole.items() if k not in ("input", "context_snapshot", "execution_history")}
 

@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from penstock.app.penstock import Penstock
-from penstock.app.process.events import Told, each_event
+from penstock.app.process.events import PublishedEvent, each_event
 from penstock.app.process.work_items import WorkItems, whole
 from penstock.cli.drive import Started, leaving, reaching, steer, until_done
 from penstock.cli.options import STORE, Json, Store
@@ -169,7 +169,7 @@ def events(
     store: Store = STORE,
 ) -> int:
     """List what was told about instances and models, in order per instance."""
-    found: list[Told] = []
+    found: list[PublishedEvent] = []
     with leaving(store) as door:
         named = named_run(door, run) if run is not None else None
         place: tuple[int, int] | None = (0, 0)

@@ -60,4 +60,4 @@ EVENTS = (
     "node.started", "node.succeeded", "node.failed", "node.skipped",
 )  # fmt: skip
 
-WORDS = Words(run=RUN, unit=UNIT, events=EVENTS)
+WORDS = Words(run=RUN, unit=UNIT, approval=APPROVAL, events=EVENTS)

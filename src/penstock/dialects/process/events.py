@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from penstock.dialects.contract import PublishedEvent
+from penstock.dialects.contract import OutboxEvent
 from penstock.dialects.process.instance import Instance, WorkItem
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED, STATUS
@@ -18,25 +18,25 @@ from penstock.store.contract import Batch, Store
 KEPT = 1000
 
 
-def events(inst: Instance, at: int, first: int, facts: Iterable[Any]) -> Iterator[PublishedEvent]:
+def events(inst: Instance, at: int, first: int, facts: Iterable[Any]) -> Iterator[OutboxEvent]:
     """Folds a turn, and tells what it has to tell."""
     for seq, f in enumerate(facts, first):
         item = inst.items.get(f[1]) if f[0] in (F.WORK_OPENED, F.WORK_MOVED) else None
         was, undo = item.status if item is not None else None, inst.st.undo
         inst.turn(at, seq, (f,), last=False)
         if f[0] == F.STARTED:
-            yield PublishedEvent(seq, "PROCESS_STARTED", _about(inst))
+            yield OutboxEvent(seq, "PROCESS_STARTED", _about(inst))
         elif f[0] == F.WORK_OPENED and item is None:
-            yield PublishedEvent(seq, "WORKITEM_CREATED", _of_item(inst, inst.items[f[1]]))
+            yield OutboxEvent(seq, "WORKITEM_CREATED", _of_item(inst, inst.items[f[1]]))
         elif f[0] == F.WORK_MOVED and item is not None:
             said = {**_of_item(inst, item), "from": was, "to": f[2], "event": f[3], "by": f[4]}
-            yield PublishedEvent(seq, "WORKITEM_STATUS_CHANGED", said)
+            yield OutboxEvent(seq, "WORKITEM_STATUS_CHANGED", said)
             if f[3] == "block":
-                yield PublishedEvent(seq, "PROCESS_BLOCKED", {**_of_item(inst, item), "error": item.error})
+                yield OutboxEvent(seq, "PROCESS_BLOCKED", {**_of_item(inst, item), "error": item.error})
         elif f[0] == F.INCIDENT and f[1] == "COMPENSATION_STEP_FAILED":
-            yield PublishedEvent(seq, "COMPENSATION_STEP_FAILED", _failed(inst, f))
+            yield OutboxEvent(seq, "COMPENSATION_STEP_FAILED", _failed(inst, f))
         elif f[0] == F.UNDO_ENDED and undo is not None and undo.then != "firing" and f[1] != "ABANDONED":
-            yield PublishedEvent(seq, "SAGA_COMPENSATION_COMPLETED", _undone(inst, undo.failure))
+            yield OutboxEvent(seq, "SAGA_COMPENSATION_COMPLETED", _undone(inst, undo.failure))
         elif f[0] == F.MOVED and f[1] in STATUS[COMPLETED:]:
             yield _ended(inst, seq, f[1])
     inst.st.hand = None
@@ -73,16 +73,16 @@ def _undone(inst: Instance, failure: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _ended(inst: Instance, seq: int, status: str) -> PublishedEvent:
+def _ended(inst: Instance, seq: int, status: str) -> OutboxEvent:
     if status == "COMPLETED":
-        return PublishedEvent(seq, "PROCESS_COMPLETED", _about(inst))
+        return OutboxEvent(seq, "PROCESS_COMPLETED", _about(inst))
     failure = inst.failure
     reason = None if failure is None else failure.message or failure.code
     told = {
         **_about(inst), "compensation_status": inst.compensation_status,
         "failed_activity": inst.failed_activity if failure is not None else None, "failure_reason": reason,
     }  # fmt: skip
-    return PublishedEvent(seq, "PROCESS_TERMINATED", told)
+    return OutboxEvent(seq, "PROCESS_TERMINATED", told)
 
 
 class ProcessEvents:
@@ -95,7 +95,7 @@ class ProcessEvents:
         self.store, self.net_of, self.whole = store, net_of, whole
         self.known: OrderedDict[int, Instance] = OrderedDict()
 
-    def turn(self, no: int, tenant: str, at: int, first: int, facts: list[Any], batch: Batch) -> list[PublishedEvent]:
+    def turn(self, no: int, tenant: str, at: int, first: int, facts: list[Any], batch: Batch) -> list[OutboxEvent]:
         found = self.known.get(no)
         if found is None or found.st.n != first - 1:
             found = self.known[no] = self._folded(no, tenant, first, batch)

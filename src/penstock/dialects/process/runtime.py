@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.dialects.contract import HostServices, LiveRun, PublishedEvent, Runtime
+from penstock.dialects.contract import HostServices, LiveRun, OutboxEvent, Runtime
 from penstock.dialects.process.alerts import write_alerts
 from penstock.dialects.process.events import ProcessEvents
 from penstock.dialects.process.work_rows import WorkRows
@@ -20,5 +20,5 @@ class ProcessRuntime(Runtime):
         write_alerts(self.services, live, run, facts, batch)
         WorkRows(live.no, live.tenant).turn(facts, run.st.n - len(facts) + 1, now, batch)
 
-    def publish(self, live: LiveRun, facts: list[Fact], first: int, now: int, batch: Batch) -> list[PublishedEvent]:
+    def publish(self, live: LiveRun, facts: list[Fact], first: int, now: int, batch: Batch) -> list[OutboxEvent]:
         return self.events.turn(live.no, live.tenant, now, first, facts, batch)

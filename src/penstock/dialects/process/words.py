@@ -50,6 +50,8 @@ ITEMS_KO = {
 
 RUN_KO = {"RUNNING": "실행 중", "COMPLETED": "완료", "TERMINATED": "종료됨"}
 
+#: P-E.4: the event that brings a mined model
+PROCESS_DISCOVERED = "PROCESS_DISCOVERED"
 #: P-5.5.3, P-5.5.8, P-X.15, P-X.16: why an item was cancelled, word for word.
 CANCELLED_BRANCH = "Saga compensation - parallel branch cancellation"
 CANCELLED_FAILED = "execution failed"
