@@ -249,7 +249,7 @@ def test_the_words() -> None:
 
 def test_the_editor_schema_is_made_from_the_types() -> None:
     """P-2.2.9: the file is what the types say; `python -m penstock.lang.process.editor_schema` prints it."""
-    file = Path(words.__file__).with_name("process.schema.json")
+    file = Path(fields.__file__).with_name("process.schema.json")
     assert file.read_text("utf-8") == editor_schema_text(), "make it again with the module's own command"
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from penstock.expr import compile_expression
 from penstock.lang.compile import check_document, compile_document
-from penstock.lang.process.bpmn.reading import read_bpmn
-from penstock.lang.process.bpmn.writing import write_bpmn
+from penstock.lang.process.bpmn.reader import read_bpmn
+from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.process.text_import.definition import ENOUGH, Extracted, extract
 from penstock.lang.process.text_import.guards import guard_of
 from penstock.lang.process.text_import.roles import role_of

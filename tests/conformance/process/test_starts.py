@@ -26,7 +26,7 @@ from penstock.host.schedules import next_time
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import STATUS
-from penstock.lang.process.bpmn.writing import write_bpmn
+from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.read import read_document
 from penstock.store.contract import EventRow
 from penstock.store.sqlite import Sqlite

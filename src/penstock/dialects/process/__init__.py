@@ -43,7 +43,7 @@ class Process(Dialect):
         return EventStart(begins.get("correlation"), trigger == "message", f"{trigger}:{event.id}:{release.name}")
 
     def schedule_text(self, timer: Mapping[str, Any], zone: str, now: int) -> str:
-        from penstock.lang.process.begins import schedule_text
+        from penstock.lang.process.start_triggers import schedule_text
 
         return schedule_text(timer, zone, now)
 

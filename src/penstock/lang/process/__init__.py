@@ -5,24 +5,24 @@ from __future__ import annotations
 from penstock.errors import Finding
 from penstock.lang.contract import Language, Lowered, Setting
 from penstock.lang.document import Document
-from penstock.lang.process.bpmn.reading import read_bpmn
-from penstock.lang.process.bpmn.writing import write_bpmn
-from penstock.lang.process.lower import lower, pieces
-from penstock.lang.process.rule_categories import categorised
+from penstock.lang.process.bpmn.reader import read_bpmn
+from penstock.lang.process.bpmn.writer import write_bpmn
+from penstock.lang.process.lower import dependencies_of, lower
+from penstock.lang.process.rule_categories import with_category
 from penstock.lang.process.schema import Definition, read, recognise
 from penstock.lang.report import Report
 
 
 def _lower(definition: Definition, report: Report, setting: Setting) -> Lowered | None:
     lowered = lower(definition, report, setting)
-    report.findings[:] = [categorised(one) for one in report.findings]
+    report.findings[:] = [with_category(finding) for finding in report.findings]
     return lowered
 
 
 def dependencies(document: Document) -> list[tuple[str, str, str]]:
-    """What a process asks of its tenant: type, id and JSON pointer."""
+    """What a process needs registered at its tenant: type, id and JSON pointer."""
     report = Report(document)
-    return list(dict.fromkeys(pieces(read(document, report, Setting()), report, Setting())[0].depends))
+    return dependencies_of(read(document, report, Setting()), report)
 
 
 def _recursive(document: Document, why: str) -> Finding:

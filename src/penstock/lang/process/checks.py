@@ -1,121 +1,127 @@
-"""What can be said about a definition as a whole: its levels, its ways, its choices, its people."""
+"""Checks a definition as a whole: its levels, flows, gateways, activities, events and roles."""
 
 from __future__ import annotations
 
 import re
 
 from penstock.lang.process import limits
-from penstock.lang.process.begins import check_begin
 from penstock.lang.process.fields import ActivityFields, EventFields
-from penstock.lang.process.idle import tell_idle
-from penstock.lang.process.lowering_context import Shared
-from penstock.lang.process.nodes.parts import RULES, role_of
+from penstock.lang.process.lowering_context import SharedContext
+from penstock.lang.process.nodes.activities import ASSIGNMENT_RULES, role_of
 from penstock.lang.process.rule_categories import CATEGORY
 from penstock.lang.process.schema import Definition, Element, Flow
+from penstock.lang.process.start_triggers import check_start_trigger
+from penstock.lang.process.unused_fields import report_unused_fields
 from penstock.lang.report import Report, did_you_mean
 from penstock.lang.schemas import schema_problem
 from penstock.net.checks import check
 from penstock.net.model import Net
 
 _RULE = re.compile(r"(user|role|group):\S+\Z")
-#: what a program may bring, too
-_OWN = ("agent", "tool")
-_CHOOSING = ("exclusiveGateway", "inclusiveGateway")
+#: Types that a program may register, too.
+_FROM_PROGRAM = ("agent", "tool")
+_CONDITIONAL_GATEWAYS = ("exclusiveGateway", "inclusiveGateway")
 
 
-def check_definition(shared: Shared) -> None:
+def check_definition(shared: SharedContext) -> None:
     definition, report = shared.definition, shared.report
-    _levels(definition, report)
-    _roles(definition, report)
-    _origin(definition, report)
-    if not definition.whole:
+    _check_levels(definition, report)
+    _check_roles(definition, report)
+    _check_origin(definition, report)
+    if not definition.complete:
         return
-    _flows(definition, report)
-    _borders(definition, shared)
+    _check_flows(definition, report)
+    _check_boundaries(definition, shared)
     for element in definition.elements.values():
         if element.activity is not None:
-            _activity(element, element.activity, shared)
+            _check_activity(element, element.activity, shared)
         if element.event is not None:
-            _event(element, element.event, shared)
+            _check_event(element, element.event, shared)
         if element.gateway is not None:
-            _gateway(element, shared)
-        tell_idle(element, shared)
-    _starts(shared)
-    _cycles(shared)
+            _check_gateway(element, shared)
+        report_unused_fields(element, shared)
+    _check_starts(shared)
+    _check_cycles(shared)
 
 
-def check_net(net: Net, shared: Shared) -> None:
-    """The net's own findings, told of the author's elements; where the definition is wrong they are consequences."""
+def check_net(net: Net, shared: SharedContext) -> None:
+    """Reports what the net's own checks find, at the author's elements; after errors it would be consequences."""
     report = shared.report
-    _dependencies(shared)
-    wrong = any(one.severity == "error" and CATEGORY.get(one.rule) == "semantic" for one in report.findings)
-    if wrong or shared.definition.container and not shared.definition.elements:
+    _check_dependencies(shared)
+    has_errors = any(
+        finding.severity == "error" and CATEGORY.get(finding.rule) == "semantic" for finding in report.findings
+    )
+    if has_errors or shared.definition.container and not shared.definition.elements:
         return
     origin = {node.id: node.origin or node.id for node in net.nodes}
-    told = {(one.rule, one.node) for one in report.findings}
+    reported = {(finding.rule, finding.node) for finding in report.findings}
     for finding in check(net):
         node = origin.get(finding.node, finding.node)
-        if (finding.rule, node) in told or finding.rule == "trigger_without_edge":
-            continue  # an event without a way is told of the event
-        told.add((finding.rule, node))
-        tell = report.error if finding.severity == "error" else report.warning
-        tell(finding.rule, finding.message, finding.where, hint=finding.hint, node=node)
+        if (finding.rule, node) in reported or finding.rule == "trigger_without_edge":
+            continue  # the check of boundary events reports it
+        reported.add((finding.rule, node))
+        add = report.error if finding.severity == "error" else report.warning
+        add(finding.rule, finding.message, finding.where, hint=finding.hint, node=node)
 
 
-def _dependencies(shared: Shared) -> None:
+def _check_dependencies(shared: SharedContext) -> None:
     registered = shared.setting.registered
-    for type, id, at in dict.fromkeys(shared.depends) if registered is not None else ():
+    for type, id, at in dict.fromkeys(shared.dependencies) if registered is not None else ():
         if registered is not None and not registered(type, id):
             word = type.replace("_", " ")
-            own = f": `penstock registry put {type} {id} …`, or in your program" if type in _OWN else ""
-            hint = f"Register the {word}{own}, or correct its name."
+            how = f": `penstock registry put {type} {id} …`, or in your program" if type in _FROM_PROGRAM else ""
+            hint = f"Register the {word}{how}, or correct its name."
             shared.report.warning("missing_dependency", f"There is no {word} «{id}» here.", at, hint=hint)
 
 
 # ---- levels ----------------------------------------------------------------------------------------------------------
 
 
-def _levels(definition: Definition, report: Report) -> None:
-    """Whatever lies in something lies in a sub-process, and not in itself."""
-    grounded = {"": 0}  # a level, and how deep it lies
+def _check_levels(definition: Definition, report: Report) -> None:
+    """A parent is a sub-process, not inside itself, and not too deep."""
+    depth_of = {"": 0}
     for element in definition.elements.values():
         parent = definition.elements.get(element.fields.parent)
         if element.fields.parent and (
             parent is None or parent.activity is None or parent.activity.type != "subProcess"
         ):
-            definition.whole = False
-            subs = [id for id, one in definition.elements.items() if one.activity and one.activity.type == "subProcess"]
+            definition.complete = False
+            subs = [
+                id
+                for id, other in definition.elements.items()
+                if other.activity and other.activity.type == "subProcess"
+            ]
             hint = did_you_mean(element.fields.parent, subs, "Name an activity of the type subProcess.")
             message = f"«{element.name}» lies in «{element.fields.parent}», which is no sub-process."
             report.error("unknown_parent", message, f"{element.pointer}/parent", hint=hint, node=element.id)
             continue
         path: dict[str, None] = {}
         at = element.fields.parent
-        while at not in grounded and at not in path and at in definition.elements:
+        while at not in depth_of and at not in path and at in definition.elements:
             path[at] = None
             at = definition.elements[at].fields.parent
-        deep = grounded.get(at, 0) + len(path)
-        if deep > limits.DEEPEST and definition.whole:
-            definition.whole = False
-            message = f"«{element.name}» lies {deep} sub-processes deep; at most {limits.DEEPEST} are run."
+        depth = depth_of.get(at, 0) + len(path)
+        if depth > limits.DEEPEST and definition.complete:
+            definition.complete = False
+            message = f"«{element.name}» lies {depth} sub-processes deep; at most {limits.DEEPEST} are run."
             hint = "Call a process of its own instead of drawing it inside."
             report.error("too_deep", message, f"{element.pointer}/parent", hint=hint, node=element.id)
         if at in path:
-            definition.whole = False
+            definition.complete = False
             message = f"The sub-process «{at}» lies inside itself."
             hint = "Take one of them out of the other."
             report.error("unknown_parent", message, f"{element.pointer}/parent", hint=hint, node=at)
-        grounded |= {id: deep - i for i, id in enumerate(path)}
+        depth_of |= {id: depth - i for i, id in enumerate(path)}
 
 
-def _flows(definition: Definition, report: Report) -> None:
+def _check_flows(definition: Definition, report: Report) -> None:
     for flow in definition.flows:
         source, target = definition.elements[flow.fields.source], definition.elements[flow.fields.target]
         if source.fields.parent != target.fields.parent:
             message = f"The transition «{flow.id}» crosses the border of a sub-process."
             hint = "Lead it to the sub-process itself: it is entered and left as one."
             report.error("flow_crosses_border", message, flow.pointer, hint=hint, node=source.id)
-            definition.whole = False
+            definition.complete = False
         if target.event is not None and target.event.position in ("start", "boundary"):
             message = f"«{flow.id}» leads to «{target.name}», where things begin by themselves."
             hint = "Lead it to what comes after that event."
@@ -123,19 +129,19 @@ def _flows(definition: Definition, report: Report) -> None:
         if source.event is not None and source.event.position == "end":
             message = f"«{flow.id}» comes from «{source.name}», where its path has ended."
             report.error("end_with_outgoing", message, flow.pointer, hint="Remove the transition.", node=source.id)
-        for one in (source, target):
-            if one.activity is not None and one.activity.triggered_by_event:
-                message = f"«{one.name}» is an event sub-process: no transition leads to it or from it."
+        for end in (source, target):
+            if end.activity is not None and end.activity.triggered_by_event:
+                message = f"«{end.name}» is an event sub-process: no transition leads to it or from it."
                 hint = "Remove the transition; its start event says when it runs."
-                report.error("event_sub_process_flow", message, flow.pointer, hint=hint, node=one.id)
-            if one.activity is not None and one.activity.is_for_compensation:
-                message = f"«{one.name}» only undoes: no transition leads to it or from it."
+                report.error("event_sub_process_flow", message, flow.pointer, hint=hint, node=end.id)
+            if end.activity is not None and end.activity.is_for_compensation:
+                message = f"«{end.name}» only undoes: no transition leads to it or from it."
                 hint = "Remove the transition, or `is_for_compensation`."
-                report.error("handler_with_flow", message, flow.pointer, hint=hint, node=one.id)
+                report.error("handler_with_flow", message, flow.pointer, hint=hint, node=end.id)
 
 
-def _starts(shared: Shared) -> None:
-    """P-X.35."""
+def _check_starts(shared: SharedContext) -> None:
+    """Every level has a start (P-X.35)."""
     definition, graph, report = shared.definition, shared.graph, shared.report
     for level in graph.levels():
         owner = definition.elements.get(level)
@@ -151,50 +157,50 @@ def _starts(shared: Shared) -> None:
             hint = "Add an activity or a start event that nothing leads to."
             report.error("no_start", message, pointer or "/activities", hint=hint, node=level)
         elif handler:
-            _event_start(owner, starts, report)
+            _check_event_sub_process(owner, starts, report)
         else:
-            _one_start(level, starts, name, shared)
+            _check_level_start(level, starts, name, shared)
 
 
-def _one_start(level: str, starts: list[Element], name: str, shared: Shared) -> None:
+def _check_level_start(level: str, starts: list[Element], name: str, shared: SharedContext) -> None:
     report = shared.report
-    events = [one for one in starts if one.event is not None and one.event.position == "start"]
+    events = [start for start in starts if start.event is not None and start.event.position == "start"]
     if len(events) > 1:
-        names = ", ".join(f"«{one.name}»" for one in events)
+        names = ", ".join(f"«{event.name}»" for event in events)
         hint = "Keep one start event; a parallel gateway after it begins several paths."
         message = f"{name} has {len(events)} start events: {names}."
         report.error("several_starts", message, events[1].pointer, hint=hint, node=events[1].id)
-    for one in events:
-        assert one.event is not None
-        trigger = one.event.trigger
+    for start in events:
+        assert start.event is not None
+        trigger = start.event.trigger
         if not level and trigger not in ("none", "timer", "message", "signal"):
-            message = f"«{one.name}» is a start event with the trigger {trigger}, which is not run here."
+            message = f"«{start.name}» is a start event with the trigger {trigger}, which is not run here."
             hint = "Take timer, message, signal or none."
-            report.error("bpmn_not_supported", message, f"{one.pointer}/trigger", hint=hint, node=one.id)
+            report.error("bpmn_not_supported", message, f"{start.pointer}/trigger", hint=hint, node=start.id)
         elif not level and trigger != "none":
-            check_begin(shared.site(one))
+            check_start_trigger(shared.context_of(start))
         if level and trigger != "none":
-            message = f"«{one.name}» begins a sub-process, which begins when it is reached."
+            message = f"«{start.name}» begins a sub-process, which begins when it is reached."
             hint = "Take a start event without a trigger, or mark the sub-process `triggered_by_event`."
-            report.error("event_sub_process_start", message, one.pointer, hint=hint, node=one.id)
+            report.error("event_sub_process_start", message, start.pointer, hint=hint, node=start.id)
 
 
-def _event_start(owner: Element | None, starts: list[Element], report: Report) -> None:
+def _check_event_sub_process(owner: Element | None, starts: list[Element], report: Report) -> None:
     assert owner is not None
-    good = ("timer", "message", "signal", "error", "escalation")
-    if len(starts) != 1 or starts[0].event is None or starts[0].event.trigger not in good:
-        message = f"The event sub-process «{owner.name}» needs one start event with a trigger: {', '.join(good)}."
+    triggers = ("timer", "message", "signal", "error", "escalation")
+    if len(starts) != 1 or starts[0].event is None or starts[0].event.trigger not in triggers:
+        message = f"The event sub-process «{owner.name}» needs one start event with a trigger: {', '.join(triggers)}."
         hint = "Draw one start event in it, with a timer, message, signal, error or escalation."
         report.error("event_sub_process_start", message, owner.pointer, hint=hint, node=owner.id)
 
 
-def _cycles(shared: Shared) -> None:
-    """P-X.31."""
+def _check_cycles(shared: SharedContext) -> None:
+    """Every cycle has a gateway that can leave it (P-X.31)."""
     elements = shared.definition.elements
     stops = {
         id
-        for id, one in elements.items()
-        if one.gateway is not None and one.gateway.type in (*_CHOOSING, "eventBasedGateway")
+        for id, element in elements.items()
+        if element.gateway is not None and element.gateway.type in (*_CONDITIONAL_GATEWAYS, "eventBasedGateway")
     }
     for cycle in shared.graph.cycles(stops):
         names = " → ".join(f"«{elements[id].name}»" for id in cycle[:8])
@@ -206,68 +212,68 @@ def _cycles(shared: Shared) -> None:
 # ---- choices ---------------------------------------------------------------------------------------------------------
 
 
-def _gateway(element: Element, shared: Shared) -> None:
-    gateway, flows = element.gateway, shared.graph.outs[element.id]
+def _check_gateway(element: Element, shared: SharedContext) -> None:
+    gateway, flows = element.gateway, shared.graph.outgoing[element.id]
     assert gateway is not None
-    choice = shared.choice(element)
-    if gateway.type not in _CHOOSING:
-        _unasked(element, flows, shared)
+    conditions = shared.flow_conditions(element)
+    if gateway.type not in _CONDITIONAL_GATEWAYS:
+        _report_ignored_conditions(element, flows, shared)
         return
     if len(flows) < 2:
         return
-    bare = [flow for flow in flows if flow.id not in choice.conditions and flow.id != choice.default]
-    if not choice.conditions:
+    unconditional = [flow for flow in flows if flow.id not in conditions.conditions and flow.id != conditions.default]
+    if not conditions.conditions:
         message = f"«{element.name}» has {len(flows)} ways out and no condition."
         hint = f'Write `"conditions": {{"{flows[0].id}": "…", "default": "{flows[-1].id}"}}`.'
         shared.report.error("gateway_without_conditions", message, element.pointer, hint=hint, node=element.id)
-    elif bare:
-        names = ", ".join(f"«{flow.id}»" for flow in bare)
+    elif unconditional:
+        names = ", ".join(f"«{flow.id}»" for flow in unconditional)
         message = f"Of the ways out of «{element.name}» these have no condition: {names}."
         hint = "Give each a condition; one of them may be the default."
-        shared.report.error("condition_missing", message, bare[0].pointer, hint=hint, node=element.id)
+        shared.report.error("condition_missing", message, unconditional[0].pointer, hint=hint, node=element.id)
 
 
-def _unasked(element: Element, flows: list[Flow], shared: Shared) -> None:
-    choice = shared.choice(element)
+def _report_ignored_conditions(element: Element, flows: list[Flow], shared: SharedContext) -> None:
+    conditions = shared.flow_conditions(element)
     for flow in flows:
-        if flow.id in choice.conditions:
+        if flow.id in conditions.conditions:
             message = f"«{element.name}» takes its ways without asking: the condition of «{flow.id}» changes nothing."
             hint = "Remove the condition, or make it an exclusive or inclusive gateway."
-            at = choice.conditions[flow.id][1]
+            at = conditions.conditions[flow.id][1]
             shared.report.warning("condition_ignored", message, at, hint=hint, node=element.id)
 
 
 # ---- activities and events -------------------------------------------------------------------------------------------
 
 
-def _activity(element: Element, f: ActivityFields, shared: Shared) -> None:
+def _check_activity(element: Element, f: ActivityFields, shared: SharedContext) -> None:
     report, definition = shared.report, shared.definition
-    if f.role and role_of(f, shared.site(element)) is None:
+    if f.role and role_of(f, shared.context_of(element)) is None:
         known = [*definition.roles, *(lane.id for lane in definition.lanes)]
         hint = did_you_mean(f.role, known, "Write the id of a role under `roles`.")
         message = f"There is no role «{f.role}»."
         report.error("unknown_role", message, f"{element.pointer}/role", hint=hint, node=element.id)
-    if f.form is not None and (wrong := schema_problem(f.form)) is not None:
-        at, why = wrong
+    if f.form is not None and (problem := schema_problem(f.form)) is not None:
+        at, why = problem
         message = f"The form of «{element.name}» is no JSON Schema: {why}."
         hint = "Correct the schema; references stay inside it, and nothing is fetched."
         report.error("json_schema", message, f"{element.pointer}/form{at}", hint=hint, node=element.id)
-    if f.type == "subProcess" and shared.graph.embedded(element) and element.orchestration.sub_process:
+    if f.type == "subProcess" and shared.graph.is_embedded(element) and element.orchestration.sub_process:
         message = f"«{element.name}» holds elements and calls another process, too."
         hint = "Keep one of the two."
         report.error("sub_process_missing", message, f"{element.pointer}/orchestration", hint=hint, node=element.id)
-    if f.triggered_by_event and not shared.graph.embedded(element):
+    if f.triggered_by_event and not shared.graph.is_embedded(element):
         message = f"The event sub-process «{element.name}» is empty."
         hint = "Draw a start event and what follows in it."
         report.error("event_sub_process_start", message, element.pointer, hint=hint, node=element.id)
-        definition.whole = False
-    if f.is_for_compensation and element.id not in shared.graph.undoes:
+        definition.complete = False
+    if f.is_for_compensation and element.id not in shared.graph.compensates:
         message = f"Nothing names «{element.name}» as what undoes it, so it is never done."
         hint = "Name it as the `compensation` of an activity, or by a compensation event at its border."
         report.warning("idle_field", message, f"{element.pointer}/is_for_compensation", hint=hint, node=element.id)
 
 
-def _event(element: Element, f: EventFields, shared: Shared) -> None:
+def _check_event(element: Element, f: EventFields, shared: SharedContext) -> None:
     report = shared.report
     if f.timer is not None and not (f.position == "start" and not f.parent):
         for name in ("timezone", "overlap", "catch_up"):
@@ -279,8 +285,8 @@ def _event(element: Element, f: EventFields, shared: Shared) -> None:
         return
     host = shared.definition.elements.get(f.attached_to)
     if host is None or host.activity is None:
-        shared.definition.whole = False
-        known = [id for id, one in shared.definition.elements.items() if one.activity is not None]
+        shared.definition.complete = False
+        known = [id for id, other in shared.definition.elements.items() if other.activity is not None]
         hint = did_you_mean(f.attached_to, known, "Write the id of an activity.")
         what = f"«{f.attached_to}», which is no activity" if f.attached_to else "nothing"
         message = f"The boundary event «{element.name}» is attached to {what}."
@@ -296,36 +302,38 @@ def _event(element: Element, f: EventFields, shared: Shared) -> None:
             message = f"The compensation event «{element.name}» names no handler."
             hint = 'Write `"activity": "…"`: the id of the activity that undoes.'
             report.error("compensation_target", message, element.pointer, hint=hint, node=element.id)
-    elif not shared.graph.outs[element.id]:
+    elif not shared.graph.outgoing[element.id]:
         message = f"When «{element.name}» comes, its path ends at once."
         hint = "Draw a transition from it."
         report.warning("boundary_without_flow", message, element.pointer, hint=hint, node=element.id)
 
 
-def _borders(definition: Definition, shared: Shared) -> None:
+def _check_boundaries(definition: Definition, shared: SharedContext) -> None:
     for host, events in shared.graph.boundaries.items():
-        for one in events:
-            if host in definition.elements and one.fields.parent != definition.elements[host].fields.parent:
-                definition.whole = False
-                message = f"The boundary event «{one.name}» lies in another sub-process than its activity."
+        for event in events:
+            if host in definition.elements and event.fields.parent != definition.elements[host].fields.parent:
+                definition.complete = False
+                message = f"The boundary event «{event.name}» lies in another sub-process than its activity."
                 hint = "Give it the same `parent`."
-                shared.report.error("boundary_target", message, one.pointer, hint=hint, node=one.id)
+                shared.report.error("boundary_target", message, event.pointer, hint=hint, node=event.id)
 
 
 # ---- people and origin -----------------------------------------------------------------------------------------------
 
 
-def _roles(definition: Definition, report: Report) -> None:
-    """P-X.13."""
+def _check_roles(definition: Definition, report: Report) -> None:
+    """Assignment rules are known ones (P-X.13)."""
     for i, role in enumerate(definition.roles.values()):
         rule = role.assignment_rule
-        if rule and rule not in RULES and not _RULE.match(rule):
-            hint = did_you_mean(rule, RULES, "Write round_robin, least_loaded, initiator, user:ID or role:NAME.")
+        if rule and rule not in ASSIGNMENT_RULES and not _RULE.match(rule):
+            hint = did_you_mean(
+                rule, ASSIGNMENT_RULES, "Write round_robin, least_loaded, initiator, user:ID or role:NAME."
+            )
             message = f"«{rule}» is no rule by which work is assigned."
             report.error("bad_assignment_rule", message, f"/roles/{i}/assignment_rule", hint=hint)
 
 
-def _origin(definition: Definition, report: Report) -> None:
+def _check_origin(definition: Definition, report: Report) -> None:
     top = definition.top
     if top.type == "discovered" and not top.source_event_log_id:
         hint = 'Write `"source_event_log_id": "…"`: the event log it was found in.'

@@ -1,4 +1,4 @@
-"""What a new version of a definition changes (P-X.8): added, removed, changed, per collection and by id."""
+"""The difference between two versions of a definition (P-X.8): added, removed and changed, per collection and id."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from penstock.lang.process.fields import COLLECTIONS
 
 #: Collections whose entries have no id are known by their name.
 _BY_NAME = ("data",)
-#: What says nothing about the process itself: where it is drawn, and its number.
-_BESIDE = ("diagram", "extensions", "version", "$schema")
+#: Fields that say nothing about the process itself.
+_IGNORED = ("diagram", "extensions", "version", "$schema")
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Per collection {added: {id: entry}, removed: {id: entry}, changed: {id: {field: [before, after]}}}; what is equal
-    is not there. Fields of the definition itself are under `definition`."""
-    found: dict[str, dict[str, Any]] = {}
-    own = _changed(_own(before), _own(after))
-    if own:
-        found["definition"] = {"added": {}, "removed": {}, "changed": own}
+    is left out. Fields of the definition itself are under `definition`."""
+    changes: dict[str, dict[str, Any]] = {}
+    top_changes = _changed(_top_fields(before), _top_fields(after))
+    if top_changes:
+        changes["definition"] = {"added": {}, "removed": {}, "changed": top_changes}
     for name in COLLECTIONS:
         was, now = _by_id(before.get(name), name), _by_id(after.get(name), name)
         part = {
@@ -28,18 +28,18 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str,
             "changed": {id: fields for id in was if id in now and (fields := _changed(was[id], now[id]))},
         }
         if any(part.values()):
-            found[name] = part
-    return found
+            changes[name] = part
+    return changes
 
 
-def _own(definition: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in definition.items() if name not in COLLECTIONS and name not in _BESIDE}
+def _top_fields(definition: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in definition.items() if name not in COLLECTIONS and name not in _IGNORED}
 
 
 def _by_id(entries: Any, name: str) -> dict[str, Mapping[str, Any]]:
     key = "name" if name in _BY_NAME else "id"
     listed = entries if isinstance(entries, list) else []
-    return {str(one.get(key, i)): one for i, one in enumerate(listed) if isinstance(one, Mapping)}
+    return {str(entry.get(key, i)): entry for i, entry in enumerate(listed) if isinstance(entry, Mapping)}
 
 
 def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:

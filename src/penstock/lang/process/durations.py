@@ -8,7 +8,7 @@ _DURATION = re.compile(
     r"P(?:(?P<years>\d+)Y)?(?:(?P<months>\d+)M)?(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?"
     r"(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?\Z"
 )
-_CYCLE = re.compile(r"R(?P<times>\d*)/(?P<each>P[^/]+)\Z")
+_CYCLE = re.compile(r"R(?P<times>\d*)/(?P<interval>P[^/]+)\Z")
 _DAY = 86_400
 _SECONDS = {
     "years": 365 * _DAY, "months": 30 * _DAY, "weeks": 7 * _DAY, "days": _DAY, "hours": 3600, "minutes": 60,
@@ -20,19 +20,19 @@ _MOST_TIMES = 1_000_000
 
 def milliseconds(text: str) -> int | None:
     """P1DT2H as milliseconds; a year has 365 days and a month 30. None when it is no duration."""
-    found = _DURATION.match(text.strip())
-    if found is None or text.strip() in ("P", "PT") or text.strip().endswith("T"):
+    match = _DURATION.match(text.strip())
+    if match is None or text.strip() in ("P", "PT") or text.strip().endswith("T"):
         return None
-    total = sum(float(value) * _SECONDS[name] for name, value in found.groupdict().items() if value is not None)
-    return round(min(total * 1000, _MOST_MS))  # what is endless to a float is cut, too
+    total = sum(float(value) * _SECONDS[name] for name, value in match.groupdict().items() if value is not None)
+    return round(min(total * 1000, _MOST_MS))  # also cuts what overflows a float
 
 
 def cycle(text: str) -> tuple[int, int] | None:
     """R3/PT10M as (times, milliseconds); R/PT10M has no end, and 0 times. None when it is no cycle."""
-    found = _CYCLE.match(text.strip())
-    if found is None:
+    match = _CYCLE.match(text.strip())
+    if match is None:
         return None
-    each, times = milliseconds(found["each"]), found["times"]
-    if not each:
+    interval, times = milliseconds(match["interval"]), match["times"]
+    if not interval:
         return None
-    return (int(times or 0) if len(times) < 7 else _MOST_TIMES), each
+    return (int(times or 0) if len(times) < 7 else _MOST_TIMES), interval

@@ -1,4 +1,4 @@
-"""The definition as a graph: what leads where, what lies in which sub-process, where each of them begins."""
+"""The graph of a definition: transitions, the elements of each sub-process, and where each level starts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class ProcessGraph:
     def __init__(self, definition: Definition) -> None:
         self.definition = definition
         elements = definition.elements
-        self.outs: dict[str, list[Flow]] = {id: [] for id in elements}
-        self.ins: dict[str, list[Flow]] = {id: [] for id in elements}
+        self.outgoing: dict[str, list[Flow]] = {id: [] for id in elements}
+        self.incoming: dict[str, list[Flow]] = {id: [] for id in elements}
         for flow in definition.flows:
-            self.outs[flow.fields.source].append(flow)
-            self.ins[flow.fields.target].append(flow)
+            self.outgoing[flow.fields.source].append(flow)
+            self.incoming[flow.fields.target].append(flow)
         self.children: dict[str, list[str]] = {"": []}
         for id, element in elements.items():
             self.children.setdefault(element.fields.parent, []).append(id)
@@ -26,74 +26,76 @@ class ProcessGraph:
         for element in elements.values():
             if element.event is not None and element.event.position == "boundary":
                 self.boundaries.setdefault(element.event.attached_to, []).append(element)
-        self.handlers = self._handlers()
-        self._listening: dict[str, list[Element]] = {}
+        self.compensation_handlers = self._handlers()
+        self._event_sub_processes: dict[str, list[Element]] = {}
         for element in elements.values():
             if element.activity is not None and element.activity.triggered_by_event:
-                self._listening.setdefault(element.fields.parent, []).append(element)
+                self._event_sub_processes.setdefault(element.fields.parent, []).append(element)
 
     def _handlers(self) -> set[str]:
-        """Activities that only undo: they are on no path."""
-        elements, found = self.definition.elements, set()
-        self.undoes: set[str] = set()  # what is named by something that it undoes
+        """Compensation handlers: activities that only undo, and lie on no path."""
+        elements, handlers = self.definition.elements, set()
+        self.compensates: set[str] = set()  # activities that are named as a compensation
         for element in elements.values():
             activity, event = element.activity, element.event
             if activity is not None and activity.is_for_compensation:
-                found.add(element.id)
+                handlers.add(element.id)
             named = element.undo if isinstance(element.undo, str) else ""
             if event is not None and event.position == "boundary" and event.trigger == "compensation":
                 named = event.activity
-            self.undoes.add(named)
-            if named in elements and named != element.id and not self.outs[named] and not self.ins[named]:
-                found.add(named)
-        return found
+            self.compensates.add(named)
+            if named in elements and named != element.id and not self.outgoing[named] and not self.incoming[named]:
+                handlers.add(named)
+        return handlers
 
-    def handler_at(self, id: str) -> str:
-        """The activity that a compensation event at an activity's border names."""
-        events = (one.event for one in self.boundaries.get(id, ()))
-        return next((one.activity for one in events if one is not None and one.trigger == "compensation"), "")
+    def boundary_handler(self, id: str) -> str:
+        """The handler that an activity's compensation boundary event names."""
+        events = (element.event for element in self.boundaries.get(id, ()))
+        return next((event.activity for event in events if event is not None and event.trigger == "compensation"), "")
 
     # -- what an element is --------------------------------------------------------------------------------------------
 
-    def embedded(self, element: Element) -> bool:
-        """A sub-process whose elements are drawn in it."""
+    def is_embedded(self, element: Element) -> bool:
+        """Is it a sub-process with elements of its own?"""
         activity = element.activity
         return activity is not None and activity.type == "subProcess" and element.id in self.children
 
-    def event_handlers(self, level: str) -> list[Element]:
+    def event_sub_processes(self, level: str) -> list[Element]:
         """The event sub-processes of a level."""
-        return self._listening.get(level, [])
+        return self._event_sub_processes.get(level, [])
 
-    def beside(self, element: Element) -> bool:
-        """Is it on no path of its level: a handler, a boundary event, an event sub-process?"""
+    def off_path(self, element: Element) -> bool:
+        """Does no path of its level reach it: a handler, a boundary event, an event sub-process?"""
         activity, event = element.activity, element.event
-        if element.id in self.handlers or activity is not None and activity.triggered_by_event:
+        if element.id in self.compensation_handlers or activity is not None and activity.triggered_by_event:
             return True
         return event is not None and event.position == "boundary"
 
     def starts(self, level: str) -> list[Element]:
-        """P-X.35: where a level begins: at its start events, else at everything that nothing leads to."""
+        """Where a level begins: at its start events, else at everything without an incoming flow (P-X.35)."""
         elements = [self.definition.elements[id] for id in self.children.get(level, ())]
-        events = [one for one in elements if one.event is not None and one.event.position == "start"]
+        events = [element for element in elements if element.event is not None and element.event.position == "start"]
         if events:
             return events
-        return [one for one in elements if not self.ins[one.id] and not self.beside(one)]
+        return [element for element in elements if not self.incoming[element.id] and not self.off_path(element)]
 
     def levels(self) -> Iterator[str]:
-        """The top, and every sub-process that holds something."""
+        """The top, and every sub-process with elements."""
         yield from (level for level in self.children if level == "" or level in self.definition.elements)
 
     # -- cycles --------------------------------------------------------------------------------------------------------
 
     def cycles(self, stops: set[str]) -> list[list[str]]:
-        """Cycles that pass none of these elements, each as the elements that lie on it."""
+        """The cycles that pass none of the elements in `stops`, each as a list of ids."""
         ids = [id for id in self.definition.elements if id not in stops]
         number = {id: i for i, id in enumerate(ids)}
-        succ = [[number[f.fields.target] for f in self.outs[id] if f.fields.target in number] for id in ids]
+        succ = [[number[f.fields.target] for f in self.outgoing[id] if f.fields.target in number] for id in ids]
         groups: dict[int, list[str]] = {}
         for id, component in zip(ids, sccs(len(ids), succ), strict=True):
             groups.setdefault(component, []).append(id)
         loops = (group for group in groups.values())
         return [
-            group for group in loops if len(group) > 1 or any(f.fields.target == group[0] for f in self.outs[group[0]])
+            group
+            for group in loops
+            if len(group) > 1 or any(f.fields.target == group[0] for f in self.outgoing[group[0]])
         ]

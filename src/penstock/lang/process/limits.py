@@ -1,4 +1,4 @@
-"""How large what an author writes may be."""
+"""The largest names, numbers and counts that a definition may hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A definition becomes a net: every element its type's piece, every transition an edge (KERNEL 4, row process)."""
+"""Lowers a definition to a net: each element to the fragment of its type, each transition to an edge."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from typing import Any
 
 from penstock.errors import Place
 from penstock.lang.contract import Lowered, Setting
-from penstock.lang.process.begins import begin_of_process
 from penstock.lang.process.checks import check_definition, check_net
+from penstock.lang.process.compensation import with_compensation
 from penstock.lang.process.graph import ProcessGraph
-from penstock.lang.process.lowering_context import Shared, expression, main_of
+from penstock.lang.process.lowering_context import SharedContext, check_expression, main_scope
 from penstock.lang.process.nodes import type_of
-from penstock.lang.process.nodes.contract import KEPT, Fragment, link
-from penstock.lang.process.nodes.events import TERMINATED, code_of, trigger_of
-from penstock.lang.process.nodes.sub_process import begin_of, entry_of, named_item
+from penstock.lang.process.nodes.contract import KEEP_OUTPUT, Fragment, link
+from penstock.lang.process.nodes.events import TERMINATED, event_code, trigger_of
+from penstock.lang.process.nodes.sub_process import item_variable, level_entry, listening_start
 from penstock.lang.process.schema import Definition, Element, Flow
-from penstock.lang.process.undoing import undone
+from penstock.lang.process.start_triggers import start_trigger
 from penstock.lang.report import Report
 from penstock.net.model import MERGE, Body, Declares, Edge, Net, Node, OnError, Set, Trigger
 
-_LAST_RESORT = "*"
+#: Catches every error; its row comes after those for one code.
+_ANY_ERROR = "*"
 
 
 def lower(definition: Definition, report: Report, setting: Setting) -> Lowered | None:
-    shared, fragments = pieces(definition, report, setting)
-    if not definition.whole:
+    shared, fragments = _lower_elements(definition, report, setting)
+    if not definition.complete:
         return None
     nodes: list[Node] = []
     edges: list[Edge] = []
@@ -33,22 +34,22 @@ def lower(definition: Definition, report: Report, setting: Setting) -> Lowered |
         place = report.document.place(definition.elements[id].pointer)
         nodes += fragment.nodes
         edges += fragment.edges
-        places |= dict.fromkeys((*(one.id for one in fragment.nodes), *(one.id for one in fragment.edges)), place)
+        places |= dict.fromkeys((*(node.id for node in fragment.nodes), *(edge.id for edge in fragment.edges)), place)
     for flow in definition.flows:
-        edge = _edge(flow, fragments, shared)
+        edge = _lower_flow(flow, fragments, shared)
         if edge is not None:
             edges.append(edge)
             places[edge.id] = report.document.place(flow.pointer)
-    frame_nodes, frame_edges = _frames(fragments, shared)
-    for one in frame_nodes:
-        owner = definition.elements.get(one.origin)
-        places[one.id] = report.document.place(owner.pointer if owner is not None else "")
+    level_nodes, level_edges = _level_nodes(fragments, shared)
+    for node in level_nodes:
+        owner = definition.elements.get(node.origin)
+        places[node.id] = report.document.place(owner.pointer if owner is not None else "")
     top = definition.top
     net = Net(
         name=top.process_definition_id or "process",
         language="process",
-        nodes=(*frame_nodes, *nodes),
-        edges=(*edges, *frame_edges),
+        nodes=(*level_nodes, *nodes),
+        edges=(*edges, *level_edges),
         on_stuck="pause",
         undo_policy="group",
         tracks_origin=True,
@@ -56,7 +57,7 @@ def lower(definition: Definition, report: Report, setting: Setting) -> Lowered |
             variables=dict.fromkeys(sorted(shared.variables)),
             carries=tuple(sorted(shared.carried)),
             version=top.version if "version" in (report.document.data or {}) else 0,
-            policies=_policies(definition, shared),
+            policies=_process_policies(definition, shared),
         ),
         source_map=places,
     )
@@ -64,97 +65,114 @@ def lower(definition: Definition, report: Report, setting: Setting) -> Lowered |
     return Lowered(net, shared.children)
 
 
-def pieces(definition: Definition, report: Report, setting: Setting) -> tuple[Shared, dict[str, Fragment]]:
-    """Every element as a piece of the net; none where the document is not whole."""
-    shared = Shared(definition, ProcessGraph(definition), report, setting)
+def dependencies_of(definition: Definition, report: Report) -> list[tuple[str, str, str]]:
+    """What the process needs registered at its tenant: type, id and JSON pointer, each once."""
+    shared, _ = _lower_elements(definition, report, Setting())
+    return list(dict.fromkeys(shared.dependencies))
+
+
+def _lower_elements(
+    definition: Definition, report: Report, setting: Setting
+) -> tuple[SharedContext, dict[str, Fragment]]:
+    """The fragment of every element; none when the definition is not complete."""
+    shared = SharedContext(definition, ProcessGraph(definition), report, setting)
     check_definition(shared)
-    if not definition.whole:
+    if not definition.complete:
         return shared, {}
     elements = definition.elements.items()
-    return shared, {id: _fragment(one, shared) for id, one in elements if _runs(one, shared.graph)}
+    return shared, {
+        id: _lower_element(element, shared) for id, element in elements if _is_lowered(element, shared.graph)
+    }
 
 
-def _runs(element: Element, graph: ProcessGraph) -> bool:
-    """Handlers live in what they undo, and a compensation event is only a link to one."""
+def _is_lowered(element: Element, graph: ProcessGraph) -> bool:
+    """Compensation handlers are part of what they undo, and a compensation event only links to one."""
     event = element.event
     if event is not None and event.position == "boundary" and event.trigger == "compensation":
         return False
-    return element.id not in graph.handlers
+    return element.id not in graph.compensation_handlers
 
 
-def _policies(definition: Definition, shared: Shared) -> dict[str, Any]:
-    """What the host shows and asks of a process: data for it alone."""
+def _process_policies(definition: Definition, shared: SharedContext) -> dict[str, Any]:
+    """What the host and its people need to know of a process; the kernel does not read it."""
     top, graph = definition.top, shared.graph
-    about: dict[str, Any] = {
-        "id": top.process_definition_id, "name": top.process_definition_name, "type": top.type,
-        "activities": {id: _shown(one, graph) for id, one in definition.elements.items() if one.activity is not None},
-    }  # fmt: skip
-    begin = None if definition.container else begin_of_process(shared)
-    about |= {"begins": begin} if begin is not None else {}
-    about |= {name: value for name in ("parent_id", "source_event_log_id") if (value := getattr(top, name))}
-    return {"process": about, **({"tenant": top.tenant_id} if top.tenant_id else {})}
+    activities = {id: element for id, element in definition.elements.items() if element.activity is not None}
+    process: dict[str, Any] = {
+        "id": top.process_definition_id,
+        "name": top.process_definition_name,
+        "type": top.type,
+        "activities": {id: _activity_summary(element, graph) for id, element in activities.items()},
+    }
+    trigger = None if definition.container else start_trigger(shared)
+    process |= {"begins": trigger} if trigger is not None else {}
+    process |= {name: value for name in ("parent_id", "source_event_log_id") if (value := getattr(top, name))}
+    return {"process": process, **({"tenant": top.tenant_id} if top.tenant_id else {})}
 
 
-def _shown(element: Element, graph: ProcessGraph) -> dict[str, Any]:
+def _activity_summary(element: Element, graph: ProcessGraph) -> dict[str, Any]:
     f = element.activity
     assert f is not None
     written = element.undo if isinstance(element.undo, str) or element.undo is None else element.undo.tool
-    undo = graph.handler_at(element.id) or written
-    found = {"name": f.name, "type": f.type, "agent_mode": f.agent_mode, "role": f.role, "compensation": undo}
-    return {name: value for name, value in found.items() if value}
+    undo = graph.boundary_handler(element.id) or written
+    summary = {"name": f.name, "type": f.type, "agent_mode": f.agent_mode, "role": f.role, "compensation": undo}
+    return {name: value for name, value in summary.items() if value}
 
 
 # ---- elements --------------------------------------------------------------------------------------------------------
 
 
-def _fragment(element: Element, shared: Shared) -> Fragment:
-    site = shared.site(element)
-    fragment = type_of(element, shared.graph).lower(site)
+def _lower_element(element: Element, shared: SharedContext) -> Fragment:
+    context = shared.context_of(element)
+    fragment = type_of(element, shared.graph).lower(context)
     if element.activity is None:
-        asks = element.event is not None and any(flow.fields.condition for flow in shared.graph.outs[element.id])
-        return fragment.changed(fragment.exit, split="every") if asks else fragment
+        conditional = element.event is not None and any(
+            flow.fields.condition for flow in shared.graph.outgoing[element.id]
+        )
+        return fragment.changed(fragment.exit, split="every") if conditional else fragment
     if element.activity.triggered_by_event:
         return fragment.changed(fragment.core, scope=element.fields.parent)
-    fragment = _bounded(undone(fragment, site), element, shared)
-    flows = shared.graph.outs[element.id]
+    fragment = _with_boundary_events(with_compensation(fragment, context), element, shared)
+    flows = shared.graph.outgoing[element.id]
     if any(flow.fields.condition for flow in flows) or element.activity.default:
-        shared.choice(element)
+        shared.flow_conditions(element)
         return fragment.changed(fragment.exit, split="every")
     return fragment
 
 
-def _bounded(fragment: Fragment, element: Element, shared: Shared) -> Fragment:
-    """Events at its border: triggers of what is open meanwhile, and rows of its failure table."""
+def _with_boundary_events(fragment: Fragment, element: Element, shared: SharedContext) -> Fragment:
+    """Adds an activity's boundary events: triggers of its host node, and rows of its error table."""
     triggers: list[Trigger] = []
     rows: list[OnError] = []
     edges: list[Edge] = []
-    for one in shared.graph.boundaries.get(element.id, ()):
-        event = one.event
+    for boundary in shared.graph.boundaries.get(element.id, ()):
+        event = boundary.event
         assert event is not None
         if event.trigger == "compensation":
             continue
-        site = shared.site(one)
+        context = shared.context_of(boundary)
         if event.trigger == "error":
-            rows.append(OnError(match=code_of(site) or _LAST_RESORT, action=f"port:{one.id}"))
+            rows.append(OnError(match=event_code(context) or _ANY_ERROR, action=f"port:{boundary.id}"))
         elif event.trigger in ("timer", "message", "signal", "escalation"):
-            triggers.append(trigger_of(site, port=one.id, interrupting=event.interrupting))
+            triggers.append(trigger_of(context, port=boundary.id, interrupting=event.interrupting))
         else:
-            continue  # told by the checks
-        edges.append(link(fragment.host, one.id, port=one.id))
-    rows.sort(key=lambda row: row.match == _LAST_RESORT)
+            continue  # the checks report it
+        edges.append(link(fragment.host, boundary.id, port=boundary.id))
+    rows.sort(key=lambda row: row.match == _ANY_ERROR)
     host = fragment.node(fragment.host)
-    found = fragment.changed(host.id, triggers=(*host.triggers, *triggers), on_error=(*host.on_error, *rows))
-    beside = [one.id for one in found.nodes if rows and one.kind == "task" and not one.off_path and one.id != host.id]
-    for id in beside if host.kind != "scope" else ():
-        found = found.changed(id, on_error=tuple(rows))
+    changed = fragment.changed(host.id, triggers=(*host.triggers, *triggers), on_error=(*host.on_error, *rows))
+    other_tasks = [
+        node.id for node in changed.nodes if rows and node.kind == "task" and not node.off_path and node.id != host.id
+    ]
+    for id in other_tasks if host.kind != "scope" else ():
+        changed = changed.changed(id, on_error=tuple(rows))
         edges += [link(id, row.action[5:], port=row.action[5:]) for row in rows]
-    return Fragment(found.nodes, found.entry, found.exit, found.core, found.host, (*found.edges, *edges))
+    return Fragment(changed.nodes, changed.entry, changed.exit, changed.core, changed.host, (*changed.edges, *edges))
 
 
 # ---- transitions -----------------------------------------------------------------------------------------------------
 
 
-def _edge(flow: Flow, fragments: dict[str, Fragment], shared: Shared) -> Edge | None:
+def _lower_flow(flow: Flow, fragments: dict[str, Fragment], shared: SharedContext) -> Edge | None:
     source, target = shared.definition.elements[flow.fields.source], flow.fields.target
     if source.id not in fragments or target not in fragments:
         return None
@@ -163,84 +181,91 @@ def _edge(flow: Flow, fragments: dict[str, Fragment], shared: Shared) -> Edge | 
     if gateway is not None and gateway.type == "eventBasedGateway":
         port = target
     elif gateway is None or gateway.type in ("exclusiveGateway", "inclusiveGateway"):
-        choice = shared.choice(source)
-        default = choice.default == flow.id
-        if flow.id in choice.conditions:
-            text, at = choice.conditions[flow.id]
-            guard = expression(text, shared, at, source.id)
+        conditions = shared.flow_conditions(source)
+        default = conditions.default == flow.id
+        if flow.id in conditions.conditions:
+            text, at = conditions.conditions[flow.id]
+            guard = check_expression(text, shared, at, source.id)
     return Edge(
         id=flow.id, src=fragments[source.id].exit, dst=fragments[target].entry, port=port, guard=guard,
         default=default, label=flow.fields.name,
     )  # fmt: skip
 
 
-# ---- where levels begin, and what listens meanwhile ------------------------------------------------------------------
+# ---- where levels begin, and their event sub-processes ---------------------------------------------------------------
 
 
-def _frames(fragments: dict[str, Fragment], shared: Shared) -> tuple[list[Node], list[Edge]]:
+def _level_nodes(fragments: dict[str, Fragment], shared: SharedContext) -> tuple[list[Node], list[Edge]]:
     nodes: list[Node] = []
     edges: list[Edge] = []
     for level in shared.graph.levels():
         if level and level not in fragments:
             continue
-        listening = shared.graph.event_handlers(level)
-        entry, more, ways = _entry(level, fragments, shared)
+        listening = shared.graph.event_sub_processes(level)
+        entry, more, links = _level_entry_node(level, fragments, shared)
         nodes += more
-        edges += ways
+        edges += links
         if not listening:
             continue
-        main, ways = _main(level, entry, listening, shared)
+        main, links = _listening_nodes(level, entry, listening, shared)
         nodes += main
-        edges += ways
+        edges += links
     return nodes, edges
 
 
-def _entry(level: str, fragments: dict[str, Fragment], shared: Shared) -> tuple[str, list[Node], list[Edge]]:
-    """P-X.35: one node from which a level begins, whatever there is to begin with. At the top it keeps the input."""
-    starts = [fragments[one.id].entry for one in shared.graph.starts(level) if one.id in fragments]
-    scope, id = shared.scope(level), entry_of(level)
-    top = level == "" and scope == ""
-    drawn = [one for one in shared.graph.starts(level) if one.event is not None and one.event.position == "start"]
-    if top and drawn:
+def _level_entry_node(
+    level: str, fragments: dict[str, Fragment], shared: SharedContext
+) -> tuple[str, list[Node], list[Edge]]:
+    """P-X.35: the one node at which a level begins. At the top it keeps the input as variables."""
+    starts = [fragments[start.id].entry for start in shared.graph.starts(level) if start.id in fragments]
+    scope, id = shared.scope(level), level_entry(level)
+    is_top = level == "" and scope == ""
+    start_events = [
+        start for start in shared.graph.starts(level) if start.event is not None and start.event.position == "start"
+    ]
+    if is_top and start_events:
         return starts[0] if starts else id, [], []
-    sets = KEPT if top else _item(level, shared)
-    kind: Any = "start" if top else "route"
-    node = Node(id=id, kind=kind, label="Start" if top else "", scope=scope, join=MERGE, origin=level, sets=sets)
+    sets = KEEP_OUTPUT if is_top else _item_variables(level, shared)
+    kind: Any = "start" if is_top else "route"
+    node = Node(id=id, kind=kind, label="Start" if is_top else "", scope=scope, join=MERGE, origin=level, sets=sets)
     return id, [node], [link(id, start) for start in starts]
 
 
-def _item(level: str, shared: Shared) -> tuple[Set, ...]:
-    """Each instance of a sub-process sees its item under the name its author has given."""
-    listens = bool(shared.graph.event_handlers(level))
-    return () if not level or listens else named_item(shared.definition.elements[level])
+def _item_variables(level: str, shared: SharedContext) -> tuple[Set, ...]:
+    """Keeps an instance's item under the name that the author has given it."""
+    listens = bool(shared.graph.event_sub_processes(level))
+    return () if not level or listens else item_variable(shared.definition.elements[level])
 
 
-def _main(level: str, entry: str, listening: list[Element], shared: Shared) -> tuple[list[Node], list[Edge]]:
-    """What runs while the event sub-processes of a level listen: a scope that they may interrupt."""
+def _listening_nodes(
+    level: str, entry: str, listening: list[Element], shared: SharedContext
+) -> tuple[list[Node], list[Edge]]:
+    """A level with event sub-processes: its elements run in a scope of their own, which the events may interrupt."""
     triggers: list[Trigger] = []
     rows = [OnError(match=TERMINATED, action="port:terminated")]
     edges: list[Edge] = []
-    main = main_of(level)
+    main = main_scope(level)
     for handler in listening:
         for start in shared.graph.starts(handler.id):
             event = start.event
             if event is None or event.trigger not in ("timer", "message", "signal", "escalation", "error"):
                 continue
-            site = shared.site(start)
+            context = shared.context_of(start)
             if event.trigger == "error":
-                rows.append(OnError(match=code_of(site) or _LAST_RESORT, action=f"port:{handler.id}"))
+                rows.append(OnError(match=event_code(context) or _ANY_ERROR, action=f"port:{handler.id}"))
             else:
-                triggers.append(trigger_of(site, port=handler.id, interrupting=event.interrupting))
+                triggers.append(trigger_of(context, port=handler.id, interrupting=event.interrupting))
             edges.append(link(main, handler.id, port=handler.id))
     end = Node(id=f"{level}.terminated", kind="end", scope=level, ends="terminate", origin=level)
     scope = Node(
         id=main, kind="scope", scope=level, origin=level, join=MERGE, body=Body(mode="one", entry=entry),
-        triggers=tuple(triggers), on_error=tuple(sorted(rows, key=lambda row: row.match == _LAST_RESORT)),
+        triggers=tuple(triggers), on_error=tuple(sorted(rows, key=lambda row: row.match == _ANY_ERROR)),
     )  # fmt: skip
     edges.append(link(main, end.id, port="terminated"))
-    sets = named_item(shared.definition.elements[level]) if level else KEPT
+    sets = item_variable(shared.definition.elements[level]) if level else KEEP_OUTPUT
     kind: Any = "route" if level else "start"
     first = Node(
-        id=begin_of(level), kind=kind, label="" if level else "Start", scope=level, origin=level, join=MERGE, sets=sets
+        id=listening_start(level), kind=kind, label="" if level else "Start", scope=level, origin=level, join=MERGE,
+        sets=sets,
     )  # fmt: skip
     return [first, scope, end], [link(first.id, main), *edges]

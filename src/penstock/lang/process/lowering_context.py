@@ -1,4 +1,4 @@
-"""Where an element stands while it is lowered: what is around it, and a way to say that something is wrong with it."""
+"""The context in which an element is lowered: the definition around it, its expressions, and its report."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 from penstock.errors import PenstockError
 from penstock.expr import compile_expression
 from penstock.lang.contract import Setting
-from penstock.lang.process.conditions import Choice, choice_of, unwrapped
 from penstock.lang.process.durations import milliseconds
+from penstock.lang.process.expression_names import instance_variables
+from penstock.lang.process.flow_conditions import FlowConditions, read_flow_conditions, unwrapped
 from penstock.lang.process.graph import ProcessGraph
-from penstock.lang.process.names import variables_of
 from penstock.lang.process.schema import Definition, Element
 from penstock.lang.report import Report
 from penstock.net.model import Net
 
-_KEYS = ("$expr", "$template")
-_WHOLE = re.compile(r"\$\{[^{}]*\}\Z", re.S)
+_RESERVED_KEYS = ("$expr", "$template")
+_ONE_EXPRESSION = re.compile(r"\$\{[^{}]*\}\Z", re.S)
 
 
 @dataclass
-class Shared:
+class SharedContext:
     """What all elements of one definition share while it is lowered."""
 
     definition: Definition
@@ -30,32 +30,36 @@ class Shared:
     report: Report
     setting: Setting
     variables: set[str] = field(default_factory=set)  # names that expressions read
-    carried: set[str] = field(default_factory=set)
+    carried: set[str] = field(default_factory=set)  # settings of the tenant that a run takes along
     children: dict[str, Net] = field(default_factory=dict)
-    choices: dict[str, Choice] = field(default_factory=dict)
-    depends: list[tuple[str, str, str]] = field(default_factory=list)  # type, id, pointer
+    read_conditions: dict[str, FlowConditions] = field(default_factory=dict)  # by element
+    dependencies: list[tuple[str, str, str]] = field(default_factory=list)  # type, id, pointer
 
-    def choice(self, element: Element) -> Choice:
-        if element.id not in self.choices:
-            self.choices[element.id] = choice_of(element, self)
-        return self.choices[element.id]
+    def flow_conditions(self, element: Element) -> FlowConditions:
+        """The conditions of the transitions that leave an element, read once: what is wrong is reported once."""
+        if element.id not in self.read_conditions:
+            flows = self.graph.outgoing[element.id]
+            self.read_conditions[element.id] = read_flow_conditions(element, flows, self.definition, self.report)
+        return self.read_conditions[element.id]
 
     def scope(self, level: str) -> str:
-        """The scope of the net in which the elements of a level lie. Where a level listens for events of its own, what
-        runs meanwhile is a scope in it that can be interrupted."""
-        return main_of(level) if self.graph.event_handlers(level) else level
+        """The scope of the net in which the elements of a level lie. In a level with event sub-processes it is an inner
+        scope, which they can interrupt."""
+        return main_scope(level) if self.graph.event_sub_processes(level) else level
 
-    def site(self, element: Element) -> LoweringContext:
+    def context_of(self, element: Element) -> LoweringContext:
         return LoweringContext(self, element)
 
 
-def main_of(level: str) -> str:
+def main_scope(level: str) -> str:
     return f"{level}.main"
 
 
 @dataclass(frozen=True)
 class LoweringContext:
-    shared: Shared
+    """One element of the definition while it is lowered."""
+
+    shared: SharedContext
     element: Element
 
     @property
@@ -66,7 +70,7 @@ class LoweringContext:
     def scope(self) -> str:
         return self.shared.scope(self.element.fields.parent)
 
-    # -- saying --------------------------------------------------------------------------------------------------------
+    # -- reporting -----------------------------------------------------------------------------------------------------
 
     def at(self, path: str = "") -> str:
         return f"{self.element.pointer}/{path}" if path else self.element.pointer
@@ -80,69 +84,69 @@ class LoweringContext:
     # -- expressions ---------------------------------------------------------------------------------------------------
 
     def expression(self, text: str, path: str, *known: str) -> str | None:
-        """The expression, when it can be read; names it uses that are not `known` are variables of the instance."""
-        return expression(unwrapped(text), self.shared, self.at(path), self.id, *known)
+        """The text of an expression; None when it cannot be read. Names that are not `known` are instance variables."""
+        return check_expression(unwrapped(text), self.shared, self.at(path), self.id, *known)
 
-    def value(self, given: Any, path: str, *known: str) -> Any:
-        """A value of the author's in which a text that is one ${…} stands for what the expression gives."""
-        if isinstance(given, str):
-            if _WHOLE.match(given.strip()):
-                return {"$expr": self.expression(given, path, *known) or "null"}
-            return given
-        if isinstance(given, list):
-            return [self.value(one, f"{path}/{i}", *known) for i, one in enumerate(given)]
-        if isinstance(given, dict):
-            if len(given) == 1 and next(iter(given)) in _KEYS:
+    def value(self, value: Any, path: str, *known: str) -> Any:
+        """The author's value, in which a text that is one ${…} becomes the expression."""
+        if isinstance(value, str):
+            if _ONE_EXPRESSION.match(value.strip()):
+                return {"$expr": self.expression(value, path, *known) or "null"}
+            return value
+        if isinstance(value, list):
+            return [self.value(item, f"{path}/{i}", *known) for i, item in enumerate(value)]
+        if isinstance(value, dict):
+            if len(value) == 1 and next(iter(value)) in _RESERVED_KEYS:
                 hint = "Give the map a second key, or the key another name."
-                self.error("reserved_key", f"A map cannot have {next(iter(given))} as its only key.", path, hint=hint)
+                self.error("reserved_key", f"A map cannot have {next(iter(value))} as its only key.", path, hint=hint)
                 return None
-            return {name: self.value(one, f"{path}/{name}", *known) for name, one in given.items()}
-        return given
+            return {name: self.value(item, f"{path}/{name}", *known) for name, item in value.items()}
+        return value
 
-    def literal(self, given: Any, path: str) -> Any:
-        """A value of the author's as it is; it must not look like an expression of the net."""
-        found = given
-        todo = [given]
-        while todo:
-            one = todo.pop()
-            if isinstance(one, dict):
-                if len(one) == 1 and next(iter(one)) in _KEYS:
+    def literal(self, value: Any, path: str) -> Any:
+        """The author's value unchanged; it must not look like an expression of the net."""
+        result = value
+        pending = [value]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, dict):
+                if len(part) == 1 and next(iter(part)) in _RESERVED_KEYS:
                     hint = "Give the map a second key, or the key another name."
-                    message = f"A map cannot have {next(iter(one))} as its only key."
+                    message = f"A map cannot have {next(iter(part))} as its only key."
                     self.error("reserved_key", message, path, hint=hint)
-                    found = None
-                todo += one.values()
-            elif isinstance(one, list):
-                todo += one
-        return found
+                    result = None
+                pending += part.values()
+            elif isinstance(part, list):
+                pending += part
+        return result
 
-    def duration(self, given: str | float, path: str) -> tuple[int, str | None]:
-        """Milliseconds, or an expression that gives the moment in milliseconds."""
-        if isinstance(given, int | float):
-            return round(given * 1000), None
-        if given.strip().startswith("${"):
-            text = self.expression(given, path)
+    def duration(self, value: str | float, path: str) -> tuple[int, str | None]:
+        """The duration in milliseconds, or an expression of the moment in milliseconds."""
+        if isinstance(value, int | float):
+            return round(value * 1000), None
+        if value.strip().startswith("${"):
+            text = self.expression(value, path)
             return 0, f"sys.now + fn.round(({text}) * 1000)" if text else None
-        found = milliseconds(given)
-        if found is None:
+        duration_ms = milliseconds(value)
+        if duration_ms is None:
             hint = "Write an ISO 8601 duration such as PT30M or P1D, or a number of seconds."
-            self.error("bad_duration", f"«{given}» is not a duration.", path, hint=hint)
-        return found or 0, None
+            self.error("bad_duration", f"«{value}» is not a duration.", path, hint=hint)
+        return duration_ms or 0, None
 
 
-def expression(text: str, shared: Shared, at: str, node: str, *known: str) -> str | None:
+def check_expression(text: str, shared: SharedContext, at: str, node: str, *known: str) -> str | None:
     try:
         compiled = compile_expression(text, words=True)
-    except PenstockError as wrong:
-        message = f"The expression cannot be read: {wrong}"
-        shared.report.error("expression_syntax", message, at, hint=wrong.hint, node=node)
+    except PenstockError as error:
+        message = f"The expression cannot be read: {error}"
+        shared.report.error("expression_syntax", message, at, hint=error.hint, node=node)
         return None
     if "secrets" in compiled.roots:
         message = "An expression of a process reads no secrets: what it gives is kept, shown, and told to agents."
         hint = "Register the tool, the agent or the connection with its secret, and name that here."
         shared.report.error("secret_in_expression", message, at, hint=hint, node=node)
         return None
-    names = variables_of(compiled.roots) - set(known)
+    names = instance_variables(compiled.roots) - set(known)
     for name in sorted(names & shared.definition.elements.keys()):
         if re.search(rf"\b{re.escape(name)}\s*[.\[]", text):
             continue  # a member of the element: its output, its status
@@ -154,7 +158,7 @@ def expression(text: str, shared: Shared, at: str, node: str, *known: str) -> st
 
 
 def quoted(text: str) -> str:
-    """A text literal of the expression language, which has no escapes."""
+    """A text literal. The expression language has no escapes, so a text with both quotes is concatenated."""
     if "'" not in text:
         return f"'{text}'"
     if '"' not in text:

@@ -1,4 +1,4 @@
-"""The category of every rule of the checker; what is not listed is about the form of the document."""
+"""The category of every rule; rules that are not listed are about syntax."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ CATEGORY: dict[str, str] = dict.fromkeys(
 )  # fmt: skip
 
 
-def categorised(finding: Finding) -> Finding:
+def with_category(finding: Finding) -> Finding:
     return msgspec.structs.replace(finding, category=CATEGORY.get(finding.rule, "syntax"))

@@ -1,4 +1,4 @@
-"""Reading a ProcessDefinition: its collections into elements, each with its place; what cannot be read is told."""
+"""Reads a ProcessDefinition: its elements, flows, roles and data, each with its place."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from penstock.lang.report import Report, did_you_mean
 
 ID = re.compile(r"[^\s\x00-\x1f]+\Z")
 TENANT = re.compile(r"[A-Za-z0-9_-]{1,50}\Z")
-#: What BPMN has and nobody runs, by the field in which its word stands.
-REFUSED = {
+#: BPMN elements that are not run, by the field that names them.
+UNSUPPORTED = {
     "type": {"complexGateway": "complex gateway"},
     "bpmn": {"adHocSubProcess": "ad-hoc sub-process", "transaction": "transaction sub-process"},
     "trigger": {
@@ -39,7 +39,7 @@ REFUSED = {
     },
 }  # fmt: skip
 _ELEMENTS = ("activities", "gateways", "events")
-_MARKS = ("process_definition_id", "process_definition_name")
+_RECOGNISED_BY = ("process_definition_id", "process_definition_name")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Element:
     pointer: str
     raw: dict[str, Any]
     orchestration: Orchestration = field(default_factory=Orchestration)
-    settings: dict[str, Any] = field(default_factory=dict)  # what of its orchestration is the agent's own
+    settings: dict[str, Any] = field(default_factory=dict)  # members of its orchestration that only the agent reads
     undo: Compensation | str | None = None
 
     @property
@@ -73,7 +73,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Flow:
-    """A transition, with its place."""
+    """A transition, with its place in the document."""
 
     fields: TransitionFields
     pointer: str
@@ -85,7 +85,7 @@ class Flow:
 
 @dataclass
 class Definition:
-    """`whole` is false when parts could not be read; checks of the whole would then only tell consequences."""
+    """`complete` is false when parts could not be read: checks would only report the consequences."""
 
     top: TopFields
     elements: dict[str, Element] = field(default_factory=dict)
@@ -93,14 +93,16 @@ class Definition:
     data: dict[str, ProcessData] = field(default_factory=dict)  # by name
     roles: dict[str, ProcessRole] = field(default_factory=dict)
     lanes: list[LaneFields] = field(default_factory=list)
-    news: dict[str, dict[str, str]] = field(default_factory=dict)  # messages, signals …: id → name or code
+    declared_events: dict[str, dict[str, str]] = field(
+        default_factory=dict
+    )  # messages, signals, errors, escalations: id → name or code
     unread: set[str] = field(default_factory=set)  # ids of elements that could not be read
     flow_ids: set[str] = field(default_factory=set)
-    whole: bool = True
+    complete: bool = True
 
     @cached_property
-    def laned(self) -> dict[str, str]:
-        """The role that its lane gives to an element."""
+    def lane_roles(self) -> dict[str, str]:
+        """The role of each element that lies in a lane."""
         return {id: lane.role or lane.id for lane in self.lanes for id in lane.elements}
 
     @property
@@ -109,24 +111,24 @@ class Definition:
 
 
 def recognise(data: Any) -> bool:
-    return isinstance(data, dict) and any(name in data for name in _MARKS)
+    return isinstance(data, dict) and any(name in data for name in _RECOGNISED_BY)
 
 
 def read(document: Document, report: Report, setting: Setting) -> Definition:
-    """Never raises for what a user wrote: what cannot be read is told and left out."""
+    """The definition of a document. What cannot be read is reported and left out; nothing is raised for it."""
     data = document.data
     if not isinstance(data, dict):
         hint = "Begin with `process_definition_id` and `process_definition_name`."
         report.error("wrong_type", "A process definition is a map.", hint=hint)
-        return Definition(TopFields(), whole=False)
+        return Definition(TopFields(), complete=False)
     top = read_top(TopFields, data, tuple(COLLECTIONS), report)
     definition = Definition(top)
     _check_top(top, report)
     _check_size(data, definition, report)
-    if not definition.whole:
+    if not definition.complete:
         return definition
     for at, raw in _entries(data, "unsupported", definition, report):
-        _refuse(str(raw.get("element") or "element"), raw, at, definition, report)
+        _report_unsupported(str(raw.get("element") or "element"), raw, at, definition, report)
     for name in _ELEMENTS:
         for at, raw in _entries(data, name, definition, report):
             _read_element(name, raw, at, definition, report)
@@ -147,10 +149,10 @@ def _check_top(top: TopFields, report: Report) -> None:
 
 
 def _check_size(data: dict[str, Any], definition: Definition, report: Report) -> None:
-    """A document made to hurt is told off before anything is looked at twice."""
+    """Refuses a huge document before anything else is checked."""
     count = sum(len(data[name]) for name in COLLECTIONS if isinstance(data.get(name), list))
     if count > limits.ELEMENTS:
-        definition.whole = False
+        definition.complete = False
         message = f"The process has {count} elements; at most {limits.ELEMENTS} are read."
         report.error("too_many_elements", message, hint="Divide it into sub-processes that are called.")
 
@@ -158,18 +160,18 @@ def _check_size(data: dict[str, Any], definition: Definition, report: Report) ->
 def _entries(
     data: dict[str, Any], name: str, definition: Definition, report: Report
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    found = data.get(name)
-    if found is None:
+    entries = data.get(name)
+    if entries is None:
         return
-    if not isinstance(found, list):
-        definition.whole = False
+    if not isinstance(entries, list):
+        definition.complete = False
         report.error("wrong_type", f"«{name}» must be a list.", f"/{name}", hint=f"Write `{name}: [ … ]`.")
         return
-    for i, raw in enumerate(found):
+    for i, raw in enumerate(entries):
         if isinstance(raw, dict):
             yield child_pointer(f"/{name}", i), raw
         else:
-            definition.whole = False
+            definition.complete = False
             report.error(
                 "wrong_type", f"An entry of «{name}» is a map.", child_pointer(f"/{name}", i), hint="Write `{ … }`."
             )
@@ -177,19 +179,19 @@ def _entries(
 
 def _read_element(name: str, raw: dict[str, Any], at: str, definition: Definition, report: Report) -> None:
     id = raw.get("id")
-    if not _good_id(id, at, definition, report):
-        definition.whole = False
+    if not _check_id(id, at, definition, report):
+        definition.complete = False
         return
     assert isinstance(id, str)
-    for word, refused in REFUSED.items():
-        if isinstance(raw.get(word), str) and raw[word] in refused:
-            _refuse(refused[raw[word]], raw, child_pointer(at, word), definition, report)
+    for word, names in UNSUPPORTED.items():
+        if isinstance(raw.get(word), str) and raw[word] in names:
+            _report_unsupported(names[raw[word]], raw, child_pointer(at, word), definition, report)
             return
     kind = COLLECTIONS[name]
     fields, rest = read_fields(kind, raw, at, report, node=id)
     unknown_fields(rest, kind, at, report, node=id)
     if getattr(fields, "position" if name == "events" else "type") is None:
-        definition.whole = False
+        definition.complete = False
         definition.unread.add(id)
         return
     definition.elements[id] = _with_settings(id, fields, at, raw, report)
@@ -210,8 +212,8 @@ def _with_settings(id: str, fields: Fields, at: str, raw: dict[str, Any], report
     return Element(id, fields, at, raw, orchestration, settings, undo)
 
 
-def _refuse(what: str, raw: dict[str, Any], at: str, definition: Definition, report: Report) -> None:
-    definition.whole = False
+def _report_unsupported(what: str, raw: dict[str, Any], at: str, definition: Definition, report: Report) -> None:
+    definition.complete = False
     id, name = str(raw.get("id") or ""), str(raw.get("name") or raw.get("id") or "")
     if id:
         definition.unread.add(id)
@@ -220,7 +222,7 @@ def _refuse(what: str, raw: dict[str, Any], at: str, definition: Definition, rep
     report.error("bpmn_not_supported", message, at, hint=hint, node=id)
 
 
-def _good_id(id: Any, at: str, definition: Definition, report: Report) -> bool:
+def _check_id(id: Any, at: str, definition: Definition, report: Report) -> bool:
     if id is None or id == "":
         report.error("missing_field", "«id» is missing.", at, hint="Give every element an id of its own.")
     elif not isinstance(id, str) or not ID.match(id) or len(id) > limits.ID:
@@ -240,30 +242,30 @@ def _read_flow(raw: dict[str, Any], at: str, definition: Definition, report: Rep
     fields, rest = read_fields(TransitionFields, raw, at, report)
     unknown_fields(rest, TransitionFields, at, report)
     if not fields.id or not fields.source or not fields.target:
-        definition.whole = False
+        definition.complete = False
         return
     if fields.id in definition.elements or fields.id in definition.unread or fields.id in definition.flow_ids:
         message = f"The id «{fields.id}» is used more than once."
         report.error("duplicate_id", message, child_pointer(at, "id"), hint="Every transition has an id of its own.")
-        definition.whole = False
+        definition.complete = False
         return
     definition.flow_ids.add(fields.id)
     elements, unread = definition.elements, definition.unread
     ends = (("source", fields.source, "comes from"), ("target", fields.target, "leads to"))
-    missing = [one for one in ends if one[1] not in elements and one[1] not in unread]
+    missing = [end for end in ends if end[1] not in elements and end[1] not in unread]
     for name, id, word in missing:
         hint = did_you_mean(id, [*elements, *unread], "Write the id of an activity, a gateway or an event.")
         message = f"The transition «{fields.id}» {word} «{id}», which does not exist."
         report.error("flow_to_nowhere", message, child_pointer(at, name), hint=hint)
     if missing or fields.source in unread or fields.target in unread:
-        definition.whole = False
+        definition.complete = False
         return
     definition.flows.append(Flow(fields, at))
 
 
 def _read_rest(data: dict[str, Any], definition: Definition, report: Report) -> None:
     for at, raw in _entries(data, "data", definition, report):
-        source = _plain(raw, "data", at, report)
+        source = _read_entry(raw, "data", at, report)
         assert isinstance(source, ProcessData)
         if source.name in definition.data:
             message = f"Two sources of data have the name «{source.name}»."
@@ -271,9 +273,9 @@ def _read_rest(data: dict[str, Any], definition: Definition, report: Report) -> 
         elif source.name:
             definition.data[source.name] = source
     for at, raw in _entries(data, "pools", definition, report):
-        _plain(raw, "pools", at, report)
+        _read_entry(raw, "pools", at, report)
     for at, raw in _entries(data, "roles", definition, report):
-        role = _plain(raw, "roles", at, report)
+        role = _read_entry(raw, "roles", at, report)
         assert isinstance(role, ProcessRole)
         if role.id in definition.roles:
             report.error(
@@ -282,18 +284,18 @@ def _read_rest(data: dict[str, Any], definition: Definition, report: Report) -> 
         elif role.id:
             definition.roles[role.id] = role
     for at, raw in _entries(data, "lanes", definition, report):
-        lane = _plain(raw, "lanes", at, report)
+        lane = _read_entry(raw, "lanes", at, report)
         assert isinstance(lane, LaneFields)
         definition.lanes.append(lane)
     for name in ("messages", "signals", "errors", "escalations"):
         for at, raw in _entries(data, name, definition, report):
-            one = _plain(raw, name, at, report)
-            definition.news.setdefault(name, {})[getattr(one, "id", "")] = (
-                getattr(one, "code", "") if name in ("errors", "escalations") else ""
-            ) or getattr(one, "name", "")
+            declaration = _read_entry(raw, name, at, report)
+            definition.declared_events.setdefault(name, {})[getattr(declaration, "id", "")] = (
+                getattr(declaration, "code", "") if name in ("errors", "escalations") else ""
+            ) or getattr(declaration, "name", "")
 
 
-def _plain(raw: dict[str, Any], name: str, at: str, report: Report) -> Fields:
+def _read_entry(raw: dict[str, Any], name: str, at: str, report: Report) -> Fields:
     fields, rest = read_fields(COLLECTIONS[name], raw, at, report)
     unknown_fields(rest, COLLECTIONS[name], at, report)
     return fields

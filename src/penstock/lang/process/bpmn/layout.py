@@ -1,4 +1,4 @@
-"""Where elements are drawn when nobody has said it: ranks from left to right, sub-processes around what they hold."""
+"""Automatic layout of a definition without a drawing: ranks from left to right, sub-processes around their elements."""
 
 from __future__ import annotations
 
@@ -7,40 +7,40 @@ from typing import Any
 
 _SIZES = {"activities": (100, 80), "gateways": (50, 50), "events": (36, 36)}
 _GAP_X, _GAP_Y, _EDGE, _PAD = 60, 40, 160, 40
-_NAMED = 60  # more, where a flow has a name to be read
+_LABEL_GAP = 60  # added where a flow has a label
 _Box = list[float]
 
 
-def laid_out(definition: Mapping[str, Any]) -> dict[str, Any]:
-    """{shapes, edges}, as drawing.read gives them."""
-    drawing = _Drawing(definition)
-    drawing.level("", _EDGE, _EDGE / 2)
-    drawing.boundaries()
-    return {"shapes": drawing.shapes, "edges": drawing.ways()}
+def auto_layout(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """{shapes, edges}, in the form that the diagram interchange has."""
+    layout = _Layout(definition)
+    layout.level("", _EDGE, _EDGE / 2)
+    layout.boundaries()
+    return {"shapes": layout.shapes, "edges": layout.routes()}
 
 
-class _Drawing:
+class _Layout:
     def __init__(self, definition: Mapping[str, Any]) -> None:
         self.size: dict[str, tuple[float, float]] = {}
         self.inside: dict[str, list[str]] = {}
         self.attached: list[tuple[str, str]] = []
         for collection, size in _SIZES.items():
-            for one in definition.get(collection) or []:
-                self.size[one["id"]] = size
-                if one.get("attached_to"):
-                    self.attached.append((one["id"], one["attached_to"]))
+            for entry in definition.get(collection) or []:
+                self.size[entry["id"]] = size
+                if entry.get("attached_to"):
+                    self.attached.append((entry["id"], entry["attached_to"]))
                 else:
-                    self.inside.setdefault(one.get("parent") or "", []).append(one["id"])
+                    self.inside.setdefault(entry.get("parent") or "", []).append(entry["id"])
         self.flows = [
-            (one["id"], one["source"], one["target"]) for one in definition.get("transitions") or []
-            if one["source"] in self.size and one["target"] in self.size
+            (flow["id"], flow["source"], flow["target"]) for flow in definition.get("transitions") or []
+            if flow["source"] in self.size and flow["target"] in self.size
         ]  # fmt: skip
-        self.named = {one["source"] for one in definition.get("transitions") or [] if one.get("name")}
+        self.with_labels = {flow["source"] for flow in definition.get("transitions") or [] if flow.get("name")}
         self.host = dict(self.attached)
         self.shapes: dict[str, Any] = {}
 
     def level(self, parent: str, x: float, y: float) -> tuple[float, float]:
-        """Draws what lies in a sub-process; gives the size that it takes."""
+        """Places the elements of a sub-process; returns the size that they take."""
         members = self.inside.get(parent, [])
         ranks = self._ranks(members)
         right, bottom, at = 0.0, 0.0, x
@@ -55,84 +55,84 @@ class _Drawing:
                 else:
                     self.shapes[id] = {"bounds": [at, top, width, height]}
                 wide, top = max(wide, width), top + height + _GAP_Y
-            self._middled(rank, at, wide)
+            self._center(rank, at, wide)
             right, bottom = max(right, at + wide - x), max(bottom, top - _GAP_Y - y)
-            at += wide + _GAP_X + (_NAMED if self.named.intersection(rank) else 0)
+            at += wide + _GAP_X + (_LABEL_GAP if self.with_labels.intersection(rank) else 0)
         for rank in ranks:
             low = max(self.shapes[id]["bounds"][1] + self.shapes[id]["bounds"][3] for id in rank)
             for id in rank:
-                self._lower(id, (y + bottom - low) / 2)
+                self._shift_down(id, (y + bottom - low) / 2)
         return right, bottom
 
-    def _lower(self, id: str, by: float) -> None:
-        """Ranks share one middle line; a sub-process takes along what it holds."""
+    def _shift_down(self, id: str, by: float) -> None:
+        """Moves an element down with everything in it, so that all ranks share one middle line."""
         self.shapes[id]["bounds"][1] += by
         for inner in self.inside.get(id, []):
-            self._lower(inner, by)
+            self._shift_down(inner, by)
 
-    def _middled(self, rank: list[str], at: float, wide: float) -> None:
+    def _center(self, rank: list[str], at: float, wide: float) -> None:
         for id in rank:
             if id not in self.inside:
                 self.shapes[id]["bounds"][0] = at + (wide - self.shapes[id]["bounds"][2]) / 2
 
     def _ranks(self, members: list[str]) -> list[list[str]]:
-        """Longest way from a beginning; a flow that leads back is not followed."""
-        inside = set(members)
+        """Ranks by the longest path from a start; flows that lead back are not followed."""
+        member_set = set(members)
         ends = [(self.host.get(s, s), self.host.get(t, t)) for _, s, t in self.flows]
         outs: dict[str, list[str]] = {id: [] for id in members}
         for source, target in ends:
-            if source in inside and target in inside and source != target:
+            if source in member_set and target in member_set and source != target:
                 outs[source].append(target)
         rank = dict.fromkeys(members, 0)
-        order = _without_returns(members, outs)
+        order = _topological_order(members, outs)
         place = {id: n for n, id in enumerate(order)}
         for id in order:
             for target in outs[id]:
                 if place[target] > place[id]:
                     rank[target] = max(rank[target], rank[id] + 1)
-        found: list[list[str]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
+        ranked: list[list[str]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
         for id in members:
-            found[rank[id]].append(id)
-        return found
+            ranked[rank[id]].append(id)
+        return ranked
 
     def boundaries(self) -> None:
-        taken: dict[str, int] = {}
+        used: dict[str, int] = {}
         for id, host in self.attached:
             box = self.shapes.get(host, {}).get("bounds")
             if box is None:
                 continue
-            n = taken[host] = taken.get(host, 0) + 1
+            n = used[host] = used.get(host, 0) + 1
             self.shapes[id] = {"bounds": [box[0] + box[2] - 18 - 40 * (n - 1) - 10, box[1] + box[3] - 18, 36, 36]}
 
-    def ways(self) -> dict[str, Any]:
+    def routes(self) -> dict[str, Any]:
         return {
-            id: {"points": _way(self.shapes[source]["bounds"], self.shapes[target]["bounds"], source in self.host)}
+            id: {"points": _route(self.shapes[source]["bounds"], self.shapes[target]["bounds"], source in self.host)}
             for id, source, target in self.flows if source in self.shapes and target in self.shapes
         }  # fmt: skip
 
 
-def _without_returns(members: list[str], outs: Mapping[str, list[str]]) -> list[str]:
-    """An order in which every flow that does not close a circle leads forward; without recursion."""
+def _topological_order(members: list[str], outs: Mapping[str, list[str]]) -> list[str]:
+    """An order in which every flow that closes no cycle leads forward; without recursion."""
     done: dict[str, bool] = {}
-    found: list[str] = []
+    order: list[str] = []
     for start in members:
         stack = [(start, iter(outs[start]))] if start not in done else []
         if stack:
             done[start] = True
         while stack:
             id, rest = stack[-1]
-            following = next((one for one in rest if one not in done), None)
+            following = next((target for target in rest if target not in done), None)
             if following is None:
-                found.append(id)
+                order.append(id)
                 stack.pop()
             else:
                 done[following] = True
                 stack.append((following, iter(outs[following])))
-    return found[::-1]
+    return order[::-1]
 
 
-def _way(a: _Box, b: _Box, below: bool) -> list[_Box]:
-    """At right angles: out on the right, in on the left; back underneath."""
+def _route(a: _Box, b: _Box, below: bool) -> list[_Box]:
+    """The waypoints of a flow at right angles: out on the right, in on the left; back underneath."""
     ay, by = a[1] + a[3] / 2, b[1] + b[3] / 2
     if below:
         start = [a[0] + a[2] / 2, a[1] + a[3]]

@@ -1,12 +1,12 @@
-"""What Camunda's and its relatives' modelers write in their own words, where a ProcessDefinition has one for it."""
+"""Reads the extensions of Camunda and related modelers that a ProcessDefinition has a field for."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from penstock.lang.process.bpmn.names import BPMN, CAMUNDA, ZEEBE
-from penstock.lang.process.bpmn.tree import Node
+from penstock.lang.process.bpmn.vocabulary import BPMN, CAMUNDA, ZEEBE
+from penstock.lang.process.bpmn.xml_tree import XmlElement
 
 _WRAPPED = re.compile(r"\A[#$]\{(.*)\}\Z", re.S)
 _PARTS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
@@ -19,10 +19,10 @@ _FEEL = (
 
 
 def expression(text: str) -> str:
-    """`${…}` and `#{…}` are the same expression; one that begins with `=` is FEEL, of which comparisons are read."""
+    """An expression without its `${…}` or `#{…}`; of FEEL, which begins with `=`, comparisons are translated."""
     text = text.strip()
-    if (found := _WRAPPED.match(text)) and "${" not in found[1] and "#{" not in found[1]:
-        return found[1].strip()
+    if (match := _WRAPPED.match(text)) and "${" not in match[1] and "#{" not in match[1]:
+        return match[1].strip()
     if not text.startswith("="):
         return text
     parts = _PARTS.split(text[1:].strip())
@@ -32,48 +32,48 @@ def expression(text: str) -> str:
     return "".join(parts)
 
 
-def moment(text: str) -> str:
-    """A time as it is written, or an expression that gives one, which stays marked as one."""
+def time_text(text: str) -> str:
+    """A time as written; an expression that gives one keeps its `${…}`."""
     text = text.strip()
     return f"${{{expression(text)}}}" if text.startswith("=") or _WRAPPED.match(text) else text
 
 
-def read(node: Node, entry: dict[str, Any], roles: dict[str, dict[str, Any]]) -> None:
-    """Who does it, when it is due, what it calls and what it decides."""
+def read(node: XmlElement, entry: dict[str, Any], roles: dict[str, dict[str, Any]]) -> None:
+    """Adds to an activity who does it, when it is due, what it calls and what it decides."""
     user, groups = _attribute(node, "assignee"), _attribute(node, "candidateGroups")
     due = _attribute(node, "dueDate")
-    for one in _zeebe(node, "assignmentDefinition"):
-        user, groups = user or one.get("assignee"), groups or one.get("candidateGroups")
-    for one in _zeebe(node, "taskSchedule"):
-        due = due or one.get("dueDate")
+    for definition in _zeebe(node, "assignmentDefinition"):
+        user, groups = user or definition.get("assignee"), groups or definition.get("candidateGroups")
+    for schedule in _zeebe(node, "taskSchedule"):
+        due = due or schedule.get("dueDate")
     _assign(entry, user, groups, roles)
     if due.startswith("P"):
         entry["due"] = due
     decision = _attribute(node, "decisionRef")
-    for one in _zeebe(node, "calledDecision"):
-        decision = decision or one.get("decisionId")
+    for called in _zeebe(node, "calledDecision"):
+        decision = decision or called.get("decisionId")
     if decision and node.name == "businessRuleTask":
         entry["decision"] = decision
-    for one in _zeebe(node, "calledElement"):
-        if one.get("processId") and node.name == "callActivity":
-            entry["orchestration"] = {"sub_process": one.get("processId")}
+    for called in _zeebe(node, "calledElement"):
+        if called.get("processId") and node.name == "callActivity":
+            entry["orchestration"] = {"sub_process": called.get("processId")}
 
 
-def items(many: Node) -> dict[str, Any]:
-    """The list that a multi-instance activity goes over; BPMN itself only has a number."""
-    found: dict[str, Any] = {}
+def multi_instance_items(multi_instance: XmlElement) -> dict[str, Any]:
+    """The list of a multi-instance activity; BPMN itself only has a number."""
+    fields: dict[str, Any] = {}
     for name, word in (("collection", "items"), ("elementVariable", "item")):
-        if value := _attribute(many, name):
-            found[word] = expression(value)
-    for one in _zeebe(many, "loopCharacteristics"):
+        if value := _attribute(multi_instance, name):
+            fields[word] = expression(value)
+    for characteristics in _zeebe(multi_instance, "loopCharacteristics"):
         for name, word in (("inputCollection", "items"), ("inputElement", "item"), ("outputCollection", "collect")):
-            if one.get(name):
-                found[word] = expression(one.get(name))
-    return found
+            if characteristics.get(name):
+                fields[word] = expression(characteristics.get(name))
+    return fields
 
 
 def _assign(entry: dict[str, Any], user: str, groups: str, roles: dict[str, dict[str, Any]]) -> None:
-    """P-X.13: a person or a group of a file becomes a role with a rule; what only a run knows stays unassigned."""
+    """P-X.13: an assignee or a group becomes a role with an assignment rule; an expression stays unassigned."""
     first = (user or groups).split(",")[0].strip()
     if not first or first.startswith(("=", "${", "#{")):
         if first in ("${initiator}", "=initiator"):
@@ -85,10 +85,10 @@ def _assign(entry: dict[str, Any], user: str, groups: str, roles: dict[str, dict
     entry["role"] = id
 
 
-def _attribute(node: Node, name: str) -> str:
+def _attribute(node: XmlElement, name: str) -> str:
     return next((node.get(name, space=space) for space in CAMUNDA if node.get(name, space=space)), "")
 
 
-def _zeebe(node: Node, name: str) -> list[Node]:
-    held = node.first("extensionElements", BPMN)
-    return held.all(name, ZEEBE) if held is not None else []
+def _zeebe(node: XmlElement, name: str) -> list[XmlElement]:
+    extension = node.first("extensionElements", BPMN)
+    return extension.all(name, ZEEBE) if extension is not None else []

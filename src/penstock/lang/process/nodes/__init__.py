@@ -1,4 +1,4 @@
-"""Every type of element, one line each."""
+"""The element types of a process, one line each."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from penstock.lang.process.nodes.contract import ElementType, Fragment
 from penstock.lang.process.schema import Element
 
 ELEMENT_TYPES: dict[str, ElementType] = {
-    one.name: one
-    for one in (
+    type.name: type
+    for type in (
         tasks.HUMAN_TASK, tasks.SERVICE_TASK, script_task.SCRIPT_TASK, rule_task.RULE_TASK, messages.SEND_TASK,
         messages.RECEIVE_TASK, sub_process.EMBEDDED, sub_process.CALL_ACTIVITY, gateways.EXCLUSIVE, gateways.PARALLEL,
         gateways.INCLUSIVE_GATEWAY, gateways.EVENT_BASED, events.START, events.END, events.CATCH, events.THROW,
         events.BOUNDARY,
     )
 }  # fmt: skip
-#: BPMN's tags that mean a type of their own; every other tag is only how the element is drawn.
+#: BPMN tags that are a type of their own; other tags only say how the element is drawn.
 _TAGGED = ("sendTask", "receiveTask", "businessRuleTask")
 
 
@@ -28,7 +28,7 @@ def type_of(element: Element, graph: ProcessGraph) -> ElementType:
     activity = element.activity
     assert activity is not None
     if activity.type == "subProcess":
-        return ELEMENT_TYPES["subProcess" if graph.embedded(element) else "callActivity"]
+        return ELEMENT_TYPES["subProcess" if graph.is_embedded(element) else "callActivity"]
     return ELEMENT_TYPES[str(activity.bpmn if activity.bpmn in _TAGGED else activity.type)]
 
 

@@ -1,4 +1,4 @@
-"""What a type of element is: how it is lowered, and what the rest of the net must know of the piece it becomes."""
+"""What an element type of a process is, and the fragment of the net that an element becomes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import Any
 
 import msgspec
 
+from penstock.lang.process.fields import ActivityFields
 from penstock.lang.process.lowering_context import LoweringContext
-from penstock.net.model import SPREAD, Edge, Node, Set
+from penstock.lang.process.schema import Element
+from penstock.net.model import MERGE, SPREAD, Edge, Node, Set
 
-#: P-X.8, P-X.9: what an activity, or news, brings is kept in the variables of the instance.
-KEPT = (Set(name=SPREAD, expr="output"),)
+#: P-X.8, P-X.9: the output of an activity or a message is kept in the variables of the instance.
+KEEP_OUTPUT = (Set(name=SPREAD, expr="output"),)
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """A piece of the net. Ways in lead to `entry`, ways out leave from `exit`; `core` does the work, `host` is the node
-    whose time an interrupting event ends, and `undone` the one that is booked to be undone."""
+    """The part of the net that one element becomes. Edges lead to `entry` and leave from `exit`; `core` does the work,
+    and `host` is the node that a boundary event interrupts."""
 
     nodes: tuple[Node, ...]
     entry: str
@@ -28,11 +30,11 @@ class Fragment:
     edges: tuple[Edge, ...] = ()
 
     def node(self, id: str) -> Node:
-        return next(one for one in self.nodes if one.id == id)
+        return next(node for node in self.nodes if node.id == id)
 
     def changed(self, id: str, **parts: Any) -> Fragment:
-        """The same with one node changed."""
-        nodes = (msgspec.structs.replace(one, **parts) if one.id == id else one for one in self.nodes)
+        """The same fragment with one node changed."""
+        nodes = (msgspec.structs.replace(node, **parts) if node.id == id else node for node in self.nodes)
         return replace(self, nodes=tuple(nodes))
 
 
@@ -49,11 +51,31 @@ class ElementType:
     work: bool = False
 
 
-def plain(node: Node) -> Fragment:
+def single_node(node: Node) -> Fragment:
     return Fragment((node,), node.id, node.id, node.id, node.id)
 
 
 def link(src: str, dst: str, *, port: str = "done", var: str = "") -> Edge:
-    """An edge that no author has drawn."""
+    """An edge that is not a transition of the document."""
     name = f"{src}>{dst}" if port == "done" else f"{src}:{port}>{dst}"
     return Edge(id=name, src=src, dst=dst, port=port, var=var)
+
+
+def activity_fields(context: LoweringContext) -> ActivityFields:
+    fields = context.element.activity
+    assert fields is not None, "an activity is lowered as one"
+    return fields
+
+
+def core_id(element: Element) -> str:
+    """The id of the node that does the work: in a multi-instance activity it lies inside the scope."""
+    f = element.activity
+    return f"{element.id}.each" if f is not None and f.multi is not None else element.id
+
+
+def node_base(context: LoweringContext, id: str) -> dict[str, Any]:
+    """The fields that every net node of an activity has."""
+    f = activity_fields(context)
+    base = {"id": id, "type": f.bpmn or f.type or "", "label": f.name, "join": MERGE}
+    base["scope"] = context.id if f.multi is not None and id != context.id else context.scope
+    return base if id == context.id else {**base, "origin": context.id}

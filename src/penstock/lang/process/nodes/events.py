@@ -8,100 +8,104 @@ from penstock.expr.calendar import BadDate, moment_of
 from penstock.expr.cron import zone_of
 from penstock.lang.process.durations import cycle
 from penstock.lang.process.fields import EventFields
-from penstock.lang.process.lowering_context import LoweringContext, main_of, quoted
-from penstock.lang.process.nodes.contract import KEPT, ElementType, Fragment, link, plain
-from penstock.lang.process.nodes.messages import news_of, publish
+from penstock.lang.process.lowering_context import LoweringContext, main_scope, quoted
+from penstock.lang.process.nodes.contract import KEEP_OUTPUT, ElementType, Fragment, core_id, link, single_node
+from penstock.lang.process.nodes.messages import message_trigger, publish
 from penstock.net.model import MERGE, Effect, Node, Trigger
 
-#: How a terminate event ends a level whose scope is not the level itself.
+#: The error by which a terminate event ends a level that runs in an inner scope.
 TERMINATED = "PROCESS_TERMINATED"
 
 
-def event_of(site: LoweringContext) -> EventFields:
-    found = site.element.event
-    assert found is not None, "an event is lowered as one"
-    return found
+def event_fields(context: LoweringContext) -> EventFields:
+    fields = context.element.event
+    assert fields is not None, "an event is lowered as one"
+    return fields
 
 
-def _base(site: LoweringContext, id: str = "") -> dict[str, Any]:
-    f = event_of(site)
-    own = {"id": id or site.id, "type": f"{f.position}Event", "label": f.name, "scope": site.scope, "join": MERGE}
-    return {**own, "origin": site.id} if id else own
+def _base(context: LoweringContext, id: str = "") -> dict[str, Any]:
+    f = event_fields(context)
+    base = {
+        "id": id or context.id,
+        "type": f"{f.position}Event",
+        "label": f.name,
+        "scope": context.scope,
+        "join": MERGE,
+    }
+    return {**base, "origin": context.id} if id else base
 
 
 # ---- start and end ---------------------------------------------------------------------------------------------------
 
 
-def lower_start(site: LoweringContext) -> Fragment:
-    """P-X.8: at the top of a process what it is started with becomes its variables."""
-    top = site.element.fields.parent == "" and site.scope == ""
-    sets = KEPT if top else ()
-    return plain(Node(**_base(site), kind="start", sets=sets))
+def lower_start(context: LoweringContext) -> Fragment:
+    """At the top of a process its input becomes its variables (P-X.8)."""
+    top = context.element.fields.parent == "" and context.scope == ""
+    sets = KEEP_OUTPUT if top else ()
+    return single_node(Node(**_base(context), kind="start", sets=sets))
 
 
-def lower_end(site: LoweringContext) -> Fragment:
-    f = event_of(site)
+def lower_end(context: LoweringContext) -> Fragment:
+    f = event_fields(context)
     if f.trigger in ("message", "signal", "compensation"):
-        before = _thrown(site, f"{site.id}.throw")
-        end = Node(**_base(site), kind="end")
+        before = _throw_node(context, f"{context.id}.throw")
+        end = Node(**_base(context), kind="end")
         return Fragment((before, end), before.id, end.id, before.id, before.id, (link(before.id, end.id),))
-    ends = {"none": "", "terminate": "terminate", "error": f"error:{code_of(site)}",
-            "escalation": f"escalate:{code_of(site)}"}.get(f.trigger)  # fmt: skip
+    ends = {"none": "", "terminate": "terminate", "error": f"error:{event_code(context)}",
+            "escalation": f"escalate:{event_code(context)}"}.get(f.trigger)  # fmt: skip
     if ends is None:
-        _no_such(site, "end")
-    if f.trigger == "terminate" and site.scope == main_of(site.element.fields.parent):
+        _report_unsupported(context, "end")
+    if f.trigger == "terminate" and context.scope == main_scope(context.element.fields.parent):
         ends = f"error:{TERMINATED}"
-    return plain(Node(**_base(site), kind="end", ends=ends or ""))
+    return single_node(Node(**_base(context), kind="end", ends=ends or ""))
 
 
 # ---- catch and throw -------------------------------------------------------------------------------------------------
 
 
-def lower_catch(site: LoweringContext) -> Fragment:
-    """After an event-based gateway it has come already; else the run rests here until it does."""
-    graph = site.shared.graph
-    sources = [site.shared.definition.elements[f.fields.source].gateway for f in graph.ins[site.id]]
-    if any(one is not None and one.type == "eventBasedGateway" for one in sources):
-        return plain(Node(**_base(site)))
-    if event_of(site).trigger not in ("timer", "message", "signal"):
-        _no_such(site, "catch")
-        return plain(Node(**_base(site)))
-    return plain(Node(**_base(site), kind="wait", triggers=(trigger_of(site),), sets=KEPT))
+def lower_catch(context: LoweringContext) -> Fragment:
+    """Waits for the event; after an event-based gateway, which has waited already, it only passes on."""
+    graph = context.shared.graph
+    sources = [context.shared.definition.elements[f.fields.source].gateway for f in graph.incoming[context.id]]
+    if any(gateway is not None and gateway.type == "eventBasedGateway" for gateway in sources):
+        return single_node(Node(**_base(context)))
+    if event_fields(context).trigger not in ("timer", "message", "signal"):
+        _report_unsupported(context, "catch")
+        return single_node(Node(**_base(context)))
+    return single_node(Node(**_base(context), kind="wait", triggers=(trigger_of(context),), sets=KEEP_OUTPUT))
 
 
-def lower_throw(site: LoweringContext) -> Fragment:
-    f = event_of(site)
+def lower_throw(context: LoweringContext) -> Fragment:
+    f = event_fields(context)
     if f.trigger == "none":
-        return plain(Node(**_base(site)))
+        return single_node(Node(**_base(context)))
     if f.trigger == "escalation":
-        end = Node(**_base(site, f"{site.id}.throw"), kind="end", ends=f"escalate:{code_of(site)}")
-        node = Node(**_base(site))
+        end = Node(**_base(context, f"{context.id}.throw"), kind="end", ends=f"escalate:{event_code(context)}")
+        node = Node(**_base(context))
         return Fragment((node, end), node.id, node.id, node.id, node.id, (link(node.id, end.id),))
     if f.trigger not in ("message", "signal", "compensation"):
-        _no_such(site, "throw")
-        return plain(Node(**_base(site)))
-    return plain(_thrown(site))
+        _report_unsupported(context, "throw")
+        return single_node(Node(**_base(context)))
+    return single_node(_throw_node(context))
 
 
-def _thrown(site: LoweringContext, id: str = "") -> Node:
-    f = event_of(site)
+def _throw_node(context: LoweringContext, id: str = "") -> Node:
+    f = event_fields(context)
     if f.trigger == "compensation":
-        return Node(**_base(site, id), kind="undo", only=_only(site))
-    name = name_of(site)
-    effect: Effect = publish(site, f.trigger, name, f.payload)
-    return Node(**_base(site, id), kind="task", effect=effect)
+        return Node(**_base(context, id), kind="undo", only=_compensated_activities(context))
+    name = event_name(context)
+    effect: Effect = publish(context, f.trigger, name, f.payload)
+    return Node(**_base(context, id), kind="task", effect=effect)
 
 
-def _only(site: LoweringContext) -> tuple[str, ...]:
-    from penstock.lang.process.nodes.parts import core_id
-
-    f = event_of(site)
+def _compensated_activities(context: LoweringContext) -> tuple[str, ...]:
+    f = event_fields(context)
     if not f.activity:
         return ()
-    target = site.shared.definition.elements.get(f.activity)
+    target = context.shared.definition.elements.get(f.activity)
     if target is None or target.activity is None:
         hint = "Name an activity that has a compensation, or none: then everything is undone."
-        site.error("compensation_target", f"There is no activity «{f.activity}» to undo.", "activity", hint=hint)
+        context.error("compensation_target", f"There is no activity «{f.activity}» to undo.", "activity", hint=hint)
         return ()
     return (core_id(target),)
 
@@ -109,100 +113,102 @@ def _only(site: LoweringContext) -> tuple[str, ...]:
 # ---- boundary --------------------------------------------------------------------------------------------------------
 
 
-def lower_boundary(site: LoweringContext) -> Fragment:
-    """The event itself is a place to pass; what makes it come true belongs to the activity."""
-    f = event_of(site)
-    sets = KEPT if f.trigger in ("message", "signal") else ()
-    return plain(Node(**_base(site), sets=sets))
+def lower_boundary(context: LoweringContext) -> Fragment:
+    """A node to pass: the trigger itself belongs to the activity."""
+    f = event_fields(context)
+    sets = KEEP_OUTPUT if f.trigger in ("message", "signal") else ()
+    return single_node(Node(**_base(context), sets=sets))
 
 
-# ---- what makes an event come true -----------------------------------------------------------------------------------
+# ---- triggers --------------------------------------------------------------------------------------------------------
 
 
-def trigger_of(site: LoweringContext, **parts: Any) -> Trigger:
+def trigger_of(context: LoweringContext, **parts: Any) -> Trigger:
     """The timer, message, signal or escalation of an event as a trigger of the net."""
-    f = event_of(site)
+    f = event_fields(context)
     if f.trigger == "timer":
-        return _timer(site, parts)
+        return _timer(context, parts)
     if f.trigger == "escalation":
-        return Trigger(kind="escalation", name=code_of(site), **parts)
-    return news_of(site, name_of(site), f.correlation, one=f.trigger == "message", **parts)
+        return Trigger(kind="escalation", name=event_code(context), **parts)
+    return message_trigger(context, event_name(context), f.correlation, one=f.trigger == "message", **parts)
 
 
-def _timer(site: LoweringContext, parts: dict[str, Any]) -> Trigger:
-    """A catch event yields nothing when its time has come; others only leave by their port."""
-    f = event_of(site)
+def _timer(context: LoweringContext, parts: dict[str, Any]) -> Trigger:
+    """A catch event yields null when its time has come; other events leave by their port."""
+    f = event_fields(context)
     timer = f.timer
-    given = [one for one in ("date", "duration", "cycle") if timer is not None and getattr(timer, one) is not None]
+    given_times = [
+        name for name in ("date", "duration", "cycle") if timer is not None and getattr(timer, name) is not None
+    ]
     if f.position == "catch":
         parts = {"action": "value", **parts}
-    if timer is None or len(given) != 1:
+    if timer is None or len(given_times) != 1:
         hint = 'Write `"timer": {"duration": "PT1H"}`.'
-        site.error("missing_field", "A timer has one of «date», «duration» and «cycle».", hint=hint)
+        context.error("missing_field", "A timer has one of «date», «duration» and «cycle».", hint=hint)
         return Trigger(**parts)
     if timer.cycle is not None:
-        return _cycle(site, timer.cycle, parts)
+        return _cycle(context, timer.cycle, parts)
     if timer.date is not None:
-        return Trigger(at=_moment(site, timer.date), **parts)
+        return Trigger(at=_moment(context, timer.date), **parts)
     assert timer.duration is not None
-    after, moment = site.duration(timer.duration, "timer/duration")
+    after, moment = context.duration(timer.duration, "timer/duration")
     return Trigger(after_ms=after, at=moment, **parts)
 
 
-def _cycle(site: LoweringContext, text: str, parts: dict[str, Any]) -> Trigger:
-    found = cycle(text)
-    if found is None:
+def _cycle(context: LoweringContext, text: str, parts: dict[str, Any]) -> Trigger:
+    cycle_parts = cycle(text)
+    if cycle_parts is None:
         hint = "Write R3/PT10M: every ten minutes, three times; R/PT10M has no end."
-        site.error("bad_duration", f"«{text}» is not a cycle.", "timer/cycle", hint=hint)
+        context.error("bad_duration", f"«{text}» is not a cycle.", "timer/cycle", hint=hint)
         return Trigger(**parts)
-    times, each = found
-    if parts.get("interrupting", True) or event_of(site).position == "catch":
-        return Trigger(after_ms=each, **parts)
-    return Trigger(after_ms=each, repeat_ms=each, times=times, **parts)
+    times, interval = cycle_parts
+    if parts.get("interrupting", True) or event_fields(context).position == "catch":
+        return Trigger(after_ms=interval, **parts)
+    return Trigger(after_ms=interval, repeat_ms=interval, times=times, **parts)
 
 
-def _moment(site: LoweringContext, text: str) -> str:
+def _moment(context: LoweringContext, text: str) -> str:
     if text.strip().startswith("${"):
-        moment = site.expression(text, "timer/date") or "null"
+        moment = context.expression(text, "timer/date") or "null"
     else:
         try:
             zone = zone_of("UTC")
             assert zone is not None, "UTC is in every table"
             moment_of(text, zone)
-        except BadDate as wrong:
+        except BadDate as error:
             hint = "Write 2026-11-15T09:00:00, with an offset or in the tenant's time zone, or ${…}."
-            site.error("bad_duration", f"«{text}» is not a date: {wrong}.", "timer/date", hint=hint)
+            context.error("bad_duration", f"«{text}» is not a date: {error}.", "timer/date", hint=hint)
         moment = quoted(text)
-    site.shared.carried.add("calendar")
+    context.shared.carried.add("calendar")
     return f"fn.round(fn.date_diff({moment}, '1970-01-01T00:00:00Z', 'second') * 1000)"
 
 
-def name_of(site: LoweringContext) -> str:
-    """The name of the message or signal, written or by the id of its declaration."""
-    f = event_of(site)
-    news = site.shared.definition.news.get("signals" if f.trigger == "signal" else "messages", {})
+def event_name(context: LoweringContext) -> str:
+    """The name of the message or signal, as written or from its declaration."""
+    f = event_fields(context)
+    declared = context.shared.definition.declared_events.get("signals" if f.trigger == "signal" else "messages", {})
     name = (f.signal or f.message) if f.trigger == "signal" else (f.message or f.signal)
-    name = news.get(f.name_ref, name) if f.name_ref else news.get(name, name)
+    name = declared.get(f.name_ref, name) if f.name_ref else declared.get(name, name)
     if not name:
         hint = f'Write `"{f.trigger}": "…"`.'
-        site.error("missing_field", f"The event «{site.element.name}» does not say which {f.trigger}.", hint=hint)
+        context.error("missing_field", f"The event «{context.element.name}» does not say which {f.trigger}.", hint=hint)
     return name
 
 
-def code_of(site: LoweringContext) -> str:
-    f = event_of(site)
-    known = site.shared.definition.news.get("errors" if f.trigger == "error" else "escalations", {})
+def event_code(context: LoweringContext) -> str:
+    f = event_fields(context)
+    known = context.shared.definition.declared_events.get("errors" if f.trigger == "error" else "escalations", {})
     code = known.get(f.name_ref, f.code) if f.name_ref else known.get(f.code, f.code)
     if not code and f.position in ("end", "throw") and f.trigger in ("error", "escalation"):
         return "ERROR" if f.trigger == "error" else "ESCALATION"
     return code
 
 
-def _no_such(site: LoweringContext, position: str) -> None:
-    f = event_of(site)
-    message = f"«{site.element.name}» is a {position} event with the trigger {f.trigger}, which is not run here."
+def _report_unsupported(context: LoweringContext, position: str) -> None:
+    f = event_fields(context)
+    message = f"«{context.element.name}» is a {position} event with the trigger {f.trigger}, which is not run here."
     hint = "Use another trigger, or remove it."
-    site.error("bpmn_not_supported", message, "trigger", hint=hint)
+    context.error("bpmn_not_supported", message, "trigger", hint=hint)
 
 
 START = ElementType("startEvent", lower_start, "Where a process or sub-process begins.")

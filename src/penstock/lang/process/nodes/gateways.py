@@ -1,61 +1,63 @@
-"""The gateways: each is both a split and a join (P-3.4.4)."""
+"""The gateways; each is both a split and a join (P-3.4.4)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from penstock.lang.process.lowering_context import LoweringContext
-from penstock.lang.process.nodes.contract import KEPT, ElementType, Fragment, plain
+from penstock.lang.process.nodes.contract import KEEP_OUTPUT, ElementType, Fragment, single_node
 from penstock.lang.process.nodes.events import trigger_of
-from penstock.lang.process.nodes.messages import name_of_task, news_of
+from penstock.lang.process.nodes.messages import message_trigger, task_message_name
 from penstock.net.model import ALL, INCLUSIVE, MERGE, Node, Trigger
 
 
-def _node(site: LoweringContext, **parts: Any) -> Fragment:
-    f = site.element.gateway
+def _node(context: LoweringContext, **parts: Any) -> Fragment:
+    f = context.element.gateway
     assert f is not None
-    return plain(Node(id=site.id, type=f.type or "", label=f.name, scope=site.scope, **parts))
+    return single_node(Node(id=context.id, type=f.type or "", label=f.name, scope=context.scope, **parts))
 
 
-def lower_exclusive(site: LoweringContext) -> Fragment:
-    """P-3.2.12: the first branch whose condition holds; P-X.11: with none the submit is refused."""
-    return _node(site, join=MERGE, split="first")
+def lower_exclusive(context: LoweringContext) -> Fragment:
+    """Takes the first branch whose condition holds (P-3.2.12); with none the submit is refused (P-X.11)."""
+    return _node(context, join=MERGE, split="first")
 
 
-def lower_parallel(site: LoweringContext) -> Fragment:
-    """P-3.4.4: waits for all ways in, and takes all ways out."""
-    return _node(site, join=ALL)
+def lower_parallel(context: LoweringContext) -> Fragment:
+    """Waits for all incoming flows, and takes all outgoing ones (P-3.4.4)."""
+    return _node(context, join=ALL)
 
 
-def lower_inclusive(site: LoweringContext) -> Fragment:
-    """P-X.10: every branch whose condition holds, and the join waits for those that were taken."""
-    return _node(site, join=INCLUSIVE, split="every")
+def lower_inclusive(context: LoweringContext) -> Fragment:
+    """Takes every branch whose condition holds; the join waits for those that were taken (P-X.10)."""
+    return _node(context, join=INCLUSIVE, split="every")
 
 
-def lower_event_based(site: LoweringContext) -> Fragment:
-    """Whatever comes first decides the way: every event after it is a trigger with a port of its own."""
+def lower_event_based(context: LoweringContext) -> Fragment:
+    """The event that comes first decides: each event after the gateway is a trigger with its own port."""
     triggers: list[Trigger] = []
-    for flow in site.shared.graph.outs[site.id]:
-        target = site.shared.definition.elements[flow.fields.target]
-        other = site.shared.site(target)
+    for flow in context.shared.graph.outgoing[context.id]:
+        target = context.shared.definition.elements[flow.fields.target]
+        other = context.shared.context_of(target)
         activity, event = target.activity, target.event
         if event is not None and event.position == "catch" and event.trigger in ("timer", "message", "signal"):
             triggers.append(trigger_of(other, port=target.id))
         elif activity is not None and activity.bpmn == "receiveTask":
-            one = not activity.signal
-            triggers.append(news_of(other, name_of_task(other), activity.correlation, port=target.id, one=one))
+            is_message = not activity.signal
+            triggers.append(
+                message_trigger(other, task_message_name(other), activity.correlation, port=target.id, one=is_message)
+            )
         else:
-            message = f"After «{site.element.name}» comes «{target.name}», for which nobody can wait."
+            message = f"After «{context.element.name}» comes «{target.name}», for which nobody can wait."
             hint = "An event-based gateway leads to timer, message or signal events, or to receive tasks."
             at = flow.pointer
-            site.shared.report.error("event_gateway_target", message, at, hint=hint, node=site.id)
-    f = site.element.gateway
+            context.shared.report.error("event_gateway_target", message, at, hint=hint, node=context.id)
+    f = context.element.gateway
     assert f is not None
     node = Node(
-        id=site.id, kind="wait", type=f.type or "", label=f.name, scope=site.scope, join=MERGE,
-        triggers=tuple(triggers) or (Trigger(),), sets=KEPT,
+        id=context.id, kind="wait", type=f.type or "", label=f.name, scope=context.scope, join=MERGE,
+        triggers=tuple(triggers) or (Trigger(),), sets=KEEP_OUTPUT,
     )  # fmt: skip
-    return plain(node)
+    return single_node(node)
 
 
 EXCLUSIVE = ElementType("exclusiveGateway", lower_exclusive, "Takes the first way whose condition holds.")

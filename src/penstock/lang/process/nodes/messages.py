@@ -1,54 +1,63 @@
-"""sendTask and receiveTask: a message or a signal goes out, or is waited for."""
+"""sendTask and receiveTask: send a message or a signal, or wait for one."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from penstock.lang.process.lowering_context import LoweringContext
-from penstock.lang.process.nodes.contract import KEPT, ElementType, Fragment, plain
-from penstock.lang.process.nodes.parts import VARIABLES, activity_of, base_of, core_id, repeated, work_of
+from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
+from penstock.lang.process.nodes.contract import (
+    KEEP_OUTPUT,
+    ElementType,
+    Fragment,
+    activity_fields,
+    core_id,
+    node_base,
+    single_node,
+)
+from penstock.lang.process.nodes.multi_instance import with_instances
 from penstock.net.model import Effect, Node, Trigger
 
 
-def lower_send(site: LoweringContext) -> Fragment:
-    f = activity_of(site)
+def lower_send(context: LoweringContext) -> Fragment:
+    f = activity_fields(context)
     kind = "signal" if f.signal else "message"
-    return work_of(site, publish(site, kind, name_of_task(site), f.payload), agent=True)
+    return work_item_fragment(context, publish(context, kind, task_message_name(context), f.payload), agent=True)
 
 
-def publish(site: LoweringContext, kind: str, name: str, payload: Any) -> Effect:
-    """All variables go along unless the author says what does."""
-    body = VARIABLES if payload is None else site.value(payload, "payload")
+def publish(context: LoweringContext, kind: str, name: str, payload: Any) -> Effect:
+    """The effect that publishes a message or signal; its payload is by default all variables."""
+    body = VARIABLES if payload is None else context.value(payload, "payload")
     return Effect(executor="publish", args={"kind": kind, "name": name, "payload": body})
 
 
-def lower_receive(site: LoweringContext) -> Fragment:
-    """It rests like a catch event: nobody has it on the desk."""
-    f = activity_of(site)
+def lower_receive(context: LoweringContext) -> Fragment:
+    """Waits like a catch event; it is no work item."""
+    f = activity_fields(context)
     node = Node(
-        **base_of(site, core_id(site.element)), kind="wait", sets=KEPT,
-        triggers=(news_of(site, name_of_task(site), f.correlation, one=not f.signal),),
+        **node_base(context, core_id(context.element)), kind="wait", sets=KEEP_OUTPUT,
+        triggers=(message_trigger(context, task_message_name(context), f.correlation, one=not f.signal),),
     )  # fmt: skip
-    return repeated(plain(node), f, site)
+    return with_instances(single_node(node), context)
 
 
-def name_of_task(site: LoweringContext) -> str:
-    f = activity_of(site)
-    news = site.shared.definition.news
+def task_message_name(context: LoweringContext) -> str:
+    f = activity_fields(context)
+    declared = context.shared.definition.declared_events
     name = f.message or f.signal
     if not name:
         hint = 'Write `"message": "…"`, or `"signal": "…"`.'
-        site.error("missing_field", f"A {f.bpmn or f.type} needs the name of a message or signal.", hint=hint)
-    return news.get("signals" if f.signal else "messages", {}).get(name, name)
+        context.error("missing_field", f"A {f.bpmn or f.type} needs the name of a message or signal.", hint=hint)
+    return declared.get("signals" if f.signal else "messages", {}).get(name, name)
 
 
-def news_of(site: LoweringContext, name: str, correlation: dict[str, Any] | None, **parts: Any) -> Trigger:
-    """A message or signal that is waited for; with a correlation only one whose members have these values."""
-    wanted = site.value(correlation, "correlation") if correlation else None
-    match = "fn.matches_filter(event, filter)" if wanted is not None else None
-    if wanted is not None:
-        site.shared.carried.add("tenant_config")
-    return Trigger(kind="signal", name=name.replace("${", "$ {"), filter=wanted, match=match, **parts)
+def message_trigger(context: LoweringContext, name: str, correlation: dict[str, Any] | None, **parts: Any) -> Trigger:
+    """The trigger of a message or signal; with a correlation only one whose members have these values."""
+    filter = context.value(correlation, "correlation") if correlation else None
+    match = "fn.matches_filter(event, filter)" if filter is not None else None
+    if filter is not None:
+        context.shared.carried.add("tenant_config")
+    return Trigger(kind="signal", name=name.replace("${", "$ {"), filter=filter, match=match, **parts)
 
 
 SEND_TASK = ElementType("sendTask", lower_send, "Sends a message or a signal.", work=True)

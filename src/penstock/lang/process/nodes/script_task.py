@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.lang.process.lowering_context import LoweringContext
-from penstock.lang.process.nodes.contract import ElementType, Fragment
-from penstock.lang.process.nodes.parts import VARIABLES, activity_of, work_of
+from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
+from penstock.lang.process.nodes.contract import ElementType, Fragment, activity_fields
 from penstock.net.model import Effect
 
-#: seconds
+#: Seconds that a script may take.
 TIME_LIMIT = 30
 
 
-def lower(site: LoweringContext) -> Fragment:
-    return work_of(site, Effect(executor="code", args=code_args(site)), agent=True)
+def lower(context: LoweringContext) -> Fragment:
+    return work_item_fragment(context, Effect(executor="code", args=code_args(context)), agent=True)
 
 
-def code_args(site: LoweringContext) -> dict[str, Any]:
-    f = activity_of(site)
+def code_args(context: LoweringContext) -> dict[str, Any]:
+    f = activity_fields(context)
     if not (f.python_code or "").strip():
         hint = 'Write `"python_code": "result = {\'total\': amount * 2}"`.'
-        site.error("missing_field", "A scriptTask needs «python_code».", hint=hint)
-    given = "timeout_s" in (f.orchestration or {})
-    limit = site.element.orchestration.timeout_s if given else TIME_LIMIT
+        context.error("missing_field", "A scriptTask needs «python_code».", hint=hint)
+    states_timeout = "timeout_s" in (f.orchestration or {})
+    limit = context.element.orchestration.timeout_s if states_timeout else TIME_LIMIT
     return {"language": "python", "code": f.python_code or "", "timeout": limit, "inputs": VARIABLES}
 
 

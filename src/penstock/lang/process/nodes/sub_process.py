@@ -1,4 +1,4 @@
-"""subProcess: drawn inside (a scope), or called (another definition, an instance of its own; P-X.4)."""
+"""subProcess: embedded as a scope, or called as another definition with an instance of its own (P-X.4)."""
 
 from __future__ import annotations
 
@@ -9,76 +9,87 @@ import msgspec
 from penstock.errors import Place
 from penstock.lang.contract import Lowered
 from penstock.lang.process.lowering_context import LoweringContext
-from penstock.lang.process.nodes.contract import ElementType, Fragment, plain
-from penstock.lang.process.nodes.parts import VARIABLES, activity_of, body_of, scope_of, work_of
+from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
+from penstock.lang.process.nodes.contract import ElementType, Fragment, activity_fields, single_node
+from penstock.lang.process.nodes.multi_instance import instance_body, scope_node
 from penstock.lang.process.schema import Element
 from penstock.net.codec import content_hash
 from penstock.net.model import Body, Effect, Set
 
 
-def lower_embedded(site: LoweringContext) -> Fragment:
-    """What lies in it is lowered by itself; it begins at `entry_of` its level."""
-    f = activity_of(site)
-    entry = begin_of(site.id) if site.shared.graph.event_handlers(site.id) else entry_of(site.id)
-    body = Body(mode="one", entry=entry) if f.multi is None else body_of(f.multi, entry, site)
+def lower_embedded(context: LoweringContext) -> Fragment:
+    """The scope of an embedded sub-process; its elements are lowered by themselves."""
+    f = activity_fields(context)
+    entry = (
+        listening_start(context.id) if context.shared.graph.event_sub_processes(context.id) else level_entry(context.id)
+    )
+    body = Body(mode="one", entry=entry) if f.multi is None else instance_body(f.multi, entry, context)
     sets = (Set(name=f.multi.collect, expr="output"),) if f.multi is not None and f.multi.collect else ()
-    return plain(scope_of(site, body, sets))
+    return single_node(scope_node(context, body, sets))
 
 
-def entry_of(level: str) -> str:
-    """The node at which a level begins when nothing of the author's is."""
+def level_entry(level: str) -> str:
+    """The id of the node that is added where a level begins."""
     return f"{level}.start"
 
 
-def begin_of(level: str) -> str:
-    """The node before what runs while a level listens for events."""
+def listening_start(level: str) -> str:
+    """The id of the node that is added before the scope of a level with event sub-processes."""
     return f"{level}.begin"
 
 
-def named_item(element: Element) -> tuple[Set, ...]:
-    """What an instance of a sub-process keeps of its item: the name its author has given it."""
+def item_variable(element: Element) -> tuple[Set, ...]:
+    """Keeps the item of an instance as a variable, when the author has given it a name."""
     multi = element.activity.multi if element.activity is not None else None
     named = multi is not None and multi.item not in ("", "item")
     return (Set(name=multi.item, expr="item"),) if named and multi is not None else ()
 
 
-def lower_call(site: LoweringContext) -> Fragment:
+def lower_call(context: LoweringContext) -> Fragment:
     """The item stays IN_PROGRESS until the child instance ends; a child that is TERMINATED is a failure."""
-    f, given = activity_of(site), site.element.orchestration
-    child = _child(site)
+    f, call = activity_fields(context), context.element.orchestration
+    child = _called_process(context)
     args: dict[str, Any] = {
         "net": content_hash(child.net) if child is not None else "",
-        "name": given.sub_process or "",
-        "input": VARIABLES if given.input is None else site.value(given.input, "orchestration/input"),
+        "name": call.sub_process or "",
+        "input": VARIABLES if call.input is None else context.value(call.input, "orchestration/input"),
     }
-    if given.output:
-        args["variables"] = dict(given.output)
-    fragment = work_of(site, Effect(executor="call", args=args), agent=True)
+    if call.output:
+        args["variables"] = dict(call.output)
+    fragment = work_item_fragment(context, Effect(executor="call", args=args), agent=True)
     limited = "timeout_s" in (f.orchestration or {})
     return fragment if limited else fragment.changed(fragment.core, timeout_ms=None)
 
 
-def _child(site: LoweringContext) -> Lowered | None:
-    given, call = site.element.orchestration, site.shared.setting.call
-    if not given.sub_process:
+def _called_process(context: LoweringContext) -> Lowered | None:
+    orchestration, call = context.element.orchestration, context.shared.setting.call
+    if not orchestration.sub_process:
         hint = 'Write `"orchestration": {"sub_process": "…"}`, or draw elements whose `parent` it is.'
-        site.error("sub_process_missing", f"«{site.element.name}» calls nothing and holds nothing.", hint=hint)
+        context.error("sub_process_missing", f"«{context.element.name}» calls nothing and holds nothing.", hint=hint)
         return None
     if call is None:
         return None
-    wanted = given.sub_process if given.version is None else f"{given.sub_process}@{given.version}"
-    lowered, found = call(wanted)
-    place = site.shared.report.document.place(site.at("orchestration/sub_process"))
-    for one in found:
-        if one.rule == "file_not_found":
+    called = (
+        orchestration.sub_process
+        if orchestration.version is None
+        else f"{orchestration.sub_process}@{orchestration.version}"
+    )
+    lowered, findings = call(called)
+    place = context.shared.report.document.place(context.at("orchestration/sub_process"))
+    for finding in findings:
+        if finding.rule == "file_not_found":
             hint = "Release the called process first, or correct its id."
-            message = f"There is no process «{wanted}» to call."
-            site.error("sub_process_unknown", message, "orchestration/sub_process", hint=hint)
+            message = f"There is no process «{called}» to call."
+            context.error("sub_process_unknown", message, "orchestration/sub_process", hint=hint)
             continue
-        inside = f"In «{wanted}» at {one.where}: {one.message}" if one.where != Place() else one.message
-        site.shared.report.findings.append(msgspec.structs.replace(one, message=inside, where=place, node=site.id))
+        message = (
+            f"In «{called}» at {finding.where}: {finding.message}" if finding.where != Place() else finding.message
+        )
+        context.shared.report.findings.append(
+            msgspec.structs.replace(finding, message=message, where=place, node=context.id)
+        )
     if lowered is not None:
-        site.shared.children |= {**lowered.children, content_hash(lowered.net): lowered.net}
+        context.shared.children |= {**lowered.children, content_hash(lowered.net): lowered.net}
     return lowered
 
 

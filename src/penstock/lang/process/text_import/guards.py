@@ -1,11 +1,11 @@
-"""What a condition of a manual compares: numbers with their units, two things, or a name that is true or false."""
+"""The expression of a condition in a manual: a comparison with a number or a variable, or a boolean variable."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-from penstock.lang.process.names import ROOTS
+from penstock.lang.process.expression_names import ROOTS
 
 _CASE_END = re.compile(r"(?:인|한|는|은|된|을|일|ㄹ)?\s*(?:경우|때|\s시)\s*([(（][^)）]*[)）])?(?:에는|에|는|엔)?\Z")
 _UNIT = {"십": 10, "백": 100, "천": 10**3, "만": 10**4, "십만": 10**5, "백만": 10**6, "천만": 10**7, "억": 10**8,
@@ -43,7 +43,7 @@ _SIGNS = {
     "초과": ">", "넘": ">", "크": ">", "많": ">", "높": ">", "웃돌": ">", "미만": "<", "작": "<", "적": "<", "낮": "<",
     "밑돌": "<", "미달": "<", "이상": ">=", "이하": "<=", "같": "==", "이면": "==",
 }  # fmt: skip
-_FLIPPED = {">": "<=", "<": ">=", ">=": "<", "<=": ">", "==": "!="}
+_NEGATED_SIGNS = {">": "<=", "<": ">=", ">=": "<", "<=": ">", "==": "!="}
 EXPRESSION = re.compile(r"[(（`]\s*([A-Za-z_]\w*\s*(?:==|!=|<=|>=|<|>)\s*[^()（）`]+?)\s*[)）`]")
 _WORDS = {
     "이슈": "has_issue", "문제": "has_issue", "오류": "has_error", "승인": "approved", "거절": "rejected",
@@ -53,77 +53,86 @@ _WORDS = {
 }  # fmt: skip
 _NAMELESS = "condition_holds"
 _MEASURES = {"재고": "stock", "불량": "defects"}
-_SMALL = ("the", "a", "an", "is", "are", "was", "were", "if", "of", "it", "has", "have", "had", "not", "no", "does",
-          "do", "been", "be", "this", "that", "any", "its", "still", "there")  # fmt: skip
-NOT = re.compile(r"없|않|아니|(?:\A|\s)안\s|(?<!잘)못|\bno\b|\bnot\b|n't\b|\bwithout\b", re.I)
+_STOP_WORDS = (
+    "the", "a", "an", "is", "are", "was", "were", "if", "of", "it", "has", "have", "had", "not", "no", "does", "do",
+    "been", "be", "this", "that", "any", "its", "still", "there",
+)  # fmt: skip
+NEGATION = re.compile(r"없|않|아니|(?:\A|\s)안\s|(?<!잘)못|\bno\b|\bnot\b|n't\b|\bwithout\b", re.I)
 
 
 class Guard(NamedTuple):
-    """`read` is false where the name was made up, and somebody has to say what it means."""
+    """`is_read` is false when the variable was made up, and a person has to check it."""
 
     expression: str
-    read: bool
+    is_read: bool
 
 
-def guard_of(text: str, negated: bool = False, about: str = "") -> Guard:
-    """An expression that the text holds, a comparison that it says, or a name that is true; `about` is what is compared
-    where the text itself does not say it."""
-    if found := EXPRESSION.search(text):
-        return Guard(f"!({found[1].strip()})" if negated else found[1].strip(), True)
+def guard_of(text: str, negated: bool = False, subject: str = "") -> Guard:
+    """The expression of a condition: one that the text holds, a comparison in words, or a boolean variable.
+
+    `subject` is what is compared when the text itself does not name it."""
+    if match := EXPRESSION.search(text):
+        return Guard(f"!({match[1].strip()})" if negated else match[1].strip(), True)
     for words, sign in ((_OR, "||"), (_AND, "&&")):
-        parts = [one for one in words.split(text) if one.strip()]
-        if len(parts) > 1 and any(map(compared, parts)):
-            return _several(parts, sign, negated, about)
-    if found := compared(text):
-        what = found["what"].strip()
-        named = variable(what, measured=True) if what else variable(re.sub(r"에\s*따라.*", "", about), measured=True)
-        other = found.groupdict().get("other")
-        than = variable(other, measured=True) if other else _number(found)
-        return Guard(f"{named} {_sign(found, text, negated)} {than}", named != _NAMELESS)
-    truth = (NOT.search(text) is None) != negated
+        parts = [part for part in words.split(text) if part.strip()]
+        if len(parts) > 1 and any(map(find_comparison, parts)):
+            return _combined_guard(parts, sign, negated, subject)
+    if match := find_comparison(text):
+        what = match["what"].strip()
+        name_and_instruction = (
+            variable(what, measured=True) if what else variable(re.sub(r"에\s*따라.*", "", subject), measured=True)
+        )
+        other = match.groupdict().get("other")
+        than = variable(other, measured=True) if other else _number(match)
+        return Guard(f"{name_and_instruction} {_sign(match, text, negated)} {than}", name_and_instruction != _NAMELESS)
+    truth = (NEGATION.search(text) is None) != negated
     return Guard(f"{variable(text)} == {'true' if truth else 'false'}", False)
 
 
-def _several(parts: list[str], sign: str, negated: bool, about: str) -> Guard:
-    """Conditions that hold together or one by one; what a later one is about may be only said of the first."""
-    first = compared(parts[0])
-    about = about or (first["what"] if first else "")
-    made = [guard_of(one, about=about) for one in parts]
-    said = [found is not None and bool(found["what"].strip()) for found in map(compared, parts)]
-    whole = f" {sign} ".join(one.expression for one in made)
-    return Guard(f"!({whole})" if negated else whole, all(said) and all(one.read for one in made))
+def _combined_guard(parts: list[str], sign: str, negated: bool, subject: str) -> Guard:
+    """Conditions joined by and or or; a later one may leave out the subject of the first."""
+    first = find_comparison(parts[0])
+    subject = subject or (first["what"] if first else "")
+    guards = [guard_of(part, subject=subject) for part in parts]
+    names_subject = [
+        comparison is not None and bool(comparison["what"].strip()) for comparison in map(find_comparison, parts)
+    ]
+    expression = f" {sign} ".join(guard.expression for guard in guards)
+    return Guard(
+        f"!({expression})" if negated else expression, all(names_subject) and all(guard.is_read for guard in guards)
+    )
 
 
-def compared(text: str) -> re.Match[str] | None:
+def find_comparison(text: str) -> re.Match[str] | None:
     for pattern in (_COMPARED_FIRST, _COMPARED, _AMOUNT, _THAN_KO, _THAN):
-        if found := pattern.match(text) if pattern is _COMPARED_FIRST else pattern.search(text):
-            return found
+        if match := pattern.match(text) if pattern is _COMPARED_FIRST else pattern.search(text):
+            return match
     return None
 
 
-def _sign(found: re.Match[str], text: str, negated: bool) -> str:
-    said = found["sign"].lower()
-    sign = _SIGNS.get(said, "==" if said[0] in "일인" else said)
-    tail, what = text[found.end() :], found["what"]
+def _sign(comparison: re.Match[str], text: str, negated: bool) -> str:
+    word = comparison["sign"].lower()
+    sign = _SIGNS.get(word, "==" if word[0] in "일인" else word)
+    tail, what = text[comparison.end() :], comparison["what"]
     if re.match(r"\S{0,3}?지?\s*(?:않|아니|못)", tail) or re.search(r"\b(?:does|do|is|are|did) not\b|n't\b", what):
-        sign = _FLIPPED[sign]
-    return _FLIPPED[sign] if negated else sign
+        sign = _NEGATED_SIGNS[sign]
+    return _NEGATED_SIGNS[sign] if negated else sign
 
 
-def _number(found: re.Match[str]) -> str:
-    whole = _scaled(found["number"], found["unit"])
-    rest = found.groupdict().get("more")
+def _number(comparison: re.Match[str]) -> str:
+    number = _scaled(comparison["number"], comparison["unit"])
+    rest = comparison.groupdict().get("more")
     if rest and (part := re.match(r"(\d[\d,]*)\s*(천만|백만|십만|천|만)", rest)):
-        whole += _scaled(part[1], part[2])
-    return str(int(whole)) if whole == int(whole) else str(whole)
+        number += _scaled(part[1], part[2])
+    return str(int(number)) if number == int(number) else str(number)
 
 
 def _scaled(number: str, unit: str | None) -> float:
     return round(float(number.replace(",", "")) * _UNIT.get((unit or "").lower(), 1), 6)
 
 
-def opposite(expression: str) -> str:
-    """Of a name that is true or false; "" of anything else: what is left is the default then."""
+def negated_expression(expression: str) -> str:
+    """The negation of a boolean comparison; "" for other expressions, whose negation is the default branch."""
     for a, b in (("== true", "== false"), ("== false", "== true")):
         if expression.endswith(a):
             return expression[: -len(a)] + b
@@ -131,7 +140,7 @@ def opposite(expression: str) -> str:
 
 
 def variable(text: str, *, measured: bool = False) -> str:
-    """A known word has an English name; another keeps its own, which an expression reads as `context['…']`."""
+    """The variable of a phrase: an English name for known words, else its own, read as `context['…']`."""
     if measured:
         for word, name in _MEASURES.items():
             if word in text:
@@ -139,7 +148,7 @@ def variable(text: str, *, measured: bool = False) -> str:
     for word, name in _WORDS.items():
         if word in text.lower():
             return name
-    words = [one for one in re.findall(r"[A-Za-z][A-Za-z0-9]*", text.lower()) if one not in _SMALL]
+    words = [word for word in re.findall(r"[A-Za-z][A-Za-z0-9]*", text.lower()) if word not in _STOP_WORDS]
     if words and not re.search(r"[가-힣]", text):
         name = "_".join(words[:4])
         return f"context['{name}']" if name in ROOTS else name
@@ -149,7 +158,7 @@ def variable(text: str, *, measured: bool = False) -> str:
 
 def _korean_name(text: str) -> str:
     text = re.sub(r"[(（][^)）]*[)）]|['\"\[\]]|만약|만일|혹시", " ", _CASE_END.sub("", text.strip()))
-    words = [re.sub(r"(?:이|가|은|는|을|를|에|의|도|와|(?<![결성효])과)\Z", "", one) if len(one) > 1 else one
-             for one in re.findall(r"[가-힣A-Za-z0-9]+", text)]  # fmt: skip
-    stems = [re.sub(r"(?:이라|하|되|으|이|다|라|지)?(?:면|않으면|않은|않)\Z", "", one) for one in words]
-    return "_".join(one for one in stems if one and one not in ("있", "없"))[:40]
+    words = [re.sub(r"(?:이|가|은|는|을|를|에|의|도|와|(?<![결성효])과)\Z", "", word) if len(word) > 1 else word
+             for word in re.findall(r"[가-힣A-Za-z0-9]+", text)]  # fmt: skip
+    stems = [re.sub(r"(?:이라|하|되|으|이|다|라|지)?(?:면|않으면|않은|않)\Z", "", word) for word in words]
+    return "_".join(stem for stem in stems if stem and stem not in ("있", "없"))[:40]

@@ -1,4 +1,4 @@
-"""The lines of a manual as its steps: headings, numbers, bullets, tables, else sentences; and the roles of a table."""
+"""Divides a manual into steps: by headings, numbers, bullets or tables, else by sentences; and reads role tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ManualLine(NamedTuple):
 
 
 class ManualStep(msgspec.Struct):
-    """`number` is the author's own, counted anew in each section; `role` is what a table says of it."""
+    """A step of the manual. `number` is the author's, counted anew in each section; `role` comes from a table."""
 
     number: int
     lines: list[ManualLine]
@@ -35,26 +35,26 @@ class ManualStep(msgspec.Struct):
     role: str = ""
 
 
-class Text(msgspec.Struct):
-    """`left` are lines that belong to no step and say a condition: nobody shall believe that they were read."""
+class Manual(msgspec.Struct):
+    """The steps and roles of a manual. `leftover` are lines of no step that hold a condition: they are reported."""
 
     title: str = ""
     steps: list[ManualStep] = []
     roles: list[str] = []
-    left: list[ManualLine] = []
+    leftover: list[ManualLine] = []
 
 
-def read_text(text: str) -> Text:
+def read_text(text: str) -> Manual:
     lines = [
-        ManualLine(n, one.rstrip()) for n, one in enumerate(text.replace("\r\n", "\n").split("\n"), 1) if one.strip()
+        ManualLine(n, line.rstrip()) for n, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1) if line.strip()
     ]
-    return _Lines(lines).whole()
+    return _LineReader(lines).manual_of_lines()
 
 
-class _Lines:
+class _LineReader:
     def __init__(self, lines: list[ManualLine]) -> None:
         self.lines = lines
-        self.found = Text()
+        self.manual = Manual()
         self.numbered: list[ManualStep] = []
         self.bullets: list[ManualLine] = []
         self.other: list[ManualLine] = []
@@ -63,34 +63,34 @@ class _Lines:
         self.current: ManualStep | None = None
         self.section = self.indent = 0
 
-    def whole(self) -> Text:
+    def manual_of_lines(self) -> Manual:
         for line in self.lines:
             row = _ROW.match(line.text)
             if row is not None:
-                self._row(line, [one.strip() for one in row[1].split("|")])
+                self._row(line, [cell.strip() for cell in row[1].split("|")])
                 continue
             self.header = []
             self._line(line)
-        found = self.found
+        manual = self.manual
         steps = self.numbered or self.rows
         if not steps and self.bullets:
-            steps = [ManualStep(n, [ManualLine(at, one)]) for n, (at, one) in enumerate(self.bullets, 1)]
+            steps = [ManualStep(n, [ManualLine(at, text)]) for n, (at, text) in enumerate(self.bullets, 1)]
         if steps:
             first = next(
-                (one for one in self.other if not self.numbered or one.at < self.numbered[0].lines[0].at), None
+                (line for line in self.other if not self.numbered or line.at < self.numbered[0].lines[0].at), None
             )
-            if not found.title and first is not None and len(first.text) <= 200:
-                found.title = first.text.strip().rstrip(":：")
+            if not manual.title and first is not None and len(first.text) <= 200:
+                manual.title = first.text.strip().rstrip(":：")
                 self.other.remove(first)
-            found.left = [one for one in (*self.other, *(self.bullets if self.numbered or self.rows else ()))
-                          if looks_conditional(one.text)]  # fmt: skip
-            found.steps = steps
-            return found
-        if self.other and not found.title and not re.search(r"[.。다]\s*\Z", self.other[0].text):
-            found.title = self.other.pop(0).text.strip()
-        told = [ManualLine(line.at, one) for line in self.other for one in sentences(line.text.strip())]
-        found.steps = [ManualStep(n, [one]) for n, one in enumerate(told, 1)]
-        return found
+            manual.leftover = [line for line in (*self.other, *(self.bullets if self.numbered or self.rows else ()))
+                          if looks_conditional(line.text)]  # fmt: skip
+            manual.steps = steps
+            return manual
+        if self.other and not manual.title and not re.search(r"[.。다]\s*\Z", self.other[0].text):
+            manual.title = self.other.pop(0).text.strip()
+        lines = [ManualLine(line.at, sentence) for line in self.other for sentence in sentences(line.text.strip())]
+        manual.steps = [ManualStep(n, [line]) for n, line in enumerate(lines, 1)]
+        return manual
 
     def _line(self, line: ManualLine) -> None:
         text = line.text
@@ -98,46 +98,46 @@ class _Lines:
             self._heading(line, heading[2].strip())
         elif counted := self._numbered(text):
             indent = len(text) - len(text.lstrip())
-            number, said = counted
+            number, text_after = counted
             if self.current is not None and indent > self.indent:
-                self.current.lines.append(ManualLine(line.at, f"- {said}"))  # numbered within a step
+                self.current.lines.append(ManualLine(line.at, f"- {text_after}"))  # numbered within a step
             else:
                 self.indent = indent
-                self._begin(number, ManualLine(line.at, said))
+                self._begin_step(number, ManualLine(line.at, text_after))
         elif self.current is not None:
             self.current.lines.append(ManualLine(line.at, text.strip()))
-        elif found := BULLET.match(text):
-            self.bullets.append(ManualLine(line.at, found[1].strip()))
+        elif bullet := BULLET.match(text):
+            self.bullets.append(ManualLine(line.at, bullet[1].strip()))
         else:
             self.other.append(ManualLine(line.at, text.strip()))
 
     @staticmethod
     def _numbered(text: str) -> tuple[int, str] | None:
-        if found := _STEP.match(text):
-            return int(found[1]), found[2].strip()
-        if found := _LETTER.match(text):
-            number = "가나다라마바사아자차카타파하".find(found[1]) if found[1] else ord(found[2]) - ord("①")
-            return number + 1, found[3].strip()
+        if match := _STEP.match(text):
+            return int(match[1]), match[2].strip()
+        if match := _LETTER.match(text):
+            number = "가나다라마바사아자차카타파하".find(match[1]) if match[1] else ord(match[2]) - ord("①")
+            return number + 1, match[3].strip()
         return None
 
     def _heading(self, line: ManualLine, text: str) -> None:
         self.current = None
-        found = _STEP.match(text)
-        if found and (self.found.title or int(found[1]) == 1 and self.numbered == []):
-            self._begin(int(found[1]), ManualLine(line.at, found[2].strip()))
-        elif (alone := _STEP_ALONE.match(text)) and self.found.title:
-            self._begin(int(alone[1] or alone[2]), ManualLine(line.at, text))
-        elif not self.found.title:
-            self.found.title = text
+        match = _STEP.match(text)
+        if match and (self.manual.title or int(match[1]) == 1 and self.numbered == []):
+            self._begin_step(int(match[1]), ManualLine(line.at, match[2].strip()))
+        elif (alone := _STEP_ALONE.match(text)) and self.manual.title:
+            self._begin_step(int(alone[1] or alone[2]), ManualLine(line.at, text))
+        elif not self.manual.title:
+            self.manual.title = text
         else:
             self.section += 1
 
-    def _begin(self, number: int, line: ManualLine) -> None:
+    def _begin_step(self, number: int, line: ManualLine) -> None:
         self.current = ManualStep(number, [line], self.section)
         self.numbered.append(self.current)
 
     def _row(self, line: ManualLine, cells: list[str]) -> None:
-        """A table with a column of roles: of steps where it has a column of work and a number, else of roles."""
+        """A row of a table with a column of roles: a step if it also has a column of work, else only a role."""
         self.current = None
         if _RULE.match("".join(cells)) or not any(cells):
             return
@@ -145,19 +145,19 @@ class _Lines:
             self.header = cells
             return
         columns = self.header
-        role = next((n for n, one in enumerate(columns) if _ROLE_COLUMN.search(one)), None)
-        work = [n for n, one in enumerate(columns) if n != role and _WORK_COLUMN.search(one)]
+        role = next((n for n, column in enumerate(columns) if _ROLE_COLUMN.search(column)), None)
+        work = [n for n, column in enumerate(columns) if n != role and _WORK_COLUMN.search(column)]
         if role is None or role >= len(cells):
             self.other.append(ManualLine(line.at, " ".join(cells)))
             return
         name = cells[role]
-        if name and name != "-" and name not in self.found.roles:
-            self.found.roles.append(name)
-        if role == 0 or not work:  # what a role is there for, and no step
+        if name and name != "-" and name not in self.manual.roles:
+            self.manual.roles.append(name)
+        if role == 0 or not work:  # it describes a role, and is no step
             return
-        said = [cells[n] for n in work if n < len(cells) and not re.fullmatch(r"\d*", cells[n])]
-        if said:
-            text = f"{said[0]}: {' '.join(said[1:])}" if len(said) > 1 else said[0]
+        texts = [cells[n] for n in work if n < len(cells) and not re.fullmatch(r"\d*", cells[n])]
+        if texts:
+            text = f"{texts[0]}: {' '.join(texts[1:])}" if len(texts) > 1 else texts[0]
             self.rows.append(
                 ManualStep(len(self.rows) + 1, [ManualLine(line.at, text)], role="" if name == "-" else name)
             )

@@ -1,11 +1,11 @@
-"""Who does it: the roles that a step of a manual names, before a colon, in brackets, or as its subject."""
+"""Finds the role in a sentence of a manual: before a colon, in brackets, or as its subject."""
 
 from __future__ import annotations
 
 import re
 
-from penstock.lang.process.text_import.guards import compared
-from penstock.lang.process.text_import.sentence import LONG, MAYBE, REST
+from penstock.lang.process.text_import.guards import find_comparison
+from penstock.lang.process.text_import.sentence import CONDITION_WORDS, MAX_LENGTH, OTHERWISE_WORDS
 
 _ROLE_AFTER = re.compile(
     r"(.+?)\s*[(（]\s*(?:담당|역할|role|by)\s*[:：]?\s*([^()（）]{1,40})[)）]\s*[:：]?\s*(.*)", re.I | re.S
@@ -63,50 +63,50 @@ _VERB_FIRST = re.compile(
 
 
 def role_of(text: str, known: frozenset[str] = frozenset()) -> tuple[str, str | None]:
-    """What is to be done, and who does it, where the text says so; `known` are roles that it has named elsewhere."""
-    if len(text) > LONG:
+    """The action and its role, if the sentence names one; `known` are roles that the manual names elsewhere."""
+    if len(text) > MAX_LENGTH:
         return text, None
-    if found := _ROLE_AFTER.match(text):
-        return f"{found[1]}: {found[3]}".rstrip(": "), found[2].strip()
-    if found := _ROLE_BEFORE.match(text):
-        role = (found[1] or found[2]).strip()
-        if found[1] is not None or role in known or _role_word(role):
-            return found[3].strip(), role
+    if match := _ROLE_AFTER.match(text):
+        return f"{match[1]}: {match[3]}".rstrip(": "), match[2].strip()
+    if match := _ROLE_BEFORE.match(text):
+        role = (match[1] or match[2]).strip()
+        if match[1] is not None or role in known or _is_role(role):
+            return match[3].strip(), role
         return text, None
     for name in sorted(known, key=len, reverse=True):
-        if found := re.match(
+        if match := re.match(
             rf"(?:the\s+)?{re.escape(name)}(?:이|가|은|는|께서|에서)?\s+"
             rf"(?:(?:must|should|shall|has to|have to|needs to|will)\s+)?(\S.*)",
             text,
             re.I | re.S,
         ):
-            return found[1].strip(), name
-    if (found := _KOREAN_ROLE.match(text)) and (role := _korean_role(found[1])):
-        return found[2].strip(), role
-    if found := _ROLE_SAYS.match(text):
-        return found[2].strip(), found[1].strip()
-    if (found := _ROLE_DOES.match(text)) and _WORKER.search(found[1]) and not _NO_WORKER.search(found[1]):
-        return found[2].strip(), found[1].strip()
+            return match[1].strip(), name
+    if (match := _KOREAN_ROLE.match(text)) and (role := _korean_role(match[1])):
+        return match[2].strip(), role
+    if match := _ROLE_SAYS.match(text):
+        return match[2].strip(), match[1].strip()
+    if (match := _ROLE_DOES.match(text)) and _WORKER.search(match[1]) and not _NO_WORKER.search(match[1]):
+        return match[2].strip(), match[1].strip()
     return text, None
 
 
 def _korean_role(words: str) -> str:
-    """Without what only describes it: «제출한 신청자» is 신청자."""
+    """The role without its modifiers: «제출한 신청자» is 신청자."""
     if _NO_ROLE_KO.search(words):
         return ""
-    kept = words.split()
-    while len(kept) > 1 and any(_MODIFIER.search(one) for one in kept[:-1]):
-        kept = kept[1:]
-    return " ".join(kept)
+    words_left = words.split()
+    while len(words_left) > 1 and any(_MODIFIER.search(word) for word in words_left[:-1]):
+        words_left = words_left[1:]
+    return " ".join(words_left)
 
 
-def _role_word(prefix: str) -> bool:
-    """Is what stands before a colon somebody? It is short, and no work, no heading and no condition."""
+def _is_role(prefix: str) -> bool:
+    """Is the text before a colon a role? It is short, and no action, no heading and no condition."""
     words = prefix.split()
     if (
         not words
         or len(words) > 4
-        or REST.fullmatch(prefix)
+        or OTHERWISE_WORDS.fullmatch(prefix)
         or re.fullmatch(r"yes|no|예|네|아니오|아니요", prefix, re.I)
         or not re.search(r"[A-Za-z가-힣]", prefix)
         or re.search(r"[<>=?!\"'`/]", prefix)
@@ -116,23 +116,18 @@ def _role_word(prefix: str) -> bool:
         return True
     if _ACTION_NOUN.search(words[-1]) or _ACTION_WORD.search(words[-1]) or _VERB_FIRST.match(prefix):
         return False
-    return compared(prefix) is None and not MAYBE.search(prefix)
+    return find_comparison(prefix) is None and not CONDITION_WORDS.search(prefix)
 
 
 def role_before(text: str) -> str:
-    """The role that a step begins with, by its colon or its brackets."""
-    if (
-        (found := _ROLE_BEFORE.match(text))
-        and not _ROLE_AFTER.match(text)
-        and found[2]
-        and _role_word(found[2].strip())
-    ):
-        return found[2].strip()
+    """The role before the colon with which a step begins; "" if there is none."""
+    if (match := _ROLE_BEFORE.match(text)) and not _ROLE_AFTER.match(text) and match[2] and _is_role(match[2].strip()):
+        return match[2].strip()
     return ""
 
 
 def topic_of(condition: str) -> tuple[str, str]:
-    """Who is meant by a sentence whose condition has a subject of its own, and the condition: «담당자는 서류가 …면»."""
-    found = re.match(r"((?:\S+ ){0,2}?\S+)(?:은|는)\s+(\S+(?:이|가)\s.+)", condition, re.S)
-    role = role_of(f"{found[1]}이 한다")[1] if found else None
-    return (role, found[2]) if found and role else ("", condition)
+    """The role of a sentence whose condition has another subject, and the condition: «담당자는 서류가 …면»."""
+    match = re.match(r"((?:\S+ ){0,2}?\S+)(?:은|는)\s+(\S+(?:이|가)\s.+)", condition, re.S)
+    role = role_of(f"{match[1]}이 한다")[1] if match else None
+    return (role, match[2]) if match and role else ("", condition)

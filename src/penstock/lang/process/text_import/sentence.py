@@ -1,15 +1,15 @@
-"""What the words of one sentence of a manual say, in Korean and English: a condition, a way back, an end."""
+"""Reads one sentence of a manual, in Korean or English: its condition, a jump to a step, an end, parallel work."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-from penstock.lang.process.text_import.guards import EXPRESSION, NOT, compared
+from penstock.lang.process.text_import.guards import EXPRESSION, NEGATION, find_comparison
 
 BULLET = re.compile(r"\s*[-*•]\s+(.+)")
 #: a longer sentence is read by nobody as one condition, and its patterns would take their time
-LONG = 600
+MAX_LENGTH = 600
 #: words that end like «if» in Korean
 _NOUN_MYEON = "화면|서면|반면|측면|표면|도면|평면|전면|정면|후면|국면|장면|대면|단면|양면|수면|노면|방면|그러면"
 _MYEON = rf"(?!(?:\S*(?:{_NOUN_MYEON}))(?:[\s,]|\Z))\S*[가-힣]면"
@@ -35,7 +35,7 @@ _ELSE = re.compile(
     r"\s*[,:]?\s*(?:then\s+)?(.+)",
     re.I | re.S,
 )
-REST = re.compile(rf"{_ELSE_WORDS}|나머지|기타|otherwise|else|(?:all )?others?|in all other cases", re.I)
+OTHERWISE_WORDS = re.compile(rf"{_ELSE_WORDS}|나머지|기타|otherwise|else|(?:all )?others?|in all other cases", re.I)
 _CLAUSE = re.compile(
     rf"\s*;\s*|\s*,\s+(?=(?:and\s+|or\s+|but\s+)?(?:if|when|unless|otherwise|else)\b)|\s+(?=(?:otherwise|or else)\b)"
     rf"|(?:,|(?<![이가은는도])\s)\s*(?=(?:{_ELSE_WORDS})[\s,])|(?<=[고며]),\s*"
@@ -43,7 +43,7 @@ _CLAUSE = re.compile(
 )  # fmt: skip
 _ANSWER = re.compile(r"(yes|y|예|네|true|그렇다|해당)|no|n|아니오|아니요|아니다|false|해당\s*없음", re.I)
 _LISTED = re.compile(r"(?P<condition>[^:：→]{1,60}?)\s*(?:[:：→]|->|=>)\s*(?P<action>.+)", re.S)
-MAYBE = re.compile(
+CONDITION_WORDS = re.compile(
     rf"\b(?:if|unless|otherwise|in case|depending on|whenever|provided that|as long as|whether)\b"
     rf"|\bwhen\s+(?:the|a|an|it)\b"
     rf"|(?:\A|\s){_MYEON}(?=[\s,.]|\Z)|(?:인|한|는|은|된|을|일|할|될)\s*(?:경우|때)(?:에는|에만|에|는|엔)?(?=[\s,.)]|\Z)"
@@ -54,7 +54,7 @@ _DONE_KO = re.compile(
     r"(?:완료|종료|마무리)(?:되|하)면\Z|(?:끝나|마치|끝내)면\Z|(?:완료된|끝난|마친)\s*(?:경우|때)(?:에|에는|는)?\Z"
 )
 _DONE = re.compile(r"\b(?:complete|completed|done|finished|over)\Z", re.I)
-#: a second condition that names nothing: what the first one does not hold for
+#: A second condition without a subject: it means that the first one does not hold.
 _BARE = re.compile(
     r"(?:없|있|않|못하|모자라)(?:으)?면|(?:없|있|않)(?:는|을|은)\s*경우(?:에는|에|는)?"
     r"|(?:초과|미만|이상|이하|미달)(?:\s*시|하면|이면|(?:인|일|하는|할)\s*경우)(?:에는|에|는)?"
@@ -80,7 +80,7 @@ _END = re.compile(
     r"(?! (?:the|a|an|it)\b)"
     r"|end the process|(?:(?:절차|프로세스|업무)[를을은는가이]?\s*)?(?:종료|끝낸다|끝난다|끝내|끝))", re.I,
 )  # fmt: skip
-ALONG = re.compile(
+PARALLEL_WORDS = re.compile(
     r"동시에|병렬로|나란히|\b(?:at the same time|in parallel|simultaneously|concurrently)\b"
     r"|(?<=,)\s*while(?=\s+(?:the|an?)\b)",
     re.I,
@@ -99,7 +99,7 @@ _END_AFTER = re.compile(
 
 
 class Branch(NamedTuple):
-    """What follows where a condition holds; the condition is None for «otherwise», `negated` for «unless»."""
+    """The action of a condition; the condition is None for «otherwise», and `negated` for «unless»."""
 
     condition: str | None
     action: str
@@ -107,189 +107,199 @@ class Branch(NamedTuple):
 
 
 def sentences(line: str) -> list[str]:
-    return [one.strip() for one in re.split(r"(?<=[.!?。])\s+|(?<=다\.)\s*", line) if one.strip()]
+    return [sentence.strip() for sentence in re.split(r"(?<=[.!?。])\s+|(?<=다\.)\s*", line) if sentence.strip()]
 
 
 def looks_conditional(sentence: str) -> bool:
-    found = MAYBE.search(sentence[:LONG])
-    return found is not None and not _temporal(sentence)
+    match = CONDITION_WORDS.search(sentence[:MAX_LENGTH])
+    return match is not None and not _temporal(sentence)
 
 
 def _temporal(sentence: str) -> bool:
-    """«When it is done» says when, and not whether."""
-    one = _if(sentence)
-    return one is not None and one.condition is not None and after_it(one.condition)
+    """Does a sentence such as «When it is done» say when, and not whether?"""
+    branch = _conditional_branch(sentence)
+    return branch is not None and branch.condition is not None and is_temporal(branch.condition)
 
 
-def after_it(condition: str, *, first: bool = False) -> bool:
-    """Does it only say that something went before? Of the first step whatever sets the process going does."""
+def is_temporal(condition: str, *, first: bool = False) -> bool:
+    """Does a condition only say that something went before? In the first step so does the trigger of the process."""
     text = condition.strip(" ,.")
-    return bool(_DONE_KO.search(text) or _DONE.search(text) and not NOT.search(text)
-                or first and _TRIGGER.search(text) and not NOT.search(text))  # fmt: skip
+    return bool(_DONE_KO.search(text) or _DONE.search(text) and not NEGATION.search(text)
+                or first and _TRIGGER.search(text) and not NEGATION.search(text))  # fmt: skip
 
 
 def branches(sentence: str) -> list[Branch]:
-    """The ways that a sentence names, in its order; none where it names no condition, or not all is understood."""
+    """The branches that a sentence names, in order; none if it has no condition, or a part of it is not understood."""
     text = BULLET.sub(r"\1", sentence).strip()
-    clauses = [one for one in _CLAUSE.split(text) if one and one.strip()] if len(text) <= LONG else []
-    found: list[Branch] = []
-    for clause in _joined(clauses):
-        one = _otherwise(clause) or _if(clause)
-        if one is None:
+    clauses = [clause for clause in _CLAUSE.split(text) if clause and clause.strip()] if len(text) <= MAX_LENGTH else []
+    found_branches: list[Branch] = []
+    for clause in _merge_clauses(clauses):
+        branch = _otherwise_branch(clause) or _conditional_branch(clause)
+        if branch is None:
             return []
-        found.append(one)
-    return found
+        found_branches.append(branch)
+    return found_branches
 
 
-def led(sentence: str) -> tuple[str, list[Branch]]:
-    """What a sentence says to do first, and the ways that it names then: «check it; if it is wrong, send it back»."""
+def action_then_branches(sentence: str) -> tuple[str, list[Branch]]:
+    """The action before the branches, and the branches: «check it; if it is wrong, send it back»."""
     text = BULLET.sub(r"\1", sentence).strip()
-    cuts = list(_CLAUSE.finditer(text)) if len(text) <= LONG else []
-    for cut in cuts:
-        rest = text[cut.end() :].strip()
-        if found := branches(re.sub(r"\A(?:and|or|but)\s+", "", rest, flags=re.I)):
-            return _finite(text[: cut.start()]), found
+    cuts = list(_CLAUSE.finditer(text)) if len(text) <= MAX_LENGTH else []
+    for clause_end in cuts:
+        rest = text[clause_end.end() :].strip()
+        if found_branches := branches(re.sub(r"\A(?:and|or|but)\s+", "", rest, flags=re.I)):
+            return _as_sentence(text[: clause_end.start()]), found_branches
     return "", []
 
 
-def does_first(sentence: str) -> bool:
-    """«통보하고, …면 …» does something before it asks."""
-    found = _CLAUSE.search(sentence[:LONG])
-    lead = sentence[: found.start()] if found else ""
-    return re.search(r"(?:을|를|에게|께)\s.*[하내리기치]고\Z", lead) is not None and MAYBE.search(lead) is None
+def starts_with_action(sentence: str) -> bool:
+    """Does an action come before the condition, as in «통보하고, …면 …»?"""
+    match = _CLAUSE.search(sentence[:MAX_LENGTH])
+    lead = sentence[: match.start()] if match else ""
+    return (
+        re.search(r"(?:을|를|에게|께)\s.*[하내리기치]고\Z", lead) is not None and CONDITION_WORDS.search(lead) is None
+    )
 
 
-def _joined(clauses: list[str]) -> list[str]:
-    """A clause without a condition belongs to the one before it, or to the first."""
-    made: list[str] = []
+def _merge_clauses(clauses: list[str]) -> list[str]:
+    """Joins a clause without a condition to the one before it, or to the first."""
+    merged: list[str] = []
     for clause in clauses:
-        if made and not (_conditional(clause) and _conditional(made[-1])):
-            made[-1] = f"{made[-1]}, {clause.strip()}"
+        if merged and not (_conditional(clause) and _conditional(merged[-1])):
+            merged[-1] = f"{merged[-1]}, {clause.strip()}"
         else:
-            made.append(clause.strip())
-    return made
+            merged.append(clause.strip())
+    return merged
 
 
 def _conditional(clause: str) -> bool:
-    return (_otherwise(clause) or _if(clause)) is not None
+    return (_otherwise_branch(clause) or _conditional_branch(clause)) is not None
 
 
-def listed(bullet: str, question: str = "") -> Branch | None:
-    """«over 100: the boss signs», in a list of cases; «yes» and «no» answer what the step asks."""
+def case_of_list_item(bullet: str, question: str = "") -> Branch | None:
+    """A case in a list, such as «over 100: the boss signs»; «yes» and «no» answer the question of the step."""
     text = BULLET.sub(r"\1", bullet).strip()
-    if found := _LISTED.match(text):
-        condition = found["condition"].strip()
+    if match := _LISTED.match(text):
+        condition = match["condition"].strip()
         if question and (answer := _ANSWER.fullmatch(condition)):
-            return Branch(question.strip(" ?:："), found["action"].strip(" .。"), answer[1] is None)
-        if REST.fullmatch(condition):
-            return Branch(None, found["action"].strip(" .。"))
-        if compared(condition) or EXPRESSION.search(condition) or re.search(r"(?:경우|시|때)\Z", condition):
-            return Branch(condition, found["action"].strip(" .。"))
+            return Branch(question.strip(" ?:："), match["action"].strip(" .。"), answer[1] is None)
+        if OTHERWISE_WORDS.fullmatch(condition):
+            return Branch(None, match["action"].strip(" .。"))
+        if find_comparison(condition) or EXPRESSION.search(condition) or re.search(r"(?:경우|시|때)\Z", condition):
+            return Branch(condition, match["action"].strip(" .。"))
     return None
 
 
-def _otherwise(text: str) -> Branch | None:
+def _otherwise_branch(text: str) -> Branch | None:
     for pattern in (_ELSE, _ELSE_KO):
-        if (found := pattern.match(text)) and found[1].strip(" .。"):
-            return Branch(None, _finite(found[1]))
+        if (match := pattern.match(text)) and match[1].strip(" .。"):
+            return Branch(None, _as_sentence(match[1]))
     return None
 
 
-def _if(text: str) -> Branch | None:
-    if len(text) > LONG:
+def _conditional_branch(text: str) -> Branch | None:
+    if len(text) > MAX_LENGTH:
         return None
-    if found := _IF.match(text):
-        return Branch(found["condition"].strip(), _finite(found["action"]), found["word"].lower() == "unless")
-    if (found := _IF_KO.match(text)) and found["action"].strip(" .。,"):
-        return Branch(found["condition"].strip(), _finite(found["action"]))
-    if (found := _IF_AFTER.match(text)) and found["action"].strip(" ,"):
-        return Branch(found["condition"].strip(" .。"), _finite(found["action"]), found["word"].lower() == "unless")
+    if match := _IF.match(text):
+        return Branch(match["condition"].strip(), _as_sentence(match["action"]), match["word"].lower() == "unless")
+    if (match := _IF_KO.match(text)) and match["action"].strip(" .。,"):
+        return Branch(match["condition"].strip(), _as_sentence(match["action"]))
+    if (match := _IF_AFTER.match(text)) and match["action"].strip(" ,"):
+        return Branch(
+            match["condition"].strip(" .。"), _as_sentence(match["action"]), match["word"].lower() == "unless"
+        )
     return None
 
 
-def is_rest(condition: str) -> bool:
-    """Of a condition after another: does it only say that the other one does not hold?"""
+def is_bare_condition(condition: str) -> bool:
+    """Does a condition after another only say that the other one does not hold?"""
     return _BARE.fullmatch(condition.strip()) is not None
 
 
-def titled(text: str) -> tuple[str, str]:
-    """«심사: 금액이 …» is called 심사; the rest is what it says."""
-    found = re.match(r"([^:：,.]{1,40})[:：]\s+(\S.*)", text, re.S)
-    if found is None or MAYBE.search(found[1]) or _IF.match(text) or _ELSE.match(text) or compared(found[1]):
+def split_title(text: str) -> tuple[str, str]:
+    """The title before a colon and the rest: «심사: 금액이 …» has the title 심사."""
+    match = re.match(r"([^:：,.]{1,40})[:：]\s+(\S.*)", text, re.S)
+    if (
+        match is None
+        or CONDITION_WORDS.search(match[1])
+        or _IF.match(text)
+        or _ELSE.match(text)
+        or find_comparison(match[1])
+    ):
         return "", text
-    return found[1].strip(), found[2]
+    return match[1].strip(), match[2]
 
 
-def afterwards(text: str) -> str:
-    """Without the words that only say that it comes after something: «Once it has arrived, …»."""
+def without_sequence_words(text: str) -> str:
+    """The text without words that only say that it comes after something: «Once it has arrived, …»."""
     return re.sub(
         r"\A(?:once|after|as soon as)\s+[^,]{1,80},\s*|\A(?:then|next|finally|afterwards)\b,?\s+", "", text, flags=re.I
     )
 
 
-def _finite(text: str) -> str:
-    """An action as its sentence would end."""
+def _as_sentence(text: str) -> str:
+    """An action with the ending of a sentence."""
     text = text.strip(" .。,;")
-    return re.sub(r"(하|되)고\Z", lambda one: "한다" if one[1] == "하" else "된다", text)
+    return re.sub(r"(하|되)고\Z", lambda match: "한다" if match[1] == "하" else "된다", text)
 
 
-# ---- ways ------------------------------------------------------------------------------------------------------------
+# ---- jumps, ends, parallel work --------------------------------------------------------------------------------------
 
 
 class Jump(NamedTuple):
-    """`step` is a step's number, 0 the first, -1 the one before; `lead` is what is done before going there."""
+    """A jump to a step: its number, 0 the first, -1 the one before; `lead` is the action before the jump."""
 
     step: int
     lead: str
 
 
 def jump_of(action: str) -> Jump | None:
-    action = re.sub(r"[①-⑳]", lambda one: str(ord(one[0]) - ord("①") + 1), action)
-    found = _JUMP.search(action)
-    if found is None:
+    action = re.sub(r"[①-⑳]", lambda match: str(ord(match[0]) - ord("①") + 1), action)
+    match = _JUMP.search(action)
+    if match is None:
         return None
-    step = 0 if found["first"] else -1 if found["before"] else int(found["en"] or found["ko"])
-    lead = _JUMP_LEAD.sub("", action[: found.start()]).strip(" ,.")
+    step = 0 if match["first"] else -1 if match["before"] else int(match["en"] or match["ko"])
+    lead = _JUMP_LEAD.sub("", action[: match.start()]).strip(" ,.")
     lead = re.sub(r"\s*(?:and|then|다시)\Z", "", lead, flags=re.I).strip(" ,")
-    does = " " in lead and (ends_as_action(lead) or re.match(r"[A-Za-z]", lead) is not None)
-    return Jump(step, _finite(lead) if does else "")
+    is_action = " " in lead and (ends_as_action(lead) or re.match(r"[A-Za-z]", lead) is not None)
+    return Jump(step, _as_sentence(lead) if is_action else "")
 
 
 def end_of(action: str) -> str | None:
-    """What is done before the end where the action leads there, "" where nothing is; else None."""
+    """The action before the end, if the text leads to the end; "" if nothing is done before it; else None."""
     if _END.match(action):
         return ""
-    found = _END_AFTER.match(action) if len(action) <= LONG else None
-    return _finite(re.sub(r",?\s+and\Z", "", found[1])) if found else None
+    match = _END_AFTER.match(action) if len(action) <= MAX_LENGTH else None
+    return _as_sentence(re.sub(r",?\s+and\Z", "", match[1])) if match else None
 
 
-def beside(sentence: str) -> str:
-    """What is done meanwhile, of a sentence that begins so."""
-    found = _BESIDE.match(BULLET.sub(r"\1", sentence).strip())
-    return found[1].strip(" .。") if found else ""
+def parallel_action(sentence: str) -> str:
+    """The action of a sentence that begins with a word such as «meanwhile»; else ""."""
+    match = _BESIDE.match(BULLET.sub(r"\1", sentence).strip())
+    return match[1].strip(" .。") if match else ""
 
 
-def side_by_side(sentence: str) -> list[str]:
-    """The parts of a sentence that says what is done at the same time; fewer than two where it does not say."""
+def parallel_parts(sentence: str) -> list[str]:
+    """The actions that a sentence says are done at the same time; fewer than two if it says none."""
     text = BULLET.sub(r"\1", sentence).strip(" .。")
-    found = ALONG.search(text)
-    if found is None or len(text) > LONG:
+    match = PARALLEL_WORDS.search(text)
+    if match is None or len(text) > MAX_LENGTH:
         return []
-    left, right = text[: found.start()].strip(" ,"), text[found.end() :].strip(" ,:")
+    left, right = text[: match.start()].strip(" ,"), text[match.end() :].strip(" ,:")
     left = re.sub(r"\s*\b(?:and|,)\Z|(?<=[가-힣])[와과]\Z", "", left, flags=re.I).strip(" ,")
     if left and right and not _GOES_ON.fullmatch(right):
-        return [_finite(left), _finite(right)]
-    whole = left or right
-    if re.search(r"[가-힣]", whole):
-        whole = re.sub(r"[을를은는]\Z", "", whole)
-        parts = re.split(r"(?<=[가-힣])(?<![결성효초경통])(?:와|과)\s+|\s+및\s+|,\s*", whole)
+        return [_as_sentence(left), _as_sentence(right)]
+    listed = left or right
+    if re.search(r"[가-힣]", listed):
+        listed = re.sub(r"[을를은는]\Z", "", listed)
+        parts = re.split(r"(?<=[가-힣])(?<![결성효초경통])(?:와|과)\s+|\s+및\s+|,\s*", listed)
     else:
-        parts = re.split(r",?\s+and\s+|,\s+", whole)
-    return [one.strip() for one in parts if one.strip()]
+        parts = re.split(r",?\s+and\s+|,\s+", listed)
+    return [part.strip() for part in parts if part.strip()]
 
 
-def gathers(sentence: str) -> bool:
-    """Does it name all that is done at once itself, and nothing before it: «In parallel, A and B»?"""
+def names_all_parallel_parts(sentence: str) -> bool:
+    """Does a sentence name all parallel actions itself: «In parallel, A and B»?"""
     return re.match(r"(?:in parallel|simultaneously|concurrently)\b.*\band\b", sentence, re.I | re.S) is not None
 
 
@@ -300,17 +310,17 @@ def ends_as_action(text: str) -> bool:
     )
 
 
-def named(text: str) -> tuple[str, str, list[str]]:
-    """The name of an activity, what it is told to do, and what stands in brackets about it."""
-    marks = re.findall(r"[\[(（]([^\])）]{1,60})[\])）]", text)
+def name_and_instruction(text: str) -> tuple[str, str, list[str]]:
+    """The name of an activity, its instruction, and what the text has in brackets."""
+    brackets = re.findall(r"[\[(（]([^\])）]{1,60})[\])）]", text)
     plain_text = re.sub(r"\s*[\[(（][^\])）]{1,60}[\])）]", "", text).strip()
     for mark in (":", "：", " - ", " – "):
-        name, cut, rest = plain_text.partition(mark)
-        if cut and 0 < len(name.strip()) <= 60:
-            return name.strip(), rest.strip(" .。"), marks
-    whole = plain_text.strip(" .。")
-    short = shortened(whole)
-    return short, whole if whole != short else "", marks
+        name, separator, rest = plain_text.partition(mark)
+        if separator and 0 < len(name.strip()) <= 60:
+            return name.strip(), rest.strip(" .。"), brackets
+    instruction = plain_text.strip(" .。")
+    short = shortened(instruction)
+    return short, instruction if instruction != short else "", brackets
 
 
 def shortened(text: str) -> str:
@@ -319,5 +329,5 @@ def shortened(text: str) -> str:
 
 
 def slug(text: str, otherwise: str) -> str:
-    found = "_".join(re.findall(r"[a-z0-9]+", text.lower()))[:40]
-    return found or otherwise
+    words = "_".join(re.findall(r"[a-z0-9]+", text.lower()))[:40]
+    return words or otherwise

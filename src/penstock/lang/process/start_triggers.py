@@ -1,7 +1,7 @@
-"""What begins a process by itself: the timer, message or signal of its start event (P-X.25).
+"""The start trigger of a process: the timer, message or signal of its start event (P-X.25).
 
-The net says it among its policies as `begins`: {event, trigger, name, correlation} or {event, trigger, timer}. Whoever
-puts a version in force registers it.
+The net has it among its policies as `begins`: {event, trigger, name, correlation} or {event, trigger, timer}. It is
+registered when a version is released.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from penstock.expr import iso_repeats as repeats
 from penstock.expr.calendar import BadDate
 from penstock.expr.cron import cron_problem, plain_cron, seconds_problem, zone_of
 from penstock.lang.process.fields import EventFields, TimerFields
-from penstock.lang.process.lowering_context import LoweringContext, Shared
-from penstock.lang.process.nodes.events import event_of, name_of
+from penstock.lang.process.lowering_context import LoweringContext, SharedContext
+from penstock.lang.process.nodes.events import event_fields, event_name
 
 _TIMES = ("date", "duration", "cycle")
 
 
-def begin_of_process(shared: Shared) -> dict[str, Any] | None:
-    for one in shared.graph.starts(""):
-        event = one.event
-        if event is None or event.position != "start" or event.trigger == "none" or not _works(event):
+def start_trigger(shared: SharedContext) -> dict[str, Any] | None:
+    for element in shared.graph.starts(""):
+        event = element.event
+        if event is None or event.position != "start" or event.trigger == "none" or not _is_complete(event):
             continue
-        found: dict[str, Any] = {"event": one.id, "trigger": event.trigger}
+        trigger: dict[str, Any] = {"event": element.id, "trigger": event.trigger}
         if event.trigger == "timer":
-            return {**found, "timer": _timer(event)}
-        found["name"] = name_of(shared.site(one))
-        return {**found, "correlation": event.correlation} if event.correlation else found
+            return {**trigger, "timer": _timer(event)}
+        trigger["name"] = event_name(shared.context_of(element))
+        return {**trigger, "correlation": event.correlation} if event.correlation else trigger
     return None
 
 
-def _works(event: EventFields) -> bool:
-    """A file may show that something begins a process, and not say what."""
+def _is_complete(event: EventFields) -> bool:
+    """Does it name its timer, message or signal? A file may show a start trigger without saying which."""
     if event.trigger == "timer":
         return event.timer is not None and any(getattr(event.timer, name) is not None for name in _TIMES)
     return event.trigger in ("message", "signal") and bool(event.message or event.signal or event.name_ref)
@@ -42,88 +42,88 @@ def _works(event: EventFields) -> bool:
 def _timer(event: EventFields) -> dict[str, Any]:
     timer = event.timer
     assert timer is not None, "it works"
-    found = {name: value for name in _TIMES if (value := getattr(timer, name)) is not None}
-    found |= {"timezone": timer.timezone} if timer.timezone else {}
-    found |= {"input": event.payload} if isinstance(event.payload, dict) else {}
-    return {**found, "overlap": timer.overlap, "catch_up": timer.catch_up}
+    settings = {name: value for name in _TIMES if (value := getattr(timer, name)) is not None}
+    settings |= {"timezone": timer.timezone} if timer.timezone else {}
+    settings |= {"input": event.payload} if isinstance(event.payload, dict) else {}
+    return {**settings, "overlap": timer.overlap, "catch_up": timer.catch_up}
 
 
-# ---- when ------------------------------------------------------------------------------------------------------------
+# ---- schedules -------------------------------------------------------------------------------------------------------
 
 
 def schedule_text(timer: Mapping[str, Any], zone: str, now: int) -> str:
-    """A timer as the schedule it is from a moment on: spans begin there, and what has no offset is of the zone."""
-    place = zone_of(zone) or zone_of("UTC")
-    assert place is not None, "UTC is in every table"
+    """The schedule of a timer from `now` on: durations begin there, and times without an offset are in the zone."""
+    timezone = zone_of(zone) or zone_of("UTC")
+    assert timezone is not None, "UTC is in every table"
     if "date" in timer:
-        return repeats.once(repeats.moment_ms(str(timer["date"]).strip(), place))
+        return repeats.once(repeats.moment_ms(str(timer["date"]).strip(), timezone))
     if "duration" in timer:
-        return repeats.once(_after(timer["duration"]).after(now, 1, place))
+        return repeats.once(_iso_duration(timer["duration"]).after(now, 1, timezone))
     text = str(timer["cycle"]).strip()
     repeat = repeats.iso_repeat(text)
     if repeat is None:
         return plain_cron(text)
-    first = repeat.each.after(now, 1, place) if repeat.first is None else repeats.moment_ms(repeat.first, place)
+    first = repeat.each.after(now, 1, timezone) if repeat.first is None else repeats.moment_ms(repeat.first, timezone)
     return repeats.anchored(repeat, first, text.rpartition("/")[2])
 
 
-def _after(duration: str | float) -> repeats.IsoDuration:
+def _iso_duration(duration: str | float) -> repeats.IsoDuration:
     span = repeats.IsoDuration(0, 0, round(duration * 1000)) if isinstance(duration, int | float) else None
     span = span or repeats.iso_duration(str(duration).strip())
     assert span is not None, "it was checked"
     return span
 
 
-# ---- what is wrong with it -------------------------------------------------------------------------------------------
+# ---- checks ----------------------------------------------------------------------------------------------------------
 
 
-def check_begin(site: LoweringContext) -> None:
-    """Of a start event with a timer, message or signal, at the top."""
-    f = event_of(site)
-    if not _works(f):
-        message = f"«{site.element.name}» does not say which {f.trigger}: only people start this process."
+def check_start_trigger(context: LoweringContext) -> None:
+    """Checks a start event at the top that has a timer, a message or a signal."""
+    f = event_fields(context)
+    if not _is_complete(f):
+        message = f"«{context.element.name}» does not say which {f.trigger}: only people start this process."
         hint = f"Say which {f.trigger} starts it, or take a start event without one."
-        site.warning("start_by_hand", message, hint=hint)
+        context.warning("start_by_hand", message, hint=hint)
     elif f.timer is not None and f.trigger == "timer":
-        _check_timer(f.timer, site)
+        _check_timer(f.timer, context)
         if f.payload is not None and not isinstance(f.payload, dict):
             message = "What a timer begins a process with is an object."
-            site.error("wrong_type", message, "payload", hint='Write `"payload": {"name": "value"}`.')
-        site.literal(f.payload, "payload")
+            context.error("wrong_type", message, "payload", hint='Write `"payload": {"name": "value"}`.')
+        context.literal(f.payload, "payload")
     else:
-        name_of(site)
-        _check_correlation(f, site)
+        event_name(context)
+        _check_correlation(f, context)
 
 
-def _check_correlation(f: EventFields, site: LoweringContext) -> None:
+def _check_correlation(f: EventFields, context: LoweringContext) -> None:
     for name, value in (f.correlation or {}).items():
         if isinstance(value, str) and value.strip().startswith(("${", "#{")):
             message = f"«{name}» cannot be compared with {value}: there is no instance yet that could say it."
             hint = "Write a value of its own here; expressions are for instances that wait."
-            site.error("start_correlation", message, f"correlation/{name}", hint=hint)
+            context.error("start_correlation", message, f"correlation/{name}", hint=hint)
 
 
-def _check_timer(timer: TimerFields, site: LoweringContext) -> None:
-    given = [one for one in _TIMES if getattr(timer, one) is not None]
-    if len(given) != 1:
+def _check_timer(timer: TimerFields, context: LoweringContext) -> None:
+    given_times = [name for name in _TIMES if getattr(timer, name) is not None]
+    if len(given_times) != 1:
         hint = 'Write `"timer": {"cycle": "R/PT1H"}`.'
-        site.error("missing_field", "A timer has one of «date», «duration» and «cycle».", hint=hint)
+        context.error("missing_field", "A timer has one of «date», «duration» and «cycle».", hint=hint)
         return
     if timer.timezone and zone_of(timer.timezone) is None:
         hint = "Write a name such as Asia/Seoul."
-        site.error("wrong_type", f"There is no time zone «{timer.timezone}».", "timer/timezone", hint=hint)
-    (name,) = given
+        context.error("wrong_type", f"There is no time zone «{timer.timezone}».", "timer/timezone", hint=hint)
+    (name,) = given_times
     value = getattr(timer, name)
     if isinstance(value, str) and "${" in value:
         hint = "Write the time itself; expressions are for instances that wait."
         message = f"{value} cannot be known before there is an instance."
-        site.error("bad_duration", message, f"timer/{name}", hint=hint)
+        context.error("bad_duration", message, f"timer/{name}", hint=hint)
         return
     problem, hint = {"date": _date_problem, "duration": _span_problem, "cycle": _cycle_problem}[name](value)
     if problem is not None:
-        site.error("bad_duration", f"«{value}» says no time: {problem}.", f"timer/{name}", hint=hint)
+        context.error("bad_duration", f"«{value}» says no time: {problem}.", f"timer/{name}", hint=hint)
     elif name == "cycle":
-        _weekdays(value, site)
+        _check_weekdays(value, context)
 
 
 def _date_problem(text: str) -> tuple[str | None, str]:
@@ -132,8 +132,8 @@ def _date_problem(text: str) -> tuple[str | None, str]:
     assert zone is not None, "UTC is in every table"
     try:
         repeats.moment_ms(text.strip(), zone)
-    except BadDate as wrong:
-        return str(wrong), hint
+    except BadDate as error:
+        return str(error), hint
     return None, hint
 
 
@@ -158,8 +158,8 @@ def _cycle_problem(value: str) -> tuple[str | None, str]:
     return seconds_problem(cron) or cron_problem(cron), hint
 
 
-def _weekdays(text: str, site: LoweringContext) -> None:
+def _check_weekdays(text: str, context: LoweringContext) -> None:
     fields = plain_cron(text).split()
     if len(fields) == 6 and any(c.isdecimal() for c in fields[5].partition("#")[0].partition("/")[0]):
         message = f"In «{text.strip()}» 1 is Monday and 0 Sunday; some modelers mean Sunday by 1."
-        site.warning("weekday_number", message, "timer/cycle", hint="Write the days as MON-FRI.")
+        context.warning("weekday_number", message, "timer/cycle", hint="Write the days as MON-FRI.")

@@ -1,4 +1,4 @@
-"""The words of BPMN 2.0 files: namespaces, elements, and what each of them is in a ProcessDefinition."""
+"""The vocabulary of BPMN 2.0 files: namespaces, elements, and what each of them is in a ProcessDefinition."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ DI = "http://www.omg.org/spec/BPMN/20100524/DI"
 DC = "http://www.omg.org/spec/DD/20100524/DC"
 DD = "http://www.omg.org/spec/DD/20100524/DI"
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
-#: what of a ProcessDefinition BPMN has no element for, as JSON in an extension element of ours
-OURS = "urn:penstock:bpmn:1"
-STANDARD = {BPMN: "bpmn", DI: "bpmndi", DC: "dc", DD: "di", XSI: "xsi", OURS: "penstock"}
-#: vendors whose extensions are read where there is a word for them
+#: The namespace of our extension element: JSON of the fields that BPMN has no element for.
+PENSTOCK = "urn:penstock:bpmn:1"
+STANDARD = {BPMN: "bpmn", DI: "bpmndi", DC: "dc", DD: "di", XSI: "xsi", PENSTOCK: "penstock"}
+#: Vendors whose extensions are read where a ProcessDefinition has a field for them.
 CAMUNDA = ("http://camunda.org/schema/1.0/bpmn", "http://activiti.org/bpmn", "http://flowable.org/bpmn",
            "http://operaton.org/schema/1.0/bpmn")  # fmt: skip
 ZEEBE = "http://camunda.org/schema/zeebe/1.0"
@@ -34,21 +34,21 @@ TRIGGERS = {
     "conditionalEventDefinition": "conditional", "linkEventDefinition": "link", "cancelEventDefinition": "cancel",
 }  # fmt: skip
 DEFINITIONS = {trigger: tag for tag, trigger in TRIGGERS.items()}
-#: collection of a ProcessDefinition → element at the top of a file, and how an event refers to it
-NEWS = {
+#: Collection of a ProcessDefinition → root element of a file, and the attribute by which an event refers to it.
+EVENT_DECLARATIONS = {
     "messages": ("message", "messageRef"), "signals": ("signal", "signalRef"), "errors": ("error", "errorRef"),
     "escalations": ("escalation", "escalationRef"),
 }  # fmt: skip
-REFERS = {"message": "messageRef", "signal": "signalRef", "error": "errorRef", "escalation": "escalationRef"}
-#: elements that nobody runs, by the words in which they are refused
-REFUSED = {
+REFERENCES = {"message": "messageRef", "signal": "signalRef", "error": "errorRef", "escalation": "escalationRef"}
+#: Elements that are not run, and how a finding calls them.
+UNSUPPORTED = {
     "transaction": "transaction sub-process", "adHocSubProcess": "ad-hoc sub-process",
     "complexGateway": "complex gateway", "choreographyTask": "choreography", "subChoreography": "choreography",
     "callChoreography": "choreography", "globalTask": "global task", "implicitThrowEvent": "implicit event",
     "event": "plain event",
 }  # fmt: skip
-#: what is drawn beside a process and says nothing about how it runs: kept as it is
-KEPT = (
+#: Elements that do not change how a process runs: kept as they are.
+KEPT_ELEMENTS = (
     "textAnnotation", "association", "group", "dataObject", "dataObjectReference", "dataStoreReference", "property",
     "ioSpecification", "dataInputAssociation", "dataOutputAssociation", "auditing", "monitoring", "resourceRole",
     "performer", "potentialOwner", "humanPerformer", "correlationSubscription", "artifact",

@@ -1,4 +1,4 @@
-"""The names that conditions read: instance variables, unless they already mean something in every expression."""
+"""Which names of an expression are instance variables, and BPMN's names for what a completion condition counts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ COUNTS = {
 }  # fmt: skip
 
 
-def variables_of(roots: frozenset[str]) -> set[str]:
-    """Of the roots an expression reads those that are variables of the instance."""
+def instance_variables(roots: frozenset[str]) -> set[str]:
+    """Those roots of an expression that are variables of the instance."""
     return set(roots) - ROOTS - HOST_ROOTS

@@ -1,20 +1,22 @@
-"""XML into a plain tree with places. No DOCTYPE, no entities, no depth and no size that could hurt."""
+"""Parses XML into a tree with places, safely: no DOCTYPE, no entities, limited depth and size."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import NoReturn
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from penstock.errors import DocumentUnreadable, Place
 
-DEPTH = 100
-ELEMENTS = 60_000
-ATTRIBUTES = 200
-XMLNS = "xmlns"
+MAX_DEPTH = 100
+MAX_ELEMENTS = 60_000
+MAX_ATTRIBUTES = 200
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class Node:
+class XmlElement:
     """An element: its namespace and name, its attributes by (namespace, name), its text, and where it stands."""
 
     __slots__ = ("attributes", "children", "column", "line", "name", "prefix", "space", "text")
@@ -23,40 +25,43 @@ class Node:
         self.space, self.name, self.prefix = space, name, prefix
         self.line, self.column = line, column
         self.attributes: dict[tuple[str, str], str] = {}
-        self.children: list[Node] = []
+        self.children: list[XmlElement] = []
         self.text = ""
 
     def get(self, name: str, otherwise: str = "", space: str = "") -> str:
         return self.attributes.get((space, name), otherwise)
 
-    def all(self, name: str, space: str) -> list[Node]:
-        return [one for one in self.children if one.name == name and one.space == space]
+    def all(self, name: str, space: str) -> list[XmlElement]:
+        return [child for child in self.children if child.name == name and child.space == space]
 
-    def first(self, name: str, space: str) -> Node | None:
-        return next((one for one in self.children if one.name == name and one.space == space), None)
+    def first(self, name: str, space: str) -> XmlElement | None:
+        return next((child for child in self.children if child.name == name and child.space == space), None)
 
-    def said(self, name: str, space: str) -> str:
-        found = self.first(name, space)
-        return found.text.strip() if found is not None else ""
-
-
-class Tree:
-    def __init__(self, root: Node, prefixes: dict[str, str]) -> None:
-        self.root, self.prefixes = root, prefixes  # namespace → the prefix that the file has for it
+    def child_text(self, name: str, space: str) -> str:
+        """The text of the first child of this name; "" when there is none."""
+        child = self.first(name, space)
+        return child.text.strip() if child is not None else ""
 
 
-def parse(text: str) -> Tree:
-    """Raises DocumentUnreadable, with the place, for what is no XML or is more than a process could need."""
+class XmlTree:
+    """The root element, and the prefix that the file uses for each namespace."""
+
+    def __init__(self, root: XmlElement, prefixes: dict[str, str]) -> None:
+        self.root, self.prefixes = root, prefixes
+
+
+def parse(text: str) -> XmlTree:
+    """The tree of an XML text. Raises DocumentUnreadable, with the place, for what is no XML or is too large."""
     reader = _Reader()
     reader.feed(text)
     assert reader.root is not None
-    return Tree(reader.root, reader.prefixes)
+    return XmlTree(reader.root, reader.prefixes)
 
 
 class _Reader:
     def __init__(self) -> None:
-        self.root: Node | None = None
-        self.open: list[Node] = []
+        self.root: XmlElement | None = None
+        self.open: list[XmlElement] = []
         self.count = 0
         self.prefixes: dict[str, str] = {}
         parser = expat.ParserCreate(namespace_separator=" ")
@@ -88,14 +93,14 @@ class _Reader:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self.count += 1
-        if len(self.open) >= DEPTH:
-            self._refuse(f"its elements lie more than {DEPTH} deep")
-        if self.count > ELEMENTS:
-            self._refuse(f"it has more than {ELEMENTS} elements")
-        if len(attributes) > ATTRIBUTES:
-            self._refuse(f"an element has more than {ATTRIBUTES} attributes")
+        if len(self.open) >= MAX_DEPTH:
+            self._refuse(f"its elements lie more than {MAX_DEPTH} deep")
+        if self.count > MAX_ELEMENTS:
+            self._refuse(f"it has more than {MAX_ELEMENTS} elements")
+        if len(attributes) > MAX_ATTRIBUTES:
+            self._refuse(f"an element has more than {MAX_ATTRIBUTES} attributes")
         space, local, prefix = _split(name)
-        node = Node(space, local, prefix, self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1)
+        node = XmlElement(space, local, prefix, self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1)
         for key, value in attributes.items():
             of, attribute, _ = _split(key)
             node.attributes[of, attribute] = value
@@ -119,17 +124,28 @@ def _split(name: str) -> tuple[str, str, str]:
     return parts[0], parts[1], parts[2] if len(parts) > 2 else ""
 
 
-def written(node: Node, prefixes: dict[str, str]) -> str:
+def to_xml(node: XmlElement, prefixes: dict[str, str]) -> str:
     """An element as text, with the prefixes of its file; white space between elements is not kept."""
-    name = _named(node.space, node.name, prefixes)
+    name = _qualified_name(node.space, node.name, prefixes)
     attributes = "".join(
-        f" {_named(space, key, prefixes)}={quoteattr(value)}" for (space, key), value in node.attributes.items()
+        f" {_qualified_name(space, key, prefixes)}={quoteattr(value)}"
+        for (space, key), value in node.attributes.items()
     )
-    inner = "".join(written(child, prefixes) for child in node.children)
+    inner = "".join(to_xml(child, prefixes) for child in node.children)
     text = escape(node.text) if node.text.strip() or not node.children else ""
     return f"<{name}{attributes}>{text}{inner}</{name}>" if text or inner else f"<{name}{attributes}/>"
 
 
-def _named(space: str, name: str, prefixes: dict[str, str]) -> str:
+def _qualified_name(space: str, name: str, prefixes: dict[str, str]) -> str:
     prefix = prefixes.get(space, "") if space else ""
     return f"{prefix}:{name}" if prefix else name
+
+
+def open_tag(tag: str, attributes: Mapping[str, str]) -> str:
+    values = [f" {name}={quoteattr(_NOT_XML.sub('', str(value)))}" for name, value in attributes.items()]
+    return f"<{tag}{''.join(values)}>"
+
+
+def xml_text(text: str) -> str:
+    """A text as XML can hold it: escaped, without characters that XML does not have."""
+    return escape(_NOT_XML.sub("", text))

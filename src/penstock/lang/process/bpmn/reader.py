@@ -1,0 +1,409 @@
+"""Reads BPMN 2.0 XML as a ProcessDefinition (P-X.25): every element with its place; unsupported ones are listed.
+
+What does not change how a process runs (drawings, annotations, a modeler's own extensions) is kept, so that the file
+can be written again as it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import DocumentUnreadable, Place
+from penstock.lang.document import Mark
+from penstock.lang.process.bpmn import diagram_interchange, vendors
+from penstock.lang.process.bpmn.vocabulary import (
+    BPMN,
+    EVENT_DECLARATIONS,
+    GATEWAYS,
+    KEPT_ELEMENTS,
+    PENSTOCK,
+    POSITIONS,
+    REFERENCES,
+    STANDARD,
+    TASKS,
+    TRIGGERS,
+    UNSUPPORTED,
+)  # fmt: skip
+from penstock.lang.process.bpmn.xml_tree import XmlElement, XmlTree, parse, to_xml
+from penstock.lang.read_json import parse_json
+
+_FLOW_NODES = (*TASKS, *GATEWAYS, *POSITIONS)
+_LANES = ("lane", "flowNodeRef", "childLaneSet", "partitionElement")
+
+
+def recognise(text: str) -> bool:
+    return text.lstrip("\ufeff \t\r\n")[:1] == "<"
+
+
+def read_bpmn(text: str) -> tuple[dict[str, Any], Mark]:
+    """The ProcessDefinition and its places. Raises DocumentUnreadable for what is no BPMN file."""
+    tree = parse(text.removeprefix("\ufeff"))
+    root = tree.root
+    if root.space != BPMN or root.name != "definitions":
+        why = f"it is XML, but its root is <{root.name}> and not <definitions> of BPMN 2.0"
+        raise DocumentUnreadable(why=why, where=Place("", root.line, root.column))
+    return _Reader(tree).read()
+
+
+class _Reader:
+    def __init__(self, tree: XmlTree) -> None:
+        self.tree, self.root = tree, tree.root
+        prefixes = {space: prefix or f"ns{n}" for n, (space, prefix) in enumerate(tree.prefixes.items())}
+        reserved = set(STANDARD.values())
+        self.prefixes = {space: f"{p}_" if p in reserved else p for space, p in prefixes.items()} | STANDARD
+        self.declarations: dict[str, dict[str, XmlElement]] = {}
+        self.collections: dict[str, list[tuple[dict[str, Any], XmlElement]]] = {}
+        self.extensions: dict[str, Any] = {}
+        self.roles: dict[str, dict[str, Any]] = {}
+        self.handlers: dict[str, str] = {}  # boundary event of compensation → its handler
+        self.author_ids: dict[str, str] = {}  # id in the file → the author's id, which XML could not hold
+
+    def read(self) -> tuple[dict[str, Any], Mark]:
+        for child in self.root.children:
+            if child.space == BPMN and child.name in {tag for tag, _ in EVENT_DECLARATIONS.values()}:
+                self.declarations.setdefault(child.name, {})[child.get("id")] = child
+        self._learn_ids(self.root)
+        process = self._process()
+        top = self._top(process)
+        self._declarations()
+        self._pools(process)
+        self._level(process, "")
+        for event, _ in self.collections.get("events", []):
+            if event["position"] == "boundary" and event.get("trigger") == "compensation":
+                event.setdefault("activity", self.handlers.get(event["id"], ""))
+        return self._result(top, process)
+
+    def _result(self, top: dict[str, Any], process: XmlElement) -> tuple[dict[str, Any], Mark]:
+        data, marks = dict(top), _marks(top, process)
+        roles = data.get("roles", [])
+        if self.roles and isinstance(roles, list):
+            known = {str(role.get("id")) for role in roles if isinstance(role, dict)}
+            data["roles"] = [*roles, *(role for role in self.roles.values() if role["id"] not in known)]
+        if "roles" in data:
+            marks["roles"] = _mark_value(data["roles"], process)
+        for name, entries in self.collections.items():
+            data[name] = [entry for entry, _ in entries]
+            lines = [_mark(entry, node) for entry, node in entries]
+            marks[name] = Mark(process.line, process.column, lines)
+        drawing = diagram_interchange.read(self.root, self._author_id)
+        if drawing:
+            data["diagram"] = drawing
+            marks["diagram"] = _mark_value(drawing, process)
+        if self.extensions:
+            data["extensions"] = self.extensions
+            marks["extensions"] = _mark_value(self.extensions, process)
+        items = {name: (mark.line, mark.column, mark) for name, mark in marks.items()}
+        return data, Mark(process.line, process.column, items)
+
+    def _learn_ids(self, node: XmlElement) -> None:
+        pending = [node]
+        while pending:
+            node = pending.pop()
+            pending += node.children
+            if (
+                node.space == BPMN
+                and node.get("id")
+                and isinstance(author_id := self._own_settings(node).get("id"), str)
+            ):
+                self.author_ids[node.get("id")] = author_id
+
+    # -- the top -------------------------------------------------------------------------------------------------------
+
+    def _process(self) -> XmlElement:
+        """The process of the file that is run: the executable one. Others with elements are unsupported."""
+        processes = self.root.all("process", BPMN)
+        if not processes:
+            raise DocumentUnreadable(why="it has no <process>", where=Place("", self.root.line, self.root.column))
+        filled = [process for process in processes if any(child.name in _FLOW_NODES for child in process.children)]
+        candidates = [process for process in filled if process.get("isExecutable") == "true"] or filled or processes
+        for other in filled:
+            if other is not candidates[0]:
+                self._add_unsupported("second process of the file", other)
+        return candidates[0]
+
+    def _top(self, process: XmlElement) -> dict[str, Any]:
+        id = process.get("id") or "process"
+        settings = self._own_settings(process)
+        top: dict[str, Any] = {
+            "process_definition_id": str(settings.pop("id", id)),
+            "process_definition_name": process.get("name") or self._pool_name(process) or str(id),
+        }
+        if text := process.child_text("documentation", BPMN):
+            top["description"] = text
+        top |= {name: value for name, value in settings.items() if name not in ("activities", "transitions", "events")}
+        file: dict[str, Any] = {
+            name: self.root.get(name) for name in ("id", "name", "targetNamespace", "exporter", "exporterVersion")
+            if self.root.get(name)
+        }  # fmt: skip
+        file["process"] = id
+        foreign = {prefix: space for space, prefix in self.prefixes.items() if space not in STANDARD}
+        if foreign:
+            file["namespaces"] = foreign
+        if process.get("isExecutable"):
+            file["executable"] = process.get("isExecutable") == "true"
+        self.extensions["file"] = file
+        self._keep_extensions(process, "process")
+        return top
+
+    def _pool_name(self, process: XmlElement) -> str:
+        for pools in self.root.all("collaboration", BPMN):
+            for pool in pools.all("participant", BPMN):
+                if pool.get("processRef") == process.get("id") and pool.get("name"):
+                    return pool.get("name")
+        return ""
+
+    def _declarations(self) -> None:
+        for collection, (tag, _) in EVENT_DECLARATIONS.items():
+            for node in self.declarations.get(tag, {}).values():
+                entry = {"id": node.get("id"), "name": node.get("name")}
+                code = node.get("errorCode") or node.get("escalationCode")
+                self._add(collection, {**entry, "code": code} if code else entry, node)
+                self._keep_extensions(node, node.get("id"))
+
+    def _pools(self, process: XmlElement) -> None:
+        for pools in self.root.all("collaboration", BPMN):
+            file = self.extensions["file"]
+            file["collaboration"] = pools.get("id")
+            for child in pools.children:
+                if child.name == "participant" and child.space == BPMN:
+                    pool = {"id": child.get("id"), "name": child.get("name"), "process": child.get("processRef")}
+                    self._add("pools", pool, child)
+                    self._keep_extensions(child, child.get("id"))
+                elif child.name not in ("documentation", "extensionElements"):
+                    file.setdefault("beside", []).append(to_xml(child, self.prefixes))
+
+    # -- elements ------------------------------------------------------------------------------------------------------
+
+    def _level(self, container: XmlElement, parent: str) -> None:
+        for node in container.children:
+            if node.space != BPMN:
+                continue
+            name, id = node.name, self._id(node)
+            if name in TASKS:
+                self._activity(node, parent)
+                if name == "subProcess":
+                    self._level(node, id)
+            elif name in GATEWAYS:
+                self._gateway(node, parent)
+            elif name in POSITIONS:
+                self._event(node, parent)
+            elif name == "sequenceFlow":
+                self._flow(node)
+            elif name == "laneSet":
+                self._lanes(node, "")
+            elif name in UNSUPPORTED:
+                self._add_unsupported(UNSUPPORTED[name], node)
+            elif name in KEPT_ELEMENTS:
+                if name == "association":
+                    self.handlers.setdefault(
+                        self._author_id(node.get("sourceRef")), self._author_id(node.get("targetRef"))
+                    )
+                self.extensions.setdefault("beside", {}).setdefault(parent or "process", []).append(
+                    to_xml(node, self.prefixes)
+                )
+
+    def _activity(self, node: XmlElement, parent: str) -> None:
+        id, tag = self._id(node), node.name
+        entry: dict[str, Any] = {"id": id, "name": node.get("name") or id, "type": TASKS[tag], "bpmn": tag}
+        entry |= _described(node, parent)
+        if node.get("default"):
+            entry["default"] = self._author_id(node.get("default"))
+        if node.get("isForCompensation") == "true":
+            entry["is_for_compensation"] = True
+        if node.get("triggeredByEvent") == "true":
+            entry["triggered_by_event"] = True
+        if tag == "scriptTask":
+            self._script(node, entry)
+        if tag == "callActivity" and node.get("calledElement"):
+            entry["orchestration"] = {"sub_process": node.get("calledElement")}
+        if tag in ("sendTask", "receiveTask"):  # without a reference its own name is the message's name
+            ref = node.get("messageRef")
+            entry["message"] = self._named("message", ref) if ref else entry["name"]
+        if multi := _multi(node):
+            entry["multi"] = multi
+        vendors.read(node, entry, self.roles)
+        self._store("activities", entry, node)
+
+    def _script(self, node: XmlElement, entry: dict[str, Any]) -> None:
+        """P-X.25: only Python scripts are run; a script in another language is kept and listed as unsupported."""
+        format = node.get("scriptFormat")
+        if format.lower() in ("python", "python3", "text/x-python", "application/x-python"):
+            entry["python_code"] = node.child_text("script", BPMN)
+            if format != "python":
+                self.extensions.setdefault("script", {})[entry["id"]] = {"format": format}
+        else:
+            self.extensions.setdefault("script", {})[entry["id"]] = {
+                "format": format,
+                "text": node.child_text("script", BPMN),
+            }
+            if format:
+                self._add_unsupported(f"script in {format[:40]}", node)
+
+    def _gateway(self, node: XmlElement, parent: str) -> None:
+        entry: dict[str, Any] = {"id": self._id(node), "name": node.get("name"), "type": node.name}
+        if node.get("default"):
+            entry["default"] = self._author_id(node.get("default"))
+        self._store("gateways", entry | _described(node, parent), node)
+
+    def _event(self, node: XmlElement, parent: str) -> None:
+        entry: dict[str, Any] = {"id": self._id(node), "name": node.get("name"), "position": POSITIONS[node.name]}
+        definitions = [child for child in node.children if child.space == BPMN and child.name in TRIGGERS]
+        if len(definitions) > 1:
+            return self._add_unsupported("multiple event", node)
+        if definitions:
+            entry |= self._definition(definitions[0])
+        if node.get("attachedToRef"):
+            entry["attached_to"] = self._author_id(node.get("attachedToRef"))
+        if node.get("cancelActivity") == "false" or node.get("isInterrupting") == "false":
+            entry["interrupting"] = False
+        return self._store("events", entry | _described(node, parent), node)
+
+    def _definition(self, node: XmlElement) -> dict[str, Any]:
+        trigger = TRIGGERS[node.name]
+        fields: dict[str, Any] = {"trigger": trigger}
+        if trigger == "timer":
+            words = {"timeDate": "date", "timeDuration": "duration", "timeCycle": "cycle"}
+            fields["timer"] = {word: vendors.time_text(node.child_text(tag, BPMN)) for tag, word in words.items()
+                              if node.child_text(tag, BPMN)}  # fmt: skip
+        elif trigger in REFERENCES and (ref := node.get(REFERENCES[trigger])):
+            fields["name_ref"] = ref
+            fields["code" if trigger in ("error", "escalation") else trigger] = self._named(trigger, ref)
+        elif trigger == "compensation" and node.get("activityRef"):
+            fields["activity"] = self._author_id(node.get("activityRef"))
+        return fields
+
+    def _flow(self, node: XmlElement) -> None:
+        id = self._id(node)
+        source, target = self._author_id(node.get("sourceRef")), self._author_id(node.get("targetRef"))
+        entry: dict[str, Any] = {"id": id, "source": source, "target": target}
+        if node.get("name"):
+            entry["name"] = node.get("name")
+        if condition := node.child_text("conditionExpression", BPMN):
+            entry["condition"] = vendors.expression(condition)
+        self._store("transitions", entry | _described(node, ""), node)
+
+    def _lanes(self, container: XmlElement, parent: str) -> None:
+        for lane in container.all("lane", BPMN):
+            members = [self._author_id(ref.text.strip()) for ref in lane.all("flowNodeRef", BPMN)]
+            entry: dict[str, Any] = {"id": self._id(lane), "name": lane.get("name"), "elements": members}
+            if parent:
+                entry["parent"] = parent
+            entry |= self._own_settings(lane)
+            self._add("lanes", entry, lane)
+            for inner in lane.all("childLaneSet", BPMN):
+                self._lanes(inner, self._id(lane))
+
+    # -- ids, names, extensions ----------------------------------------------------------------------------------------
+
+    def _id(self, node: XmlElement) -> str:
+        return self._author_id(node.get("id"))
+
+    def _author_id(self, ref: str) -> str:
+        return self.author_ids.get(ref, ref)
+
+    def _named(self, kind: str, ref: str) -> str:
+        """The name, or the code, of a message, signal, error or escalation of the file."""
+        node = self.declarations.get(kind, {}).get(ref)
+        if node is None:
+            return ref
+        return node.get("errorCode") or node.get("escalationCode") or node.get("name") or ref
+
+    def _store(self, collection: str, entry: dict[str, Any], node: XmlElement) -> None:
+        """Adds an element with what BPMN has no place for: our settings win, and the modeler's extensions are kept."""
+        self._keep_extensions(node, entry["id"])
+        self._add(collection, entry | self._own_settings(node), node)
+
+    def _add(self, collection: str, entry: dict[str, Any], node: XmlElement) -> None:
+        self.collections.setdefault(collection, []).append((entry, node))
+
+    def _add_unsupported(self, what: str, node: XmlElement) -> None:
+        self._add("unsupported", {"element": what, "id": node.get("id"), "name": node.get("name")}, node)
+
+    def _own_settings(self, node: XmlElement) -> dict[str, Any]:
+        """The fields that BPMN has no element for: JSON in our extension element."""
+        extension = node.first("extensionElements", BPMN)
+        settings = extension.first("settings", PENSTOCK) if extension is not None else None
+        if settings is None:
+            return {}
+        try:
+            value, _ = parse_json(settings.text or "{}")  # as strict as a document: no NUL, no depth, no 65th bit
+        except DocumentUnreadable:
+            raise DocumentUnreadable(
+                why="<penstock:settings> holds no JSON that can be read",
+                where=Place("", settings.line, settings.column),
+            ) from None
+        return value if isinstance(value, dict) else {}
+
+    def _keep_extensions(self, node: XmlElement, id: str) -> None:
+        """Keeps a modeler's own attributes and extension elements as they were."""
+        attributes = {
+            f"{self.prefixes[space]}:{name}": value for (space, name), value in node.attributes.items()
+            if space and space not in STANDARD and space in self.prefixes
+        }  # fmt: skip
+        extension = node.first("extensionElements", BPMN)
+        inner = (
+            [to_xml(child, self.prefixes) for child in extension.children if child.space != PENSTOCK]
+            if extension is not None
+            else []
+        )
+        if attributes or inner:
+            extensions: dict[str, Any] = {"attributes": attributes} if attributes else {}
+            if inner:
+                extensions["elements"] = "".join(inner)
+            self.extensions.setdefault("elements", {})[id] = extensions
+
+
+def _described(node: XmlElement, parent: str) -> dict[str, Any]:
+    """The sub-process that an element lies in, and its documentation."""
+    described = {"parent": parent} if parent else {}
+    if text := node.child_text("documentation", BPMN):
+        described["documentation"] = text
+    return described
+
+
+def _multi(node: XmlElement) -> dict[str, Any]:
+    multi_instance = node.first("multiInstanceLoopCharacteristics", BPMN)
+    if multi_instance is not None:
+        multi: dict[str, Any] = {"mode": "sequential" if multi_instance.get("isSequential") == "true" else "parallel"}
+        if count := multi_instance.child_text("loopCardinality", BPMN):
+            multi["count"] = vendors.expression(count)
+        if until := multi_instance.child_text("completionCondition", BPMN):
+            multi["until"] = vendors.expression(until)
+        return multi | vendors.multi_instance_items(multi_instance)
+    loop = node.first("standardLoopCharacteristics", BPMN)
+    if loop is None:
+        return {}
+    multi = {"mode": "loop"}
+    if condition := loop.child_text("loopCondition", BPMN):
+        multi["again"] = vendors.expression(condition)
+    most = loop.get("loopMaximum").strip()
+    if most.isascii() and most.isdecimal():
+        multi["most"] = int(most[:18])  # longer numbers are out of range like one of 18 digits
+    return multi
+
+
+# ---- places ----------------------------------------------------------------------------------------------------------
+
+
+def _mark(entry: dict[str, Any], node: XmlElement) -> Mark:
+    """The place of an entry: its fields have the place of the XML element, a condition its own."""
+    spots = {}
+    for name, value in entry.items():
+        at = node
+        if name == "condition":
+            at = node.first("conditionExpression", BPMN) or node
+        spots[name] = (at.line, at.column, _mark_value(value, at))
+    return Mark(node.line, node.column, spots)
+
+
+def _marks(top: dict[str, Any], node: XmlElement) -> dict[str, Mark]:
+    return {name: _mark_value(value, node) for name, value in top.items()}
+
+
+def _mark_value(value: Any, node: XmlElement) -> Mark:
+    if isinstance(value, dict):
+        inner = {str(name): (node.line, node.column, _mark_value(item, node)) for name, item in value.items()}
+        return Mark(node.line, node.column, inner)
+    if isinstance(value, list):
+        return Mark(node.line, node.column, [_mark_value(item, node) for item in value])
+    return Mark(node.line, node.column)
