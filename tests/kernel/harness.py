@@ -6,8 +6,8 @@ from typing import Any
 
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
+from penstock.kernel.fact_lines import FactLine, FactReader
 from penstock.kernel.failure import Failure
-from penstock.kernel.reading import FactLine, Reader
 from penstock.kernel.replay import fold
 from penstock.kernel.run import Run
 from penstock.kernel.state import (
@@ -27,7 +27,7 @@ from penstock.net.compiled import Compiled
 from penstock.net.model import Net
 
 
-class Naming(Reader):
+class Naming(FactReader):
     """Remembers which number a firing had, and which one asked for an effect: it may be gone at the end of the turn,
     and a firing that is repeated has the same name and another number."""
 

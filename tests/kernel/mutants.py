@@ -52,7 +52,7 @@ def unnumbered(right: Any) -> Any:
 def cancel_ended(right: Any) -> Any:
     def wrong(r: Any, c: Any) -> None:
         if r.st.status == COMPLETED:
-            return r.say((F.MOVED, "CANCELLED", "cancel_requested", None))
+            return r.record((F.MOVED, "CANCELLED", "cancel_requested", None))
         return right(r, c)
 
     return wrong

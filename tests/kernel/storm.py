@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, Phase, settings
 
 from penstock.errors import PenstockError
 from penstock.kernel import command as C
+from penstock.kernel.fact_lines import FactLine
 from penstock.kernel.failure import Failure
-from penstock.kernel.reading import FactLine
 from penstock.kernel.state import COMPENSATING, COMPLETED, EFFECT, FAILED, Firing, State, encode_state
 from penstock.net.model import ALL, ANY, DIAGRAM, INCLUSIVE, MERGE, Edge, Effect, Join, Net, Node
 from tests.kernel.board import Board

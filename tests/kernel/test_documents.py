@@ -11,12 +11,12 @@ import pytest
 from penstock.errors import NodeNotFound, StatusConflict
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
-from penstock.kernel.item import moment
-from penstock.kernel.reading import Reader
+from penstock.kernel.fact_lines import FactReader
 from penstock.kernel.replay import fold
 from penstock.kernel.run import Run
 from penstock.kernel.state import State, decode_state, encode_state, new_state
 from penstock.kernel.step import advance
+from penstock.kernel.work_item import moment
 from penstock.net import codec
 from penstock.net.checks import check
 from penstock.net.model import Net, Work
@@ -67,7 +67,7 @@ class Told(Sim):
 
     def story(self) -> str:
         """The trace for people, with the moment of every turn; the net's hash is left out, the net stands beside it."""
-        reader = Reader(lambda _: self.net)
+        reader = FactReader(lambda _: self.net)
         out = []
         for now, body in self.turns:
             out.append(f"-- {now}")

@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from penstock.kernel import command as C
-from penstock.kernel.reading import FactLine
+from penstock.kernel.fact_lines import FactLine
 from penstock.lang.compile import compile_document
 from penstock.net.model import Net
 from tests.kernel.harness import Sim

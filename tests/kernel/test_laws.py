@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from penstock.errors import NoBranch, PenstockError, StatusConflict
 from penstock.kernel import command as C
-from penstock.kernel import decide, flow, quiet, ready, ringing, saga
+from penstock.kernel import decide, flow, quiet, ready, saga
+from penstock.kernel import due_timers as ringing
 from penstock.kernel import fact as F
 from penstock.kernel.evolve import EVOLVE
 from penstock.kernel.evolve.tokens import take
@@ -688,7 +689,7 @@ def test_a_planted_fault_is_found(name, monkeypatch):
     """Each rule broken on purpose: the laws see it within a few nets."""
     right, fault, find = MUTANTS[name]
     if right is Run.say:
-        monkeypatch.setattr(Run, "say", fault(right))
+        monkeypatch.setattr(Run, "record", fault(right))
     else:
         mutants.plant(monkeypatch, right, fault(right))
     with pytest.raises((AssertionError, PenstockError)):

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from penstock.errors import PenstockError
 from penstock.kernel import command as C
-from penstock.kernel import item, redo, token
+from penstock.kernel import rework as redo
+from penstock.kernel import token
+from penstock.kernel import work_item as item
 from penstock.kernel.evolve import origin
 from penstock.kernel.failure import Failure
 from penstock.kernel.state import PHASE

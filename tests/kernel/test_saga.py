@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.kernel import command as C
-from penstock.kernel.reading import group_of
+from penstock.kernel.fact_lines import group_of
 from penstock.net.model import MERGE, Body, Effect, Node, Trigger, Work
 from tests.kernel.harness import Sim
 from tests.kernel.nets import S, X, edge, net, task

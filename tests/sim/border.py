@@ -18,7 +18,7 @@ from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
-from penstock.kernel.reading import Reader
+from penstock.kernel.fact_lines import FactReader
 from penstock.kernel.run import Run
 from penstock.net.compiled import Compiled
 from penstock.store.contract import Batch, Store
@@ -91,7 +91,7 @@ class Border:
         self.watch = Watch(self.nets, self.memory_of, self.sound, cancels=self.cancels, index=seed % 5 == 0)
         self.world = World(self, self.fork("world"))
         self.counters: Counter[str] = Counter()
-        self.readers: dict[int, Reader] = {}
+        self.readers: dict[int, FactReader] = {}
         self.dying = False
         self.process: Process = None  # type: ignore[assignment]
         self.zombies: list[Process] = []
@@ -193,7 +193,7 @@ class Border:
 
     def _tell_turns(self, batch: Batch) -> None:
         for no, first, last, at, body in batch.journal if self.tell else ():
-            reader = self.readers.setdefault(no, Reader(lambda hash_: self.nets[hash_]))
+            reader = self.readers.setdefault(no, FactReader(lambda hash_: self.nets[hash_]))
             lines = reader.turn(at, F.decode_facts(bytes(body)))
             self.trace.append(f"{'':>12}turn of run {no}, facts {first}..{last}")
             self.trace += [f"{'':>14}{line.seq:>4} {line.text()}" for line in lines]

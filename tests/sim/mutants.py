@@ -17,11 +17,11 @@ from penstock.host.recovery import Recovery
 from penstock.host.rows import Rows
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
+from penstock.kernel import due_timers as ringing
 from penstock.kernel import fact as F
 from penstock.kernel import ready as readiness
-from penstock.kernel import redo as redoing
 from penstock.kernel import retry as retrying
-from penstock.kernel import ringing
+from penstock.kernel import rework as redoing
 from penstock.kernel.decide import DECIDE
 from penstock.kernel.evolve import EVOLVE
 from penstock.kernel.flow import ask, set_timer
@@ -273,7 +273,7 @@ def _(p: Patches) -> None:
 @mutant("no-back-off", "a failed attempt is followed by the next at once")
 def _(p: Patches) -> None:
     def at_once(r: Any, firing: Any, failure: Any, policy: Any) -> None:
-        r.say((F.ATTEMPT_FAILED, firing.no, firing.attempt, failure, r.now + policy.base_ms))
+        r.record((F.ATTEMPT_FAILED, firing.no, firing.attempt, failure, r.now + policy.base_ms))
         ask(r, firing, firing.attempt + 1)
 
     p.attribute(retrying, "_retry_later", at_once)
@@ -303,7 +303,7 @@ def _(p: Patches) -> None:
 
 @mutant("M8", "a timer rings twice")
 def _(p: Patches) -> None:
-    right, again = ringing.ring, set[tuple[str, int]]()
+    right, again = ringing.fire_timer, set[tuple[str, int]]()
 
     def ring(r: Any, no: int) -> None:
         timer = r.st.timers[no]
@@ -363,7 +363,7 @@ def _(p: Patches) -> None:
 @mutant("M7", "cancel writes the status, and nothing else")
 def _(p: Patches) -> None:
     def cancel(r: Any, c: C.Command) -> None:
-        r.say((F.MOVED, "CANCELLED", "cancel_requested", None))
+        r.record((F.MOVED, "CANCELLED", "cancel_requested", None))
 
     p.item(DECIDE, C.CANCEL, cancel)
 

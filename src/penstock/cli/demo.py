@@ -21,7 +21,7 @@ from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json
 from penstock.cli.output import DONE, FAILED, TONES, console, say, store_option, tell_json
 from penstock.errors import BadInput, PenstockError
-from penstock.kernel.reading import FactLine
+from penstock.kernel.fact_lines import FactLine
 from penstock.store.address import place
 
 HOME = STORE.parent / "demo"

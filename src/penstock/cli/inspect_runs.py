@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # imported where they are used: these commands are called oft
     from penstock.app.runs.run_view import RunView
     from penstock.app.runs.timeline.replay import Replay
     from penstock.dialects.transitions import Transition
-    from penstock.kernel.reading import FactLine
+    from penstock.kernel.fact_lines import FactLine
     from penstock.store.contract import RunRow
 
 _COUNTED = 1000  # more ended runs than these are not counted

@@ -25,7 +25,7 @@ from penstock.cli.output import TONES, console, safe, say, short
 from penstock.dialects import dialect_of
 from penstock.dialects.net_nodes import goes_on, is_companion, is_synthetic
 from penstock.errors import PenstockError
-from penstock.kernel.reading import FactLine
+from penstock.kernel.fact_lines import FactLine
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.author import author, within
 from penstock.net.compiled import CNode, Compiled

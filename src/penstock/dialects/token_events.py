@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.kernel.reading import FactLine, Reader, firing_of
+from penstock.kernel.fact_lines import FactLine, FactReader, firing_of
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
@@ -40,7 +40,7 @@ class Event(msgspec.Struct, omit_defaults=True):
 
 class TokenEvents:
     def __init__(self, net_of: Callable[[str], Compiled], run_id: str) -> None:
-        self.reader = Reader(net_of)
+        self.reader = FactReader(net_of)
         self.run_id = run_id
         self.seq = 0
         self.ran: set[str] = set()

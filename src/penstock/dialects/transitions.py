@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from penstock.expr.calendar import moment_at, text_of_moment
-from penstock.kernel.reading import Reader
+from penstock.kernel.fact_lines import FactReader
 from penstock.lifecycle.contract import Machine
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
@@ -87,7 +87,7 @@ class PlainHistory:
     """The moves of a run alone, in the words of its language."""
 
     def __init__(self, net_of: Callable[[str], Compiled], words: Mapping[str, str]) -> None:
-        self.reader, self.log, self.words = Reader(net_of), TransitionLog(), words
+        self.reader, self.log, self.words = FactReader(net_of), TransitionLog(), words
 
     @property
     def transitions(self) -> list[Transition]:

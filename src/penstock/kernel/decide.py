@@ -10,14 +10,14 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire_by_hand, fire_entry
-from penstock.kernel.flow import REVIVE, Broken, ask, book_draft, close, expr_failure, lineage_of, set_timer, settle
-from penstock.kernel.item import ITEM, check_modes, move, needs_approval, open_item
+from penstock.kernel.flow import REVIVE, Broken, ask, close, expr_failure, set_timer, settle
 from penstock.kernel.kinds import scope as scope_kind
+from penstock.kernel.ledger import book_draft, lineage_of
 from penstock.kernel.migrate import plan as plan_migration
 from penstock.kernel.ready import tokens_at
-from penstock.kernel.redo import rework_done
 from penstock.kernel.region import view_of
 from penstock.kernel.retry import fail
+from penstock.kernel.rework import rework_done
 from penstock.kernel.run import Run
 from penstock.kernel.saga import applies, finish_cancel, first_failure, plan
 from penstock.kernel.state import (
@@ -39,6 +39,7 @@ from penstock.kernel.state import (
 from penstock.kernel.sweep import stop_effect, sweep
 from penstock.kernel.trigger import matches, pull
 from penstock.kernel.view import failure_view
+from penstock.kernel.work_item import ITEM, check_modes, move, needs_approval, open_item
 from penstock.lifecycle import MACHINES
 from penstock.net.compiled import EPOCH, MOST, SCOPE, CNode
 
@@ -51,16 +52,16 @@ def start(r: Run, c: C.Command) -> None:
         raise Refused(why=f"run {r.st.run} has started already")
     if options.get("modes") is not None:
         check_modes(r, options["modes"])
-    say_started(r, c)
+    record_started(r, c)
     if options.get("limits"):
         r.limits = {**r.net.limits, **options["limits"]}
     fire_starts(r)
 
 
-def say_started(r: Run, c: C.Command) -> None:
+def record_started(r: Run, c: C.Command) -> None:
     _, run, tenant, seed, trace, parent, given, options = c
-    said: F.Fact = (F.STARTED, run, tenant, r.net.hash, seed, trace, parent, given, options)
-    r.say((*said, True) if r.net.net.tracks_origin else said)
+    fact: F.Fact = (F.STARTED, run, tenant, r.net.hash, seed, trace, parent, given, options)
+    r.record((*fact, True) if r.net.net.tracks_origin else fact)
 
 
 def fire_starts(r: Run) -> None:
@@ -84,10 +85,10 @@ def outcome(r: Run, c: C.Command) -> None:
         else:  # it holds nothing that would have to be closed with it
             settle(r, firing, node, DONE, body, content_type=content_type, meta=meta, fuse=True)
     elif ending == C.OK:
-        r.say((F.ANSWERED, no, attempt, probe, "done", None, None))
+        r.record((F.ANSWERED, no, attempt, probe, "done", None, None))
         _answered(r, firing, node, body, content_type, meta)
     elif ending == C.SKIP:
-        r.say((F.ANSWERED, no, attempt, probe, "skipped", None, None))
+        r.record((F.ANSWERED, no, attempt, probe, "skipped", None, None))
         close(r, firing, SKIPPED, None, meta={"skip_reason": body})
     else:
         _failed(r, firing, node, body)
@@ -100,22 +101,22 @@ def _late(r: Run, no: int, attempt: int, probe: int, ending: int, body: Any) -> 
         lost = None
     node = r.net.nodes[lost.node] if lost is not None else None
     late = node is not None and bool(node.undo) and ending == C.OK
-    r.say((F.IGNORED, "outcome", "unknown" if no >= r.st.next_firing else "superseded", no, late))
+    r.record((F.IGNORED, "outcome", "unknown" if no >= r.st.next_firing else "superseded", no, late))
     if lost is None or node is None or not late:
         return
-    r.say((F.INCIDENT, "LATE_SUCCESS", node.id, {"firing": no}))
+    r.record((F.INCIDENT, "LATE_SUCCESS", node.id, {"firing": no}))
     booked = any((e.firing == no or e.id == lost.id) and e.status != "withdrawn" for e in r.st.ledger)
     if node.spec.late_success == "undo" and not booked:
-        r.say((F.LEDGER_ADDED, no, lost.node, lost.scope, lost.path, body, lineage_of(r, lost.scope), lost.id))
+        r.record((F.LEDGER_ADDED, no, lost.node, lost.scope, lost.path, body, lineage_of(r, lost.scope), lost.id))
 
 
 def _failed(r: Run, firing: Firing, node: CNode, failure: Failure) -> None:
     poll = node.spec.poll
     if poll is not None and poll.max_errors and firing.errors < poll.max_errors:
-        r.say((F.ANSWERED, firing.no, firing.attempt, firing.probe, "failed", None, failure))
+        r.record((F.ANSWERED, firing.no, firing.attempt, firing.probe, "failed", None, failure))
         _probe_later(r, firing, poll.every_ms)
         return
-    r.say((F.ANSWERED, firing.no, firing.attempt, -1, "failed", None, failure))
+    r.record((F.ANSWERED, firing.no, firing.attempt, -1, "failed", None, failure))
     fail(r, firing, _unreachable(node, failure) if poll is not None and poll.max_errors else failure)
 
 
@@ -139,29 +140,29 @@ def _answered(r: Run, firing: Firing, node: CNode, body: Any, content_type: str 
         except ExprError as error:
             raise Broken(firing, expr_failure(error, node)) from error
     if node.spec.work is not None and needs_approval(r, node, firing, body):
-        said: F.Fact = (F.WORK_MOVED, firing.no, "SUBMITTED", "submit_for_approval", "agent", body, None)
+        fact: F.Fact = (F.WORK_MOVED, firing.no, "SUBMITTED", "submit_for_approval", "agent", body, None)
         # how the draft came about is read by whoever approves it
-        r.say((*said, None, None, None, None, meta) if meta else said)
+        r.record((*fact, None, None, None, None, meta) if meta else fact)
         book_draft(r, firing, node, body)
-        return r.say((F.PHASE, firing.no, "suspended"))
+        return r.record((F.PHASE, firing.no, "suspended"))
     return close(r, firing, DONE, body, content_type=content_type, meta=meta, fuse=True)
 
 
 def _probe_later(r: Run, firing: Firing, every_ms: int) -> None:
-    r.say((F.PHASE, firing.no, "suspended"))
+    r.record((F.PHASE, firing.no, "suspended"))
     set_timer(r, r.now + every_ms, "poll", firing.no, firing.probe + 1)
 
 
 def signal(r: Run, c: C.Command) -> None:
     _, sid, name, payload, broadcast, *unkept = c
     if sid and sid in r.st.seen:
-        r.say((F.IGNORED, "signal", "duplicate", sid))
+        r.record((F.IGNORED, "signal", "duplicate", sid))
         return
     if unkept and not _wanted(r, name, payload):
-        r.say((F.IGNORED, "signal", "unwanted", sid))
+        r.record((F.IGNORED, "signal", "unwanted", sid))
         return
     if sid:
-        r.say((F.SEEN, sid))
+        r.record((F.SEEN, sid))
     else:
         sid = f"#{r.st.n}"
     hit = False
@@ -171,13 +172,13 @@ def signal(r: Run, c: C.Command) -> None:
             continue
         firing = r.st.firings[wait.firing]
         if matches(r, firing, r.net.nodes[firing.node], wait, payload):
-            r.say((F.SIGNAL_USED, sid, no))
+            r.record((F.SIGNAL_USED, sid, no))
             hit = True
             pull(r, firing, wait.trigger, payload)
             if not broadcast:
                 break
     if not hit:
-        r.say((F.SIGNAL_KEPT, sid, name, payload))
+        r.record((F.SIGNAL_KEPT, sid, name, payload))
 
 
 def _wanted(r: Run, name: str, payload: Any) -> bool:
@@ -201,25 +202,25 @@ def cancel(r: Run, c: C.Command) -> None:
     if st.status >= COMPLETED or st.undo is not None and st.undo.then != "firing" or st.status == COMPENSATING:
         raise StatusConflict(what="run", status=STATUS[st.status], verb="cancel", allowed="PENDING, RUNNING, WAITING")
     if st.draining in ("boundary", "now"):
-        r.say((F.IGNORED, "cancel", "already", mode))
+        r.record((F.IGNORED, "cancel", "already", mode))
         return
     if mode == "boundary" and st.asked:
-        r.say((F.DRAINING, "boundary", None))
+        r.record((F.DRAINING, "boundary", None))
         return
     finish_cancel(r, mode)
 
 
 def pause(r: Run, c: C.Command) -> None:
     if r.st.paused:
-        r.say((F.IGNORED, "pause", "already", None))
+        r.record((F.IGNORED, "pause", "already", None))
     else:
-        r.say((F.PAUSED, True, c[1]))
+        r.record((F.PAUSED, True, c[1]))
 
 
 def resume(r: Run, c: C.Command) -> None:
     if not r.st.paused:
         raise Refused(why="the run is not paused")
-    r.say((F.PAUSED, False, "operator"))
+    r.record((F.PAUSED, False, "operator"))
     r.ask_everything()
 
 
@@ -233,7 +234,7 @@ def retry(r: Run, c: C.Command) -> None:
         for firing in blocked:
             item = st.items.get(firing.no)
             if item is not None and ITEM.allows(item.status, "retry"):
-                r.say((F.WORK_MOVED, firing.no, ITEM.next(item.status, "retry"), "retry", None, None, None))
+                r.record((F.WORK_MOVED, firing.no, ITEM.next(item.status, "retry"), "retry", None, None, None))
             ask(r, firing, firing.attempt + 1)
         return
     if st.status != FAILED or st.reopen is None:
@@ -248,8 +249,8 @@ def reopen(r: Run, retries: int, how: str) -> None:
     st = r.st
     was = st.reopen
     assert was is not None
-    r.say((F.REOPENED, how, retries))
-    r.say((F.MOVED, "RUNNING", "retry_allowed" if st.status == PENDING else "operator_retry", None))
+    r.record((F.REOPENED, how, retries))
+    r.record((F.MOVED, "RUNNING", "retry_allowed" if st.status == PENDING else "operator_retry", None))
     if how == "restart":
         r.by_scope.clear()
         fire_starts(r)
@@ -273,10 +274,10 @@ def _unpark(r: Run, no: int) -> None:
 
 
 def _bring_back(r: Run, no: int, attempt: int) -> None:
-    r.say((F.REVIVED, no, attempt))
+    r.record((F.REVIVED, no, attempt))
     firing = r.st.firings[no]
     r.opened(firing, r.net.nodes[firing.node].group)
-    r.later.append((REVIVE, no))
+    r.deferred.append((REVIVE, no))
 
 
 def revive(r: Run, firing: Firing, node: CNode) -> None:
@@ -291,17 +292,17 @@ def revive(r: Run, firing: Firing, node: CNode) -> None:
 def compensate(r: Run, c: C.Command) -> None:
     st = r.st
     if st.undo is not None:
-        r.say((F.IGNORED, "compensate", "running", None))
+        r.record((F.IGNORED, "compensate", "running", None))
         return
     cause, only = first_failure(st.failure), tuple(c[1])
     if not any(applies(r, e, "manual", None, cause, only, in_flight=True) for e in st.ledger):
-        r.say((F.IGNORED, "compensate", "nothing_left", None))
+        r.record((F.IGNORED, "compensate", "nothing_left", None))
         return
     RUN_MOVES.next(STATUS[st.status], "compensate")
     if st.status < COMPLETED:
         sweep(r, st.scopes[0], "compensated", keep=True)
     if not plan(r, "manual", "COMPENSATED", failure=cause, only=only):
-        r.say((F.IGNORED, "compensate", "nothing_left", None))
+        r.record((F.IGNORED, "compensate", "nothing_left", None))
 
 
 def resolve(r: Run, c: C.Command) -> None:
@@ -325,12 +326,12 @@ def _firing(r: Run, named: int | str) -> Firing:
     """By number; or by the id of a node: what works there, or what rests before it is taken as if it had been ready."""
     if type(named) is str:
         node = r.net.by_id.get(named)
-        found = None if node is None else _at_node(r, node)
+        firing = None if node is None else _at_node(r, node)
     else:
-        found = r.st.firings.get(named)  # type: ignore[arg-type]
-    if found is None:
+        firing = r.st.firings.get(named)  # type: ignore[arg-type]
+    if firing is None:
         raise NodeNotFound(node=named, what=f"with an open firing ({', '.join(PHASE)}) or a token before it")
-    return found
+    return firing
 
 
 def _at_node(r: Run, node: CNode) -> Firing | None:
@@ -351,10 +352,10 @@ def migrate(r: Run, c: C.Command) -> None:
     _, new, nodes, edges = c
     if r.st.status == COMPENSATING:
         raise MigrationBlocked(why="the run is compensating")
-    found = plan_migration(r.net, new, r.st, nodes, edges)
-    if found.obstacles:
-        raise MigrationBlocked(why="; ".join(found.obstacles))
-    images = {a: b for a, b in found.nodes}  # noqa: C416 (pairs are lists)
+    moves = plan_migration(r.net, new, r.st, nodes, edges)
+    if moves.obstacles:
+        raise MigrationBlocked(why="; ".join(moves.obstacles))
+    images = {a: b for a, b in moves.nodes}  # noqa: C416 (pairs are lists)
     names = {}
     for no, firing in r.st.firings.items():
         now = r.firing_id(firing)
@@ -363,13 +364,13 @@ def migrate(r: Run, c: C.Command) -> None:
         natural = f"{node}@{r.scope_id(firing.scope)}~{firing.epoch}#{firing.visit}{tail}"
         if firing.name or natural != now:
             names[no] = "" if natural == now else now
-    r.say((F.MIGRATED, new.hash, r.net.hash, found.nodes, found.edges, names))
+    r.record((F.MIGRATED, new.hash, r.net.hash, moves.nodes, moves.edges, names))
 
 
 def set_variable(r: Run, c: C.Command) -> None:
     """A name that a node has given its output is set under that name: else nobody would see the change."""
     values = {c[1]: c[2]}
-    r.say((F.SETS, values, True) if c[1] in r.st.names else (F.SETS, values))
+    r.record((F.SETS, values, True) if c[1] in r.st.names else (F.SETS, values))
 
 
 def nudge(r: Run, c: C.Command) -> None:
@@ -381,20 +382,20 @@ def doubt(r: Run, c: C.Command) -> None:
     _, no, attempt, probe = c
     firing = r.st.firings.get(no)
     if firing is None or firing.phase != EFFECT or firing.attempt != attempt or firing.probe != probe:
-        r.say((F.IGNORED, "doubt", "superseded", no))
+        r.record((F.IGNORED, "doubt", "superseded", no))
         return
-    r.say((F.ANSWERED, no, attempt, probe, "in_doubt", None, None))
+    r.record((F.ANSWERED, no, attempt, probe, "in_doubt", None, None))
     block(r, firing, "IN_DOUBT", None)
-    r.say((F.INCIDENT, "IN_DOUBT", r.net.nodes[firing.node].id, {"attempt": attempt}))
+    r.record((F.INCIDENT, "IN_DOUBT", r.net.nodes[firing.node].id, {"attempt": attempt}))
 
 
 def block(r: Run, firing: Firing, why: str, answer: Any) -> None:
     """A firing waits for an operator. Its work item tells why, and what its agent has said (P-X.11)."""
-    r.say((F.PHASE, firing.no, "blocked"))
+    r.record((F.PHASE, firing.no, "blocked"))
     item = r.st.items.get(firing.no)
     if item is not None and ITEM.allows(item.status, "block"):
         to = ITEM.next(item.status, "block")
-        r.say((F.WORK_MOVED, firing.no, to, "block", None, answer, None, None, None, why))
+        r.record((F.WORK_MOVED, firing.no, to, "block", None, answer, None, None, None, why))
 
 
 Decide = Callable[[Run, C.Command], None]

@@ -10,15 +10,15 @@ from penstock.kernel.failure import Failure
 from penstock.kernel.flow import (
     BEGIN,
     Broken,
+    after_take,
     ask,
     close,
     consequences,
     expr_failure,
     leave_by,
     put_all,
-    taken,
     truth,
-    ways,
+    ways_out,
 )
 from penstock.kernel.kinds import FIRE
 from penstock.kernel.ready import debts
@@ -35,7 +35,7 @@ def fire(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int], *, rel
     """Take these tokens and begin."""
     visit = (scope.visits.get(node.no + (epoch << EPOCH), 0) or scope.most.get(node.no, 0)) + 1
     if node.pass_on and visit <= (most := r.net.net.max_visits) and epoch <= most:
-        _pass(r, node, scope, epoch, visit, takes, -1, 0, relaxed)
+        _fire_control(r, node, scope, epoch, visit, takes, -1, 0, relaxed)
         return
     begin(r, node, _take(r, node, scope, epoch, visit, takes, F.RELAXED if relaxed else 0))
 
@@ -43,11 +43,11 @@ def fire(r: Run, node: CNode, scope: Scope, epoch: int, takes: list[int], *, rel
 def _take(r: Run, node: CNode, scope: Scope, epoch: int, visit: int, takes: list[int], how: int) -> Firing:
     flags, owed = _flags(r, node, scope, epoch, takes, visit)
     no = r.st.next_firing
-    r.say((F.FIRED, no, node.no, scope.no, epoch, visit, takes, owed, flags | how, -1, None))
+    r.record((F.FIRED, no, node.no, scope.no, epoch, visit, takes, owed, flags | how, -1, None))
     if scope.dead and node.cond_mask:
         _clear_dead(r, node, scope, epoch)
     if takes:
-        taken(r, node, scope, epoch, takes)
+        after_take(r, node, scope, epoch, takes)
     return r.st.firings[no]
 
 
@@ -81,7 +81,7 @@ def _clear_dead(r: Run, node: CNode, scope: Scope, epoch: int) -> None:
     if scope.dead and node.cond_mask:
         gone = [-key(e.no, epoch) - 1 for e in node.ins if key(e.no, epoch) in scope.dead]
         if gone:
-            r.say((F.DEAD, scope.no, gone))
+            r.record((F.DEAD, scope.no, gone))
 
 
 def fire_via(r: Run, edge: CEdge, scope: Scope, epoch: int) -> None:
@@ -93,16 +93,16 @@ def fire_via(r: Run, edge: CEdge, scope: Scope, epoch: int) -> None:
     flags = F.USED_START if edge.role == "start" else 0
     if node.pass_on and visit <= (most := r.net.net.max_visits) and epoch <= most:
         if node.plain_out is None or node.spec.value is not None or node.conditional:
-            _pass(r, node, scope, epoch, visit, [], edge.no, seq, False)
+            _fire_control(r, node, scope, epoch, visit, [], edge.no, seq, False)
             return
         if node.keep:
             flags |= F.KEEP
-        r.say((F.PASSED, no, node.no, scope.no, epoch, visit, [], edge.no, seq, None, None, flags))
+        r.record((F.PASSED, no, node.no, scope.no, epoch, visit, [], edge.no, seq, None, None, flags))
         if scope.dead and node.cond_mask:
             _clear_dead(r, node, scope, epoch)
         leave_by(r, node.plain_out, scope, epoch, True)
         return
-    r.say((F.FIRED_VIA, no, node.no, scope.no, epoch, visit, edge.no, seq, flags))
+    r.record((F.FIRED_VIA, no, node.no, scope.no, epoch, visit, edge.no, seq, flags))
     if scope.dead and node.cond_mask:
         _clear_dead(r, node, scope, epoch)
     begin(r, node, r.st.firings[no])
@@ -121,7 +121,7 @@ def begin(r: Run, node: CNode, firing: Firing) -> None:
         return
     if node.spec.triggers:
         arm(r, firing, node)
-        r.later.append((BEGIN, firing.no))
+        r.deferred.append((BEGIN, firing.no))
     elif node.kind == TASK:
         ask(r, firing, firing.attempt)
     else:
@@ -153,21 +153,21 @@ def fire_entry(r: Run, node: CNode, scope: Scope, path: Any, *, fuse: bool = Tru
     """The entry of a child scope, or a start node of the run: it takes nothing."""
     visit = (scope.visits.get(node.no, 0) or scope.most.get(node.no, 0)) + 1
     if node.pass_on and not scope.no:
-        _pass(r, node, scope, 0, visit, [], -1, 0, False, fuse)
+        _fire_control(r, node, scope, 0, visit, [], -1, 0, False, fuse)
         return
     no = r.st.next_firing
-    r.say((F.FIRED, no, node.no, scope.no, 0, visit, [], [], 0, -1, path))
+    r.record((F.FIRED, no, node.no, scope.no, 0, visit, [], [], 0, -1, path))
     begin(r, node, r.st.firings[no])
 
 
 def fire_undo(r: Run, node: CNode, entry: int) -> None:
     no = r.st.next_firing
     path = r.st.ledger[entry].path
-    r.say((F.FIRED, no, node.no, 0, 0, 1, [], [], 0, entry, path))
+    r.record((F.FIRED, no, node.no, 0, 0, 1, [], [], 0, entry, path))
     begin(r, node, r.st.firings[no])
 
 
-def _pass(
+def _fire_control(
     r: Run,
     node: CNode,
     scope: Scope,
@@ -203,7 +203,7 @@ def _pass(
         if node.kind == START and via < 0 and not takes:
             flags |= F.FROM_INPUT
     else:
-        shadow = Firing(no, node.no, scope.no, epoch, visit, r.now, _looked_at(r, scope, epoch, takes, via, seq))
+        shadow = Firing(no, node.no, scope.no, epoch, visit, r.now, _peek_tokens(r, scope, epoch, takes, via, seq))
         current = shadow.takes[-1].envelope.body if shadow.takes else None
         try:
             if node.spec.value is not None:
@@ -212,18 +212,18 @@ def _pass(
             elif node.kind == START and not shadow.takes:
                 current = r.st.input
                 flags |= F.FROM_INPUT
-            sets, port, outs = ways(r, shadow, node, DONE, current, None, None)
+            sets, port, outs = ways_out(r, shadow, node, DONE, current, None, None)
         except ExprError as error:
             _fail_instead(r, node, scope, epoch, visit, takes, via, seq, expr_failure(error, node))
             return
     if owed:
-        _say_both(r, node, scope, epoch, visit, takes, owed, flags, current, port)
+        _record_both(r, node, scope, epoch, visit, takes, owed, flags, current, port)
     else:
-        r.say((F.PASSED, no, node.no, scope.no, epoch, visit, takes, via, seq, body, port, flags))
+        r.record((F.PASSED, no, node.no, scope.no, epoch, visit, takes, via, seq, body, port, flags))
     if scope.dead and node.cond_mask:
         _clear_dead(r, node, scope, epoch)
     if takes:
-        taken(r, node, scope, epoch, takes)
+        after_take(r, node, scope, epoch, takes)
     if sets or node.spec.out or node.result is not None:
         firing = shadow or Firing(no, node.no, scope.no, epoch, visit, r.now, [])
         consequences(r, firing, node, DONE, sets)
@@ -232,7 +232,7 @@ def _pass(
     put_all(r, node, scope, epoch, outs, fuse, port, _fork(r, node, scope, epoch, visit))
 
 
-def _looked_at(r: Run, scope: Scope, epoch: int, takes: list[int], via: int, seq: int) -> list[Taken]:
+def _peek_tokens(r: Run, scope: Scope, epoch: int, takes: list[int], via: int, seq: int) -> list[Taken]:
     """The tokens a control node would take, before the fact is said."""
     if via >= 0:
         hand = r.st.hand
@@ -248,7 +248,7 @@ def _looked_at(r: Run, scope: Scope, epoch: int, takes: list[int], via: int, seq
     return out
 
 
-def _say_both(
+def _record_both(
     r: Run,
     node: CNode,
     scope: Scope,
@@ -263,11 +263,11 @@ def _say_both(
     """An absorbing control node says its debts in a `fired` fact of its own."""
     no = r.st.next_firing
     kept = F.KEEP_RECORD if flags & F.KEEP else 0
-    r.say((F.FIRED, no, node.no, scope.no, epoch, visit, takes, owed, flags & ~F.KEEP & ~F.OWN_BODY, -1, None))
+    r.record((F.FIRED, no, node.no, scope.no, epoch, visit, takes, owed, flags & ~F.KEEP & ~F.OWN_BODY, -1, None))
     firing = r.st.firings[no]
     last = firing.takes[-1].envelope
     r.opened(firing, node.group)
-    r.say((F.SETTLED, no, DONE, port, node.no, 1, r.now, body, last.content_type, last.meta, None, kept))
+    r.record((F.SETTLED, no, DONE, port, node.no, 1, r.now, body, last.content_type, last.meta, None, kept))
     r.ended.append((firing, DONE))
     r.closed(firing, node.group)
 
@@ -278,13 +278,13 @@ def _fail_instead(
     """An expression of a control node failed: it fires as an ordinary firing, and fails."""
     no = r.st.next_firing
     if via >= 0:
-        r.say((F.FIRED_VIA, no, node.no, scope.no, epoch, visit, via, seq, 0))
+        r.record((F.FIRED_VIA, no, node.no, scope.no, epoch, visit, via, seq, 0))
     else:
-        r.say((F.FIRED, no, node.no, scope.no, epoch, visit, takes, [], 0, -1, None))
+        r.record((F.FIRED, no, node.no, scope.no, epoch, visit, takes, [], 0, -1, None))
     firing = r.st.firings[no]
     r.opened(firing, node.group)
     if takes:
-        taken(r, node, scope, epoch, takes)
+        after_take(r, node, scope, epoch, takes)
     fail(r, firing, failure)
 
 
@@ -296,16 +296,16 @@ def forward(r: Run, node: CNode, scope: Scope, epoch: int) -> None:
     path, passed = common([t.path for t in lying]), merged([t.passed for t in lying])
     edges = tokens_at_all(node, scope, epoch)
     for edge, seqs in edges:
-        r.say((F.ABSORBED, scope.no, edge, epoch, seqs, "max_iteration", 0, -1))
-    taken(r, node, scope, epoch, [edge for edge, _ in edges])
+        r.record((F.ABSORBED, scope.no, edge, epoch, seqs, "max_iteration", 0, -1))
+    after_take(r, node, scope, epoch, [edge for edge, _ in edges])
     if first:
-        r.say((F.FORWARDED, scope.no, at_key, node.no, path, passed))
+        r.record((F.FORWARDED, scope.no, at_key, node.no, path, passed))
         assert r.st.hand is not None
         last = r.st.hand.envelope
         shadow = Firing(0, node.no, scope.no, epoch, last.visit, r.now, [])
         port: str | None = None
         try:
-            _, port, outs = ways(r, shadow, node, DONE, last.body, None, None)
+            _, port, outs = ways_out(r, shadow, node, DONE, last.body, None, None)
         except ExprError:
             outs = []
         put_all(r, node, scope, epoch, outs, False, port, _fork(r, node, scope, epoch, "max"))

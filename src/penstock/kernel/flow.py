@@ -1,4 +1,4 @@
-"""How tokens move: put, take, settle. A firing settles once, chooses its ways out before the first fact, and puts."""
+"""Token flow: put, take, settle. A firing settles once, and chooses its ways out before the first fact."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Any
 from penstock.errors import ExprError
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
+from penstock.kernel.ledger import add_to_ledger, book
 from penstock.kernel.run import Run
 from penstock.kernel.state import DONE, EFFECT, FAILURE, INTERRUPTED, SKIPPED, Firing, Item, Scope, key
-from penstock.kernel.sweep import abandon_undo, disarm, lose_item, open_entry, stop_effect, sweep_children
+from penstock.kernel.sweep import abandon_undo, disarm, lose_item, stop_effect, sweep_children
 from penstock.kernel.token import Envelope
+from penstock.kernel.variables import hand_of, name_output, write_variables
 from penstock.kernel.view import View
 from penstock.net.compiled import EPOCH, LAST_EPOCH, SPLIT_ALL, SPLIT_FIRST, WORK, CEdge, CNode
 from penstock.net.model import SPREAD
 
-# what `run.later` may hold, in the order in which the loop treats them: first in, first out
+# what `run.deferred` may hold; the loop treats them first in, first out
 JUDGE, ROOT_FAILED, UNDO_NEXT, UNDO_ANSWERED, BEGIN, FIRE_ENTRY, PLAN_UNDO, ESCALATE, REVIVE, CANCEL_RUN = range(10)
 #: why the work item of a firing is lost that did not end well
 _LOST = {FAILURE: "execution_failed", SKIPPED: "skipped", INTERRUPTED: "interrupted"}
@@ -58,17 +60,17 @@ def put(
     if edge.raises:
         epoch += 1
         if epoch > LAST_EPOCH:
-            r.later.append(
+            r.deferred.append(
                 (ROOT_FAILED, Failure("EPOCH_LIMIT", "permanent", "the loop controller ran out of epochs", edge.src.id))
             )
             return
     st = r.st
     if edge.transform is not None:
-        carried = envelope if envelope is not None else _hand(r)
+        carried = envelope if envelope is not None else hand_of(r)
         try:
             body = _transformed(r, edge, scope, epoch, carried.body)
         except ExprError as error:  # a settling firing has tried it before; what a trigger puts has nobody to fail
-            r.later.append((ROOT_FAILED, expr_failure(error, edge.src)))
+            r.deferred.append((ROOT_FAILED, expr_failure(error, edge.src)))
             return
         envelope = Envelope(body, carried.node, carried.firing, carried.visit, carried.at, None, carried.meta)
         hand = st.hand
@@ -77,7 +79,7 @@ def put(
     place = edge.no + (epoch << EPOCH)
     seq = scope.seqs.get(place, 0) or scope.most_seqs.get(edge.no, 0)
     fresh = place not in scope.tokens
-    r.say((F.PUT, edge.no, scope.no, epoch, seq, envelope, path, passed))
+    r.record((F.PUT, edge.no, scope.no, epoch, seq, envelope, path, passed))
     if scope.owed and _pay_debt(r, edge, scope, epoch, seq, fresh):
         return
     if edge.ttl is not None:
@@ -100,11 +102,6 @@ def _transformed(r: Run, edge: CEdge, scope: Scope, epoch: int, body: Any, sets:
     return edge.transform(view)
 
 
-def _hand(r: Run) -> Envelope:
-    assert r.st.hand is not None, "nothing is in hand"
-    return r.st.hand.envelope
-
-
 def _forget_left_epochs(r: Run, scope: Scope, epoch: int) -> None:
     """Counters of epochs that nothing lives in any more go: a loop costs the same in round 10,000. Asked only after all
     tokens of a split are put, or a branch that stays in the epoch would count, and be named, from one again."""
@@ -115,7 +112,7 @@ def _forget_left_epochs(r: Run, scope: Scope, epoch: int) -> None:
     if any(place < limit for place in scope.tokens):
         return
     if any(at < limit for at in scope.visits):
-        r.say((F.FORGOT, scope.no, epoch))
+        r.record((F.FORGOT, scope.no, epoch))
 
 
 def _pay_debt(r: Run, edge: CEdge, scope: Scope, epoch: int, seq: int, fresh: bool) -> bool:
@@ -128,7 +125,7 @@ def _pay_debt(r: Run, edge: CEdge, scope: Scope, epoch: int, seq: int, fresh: bo
     been = (token.passed or {}).get(at, 0)
     for visit in sorted(debts):
         if edge.no in debts[visit] and been < visit:
-            r.say((F.ABSORBED, scope.no, edge.no, epoch, [seq], "late", at, visit))
+            r.record((F.ABSORBED, scope.no, edge.no, epoch, [seq], "late", at, visit))
             return True
     return False
 
@@ -141,12 +138,12 @@ def join_timer(r: Run, node: CNode, scope: Scope, epoch: int) -> int:
 def set_timer(r: Run, due: int, why: str, firing: int, data: Any = None) -> int:
     no = r.st.next_timer
     due = min(due, LAST_MOMENT)
-    r.say((F.TIMER_SET, no, due, why, firing, data))
+    r.record((F.TIMER_SET, no, due, why, firing, data))
     heappush(r.due, (due, no))
     return no
 
 
-def taken(r: Run, node: CNode, scope: Scope, epoch: int, edges: list[int]) -> None:
+def after_take(r: Run, node: CNode, scope: Scope, epoch: int, edges: list[int]) -> None:
     """After a fact took tokens from these edges: places that are empty now are no longer marked."""
     if r.ttl:
         _stop_ttl(r, scope, epoch, edges)
@@ -164,14 +161,14 @@ def taken(r: Run, node: CNode, scope: Scope, epoch: int, edges: list[int]) -> No
     if node.spec.join_timeout_ms is not None:
         timer = join_timer(r, node, scope, epoch)
         if timer:
-            r.say((F.TIMER_GONE, timer, "fired"))
+            r.record((F.TIMER_GONE, timer, "fired"))
         r.resting.add((scope.no, node.no, epoch))
     left = node.ins[0].no + high in scope.tokens if node.lone else r.marks.get((scope.no, node.no, epoch))
     if left:
         r.ask(node, scope, epoch)
 
 
-def left(r: Run, edge: CEdge, scope: Scope, epoch: int) -> None:
+def after_removal(r: Run, edge: CEdge, scope: Scope, epoch: int) -> None:
     """After a fact took tokens away that their node has not taken: who waits for them, or for room, is asked again."""
     if r.ttl:
         _stop_ttl(r, scope, epoch, [edge.no])
@@ -181,7 +178,7 @@ def left(r: Run, edge: CEdge, scope: Scope, epoch: int) -> None:
         rests = not node.lone and r.marks.get((scope.no, node.no, epoch))
         timer = join_timer(r, node, scope, epoch) if node.spec.join_timeout_ms is not None and not rests else 0
         if timer:
-            r.say((F.TIMER_GONE, timer, "nothing rests"))
+            r.record((F.TIMER_GONE, timer, "nothing rests"))
     elif r.owing:
         r.unsure += r.owing.pop((scope.no, edge.no), ())
     for candidate in r.full.pop((scope.no, place), ()):
@@ -195,7 +192,7 @@ def _stop_ttl(r: Run, scope: Scope, epoch: int, edges: list[int]) -> None:
         for at in [k for k in r.ttl if k[0] == scope.no and k[1] == place and k[2] not in left]:
             timer = r.ttl.pop(at)
             if timer in r.st.timers:
-                r.say((F.TIMER_GONE, timer, "taken"))
+                r.record((F.TIMER_GONE, timer, "taken"))
 
 
 def choose(r: Run, node: CNode, outs: tuple[CEdge, ...], view: View) -> list[CEdge]:
@@ -235,7 +232,8 @@ def settle(
     flags: int = 0,
     fuse: bool = False,
 ) -> None:
-    """End a firing: choose, say, put. `port` None is the node's own way: its port expression, else `done`."""
+    """End a firing: choose its ways out, record the fact, put the tokens. `port` None is the node's own way: its port
+    expression, else `done`."""
     st = r.st
     if firing.timers is not None or firing.waits is not None:
         disarm(r, firing)
@@ -245,7 +243,7 @@ def settle(
         flags |= node.flags
     edge = node.plain_out
     if edge is not None and port is None and comp < 0 and not node.undo:
-        r.say(
+        r.record(
             (F.SETTLED, no, status, None, node.no, firing.attempt, firing.at, body, content_type, meta, failure, flags)
         )
         r.ended.append((firing, status))
@@ -256,20 +254,22 @@ def settle(
     outs: list[CEdge] = []
     if comp < 0:
         try:
-            sets, port, outs = ways(r, firing, node, status, body, failure, port)
+            sets, port, outs = ways_out(r, firing, node, status, body, failure, port)
         except ExprError as error:
             raise Broken(firing, expr_failure(error, node)) from error
-    r.say((F.SETTLED, no, status, port, node.no, firing.attempt, firing.at, body, content_type, meta, failure, flags))
+    r.record(
+        (F.SETTLED, no, status, port, node.no, firing.attempt, firing.at, body, content_type, meta, failure, flags)
+    )
     r.ended.append((firing, status))
     r.closed(firing, node.group if firing.phase <= 3 else "")
     if comp >= 0:
-        r.later.append((UNDO_ANSWERED, (comp, status, failure)))
+        r.deferred.append((UNDO_ANSWERED, (comp, status, failure)))
         return
     consequences(r, firing, node, status, sets)
     put_all(r, node, scope, firing.epoch, outs, fuse, port, r.firing_id(firing) if r.net.grouped else "")
 
 
-def ways(
+def ways_out(
     r: Run, firing: Firing, node: CNode, status: int, body: Any, failure: Failure | None, port: str | None
 ) -> tuple[dict[str, Any] | None, str | None, list[CEdge]]:
     view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing, (status, body, failure))
@@ -298,16 +298,16 @@ def ways(
 def consequences(r: Run, firing: Firing, node: CNode, status: int, sets: dict[str, Any] | None) -> None:
     """Names, variables, results and the ledger, after a firing has settled."""
     if node.spec.out and (status in (DONE, SKIPPED) or status == FAILURE and _timed_out_vote(r, node)):
-        _name(r, firing.scope, node.spec.out)
+        name_output(r, firing.scope, node.spec.out)
     if sets:
         if firing.scope:
-            write(r, firing.scope, sets)
+            write_variables(r, firing.scope, sets)
         else:
-            r.say((F.SETS, sets))
+            r.record((F.SETS, sets))
     if node.result is not None and status in (DONE, SKIPPED):
-        r.say((F.RESULT, node.result))
+        r.record((F.RESULT, node.result))
     if status == DONE and (node.undo or node.spec.work is not None):
-        _book(r, firing, node, _hand(r).body)
+        book(r, firing, node, hand_of(r).body)
     elif status == FAILURE and node.spec.undo_failed and node.undo:
         add_to_ledger(r, firing, node, None)
 
@@ -315,94 +315,7 @@ def consequences(r: Run, firing: Firing, node: CNode, status: int, sets: dict[st
 def _timed_out_vote(r: Run, node: CNode) -> bool:
     """C-34: of a vote that nobody has ended it is known how far it had come."""
     work = node.spec.work
-    return work is not None and bool(work.quorum or work.all_of) and _hand(r).body is not None
-
-
-def _name(r: Run, scope_no: int, names: tuple[str, ...]) -> None:
-    """Output names that a scope around declares as its locals stay there."""
-    scope = r.st.scopes[scope_no]
-    local: set[str] = set()
-    while scope.no:
-        mine = [n for n in names if n in scope.vars and n not in local]
-        if mine:
-            r.say((F.LOCALS, scope.no, dict.fromkeys(mine, _hand(r).body)))
-            local.update(mine)
-        scope = r.st.scopes[scope.parent]
-    rest = [n for n in names if n not in local]
-    if rest:
-        r.say((F.NAMED, rest))
-
-
-def _book(r: Run, firing: Firing, node: CNode, output: Any) -> None:
-    """The ledger entry of a firing that settled done; a draft may have made it already."""
-    draft = open_entry(r, firing.no) if node.spec.work is not None else -1
-    if draft < 0 and r.st.reopened:
-        draft = _booked_before(r, firing)
-    if draft < 0:
-        if node.undo:
-            add_to_ledger(r, firing, node, output)
-    elif node.undo:
-        r.say((F.LEDGER_MOVED, draft, "open", output, firing.no, firing.path))
-    else:
-        r.say((F.LEDGER_MOVED, draft, "withdrawn", None, 0, None))
-
-
-def book_draft(r: Run, firing: Firing, node: CNode, output: Any) -> None:
-    """A draft is work done. One of an earlier try goes; work finished in an earlier try is the key's entry already."""
-    before = _booked_before(r, firing) if r.st.reopened else -1
-    if before < 0:
-        add_to_ledger(r, firing, node, output)
-    elif r.st.ledger[before].draft:
-        r.say((F.LEDGER_MOVED, before, "withdrawn", None, 0, None))
-        add_to_ledger(r, firing, node, output)
-
-
-def _booked_before(r: Run, firing: Firing) -> int:
-    """The same key is the same effect: what a retry does again is undone once."""
-    me = r.firing_id(firing)
-    for n in range(len(r.st.ledger) - 1, -1, -1):
-        if r.st.ledger[n].id == me:
-            return n if r.st.ledger[n].status == "open" else -1
-    return -1
-
-
-def write(r: Run, scope_no: int, values: dict[str, Any]) -> None:
-    """Names that a scope around declares as its locals stay there; all others go to the root."""
-    rest = values
-    scope = r.st.scopes[scope_no]
-    while scope.no:
-        mine = {n: v for n, v in rest.items() if n in scope.vars}
-        if mine:
-            r.say((F.LOCALS, scope.no, mine))
-            rest = {n: v for n, v in rest.items() if n not in mine}
-        scope = r.st.scopes[scope.parent]
-    if rest:
-        r.say((F.SETS, rest))
-
-
-def add_to_ledger(r: Run, firing: Firing, node: CNode, output: Any) -> None:
-    r.say(
-        (
-            F.LEDGER_ADDED,
-            firing.no,
-            node.no,
-            firing.scope,
-            firing.path,
-            output,
-            lineage_of(r, firing.scope),
-            r.firing_id(firing),
-        )
-    )
-
-
-def lineage_of(r: Run, scope_no: int) -> list[str]:
-    """The ids of the scope and of those around it, innermost first: one that a retry opens again is the same. Of a
-    scope that is gone already only the root is known."""
-    lineage = []
-    while scope_no in r.st.scopes and scope_no:
-        lineage.append(r.scope_id(scope_no))
-        scope_no = r.st.scopes[scope_no].parent
-    return [*lineage, ""]
+    return work is not None and bool(work.quorum or work.all_of) and hand_of(r).body is not None
 
 
 def put_all(
@@ -438,7 +351,7 @@ def _decided_against(r: Run, node: CNode, scope: Scope, epoch: int, outs: list[C
         if e.role == "cond" and e not in outs and not e.dst.lone and (node.port is not None or e.port == chosen)
     ]
     if against:
-        r.say((F.DEAD, scope.no, [key(e.no, epoch + 1 if e.raises else epoch) for e in against]))
+        r.record((F.DEAD, scope.no, [key(e.no, epoch + 1 if e.raises else epoch) for e in against]))
         for edge in against:
             r.ask(edge.dst, scope, epoch + 1 if edge.raises else epoch)
 
@@ -450,7 +363,7 @@ def leave_by(r: Run, edge: CEdge, scope: Scope, epoch: int, fuse: bool) -> None:
         fuse
         and dst.fused
         and not st.live  # only what the state says: a reload must not show in the facts
-        and not r.later
+        and not r.deferred
         and not st.paused
         and not st.draining
         and edge.no + (epoch << EPOCH) not in scope.tokens
@@ -488,7 +401,7 @@ def close(
     item = r.st.items.get(firing.no)
     if item is not None and item.status not in ("DONE", "CANCELLED", "COMPENSATED"):
         if status == DONE:
-            r.say(
+            r.record(
                 (
                     F.WORK_MOVED,
                     firing.no,
@@ -520,13 +433,13 @@ def close(
         fuse=fuse,
     )
     if kids and not flags & (F.REOPENABLE | F.PARKED):
-        r.say((F.SCOPE_FORGOTTEN, tree(r, kids)))
+        r.record((F.SCOPE_FORGOTTEN, scope_tree(r, kids)))
 
 
-def tree(r: Run, kids: list[int]) -> list[int]:
+def scope_tree(r: Run, kids: list[int]) -> list[int]:
     """These scopes and all below them, innermost first."""
     below = [no for kid in kids for no in r.st.scopes[kid].below]
-    return [*(tree(r, below) if below else []), *kids]
+    return [*(scope_tree(r, below) if below else []), *kids]
 
 
 def ask(r: Run, firing: Firing, attempt: int, probe: int = 0) -> None:
@@ -544,7 +457,7 @@ def ask(r: Run, firing: Firing, attempt: int, probe: int = 0) -> None:
             args = node.args(view)
         except ExprError as error:
             raise Broken(firing, expr_failure(error, node)) from error
-    r.say((F.ASKED, firing.no, attempt, probe, args))
+    r.record((F.ASKED, firing.no, attempt, probe, args))
     r.asks.append(firing.no)
 
 

@@ -1,4 +1,4 @@
-"""Moving a running run to another net: what moves where, and what stands in the way. Pure; shown before done."""
+"""Plans the migration of a running run to another net: what moves where, and which obstacles there are."""
 
 from __future__ import annotations
 

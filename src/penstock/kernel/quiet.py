@@ -59,8 +59,8 @@ def close_scopes(r: Run) -> bool:
             scope_failed(r, scope, deadlock(r, scope))
             return True
         r.idle.discard(no)
-        r.say((F.SCOPE_CLOSED, no, CLOSED_DONE, None))
-        r.later.append((JUDGE, no))
+        r.record((F.SCOPE_CLOSED, no, CLOSED_DONE, None))
+        r.deferred.append((JUDGE, no))
         return True
     return False
 
@@ -81,17 +81,17 @@ def held_inside(r: Run, scope: Scope) -> bool:
 def absorb_optional(r: Run, scope: Scope) -> bool:
     """An optional branch that came late must not fail the run (D-4.2.3): tokens from skippable conditions that rest
     before a node which has fired without them are absorbed when nothing else can happen."""
-    found = False
+    absorbed = False
     for place in list(scope.tokens):
         edge, epoch = r.net.edges[place & (MOST - 1)], place >> EPOCH
         node = edge.dst
         marks = r.marks.get((scope.no, node.no, epoch), edge.bit)
         if node.join == DIAGRAM and not marks & ~node.skip_mask and scope.rounds(key(node.no, epoch)):
             seqs = [t.seq for t in scope.tokens[place]]
-            r.say((F.ABSORBED, scope.no, edge.no, epoch, seqs, "late", 0, -1))
+            r.record((F.ABSORBED, scope.no, edge.no, epoch, seqs, "late", 0, -1))
             r.unmark(edge, scope, epoch)
-            found = True
-    return found
+            absorbed = True
+    return absorbed
 
 
 def timed(r: Run, scope: Scope) -> bool:
@@ -106,14 +106,14 @@ def relax(r: Run, only: Scope | None = None) -> bool:
     if only is None and (st.firings or not any(s.live for s in st.scopes.values())):
         return False
     nodes, edges = r.net.nodes, r.net.edges
-    found: set[Candidate] = set()
+    candidates: set[Candidate] = set()
     for scope in (only,) if only is not None else st.scopes.values():
         for place in scope.tokens:
             node = edges[place & (MOST - 1)].dst
             epoch = place >> EPOCH
             if node.join in (INCLUSIVE, DIAGRAM):
-                found.add((node.priority, r.edge_priority(node, scope, epoch), node.no, scope.no, epoch))
-    for _, _, no, scope_no, epoch in sorted(found):
+                candidates.add((node.priority, r.edge_priority(node, scope, epoch), node.no, scope.no, epoch))
+    for _, _, no, scope_no, epoch in sorted(candidates):
         node, scope = nodes[no], st.scopes[scope_no]
         if at_max(node, scope, epoch) or node.capped and full_edge(node, scope, epoch) is not None:
             continue
@@ -148,26 +148,26 @@ def deadlock(r: Run, scope: Scope) -> Failure:
 
 def _expired(r: Run, scope: Scope) -> str:
     """The last tokens of the scope that outlived their time, in words."""
-    told = ""
-    for place, at in sorted(scope.expired.items(), key=lambda one: (-one[1], one[0]))[:TOLD]:
+    text = ""
+    for place, at in sorted(scope.expired.items(), key=lambda entry: (-entry[1], entry[0]))[:TOLD]:
         when = f"{(r.now - at) / 1000:g} s earlier" if r.now > at else "just now"
-        told += f"; the token on {r.net.edges[place & (MOST - 1)].id} expired {when}"
-    return told
+        text += f"; the token on {r.net.edges[place & (MOST - 1)].id} expired {when}"
+    return text
 
 
 def _stuck(r: Run, node: CNode, scope: Scope, epoch: int, held: set[int]) -> dict[str, Any]:
     started = bool(scope.used.get(node.no, 0) & F.USED_START)
     waited = [e for e in node.ins if e.no not in held and not (started and e.role == "start")]
-    found: dict[str, Any] = {
+    details: dict[str, Any] = {
         "node": node.id,
         "held": [e.id for e in node.ins if e.no in held],
         "missing": [e.id for e in waited],
     }
     place = full_edge(node, scope, epoch) if node.capped else None
     if place is not None:
-        found["full"] = [r.net.edges[place & (MOST - 1)].id]
+        details["full"] = [r.net.edges[place & (MOST - 1)].id]
     expired = {e.id: scope.expired[key(e.no, epoch)] for e in waited if key(e.no, epoch) in scope.expired}
-    return {**found, "expired": expired} if expired else found
+    return {**details, "expired": expired} if expired else details
 
 
 def conclude(r: Run) -> None:
@@ -176,13 +176,13 @@ def conclude(r: Run) -> None:
     if st.active and st.status == RUNNING and not st.paused and r.net.net.active_timeout_ms is None:
         return None  # it works, as before
     if st.paused and st.status == WAITING and st.active:  # what was asked must be asked again after a crash
-        r.say((F.MOVED, "RUNNING", "resumed", None))
+        r.record((F.MOVED, "RUNNING", "resumed", None))
     if st.status not in (RUNNING, WAITING) or st.paused:
         return _active_timer(r)
     if st.firings or st.timers and timed(r, st.scopes[0]):
         to = RUNNING if st.active else WAITING
         if to != st.status:
-            r.say((F.MOVED, STATUS[to], "wait_started" if to == WAITING else "resumed", None))
+            r.record((F.MOVED, STATUS[to], "wait_started" if to == WAITING else "resumed", None))
         return _active_timer(r)
     root = st.scopes[0]
     if root.live:
@@ -190,17 +190,17 @@ def conclude(r: Run) -> None:
     if root.live:
         stuck = deadlock(r, root)
         if r.net.on_stuck == "pause":
-            r.say((F.INCIDENT, "DEADLOCK", stuck.node, stuck.detail))
-            r.say((F.PAUSED, True, "deadlock"))
+            r.record((F.INCIDENT, "DEADLOCK", stuck.node, stuck.detail))
+            r.record((F.PAUSED, True, "deadlock"))
             return _active_timer(r)
         finish_failed(r, stuck)
         return None
     if root.spent and not st.results and not _ended(r):
         node = r.net.nodes[next(iter(root.spent)) & (MOST - 1)]
-        r.say((F.INCIDENT, "max_iteration_without_exit", node.id, None))
+        r.record((F.INCIDENT, "max_iteration_without_exit", node.id, None))
     for no in [n for n, t in st.timers.items() if not t.firing]:
-        r.say((F.TIMER_GONE, no, "ended"))
-    r.say((F.MOVED, "COMPLETED", "all_done", None))
+        r.record((F.TIMER_GONE, no, "ended"))
+    r.record((F.MOVED, "COMPLETED", "all_done", None))
     return None
 
 
@@ -220,12 +220,12 @@ def _active_timer(r: Run) -> None:
     counts = st.active_since >= 0 and not st.draining
     due = st.active_since + limit - st.active_ms
     if armed and (not counts or st.timers[armed].due != due):
-        r.say((F.TIMER_GONE, armed, "not active"))
+        r.record((F.TIMER_GONE, armed, "not active"))
         armed = 0
     if counts and not armed:
         set_timer(r, due, "active", 0)
     elif armed and not counts:
-        r.say((F.TIMER_GONE, armed, "not active"))
+        r.record((F.TIMER_GONE, armed, "not active"))
 
 
 def at_max(node: CNode, scope: Scope, epoch: int) -> bool:

@@ -169,7 +169,7 @@ def _holders(r: Run, node: CNode, scope: Scope, at_key: int, visit: int, want: i
     watched: it is looked at again when the thing that can reach it has moved."""
     along, at = node.reach()
     edges = r.net.edges
-    found = []
+    holders = []
     live: list[tuple[Any, int]] = [
         ((scope.no, edges[p & (MOST - 1)].no), along[p & (MOST - 1)])
         for p, queue in scope.tokens.items()
@@ -184,12 +184,12 @@ def _holders(r: Run, node: CNode, scope: Scope, at_key: int, visit: int, want: i
         while hit:
             low = hit & -hit
             edge = node.ins[low.bit_length() - 1].no
-            found.append(edge)
+            holders.append(edge)
             r.owing.setdefault(blocker, []).append((scope.no, at_key, visit, edge))
             hit ^= low
         if not want:
             break
-    return sorted(found)
+    return sorted(holders)
 
 
 def release_debts(r: Run) -> bool:
@@ -213,7 +213,7 @@ def release_debts(r: Run) -> bool:
         held = set(_holders(r, node, scope, at_key, visit, want))
         free = [e for e in still if e not in held]
         if free:
-            r.say((F.REARMED, scope_no, at_key, visit, free))
+            r.record((F.REARMED, scope_no, at_key, visit, free))
             r.ask(node, scope, at_key >> EPOCH)
             released = True
     return released

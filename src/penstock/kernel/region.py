@@ -39,10 +39,10 @@ def open_child(
     no = _again(r, firing, name)
     must = required if required is not None else body.need == 0
     locals_ = {**dict.fromkeys(body.locals), "item": item, "index": index}
-    r.say((F.SCOPE_OPENED, no, firing.scope, firing.no, name, index, locals_, must))
+    r.record((F.SCOPE_OPENED, no, firing.scope, firing.no, name, index, locals_, must))
     r.idle.add(no)
     path = r.forked(firing.path, r.firing_id(firing), index) if parallel and r.net.grouped else firing.path
-    r.later.append((FIRE_ENTRY, (entry, no, path)))
+    r.deferred.append((FIRE_ENTRY, (entry, no, path)))
 
 
 def _again(r: Run, firing: Firing, name: str) -> int:
@@ -107,7 +107,7 @@ def _judge_sequence(r: Run, firing: Firing, node: CNode, scope: Scope) -> None:
     if not more:
         return close(r, firing, DONE, collect(r, firing, node))
     if body.collect == "last":
-        r.say((F.SCOPE_FORGOTTEN, [scope.no]))
+        r.record((F.SCOPE_FORGOTTEN, [scope.no]))
     open_child(r, firing, node, str(following), following, node.entry, item, None, False)
 
 
@@ -146,7 +146,7 @@ def verdict(r: Run, firing: Firing, node: CNode, failure: Failure) -> None:
         close(r, firing, DONE, collect(r, firing, node), failure=failure)
     elif body.on_fail == "compensate":
         close(r, firing, FAILURE, None, failure=failure, port="-")
-        r.later.append((ROOT_FAILED, (failure,)))
+        r.deferred.append((ROOT_FAILED, (failure,)))
     else:
         sweep_children(r, firing, "timeout" if failure.code == "JOIN_TIMEOUT" else "sibling_failed")
         fail(r, firing, failure)

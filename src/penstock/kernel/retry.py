@@ -1,4 +1,4 @@
-"""The failure path: retry, then the table of the node, then its failed port, then the scope, then the run."""
+"""The failure path: retry, then the on_error rows of the node, then its failed port, then the scope, then the run."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _may_retry(firing: Firing, node: CNode, failure: Failure) -> bool:
 
 def _retry_later(r: Run, firing: Firing, failure: Failure, policy: Retry) -> None:
     delay = delay_ms(policy, firing.attempt - firing.base, f"{r.st.seed}/{r.firing_id(firing)}/{firing.attempt}")
-    r.say((F.ATTEMPT_FAILED, firing.no, firing.attempt, failure, r.now + delay))
+    r.record((F.ATTEMPT_FAILED, firing.no, firing.attempt, failure, r.now + delay))
     set_timer(r, r.now + delay, "retry", firing.no, firing.attempt + 1)
 
 
@@ -119,11 +119,11 @@ def _instead(r: Run, firing: Firing, node: CNode) -> Any:
 
 def scope_failed(r: Run, scope: Scope, failure: Failure) -> None:
     if scope.no == 0:
-        r.later.append((ROOT_FAILED, failure))
+        r.deferred.append((ROOT_FAILED, failure))
         return
     if scope.status != OPEN:
         return
     sweep(r, scope, "failed", keep=True)
-    r.say((F.SCOPE_CLOSED, scope.no, CLOSED_FAILED, failure))
+    r.record((F.SCOPE_CLOSED, scope.no, CLOSED_FAILED, failure))
     r.idle.discard(scope.no)
-    r.later.append((JUDGE, scope.no))
+    r.deferred.append((JUDGE, scope.no))

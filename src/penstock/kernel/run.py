@@ -1,7 +1,7 @@
-"""One run in memory: its net, its state, and what is worked out from both so that a turn asks nothing twice.
+"""One run in memory: its net, its state, and indexes over both that a turn works with.
 
 The state is the truth and is folded from facts. Everything else here can be thrown away and worked out again
-(`Run.load`); a law holds both equal. Functions of the kernel take the run first; `say` is the only way a fact comes
+(`Run.load`); a law holds both equal. Functions of the kernel take the run first; `record` is the only way a fact comes
 into being.
 """
 
@@ -27,7 +27,7 @@ DEEPEST = 64
 
 class Run:
     __slots__ = (
-        "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "later", "limits",
+        "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "deferred", "limits",
         "marks", "net", "now",
         "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch", "whole", "holding",
         "loaded", "blockers", "refuse",
@@ -40,7 +40,7 @@ class Run:
         self.asks: list[int] = []  # firings whose effect was asked
         self.ended: list[tuple[Firing, int]] = []  # firings that settled, and how
         self.stops: list[int] = []  # firings whose effect was dropped
-        self.later: list[tuple[int, Any]] = []  # what must happen before the next candidate is looked at
+        self.deferred: list[tuple[int, Any]] = []  # what must happen before the next candidate is looked at
         self.via: tuple[Any, Scope, int] | None = None  # a token to be born and eaten in one fact
         self.strict = False  # a person waits: no branch means refused
         self.refuse: dict[int, str] = {}  # nodes that have made what cannot be stored: this turn is done again
@@ -98,7 +98,7 @@ class Run:
                 run.groups[group] = run.groups.get(group, 0) + 1
         return run
 
-    def say(self, fact: Fact) -> None:
+    def record(self, fact: Fact) -> None:
         self.facts.append(fact)
         st = self.st
         EVOLVE[fact[0]](st, fact)
@@ -192,7 +192,7 @@ class Run:
         """A firing that waits for what it holds takes no room in its group."""
         group = self.net.nodes[firing.node].group
         counted = _counts(firing)
-        self.say((PHASE, firing.no, phase))
+        self.record((PHASE, firing.no, phase))
         if group and counted:
             self.leave(group)
 

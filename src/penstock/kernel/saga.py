@@ -1,4 +1,4 @@
-"""Compensation: what was done is undone in reverse order of completion, one step after another (KERNEL.md 6).
+"""Compensation: undoes what was done in reverse order of completion, one step after another (KERNEL.md 6).
 
 The order is decided once, at the trigger. A crash anywhere goes on at the step the state names.
 """
@@ -34,10 +34,10 @@ def plan(
     steps = [n for n in range(len(r.st.ledger) - 1, -1, -1) if applies(r, r.st.ledger[n], why, scope, failure, only)]
     if not steps:
         return False
-    r.say((F.UNDO_PLANNED, steps, why, then, firing, failure))
+    r.record((F.UNDO_PLANNED, steps, why, then, firing, failure))
     if then != "firing":
-        r.say((F.MOVED, "COMPENSATING", "compensate" if why == "manual" else "compensation_triggered", failure))
-    r.later.append((UNDO_NEXT, None))
+        r.record((F.MOVED, "COMPENSATING", "compensate" if why == "manual" else "compensation_triggered", failure))
+    r.deferred.append((UNDO_NEXT, None))
     return True
 
 
@@ -83,10 +83,10 @@ def next_step(r: Run) -> tuple[CNode, int] | None:
         entry = r.st.ledger[number]
         node = r.net.nodes[entry.node]
         if undo.part == 0 and r.net.undo_policy == "group" and _before_failed_group(r, number):
-            r.say((F.UNDO_AT, undo.at + 1, 0))
+            r.record((F.UNDO_AT, undo.at + 1, 0))
             continue
         if undo.part == 0:
-            r.say((F.UNDO_STEP, number, "RUNNING"))
+            r.record((F.UNDO_STEP, number, "RUNNING"))
         return node.undo[undo.part], number
     if undo is not None:
         _end(r)
@@ -121,19 +121,19 @@ def answered(r: Run, number: int, status: int, failure: Failure | None) -> bool:
     node = r.net.nodes[entry.node]
     if status in (DONE, SKIPPED):
         if undo.part + 1 < len(node.undo):
-            r.say((F.UNDO_AT, undo.at, undo.part + 1))
+            r.record((F.UNDO_AT, undo.at, undo.part + 1))
         else:
-            r.say((F.UNDO_STEP, number, "EXECUTED"))
-            r.say((F.UNDO_AT, undo.at + 1, 0))
+            r.record((F.UNDO_STEP, number, "EXECUTED"))
+            r.record((F.UNDO_AT, undo.at + 1, 0))
             if node.spec.work is not None and r.st.closed_items.get(entry.firing, "DONE") == "DONE":
-                r.say((F.WORK_MOVED, entry.firing, "COMPENSATED", "compensate", None, None, None))
+                r.record((F.WORK_MOVED, entry.firing, "COMPENSATED", "compensate", None, None, None))
         return True
-    r.say((F.UNDO_STEP, number, "FAILED"))
-    r.say((F.INCIDENT, "COMPENSATION_STEP_FAILED", node.id, None if failure is None else failure_view(failure)))
+    r.record((F.UNDO_STEP, number, "FAILED"))
+    r.record((F.INCIDENT, "COMPENSATION_STEP_FAILED", node.id, None if failure is None else failure_view(failure)))
     if r.net.undo_policy == "stop":
         _end(r)
         return False
-    r.say((F.UNDO_AT, undo.at + 1, 0))
+    r.record((F.UNDO_AT, undo.at + 1, 0))
     return True
 
 
@@ -141,7 +141,7 @@ def _end(r: Run) -> None:
     undo = r.st.undo
     assert undo is not None
     left = any(r.st.ledger[n].status == "open" for n in undo.steps)
-    r.say((F.UNDO_ENDED, "PARTIAL" if undo.failed or left else "COMPLETE"))
+    r.record((F.UNDO_ENDED, "PARTIAL" if undo.failed or left else "COMPLETE"))
     r.undone()
     broken = _broken(undo)
     if undo.then == "firing":
@@ -152,11 +152,11 @@ def _end(r: Run) -> None:
             close(r, firing, DONE, None)
         return
     if undo.then == "CANCELLED":
-        r.say((F.MOVED, "CANCELLED", "cancel_done", undo.failure))
+        r.record((F.MOVED, "CANCELLED", "cancel_done", undo.failure))
     elif undo.failed:
-        r.say((F.MOVED, "FAILED", "compensation_failed", broken))
+        r.record((F.MOVED, "FAILED", "compensation_failed", broken))
     else:
-        r.say((F.MOVED, "COMPENSATED", "compensation_done", undo.failure))
+        r.record((F.MOVED, "COMPENSATED", "compensation_done", undo.failure))
 
 
 def _broken(undo: Undo) -> Failure:
@@ -180,14 +180,14 @@ def finish_failed(r: Run, failure: Failure) -> None:
     drop_run_timers(r)
     retry = r.net.net.run_retry
     if st.reopen is not None and st.retries < retry.max:
-        r.say((F.MOVED, "PENDING", "run_retry", failure))
+        r.record((F.MOVED, "PENDING", "run_retry", failure))
         no = st.next_timer
-        r.say((F.TIMER_SET, no, r.now + retry.delay_ms, "run_retry", 0, None))
+        r.record((F.TIMER_SET, no, r.now + retry.delay_ms, "run_retry", 0, None))
         r.due.append((r.now + retry.delay_ms, no))
         r.due.sort()
         return
     if not plan(r, "failure", "COMPENSATED", failure=failure):
-        r.say((F.MOVED, "FAILED", "unrecoverable_error", failure))
+        r.record((F.MOVED, "FAILED", "unrecoverable_error", failure))
 
 
 def finish_cancel(r: Run, how: str, failure: Failure | None = None) -> None:
@@ -196,9 +196,9 @@ def finish_cancel(r: Run, how: str, failure: Failure | None = None) -> None:
     drop_run_timers(r)
     then = "CANCELLED" if how == "boundary" else "COMPENSATED"
     if not plan(r, "cancel", then, failure=failure or Failure("CANCELLED", "business", "the run was cancelled")):
-        r.say((F.MOVED, "CANCELLED", "cancel_requested", failure))
+        r.record((F.MOVED, "CANCELLED", "cancel_requested", failure))
 
 
 def drop_run_timers(r: Run) -> None:
     for no in [n for n, t in r.st.timers.items() if t.why in ("run_retry", "active")]:
-        r.say((F.TIMER_GONE, no, "ended"))
+        r.record((F.TIMER_GONE, no, "ended"))

@@ -12,15 +12,15 @@ from collections.abc import Callable
 from penstock.errors import NoBranch, StatusConflict
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
-from penstock.kernel.decide import DECIDE, block, say_started
+from penstock.kernel.decide import DECIDE, block, record_started
+from penstock.kernel.deferred import DEFERRED
+from penstock.kernel.due_timers import fire_timer, next_due
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire, fire_via, forward
 from penstock.kernel.flow import Broken, NoMatch
-from penstock.kernel.later import LATER
 from penstock.kernel.quiet import arm_joins, at_max, close_scopes, conclude, has_token, relax
 from penstock.kernel.ready import has_room_ahead, ready, release_debts
 from penstock.kernel.retry import fail, fail_scope
-from penstock.kernel.ringing import next_due, ring
 from penstock.kernel.run import UNDOING, Candidate, Run
 from penstock.kernel.saga import finish_cancel, finish_failed
 from penstock.kernel.state import COMPLETED, OPEN, RUNNING, STATUS, WAITING, Scope, key
@@ -82,7 +82,7 @@ def _one(r: Run, c: C.Command) -> None:
     tag = c[0]
     if st.status >= COMPLETED and tag != C.OUTCOME:
         if tag in (C.TICK, C.SIGNAL):
-            r.say((F.IGNORED, C.NAMES[tag], "terminal", None))
+            r.record((F.IGNORED, C.NAMES[tag], "terminal", None))
             return
         if tag not in (C.RETRY, C.COMPENSATE, C.WORK, C.CANCEL, C.START):
             raise StatusConflict(
@@ -116,18 +116,18 @@ def _blocked(r: Run, c: C.Command) -> None:
     if c[0] == C.OUTCOME:
         firing = r.st.firings[c[1]]
         node = r.net.nodes[firing.node]
-        r.say((F.ANSWERED, firing.no, firing.attempt, firing.probe, "done", c[5], None))
+        r.record((F.ANSWERED, firing.no, firing.attempt, firing.probe, "done", c[5], None))
         block(r, firing, "NO_MATCHING_BRANCH", c[5])
-        r.say((F.INCIDENT, "NO_MATCHING_BRANCH", node.id, None))
+        r.record((F.INCIDENT, "NO_MATCHING_BRANCH", node.id, None))
         conclude(r)
     elif c[0] == C.START:
-        say_started(r, c)
+        record_started(r, c)
         failure = Failure("NO_MATCHING_BRANCH", "business", "no branch can be taken with this input")
-        r.say((F.MOVED, "FAILED", "unrecoverable_error", failure))
+        r.record((F.MOVED, "FAILED", "unrecoverable_error", failure))
     else:
-        r.say((F.INCIDENT, "NO_MATCHING_BRANCH", "", C.NAMES[c[0]]))
+        r.record((F.INCIDENT, "NO_MATCHING_BRANCH", "", C.NAMES[c[0]]))
         if not r.st.paused:
-            r.say((F.PAUSED, True, "no_matching_branch"))
+            r.record((F.PAUSED, True, "no_matching_branch"))
 
 
 def _break(r: Run, broken: Broken) -> None:
@@ -146,9 +146,9 @@ def to_quiet(r: Run) -> None:
     st = r.st
     while True:
         try:
-            if r.later:
-                code, what = r.later.pop(0)
-                LATER[code](r, what)
+            if r.deferred:
+                code, what = r.deferred.pop(0)
+                DEFERRED[code](r, what)
             elif r.via is not None:
                 edge, scope, epoch = r.via
                 r.via = None
@@ -176,7 +176,7 @@ def to_quiet(r: Run) -> None:
     if r.resting:
         arm_joins(r)
     conclude(r)
-    if r.later:
+    if r.deferred:
         to_quiet(r)
 
 
@@ -238,9 +238,9 @@ def tick(r: Run) -> None:
             break
         fired = True
         try:
-            ring(r, due)
+            fire_timer(r, due)
         except Broken as broken:
             _break(r, broken)
         to_quiet(r)
     if not fired:
-        r.say((F.IGNORED, "tick", "nothing_due", None))
+        r.record((F.IGNORED, "tick", "nothing_due", None))

@@ -1,4 +1,4 @@
-"""Ending a region at once: everything in it and below is taken by one fact that lists it all."""
+"""Sweep: ends a scope at once; one fact lists everything that it takes away."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from penstock.net.compiled import EPOCH, MOST
 def disarm(r: Run, firing: Firing) -> None:
     if firing.timers is not None:
         for timer in list(firing.timers):
-            r.say((F.TIMER_GONE, timer, "disarmed"))
+            r.record((F.TIMER_GONE, timer, "disarmed"))
     if firing.waits is not None:
         for wait in list(firing.waits):
-            r.say((F.WAIT_GONE, wait, "closed"))
+            r.record((F.WAIT_GONE, wait, "closed"))
 
 
 def stop_effect(r: Run, firing: Firing, why: str) -> None:
     """Drop the effect in flight of a firing that goes on: its late answer will be ignored."""
-    r.say((F.SWEPT, firing.scope, why, [], [], [], CLOSED_CANCELLED, [firing.no], [], {firing.no: r.firing_id(firing)}))
+    r.record(
+        (F.SWEPT, firing.scope, why, [], [], [], CLOSED_CANCELLED, [firing.no], [], {firing.no: r.firing_id(firing)})
+    )
     r.stops.append(firing.no)
 
 
 def scopes_under(r: Run, scope: Scope) -> list[Scope]:
     """The scope and every open scope below it, outermost first."""
     out = [scope]
-    for one in out:
-        for firing in r.by_scope.get(one.no, {}).values():
+    for under in out:
+        for firing in r.by_scope.get(under.no, {}).values():
             for kid in firing.kids or ():
                 child = r.st.scopes[kid]
                 if child.status == OPEN:
@@ -46,9 +48,9 @@ def sweep(r: Run, scope: Scope, why: str, *, keep: bool = False) -> None:
     tokens: list[tuple[int, int, int, list[int]]] = []
     timers: list[int] = []
     inside = {s.no for s in under}
-    for one in under:
-        for place, queue in one.tokens.items():
-            tokens.append((place & (MOST - 1), one.no, place >> EPOCH, [t.seq for t in queue]))
+    for inner in under:
+        for place, queue in inner.tokens.items():
+            tokens.append((place & (MOST - 1), inner.no, place >> EPOCH, [t.seq for t in queue]))
     for no, timer in st.timers.items():
         if timer.why in ("token", "join_wait") and timer.data[0] in inside:
             timers.append(no)
@@ -62,7 +64,7 @@ def sweep(r: Run, scope: Scope, why: str, *, keep: bool = False) -> None:
     r.stops += [f.no for f in firings if f.phase == EFFECT]
     ids = {f.no: r.firing_id(f) for f in firings if f.phase == EFFECT and nodes[f.node].undo}
     status = CLOSED_TIMEOUT if why == "timeout" else CLOSED_CANCELLED
-    r.say((F.SWEPT, scope.no, why, [f.no for f in firings], tokens, closing, status, [], timers, ids))
+    r.record((F.SWEPT, scope.no, why, [f.no for f in firings], tokens, closing, status, [], timers, ids))
     for firing in firings:
         node = nodes[firing.node]
         r.closed(firing, node.group if firing.phase <= 3 else "")
@@ -78,12 +80,12 @@ def lose_item(r: Run, firing_no: int, item: Item, why: str, by: str | None = Non
     """A work item goes with its firing, and it is told why (P-X.16): `execution_failed` is its own failure, every other
     word is that of the sweep. What was submitted is work done: compensated, never cancelled."""
     if item.status != "SUBMITTED":
-        r.say((F.WORK_MOVED, firing_no, "CANCELLED", "cancel", by, None, None, None, None, why))
+        r.record((F.WORK_MOVED, firing_no, "CANCELLED", "cancel", by, None, None, None, None, why))
         return
-    r.say((F.WORK_MOVED, firing_no, "COMPENSATED", "compensate", by, None, None, None, None, why))
+    r.record((F.WORK_MOVED, firing_no, "COMPENSATED", "compensate", by, None, None, None, None, why))
     entry = open_entry(r, firing_no)
     if entry >= 0 and not r.net.nodes[r.st.ledger[entry].node].undo:
-        r.say((F.UNDO_STEP, entry, "SKIPPED"))
+        r.record((F.UNDO_STEP, entry, "SKIPPED"))
 
 
 def open_entry(r: Run, firing_no: int) -> int:
@@ -101,13 +103,13 @@ def abandon_undo(r: Run) -> None:
     mine = [f for f in r.st.firings.values() if f.comp >= 0]
     if mine:
         r.stops += [f.no for f in mine if f.phase == EFFECT]
-        r.say((F.SWEPT, 0, "abandoned", [f.no for f in mine], [], [], CLOSED_CANCELLED, [], [], {}))
+        r.record((F.SWEPT, 0, "abandoned", [f.no for f in mine], [], [], CLOSED_CANCELLED, [], [], {}))
         for firing in mine:
             r.closed(firing, r.net.nodes[firing.node].group if firing.phase <= 3 else "")
     for n in undo.steps:
         if r.st.ledger[n].status == "RUNNING":
-            r.say((F.UNDO_STEP, n, "open"))
-    r.say((F.UNDO_ENDED, "ABANDONED"))
+            r.record((F.UNDO_STEP, n, "open"))
+    r.record((F.UNDO_ENDED, "ABANDONED"))
     r.undone()
 
 

@@ -74,9 +74,9 @@ def merged(passed: list[Passed | None]) -> Passed | None:
     if len(passed) == 1:
         return passed[0]
     out: Passed = {}
-    for one in passed:
-        for key, visit in (one or {}).items():
+    for history in passed:
+        for key, visit in (history or {}).items():
             out[key] = max(out.get(key, 0), visit)
     if out and min(out) < 0:
-        out.update({key: SHARED for key in out if key < 0 and any(key not in (one or ()) for one in passed)})
+        out.update({key: SHARED for key in out if key < 0 and any(key not in (history or ()) for history in passed)})
     return out or None

@@ -8,13 +8,13 @@ from penstock.errors import ExprError
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.flow import Broken, close, expr_failure, put, set_timer, truth
-from penstock.kernel.item import approvals, decision, escalate
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
 from penstock.kernel.state import DONE, EFFECT, INTERRUPTED, SKIPPED, Firing, Wait
 from penstock.kernel.sweep import disarm, stop_effect, sweep_children
 from penstock.kernel.token import Envelope
 from penstock.kernel.view import View
+from penstock.kernel.work_item import approvals, decision, escalate
 from penstock.net.compiled import WAIT, CNode
 
 
@@ -33,7 +33,7 @@ def arm(r: Run, firing: Firing, node: CNode) -> None:
                 wanted = node.trigger_filter[i](view)
                 if trigger.filter is not None and _has_null(wanted):
                     raise Broken(firing, _filter_failure(node, wanted))
-                r.say((F.WAIT_OPENED, r.st.next_wait, firing.no, i, name, wanted))
+                r.record((F.WAIT_OPENED, r.st.next_wait, firing.no, i, name, wanted))
         except (ExprError, TypeError, ValueError) as error:
             raise Broken(firing, _as_failure(error, node)) from error
 
@@ -75,7 +75,7 @@ def use_kept(r: Run, firing: Firing, node: CNode) -> None:
             kept = r.st.signals.get(sid)
             if kept is None or kept[0] != wait.name or not matches(r, firing, node, wait, kept[1]):
                 continue
-            r.say((F.SIGNAL_USED, sid, wait_no))
+            r.record((F.SIGNAL_USED, sid, wait_no))
             pull(r, firing, wait.trigger, kept[1])
             if firing.no not in r.st.firings:
                 return
@@ -115,7 +115,7 @@ def pull(r: Run, firing: Firing, i: int, payload: Any) -> None:
         failure = _too_late(r, firing, node, trigger.code)
         if trigger.again:
             disarm(r, firing)
-            r.say((F.PHASE, firing.no, "run"))
+            r.record((F.PHASE, firing.no, "run"))
         fail(r, firing, failure, again=trigger.again, body=failure.detail if trigger.action == "reopen" else None)
     elif trigger.action == "skip":
         close(r, firing, SKIPPED, None)
@@ -151,7 +151,7 @@ def _beside(r: Run, firing: Firing, node: CNode, i: int, value: Any) -> None:
 def rearm(r: Run, firing: Firing, node: CNode, attempt: int) -> None:
     """C-75: a firing whose time was over waits anew, as long as it has retries left."""
     if node.kind == WAIT:
-        r.say((F.PHASE, firing.no, "suspended", attempt))
+        r.record((F.PHASE, firing.no, "suspended", attempt))
     arm(r, firing, node)
     if r.st.signals and firing.waits:
         use_kept(r, firing, node)

@@ -1,4 +1,4 @@
-"""What an expression may see: the state of its own run, and nothing else.
+"""The names that an expression may read: the state of its own run, and nothing else.
 
 Names are looked up when they are asked for, in the order of W-6.2.2: locals of the firing and of the scopes around
 it, output names, node ids, reserved roots, variables, aliases.
@@ -63,9 +63,9 @@ class View(dict[str, Any]):
         st, net = run.st, run.net
         own = self.node
         if self.result is not None and (name in _OF_ITS_OWN or own is not None and (name == own.id or own.spec.out)):
-            settles, found = self._own(name, self.result)
+            settles, value = self._own(name, self.result)
             if settles:
-                return found
+                return value
         scope = self.scope
         while scope.no:
             if name in scope.vars:
@@ -206,15 +206,15 @@ def _context(view: View) -> dict[str, Any]:
 def _locals(view: View) -> dict[str, Any]:
     """What the scopes around have declared as their own, the innermost last."""
     st, nodes = view.run.st, view.run.net.nodes
-    found: dict[str, Any] = {}
+    names: dict[str, Any] = {}
     scope = view.scope
     while scope.no:
         owner = st.firings.get(scope.firing)
         body = nodes[owner.node].spec.body if owner is not None else None
         mine = {n: view.run.whole(scope.vars[n]) for n in body.locals if n in scope.vars} if body is not None else {}
-        found = {**mine, **found}
+        names = {**mine, **names}
         scope = st.scopes[scope.parent]
-    return found
+    return names
 
 
 def _sys(view: View) -> dict[str, Any]:
@@ -238,13 +238,13 @@ def _sys(view: View) -> dict[str, Any]:
 def _outside(view: View, root: str) -> dict[str, Any]:
     """What was fetched from outside the run: for all of it at the start, and for this node before it began."""
     names, node = view.run.st.names, view.node
-    found: dict[str, Any] = {}
+    context: dict[str, Any] = {}
     for name in ("context.prefetch", f"{node.spec.origin or node.id}.context" if node is not None else ""):
         fetched = view.run.whole(names.get(name))
         for key, value in (fetched.get(root) or {}).items() if type(fetched) is dict else ():
-            before = found.get(key)
-            found[key] = {**before, **value} if type(before) is dict and type(value) is dict else value
-    return found
+            before = context.get(key)
+            context[key] = {**before, **value} if type(before) is dict and type(value) is dict else value
+    return context
 
 
 def _random(view: View) -> Callable[[], float]:

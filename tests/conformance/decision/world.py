@@ -27,7 +27,7 @@ from penstock.errors import PenstockError
 from penstock.executors import ExecutorTable
 from penstock.host.clock import ManualClock
 from penstock.host.start_requests import ServingHost
-from penstock.kernel.reading import FactLine
+from penstock.kernel.fact_lines import FactLine
 from penstock.store.address import open_store
 from penstock.store.contract import Store
 from tests.conformance.decision.make import SEED

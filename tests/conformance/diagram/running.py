@@ -16,7 +16,7 @@ from penstock import Event, Penstock, RunView
 from penstock.diagram import EnvelopeFactory, NodeHandler, context, register_handler
 from penstock.dialects.diagram.words import GONE
 from penstock.errors import RunNotFound
-from penstock.kernel.reading import FactLine
+from penstock.kernel.fact_lines import FactLine
 from penstock.net.compiled import Compiled
 from tests.conformance.diagram.make import PERSONS, document
 

@@ -15,7 +15,7 @@ from penstock import Penstock, RunView
 from penstock.errors import ItemNotFound
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
-from penstock.kernel.reading import FactLine, Reader
+from penstock.kernel.fact_lines import FactLine, FactReader
 from tests.conformance.process.make import as_bytes
 
 PATIENCE_S = 60
@@ -157,7 +157,7 @@ class Instance:
     def items(self) -> list[Item]:
         """Every item there was, by the numbers of their firings; each fact is looked at before the next is folded."""
         found: dict[int, Item] = {}
-        reader = Reader(self.p.net_of)
+        reader = FactReader(self.p.net_of)
         for turn in self.p.store.journal(self.p.row(self.id).no):
             for fact in F.decode_facts(turn.body):
                 for line in reader.one(turn.at, fact):

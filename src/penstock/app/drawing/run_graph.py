@@ -13,7 +13,7 @@ from penstock.app.runs.queries import Queries
 from penstock.errors import BadInput
 from penstock.host.blobs import Blobs
 from penstock.kernel import fact as F
-from penstock.kernel.reading import NetOf
+from penstock.kernel.fact_lines import NetOf
 from penstock.net.compiled import Compiled
 from penstock.net.model import Net
 from penstock.store.contract import RunRow

@@ -13,7 +13,7 @@ from penstock.app.drawing.tone import node_tone
 from penstock.app.runs.run_view import FiringView, RunFold, words_of
 from penstock.dialects import dialect_of
 from penstock.dialects.net_nodes import inner_names, is_companion
-from penstock.kernel.reading import FactLine
+from penstock.kernel.fact_lines import FactLine
 from penstock.kernel.state import COMPLETED, IN_SCOPE, IN_UNDO, PHASE, Firing, State
 from penstock.lifecycle.firing import UNIT_WORDS
 from penstock.net.author import author

@@ -12,8 +12,8 @@ from penstock.app.runs.run_view import RunFold
 from penstock.dialects import dialect_of
 from penstock.errors import ItemAmbiguous, ItemDecided, ItemNotFound, RunAmbiguous, RunNotFound
 from penstock.kernel import fact as F
-from penstock.kernel.item import moment
 from penstock.kernel.state import State
+from penstock.kernel.work_item import moment
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
 from penstock.store.contract import RunRow

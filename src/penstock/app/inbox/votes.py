@@ -10,7 +10,7 @@ from penstock.app.inbox.open_items import InboxItem
 from penstock.app.runs.queries import Queries
 from penstock.errors import AnswerInvalid
 from penstock.executors.shape import present
-from penstock.kernel.item import decided, enough, read_vote
+from penstock.kernel.work_item import decided, enough, read_vote
 
 
 def vote_for(door: Queries, item: InboxItem, by: str, data: dict[str, Any]) -> dict[str, Any]:

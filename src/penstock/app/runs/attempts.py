@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.kernel.reading import FactLine, firing_of
+from penstock.kernel.fact_lines import FactLine, firing_of
 
 
 class Attempt(msgspec.Struct):

@@ -12,7 +12,7 @@ from penstock.app.runs.timeline.events import EventReader
 from penstock.dialects.token_events import Event
 from penstock.errors import RunNotFound
 from penstock.host.blobs import Blobs
-from penstock.kernel.reading import FactLine
+from penstock.kernel.fact_lines import FactLine
 from penstock.kernel.state import COMPLETED, STATUS
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.app.runs.queries import Queries
 from penstock.errors import BadInput
-from penstock.kernel.reading import FactLine, firing_of
+from penstock.kernel.fact_lines import FactLine, firing_of
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
 

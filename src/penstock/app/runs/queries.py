@@ -17,7 +17,7 @@ from penstock.host.blobs import Blobs
 from penstock.host.clock import SystemClock
 from penstock.host.nets import Nets
 from penstock.kernel import fact as F
-from penstock.kernel.reading import FactLine
+from penstock.kernel.fact_lines import FactLine
 from penstock.kernel.replay import fold_to
 from penstock.kernel.state import COMPLETED, State, encode_state
 from penstock.net.compiled import Compiled

@@ -13,7 +13,7 @@ from penstock.dialects import dialect_of
 from penstock.dialects.contract import Words
 from penstock.dialects.net_nodes import goes_on, inner_names, is_companion, is_synthetic
 from penstock.kernel import fact as F
-from penstock.kernel.reading import FactLine, Reader, failure_dict, firing_of
+from penstock.kernel.fact_lines import FactLine, FactReader, failure_dict, firing_of
 from penstock.kernel.state import BACKOFF, COMPLETED, DONE, EFFECT, PHASE, RUN, STATUS, SUSPENDED, Firing, State
 from penstock.net.author import author, stem, within
 from penstock.net.compiled import MOST, CNode, Compiled
@@ -83,7 +83,7 @@ class RunFold:
     """Folds a run as it grows and can be looked at any time."""
 
     def __init__(self, net_of: Callable[[str], Compiled], resolve: Callable[[Any], Any] | None = None) -> None:
-        self.reader = Reader(net_of)
+        self.reader = FactReader(net_of)
         self.resolve = resolve or (lambda body: body)
         self.firings: list[FiringView] = []
         self.by_id: dict[str, FiringView] = {}

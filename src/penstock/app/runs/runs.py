@@ -30,7 +30,7 @@ from penstock.host.embedded import Host
 from penstock.host.nets import Nets
 from penstock.host.tenants import Shared
 from penstock.kernel import command as C
-from penstock.kernel.reading import FactLine
+from penstock.kernel.fact_lines import FactLine
 from penstock.kernel.state import COMPLETED
 from penstock.lang.contract import Compiled as Document
 from penstock.net.codec import content_hash

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from penstock.dialects.decision.node_history import NodeHistory
 from penstock.dialects.net_nodes import is_companion
 from penstock.dialects.transitions import TrackedMachine, Transition, TransitionLog, reason_of
-from penstock.kernel.reading import FactLine, Reader, firing_of
+from penstock.kernel.fact_lines import FactLine, FactReader, firing_of
 from penstock.kernel.state import STATUS
 from penstock.lifecycle import MACHINES
 from penstock.net.author import author
@@ -39,7 +39,7 @@ class InstanceHistory:
     """Folds a journal turn by turn. While a poll asks again its instance goes on waiting: it is told when it ends."""
 
     def __init__(self, net_of: Callable[[str], Compiled], created_at: int) -> None:
-        self.reader, self.log = Reader(net_of), TransitionLog()
+        self.reader, self.log = FactReader(net_of), TransitionLog()
         self.instance = TrackedMachine(self.log, MACHINES["decision_run"], "instance")
         self.nodes = NodeHistory(self.log, self.reader, self._node_complete)
         self.approvals: dict[str, TrackedMachine] = {}  # by firing

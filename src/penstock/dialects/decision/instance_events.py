@@ -11,7 +11,7 @@ from penstock.dialects.net_nodes import is_companion, is_synthetic
 from penstock.dialects.token_events import Event
 from penstock.dialects.transitions import Transition
 from penstock.kernel import fact as F
-from penstock.kernel.reading import failure_dict
+from penstock.kernel.fact_lines import failure_dict
 from penstock.kernel.state import State
 from penstock.net.author import author
 from penstock.net.compiled import Compiled

@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.dialects.net_nodes import goes_on, is_companion, is_synthetic
 from penstock.dialects.transitions import TrackedMachine, TransitionLog, reason_of
-from penstock.kernel.reading import FactLine, Reader, firing_of
+from penstock.kernel.fact_lines import FactLine, FactReader, firing_of
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.lifecycle import MACHINES
 from penstock.net.author import author, stem
@@ -42,7 +42,7 @@ class Execution(TrackedMachine):
 class NodeHistory:
     """`complete` is told of every node that has succeeded."""
 
-    def __init__(self, log: TransitionLog, reader: Reader, complete: Callable[[int, str], None]) -> None:
+    def __init__(self, log: TransitionLog, reader: FactReader, complete: Callable[[int, str], None]) -> None:
         self.log, self.reader, self.complete = log, reader, complete
         self.open: dict[Any, list[Execution]] = {}
         self.by_firing: dict[str, Execution] = {}

@@ -14,8 +14,8 @@ from penstock.dialects.process import words
 from penstock.dialects.process.work_rows import AUTONOMOUS, assignee_of, only_candidate
 from penstock.kernel import fact as F
 from penstock.kernel.evolve import EVOLVE
+from penstock.kernel.fact_lines import group_of
 from penstock.kernel.failure import Failure
-from penstock.kernel.reading import group_of
 from penstock.kernel.saga import first_failure
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, STATUS, Firing, State, new_state
 from penstock.net.author import author

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from penstock.kernel import fact as F
-from penstock.kernel.evolve import firings, life, regions, tokens, undoing, waiting
+from penstock.kernel.evolve import compensation as undoing
+from penstock.kernel.evolve import firings, life, regions, tokens, waiting
 from penstock.kernel.state import State
 
 Evolve = Callable[[State, F.Fact], None]

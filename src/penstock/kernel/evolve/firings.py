@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from penstock.kernel import fact as F
+from penstock.kernel.evolve.journal_values import as_failure
 from penstock.kernel.evolve.origin import finished, sealed
-from penstock.kernel.evolve.raw import as_failure
 from penstock.kernel.evolve.tokens import take
 from penstock.kernel.evolve.waiting import close_item
 from penstock.kernel.state import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.kernel import fact as F
-from penstock.kernel.evolve.raw import as_failure
+from penstock.kernel.evolve.journal_values import as_failure
 from penstock.kernel.state import RUNNING, STATUS, WAITING, Scope, State
 from penstock.kernel.token import Taken
 from penstock.net.compiled import EPOCH, MOST

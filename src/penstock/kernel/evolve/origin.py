@@ -1,4 +1,4 @@
-"""Which finished work can be done again, in a run that tracks origins: that of which nothing was made yet (P-X.15)."""
+"""Which finished work items can be reworked, in a run that tracks origins (P-X.15)."""
 
 from __future__ import annotations
 

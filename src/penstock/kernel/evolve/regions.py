@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from penstock.kernel import fact as F
 from penstock.kernel.evolve.firings import set_phase
+from penstock.kernel.evolve.journal_values import as_failure
 from penstock.kernel.evolve.origin import sealed
-from penstock.kernel.evolve.raw import as_failure
 from penstock.kernel.evolve.waiting import close_item
 from penstock.kernel.state import BACKOFF, CLOSED_DONE, CLOSED_FAILED, EFFECT, OPEN, RUN, Dropped, Firing, Scope, State
 from penstock.net.compiled import EPOCH

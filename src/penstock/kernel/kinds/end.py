@@ -24,12 +24,12 @@ def fire(r: Run, node: CNode, firing: Firing) -> None:
         fail(r, firing, Failure(code, "business", f"the run reached «{node.label}»", node.id, body))
     elif how == "cancel":
         settle(r, firing, node, DONE, body)
-        r.later.append((CANCEL_RUN, Failure(code, "business", f"the run reached «{node.label}»", node.id, body)))
+        r.deferred.append((CANCEL_RUN, Failure(code, "business", f"the run reached «{node.label}»", node.id, body)))
     elif how == "warn":
         settle(r, firing, node, DONE, body)
-        r.say((F.INCIDENT, code, node.spec.origin or node.id, body))
+        r.record((F.INCIDENT, code, node.spec.origin or node.id, body))
     elif how == "escalate":
         settle(r, firing, node, DONE, body)
-        r.later.append((ESCALATE, (firing.scope, code, node.id, body)))
+        r.deferred.append((ESCALATE, (firing.scope, code, node.id, body)))
     else:
         route.fire(r, node, firing)

@@ -10,4 +10,4 @@ from penstock.net.compiled import CNode
 
 def fire(r: Run, node: CNode, firing: Firing) -> None:
     r.hold(firing, "undo")
-    r.later.append((PLAN_UNDO, firing.no))
+    r.deferred.append((PLAN_UNDO, firing.no))

@@ -9,4 +9,4 @@ from penstock.net.compiled import CNode
 
 
 def fire(r: Run, node: CNode, firing: Firing) -> None:
-    r.say((F.PHASE, firing.no, "suspended"))
+    r.record((F.PHASE, firing.no, "suspended"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.kernel.item import open_item
 from penstock.kernel.run import Run
 from penstock.kernel.state import Firing
+from penstock.kernel.work_item import open_item
 from penstock.net.compiled import CNode
 
 

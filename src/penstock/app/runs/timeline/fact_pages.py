@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.app.runs.queries import Queries
 from penstock.kernel import fact as F
-from penstock.kernel.reading import FactLine, Reader
+from penstock.kernel.fact_lines import FactLine, FactReader
 from penstock.kernel.state import decode_state
 from penstock.store.contract import RunRow
 
@@ -17,7 +17,7 @@ def fact_page(door: Queries, run: str, after: int, limit: int) -> tuple[list[Fac
     ((row, tail),) = door.store.load([row.no])
     of = tail[-1].seq_to if tail else row.checkpoint_seq
     reader = _at_checkpoint(door, row) if row.checkpoint_seq <= after else None
-    reader = reader or Reader(door.net_of)
+    reader = reader or FactReader(door.net_of)
     found: list[FactLine] = []
     for turn in door.store.journal(row.no, reader.st.n):
         found += [line for line in reader.turn(turn.at, F.decode_facts(turn.body)) if line.seq > after]
@@ -30,11 +30,11 @@ def fact_page(door: Queries, run: str, after: int, limit: int) -> tuple[list[Fac
     return page, last if len(page) < len(found) or last < of else None, of
 
 
-def _at_checkpoint(door: Queries, row: RunRow) -> Reader | None:
+def _at_checkpoint(door: Queries, row: RunRow) -> FactReader | None:
     """A reader that has got there; None where a name is needed that only the journal before it has."""
     if row.checkpoint is None:
         return None
-    reader = Reader(door.net_of)
+    reader = FactReader(door.net_of)
     reader.st = st = decode_state(row.checkpoint)
     if not st.net:
         return None

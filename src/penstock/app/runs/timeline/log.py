@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.timeline.trace import mask_of
-from penstock.kernel.reading import FactLine, firing_of
+from penstock.kernel.fact_lines import FactLine, firing_of
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
 

@@ -11,7 +11,7 @@ import msgspec
 from penstock.dialects.token_events import absorbed_event
 from penstock.executors.handler import Envelope, metadata_of
 from penstock.kernel import fact as F
-from penstock.kernel.reading import FactLine, Reader
+from penstock.kernel.fact_lines import FactLine, FactReader
 from penstock.kernel.token import Envelope as Carried
 from penstock.kernel.token import content_type_of
 from penstock.net.compiled import Compiled
@@ -35,7 +35,7 @@ class TokenRecord(msgspec.Struct, kw_only=True):
 
 def tokens_of(net_of: Callable[[str], Compiled], journal: Iterable[JournalRow], resolve: Resolve) -> list[TokenRecord]:
     """In the order in which they were put."""
-    reader = Reader(net_of)
+    reader = FactReader(net_of)
     found: dict[Where, TokenRecord] = {}
     for row in journal:
         lines = reader.turn(row.at, F.decode_facts(row.body))
@@ -69,7 +69,7 @@ def _gone(line: FactLine, found: dict[Where, TokenRecord]) -> Iterator[tuple[Tok
             )
 
 
-def _token(line: FactLine, carried: Carried, reader: Reader, resolve: Resolve) -> TokenRecord:
+def _token(line: FactLine, carried: Carried, reader: FactReader, resolve: Resolve) -> TokenRecord:
     net = reader.net
     assert net is not None
     source = net.edge_by_id[line.edge].src

@@ -19,7 +19,7 @@ from penstock.host.blobs import Blobs
 from penstock.host.secrets import places_of
 from penstock.host.tenants import StoredTenant
 from penstock.kernel import fact as F
-from penstock.kernel.reading import FactLine, firing_of
+from penstock.kernel.fact_lines import FactLine, firing_of
 from penstock.kernel.state import COMPLETED, State
 from penstock.store.contract import RunRow
 

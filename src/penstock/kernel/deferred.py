@@ -1,4 +1,4 @@
-"""What was put off until the fact at hand was said: first in, first out, before the next candidate is looked at."""
+"""Deferred work: what must happen after the present fact and before the next candidate, first in, first out."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _root_failed(r: Run, what: Any) -> None:
     if isinstance(what, tuple):
         finish_failed(r, what[0])
     elif r.net.on_fail == "drain" and not r.st.draining:
-        r.say((F.DRAINING, "fail", what))
+        r.record((F.DRAINING, "fail", what))
         return
     elif r.st.draining:
         return
@@ -66,7 +66,7 @@ def _undo_next(r: Run, _: Any) -> None:
 
 def _undo_answered(r: Run, what: Any) -> None:
     if answered(r, *what):
-        r.later.append((UNDO_NEXT, None))
+        r.deferred.append((UNDO_NEXT, None))
 
 
 def _begin(r: Run, no: int) -> None:
@@ -110,7 +110,7 @@ def _escalate(r: Run, what: Any) -> None:
             if trigger.kind == "escalation" and trigger.name in (code, ""):
                 return pull(r, firing, i, {"code": code, "node": node_id, "output": body})
         at = r.st.scopes[at].parent
-    r.say((F.INCIDENT, "ESCALATION", node_id, {"code": code}))
+    r.record((F.INCIDENT, "ESCALATION", node_id, {"code": code}))
     return None
 
 
@@ -131,7 +131,7 @@ def _revive(r: Run, no: int) -> None:
         work(r, node, firing)
 
 
-LATER: dict[int, Callable[[Run, Any], None]] = {
+DEFERRED: dict[int, Callable[[Run, Any], None]] = {
     JUDGE: _judge, ROOT_FAILED: _root_failed, UNDO_NEXT: _undo_next, UNDO_ANSWERED: _undo_answered, BEGIN: _begin,
     FIRE_ENTRY: _fire_entry, PLAN_UNDO: _plan_undo, ESCALATE: _escalate, REVIVE: _revive,
     CANCEL_RUN: _cancel_run,

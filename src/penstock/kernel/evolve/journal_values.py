@@ -1,4 +1,4 @@
-"""Values that come back from the journal as plain lists."""
+"""Values that the journal gives back as plain lists, as their types."""
 
 from __future__ import annotations
 

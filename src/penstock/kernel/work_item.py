@@ -1,4 +1,4 @@
-"""Work items: opened for people and agents, moved by them, voted on, and given to others when nobody decides."""
+"""Work items: opened for people and agents, moved by them, voted on, and escalated when nobody decides."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ VERBS = ("start", "submit", "approve", "reject", "vote", "take_over", "reassign"
 
 def open_item(r: Run, node: CNode, firing: Firing, attempt: int) -> None:
     mode = first_mode(r, node)
-    say_opened(r, node, firing, node.candidates, 0, mode)
-    r.say((F.PHASE, firing.no, "suspended"))
+    record_opened(r, node, firing, node.candidates, 0, mode)
+    r.record((F.PHASE, firing.no, "suspended"))
     if for_agent(node, mode):
         start_agent(r, firing, attempt)
 
@@ -73,7 +73,7 @@ def with_person(r: Run, firing: Firing) -> bool:
 
 
 def start_agent(r: Run, firing: Firing, attempt: int) -> None:
-    r.say((F.WORK_MOVED, firing.no, "IN_PROGRESS", "start", "agent", None, None))
+    r.record((F.WORK_MOVED, firing.no, "IN_PROGRESS", "start", "agent", None, None))
     ask(r, firing, attempt)
 
 
@@ -82,14 +82,14 @@ def next_attempt(firing: Firing, item: Item) -> int:
     return firing.attempt if firing.attempt > firing.base and not item.tried else firing.attempt + 1
 
 
-def say_opened(r: Run, node: CNode, firing: Firing, candidates: Resolve, level: int, mode: str) -> None:
+def record_opened(r: Run, node: CNode, firing: Firing, candidates: Resolve, level: int, mode: str) -> None:
     try:
         view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
         prompt, who = node.prompt(view), candidates(view)
     except ExprError as error:
         raise Broken(firing, expr_failure(error, node)) from error
-    said: F.Fact = (F.WORK_OPENED, firing.no, node.no, prompt, who, level)
-    r.say((*said, mode) if mode else said)
+    fact: F.Fact = (F.WORK_OPENED, firing.no, node.no, prompt, who, level)
+    r.record((*fact, mode) if mode else fact)
 
 
 def escalate(r: Run, node: CNode, firing: Firing, i: int) -> None:
@@ -97,10 +97,10 @@ def escalate(r: Run, node: CNode, firing: Firing, i: int) -> None:
     item = r.st.items[firing.no]
     others = node.trigger_value[i] if node.spec.triggers[i].value is not None else node.candidates
     mode = item.mode if not item.mode or item.status == "SUBMITTED" else "MANUAL"
-    say_opened(r, node, firing, others, item.level + 1, mode)
-    r.say((F.WORK_MOVED, firing.no, ITEM.next(item.status, "escalate"), "escalate", None, None, None))
+    record_opened(r, node, firing, others, item.level + 1, mode)
+    r.record((F.WORK_MOVED, firing.no, ITEM.next(item.status, "escalate"), "escalate", None, None, None))
     if firing.phase != SUSPENDED or firing.blocked:
-        r.say((F.PHASE, firing.no, "suspended"))
+        r.record((F.PHASE, firing.no, "suspended"))
 
 
 def needs_approval(r: Run, node: CNode, firing: Firing, draft: Any) -> bool:
@@ -122,8 +122,8 @@ def needs_approval(r: Run, node: CNode, firing: Firing, draft: Any) -> bool:
 
 def move(r: Run, c: C.Command) -> None:
     """Somebody does something with an open item: one of VERBS."""
-    _, no, verb, by, data, *said = c
-    comment = said[0] if said else None  # a command that was kept by an older version has none
+    _, no, verb, by, data, *rest = c
+    comment = rest[0] if rest else None  # a command that was kept by an older version has none
     item, firing = r.st.items.get(no), r.st.firings.get(no)
     if item is None or firing is None:
         raise _not_open(r, no, verb)
@@ -132,7 +132,7 @@ def move(r: Run, c: C.Command) -> None:
     assert spec is not None
     if verb not in VERBS:
         raise Refused(why=f"«{verb}» is nothing to do with a work item", hint=f"Do one of {', '.join(VERBS)}.")
-    check_version(r, no, item, said)
+    check_version(r, no, item, rest)
     to = ITEM.next(item.status, verb)
     votes = bool(spec.quorum or spec.all_of)
     if verb == "submit" and votes or verb == "vote" and not votes:
@@ -145,27 +145,27 @@ def move(r: Run, c: C.Command) -> None:
             _call_off(r, firing)
         by_hand = "MANUAL" if item.mode and verb != "start" else None
         if verb == "reassign" and type(data) is str:  # to whom
-            r.say((F.WORK_MOVED, no, to, verb, by, None, None, comment, by_hand, None, data))
+            r.record((F.WORK_MOVED, no, to, verb, by, None, None, comment, by_hand, None, data))
         else:
-            say_moved(r, no, to, verb, by, comment, mode=by_hand)
+            record_moved(r, no, to, verb, by, comment, mode=by_hand)
     elif verb == "set_mode":
         _set_mode(r, firing, node, item, by, data, comment)
     elif verb == "vote":
         _vote(r, firing, item, spec, by, data)
     elif verb in ("reject", "rework"):
         if item.entry >= 0:
-            r.say((F.LEDGER_MOVED, item.entry, "withdrawn", None, 0, None))
-        say_moved(r, no, "REWORK", verb, by, comment)
-        r.say((F.WORK_MOVED, no, "TODO", "redo", by, None, None))
+            r.record((F.LEDGER_MOVED, item.entry, "withdrawn", None, 0, None))
+        record_moved(r, no, "REWORK", verb, by, comment)
+        r.record((F.WORK_MOVED, no, "TODO", "redo", by, None, None))
         if for_agent(node, item.mode):
             start_agent(r, firing, firing.attempt + 1)
     else:
         _finish(r, firing, item, verb, by, data, comment)
 
 
-def check_version(r: Run, no: int, item: Item, said: list[Any]) -> None:
+def check_version(r: Run, no: int, item: Item, rest: list[Any]) -> None:
     """P-2.3.5: whoever decides on what they have seen does not decide on something else."""
-    given = said[1] if len(said) > 1 else None
+    given = rest[1] if len(rest) > 1 else None
     if given is not None and item.version not in (0, given):
         raise ProcessChanged(what=f"Work item {r.st.run}~{no}", version=item.version, given=given)
 
@@ -175,7 +175,7 @@ def _set_mode(r: Run, firing: Firing, node: CNode, item: Item, by: str | None, m
     if not item.mode:
         raise Refused(why=f"«{node.label}» has no mode", hint="Only activities of a process have one.")
     _check_mode(node, mode)
-    say_moved(r, firing.no, "TODO", "set_mode", by, comment, mode=mode)
+    record_moved(r, firing.no, "TODO", "set_mode", by, comment, mode=mode)
     if mode != "MANUAL":
         start_agent(r, firing, next_attempt(firing, item))
 
@@ -185,8 +185,8 @@ def _call_off(r: Run, firing: Firing) -> None:
     if firing.phase == EFFECT:
         stop_effect(r, firing, "taken_over")
     for timer in [t for t in firing.timers or () if r.st.timers[t].why == "retry"]:
-        r.say((F.TIMER_GONE, timer, "disarmed"))
-    r.say((F.PHASE, firing.no, "suspended"))
+        r.record((F.TIMER_GONE, timer, "disarmed"))
+    r.record((F.PHASE, firing.no, "suspended"))
 
 
 def _not_open(r: Run, no: Any, verb: str) -> Exception:
@@ -198,16 +198,16 @@ def _not_open(r: Run, no: Any, verb: str) -> Exception:
     return StatusConflict(what="work item", status=status, verb=verb, allowed=allowed)
 
 
-def say_moved(
+def record_moved(
     r: Run, no: int, to: str, verb: str, by: str | None, comment: str | None, *, mode: str | None = None
 ) -> None:
     """P-A.9: who did it, and why, stays readable in the history; when is the fact's own time."""
-    said: F.Fact = (F.WORK_MOVED, no, to, verb, by, None, None)
+    fact: F.Fact = (F.WORK_MOVED, no, to, verb, by, None, None)
     if mode is not None:
-        said = (*said, comment, mode)
+        fact = (*fact, comment, mode)
     elif comment is not None:
-        said = (*said, comment)
-    r.say(said)
+        fact = (*fact, comment)
+    r.record(fact)
 
 
 def _decided(r: Run, by: str | None, comment: str | None) -> dict[str, Any] | None:
@@ -223,7 +223,7 @@ def _finish(r: Run, firing: Firing, item: Item, verb: str, by: str | None, data:
         stop_effect(r, firing, "taken_over")
     by_hand = "MANUAL" if verb == "submit" and item.mode else None
     output = _edited(r, item, data) if verb == "approve" else data
-    say_moved(r, firing.no, "DONE", verb, by, comment, mode=by_hand)
+    record_moved(r, firing.no, "DONE", verb, by, comment, mode=by_hand)
     close(r, firing, DONE, output, meta=_decided(r, by, comment))
 
 
@@ -246,23 +246,23 @@ def _vote(r: Run, firing: Firing, item: Item, spec: Work, by: str | None, data: 
         raise Refused(why=f"{by} has voted {item.votes[by]['vote']} already")
     vote = read_vote(data, r.now)
     votes = {**item.votes, by: vote}
-    r.say((F.WORK_MOVED, firing.no, "IN_PROGRESS", "vote", by, None, votes))
+    r.record((F.WORK_MOVED, firing.no, "IN_PROGRESS", "vote", by, None, votes))
     rejected = vote["vote"] == "rejected"
     if rejected or enough(votes, spec, item.candidates):
         if firing.phase == EFFECT:
             stop_effect(r, firing, "decided")
-        say_moved(r, firing.no, "DONE", "decide", by, vote["comment"])
+        record_moved(r, firing.no, "DONE", "decide", by, vote["comment"])
         output = decision(r, firing, item, "rejected" if rejected else "approved", by)
         meta = _decided(r, by, vote["comment"])
         close(r, firing, DONE, output, port="rejected" if rejected else None, meta=meta)
 
 
 def read_vote(data: Any, now: int) -> dict[str, Any]:
-    said = data if type(data) is dict else {"vote": data}
-    if said.get("vote") not in ("approved", "rejected"):
+    answer = data if type(data) is dict else {"vote": data}
+    if answer.get("vote") not in ("approved", "rejected"):
         raise Refused(why="a vote is «approved» or «rejected»")
-    vote = {"vote": said["vote"], "comment": said.get("comment"), "at": now}
-    more = {name: said[name] for name in ("target", "value") if said.get(name) is not None}
+    vote = {"vote": answer["vote"], "comment": answer.get("comment"), "at": now}
+    more = {name: answer[name] for name in ("target", "value") if answer.get(name) is not None}
     return {**vote, **more} if more else vote
 
 

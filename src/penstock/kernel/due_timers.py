@@ -1,12 +1,11 @@
-"""Timers that are due: which comes first, and what each of them means."""
+"""Due timers: which one fires first, and what each kind of timer does."""
 
 from __future__ import annotations
 
 from penstock.kernel import fact as F
 from penstock.kernel.decide import reopen
 from penstock.kernel.failure import Failure
-from penstock.kernel.flow import ROOT_FAILED, ask, left, put, set_timer
-from penstock.kernel.item import with_person
+from penstock.kernel.flow import ROOT_FAILED, after_removal, ask, put, set_timer
 from penstock.kernel.quiet import depth_of, has_token
 from penstock.kernel.region import verdict
 from penstock.kernel.retry import fail
@@ -14,6 +13,7 @@ from penstock.kernel.run import Run
 from penstock.kernel.state import Reopen, Timer, key
 from penstock.kernel.sweep import sweep_children
 from penstock.kernel.trigger import pull, rearm
+from penstock.kernel.work_item import with_person
 from penstock.net.compiled import CNode
 
 
@@ -33,9 +33,9 @@ def _timer_depth(r: Run, timer: Timer) -> int:
     return depth_of(r, timer.data[0]) if timer.why in ("token", "join_wait") else 0
 
 
-def ring(r: Run, no: int) -> None:
+def fire_timer(r: Run, no: int) -> None:
     timer = r.st.timers[no]
-    r.say((F.TIMER_GONE, no, "fired"))
+    r.record((F.TIMER_GONE, no, "fired"))
     why, firing = timer.why, r.st.firings.get(timer.firing)
     if why == "token":
         return _expire(r, *timer.data)
@@ -47,7 +47,7 @@ def ring(r: Run, no: int) -> None:
         return reopen(r, r.st.retries + 1, _on_final(r, was))
     if why == "active":
         failure = Failure("WORKFLOW_TIMEOUT", "timeout", f"the run was active for {r.net.net.active_timeout_ms} ms")
-        return r.later.append((ROOT_FAILED, failure))
+        return r.deferred.append((ROOT_FAILED, failure))
     assert firing is not None, "a timer of a firing goes with it"
     if why == "retry":
         node = r.net.nodes[firing.node]
@@ -55,7 +55,7 @@ def ring(r: Run, no: int) -> None:
             rearm(r, firing, node, timer.data)
         if node.effect is not None and timer.firing in r.st.firings:
             if with_person(r, firing):
-                r.say((F.PHASE, firing.no, "suspended", timer.data))
+                r.record((F.PHASE, firing.no, "suspended", timer.data))
             else:
                 ask(r, firing, timer.data)
     elif why == "poll":
@@ -99,8 +99,8 @@ def _expire(r: Run, scope_no: int, edge_no: int, epoch: int, seq: int) -> None:
     if scope is None or token is None:
         return
     edge = r.net.edges[edge_no]
-    r.say((F.ABSORBED, scope_no, edge_no, epoch, [seq], "expired", 0, -1))
-    left(r, edge, scope, epoch)
+    r.record((F.ABSORBED, scope_no, edge_no, epoch, [seq], "expired", 0, -1))
+    after_removal(r, edge, scope, epoch)
     if scope_no:
         r.rests(scope_no)
     envelope = token.envelope
@@ -117,7 +117,7 @@ def _join_timeout(r: Run, scope_no: int, node_no: int, epoch: int) -> None:
     takes = [e.no for e in node.ins for _ in scope.tokens.get(key(e.no, epoch), ())]
     no = r.st.next_firing
     visit = (scope.visits.get(key(node_no, epoch), 0) or scope.most.get(node_no, 0)) + 1
-    r.say((F.FIRED, no, node_no, scope_no, epoch, visit, takes, [], 0, -1, None))
+    r.record((F.FIRED, no, node_no, scope_no, epoch, visit, takes, [], 0, -1, None))
     firing = r.st.firings[no]
     r.opened(firing, node.group)
     for edge in node.ins:

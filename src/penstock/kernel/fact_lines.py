@@ -1,4 +1,4 @@
-"""Reading facts: numbers become names, and a fact that stands for two is told as two, under one number.
+"""Facts as lines for people: numbers become names, and a fact that stands for two becomes two lines.
 
 Used by `trace`, by events and by checks; the engine never reads.
 """
@@ -54,7 +54,7 @@ def _short(value: Any) -> str:
     return msgspec.json.encode(value, order="deterministic").decode()
 
 
-class Reader:
+class FactReader:
     """Folds a run's journal turn by turn and tells what happened."""
 
     def __init__(self, net_of: NetOf) -> None:
@@ -362,10 +362,11 @@ def failure_dict(failure: Any) -> dict[str, Any] | None:
     return {k: v for k, v in zip(names, raw, strict=False) if v not in (None, "")}
 
 
-_TELL: dict[int, Callable[[Reader, int, int, Any], list[FactLine]]] = {
-    F.PUT: Reader._put, F.FIRED: Reader._fired, F.FIRED_VIA: Reader._fired_via, F.PASSED: Reader._passed,
-    F.SETTLED: Reader._settled, F.ASKED: Reader._asked, F.ABSORBED: Reader._absorbed, F.DEAD: Reader._dead,
-    F.SWEPT: Reader._swept, F.SCOPE_OPENED: Reader._scope_opened, F.SCOPE_CLOSED: Reader._scope_closed,
-    F.SCOPE_FORGOTTEN: Reader._scope_forgotten, F.REARMED: Reader._rearmed, F.FORWARDED: Reader._forwarded,
-    F.REVIVED: Reader._revived, F.MIGRATED: Reader._migrated,
+_TELL: dict[int, Callable[[FactReader, int, int, Any], list[FactLine]]] = {
+    F.PUT: FactReader._put, F.FIRED: FactReader._fired, F.FIRED_VIA: FactReader._fired_via,
+    F.PASSED: FactReader._passed, F.SETTLED: FactReader._settled, F.ASKED: FactReader._asked,
+    F.ABSORBED: FactReader._absorbed, F.DEAD: FactReader._dead, F.SWEPT: FactReader._swept,
+    F.SCOPE_OPENED: FactReader._scope_opened, F.SCOPE_CLOSED: FactReader._scope_closed,
+    F.SCOPE_FORGOTTEN: FactReader._scope_forgotten, F.REARMED: FactReader._rearmed, F.FORWARDED: FactReader._forwarded,
+    F.REVIVED: FactReader._revived, F.MIGRATED: FactReader._migrated,
 }  # fmt: skip

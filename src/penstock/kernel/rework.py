@@ -1,17 +1,17 @@
-"""Rework of finished work (P-X.15): what was made of it goes, and the same firing does it again under its key."""
+"""Rework of a finished work item (P-X.15): what came of it is taken back, and the same firing begins again."""
 
 from __future__ import annotations
 
 from penstock.errors import Refused, StatusConflict
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
-from penstock.kernel.flow import left, tree
-from penstock.kernel.item import check_version, for_agent, say_moved, say_opened, start_agent
+from penstock.kernel.flow import after_removal, scope_tree
 from penstock.kernel.run import Run
 from penstock.kernel.state import CLOSED_CANCELLED, IN_SCOPE, RUNNING, STATUS, WAITING, Firing, Item, Redo, Scope
 from penstock.kernel.sweep import lose_item, open_entry, scopes_under, sweep_children
 from penstock.kernel.token import SOLE
 from penstock.kernel.trigger import arm, pull_opened, use_kept
+from penstock.kernel.work_item import check_version, for_agent, record_moved, record_opened, start_agent
 from penstock.net.compiled import EPOCH, MOST, CNode
 
 _WHY = "superseded"
@@ -19,9 +19,9 @@ _WHY = "superseded"
 
 def rework_done(r: Run, c: C.Command) -> None:
     """The item is DONE. Refused unless everything that came of it is still untouched, and came of it alone."""
-    _, no, _, by, _, *said = c
+    _, no, _, by, _, *rest = c
     redo = _redoable(r, no)
-    check_version(r, no, redo.item, said)
+    check_version(r, no, redo.item, rest)
     was = redo.was
     node, scope = r.net.nodes[was.node], r.st.scopes[was.scope]
     made = [f for f in r.by_scope.get(scope.no, {}).values() if -no in (f.passed or ())]
@@ -32,9 +32,9 @@ def rework_done(r: Run, c: C.Command) -> None:
     _take_back(r, scope, made, lying, by)
     entry = open_entry(r, no)
     if entry >= 0:
-        r.say((F.LEDGER_MOVED, entry, "withdrawn", None, 0, None))
-    r.say((F.REVIVED, no, was.attempt))
-    _begin_again(r, node, r.st.firings[no], redo.item, by, said[0] if said else None)
+        r.record((F.LEDGER_MOVED, entry, "withdrawn", None, 0, None))
+    r.record((F.REVIVED, no, was.attempt))
+    _begin_again(r, node, r.st.firings[no], redo.item, by, rest[0] if rest else None)
 
 
 def _redoable(r: Run, no: int) -> Redo:
@@ -76,15 +76,15 @@ def _untouched(r: Run, firing: Firing) -> bool:
 
 def _lying(r: Run, scope: Scope, no: int) -> list[tuple[int, list[int]]]:
     """Places and numbers of the tokens that came of it and rest before a join."""
-    found = []
+    places = []
     for place, queue in scope.tokens.items():
         mine = [t for t in queue if -no in (t.passed or ())]
         if any((t.passed or {})[-no] != SOLE for t in mine):
             label = r.net.edges[place & (MOST - 1)].dst.label
             raise Refused(why=f"what rests before «{label}» comes from other work, too")
         if mine:
-            found.append((place, [t.seq for t in mine]))
-    return found
+            places.append((place, [t.seq for t in mine]))
+    return places
 
 
 def _take_back(r: Run, scope: Scope, made: list[Firing], lying: list[tuple[int, list[int]]], by: str | None) -> None:
@@ -96,25 +96,25 @@ def _take_back(r: Run, scope: Scope, made: list[Firing], lying: list[tuple[int, 
             lose_item(r, firing.no, item, _WHY, by)
     if made:
         kids = [kid for firing in made for kid in firing.kids or ()]
-        r.say((F.SWEPT, scope.no, _WHY, [f.no for f in made], [], [], CLOSED_CANCELLED, [], [], {}))
+        r.record((F.SWEPT, scope.no, _WHY, [f.no for f in made], [], [], CLOSED_CANCELLED, [], [], {}))
         for firing in made:
             r.closed(firing, r.net.nodes[firing.node].group if firing.phase <= 3 else "")
         if kids:
-            r.say((F.SCOPE_FORGOTTEN, tree(r, kids)))
+            r.record((F.SCOPE_FORGOTTEN, scope_tree(r, kids)))
     for place, seqs in lying:
         edge, epoch = r.net.edges[place & (MOST - 1)], place >> EPOCH
-        r.say((F.ABSORBED, scope.no, edge.no, epoch, seqs, _WHY, 0, -1))
-        left(r, edge, scope, epoch)
+        r.record((F.ABSORBED, scope.no, edge.no, epoch, seqs, _WHY, 0, -1))
+        after_removal(r, edge, scope, epoch)
 
 
 def _begin_again(r: Run, node: CNode, firing: Firing, item: Item, by: str | None, comment: str | None) -> None:
     """P-X.15: REWORK and TODO are both in the history; draft and comment stay with the item, and so does its mode."""
     no = firing.no
     r.opened(firing, node.group)
-    say_moved(r, no, "REWORK", "rework", by, comment)
-    say_opened(r, node, firing, node.candidates, 0, item.mode)
-    r.say((F.PHASE, no, "suspended"))
-    r.say((F.WORK_MOVED, no, "TODO", "redo", None, None, None))
+    record_moved(r, no, "REWORK", "rework", by, comment)
+    record_opened(r, node, firing, node.candidates, 0, item.mode)
+    r.record((F.PHASE, no, "suspended"))
+    r.record((F.WORK_MOVED, no, "TODO", "redo", None, None, None))
     if node.spec.triggers:
         arm(r, firing, node)
         if r.st.signals and firing.waits:

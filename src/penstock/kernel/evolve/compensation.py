@@ -1,9 +1,9 @@
-"""The ledger and a compensation under way."""
+"""The ledger, and a compensation that is under way."""
 
 from __future__ import annotations
 
 from penstock.kernel import fact as F
-from penstock.kernel.evolve.raw import as_failure
+from penstock.kernel.evolve.journal_values import as_failure
 from penstock.kernel.state import Entry, State, Undo
 
 
