@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.app.decision.judgments import judgments
 from penstock.app.inbox.inbox import decision
 from penstock.app.inbox.open_items import find
 from penstock.app.penstock import Penstock
@@ -53,13 +54,14 @@ def test_w_4_3_4_one_verdict_with_what_it_was_made_from(house: House) -> None:
 
     hot, cool = go(scene())
     with house.reading() as door:
-        second, first = door.judgments()
+        second, first = judgments(door.store, door.tenant)
         assert (first.run, first.node, first.document, first.decision) == (hot, "judge", "wf_test", "critical")
         assert first.input["data"] == {"t": 30, "line": "L01"} and first.input["context"] == {"line": "L01"}
         assert first.output["matched_rules"] == ["hot"] and first.output["reasoning"] == "it is 30"
         assert (second.run, second.decision) == (cool, "normal")
-        assert [one.run for one in door.judgments(since=clock.at)] == [cool]
-        assert len(door.judgments(name="wf_test")) == 2 and door.judgments(name="wf_else") == []
+        assert [one.run for one in judgments(door.store, door.tenant, since=clock.at)] == [cool]
+        assert len(judgments(door.store, door.tenant, name="wf_test")) == 2
+        assert judgments(door.store, door.tenant, name="wf_else") == []
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_w_4_3_4_the_review_may_ask_what_the_run_knows(house: House, condition: 
     house.register("rule_pack", "sure", **{**PACK, "id": "sure", "default": {"decision": "normal", "confidence": 0.99}})
     (run,) = go(house.runs(made, {"t": 30, "line": "L01"}))
     with house.reading() as door:
-        (one,) = door.judgments()
+        (one,) = judgments(door.store, door.tenant)
         assert (one.run, one.needs_review) == (run, wanted)
 
 
@@ -84,7 +86,7 @@ def test_c_52_reviews_and_what_may_not_be_written_down(house: House) -> None:
     runs = go(house.runs(judging(secretly), {"t": 30}, {"t": 1}))
     assert [house.status(run) for run in runs] == ["COMPLETED"] * 2
     with house.reading() as door:
-        reviews = door.judgments(reviews=True)
+        reviews = judgments(door.store, door.tenant, reviews=True)
         assert runs[0] in [one.run for one in reviews]
         (one,) = [one for one in reviews if one.run == runs[0]]
         assert one.needs_review and one.input is None and one.output["reasoning"] == ""
@@ -97,7 +99,7 @@ def test_c_52_the_persons_verdict_takes_the_place_of_the_one_left_to_them(house:
         async with house.driving() as host:
             run = await house.run(host, judging(routing={"confidence_threshold": 0.9}), {"t": 1})
             with house.reading() as door:
-                (proposed,) = door.judgments(reviews=True)
+                (proposed,) = judgments(door.store, door.tenant, reviews=True)
                 assert proposed.decision == "normal" and proposed.output["escalate"]
                 item = find(door, run)
                 command = decision(door, item, "warning", "manager@example.com", "I saw it")
@@ -107,10 +109,10 @@ def test_c_52_the_persons_verdict_takes_the_place_of_the_one_left_to_them(house:
 
     run = go(scene())
     with house.reading() as door:
-        (one,) = door.judgments()
+        (one,) = judgments(door.store, door.tenant)
         assert (one.run, one.node, one.decision, one.needs_review) == (run, "judge", "warning", False)
         assert one.output["decided_by"] == "human" and one.proposed["decision"] == "normal"
-        assert one.input["data"] == {"t": 1} and door.judgments(reviews=True) == []
+        assert one.input["data"] == {"t": 1} and judgments(door.store, door.tenant, reviews=True) == []
 
 
 def test_judgments_are_made_again_from_the_journal(house: House) -> None:
@@ -130,7 +132,7 @@ def test_a_failed_or_skipped_judgment_is_no_verdict(house: House) -> None:
     net = judging(rule_pack_id="nobody")
     go(house.runs(net, {"t": 1}))
     with house.reading() as door:
-        assert door.judgments() == []
+        assert judgments(door.store, door.tenant) == []
 
 
 def test_c_64_stored_judgments_are_searched_without_reading_them_again(house: House) -> None:

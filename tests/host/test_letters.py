@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.app.decision import dead_letters as desk
+from penstock.app.decision.dead_letters import letters
 from penstock.app.penstock import Penstock
 from penstock.errors import LetterNotFound, ReplayRefused
 from penstock.host.clock import ManualClock
@@ -148,7 +149,7 @@ def test_w_7_5_2_compensated_runs_are_a_letter_and_a_good_one_is_none(house: Hou
     runs = go(scene())
     assert [house.status(run) for run in runs] == ["COMPENSATED", "COMPLETED", "FAILED"]
     with house.reading() as door:
-        assert [(one.run, one.status) for one in door.letters()] == [(runs[0], "COMPENSATED")]
+        assert [(one.run, one.status) for one in letters(door)] == [(runs[0], "COMPENSATED")]
         with pytest.raises(LetterNotFound):
             desk.letter(door, runs[1])
 
@@ -371,7 +372,7 @@ def test_c_71_only_active_time_counts(today: House, line: Line) -> None:
         slow.close()
     assert today.status(good) == "COMPLETED"
     with today.reading() as door:
-        (one,) = door.letters()
+        (one,) = letters(door)
     assert (one.run, one.code, one.category) == (bad, "WORKFLOW_TIMEOUT", "timeout")
 
 

@@ -13,6 +13,7 @@ SOURCE = ROOT / "src" / "penstock"
 OTHER_MODULES = {
     "diagram.py": "public: what authors of handlers import",
     "executors/parts/rules/decisions.py": "the decisions of a DMN file",
+    "executors/parts/processes/": "processes of the operating system",
 }
 _JOIN, _AGENT = "the join mode of that name", "the kind of agent that is a program of the operator's"
 #: comparisons with such a word that mean something else
@@ -28,7 +29,9 @@ OTHER_WORDS = {
 
 
 def test_no_module_is_named_for_a_language() -> None:
-    assert set(named_modules(source_files(SOURCE))) == set(OTHER_MODULES)
+    found = list(named_modules(source_files(SOURCE)))
+    assert [file for file in found if not file.startswith(tuple(OTHER_MODULES))] == []
+    assert [other for other in OTHER_MODULES if not any(file.startswith(other) for file in found)] == []
 
 
 def test_nothing_compares_with_the_name_of_a_language() -> None:
