@@ -16,8 +16,8 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from penstock.api import problems
-from penstock.api.headers import Edge
-from penstock.api.server_state import Options
+from penstock.api.headers import EdgeMiddleware
+from penstock.api.options import Options
 from tests.api.places import ADMIN, MANAGER, in_force, settings
 from tests.api.serving import ROOT, Server, serving, until
 from tests.api.test_decision_words import waiting
@@ -51,7 +51,7 @@ def test_an_unexpected_error_has_all_headers() -> None:
     async def bug() -> None:
         raise RuntimeError("unexpected")
 
-    app.add_middleware(Edge, options=Options())
+    app.add_middleware(EdgeMiddleware, options=Options())
     answer = TestClient(app, raise_server_exceptions=False).get("/bug")
     assert answer.status_code == 500 and answer.json()["code"] == "PS-500"
     assert answer.headers["x-frame-options"] == "DENY" and "content-security-policy" in answer.headers

@@ -1,4 +1,4 @@
-"""Requests that change something: written into the audit before they are done, and done once per Idempotency-Key."""
+"""Routes that change something: audited before they are done, and done once per Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -11,48 +11,51 @@ from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from starlette.responses import Response
 
-from penstock.api.server_state import Caller, caller_of, site_of
-from penstock.api.strict_routes import SAFE, Checked, Handler, read_json
+from penstock.api.server_state import Caller, caller_of, server_of
+from penstock.api.strict_routes import SAFE, Handler, StrictRoute, read_json
 from penstock.app.access.idempotency import StoredResponse, Ticket, fingerprint
 from penstock.app.penstock import Penstock
 from penstock.errors import PenstockError
 
 _KEPT = ("content-type", "location", "etag")
-#: routes that look only, although their question has a body
-LOOKING = frozenset({"check", "validate", "validate_diagram", "looking"})
+#: routes that only read, although their request has a body
+READ_ONLY = frozenset({"check", "validate", "validate_diagram", "looking"})
 
-#: routes whose answer has a token
+#: routes whose response holds a token that is shown once
 SHOWN_ONCE = frozenset({"create_key", "create_tenant"})
 
 
-class Changing(Checked):
-    """What is public (a session is opened, a webhook comes in) is Checked only, and writes its own entry."""
+class AuditedRoute(StrictRoute):
+    """For callers with a key. Public routes (a session is opened, a webhook comes in) are StrictRoute only, and write
+    their own entries."""
 
     def get_route_handler(self) -> Handler:
         plain = super().get_route_handler()
-        if self.methods is None or all(method in SAFE for method in self.methods) or self.name in LOOKING:
+        if self.methods is None or all(method in SAFE for method in self.methods) or self.name in READ_ONLY:
             return plain
 
-        async def changed(request: Request) -> Response:
+        async def handle(request: Request) -> Response:
             caller = await caller_of(request)
             key = request.headers.get("idempotency-key")
-            if key is None or not self._needed <= caller.permissions:  # who may not is told so, whoever asked before
+            # who may not is refused, whoever asked before
+            if key is None or not self._permissions <= caller.permissions:
                 return await self._audited(plain, request, caller)
             body = await request.body()
-            asked = "?".join(filter(None, (_path(request), request.url.query)))
-            print = fingerprint(caller.user, request.method, asked, body)
-            begun = site_of(request).once.begin(caller.tenant, key, print)
-            if isinstance(begun, StoredResponse):
-                return Response(begun.body, begun.status, headers={**begun.headers, "Idempotency-Replayed": "true"})
-            return await self._once(plain, request, caller, begun)
+            target = "?".join(filter(None, (_path(request), request.url.query)))
+            same = fingerprint(caller.user, request.method, target, body)
+            earlier = server_of(request).idempotency.begin(caller.tenant, key, same)
+            if isinstance(earlier, StoredResponse):
+                headers = {**earlier.headers, "Idempotency-Replayed": "true"}
+                return Response(earlier.body, earlier.status, headers=headers)
+            return await self._idempotent(plain, request, caller, earlier)
 
-        return changed
+        return handle
 
     @functools.cached_property
-    def _needed(self) -> frozenset[str]:
-        return frozenset(_permissions(self.dependant))
+    def _permissions(self) -> frozenset[str]:
+        return frozenset(_required(self.dependant))
 
-    async def _once(self, plain: Handler, request: Request, caller: Caller, ticket: Ticket) -> Response:
+    async def _idempotent(self, plain: Handler, request: Request, caller: Caller, ticket: Ticket) -> Response:
         request.state.run_key = ticket.run_key
         try:
             answer = await self._audited(plain, request, caller)
@@ -72,15 +75,14 @@ class Changing(Checked):
         return answer
 
     def _without_token(self, body: bytes) -> bytes:
-        """A secret that is shown once is not written down for those who ask again."""
+        """A secret that is shown once is not kept for those who ask again."""
         if self.name not in SHOWN_ONCE:
             return body
         return msgspec.json.encode({**msgspec.json.decode(body), "token": None})
 
     async def _audited(self, plain: Handler, request: Request, caller: Caller) -> Response:
-        """The entry is there before the change is: a crash leaves no change without one. What came of one that was
-        refused is a second entry."""
-        audit, target = site_of(request).audit, _target(request)
+        """The entry is written before the change: a crash leaves no change without one. A refusal is a second entry."""
+        audit, target = server_of(request).audit, _target(request)
         action = f"{request.method} {self.path_format.removeprefix('/api/v1').removeprefix('/api')}"
         await audit.recorded(caller.tenant, caller.user, action, target, await read_json(request))
         try:
@@ -95,33 +97,33 @@ class Changing(Checked):
 
 
 def _refused(error: BaseException) -> bool:
-    """Was it said before anything was done? Whatever the server had trouble with may have been done all the same."""
+    """Whether it was refused before anything was done. After an error of the server it may have been done."""
     status = error.http if isinstance(error, PenstockError) else getattr(error, "status_code", None)
     return isinstance(error, RequestValidationError) or isinstance(status, int) and 400 <= status < 500
 
 
-def _permissions(dependant: Dependant) -> list[str]:
-    found = [one for part in dependant.dependencies for one in _permissions(part)]
-    mine = getattr(dependant.call, "permission", None)
-    return found if mine is None else [*found, str(mine)]
+def _required(dependant: Dependant) -> list[str]:
+    inner = [name for part in dependant.dependencies for name in _required(part)]
+    permission = getattr(dependant.call, "permission", None)
+    return inner if permission is None else [*inner, str(permission)]
 
 
 async def _run_key(request: Request) -> str | None:
     return getattr(request.state, "run_key", None)
 
 
-#: the key of what a request starts, made of its Idempotency-Key; None where it has none
+#: the key of the run that a request starts, made of its Idempotency-Key; None where it has none
 RunKey = Annotated[str | None, Depends(_run_key)]
 
 
-def begun(door: Penstock, key: str | None) -> str | None:
-    """The run that the same request has started already: whatever is in force by now, it is that one."""
+def run_started_by(door: Penstock, key: str | None) -> str | None:
+    """The run that the same request has started already, whichever version is active by now."""
     row = door.store.run_by_key(door.tenant, key) if key is not None else None
     return row.id if row is not None else None
 
 
 def _path(request: Request) -> str:
-    """The same under both of the API's prefixes."""
+    """The path without the prefix: the API has two."""
     return request.url.path.removeprefix("/api/v1").removeprefix("/api").strip("/")
 
 

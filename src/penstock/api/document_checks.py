@@ -1,4 +1,4 @@
-"""Documents that are only looked at: compiled beside the loop, which goes on meanwhile, and with a limit."""
+"""Checks of a document without releasing it: compiled in a thread, with limits on its size."""
 
 from __future__ import annotations
 
@@ -20,35 +20,34 @@ from penstock.errors import (
 )
 from penstock.lang.read import read_document
 
-#: of a document that is looked at
+#: limits of a document that is checked
 BYTES, NODES = 2 * 1024 * 1024, 5000
 
 
-async def looked_at(document: dict[str, Any] | str | bytes) -> tuple[str | None, list[Finding]]:
-    """The language of a document, if it could be read as one, and everything there is to say about it. Raises
-    DocumentTooLarge, DocumentTooLong."""
-    return await asyncio.to_thread(_compiled, _source(document))
+async def check_document(document: dict[str, Any] | str | bytes) -> tuple[str | None, list[Finding]]:
+    """The language of a document, if it could be read, and its findings. Raises DocumentTooLarge, DocumentTooLong."""
+    return await asyncio.to_thread(_check, _source(document))
 
 
-async def inspected_at(document: dict[str, Any] | str | bytes) -> Inspection:
-    """With its drawing, and whether every run of it can end. Raises as `looked_at`."""
-    return await asyncio.to_thread(_inspected, _source(document))
+async def inspect_document(document: dict[str, Any] | str | bytes) -> Inspection:
+    """The findings, the drawing, and whether every run of it can end. Raises as `check_document`."""
+    return await asyncio.to_thread(_inspect, _source(document))
 
 
 def _source(document: dict[str, Any] | str | bytes) -> bytes:
     if isinstance(document, dict):
-        _counted(document)
-    given = document.encode() if isinstance(document, str) else document
-    source = given if isinstance(given, bytes) else msgspec.json.encode(given)
+        _limit_nodes(document)
+    text = document.encode() if isinstance(document, str) else document
+    source = text if isinstance(text, bytes) else msgspec.json.encode(text)
     if len(source) > BYTES:
         raise DocumentTooLarge(size=len(source), limit=BYTES)
     return source
 
 
-def _inspected(source: bytes) -> Inspection:
+def _inspect(source: bytes) -> Inspection:
     """Somebody types: what cannot be read yet is a finding like others."""
     try:
-        _counted(read_document(source, name="document").data)
+        _limit_nodes(read_document(source, name="document").data)
         return inspect(source)
     except DocumentInvalid as wrong:
         return Inspection(language=None, findings=list(wrong.findings))
@@ -58,17 +57,17 @@ def _inspected(source: bytes) -> Inspection:
         return Inspection(language=None, findings=[Finding(wrong.code, "error", wrong.message, place, wrong.hint)])
 
 
-def _compiled(source: bytes) -> tuple[str | None, list[Finding]]:
-    """In a thread of its own: it touches neither the store nor the engine."""
+def _check(source: bytes) -> tuple[str | None, list[Finding]]:
+    """Runs in a thread: it touches neither the store nor the engine."""
     try:
-        _counted(read_document(source, name="document").data)
-        found, _ = compile_source(source)
+        _limit_nodes(read_document(source, name="document").data)
+        compiled, _ = compile_source(source)
     except DocumentInvalid as wrong:
         return None, list(wrong.findings)
-    return found.language, list(found.findings)
+    return compiled.language, list(compiled.findings)
 
 
-def _counted(data: Any) -> None:
+def _limit_nodes(data: Any) -> None:
     nodes = data.get("nodes") if isinstance(data, dict) else None
     if isinstance(nodes, list | dict) and len(nodes) > NODES:
         raise DocumentTooLong(count=len(nodes), limit=NODES)

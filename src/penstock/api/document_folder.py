@@ -1,4 +1,4 @@
-"""A folder of documents in dev: released and put in force when the server starts, and again when a file changes."""
+"""A folder of documents in dev: released and activated when the server starts, and again when a file changes."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ _BY = "dev"
 _ENDINGS = (".json", ".yaml", ".yml")
 
 
-class Folder:
-    """What is wrong with a document is told, and never stops anything."""
+class DocumentFolder:
+    """Errors of a document are reported, and never stop the server."""
 
-    def __init__(self, door: Penstock, path: Path, tell: Callable[[str], None]) -> None:
-        self.door, self.path, self.tell = door, path, tell
+    def __init__(self, door: Penstock, path: Path, report: Callable[[str], None]) -> None:
+        self.door, self.path, self.report = door, path, report
         self._seen: dict[Path, tuple[int, int]] = {}
 
     async def watch(self) -> None:
         while True:
             await asyncio.sleep(EVERY_S)
-            self.look()
+            self.scan()
 
-    def look(self) -> None:
-        """Every document that is new or has changed since."""
+    def scan(self) -> None:
+        """Releases every document that is new or has changed since the last scan."""
         for path, stamp in self._files():
             if self._seen.get(path) == stamp:
                 continue
             self._seen[path] = stamp
             try:
-                row, findings = self._released(path)
+                row, findings = self._release(path)
             except PenstockError as error:
-                self._say(path, str(error), getattr(error, "findings", []))
+                self._report(path, str(error), getattr(error, "findings", []))
             else:
-                self._say(path, f"«{row.name}» version {row.version} is {row.status}.", findings)
+                self._report(path, f"«{row.name}» version {row.version} is {row.status}.", findings)
 
     def _files(self) -> Iterator[tuple[Path, tuple[int, int]]]:
         try:
-            found = sorted(self.path.rglob("*"))
+            paths = sorted(self.path.rglob("*"))
         except OSError as error:
-            self.tell(f"{self.path}: {error}")
+            self.report(f"{self.path}: {error}")
             return
-        for path in found:
+        for path in paths:
             try:
                 if path.suffix in _ENDINGS and path.is_file() and not path.name.startswith("."):
                     stat = path.stat()
@@ -58,20 +58,21 @@ class Folder:
             except OSError:
                 continue  # it went away while we looked
 
-    def _released(self, path: Path) -> tuple[ReleaseRow, list[Finding]]:
-        own: Submission | None = app_language(compile_source(path)[0].language).release_file(self.door, path, by=_BY)
-        if own is not None:
-            return own.release, own.findings
-        done = self._submitted(path)
-        row, releases = done.release, self.door.releases
+    def _release(self, path: Path) -> tuple[ReleaseRow, list[Finding]]:
+        language = app_language(compile_source(path)[0].language)
+        released: Submission | None = language.release_file(self.door, path, by=_BY)
+        if released is not None:
+            return released.release, released.findings
+        submitted = self._submit(path)
+        row, releases = submitted.release, self.door.releases
         if row.status == "pending_approval":
             row = releases.approve(row.name, row.version)
         if row.status in ("approved", "deprecated"):
             row = releases.activate(row.name, row.version)
-        return row, done.findings
+        return row, submitted.findings
 
-    def _submitted(self, path: Path) -> Submission:
-        """Whoever tries things out changes a document without a new number: it gets the next one."""
+    def _submit(self, path: Path) -> Submission:
+        """A document that changed without a new version number gets the next one."""
         try:
             return self.door.releases.submit(path, by=_BY)
         except VersionConflict:
@@ -82,7 +83,7 @@ class Folder:
         except VersionConflict:
             return self.door.releases.submit({**data, "version": newest + 1}, by=_BY)
 
-    def _say(self, path: Path, text: str, findings: list[Finding]) -> None:
-        self.tell(f"{path.name}: {text}")
-        for one in findings:
-            self.tell(f"  {one}")
+    def _report(self, path: Path, text: str, findings: list[Finding]) -> None:
+        self.report(f"{path.name}: {text}")
+        for finding in findings:
+            self.report(f"  {finding}")

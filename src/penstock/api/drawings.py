@@ -1,4 +1,4 @@
-"""Drawings as answers: made beside the loop, with the type of their form, and with no right to do anything."""
+"""Drawings as responses: drawn in a thread, with the media type of their form, and locked against scripts."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ DRAWINGS: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def drawn(subject: Subject, form: Form, theme: ThemeName) -> Response:
+async def drawing_reply(subject: Subject, form: Form, theme: ThemeName) -> Response:
     body = await asyncio.to_thread(render, subject, form, theme)
     return Response(body, headers={"Content-Security-Policy": _LOCKED}, media_type=_TYPES[form])

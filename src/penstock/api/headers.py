@@ -1,4 +1,4 @@
-"""What every request passes: a trace id, a size limit, the host's name, and headers that browsers obey."""
+"""The middleware around every request: trace id, size limit, host name, and security headers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from penstock.api.options import Options
 from penstock.api.problems import of_bug, problem
-from penstock.api.server_state import Options
 from penstock.app.metrics.trace_id import TRACE
 
 _TRACEPARENT = re.compile(r"^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$")
@@ -34,8 +34,8 @@ SECURITY = {
 DOCS = "/api/docs"
 
 
-class Edge:
-    """Plain ASGI, so that streams are not held back."""
+class EdgeMiddleware:
+    """Plain ASGI, so that streams are not buffered."""
 
     def __init__(self, app: ASGIApp, options: Options) -> None:
         self.app, self.options = app, options
@@ -45,17 +45,17 @@ class Edge:
             await self.app(scope, receive, send)
             return
         request = Request(scope)
-        trace = _trace(request)
+        trace = _trace_id(request)
         request.state.trace_id = trace
         TRACE.set(trace)  # what it starts belongs to it, too
         refusal = self._refusal(request)
         if refusal is not None:
             await refusal(scope, receive, _with_headers(send, trace, self.options))
             return
-        limit = _Limited(receive, self.options.body_limit)
-        named = request.headers.get("x-request-id") or ""
-        send = _echoed(send, named) if _REQUEST_ID.match(named) else send
-        out = _Out(_with_headers(send, trace, self.options), head=scope["method"] == "HEAD")
+        limit = _LimitedReceiver(receive, self.options.body_limit)
+        request_id = request.headers.get("x-request-id") or ""
+        send = _with_request_id(send, request_id) if _REQUEST_ID.match(request_id) else send
+        out = _Sender(_with_headers(send, trace, self.options), head=scope["method"] == "HEAD")
         inner = {**scope, "method": "GET"} if out.head else scope
         try:
             await self.app(inner, limit, out)
@@ -79,11 +79,11 @@ class Edge:
             return problem(request, 400, "PS-400-HOST", f"This server is not called «{host}».", hint=hint)
         if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
             return problem(request, 400, "PS-400-PATH", "The address holds the character NUL.")
-        said = request.headers.get("content-length")
-        if said is not None and "transfer-encoding" in request.headers:  # a proxy may see another end of it than we do
+        length = request.headers.get("content-length")
+        if length is not None and "transfer-encoding" in request.headers:  # a proxy may see another end of it
             why, close = "The body's length is told in two ways.", {"Connection": "close"}
             return problem(request, 400, "PS-400-LENGTH", why, headers=close)
-        if said is not None and (not said.isdecimal() or len(said) > 18 or int(said) > self.options.body_limit):
+        if length is not None and (not length.isdecimal() or len(length) > 18 or int(length) > self.options.body_limit):
             return _too_large(request, self.options.body_limit)
         return None
 
@@ -92,12 +92,12 @@ class BodyTooLarge(Exception):
     pass
 
 
-class _Enough(Exception):
-    """Whoever asked with HEAD has all that they asked for."""
+class _HeadDone(Exception):
+    """The headers of a HEAD request are sent; nothing more is wanted."""
 
 
-class _Out:
-    """What goes out, and how far it has got. A HEAD is done as a GET, and its body is left out."""
+class _Sender:
+    """Sends the response and knows how far it has got. A HEAD is done as a GET, and its body is left out."""
 
     def __init__(self, send: Send, *, head: bool) -> None:
         self.send, self.head = send, head
@@ -105,7 +105,7 @@ class _Out:
 
     async def __call__(self, message: Message) -> None:
         if self.done:
-            raise _Enough
+            raise _HeadDone
         self.begun = True
         if not self.head or message["type"] != "http.response.body":
             await self.send(message)
@@ -114,7 +114,7 @@ class _Out:
         await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-class _Limited:
+class _LimitedReceiver:
     def __init__(self, receive: Receive, limit: int) -> None:
         self.receive, self.left = receive, limit
 
@@ -131,18 +131,18 @@ def _too_large(request: Request, limit: int) -> Any:
     return problem(request, 413, "PS-413-BODY", f"The body has more than {limit} bytes.", hint=hint)
 
 
-def _trace(request: Request) -> str:
+def _trace_id(request: Request) -> str:
     """The caller's trace goes on; else a new one begins."""
-    said = _TRACEPARENT.match(request.headers.get("traceparent") or "")
-    return said.group(1) if said else secrets.token_hex(16)
+    parent = _TRACEPARENT.match(request.headers.get("traceparent") or "")
+    return parent.group(1) if parent else secrets.token_hex(16)
 
 
-def _echoed(send: Send, named: str) -> Send:
-    """What the caller calls its request, for its own logs."""
+def _with_request_id(send: Send, request_id: str) -> Send:
+    """Sends back the caller's X-Request-Id, for its own logs."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message)["X-Request-Id"] = named
+            MutableHeaders(scope=message)["X-Request-Id"] = request_id
         await send(message)
 
     return sent

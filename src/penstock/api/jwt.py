@@ -56,28 +56,28 @@ class Claims(msgspec.Struct, frozen=True):
 
 def read_settings(settings: Mapping[str, Any], folder: Path | None = None) -> Settings | None:
     """From the machine's settings, `jwt.issuer` and so on; None where there are none. Raises BadInput."""
-    given = {name.removeprefix("jwt."): value for name, value in settings.items() if name.startswith("jwt.")}
-    if not given:
+    values = {name.removeprefix("jwt."): value for name, value in settings.items() if name.startswith("jwt.")}
+    if not values:
         return None
-    unknown = [name for name in given if name not in Settings.__struct_fields__]
+    unknown = [name for name in values if name not in Settings.__struct_fields__]
     if unknown:
         raise BadInput(what="[jwt]", why=f"«{unknown[0]}» is not known", hint=", ".join(Settings.__struct_fields__))
     try:
-        found = msgspec.convert(given, Settings, strict=False)
+        jwt_settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise BadInput(what="[jwt]", why=str(error), hint="It needs issuer, audience and jwks.") from error
-    weak = [one for one in found.algorithms if one not in ALGORITHMS]
-    if weak or not found.algorithms:
+    weak = [name for name in jwt_settings.algorithms if name not in ALGORITHMS]
+    if weak or not jwt_settings.algorithms:
         why = f"«{weak[0]}» is not accepted" if weak else "there is none"
         raise BadInput(what="[jwt] algorithms", why=why, hint=f"Choose of {', '.join(ALGORITHMS)}.")
-    if not found.issuer or not found.audience:
+    if not jwt_settings.issuer or not jwt_settings.audience:
         raise BadInput(what="[jwt]", why="issuer and audience may not be empty")
-    where = urlsplit(found.jwks)
-    if "://" in found.jwks and where.scheme != "https" and where.hostname not in _HERE:
+    where = urlsplit(jwt_settings.jwks)
+    if "://" in jwt_settings.jwks and where.scheme != "https" and where.hostname not in _HERE:
         raise BadInput(what="[jwt] jwks", why="anybody on the way could change it", hint="Use https, or a file.")
-    if folder is not None and "://" not in found.jwks:
-        found = msgspec.structs.replace(found, jwks=str(folder / found.jwks))
-    return found
+    if folder is not None and "://" not in jwt_settings.jwks:
+        jwt_settings = msgspec.structs.replace(jwt_settings, jwks=str(folder / jwt_settings.jwks))
+    return jwt_settings
 
 
 class Keyring:
@@ -87,10 +87,10 @@ class Keyring:
         self._source, self._clock = source, clock
         self._keys: dict[str, jwt.PyJWK] = {}
         self._asked: float | None = None
-        self._one = threading.Lock()
+        self._lock = threading.Lock()
 
     def needs_asking(self, kid: str | None) -> bool:
-        """May and should they be asked for before this key is looked for?"""
+        """Whether the keys may and should be read again before this one is looked up."""
         since = None if self._asked is None else self._clock() - self._asked
         return since is None or since >= FRESH_S or since >= ASK_S and self.find(kid) is None
 
@@ -101,16 +101,16 @@ class Keyring:
         return self._keys.get(kid)
 
     def ask(self) -> None:
-        """It waits for a file or a server. When that fails, the keys that are known stay."""
-        with self._one:
+        """Reads the keys again, from a file or a server; it blocks. When that fails, the known keys stay."""
+        with self._lock:
             if self._asked is not None and self._clock() - self._asked < ASK_S:
                 return
             self._asked = self._clock()
             try:
-                found = _keys_in(_load(self._source))
+                keys = _keys_in(_load(self._source))
             except (OSError, ValueError, msgspec.DecodeError, PenstockError):
-                found = {}
-            self._keys = found or self._keys
+                keys = {}
+            self._keys = keys or self._keys
 
 
 class Tokens:
@@ -119,21 +119,21 @@ class Tokens:
         self.keyring = keyring or Keyring(settings.jwks)
 
     def verified(self, token: str) -> Claims:
-        """Raises TokenInvalid. It may wait for the issuer's keys: in an event loop `verified_soon` is for that."""
+        """Raises TokenInvalid. It may block for the issuer's keys; in an event loop use `verified_soon`."""
         header = self._header(token)
         if self.keyring.needs_asking(header.get("kid")):
             self.keyring.ask()
         return self._claims(token, header)
 
     async def verified_soon(self, token: str) -> Claims:
-        """The same, without keeping the loop waiting."""
+        """The same without blocking the event loop."""
         header = self._header(token)
         if self.keyring.needs_asking(header.get("kid")):
             await asyncio.to_thread(self.keyring.ask)
         return self._claims(token, header)
 
     def _header(self, token: str) -> dict[str, Any]:
-        """What the token says of itself; nothing of it is believed yet."""
+        """The token's header, which is not verified yet."""
         try:
             if len(token) > _LONGEST:
                 raise jwt.InvalidTokenError
@@ -145,31 +145,32 @@ class Tokens:
         return header
 
     def _claims(self, token: str, header: Mapping[str, Any]) -> Claims:
-        key, asked, alg = self.keyring.find(header.get("kid")), self.settings, str(header["alg"])
+        key, settings, alg = self.keyring.find(header.get("kid")), self.settings, str(header["alg"])
         if key is None or key.algorithm_name != alg:
             raise TokenInvalid(why="its key is not one of the issuer's")
         try:
-            found = jwt.decode(
-                token, key.key, algorithms=[alg], issuer=asked.issuer, audience=asked.audience, leeway=asked.leeway_s,
-                options={"require": ["exp", "iss", "aud"]},
+            claims = jwt.decode(
+                token, key.key, algorithms=[alg], issuer=settings.issuer, audience=settings.audience,
+                leeway=settings.leeway_s, options={"require": ["exp", "iss", "aud"]},
             )  # fmt: skip
         except jwt.ExpiredSignatureError as error:
             raise TokenInvalid(why="it has expired") from error
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError) as error:
             raise TokenInvalid(why=_why(error)) from error
-        return self._read(found)
+        return self._read(claims)
 
-    def _read(self, found: Mapping[str, Any]) -> Claims:
-        """Without a tenant and a user it is nobody's: nothing is guessed."""
-        asked = self.settings
-        tenant, user = asked.tenant or _at(found, asked.tenant_claim), _at(found, asked.user_claim)
-        for name, value in ((asked.tenant_claim, tenant), (asked.user_claim, user)):
+    def _read(self, claims: Mapping[str, Any]) -> Claims:
+        """Raises TokenInvalid for a token without a tenant or a user: nothing is guessed."""
+        settings = self.settings
+        tenant, user = settings.tenant or _at(claims, settings.tenant_claim), _at(claims, settings.user_claim)
+        for name, value in ((settings.tenant_claim, tenant), (settings.user_claim, user)):
             if not isinstance(value, str) or not value.strip():
                 raise TokenInvalid(why=f"it does not say «{name}»")
         permissions = None
-        if asked.permissions_claim:
-            permissions = in_our_words(_names(_at(found, asked.permissions_claim)))
-        return Claims(str(tenant), str(user), _names(_at(found, asked.roles_claim)), permissions, _millis(found["exp"]))
+        if settings.permissions_claim:
+            permissions = in_our_words(_names(_at(claims, settings.permissions_claim)))
+        roles = _names(_at(claims, settings.roles_claim))
+        return Claims(str(tenant), str(user), roles, permissions, _millis(claims["exp"]))
 
 
 def _millis(seconds: Any) -> int:
@@ -193,16 +194,16 @@ def _at(claims: Mapping[str, Any], path: str) -> Any:
     """By its whole name first: a claim may be called https://example.com/tenant."""
     if path in claims:
         return claims[path]
-    found: Any = claims
+    value: Any = claims
     for part in path.split("."):
-        found = found.get(part) if isinstance(found, Mapping) else None
-    return found
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
 
 
 def _names(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         return tuple(value.split())
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+    return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
 
 
 def _load(source: str) -> bytes:
@@ -211,10 +212,10 @@ def _load(source: str) -> bytes:
     import httpx2
 
     try:
-        with httpx2.stream("GET", source, timeout=_PATIENCE_S, follow_redirects=False) as answer:
-            answer.raise_for_status()
+        with httpx2.stream("GET", source, timeout=_PATIENCE_S, follow_redirects=False) as response:
+            response.raise_for_status()
             body = b""
-            for part in answer.iter_bytes():
+            for part in response.iter_bytes():
                 body += part
                 if len(body) > _LARGEST:
                     raise ValueError("the issuer's keys are too large")
@@ -225,15 +226,15 @@ def _load(source: str) -> bytes:
 
 def _keys_in(body: bytes) -> dict[str, jwt.PyJWK]:
     """Those that sign; one that we cannot use does not keep us from the others."""
-    said = msgspec.json.decode(body)
-    listed = said.get("keys") if isinstance(said, Mapping) else None
-    found: dict[str, jwt.PyJWK] = {}
-    for one in listed if isinstance(listed, list) else ():
-        if not isinstance(one, dict) or one.get("use", "sig") != "sig" or one.get("kty") not in _KINDS.values():
+    key_set = msgspec.json.decode(body)
+    listed = key_set.get("keys") if isinstance(key_set, Mapping) else None
+    keys: dict[str, jwt.PyJWK] = {}
+    for entry in listed if isinstance(listed, list) else ():
+        if not isinstance(entry, dict) or entry.get("use", "sig") != "sig" or entry.get("kty") not in _KINDS.values():
             continue
         try:
-            key = jwt.PyJWK.from_dict(one)
+            key = jwt.PyJWK.from_dict(entry)
         except (jwt.PyJWTError, ValueError, TypeError, KeyError):
             continue
-        found[str(one.get("kid") or f"#{len(found)}")] = key
-    return found
+        keys[str(entry.get("kid") or f"#{len(keys)}")] = key
+    return keys

@@ -1,4 +1,4 @@
-"""The description of the API: names of operations, what the groups are about, and the page that shows it."""
+"""The OpenAPI document: operation ids, tags, security, examples, and the page that shows it."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ TAGS = {
 
 
 def operation_id(route: APIRoute) -> str:
-    """The resource and what is done with it: runs_get, audit_verify. What the resource says already is left out."""
+    """The resource and what is done with it: runs_get, audit_verify. Words of the resource are not repeated."""
     first = re.split(r"[/:{]", route.path_format.removeprefix("/api/v1").strip("/"))[0].replace("-", "_")
-    said = set(first.split("_"))
-    words = [word for word in route.name.split("_") if word not in said and f"{word}s" not in said]
+    resource = set(first.split("_"))
+    words = [word for word in route.name.split("_") if word not in resource and f"{word}s" not in resource]
     return "_".join((first, *words))
 
 
@@ -56,25 +56,25 @@ def tags() -> list[dict[str, Any]]:
     return [{"name": name, "description": about} for name, about in TAGS.items()]
 
 
-def describe(app: FastAPI) -> None:
-    """What the framework does not know of: who may call, keys of requests, and an example of every body."""
+def complete_openapi(app: FastAPI) -> None:
+    """Adds what the framework does not know: security, Idempotency-ApiKey, and an example of every body."""
     plain = app.openapi
 
-    def whole() -> dict[str, Any]:
+    def completed() -> dict[str, Any]:
         if app.openapi_schema is None:
             spec = plain()
-            spec["components"]["securitySchemes"] = _WAYS
+            spec["components"]["securitySchemes"] = _SECURITY_SCHEMES
             spec["security"] = [{"key": []}, {"session": []}]
             for path, item in spec["paths"].items():
-                for method, one in item.items():
-                    _filled(spec["components"]["schemas"], f"{method} {path}", one)
+                for method, operation in item.items():
+                    _complete_operation(spec["components"]["schemas"], f"{method} {path}", operation)
         assert app.openapi_schema is not None
         return app.openapi_schema
 
-    app.openapi = whole  # type: ignore[method-assign]
+    app.openapi = completed  # type: ignore[method-assign]
 
 
-_WAYS = {
+_SECURITY_SCHEMES = {
     "key": {"type": "http", "scheme": "bearer", "description": "An API key (ps_…), or a JWT where it is set up."},
     "session": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "The console's own."},
 }  # fmt: skip
@@ -86,43 +86,43 @@ _KEY = {
 }  # fmt: skip
 
 
-def _filled(known: dict[str, Any], name: str, one: dict[str, Any]) -> None:
+def _complete_operation(schemas: dict[str, Any], name: str, operation: dict[str, Any]) -> None:
     if name.endswith(_PUBLIC):
-        one["security"] = []
-    elif name.startswith("post ") and not any(p["name"] == "Idempotency-Key" for p in one.get("parameters", ())):
-        one.setdefault("parameters", []).append(_KEY)
-    media = one.get("requestBody", {}).get("content", {}).get("application/json")
+        operation["security"] = []
+    elif name.startswith("post ") and not any(p["name"] == "Idempotency-Key" for p in operation.get("parameters", ())):
+        operation.setdefault("parameters", []).append(_KEY)
+    media = operation.get("requestBody", {}).get("content", {}).get("application/json")
     if media is not None and "example" not in media:
-        media["example"] = example(media["schema"], known)
+        media["example"] = example(media["schema"], schemas)
 
 
-def example(schema: dict[str, Any], known: dict[str, Any]) -> Any:
-    """A value that would be taken: what a field names as its example, else something short of its type."""
+def example(schema: dict[str, Any], schemas: dict[str, Any]) -> Any:
+    """A valid value: the example that a field names, else a short value of its type."""
     if "$ref" in schema:
-        return example(known[schema["$ref"].rpartition("/")[2]], known)
+        return example(schemas[schema["$ref"].rpartition("/")[2]], schemas)
     if schema.get("examples"):
         return schema["examples"][0]
     if schema.get("anyOf"):
-        return example(schema["anyOf"][0], known)
+        return example(schema["anyOf"][0], schemas)
     if "properties" in schema:
         needed = schema.get("required", [])
         parts = schema["properties"].items()
-        return {name: example(part, known) for name, part in parts if name in needed or part.get("examples")}
+        return {name: example(part, schemas) for name, part in parts if name in needed or part.get("examples")}
     if str(schema.get("pattern", "")).startswith("^("):
         return re.split(r"[()|]", schema["pattern"])[1]
     return {"string": "text", "integer": 1, "number": 1, "boolean": True, "array": []}.get(schema.get("type", ""), {})
 
 
-def serve_page(app: FastAPI) -> None:
-    """The description, written once and beside the loop, for it takes a second; and our own page and script: one that
-    comes from another host would be neither there offline nor ours."""
+def serve_reference(app: FastAPI) -> None:
+    """Serves the document, made once in a thread, for it takes a second; and the page with its script, which are served
+    from here so that they work offline."""
     written: list[bytes] = []
-    one_at_a_time = asyncio.Lock()
+    lock = asyncio.Lock()
 
     @app.get("/api/openapi.json", include_in_schema=False)
     @app.get("/api/v1/openapi.json", include_in_schema=False)
     async def description() -> Response:
-        async with one_at_a_time:
+        async with lock:
             if not written:
                 written.append(await asyncio.to_thread(lambda: msgspec.json.encode(app.openapi())))
         return Response(written[0], media_type="application/json", headers={"Cache-Control": "no-cache"})

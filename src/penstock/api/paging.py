@@ -18,27 +18,28 @@ Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
 Cursor = Annotated[str | None, Query(max_length=500, description="`next` of the page before.")]
 
 
-def written(place: Any) -> str:
+def cursor_of(place: Any) -> str:
     return base64.urlsafe_b64encode(msgspec.msgpack.encode(place)).decode().rstrip("=")
 
 
-def read(cursor: str | None, kind: Any) -> Any:
-    """What `written` was given, as the type that it must be."""
+def read_cursor(cursor: str | None, kind: Any) -> Any:
+    """The place that `cursor_of` was given, decoded as `kind`. Raises BadInput."""
     if cursor is None:
         return None
     try:
         body = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        found = msgspec.msgpack.decode(body, type=kind)
-        if any(isinstance(one, int) and not 0 <= one < 2**62 for one in (found if type(found) is tuple else (found,))):
+        place = msgspec.msgpack.decode(body, type=kind)
+        parts = place if type(place) is tuple else (place,)
+        if any(isinstance(part, int) and not 0 <= part < 2**62 for part in parts):
             raise ValueError("no list is so long")
-        return found
+        return place
     except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
         hint = "Take `next` of the page before, of the same list."
         raise BadInput(what="the cursor", why="it is not one of this list", hint=hint) from error
 
 
-def sliced(items: list[Any], cursor: str | None, limit: int) -> tuple[list[Any], str | None]:
-    """For short lists that are in hand: a page by position."""
-    start = read(cursor, int) or 0
-    page = items[start : start + limit]
-    return page, written(start + limit) if start + limit < len(items) else None
+def page_of(items: list[Any], cursor: str | None, limit: int) -> tuple[list[Any], str | None]:
+    """A page of a short list that is in memory, and the cursor of the next one."""
+    start = read_cursor(cursor, int) or 0
+    end = start + limit
+    return items[start:end], cursor_of(end) if end < len(items) else None

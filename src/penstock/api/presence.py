@@ -1,23 +1,25 @@
-"""Who looks at a work item at this moment. It is known only while they look, and only here: nothing of it is stored."""
+"""Who has a work item open at this moment: kept in memory only, and only while they look."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-#: seconds after which somebody who said nothing more is taken to have left; a console says so every ten
+#: seconds after which a user who was not reported again has left; a console reports every ten
 GONE_S = 30.0
-#: of one item: more are not told apart
+#: users of one item; more are not counted
 MOST = 20
 
 
 class Presence:
+    """Users by item, each with the time of the last report."""
+
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._seen: dict[tuple[str, str], dict[str, float]] = {}
 
     def here(self, tenant: str, item: str, user: str) -> bool:
-        """Whether that is news: who looks already only goes on looking."""
+        """Records that the user looks at it; whether they are new."""
         self._sweep()
         seen = self._seen.setdefault((tenant, item), {})
         news = user not in seen
@@ -32,7 +34,7 @@ class Presence:
 
     def others(self, tenant: str, item: str, user: str) -> list[str]:
         self._sweep()
-        return sorted(one for one in self._seen.get((tenant, item), {}) if one != user)
+        return sorted(other for other in self._seen.get((tenant, item), {}) if other != user)
 
     def _sweep(self) -> None:
         late = self._now() - GONE_S

@@ -84,7 +84,7 @@ def problem(
     more = {"where": where, "hint": hint, "reason": reason, "state": state}
     body |= {name: value for name, value in more.items() if value}
     if findings is not None:
-        body["findings"] = [shown_finding(one) for one in findings]
+        body["findings"] = [finding_body(finding) for finding in findings]
     if decided is not None:
         body["decided"] = decided
     trace = getattr(request.state, "trace_id", None)
@@ -93,7 +93,7 @@ def problem(
     return Response(msgspec.json.encode(body), status, headers=dict(headers or {}), media_type=MEDIA)
 
 
-def shown_finding(finding: Finding) -> dict[str, Any]:
+def finding_body(finding: Finding) -> dict[str, Any]:
     where = finding.where
     return {
         "rule": finding.rule, "severity": finding.severity, "message": finding.message, "hint": finding.hint,
@@ -133,13 +133,13 @@ def _of_validation(request: Request, error: RequestValidationError) -> Response:
 
 def of_bug(request: Request, error: Exception) -> Response:
     log.error("unexpected error in %s %s", request.method, request.url.path, exc_info=error)
-    hint = "Look whether it was done before you send it again, and please report it with the trace id."
+    hint = "RunView whether it was done before you send it again, and please report it with the trace id."
     return problem(request, 500, "PS-500", "Something unexpected went wrong.", hint=hint)
 
 
 def install(app: FastAPI) -> None:
     @app.exception_handler(PenstockError)
-    async def _told(request: Request, error: PenstockError) -> Response:
+    async def _penstock_error(request: Request, error: PenstockError) -> Response:
         return of_error(request, error)
 
     @app.exception_handler(RequestValidationError)
@@ -158,12 +158,20 @@ def install(app: FastAPI) -> None:
         return of_bug(request, error)
 
 
-#: for routes' documentation: every answer that is not a success has this form
+#: for the OpenAPI document: every response that is not a success has this form
 RESPONSES: dict[int | str, dict[str, Any]] = {
     "4XX": {"model": Problem, "content": {MEDIA: {}}, "description": "What is wrong with the request"},
     "5XX": {"model": Problem, "content": {MEDIA: {}}, "description": "What is wrong with the server"},
 }
 
 __all__ = [
-    "MEDIA", "RESPONSES", "DocumentInvalid", "Problem", "install", "of_bug", "of_error", "problem", "shown_finding",
+    "MEDIA",
+    "RESPONSES",
+    "DocumentInvalid",
+    "Problem",
+    "finding_body",
+    "install",
+    "of_bug",
+    "of_error",
+    "problem",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""One run as it is sent: its line in a list and what only its page shows, in one object."""
+"""The response body of one run: its summary and its detail in one object; and the exact id of a run to be changed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from penstock.app.runs.queries import Queries
 from penstock.errors import ItemNotFound, RunAmbiguous, RunNotFound
 
 
-def whole_id(door: Queries, run: str) -> str:
-    """Of a run that is to be changed: by its id or its key. A beginning that is enough today is another's tomorrow."""
+def exact_run_id(door: Queries, run: str) -> str:
+    """The id of a run to be changed, by its id or its key: a prefix that is unique today is ambiguous tomorrow."""
     row = door.row(run)
     if run not in (row.id, row.key):
         raise RunNotFound(run=run)
@@ -22,14 +22,14 @@ def whole_id(door: Queries, run: str) -> str:
 
 
 def run_of_item(door: Queries, run: str, node: str) -> str:
-    """The same of a run whose item is to be decided. Raises ItemNotFound."""
+    """The id of a run whose item is to be decided. Raises ItemNotFound."""
     try:
-        return whole_id(door, run)
+        return exact_run_id(door, run)
     except (RunNotFound, RunAmbiguous):
         raise ItemNotFound(item=f"{run}/{node}" if node else run) from None
 
 
-def whole(door: Queries, run: str, permissions: Collection[str] | None = None) -> dict[str, Any]:
-    told: dict[str, Any] = msgspec.to_builtins(detail(door, run, permissions))
-    line, older = told.pop("run"), told["older"]
-    return {**line, **told, "older": paging.written(older) if older is not None else None}
+def run_body(door: Queries, run: str, permissions: Collection[str] | None = None) -> dict[str, Any]:
+    body: dict[str, Any] = msgspec.to_builtins(detail(door, run, permissions))
+    summary, older = body.pop("run"), body["older"]
+    return {**summary, **body, "older": paging.cursor_of(older) if older is not None else None}

@@ -1,4 +1,4 @@
-"""The server as its own runs call it (C-28): in this process, for the run's tenant, with what a service may do."""
+"""Requests of a run to its own server (C-28): answered in this process, for the run's tenant, with few rights."""
 
 from __future__ import annotations
 
@@ -9,50 +9,48 @@ import httpx2
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from penstock.api.server_state import Caller, Options
+from penstock.api.options import Options
+from penstock.app.access.roles import Person
 from penstock.executors.parts.network.http_call import CallRefused, HttpCall, HttpReply
 from penstock.executors.parts.network.self_calls import OWN
 
-#: what a document may do over HTTP that it could not do by a node of its own: little. Whoever writes documents decides
-#: what is called, so this must be nothing that they may not do themselves.
+#: the permissions of such a request: nothing that whoever writes documents may not do themselves
 MAY = frozenset({"run.read", "run.start", "definition.read", "registry.read", "events.send"})
 USER = "own app"
 
 
-class OwnApp:
+class SelfCalls:
     def __init__(self, app: FastAPI, options: Options) -> None:
         self.app = app
         self.host = options.hosts[0] if options.hosts else "localhost"
 
-    async def answer(self, tenant: str, call: HttpCall) -> HttpReply:
-        """Raises TimeoutError, Refused."""
+    async def send(self, tenant: str, call: HttpCall) -> HttpReply:
+        """Raises TimeoutError, CallRefused."""
         url = httpx2.URL(f"http://{self.host}{call.url.removeprefix(OWN)}")
         headers = [(name, value) for name, value in call.headers if name.lower() not in ("authorization", "host")]
         transport = httpx2.ASGITransport(app=self._for(tenant), raise_app_exceptions=False)
         try:
             async with asyncio.timeout(call.timeout_s), httpx2.AsyncClient(transport=transport) as client:
-                said = await client.request(
+                response = await client.request(
                     call.method, url, params=_params(url, call), headers=headers, content=call.content
                 )
         except TimeoutError:
             raise TimeoutError(f"the own app did not answer within {call.timeout_s:g} s") from None
-        if len(said.content) > call.max_bytes:
-            raise CallRefused(
-                "HTTP_BODY_TOO_LARGE", "permanent", f"the own app answered more than {call.max_bytes} bytes"
-            )
-        found = {name.lower(): value for name, value in said.headers.items()}
-        return HttpReply(said.status_code, found, said.content, "the own app")
+        if len(response.content) > call.max_bytes:
+            raise CallRefused("HTTP_BODY_TOO_LARGE", "permanent", f"the own app answered more than {call.max_bytes} bytes")
+        headers_out = {name.lower(): value for name, value in response.headers.items()}
+        return HttpReply(response.status_code, headers_out, response.content, "the own app")
 
     def _for(self, tenant: str) -> ASGIApp:
-        """Nobody outside can say who calls this way: it is not in the request but beside it."""
-        caller = Caller(tenant, USER, USER, (), (), MAY)
+        """The app with the caller set beside the request, where nobody outside can set it."""
+        caller = Person(tenant, USER, USER, (), (), MAY)
 
-        async def asked(scope: Scope, receive: Receive, send: Send) -> None:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
             await self.app({**scope, "state": {"caller": caller}}, receive, send)
 
-        return asked
+        return app
 
 
 def _params(url: httpx2.URL, call: HttpCall) -> Any:
-    """Beside those that the path has."""
+    """The query's parameters, beside those that the path has."""
     return url.params.merge(dict(call.params)) if call.params else None

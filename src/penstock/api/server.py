@@ -14,13 +14,14 @@ from starlette.types import Message
 
 import penstock
 from penstock.api import jwt, problems
-from penstock.api.auth_throttle import Strangers, rate_of
+from penstock.api.auth_throttle import AuthThrottle, rate_of
 from penstock.api.console_files import serve_console
-from penstock.api.document_folder import Folder
-from penstock.api.headers import Edge
+from penstock.api.document_folder import DocumentFolder
+from penstock.api.headers import EdgeMiddleware
 from penstock.api.identity import Identity
 from penstock.api.language import language_routers
-from penstock.api.openapi import describe, operation_id, serve_page, tags
+from penstock.api.openapi import complete_openapi, operation_id, serve_reference, tags
+from penstock.api.options import Options
 from penstock.api.presence import Presence
 from penstock.api.routes import (
     admin,
@@ -42,11 +43,11 @@ from penstock.api.routes import (
     stand_ins,
     status_labels,
 )
-from penstock.api.self_calls import OwnApp
-from penstock.api.server_state import Options, ServerState
-from penstock.api.stream import Hub
-from penstock.api.telemetry import EFFECTS_S, Watched, Watching
-from penstock.api.webhook_auth import Windows
+from penstock.api.self_calls import SelfCalls
+from penstock.api.server_state import ServerState
+from penstock.api.stream import EventHub
+from penstock.api.telemetry import EFFECTS_S, RequestTelemetry, Telemetry
+from penstock.api.webhook_rates import WebhookRates
 from penstock.app.access.audit import AuditLog
 from penstock.app.access.idempotency import IdempotencyKeys
 from penstock.app.access.keys import first_key
@@ -66,55 +67,56 @@ a hint. Lists have a cursor; what is sent twice with one Idempotency-Key is done
 
 def create(door: Penstock, options: Options | None = None) -> FastAPI:
     """The application; the door is opened when it starts and closed when it ends."""
-    site = ServerState(door, options or Options())
+    server = ServerState(door, options or Options())
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         async with door:
-            site.identity, site.hub = Identity(door, site.options, _tokens(door)), Hub(door)
-            site.presence = Presence()
-            site.audit, site.once, site.windows = AuditLog(door.store), IdempotencyKeys(door.store), Windows()
-            rate = None if site.options.dev else rate_of(door.settings)
-            site.strangers = Strangers(door, site.audit, rate, door.now)
-            site.watching = Watching(site)
-            door.answer_own(OwnApp(app, site.options).answer)
-            beside = [await _demo(site), _folder(site)]
-            _first_key(site)
+            server.identity, server.hub = Identity(door, server.options, _tokens(door)), EventHub(door)
+            server.presence = Presence()
+            server.audit, server.idempotency = AuditLog(door.store), IdempotencyKeys(door.store)
+            server.webhook_rates = WebhookRates()
+            rate = None if server.options.dev else rate_of(door.settings)
+            server.auth_throttle = AuthThrottle(door, server.audit, rate, door.now)
+            server.telemetry = Telemetry(door, server.hub)
+            door.answer_own(SelfCalls(app, server.options).send)
+            background = [await _demo(server), _folder(server)]
+            _first_key(server)
             await _warm(app)
             try:
                 yield
             finally:
-                site.draining = True
-                for one in beside:
-                    one.cancel()
-                site.hub.close()
+                server.draining = True
+                for task in background:
+                    task.cancel()
+                server.hub.close()
                 await door.drain(EFFECTS_S)
-                await site.watching.close()
+                await server.telemetry.close()
 
     app = FastAPI(
         title="Penstock", version=penstock.__version__, description=_ABOUT, lifespan=life,
         openapi_url=None, docs_url=None, redoc_url=None, responses=problems.RESPONSES,
         generate_unique_id_function=operation_id, openapi_tags=tags(),
     )  # fmt: skip
-    app.state.site = site
+    app.state.server = server
     problems.install(app)
-    for prefix, told in (("/api/v1", True), ("/api", False)):
+    for prefix, in_schema in (("/api/v1", True), ("/api", False)):
         for router in ROUTES:  # each by itself: the framework puts together again what is in a router inside a router
-            app.include_router(router, prefix=prefix, include_in_schema=told)
-    serve_page(app)
-    describe(app)
+            app.include_router(router, prefix=prefix, include_in_schema=in_schema)
+    serve_reference(app)
+    complete_openapi(app)
     metrics.serve_metrics(app)
     hooks.serve_hooks(app)
-    if site.options.console:
+    if server.options.console:
         serve_console(app, me.somebody)
-    _cross_origin(app, site.options)
-    app.add_middleware(Edge, options=site.options)
-    app.add_middleware(Watched, site=site)
+    _cross_origin(app, server.options)
+    app.add_middleware(EdgeMiddleware, options=server.options)
+    app.add_middleware(RequestTelemetry, telemetry=lambda: getattr(server, "telemetry", None))
     return app
 
 
 async def _warm(app: FastAPI) -> None:
-    """The framework puts its routes together at the first request, which takes seconds: nobody shall wait for that."""
+    """The framework builds its routes at the first request, which takes seconds: no caller shall wait for that."""
     scope = {
         "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": "/api/v1/health",
         "raw_path": b"/api/v1/health", "root_path": "", "query_string": b"", "headers": [(b"host", b"localhost")],
@@ -131,7 +133,7 @@ async def _warm(app: FastAPI) -> None:
 
 
 def _cross_origin(app: FastAPI, options: Options) -> None:
-    """Off, unless pages of other sites are named; they send keys, never the console's cookie."""
+    """CORS: off unless origins are named; their pages send keys, never the console's cookie."""
     if options.origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=list(options.origins), allow_credentials=False, max_age=600,
@@ -144,45 +146,45 @@ def _cross_origin(app: FastAPI, options: Options) -> None:
 
 
 def _tokens(door: Penstock) -> jwt.Tokens | None:
-    """JWTs are taken where the settings say of whom. Raises BadInput where they cannot be meant."""
-    found = jwt.read_settings(door.settings, door.path.parent)
-    return jwt.Tokens(found) if found is not None else None
+    """JWTs are accepted where the settings name an issuer. Raises BadInput for settings that are wrong."""
+    settings = jwt.read_settings(door.settings, door.path.parent)
+    return jwt.Tokens(settings) if settings is not None else None
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     print(text, flush=True)
 
 
-def _first_key(site: ServerState) -> None:
-    """In dev nobody needs one."""
-    made = None if site.options.dev else first_key(site.door, site.door.path)
-    if made is not None:
-        _say(f"The administrator's key is in {made}; only you can read it. Keep it, and take the file away.")
+def _first_key(server: ServerState) -> None:
+    """Makes the administrator's key at the first start; in dev nobody needs one."""
+    path = None if server.options.dev else first_key(server.door, server.door.path)
+    if path is not None:
+        _print(f"The administrator's key is in {path}; only you can read it. Keep it, and take the file away.")
 
 
-def _folder(site: ServerState) -> asyncio.Task[None]:
-    async def watched() -> None:
-        if site.options.folder:
-            folder = Folder(site.door, Path(site.options.folder), _say)
-            folder.look()
+def _folder(server: ServerState) -> asyncio.Task[None]:
+    async def watch() -> None:
+        if server.options.folder:
+            folder = DocumentFolder(server.door, Path(server.options.folder), _print)
+            folder.scan()
             await folder.watch()
 
-    return asyncio.ensure_future(watched())
+    return asyncio.ensure_future(watch())
 
 
-async def _demo(site: ServerState) -> asyncio.Task[None]:
+async def _demo(server: ServerState) -> asyncio.Task[None]:
     """In dev the sample documents are in force, and where it was not asked to be quiet, runs come by themselves."""
 
     async def nothing() -> None:
         return None
 
-    if not site.options.dev:
+    if not server.options.dev:
         return asyncio.ensure_future(nothing())
-    living.put_in_force(site.door)
-    if not site.options.living:
+    living.put_in_force(server.door)
+    if not server.options.living:
         return asyncio.ensure_future(nothing())
-    await living.begin(site.door)
-    return asyncio.ensure_future(living.go_on(site.door))
+    await living.begin(server.door)
+    return asyncio.ensure_future(living.go_on(server.door))
 
 
 def openapi(door: Penstock) -> dict[str, Any]:

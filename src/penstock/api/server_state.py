@@ -3,88 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
-import msgspec
 from fastapi import Depends, Request
 
+from penstock.api.auth_throttle import AuthThrottle
+from penstock.api.identity import Identity
+from penstock.api.options import Options
+from penstock.api.presence import Presence
+from penstock.api.stream import EventHub
+from penstock.api.telemetry import Telemetry
+from penstock.api.webhook_rates import WebhookRates
+from penstock.app.access.audit import AuditLog
+from penstock.app.access.idempotency import IdempotencyKeys
+from penstock.app.access.roles import Person
 from penstock.app.penstock import Penstock
 from penstock.errors import NotAllowed, PenstockError
 
-if TYPE_CHECKING:
-    from penstock.api.auth_throttle import Strangers
-    from penstock.api.identity import Identity
-    from penstock.api.presence import Presence
-    from penstock.api.stream import Hub
-    from penstock.api.telemetry import Watching
-    from penstock.api.webhook_auth import Windows
-    from penstock.app.access.audit import AuditLog
-    from penstock.app.access.idempotency import IdempotencyKeys
-
-
-class Options(msgspec.Struct, frozen=True):
-    """How a server is set up. `dev` opens the console without a key and lets it choose whom to be."""
-
-    dev: bool = False
-    console: bool = True
-    hosts: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
-    body_limit: int = 8 * 1024 * 1024
-    secure: bool = False
-    living: bool = False  # runs are started by themselves, so that there is something to see
-    folder: str = ""  # of documents that are released as they change
+#: who calls, for which tenant, and what they may do
+Caller: TypeAlias = Person
 
 
 class ServerState:
+    """Everything but the door and the options is made when the application starts."""
+
     def __init__(self, door: Penstock, options: Options) -> None:
         self.door, self.options = door, options
         self.identity: Identity
-        self.hub: Hub
+        self.hub: EventHub
         self.presence: Presence
         self.audit: AuditLog
-        self.once: IdempotencyKeys
-        self.windows: Windows
-        self.strangers: Strangers
-        self.watching: Watching
+        self.idempotency: IdempotencyKeys
+        self.webhook_rates: WebhookRates
+        self.auth_throttle: AuthThrottle
+        self.telemetry: Telemetry
         self.draining = False
 
 
-class Caller(msgspec.Struct, frozen=True):
-    """Who calls, for which tenant, and what they may do."""
-
-    tenant: str
-    user: str
-    name: str
-    roles: tuple[str, ...]
-    groups: tuple[str, ...]
-    permissions: frozenset[str]
-    key: str = ""
+def server_of(request: Request) -> ServerState:
+    server: ServerState = request.app.state.server
+    return server
 
 
-def site_of(request: Request) -> ServerState:
-    found: ServerState = request.app.state.site
-    return found
-
-
-async def _site(request: Request) -> ServerState:
+async def _server(request: Request) -> ServerState:
     """A dependency that is not async would be sent to a pool of threads."""
-    return site_of(request)
+    return server_of(request)
 
 
 async def caller_of(request: Request) -> Caller:
-    """Found once a request. Raises KeyMissing, KeyInvalid and their like."""
-    held: Caller | None = getattr(request.state, "caller", None)
-    if held is None:
-        site = site_of(request)
+    """Identified once per request. Raises KeyMissing, KeyInvalid and their like."""
+    caller: Caller | None = getattr(request.state, "caller", None)
+    if caller is None:
+        server = server_of(request)
         try:
-            held = request.state.caller = await site.identity.caller(request)
+            caller = request.state.caller = await server.identity.caller(request)
         except PenstockError as error:
-            raise await site.strangers.met(request, error) from error
-    return held
+            raise await server.auth_throttle.refused(request, error) from error
+    return caller
 
 
 def needs(permission: str) -> Callable[[Request], Awaitable[Caller]]:
-    """A route that asks for a permission. The error names it."""
+    """A dependency that refuses callers without the permission; the error names it."""
 
     async def allowed(request: Request) -> Caller:
         caller = await caller_of(request)
@@ -98,10 +77,10 @@ def needs(permission: str) -> Callable[[Request], Awaitable[Caller]]:
 
 async def door_of(request: Request) -> Penstock:
     """The one place where a request gets its tenant: everything behind it sees only that tenant's."""
-    return site_of(request).door.of((await caller_of(request)).tenant)
+    return server_of(request).door.of((await caller_of(request)).tenant)
 
 
-TheSite = Annotated[ServerState, Depends(_site)]
+Server = Annotated[ServerState, Depends(_server)]
 Who = Annotated[Caller, Depends(caller_of)]
 Door = Annotated[Penstock, Depends(door_of)]
 

@@ -31,38 +31,38 @@ class Session(msgspec.Struct, array_like=True, frozen=True):
 
 
 def signing_key(path: Path) -> bytes:
-    """Made once and kept beside the store, for the eyes of its owner only."""
+    """Made once and kept beside the store, readable by its owner only."""
     try:
-        found = path.read_bytes()
-        if len(found) >= 32:
-            return found
+        key = path.read_bytes()
+        if len(key) >= 32:
+            return key
     except FileNotFoundError:
         pass
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = secrets.token_bytes(32)
+    key = secrets.token_bytes(32)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(made)
-    return made
+        file.write(key)
+    return key
 
 
 class Sessions:
     def __init__(self, key: bytes) -> None:
         self._key = key
 
-    def written(self, session: Session) -> str:
+    def encode(self, session: Session) -> str:
         body = base64.urlsafe_b64encode(msgspec.msgpack.encode(session)).decode()
-        return f"{body}.{self._signed(body)}"
+        return f"{body}.{self._signature(body)}"
 
     def read(self, cookie: str, now: int) -> Session | None:
-        """None when it is not ours, was changed, or is over."""
-        body, _, mark = cookie.partition(".")
-        if not hmac.compare_digest(mark.encode(), self._signed(body).encode()):
+        """None when the signature is wrong or the session is over."""
+        body, _, signature = cookie.partition(".")
+        if not hmac.compare_digest(signature.encode(), self._signature(body).encode()):
             return None
         try:
-            found = msgspec.msgpack.decode(base64.urlsafe_b64decode(body), type=Session)
+            session = msgspec.msgpack.decode(base64.urlsafe_b64decode(body), type=Session)
         except (ValueError, msgspec.MsgspecError):
             return None
-        return found if found.until > now else None
+        return session if session.until > now else None
 
-    def _signed(self, body: str) -> str:
+    def _signature(self, body: str) -> str:
         return hmac.new(self._key, body.encode(), hashlib.sha256).hexdigest()

@@ -1,4 +1,4 @@
-"""Stopping in peace: first nobody new is sent here, then what runs ends, then the engine stops."""
+"""Graceful shutdown: `/ready` turns away new requests, those under way end, then the engine stops."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from fastapi import FastAPI
 if TYPE_CHECKING:
     from penstock.api.server_state import ServerState
 
-#: requests that run when it stops have so long
+#: seconds that requests under way have to end
 REQUESTS_S = 10
-#: how long it still answers after it has said that it takes no more; a load balancer asks every few seconds
-SAID_S = 1.0
+#: seconds it still answers after `/ready` says 503; a load balancer asks every few seconds
+DRAIN_NOTICE_S = 1.0
 
 
-class Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """On SIGTERM `/ready` says 503 for a while and streams end; then the sockets are closed. A second signal stops at
     once, and so does Ctrl-C."""
 
-    def __init__(self, app: FastAPI, site: ServerState, said_s: float = SAID_S) -> None:
+    def __init__(self, app: FastAPI, server: ServerState, drain_notice_s: float = DRAIN_NOTICE_S) -> None:
         # the framework would log the traceback of a start that fails and exit, so the application's life is led here
         super().__init__(
             uvicorn.Config(
@@ -32,7 +32,7 @@ class Server(uvicorn.Server):
                 lifespan="off",
             )
         )  # fmt: skip
-        self.site, self.said_s = site, said_s
+        self.server, self.drain_notice_s = server, drain_notice_s
         self._life: AbstractAsyncContextManager[Any] = app.router.lifespan_context(app)
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -51,17 +51,17 @@ class Server(uvicorn.Server):
             await self._life.__aexit__(None, None, None)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        first, self.site.draining = not self.site.draining, True
+        first, self.server.draining = not self.server.draining, True
         if self._loop is None or not first or sig != signal.SIGTERM:
-            self._stop_streams()
+            self._end_streams()
             super().handle_exit(sig, frame)
             return
-        self._loop.call_soon_threadsafe(self._stop_streams)
-        self._loop.call_soon_threadsafe(self._loop.call_later, self.said_s, self._stop)
+        self._loop.call_soon_threadsafe(self._end_streams)
+        self._loop.call_soon_threadsafe(self._loop.call_later, self.drain_notice_s, self._stop)
 
-    def _stop_streams(self) -> None:
-        if hasattr(self.site, "hub"):
-            self.site.hub.close()
+    def _end_streams(self) -> None:
+        if hasattr(self.server, "hub"):
+            self.server.hub.close()
 
     def _stop(self) -> None:
         self.should_exit = True  # not by the signal: it ends well

@@ -1,4 +1,4 @@
-"""Who looks at the server while it works: counts and log lines per request, alarms every few seconds, spans."""
+"""Telemetry of the server: counts and log lines per request, alarms checked every few seconds, spans."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import asyncio
 import hmac
 import logging
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from penstock.api.stream import EventHub
 from penstock.app.metrics.alarms import EVERY_S, SHARE, Alarm, Alarms
 from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.logs import fields
+from penstock.app.penstock import Penstock
 from penstock.errors import PenstockError
 from penstock.executors.parts.network.trace_context import trace_id
 from penstock.host.loaded_run import LoadedRun
 from penstock.kernel.state import STATUS
 
 if TYPE_CHECKING:
-    from penstock.api.server_state import ServerState
     from penstock.app.metrics.otel import Spans
 
 #: how long effects on their way have to end when the server stops
@@ -29,15 +31,14 @@ runs = logging.getLogger("penstock.runs")
 watch = logging.getLogger("penstock.alarms")
 
 
-class Watching:
+class Telemetry:
     """Made when the door is open and before the engine's first turn."""
 
-    def __init__(self, site: ServerState) -> None:
-        door = site.door
-        self.site = site
+    def __init__(self, door: Penstock, hub: EventHub) -> None:
+        self.hub = hub
         self.meter = MetricsCollector(door.store)
         self.meter.attach(door.host)
-        self.alarms = Alarms(self.meter, door.host, self._told)
+        self.alarms = Alarms(self.meter, door.host, self._alarm_changed)
         self.token = str(door.settings.get("metrics.token") or "")
         self.spans: Spans | None = None
         if door.settings.get("otel.endpoint"):
@@ -47,29 +48,29 @@ class Watching:
             self.spans.attach(door.host)
             self.spans.begin()
         if runs.isEnabledFor(logging.INFO):
-            door.host.turns.on_end.append(_ended)
-        self._task = asyncio.ensure_future(self._look())
+            door.host.turns.on_end.append(_log_end)
+        self._task = asyncio.ensure_future(self._check_alarms())
 
-    async def _look(self) -> None:
+    async def _check_alarms(self) -> None:
         while True:
             began = time.monotonic()
             try:
                 self.alarms.look()
-            except PenstockError as error:  # the store has trouble, which is told elsewhere; it is tried again
+            except PenstockError as error:  # the store has trouble, which is reported elsewhere; it is tried again
                 watch.warning("alarms could not be looked at: %s", error.code)
             took = time.monotonic() - began
             await asyncio.sleep(max(EVERY_S, took / SHARE))
 
-    def _told(self, tenant: str, alarm: Alarm) -> None:
+    def _alarm_changed(self, tenant: str, alarm: Alarm) -> None:
         raised = alarm.cleared_at is None
-        said = fields(tenant=tenant, metric=alarm.metric, value=alarm.value)
-        watch.warning("alarm %s: %s of %s", "raised" if raised else "cleared", alarm.metric, tenant, extra=said)
+        record = fields(tenant=tenant, metric=alarm.metric, value=alarm.value)
+        watch.warning("alarm %s: %s of %s", "raised" if raised else "cleared", alarm.metric, tenant, extra=record)
         state = "raised" if raised else "cleared"
         data = {"id": alarm.id, "metric": alarm.metric, "state": state, "value": alarm.value}
-        self.site.hub.tell(tenant, "alarm", {**data, "at": alarm.raised_at if raised else alarm.cleared_at})
+        self.hub.publish(tenant, "alarm", {**data, "at": alarm.raised_at if raised else alarm.cleared_at})
 
-    def scrapes(self, given: str) -> bool:
-        """Is it the token of a scraper?"""
+    def is_scraper(self, given: str) -> bool:
+        """Whether this is the scraper's token."""
         return bool(self.token) and hmac.compare_digest(given.encode(), self.token.encode())
 
     async def close(self) -> None:
@@ -79,24 +80,24 @@ class Watching:
             await self.spans.close()
 
 
-def _ended(live: LoadedRun) -> None:
-    run = live.run
+def _log_end(loaded: LoadedRun) -> None:
+    run = loaded.run
     if run is None:
         return
     st, net = run.st, run.net.net
-    said = fields(
-        event="run", run=live.id, name=net.name, language=net.language, status=STATUS[st.status].lower(),
-        tenant=live.tenant, active_ms=st.active_ms, facts=st.n, trace=trace_id(st.trace or st.run),
+    record = fields(
+        event="run", run=loaded.id, name=net.name, language=net.language, status=STATUS[st.status].lower(),
+        tenant=loaded.tenant, active_ms=st.active_ms, facts=st.n, trace=trace_id(st.trace or st.run),
         code=st.failure.code if st.failure is not None else None,
     )  # fmt: skip
-    runs.info("run ended", extra=said)
+    runs.info("run ended", extra=record)
 
 
-class Watched:
-    """Outermost: sees every answer, also those that no route has given."""
+class RequestTelemetry:
+    """The outermost middleware: counts and logs every response, also those that no route has given."""
 
-    def __init__(self, app: ASGIApp, site: ServerState) -> None:
-        self.app, self.site = app, site
+    def __init__(self, app: ASGIApp, telemetry: Callable[[], Telemetry | None]) -> None:
+        self.app, self.telemetry = app, telemetry
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -113,30 +114,30 @@ class Watched:
         try:
             await self.app(scope, receive, sent)
         finally:
-            self._answered(scope, status, (time.perf_counter() - began) * 1000)
+            self._record(scope, status, (time.perf_counter() - began) * 1000)
 
-    def _answered(self, scope: Scope, status: int, ms: float) -> None:
-        route, method = _route(scope), str(scope["method"])
+    def _record(self, scope: Scope, status: int, ms: float) -> None:
+        route, method = _route_pattern(scope), str(scope["method"])
         method = method if method in _METHODS else "other"
-        watching = getattr(self.site, "watching", None)
-        if watching is not None:
-            watching.meter.requested(method, route, status, ms)
+        telemetry = self.telemetry()
+        if telemetry is not None:
+            telemetry.meter.requested(method, route, status, ms)
         if log.isEnabledFor(logging.INFO):
             state = scope.get("state") or {}
             who = state.get("caller")
-            said = fields(
+            record = fields(
                 event="request", method=method, route=route, status=status, ms=round(ms, 2),
                 tenant=who.tenant if who is not None else None, user=who.user if who is not None else None,
                 trace=state.get("trace_id"),
             )  # fmt: skip
-            log.info("%s %s %d", method, route, status, extra=said)
+            log.info("%s %s %d", method, route, status, extra=record)
 
 
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 
 
-def _route(scope: Scope) -> str:
-    """Its pattern, and never the path: that may hold what somebody typed."""
+def _route_pattern(scope: Scope) -> str:
+    """The route's pattern, never the path: that may hold what somebody typed."""
     route = str(getattr(scope.get("route"), "path", "") or "")
     if not route:
         return "none"

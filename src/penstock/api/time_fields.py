@@ -1,4 +1,4 @@
-"""Times in what is sent: models take the house's milliseconds."""
+"""Times in response bodies: milliseconds inside, ISO 8601 outside."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from penstock.app.times import iso, moment
 __all__ = ["Moment", "iso", "moment"]
 
 
-def _told(value: Any) -> Any:
+def _iso(value: Any) -> Any:
     return iso(value) if type(value) is int else value
 
 
-#: a moment as it is sent
-Moment = Annotated[str, BeforeValidator(_told), Field(json_schema_extra={"format": "date-time"})]
+#: a time as it is sent
+Moment = Annotated[str, BeforeValidator(_iso), Field(json_schema_extra={"format": "date-time"})]

@@ -1,4 +1,4 @@
-"""What comes back masked: it means the secret that is there, as long as that goes where it went."""
+"""Unmasking of a body that is sent back: *** stands for the stored secret, unless the address changed."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from penstock.app.access.audit import masked, words_of
 from penstock.errors import BadInput
 from penstock.executors.parts.secrets import MASK
 
-#: members that say where a secret is sent
-_PLACE = re.compile(r"(^|_)(url|uri|hosts?|hostname|servers?|endpoint|address|broker|dsn|domain|proxy|issuer|port)$")
+#: names of members that say where a secret is sent
+_ADDRESS = re.compile(r"(^|_)(url|uri|hosts?|hostname|servers?|endpoint|address|broker|dsn|domain|proxy|issuer|port)$")
 _HINT = "Send the secret again with it, instead of ***."
 
 
 def unmasked(what: str, new: dict[str, Any], old: Any) -> dict[str, Any]:
-    """The same with the secrets that are there. Raises BadInput where they would be sent to another place."""
+    """The new body with the stored secrets. Raises BadInput where they would be sent to another address."""
     shown = masked(old)
-    found: dict[str, Any] = _put_back(what, new, old, shown)
-    if _kept(new, shown, old) and list(_places(found)) != list(_places(old)):
+    body: dict[str, Any] = _restore(what, new, old, shown)
+    if _has_masked(new, shown, old) and list(_addresses(body)) != list(_addresses(old)):
         raise BadInput(what=what, why="its address is another one, and its secret was not sent", hint=_HINT)
-    return found
+    return body
 
 
-def _put_back(what: str, new: Any, old: Any, shown: Any) -> Any:
+def _restore(what: str, new: Any, old: Any, shown: Any) -> Any:
     if isinstance(new, dict) and isinstance(old, dict):
-        return {name: _put_back(what, part, old.get(name), shown.get(name)) for name, part in new.items()}
+        return {name: _restore(what, part, old.get(name), shown.get(name)) for name, part in new.items()}
     if isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
-        return [_put_back(what, *parts) for parts in zip(new, old, shown, strict=True)]
+        return [_restore(what, *parts) for parts in zip(new, old, shown, strict=True)]
     if not isinstance(new, str) or not isinstance(old, str) or shown == old or MASK not in new:
         return new
     if new not in (shown, MASK):
@@ -36,21 +36,21 @@ def _put_back(what: str, new: Any, old: Any, shown: Any) -> Any:
     return old
 
 
-def _kept(new: Any, shown: Any, old: Any) -> bool:
-    """Does any secret come back masked?"""
+def _has_masked(new: Any, shown: Any, old: Any) -> bool:
+    """Whether any secret comes back masked."""
     if isinstance(new, dict) and isinstance(old, dict):
-        return any(_kept(part, shown.get(name), old.get(name)) for name, part in new.items())
+        return any(_has_masked(part, shown.get(name), old.get(name)) for name, part in new.items())
     if isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
-        return any(_kept(*parts) for parts in zip(new, shown, old, strict=True))
+        return any(_has_masked(*parts) for parts in zip(new, shown, old, strict=True))
     return isinstance(new, str) and isinstance(old, str) and shown != old and MASK in new
 
 
-def _places(value: Any, name: str = "", at: str = "") -> Iterator[tuple[str, Any]]:
+def _addresses(value: Any, name: str = "", at: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for key in sorted(value, key=str):
-            yield from _places(value[key], words_of(str(key)), f"{at}/{key}")
+            yield from _addresses(value[key], words_of(str(key)), f"{at}/{key}")
     elif isinstance(value, list):
         for i, part in enumerate(value):
-            yield from _places(part, name, f"{at}/{i}")
-    elif isinstance(value, str) and "://" in value or _PLACE.search(name):
+            yield from _addresses(part, name, f"{at}/{i}")
+    elif isinstance(value, str) and "://" in value or _ADDRESS.search(name):
         yield at, value

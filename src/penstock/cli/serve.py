@@ -64,8 +64,8 @@ def _describe() -> int:
     _extra()
     from penstock.api.server import create
 
-    said = create(Penstock(":memory:", drive=False)).openapi()
-    sys.stdout.write(_json.dumps(said, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
+    document = create(Penstock(":memory:", drive=False)).openapi()
+    sys.stdout.write(_json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
     return DONE
 
 
@@ -74,9 +74,9 @@ def _run(
     living: bool = False,
 ) -> int:  # fmt: skip
     _extra()
+    from penstock.api.options import Options
     from penstock.api.server import create
-    from penstock.api.server_state import Options
-    from penstock.api.shutdown import SAID_S, Server
+    from penstock.api.shutdown import DRAIN_NOTICE_S, HttpServer
     from penstock.app.metrics.logs import configure
 
     hosts = (*names, host) if names else ()
@@ -92,8 +92,8 @@ def _run(
     say(f"Penstock is at {shown}  (API {shown}/api/docs, store {store}, Ctrl-C stops)")
     known = read_settings(store)
     configure(known)
-    said_s = float(known.get("serve.drain_s", 0 if dev else SAID_S))
-    server = Server(app, app.state.site, said_s)
+    drain_s = float(known.get("serve.drain_s", 0 if dev else DRAIN_NOTICE_S))
+    server = HttpServer(app, app.state.server, drain_s)
     server.run(sockets=[listening])
     door.raise_if_stopped()
     return DONE
@@ -101,27 +101,27 @@ def _run(
 
 def _origins(store: Path) -> tuple[str, ...]:
     """Pages of other sites that may call the API: none, unless the settings name them."""
-    said = read_settings(store).get("server.origins", [])
-    if not isinstance(said, list) or not all(isinstance(one, str) and "://" in one for one in said):
+    origins = read_settings(store).get("server.origins", [])
+    if not isinstance(origins, list) or not all(isinstance(origin, str) and "://" in origin for origin in origins):
         hint = 'Write origins = ["https://app.example.com"].'
         raise BadInput(what="[server] origins", why="it is a list of origins", hint=hint)
-    return tuple(said)
+    return tuple(origins)
 
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    one = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, else asyncio leaves Nagle on
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, else asyncio leaves Nagle on
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        one.bind((host, port))
+        listener.bind((host, port))
     except OSError as error:
-        one.close()
+        listener.close()
         hint = "Choose another one with --port; 0 takes a free one."
         raise BadInput(
             what=f"the address {host}:{port}", why=(error.strerror or str(error)).lower(), hint=hint
         ) from error
-    one.listen(1024)
-    return one
+    listener.listen(1024)
+    return listener
 
 
 def _extra() -> Any:

@@ -8,17 +8,17 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.audited import Changing
+from penstock.api.audited import AuditedRoute
 from penstock.api.decision import shapes as shape
-from penstock.api.replies import shown
+from penstock.api.replies import reply
 from penstock.api.run_body import run_of_item
-from penstock.api.server_state import Caller, Door, TheSite, may
+from penstock.api.server_state import Caller, Door, Server, may
 from penstock.app.inbox.escalation import escalate as escalated
 from penstock.app.inbox.items import ItemDetail, page
 from penstock.app.inbox.open_items import find
 from penstock.errors import ItemNotFound
 
-router = APIRouter(tags=["approvals"], route_class=Changing)
+router = APIRouter(tags=["approvals"], route_class=AuditedRoute)
 Id = Annotated[str, Path(max_length=400, description="INSTANCE:NODE, or INSTANCE where only one waits.")]
 
 
@@ -40,9 +40,9 @@ def _item(door: Door, id: str, kind: str) -> str:
 def _page(
     door: Door, who: Caller, kind: str, mine: bool, cursor: str | None, limit: int
 ) -> tuple[list[ItemDetail], str | None]:
-    start = paging.read(cursor, int) or 0
+    start = paging.read_cursor(cursor, int) or 0
     found = page(door, who, who.permissions, mine=mine, kind=kind, start=start, limit=limit)
-    return found.items, paging.written(start + limit) if found.more else None
+    return found.items, paging.cursor_of(start + limit) if found.more else None
 
 
 def _approval(one: ItemDetail) -> dict[str, Any]:
@@ -63,39 +63,39 @@ async def approvals(
     who: Caller = may("inbox.read"),
 ) -> Response:  # fmt: skip
     found, after = _page(door, who, "approval", mine, cursor, limit)
-    return shown(shape.ApprovalPage, {"items": [_approval(one) for one in found], "next": after})
+    return reply(shape.ApprovalPage, {"items": [_approval(one) for one in found], "next": after})
 
 
 @router.post("/approvals/{id}/approve", response_model=shape.ApprovalDecided, summary="Approve it")
 async def approve(
-    id: Id, door: Door, site: TheSite, asked: shape.ApprovalAsked | None = None, who: Caller = may("inbox.decide")
+    id: Id, door: Door, server: Server, asked: shape.ApprovalAsked | None = None, who: Caller = may("inbox.decide")
 ) -> Response:
     comment = asked.comment if asked is not None else None
     done = await door.inbox.approve(_item(door, id, "approval"), by=who, comment=comment)
-    return _decided(door, site, who, done.id, done.run)
+    return _decided(door, server, who, done.id, done.run)
 
 
 @router.post("/approvals/{id}/reject", response_model=shape.ApprovalDecided, summary="Reject it")
 async def reject(
-    id: Id, door: Door, site: TheSite, asked: shape.ApprovalAsked | None = None, who: Caller = may("inbox.decide")
+    id: Id, door: Door, server: Server, asked: shape.ApprovalAsked | None = None, who: Caller = may("inbox.decide")
 ) -> Response:
     comment = asked.comment if asked is not None else None
     done = await door.inbox.reject(_item(door, id, "approval"), by=who, comment=comment)
-    return _decided(door, site, who, done.id, done.run)
+    return _decided(door, server, who, done.id, done.run)
 
 
 @router.post("/approvals/{id}/escalate", response_model=shape.ApprovalDecided, summary="Let others decide, now")
 async def escalate(
     id: Id,
     door: Door,
-    site: TheSite,
+    server: Server,
     asked: shape.ApprovalEscalateAsked | None = None,
     who: Caller = may("inbox.decide"),
 ) -> Response:
     given = asked or shape.ApprovalEscalateAsked(to=None, comment=None)
     item = _item(door, id, "approval")
     done = await escalated(door, item, by=who, to=given.to, comment=given.comment)
-    return _decided(door, site, who, done.id, done.run)
+    return _decided(door, server, who, done.id, done.run)
 
 
 @router.get("/judgment-reviews", response_model=shape.ReviewPage, summary="Verdicts that wait for a person (C-52)")
@@ -110,17 +110,17 @@ async def reviews(
          "requested_at": one.opened_at}
         for one in found
     ]  # fmt: skip
-    return shown(shape.ReviewPage, {"items": told, "next": after})
+    return reply(shape.ReviewPage, {"items": told, "next": after})
 
 
 @router.post("/judgment-reviews", response_model=shape.ApprovalDecided, summary="Give a review its verdict")
-async def judge(asked: shape.ReviewAsked, door: Door, site: TheSite, who: Caller = may("inbox.decide")) -> Response:
+async def judge(asked: shape.ReviewAsked, door: Door, server: Server, who: Caller = may("inbox.decide")) -> Response:
     item = _item(door, f"{asked.instance_id}:{asked.node_id}", "review")
     done = await door.inbox.judge(item, asked.decision, by=who, comment=asked.comment, confidence=asked.confidence)
-    return _decided(door, site, who, done.id, done.run)
+    return _decided(door, server, who, done.id, done.run)
 
 
-def _decided(door: Door, site: TheSite, who: Caller, item: str, run: str) -> Response:
-    site.hub.tell(who.tenant, "inbox", {"item": item})
+def _decided(door: Door, server: Server, who: Caller, item: str, run: str) -> Response:
+    server.hub.publish(who.tenant, "inbox", {"item": item})
     told = {"id": _id(item), "instance_id": run, "instance_status": door.view(run).status}
-    return shown(shape.ApprovalDecided, told)
+    return reply(shape.ApprovalDecided, told)

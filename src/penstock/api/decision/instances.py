@@ -9,10 +9,10 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.audited import Changing, RunKey, begun
+from penstock.api.audited import AuditedRoute, RunKey, run_started_by
 from penstock.api.decision import shapes as shape
-from penstock.api.replies import shown
-from penstock.api.run_body import whole_id
+from penstock.api.replies import reply
+from penstock.api.run_body import exact_run_id
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes.runs import TraceOut
 from penstock.api.time_fields import moment
@@ -24,7 +24,7 @@ from penstock.app.runs.timeline.trace import trace
 from penstock.errors import CheckpointNotFound, NodeNotFound, NotWaiting, ReleaseNotFound, RunNotFound
 from penstock.store.contract import RunRow
 
-router = APIRouter(prefix="/instances", tags=["instances"], route_class=Changing)
+router = APIRouter(prefix="/instances", tags=["instances"], route_class=AuditedRoute)
 Id = Annotated[str, Path(max_length=200)]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 Text = Annotated[str | None, Query(max_length=200)]
@@ -62,7 +62,7 @@ def _whole(door: Door, id: str, *, status: int = 200) -> Response:
         **_short(one.run), "trigger": one.trigger, "input": one.input, "output": one.output, "context": one.variables,
         "error": error, "nodes": nodes,
     }  # fmt: skip
-    return shown(shape.WorkflowInstanceOut, told, status=status)
+    return reply(shape.WorkflowInstanceOut, told, status=status)
 
 
 @router.get("", response_model=shape.InstancePage, summary="Find instances, newest first")
@@ -77,21 +77,21 @@ async def each(
         until=moment(until, "until") if until else None,
     )  # fmt: skip
     items, after = find_runs(door, wanted, cursor, limit)
-    return shown(shape.InstancePage, {"items": [_short(one) for one in items], "next": after})
+    return reply(shape.InstancePage, {"items": [_short(one) for one in items], "next": after})
 
 
 @router.post("", response_model=shape.WorkflowInstanceStarted, status_code=201, summary="Start a workflow by hand")
-async def start(asked: shape.InstanceAsked, door: Door, again: RunKey, who: Caller = may("run.start")) -> Response:
+async def start(asked: shape.InstanceAsked, door: Door, run_key: RunKey, who: Caller = may("run.start")) -> Response:
     row = door.releases.get(asked.workflow_id, asked.version)
     if door.store.net(row.net).language != "decision":
         raise ReleaseNotFound(name=asked.workflow_id)
     parent = _row(door, asked.parent_instance_id).id if asked.parent_instance_id else ""
-    run = begun(door, again) or await start_release.start(
-        door, asked.workflow_id, asked.input, version=asked.version, parent=parent, key=again,
+    run = run_started_by(door, run_key) or await start_release.start(
+        door, asked.workflow_id, asked.input, version=asked.version, parent=parent, key=run_key,
         trigger={"type": "manual", "source": f"user:{who.user}"},
     )  # fmt: skip
     told = {"instance_id": run, "status": door.view(run).status}
-    return shown(shape.WorkflowInstanceStarted, told, status=201, headers={"Location": f"/api/v1/instances/{run}"})
+    return reply(shape.WorkflowInstanceStarted, told, status=201, headers={"Location": f"/api/v1/instances/{run}"})
 
 
 @router.get("/{id}", response_model=shape.WorkflowInstanceOut, summary="One instance")
@@ -101,24 +101,24 @@ async def get(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
 
 @router.get("/{id}/trace", response_model=TraceOut, summary="Its execution trace (W-10.2.1)")
 async def execution(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
-    return shown(TraceOut, trace(door, _row(door, id).id))
+    return reply(TraceOut, trace(door, _row(door, id).id))
 
 
 @router.get("/{id}/history", response_model=shape.HistoryOut, summary="Every transition (W-2.2.5)")
 async def history(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
-    return shown(shape.HistoryOut, told_history(door, _row(door, id)))
+    return reply(shape.HistoryOut, told_history(door, _row(door, id)))
 
 
 @router.get("/{id}/checkpoints", response_model=shape.CheckpointPage, summary="Its checkpoints (W-8.2.1)")
 async def checkpoints(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
-    return shown(shape.CheckpointPage, told_checkpoints(door, _row(door, id)))
+    return reply(shape.CheckpointPage, told_checkpoints(door, _row(door, id)))
 
 
 @router.get(
     "/{id}/checkpoints/{number}", response_model=shape.CheckpointWhole, summary="What one of them holds (W-8.1.2)"
 )
 async def checkpoint(id: Id, number: Number, door: Door, _: Caller = may("run.read")) -> Response:
-    return shown(shape.CheckpointWhole, await told_checkpoint(door, _row(door, id), number))
+    return reply(shape.CheckpointWhole, await told_checkpoint(door, _row(door, id), number))
 
 
 def told_history(door: Door, row: RunRow) -> dict[str, Any]:
@@ -153,21 +153,21 @@ async def told_checkpoint(door: Door, row: RunRow, number: int) -> dict[str, Any
 async def cancel(
     id: Id, door: Door, _asked: shape.InstanceCancelAsked | None = None, _: Caller = may("run.steer")
 ) -> Response:
-    run = _row(door, whole_id(door, id)).id
+    run = _row(door, exact_run_id(door, id)).id
     await door.cancel(run)
     return _whole(door, run)
 
 
 @router.post("/{id}/resume", response_model=shape.WorkflowInstanceOut, summary="Let it go on")
 async def resume(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
-    run = _row(door, whole_id(door, id)).id
+    run = _row(door, exact_run_id(door, id)).id
     await door.resume(run)
     return _whole(door, run)
 
 
 @router.post("/{id}/retry", response_model=shape.WorkflowInstanceOut, summary="Try again where it failed")
 async def retry(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
-    run = _row(door, whole_id(door, id)).id
+    run = _row(door, exact_run_id(door, id)).id
     await door.retry(run)
     return _whole(door, run)
 
@@ -176,7 +176,7 @@ async def retry(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
 async def compensate(
     id: Id, door: Door, asked: shape.InstanceCompensateAsked | None = None, _: Caller = may("run.steer")
 ) -> Response:
-    run = _row(door, whole_id(door, id)).id
+    run = _row(door, exact_run_id(door, id)).id
     await door.compensate(run, only=asked.node_ids if asked is not None else ())
     return _whole(door, run)
 
@@ -185,14 +185,14 @@ async def compensate(
     "/{id}/nodes/{node_id}/signal", response_model=shape.WorkflowInstanceOut, summary="Let a waiting node go on"
 )
 async def signal(
-    id: Id, node_id: Id, door: Door, again: RunKey, asked: shape.NodeSignalAsked | None = None,
+    id: Id, node_id: Id, door: Door, run_key: RunKey, asked: shape.NodeSignalAsked | None = None,
     _: Caller = may("run.steer"),
 ) -> Response:  # fmt: skip
-    row, given = _row(door, whole_id(door, id)), asked or shape.NodeSignalAsked(payload=None, id="")
+    row, given = _row(door, exact_run_id(door, id)), asked or shape.NodeSignalAsked(payload=None, id="")
     waits = next((one for one in door.view(row.id).waiting if one.node == node_id and one.name), None)
     if waits is None:
         if node_id not in door.net_of(door.hash_of(row.net)).by_id:
             raise NodeNotFound(node=node_id)
         raise NotWaiting(why=f"«{node_id}» of {row.id} does not wait for a signal")
-    await door.signal(row.id, waits.name, given.payload, id=given.id or again or "")
+    await door.signal(row.id, waits.name, given.payload, id=given.id or run_key or "")
     return _whole(door, row.id)

@@ -8,24 +8,24 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.audited import Changing
-from penstock.api.replies import shown
+from penstock.api.audited import AuditedRoute
+from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import operations as shape
 from penstock.api.time_fields import moment
 
-router = APIRouter(tags=["operations"], route_class=Changing)
+router = APIRouter(tags=["operations"], route_class=AuditedRoute)
 
 
 @router.get("/circuit-breakers", response_model=shape.BreakerPage, summary="Every breaker")
 async def breakers(door: Door, _: Caller = may("ops.read")) -> Response:
-    return shown(shape.BreakerPage, {"items": door.breakers()})
+    return reply(shape.BreakerPage, {"items": door.breakers()})
 
 
 @router.post("/circuit-breakers/{workflow}/{node}/reset", response_model=shape.BreakerPage, summary="Close one by hand")
 async def reset(workflow: str, node: str, door: Door, _: Caller = may("ops.write")) -> Response:
     door.reset_breaker(f"{workflow}/{node}")
-    return shown(shape.BreakerPage, {"items": door.breakers()})
+    return reply(shape.BreakerPage, {"items": door.breakers()})
 
 
 @router.get("/judgments", response_model=shape.JudgmentPage, summary="Verdicts with their inputs, the newest first")
@@ -36,4 +36,4 @@ async def judgments(
 ) -> Response:  # fmt: skip
     after = moment(since, "since") if since else 0
     found = door.judgments(since=after, reviews=reviews, name=name, limit=limit)
-    return shown(shape.JudgmentPage, {"items": found, "next": None})
+    return reply(shape.JudgmentPage, {"items": found, "next": None})

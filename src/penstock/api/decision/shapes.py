@@ -6,10 +6,13 @@ from typing import Any
 
 from pydantic import Field
 
+from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.paging import LARGEST
 from penstock.api.problems import FoundOut
-from penstock.api.replies import RequestBody, ResponseBody
+from penstock.api.shapes.runs import TraceTrigger
 from penstock.api.time_fields import Moment
+from penstock.app.runs.timeline import trace
+from penstock.dialects.transitions import Transition
 
 EXAMPLE = {
     "id": "wf_line_check", "name": "Line check", "version": 1,
@@ -123,16 +126,12 @@ class NodeExecution(ResponseBody):
     completed_at: Moment | None
 
 
-class InstanceError(ResponseBody):
-    code: str
-    category: str
-    message: str
-    node_id: str | None
+class InstanceError(ResponseBody, of=trace.TraceError, omit=("at",), first=("code", "category", "message")):
+    pass
 
 
-class InstanceTrigger(ResponseBody):
-    type: str
-    source: str | None
+class InstanceTrigger(TraceTrigger):
+    pass
 
 
 class WorkflowInstanceOut(InstanceSummary):
@@ -144,18 +143,8 @@ class WorkflowInstanceOut(InstanceSummary):
     nodes: list[NodeExecution]
 
 
-class TransitionOut(ResponseBody):
+class TransitionOut(ResponseBody, of=Transition):
     """What has moved: the instance, a node or an approval (W-2.2.5)."""
-
-    at: str
-    of: str
-    event: str
-    before: str | None = Field(alias="from")
-    to: str
-    node_id: str | None
-    reason: str | None
-    by: str | None
-    execution: str | None
 
 
 class HistoryOut(ResponseBody):

@@ -9,18 +9,18 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.audited import Changing
+from penstock.api.audited import AuditedRoute
 from penstock.api.decision import shapes as shape
-from penstock.api.document_checks import looked_at
-from penstock.api.problems import shown_finding
-from penstock.api.replies import shown
+from penstock.api.document_checks import check_document
+from penstock.api.problems import finding_body
+from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.app.releases.releases import canonical, document_of
 from penstock.app.releases.triggers import trigger_findings
 from penstock.errors import Finding, ReleaseNotFound
 from penstock.store.contract import ReleaseRow
 
-router = APIRouter(prefix="/workflows", tags=["workflows"], route_class=Changing)
+router = APIRouter(prefix="/workflows", tags=["workflows"], route_class=AuditedRoute)
 Id = Annotated[str, Path(max_length=200)]
 Number = Annotated[int, Path(ge=1, le=2_000_000_000)]
 
@@ -43,7 +43,7 @@ def _found(door: Door, id: str, version: int | None = None) -> ReleaseRow:
 
 
 def _told(findings: list[Finding], *, errors: bool) -> list[dict[str, Any]]:
-    return [shown_finding(one) for one in findings if (one.severity == "error") is errors]
+    return [finding_body(one) for one in findings if (one.severity == "error") is errors]
 
 
 @router.get("", response_model=shape.WorkflowPage, summary="Every workflow, with the version in force")
@@ -54,8 +54,8 @@ async def each(
     for row in door.releases.each():
         if door.store.net(row.net).language == "decision":
             by_name.setdefault(row.name, []).append(row)
-    page, after = paging.sliced(list(by_name.values()), cursor, limit)
-    return shown(shape.WorkflowPage, {"items": [_workflow(rows) for rows in page], "next": after})
+    page, after = paging.page_of(list(by_name.values()), cursor, limit)
+    return reply(shape.WorkflowPage, {"items": [_workflow(rows) for rows in page], "next": after})
 
 
 def _workflow(rows: list[ReleaseRow]) -> dict[str, Any]:
@@ -77,16 +77,16 @@ async def submit(asked: shape.WorkflowAsked, door: Door, who: Caller = may("defi
     row = done.release
     told = {**_version(row), "warnings": _told(done.findings, errors=False)}
     where = f"/api/v1/workflows/{row.name}/versions/{row.version}"
-    return shown(shape.WorkflowSubmitted, told, status=201 if done.new else 200, headers={"Location": where})
+    return reply(shape.WorkflowSubmitted, told, status=201 if done.new else 200, headers={"Location": where})
 
 
 @router.post("/validate", response_model=shape.ValidateOut, summary="What is wrong with a workflow")
 async def validate(asked: shape.ValidateAsked, _: Caller = may("definition.read")) -> Response:
-    language, findings = await looked_at(canonical(asked.dsl))
+    language, findings = await check_document(canonical(asked.dsl))
     if language is not None:
         findings += trigger_findings("decision", asked.dsl)
     errors, warnings = _told(findings, errors=True), _told(findings, errors=False)
-    return shown(shape.ValidateOut, {"valid": not errors, "errors": errors, "warnings": warnings})
+    return reply(shape.ValidateOut, {"valid": not errors, "errors": errors, "warnings": warnings})
 
 
 @router.get("/{id}/versions", response_model=shape.WorkflowVersionPage, summary="Its versions, the newest first")
@@ -94,20 +94,20 @@ async def versions(
     id: Id, door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("definition.read")
 ) -> Response:
     _found(door, id)
-    page, after = paging.sliced(door.releases.each(id)[::-1], cursor, limit)
-    return shown(shape.WorkflowVersionPage, {"items": [_version(row) for row in page], "next": after})
+    page, after = paging.page_of(door.releases.each(id)[::-1], cursor, limit)
+    return reply(shape.WorkflowVersionPage, {"items": [_version(row) for row in page], "next": after})
 
 
 @router.get("/{id}/versions/{version}", response_model=shape.WorkflowVersionWhole, summary="One of them, with its DSL")
 async def version(id: Id, version: Number, door: Door, _: Caller = may("definition.read")) -> Response:
     row = _found(door, id, version)
-    return shown(shape.WorkflowVersionWhole, {**_version(row), "dsl": document_of(row)})
+    return reply(shape.WorkflowVersionWhole, {**_version(row), "dsl": document_of(row)})
 
 
 @router.post("/{id}/versions/{version}/approve", response_model=shape.WorkflowVersion, summary="Approve it")
 async def approve(id: Id, version: Number, door: Door, who: Caller = may("definition.approve")) -> Response:
     _found(door, id, version)
-    return shown(shape.WorkflowVersion, _version(door.releases.approve(id, version, by=who.user)))
+    return reply(shape.WorkflowVersion, _version(door.releases.approve(id, version, by=who.user)))
 
 
 @router.post("/{id}/versions/{version}/reject", response_model=shape.WorkflowVersion, summary="Send it back")
@@ -115,7 +115,7 @@ async def reject(
     id: Id, version: Number, asked: shape.FeedbackAsked, door: Door, who: Caller = may("definition.approve")
 ) -> Response:
     _found(door, id, version)
-    return shown(
+    return reply(
         shape.WorkflowVersion, _version(door.releases.reject(id, version, by=who.user, feedback=asked.feedback))
     )
 
@@ -124,10 +124,10 @@ async def reject(
 async def activate(id: Id, version: Number, door: Door, _: Caller = may("definition.activate")) -> Response:
     _found(door, id, version)
     done = door.releases.activate(id, version)
-    return shown(shape.WorkflowActivated, {**_version(done), "replayed": done.replayed})
+    return reply(shape.WorkflowActivated, {**_version(done), "replayed": done.replayed})
 
 
 @router.post("/{id}/versions/{version}/deprecate", response_model=shape.WorkflowVersion, summary="Take it out of force")
 async def deprecate(id: Id, version: Number, door: Door, _: Caller = may("definition.activate")) -> Response:
     _found(door, id, version)
-    return shown(shape.WorkflowVersion, _version(door.releases.deprecate(id, version)))
+    return reply(shape.WorkflowVersion, _version(door.releases.deprecate(id, version)))

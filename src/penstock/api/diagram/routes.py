@@ -9,19 +9,19 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from penstock.api import paging
-from penstock.api.audited import Changing, RunKey, begun
+from penstock.api.audited import AuditedRoute, RunKey, run_started_by
 from penstock.api.diagram import shapes as shape
-from penstock.api.document_checks import looked_at
-from penstock.api.problems import problem, shown_finding
-from penstock.api.replies import shown
-from penstock.api.run_body import whole_id
-from penstock.api.server_state import Caller, Door, Who, may, site_of
+from penstock.api.document_checks import check_document
+from penstock.api.problems import finding_body, problem
+from penstock.api.replies import reply
+from penstock.api.run_body import exact_run_id
+from penstock.api.server_state import Caller, Door, Who, may, server_of
 from penstock.api.stream import EVENTS, run_events
 from penstock.app.diagram import releases as diagrams
 from penstock.app.inbox.respond import answer
 from penstock.errors import DocumentInvalid, DocumentUnreadable, LanguageUnknown, RunNotFound
 
-router = APIRouter(tags=["diagrams"], route_class=Changing)
+router = APIRouter(tags=["diagrams"], route_class=AuditedRoute)
 Id = Annotated[str, Path(max_length=200)]
 
 
@@ -42,31 +42,31 @@ async def keep_diagram(
     told = {
         "id": row.name, "version": row.version, "name": str(msgspec.json.decode(row.document).get("name") or row.name),
         "hash": row.hash, "status": row.status, "new": done.new,
-        "warnings": [shown_finding(one) for one in done.findings],
+        "warnings": [finding_body(one) for one in done.findings],
     }  # fmt: skip
     where = f"/api/v1/definitions/{row.name}/versions/{row.version}"
-    return shown(shape.DiagramOut, told, status=201, headers={"Location": where})
+    return reply(shape.DiagramOut, told, status=201, headers={"Location": where})
 
 
 @router.post("/diagrams:validate", response_model=shape.DiagramChecked, summary="What is wrong with a diagram")
 async def validate_diagram(asked: shape.DiagramAsked, _: Caller = may("definition.read")) -> Response:
-    findings = (await looked_at(asked.document))[1]
-    told = [shown_finding(one) for one in findings]
+    findings = (await check_document(asked.document))[1]
+    told = [finding_body(one) for one in findings]
     valid = not any(one.severity == "error" for one in findings)
-    return shown(shape.DiagramChecked, {"valid": valid, "problems": told})
+    return reply(shape.DiagramChecked, {"valid": valid, "problems": told})
 
 
 @router.post("/diagrams/{id}/runs", response_model=shape.DiagramStarted, status_code=201, summary="Run a diagram")
 async def run_diagram(
-    id: Id, door: Door, again: RunKey, asked: shape.DiagramRunAsked | None = None, who: Caller = may("run.start")
+    id: Id, door: Door, run_key: RunKey, asked: shape.DiagramRunAsked | None = None, who: Caller = may("run.start")
 ) -> Response:
     given = asked or shape.DiagramRunAsked(inputs=None, max_concurrent=None, key=None)
-    run = begun(door, again) if given.key is None else None
+    run = run_started_by(door, run_key) if given.key is None else None
     run = run or await diagrams.start(
-        door, id, given.inputs, max_concurrent=given.max_concurrent, key=again if given.key is None else given.key,
+        door, id, given.inputs, max_concurrent=given.max_concurrent, key=run_key if given.key is None else given.key,
         trigger={"type": "manual", "source": f"user:{who.user}"},
     )  # fmt: skip
-    return shown(shape.DiagramStarted, {"run_id": run}, status=201, headers={"Location": f"/api/v1/diagram-runs/{run}"})
+    return reply(shape.DiagramStarted, {"run_id": run}, status=201, headers={"Location": f"/api/v1/diagram-runs/{run}"})
 
 
 def _run(door: Door, id: str) -> str:
@@ -88,7 +88,7 @@ def _whole(door: Door, id: str, *, status: int = 200) -> Response:
             for w in look.waiting
         ],
     }  # fmt: skip
-    return shown(shape.DiagramRunOut, told, status=status)
+    return reply(shape.DiagramRunOut, told, status=status)
 
 
 @router.get("/diagram-runs/{id}", response_model=shape.DiagramRunOut, summary="How a run stands")
@@ -100,7 +100,7 @@ async def get_diagram_run(id: Id, door: Door, _: Caller = may("run.read")) -> Re
 async def diagram_trace(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
     run = _run(door, id)
     steps = door.events(run)
-    return shown(shape.DiagramTrace, {"run_id": run, "status": door.view(run).status, "steps": steps})
+    return reply(shape.DiagramTrace, {"run_id": run, "status": door.view(run).status, "steps": steps})
 
 
 @router.get("/diagram-runs/{id}/tokens", response_model=shape.TokenPage, summary="Every token with its envelope")
@@ -108,7 +108,7 @@ async def tokens(
     id: Id, door: Door, edge: Annotated[str | None, Query(max_length=400)] = None,
     epoch: Annotated[int | None, Query(ge=0, le=paging.LARGEST)] = None, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
-    return shown(shape.TokenPage, {"items": door.tokens(_run(door, id), edge=edge, epoch=epoch)})
+    return reply(shape.TokenPage, {"items": door.tokens(_run(door, id), edge=edge, epoch=epoch)})
 
 
 @router.get(
@@ -118,8 +118,8 @@ async def tokens(
 async def diagram_events(id: Id, door: Door, request: Request, who: Who) -> StreamingResponse:
     last = request.headers.get("last-event-id") or "0"
     after = int(last) if last.isdecimal() and len(last) < 16 else 0
-    site = site_of(request)
-    events = run_events(site.hub, door, _run(door, id), after, site.identity.still(request, who))
+    server = server_of(request)
+    events = run_events(server.hub, door, _run(door, id), after, server.identity.still_allowed(request, who))
     return StreamingResponse(events, media_type="text/event-stream")
 
 
@@ -127,7 +127,7 @@ async def diagram_events(id: Id, door: Door, request: Request, who: Who) -> Stre
     "/diagram-runs/{id}:cancel", response_model=shape.DiagramRunOut, status_code=202, summary="End it",
 )  # fmt: skip
 async def cancel_diagram_run(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
-    run = _run(door, whole_id(door, id))
+    run = _run(door, exact_run_id(door, id))
     await door.cancel(run)
     return _whole(door, run, status=202)
 
@@ -139,6 +139,6 @@ async def respond(
     id: Id, label: Annotated[str, Path(max_length=200)], asked: shape.RespondAsked, door: Door,
     who: Caller = may("inbox.decide"),
 ) -> Response:  # fmt: skip
-    run = _run(door, whole_id(door, id))
+    run = _run(door, exact_run_id(door, id))
     await answer(door, run, label, asked.value, by=who, permissions=who.permissions)
     return _whole(door, run)

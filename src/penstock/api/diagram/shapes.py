@@ -6,9 +6,12 @@ from typing import Any
 
 from pydantic import Field
 
+from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.problems import FoundOut
-from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.time_fields import Moment
+from penstock.app.runs.timeline.tokens import TokenRecord
+from penstock.dialects.token_events import Event
+from penstock.executors.handler import Envelope
 
 EXAMPLE = """version: light
 name: hello
@@ -75,20 +78,8 @@ class DiagramRunOut(ResponseBody):
     updated_at: Moment
 
 
-class DiagramEventOut(ResponseBody):
+class DiagramEventOut(ResponseBody, of=Event, defaults=True):
     """What subscribers are told (D-X.22)."""
-
-    name: str
-    run_id: str
-    seq: int
-    trace_id: str
-    at: Moment
-    node: str
-    epoch: int
-    edge: str = ""
-    sequence_number: int | None = None
-    iteration: int | None = None
-    data: dict[str, Any] = {}
 
 
 class DiagramTrace(ResponseBody):
@@ -97,26 +88,12 @@ class DiagramTrace(ResponseBody):
     steps: list[DiagramEventOut]
 
 
-class EnvelopeOut(ResponseBody):
-    id: str
-    body: Any
-    content_type: str
-    metadata: dict[str, Any]
-    produced_by: str
-    trace_id: str
-    created_at: str
+class EnvelopeOut(ResponseBody, of=Envelope, first=("id",)):
+    pass
 
 
-class TokenOut(ResponseBody):
+class TokenOut(ResponseBody, of=TokenRecord):
     """`fate` is empty while it lies there; then consumed (by `by`), absorbed, expired or discarded."""
-
-    edge: str
-    epoch: int
-    sequence_number: int
-    scope: str
-    envelope: EnvelopeOut
-    fate: str
-    by: str
 
 
 class TokenPage(ResponseBody):

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.problems import FoundOut
-from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.time_fields import Moment
+from penstock.app.process.models import Proposed
 
 _EXAMPLE: dict[str, Any] = {
     "process_definition_id": "data_registration", "process_definition_name": "데이터 등록 접수",
@@ -101,17 +102,7 @@ class DefinitionSaved(ResponseBody):
     warnings: list[FoundOut] = []
 
 
-class ExtractedOut(ResponseBody):
-    id: str
-    version: int | None
-    approval_status: str
-    confidence: float
-    parts: dict[str, float]
-    evidence: dict[str, str]
-    source: str
-    note: str
-    definition: dict[str, Any]
-    diff: dict[str, Any]
+class ExtractedOut(ResponseBody, of=Proposed, omit=("new",)):
     findings: list[FoundOut] = []
 
 

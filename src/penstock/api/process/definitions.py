@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.problems import shown_finding
+from penstock.api.problems import finding_body
 from penstock.api.process import definition_shapes as shape
 from penstock.api.process.error_words import InProcessWords, same_tenant
-from penstock.api.replies import shown
+from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.app.process.definitions import CONTAINERS, Defined, Processes, approval_of, in_force, origin_of
 from penstock.app.process.extraction import text_of_pdf
@@ -53,10 +53,10 @@ def _saved(done: Defined, *, status: int | None = None) -> Response:
     told = {
         "id": row.name, "version": row.version, "uuid": row.id, "type": row.kind, "approval_status": approval_of(row),
         "new": done.new, "diff": done.diff, "confidence": origin_of(row).get("confidence"),
-        "warnings": [shown_finding(one) for one in done.findings if one.severity != "error"],
+        "warnings": [finding_body(one) for one in done.findings if one.severity != "error"],
     }  # fmt: skip
     where = {"Location": f"/api/v1/processes/definitions/{row.name}"}
-    return shown(shape.DefinitionSaved, told, status=status or (201 if done.new else 200), headers=where)
+    return reply(shape.DefinitionSaved, told, status=status or (201 if done.new else 200), headers=where)
 
 
 def _given(asked: shape.DefinitionAsked) -> dict[str, Any] | str:
@@ -89,8 +89,8 @@ async def import_bpmn(asked: shape.BpmnAsked, door: Door, who: Caller = may("def
 )  # fmt: skip
 async def extract(asked: shape.ExtractAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     done = await extracted(door, await _text(asked), id=asked.id, by=who.user, store=not asked.dry_run)
-    told = {**msgspec.to_builtins(done), "findings": [shown_finding(one) for one in done.findings]}
-    return shown(shape.ExtractedOut, told, status=201 if done.new else 200)
+    told = {**msgspec.to_builtins(done), "findings": [finding_body(one) for one in done.findings]}
+    return reply(shape.ExtractedOut, told, status=201 if done.new else 200)
 
 
 async def _text(asked: shape.ExtractAsked) -> str:
@@ -130,8 +130,8 @@ async def definitions(
         by_name.setdefault(row.name, []).append(row)
     lines = [_line(in_force(rows), rows) for rows in by_name.values()]
     meant = [one for one in lines if parent_id in (None, one["parent_id"])]
-    page, after = paging.sliced(meant, cursor, limit)
-    return shown(shape.ProcessDefinitionPage, {"items": page, "next": after})
+    page, after = paging.page_of(meant, cursor, limit)
+    return reply(shape.ProcessDefinitionPage, {"items": page, "next": after})
 
 
 @router.get("/definitions/{id}", response_model=shape.ProcessDefinitionOut, summary="One of them")
@@ -147,7 +147,7 @@ async def definition(id: Id, door: Door, version: paging.Nth = None, _: Caller =
         "origin": origin_of(row), "created_by": row.created_by, "approved_by": row.approved_by,
         "feedback": row.feedback,
     }  # fmt: skip
-    return shown(shape.ProcessDefinitionOut, told, headers={"ETag": f'"{row.version}"'})
+    return reply(shape.ProcessDefinitionOut, told, headers={"ETag": f'"{row.version}"'})
 
 
 @router.put(
@@ -161,7 +161,7 @@ async def update(id: Id, asked: shape.DefinitionAsked, door: Door, who: Caller =
 async def versions(
     id: Id, door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("definition.read")
 ) -> Response:
-    page, after = paging.sliced(Processes(door).versions(id)[::-1], cursor, limit)
+    page, after = paging.page_of(Processes(door).versions(id)[::-1], cursor, limit)
     told = [
         {"id": row.id, "proc_def_id": row.name, "version": row.version, "status": row.status,
          "approval_status": approval_of(row), "snapshot": _document(row),
@@ -170,7 +170,7 @@ async def versions(
          "created_at": row.created_at, "approved_by": row.approved_by, "approved_at": row.approved_at}
         for row in page
     ]  # fmt: skip
-    return shown(shape.DefinitionVersionPage, {"items": told, "next": after})
+    return reply(shape.DefinitionVersionPage, {"items": told, "next": after})
 
 
 @router.get(

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import Header, Request
 from starlette.responses import Response
 
-from penstock.api.audited import Changing
-from penstock.api.server_state import caller_of, site_of
+from penstock.api.audited import AuditedRoute
+from penstock.api.server_state import caller_of, server_of
 from penstock.api.strict_routes import Handler
 from penstock.app.access.roles import config_of
 from penstock.app.process.error_words import in_process_words
@@ -17,7 +17,7 @@ from penstock.errors import BadInput, PenstockError, ProcessScope
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=50, description="The version that was seen.")]
 
 
-class InProcessWords(Changing):
+class InProcessWords(AuditedRoute):
     def get_route_handler(self) -> Handler:
         plain = super().get_route_handler()
 
@@ -36,7 +36,7 @@ async def same_tenant(
     """P-X.28: whoever names a tenant names their own, by slug or by id."""
     caller = await caller_of(request)
     if x_tenant_id is not None and x_tenant_id != caller.tenant:
-        if x_tenant_id != config_of(site_of(request).door.of(caller.tenant)).get("id"):
+        if x_tenant_id != config_of(server_of(request).door.of(caller.tenant)).get("id"):
             raise ProcessScope(why="X-Tenant-Id names another tenant than your key")
 
 

@@ -6,8 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from penstock.api.replies import RequestBody, ResponseBody
+from penstock.api.bodies import RequestBody, ResponseBody
+from penstock.api.shapes.inbox import CommentOut
 from penstock.api.time_fields import Moment
+from penstock.app.process.events import Told
+from penstock.app.process.reevaluation import ThresholdReading
+from penstock.dialects.process import instance
 
 Mode = Literal["AUTONOMOUS", "SUPERVISED", "MANUAL"]
 Comment = Annotated[str, Field(min_length=1, max_length=4000)]
@@ -99,47 +103,12 @@ class WorkitemPage(ResponseBody):
     next: str | None
 
 
-class Remark(ResponseBody):
-    by: str
-    at: Moment
-    text: str
+class Remark(CommentOut):
+    pass
 
 
-class WorkitemOut(ResponseBody):
+class WorkitemOut(ResponseBody, of=instance.WorkItem, omit=("firing", "candidates", "transcript")):
     """P-X.5, with what is asked of whoever does it."""
-
-    id: str
-    proc_inst_id: str
-    proc_def_id: str
-    activity_id: str
-    activity_name: str
-    activity_type: str
-    agent_mode: str
-    status: str
-    assignee: str | None
-    agent: str | None
-    agent_task_id: str | None
-    draft: Any
-    result: Any
-    error: str | None
-    cancel_reason: str | None
-    visit: int
-    parallel_group_id: str | None
-    branch_index: int | None
-    version: int
-    created_at: Moment
-    started_at: Moment | None
-    submitted_at: Moment | None
-    completed_at: Moment | None
-    cancelled_at: Moment | None
-    compensated_at: Moment | None
-    instruction: str
-    role: str | None
-    priority: str | None
-    due_at: Moment | None
-    form: Any
-    data: Any
-    approvers: list[str]
 
 
 class WorkitemWhole(WorkitemOut):
@@ -148,35 +117,14 @@ class WorkitemWhole(WorkitemOut):
     transcript: list[Any] = Field(description="What the agent has kept of how it came to its result.")
 
 
-class Passage(ResponseBody):
+class Passage(ResponseBody, of=instance.Passage):
     """From one status to another: of an item, or, without one, of the instance."""
 
-    seq: int
-    at: Moment
-    workitem_id: str | None
-    activity_id: str | None
-    event: str
-    from_: str | None = Field(alias="from")
-    to: str
-    by: str | None
-    comment: str | None
-    agent_mode: str | None
 
-
-class StepOut(ResponseBody):
+class StepOut(ResponseBody, of=instance.CompensationStep):
     """P-5.3.1, P-5.5.6."""
 
-    seq: int
-    activity_id: str
-    activity_name: str
-    workitem_id: str | None
-    compensation_action: str
-    compensation_data: Any
     status: str = Field(examples=["PENDING", "EXECUTED", "FAILED", "SKIPPED", "CANCELLED"])
-    parallel_group_id: str | None
-    branch_index: int | None
-    error: str | None
-    at: Moment | None
 
 
 class CompensationOut(ResponseBody):
@@ -225,12 +173,8 @@ class WorkItemSubmittedOut(ResponseBody):
     instance_status: str
 
 
-class ProcessEventOut(ResponseBody):
+class ProcessEventOut(ResponseBody, of=Told):
     event: str = Field(examples=["PROCESS_STARTED"])
-    proc_inst_id: str | None
-    seq: int
-    at: Moment
-    payload: dict[str, Any]
 
 
 class ProcessEventPage(ResponseBody):
@@ -238,15 +182,8 @@ class ProcessEventPage(ResponseBody):
     next: str | None
 
 
-class ReevaluationRow(ResponseBody):
+class ReevaluationRow(ResponseBody, of=ThresholdReading):
     """P-8: `value` is None where nothing was measured yet."""
-
-    id: str
-    condition: str
-    what: str
-    value: float | None
-    threshold: float
-    exceeded: bool
 
 
 class ReevaluationOut(ResponseBody):

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.audited import RunKey, begun
+from penstock.api.audited import RunKey, run_started_by
 from penstock.api.process import work_item_shapes as shape
 from penstock.api.process.error_words import IfMatch, InProcessWords, same_tenant, seen_version
-from penstock.api.replies import shown
-from penstock.api.server_state import Caller, Door, TheSite, may
+from penstock.api.replies import reply
+from penstock.api.server_state import Caller, Door, Server, may
 from penstock.app.process.events import each_event
 from penstock.app.process.reevaluation import reevaluation
 from penstock.app.process.work_items import Found, WorkItems, status_of, version_of, whole
@@ -44,12 +44,12 @@ def _own(given: str | None, who: Caller) -> None:
     summary="Begin an instance",
 )
 async def initiate(
-    id: Id, asked: shape.InitiateAsked, door: Door, again: RunKey, who: Caller = may("run.start")
+    id: Id, asked: shape.InitiateAsked, door: Door, run_key: RunKey, who: Caller = may("run.start")
 ) -> Response:
     held = WorkItems(door)
-    run = begun(door, again) or await held.initiate(
+    run = run_started_by(door, run_key) or await held.initiate(
         id, by=who, initiator=asked.initiator_id, input=asked.input_data, modes=asked.mode_overrides,
-        version=asked.version, key=again,
+        version=asked.version, key=run_key,
     )  # fmt: skip
     row = held.run(run)
     net = door.net_of(door.hash_of(row.net))
@@ -58,13 +58,13 @@ async def initiate(
         "status": status_of(row),
     }  # fmt: skip
     where = {"Location": f"/api/v1/processes/instances/{row.id}"}
-    return shown(shape.ProcessInstanceStarted, told, status=201, headers=where)
+    return reply(shape.ProcessInstanceStarted, told, status=201, headers=where)
 
 
 @router.get("/instances/{id}", response_model=shape.ProcessInstanceOut, summary="One instance, with its work items")
 async def instance(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
     row, found = WorkItems(door).instance(id)
-    return shown(shape.ProcessInstanceOut, whole(row, found))
+    return reply(shape.ProcessInstanceOut, whole(row, found))
 
 
 @router.post(
@@ -89,7 +89,7 @@ def _told(held: WorkItems, id: str) -> Response:
         "proc_inst_id": row.id, "status": found.status, "compensation_status": found.compensation_status,
         "compensation_steps": found.told(),
     }  # fmt: skip
-    return shown(shape.InstanceTold, told, status=202)
+    return reply(shape.InstanceTold, told, status=202)
 
 
 # ---- work items ------------------------------------------------------------------------------------------------------
@@ -103,11 +103,11 @@ async def workitems(
     wanted = [one for one in (status or "").split(",") if one]
     if any(one not in ITEMS for one in wanted):
         raise BadInput(what="«status»", why="it is no status of a work item", hint=f"They are {', '.join(ITEMS)}.")
-    after = paging.read(cursor, tuple[int, int]) or (0, 0)
+    after = paging.read_cursor(cursor, tuple[int, int]) or (0, 0)
     found = WorkItems(door).each(status=wanted, assignee=assignee, after=after, limit=limit + 1)
     page = found[:limit]
-    more = paging.written((page[-1].run, page[-1].firing)) if len(found) > limit else None
-    return shown(shape.WorkitemPage, {"items": [_line(door, one) for one in page], "next": more})
+    more = paging.cursor_of((page[-1].run, page[-1].firing)) if len(found) > limit else None
+    return reply(shape.WorkitemPage, {"items": [_line(door, one) for one in page], "next": more})
 
 
 def _line(door: Door, row: WorkRow) -> dict[str, Any]:
@@ -130,14 +130,14 @@ async def workitem(id: Id, door: Door, _: Caller = may("inbox.read")) -> Respons
 def _item(held: WorkItems, id: str) -> Response:
     item, said, history = held.get(id)
     told = {**msgspec.to_builtins(item), "comments": said, "history": history}
-    return shown(shape.WorkitemWhole, told, headers={"ETag": f'"{item.version}"'})
+    return reply(shape.WorkitemWhole, told, headers={"ETag": f'"{item.version}"'})
 
 
 class Desk:
     """The work item that somebody does something with, and how it stands when they have."""
 
-    def __init__(self, id: Id, door: Door, site: TheSite, if_match: IfMatch = None) -> None:
-        self.id, self.site, self.if_match = id, site, if_match
+    def __init__(self, id: Id, door: Door, server: Server, if_match: IfMatch = None) -> None:
+        self.id, self.server, self.if_match = id, server, if_match
         self.held = WorkItems(door)
 
     def seen(self, asked: shape.Seen | None) -> int | None:
@@ -153,11 +153,11 @@ class Desk:
             "next_nodes": reached, "workitem_id": found.id, "status": found.row.status, "version": found.row.version,
             "instance_status": status_of(found.run),
         }  # fmt: skip
-        return shown(shape.WorkItemSubmittedOut, told, headers={"ETag": f'"{found.row.version}"'})
+        return reply(shape.WorkItemSubmittedOut, told, headers={"ETag": f'"{found.row.version}"'})
 
     def _tell(self) -> Found:
         found = self.held.find(self.id)
-        self.site.hub.tell(found.run.tenant, "inbox", {"item": f"{found.row.run_id}/{found.node}"})
+        self.server.hub.publish(found.run.tenant, "inbox", {"item": f"{found.row.run_id}/{found.node}"})
         return found
 
 
@@ -227,9 +227,9 @@ async def delegate_workitem(at: At, asked: shape.DelegateToAsked, who: Caller = 
 
 @router.post("/workitems/{id}:comment", response_model=shape.WorkitemWhole, summary="Say something about it")
 async def comment_workitem(
-    id: Id, asked: shape.RemarkAsked, door: Door, site: TheSite, who: Caller = may("process.work")
+    id: Id, asked: shape.RemarkAsked, door: Door, server: Server, who: Caller = may("process.work")
 ) -> Response:
-    desk = Desk(id, door, site)
+    desk = Desk(id, door, server)
     desk.held.comment(id, asked.text, by=who)
     return desk.whole()
 
@@ -244,11 +244,12 @@ async def events(
     door: Door, proc_inst_id: Text = None, event: Text = None, limit: paging.Limit = 50,
     cursor: paging.Cursor = None, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
-    after = paging.read(cursor, tuple[int, int])
+    after = paging.read_cursor(cursor, tuple[int, int])
     found, place = each_event(door, run=proc_inst_id, topic=event, after=after, limit=limit)
-    return shown(shape.ProcessEventPage, {"items": found, "next": paging.written(place) if place is not None else None})
+    following = paging.cursor_of(place) if place is not None else None
+    return reply(shape.ProcessEventPage, {"items": found, "next": following})
 
 
 @router.get("/reevaluation", response_model=shape.ReevaluationOut, summary="Thresholds, and which are exceeded (P-8)")
 async def thresholds(door: Door, _: Caller = may("ops.read")) -> Response:
-    return shown(shape.ReevaluationOut, {"items": reevaluation(door)})
+    return reply(shape.ReevaluationOut, {"items": reevaluation(door)})

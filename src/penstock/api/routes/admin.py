@@ -10,9 +10,9 @@ from fastapi import APIRouter, Header, Path, Query
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.audited import Changing
-from penstock.api.replies import shown
-from penstock.api.server_state import Caller, Door, ServerState, TheSite, may
+from penstock.api.audited import AuditedRoute
+from penstock.api.replies import reply
+from penstock.api.server_state import Caller, Door, Server, ServerState, may
 from penstock.api.shapes import admin as shape
 from penstock.api.time_fields import moment
 from penstock.app.access.keys import ApiKey, ApiKeys
@@ -20,7 +20,7 @@ from penstock.app.access.roles import ADMIN, config_of, each_user, in_our_words,
 from penstock.app.inbox.drafts import Draft, Drafts
 from penstock.errors import BadInput, ChangedMeanwhile, DraftNotFound, NotAllowed, NotYours, TenantExists
 
-router = APIRouter(route_class=Changing)
+router = APIRouter(route_class=AuditedRoute)
 Text = Annotated[str | None, Query(max_length=500)]
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=100)]
 
@@ -32,8 +32,8 @@ IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=100)]
 async def keys(
     door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("key.write")
 ) -> Response:
-    page, after = paging.sliced(ApiKeys(door).each(), cursor, limit)
-    return shown(shape.KeyPage, {"items": [_key(one) for one in page], "next": after})
+    page, after = paging.page_of(ApiKeys(door).each(), cursor, limit)
+    return reply(shape.KeyPage, {"items": [_key(one) for one in page], "next": after})
 
 
 @router.post("/keys", response_model=shape.KeyMade, status_code=201, tags=["keys"], summary="Make a key")
@@ -45,7 +45,7 @@ async def create_key(asked: shape.KeyAsked, door: Door, who: Caller = may("key.w
         asked.name, user=user, by=who.user, roles=asked.roles, scopes=asked.scopes, rate=asked.rate,
         expires_at=moment(asked.expires_at, "expires_at") if asked.expires_at is not None else None,
     )  # fmt: skip
-    return shown(shape.KeyMade, {**_key(key), "token": token}, status=201)
+    return reply(shape.KeyMade, {**_key(key), "token": token}, status=201)
 
 
 @router.delete("/keys/{id}", status_code=204, tags=["keys"], summary="Revoke a key")
@@ -69,8 +69,8 @@ def no_more_than(who: Caller, given: Iterable[str]) -> None:
 # -- tenants -----------------------------------------------------------------------------------------------------------
 
 
-def _tenant(site: ServerState, id: str) -> dict[str, Any]:
-    door = site.door.of(id)
+def _tenant(server: ServerState, id: str) -> dict[str, Any]:
+    door = server.door.of(id)
     held = [one for one in ApiKeys(door).each() if one.revoked_at is None]
     name = str(config_of(door).get("name") or id)
     return {"id": id, "name": name, "users": len(each_user(door)), "keys": len(held)}
@@ -78,29 +78,29 @@ def _tenant(site: ServerState, id: str) -> dict[str, Any]:
 
 @router.get("/tenants", response_model=shape.TenantPage, tags=["tenants"], summary="The tenants that the caller sees")
 async def tenants(
-    site: TheSite, limit: paging.Limit = 50, cursor: paging.Cursor = None, who: Caller = may("tenant.write")
+    server: Server, limit: paging.Limit = 50, cursor: paging.Cursor = None, who: Caller = may("tenant.write")
 ) -> Response:
     """The server's own tenant sees them all; every other one sees itself."""
     known = {who.tenant}
-    if who.tenant == site.door.tenant:
-        known |= set(site.audit.tenants())
-    page, after = paging.sliced(sorted(known), cursor, limit)
-    return shown(shape.TenantPage, {"items": [_tenant(site, one) for one in page], "next": after})
+    if who.tenant == server.door.tenant:
+        known |= set(server.audit.tenants())
+    page, after = paging.page_of(sorted(known), cursor, limit)
+    return reply(shape.TenantPage, {"items": [_tenant(server, one) for one in page], "next": after})
 
 
 @router.post("/tenants", response_model=shape.TenantMade, status_code=201, tags=["tenants"], summary="Make a tenant")
-async def create_tenant(asked: shape.TenantAsked, site: TheSite, who: Caller = may("tenant.write")) -> Response:
+async def create_tenant(asked: shape.TenantAsked, server: Server, who: Caller = may("tenant.write")) -> Response:
     """With an administrator and a key for them, which is shown once. Only the server's own tenant can."""
-    if who.tenant != site.door.tenant:
+    if who.tenant != server.door.tenant:
         raise NotAllowed(user=who.user, permission="tenant.write")
-    door = site.door.of(asked.id)
-    if asked.id in site.audit.tenants() or asked.id == site.door.tenant or ApiKeys(door).each() or each_user(door):
+    door = server.door.of(asked.id)
+    if asked.id in server.audit.tenants() or asked.id == server.door.tenant or ApiKeys(door).each() or each_user(door):
         raise TenantExists(tenant=asked.id)
-    site.audit.record(asked.id, f"{who.tenant}/{who.user}", "POST /tenants", f"tenants/{asked.id}")
+    server.audit.record(asked.id, f"{who.tenant}/{who.user}", "POST /tenants", f"tenants/{asked.id}")
     door.registry.put("config", "tenant", {"name": asked.name or asked.id})
     door.registry.put("user", asked.admin, {"name": asked.admin, "roles": [ADMIN]})
     _, token = ApiKeys(door).create("the first key", user=asked.admin, by=who.user)
-    return shown(shape.TenantMade, {**_tenant(site, asked.id), "token": token}, status=201)
+    return reply(shape.TenantMade, {**_tenant(server, asked.id), "token": token}, status=201)
 
 
 # -- the audit ---------------------------------------------------------------------------------------------------------
@@ -108,22 +108,22 @@ async def create_tenant(asked: shape.TenantAsked, site: TheSite, who: Caller = m
 
 @router.get("/audit", response_model=shape.EntryPage, tags=["audit"], summary="Who changed what, the newest first")
 async def audit(
-    door: Door, site: TheSite, actor: Text = None, action: Text = None, target: Text = None, limit: paging.Limit = 50,
+    door: Door, server: Server, actor: Text = None, action: Text = None, target: Text = None, limit: paging.Limit = 50,
     cursor: paging.Cursor = None, _: Caller = may("audit.read"),
 ) -> Response:  # fmt: skip
-    before = paging.read(cursor, int)
-    found = site.audit.each(
+    before = paging.read_cursor(cursor, int)
+    found = server.audit.each(
         door.tenant, before=before, limit=limit + 1, actor=actor, action=action, target=target
     )  # fmt: skip
-    following = paging.written(found[limit - 1].no) if len(found) > limit else None
-    return shown(shape.EntryPage, {"items": found[:limit], "next": following})
+    following = paging.cursor_of(found[limit - 1].no) if len(found) > limit else None
+    return reply(shape.EntryPage, {"items": found[:limit], "next": following})
 
 
 @router.get("/audit/verify", response_model=shape.VerifiedOut, tags=["audit"], summary="Does its chain hold?")
-async def verify(door: Door, site: TheSite, _: Caller = may("audit.read")) -> Response:
-    breaks = site.audit.verify(door.tenant)
+async def verify(door: Door, server: Server, _: Caller = may("audit.read")) -> Response:
+    breaks = server.audit.verify(door.tenant)
     told = {"ok": not breaks, "entries": door.store.audit_last(door.tenant), "breaks": breaks}
-    return shown(shape.VerifiedOut, told)
+    return reply(shape.VerifiedOut, told)
 
 
 # -- drafts ------------------------------------------------------------------------------------------------------------
@@ -134,15 +134,15 @@ MOST_DRAFTS = 200
 
 
 def _drafted(draft: Draft) -> Response:
-    return shown(shape.DraftOut, draft, headers={"ETag": f'"{draft.number}"'})
+    return reply(shape.DraftOut, draft, headers={"ETag": f'"{draft.number}"'})
 
 
 @router.get("/drafts", response_model=shape.DraftPage, tags=["drafts"], summary="What the caller has begun to write")
 async def drafts(
     door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, who: Caller = may("run.read")
 ) -> Response:
-    page, after = paging.sliced(Drafts(door, who.user).each(), cursor, limit)
-    return shown(shape.DraftPage, {"items": page, "next": after})
+    page, after = paging.page_of(Drafts(door, who.user).each(), cursor, limit)
+    return reply(shape.DraftPage, {"items": page, "next": after})
 
 
 @router.get("/drafts/{key}", response_model=shape.DraftOut, tags=["drafts"], summary="One draft of the caller's")
@@ -202,7 +202,7 @@ async def outbox(
          "message": msgspec.msgpack.decode(row.body)}
         for row in door.store.messages(door.tenant, wanted, limit)
     ]  # fmt: skip
-    return shown(shape.MessagePage, {"items": told})
+    return reply(shape.MessagePage, {"items": told})
 
 
 def given_by(door: Door, type: str, body: dict[str, Any]) -> frozenset[str]:

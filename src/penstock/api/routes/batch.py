@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from penstock.api.audited import Changing
-from penstock.api.replies import shown
+from penstock.api.audited import AuditedRoute
+from penstock.api.replies import reply
 from penstock.api.routes.runs import variable
-from penstock.api.run_body import whole_id
+from penstock.api.run_body import exact_run_id
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import admin as shape
 from penstock.api.time_fields import moment
@@ -16,7 +16,7 @@ from penstock.app.runs.bulk import command_many, matching_runs
 from penstock.app.runs.search import Filters
 from penstock.errors import BadInput, RunAmbiguous, RunNotFound
 
-router = APIRouter(tags=["runs"], route_class=Changing)
+router = APIRouter(tags=["runs"], route_class=AuditedRoute)
 
 
 @router.post("/runs:batch", response_model=shape.BatchOut, summary="One verb for many; a dry run by default")
@@ -32,7 +32,7 @@ async def steer(asked: shape.BatchAsked, door: Door, who: Caller = may("run.stee
         door, asked.verb, runs, more=more, dry_run=asked.dry_run, mode=asked.mode, how=asked.how, name=asked.name,
         payload=asked.payload, user=who.user, permissions=who.permissions,
     )  # fmt: skip
-    return shown(shape.BatchOut, done)
+    return reply(shape.BatchOut, done)
 
 
 def _whole(door: Door, run: str) -> str:
@@ -41,7 +41,7 @@ def _whole(door: Door, run: str) -> str:
         door.row(run)
     except (RunNotFound, RunAmbiguous):
         return run
-    return whole_id(door, run)
+    return exact_run_id(door, run)
 
 
 def _filters(asked: shape.BatchFilter) -> Filters:

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.audited import Changing
-from penstock.api.replies import shown
+from penstock.api.audited import AuditedRoute
+from penstock.api.replies import reply
 from penstock.api.routes.registry import etag_of, found_thing, told_thing, unchanged
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import configs as shape
@@ -21,8 +21,8 @@ from penstock.app.access.audit import masked
 from penstock.app.registry.setting_proposals import CONFIG, SettingProposal, SettingProposals
 from penstock.errors import ChangedMeanwhile
 
-router = APIRouter(prefix="/configs", tags=["registry"], route_class=Changing)
-proposed = APIRouter(prefix="/config-proposals", tags=["registry"], route_class=Changing)
+router = APIRouter(prefix="/configs", tags=["registry"], route_class=AuditedRoute)
+proposed = APIRouter(prefix="/config-proposals", tags=["registry"], route_class=AuditedRoute)
 
 
 def _told(one: SettingProposal) -> dict[str, Any]:
@@ -45,14 +45,14 @@ def _as_seen(request: Request, one: SettingProposal) -> None:
 async def each(
     door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("registry.read")
 ) -> Response:
-    page, after = paging.sliced(door.registry.each(CONFIG), cursor, limit)
-    return shown(ThingPage, {"items": [told_thing(row) for row in page], "next": after})
+    page, after = paging.page_of(door.registry.each(CONFIG), cursor, limit)
+    return reply(ThingPage, {"items": [told_thing(row) for row in page], "next": after})
 
 
 @router.get("/{id}", response_model=ThingOut, summary="One config, as it is in force")
 async def get(id: str, door: Door, _: Caller = may("registry.read")) -> Response:
     row = found_thing(door, CONFIG, id)
-    return shown(ThingOut, told_thing(row), headers={"ETag": etag_of(row)})
+    return reply(ThingOut, told_thing(row), headers={"ETag": etag_of(row)})
 
 
 @router.put("/{id}", response_model=shape.ProposalOut, status_code=202, summary="Propose a config")
@@ -64,7 +64,7 @@ async def propose(
     if there is not None:
         body = unmasked(f"config «{id}»", body, msgspec.msgpack.decode(there.body))
     one = SettingProposals(door).put(id, body, who.user)
-    return shown(shape.ProposalOut, _told(one), status=202, headers={"ETag": _etag(one)})
+    return reply(shape.ProposalOut, _told(one), status=202, headers={"ETag": _etag(one)})
 
 
 @router.delete("/{id}", response_model=shape.ProposalOut, status_code=202, summary="Propose to take a config away")
@@ -72,21 +72,21 @@ async def propose_without(id: str, request: Request, door: Door, who: Caller = m
     found_thing(door, CONFIG, id)
     unchanged(request, door, CONFIG, id)
     one = SettingProposals(door).put(id, None, who.user)
-    return shown(shape.ProposalOut, _told(one), status=202, headers={"ETag": _etag(one)})
+    return reply(shape.ProposalOut, _told(one), status=202, headers={"ETag": _etag(one)})
 
 
 @proposed.get("", response_model=shape.ProposalPage, summary="What was proposed and waits for another")
 async def each_proposal(
     door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("registry.read")
 ) -> Response:
-    page, after = paging.sliced(SettingProposals(door).each(), cursor, limit)
-    return shown(shape.ProposalPage, {"items": [_told(one) for one in page], "next": after})
+    page, after = paging.page_of(SettingProposals(door).each(), cursor, limit)
+    return reply(shape.ProposalPage, {"items": [_told(one) for one in page], "next": after})
 
 
 @proposed.get("/{id}", response_model=shape.ProposalOut, summary="What was proposed for a config")
 async def get_proposal(id: str, door: Door, _: Caller = may("registry.read")) -> Response:
     one = SettingProposals(door).get(id)
-    return shown(shape.ProposalOut, _told(one), headers={"ETag": _etag(one)})
+    return reply(shape.ProposalOut, _told(one), headers={"ETag": _etag(one)})
 
 
 @proposed.post("/{id}/approve", status_code=204, summary="Put what another has proposed in force")

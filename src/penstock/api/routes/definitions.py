@@ -9,11 +9,11 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.audited import Changing
-from penstock.api.document_checks import inspected_at, looked_at
-from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawn
-from penstock.api.problems import shown_finding
-from penstock.api.replies import shown
+from penstock.api.audited import AuditedRoute
+from penstock.api.document_checks import check_document, inspect_document
+from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawing_reply
+from penstock.api.problems import finding_body
+from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import definitions as shape
 from penstock.api.shapes.runs import GraphOut
@@ -24,7 +24,7 @@ from penstock.errors import NotAllowed
 from penstock.lifecycle import MACHINES
 from penstock.store.contract import ReleaseRow
 
-router = APIRouter(prefix="/definitions", tags=["definitions"], route_class=Changing)
+router = APIRouter(prefix="/definitions", tags=["definitions"], route_class=AuditedRoute)
 Number = Annotated[int, Path(ge=1, le=paging.LARGEST)]
 _LIFE = MACHINES["release"]
 
@@ -37,8 +37,8 @@ async def each(
     for row in door.releases.each():
         by_name.setdefault(row.name, []).append(row)
     open_ = _open_runs(door)
-    page, after = paging.sliced([_definition(door, rows, open_) for rows in by_name.values()], cursor, limit)
-    return shown(shape.DefinitionPage, {"items": page, "next": after})
+    page, after = paging.page_of([_definition(door, rows, open_) for rows in by_name.values()], cursor, limit)
+    return reply(shape.DefinitionPage, {"items": page, "next": after})
 
 
 def _open_runs(door: Door) -> dict[int, int]:
@@ -69,20 +69,20 @@ def _title(document: dict[str, Any]) -> str:
 
 @router.post("/check", response_model=shape.CheckOut, summary="What is wrong with a document, and where")
 async def check(asked: shape.CheckAsked, _: Caller = may("definition.read")) -> Response:
-    language, findings = await looked_at(asked.document)
+    language, findings = await check_document(asked.document)
     ok = language is not None and not any(one.severity == "error" for one in findings)
-    told = [shown_finding(one) for one in findings]
-    return shown(shape.CheckOut, {"ok": ok, "language": language, "findings": told})
+    told = [finding_body(one) for one in findings]
+    return reply(shape.CheckOut, {"ok": ok, "language": language, "findings": told})
 
 
 @router.post(
     "/inspect", response_model=shape.InspectedOut, summary="A document as an editor shows it, with its drawing"
 )
 async def inspect(asked: shape.CheckAsked, _: Caller = may("definition.read")) -> Response:
-    found = await inspected_at(asked.document)
+    found = await inspect_document(asked.document)
     ok = found.language is not None and not any(one.severity == "error" for one in found.findings)
-    told = {**msgspec.structs.asdict(found), "ok": ok, "findings": [shown_finding(one) for one in found.findings]}
-    return shown(shape.InspectedOut, told)
+    told = {**msgspec.structs.asdict(found), "ok": ok, "findings": [finding_body(one) for one in found.findings]}
+    return reply(shape.InspectedOut, told)
 
 
 @router.post(
@@ -92,9 +92,9 @@ async def inspect(asked: shape.CheckAsked, _: Caller = may("definition.read")) -
 async def submit(asked: shape.SubmitAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     done = door.releases.submit(_bytes(asked.document), by=who.user, change_summary=asked.change_summary)
     row = done.release
-    told = {"version": row, "new": done.new, "findings": [shown_finding(one) for one in done.findings]}
+    told = {"version": row, "new": done.new, "findings": [finding_body(one) for one in done.findings]}
     where = f"/api/v1/definitions/{row.name}/versions/{row.version}"
-    return shown(shape.SubmittedOut, told, status=201 if done.new else 200, headers={"Location": where})
+    return reply(shape.SubmittedOut, told, status=201 if done.new else 200, headers={"Location": where})
 
 
 def _bytes(document: dict[str, Any] | str) -> bytes:
@@ -106,8 +106,8 @@ async def versions(
     name: str, door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("definition.read")
 ) -> Response:
     door.releases.get(name)
-    page, after = paging.sliced(door.releases.each(name)[::-1], cursor, limit)
-    return shown(shape.VersionPage, {"items": page, "next": after})
+    page, after = paging.page_of(door.releases.each(name)[::-1], cursor, limit)
+    return reply(shape.VersionPage, {"items": page, "next": after})
 
 
 @router.get("/{name}/versions/{version}", response_model=shape.VersionWhole, summary="One version, with its document")
@@ -115,13 +115,13 @@ async def version(name: str, version: Number, door: Door, _: Caller = may("defin
     row = door.releases.get(name, version)
     moves = [event for event in ("approve", "reject", "activate", "deprecate") if _LIFE.allows(row.status, event)]
     told = {**msgspec.structs.asdict(row), "document": document_of(row), "moves": moves}
-    return shown(shape.VersionWhole, told, headers={"ETag": f'"{row.hash[:16]}-{row.status}"'})
+    return reply(shape.VersionWhole, told, headers={"ETag": f'"{row.hash[:16]}-{row.status}"'})
 
 
 @router.post("/{name}/versions/{version}/approve", response_model=shape.VersionOut, summary="Approve it")
 async def approve(name: str, version: Number, door: Door, who: Caller = may("definition.approve")) -> Response:
     _may_judge(door, name, version, who)
-    return shown(shape.VersionOut, door.releases.approve(name, version, by=who.user))
+    return reply(shape.VersionOut, door.releases.approve(name, version, by=who.user))
 
 
 @router.post("/{name}/versions/{version}/reject", response_model=shape.VersionOut, summary="Send it back")
@@ -129,7 +129,7 @@ async def reject(
     name: str, version: Number, asked: shape.RejectAsked, door: Door, who: Caller = may("definition.approve")
 ) -> Response:
     _may_judge(door, name, version, who)
-    return shown(shape.VersionOut, door.releases.reject(name, version, by=who.user, feedback=asked.feedback))
+    return reply(shape.VersionOut, door.releases.reject(name, version, by=who.user, feedback=asked.feedback))
 
 
 def _may_judge(door: Door, name: str, version: int, who: Caller) -> None:
@@ -141,12 +141,12 @@ def _may_judge(door: Door, name: str, version: int, who: Caller) -> None:
 @router.post("/{name}/versions/{version}/activate", response_model=shape.ActivatedOut, summary="Put it in force")
 async def activate(name: str, version: Number, door: Door, _: Caller = may("definition.activate")) -> Response:
     done = door.releases.activate(name, version)
-    return shown(shape.ActivatedOut, {"version": done, "replayed": done.replayed})
+    return reply(shape.ActivatedOut, {"version": done, "replayed": done.replayed})
 
 
 @router.post("/{name}/versions/{version}/deprecate", response_model=shape.VersionOut, summary="Take it out of force")
 async def deprecate(name: str, version: Number, door: Door, _: Caller = may("definition.activate")) -> Response:
-    return shown(shape.VersionOut, door.releases.deprecate(name, version))
+    return reply(shape.VersionOut, door.releases.deprecate(name, version))
 
 
 @router.get("/{name}/diff", response_model=shape.DiffOut, summary="What changed between two versions")
@@ -155,13 +155,13 @@ async def diff(
     new: Annotated[int, Query(ge=1, le=paging.LARGEST, alias="to")],
     _: Caller = may("definition.read"),
 ) -> Response:  # fmt: skip
-    return shown(shape.DiffOut, {"name": name, "from": old, "to": new, "changes": door.releases.diff(name, old, new)})
+    return reply(shape.DiffOut, {"name": name, "from": old, "to": new, "changes": door.releases.diff(name, old, new)})
 
 
 @router.get("/{name}/versions/{version}/graph", response_model=GraphOut, summary="Its net")
 async def graph(name: str, version: Number, door: Door, _: Caller = may("definition.read")) -> Response:
     row = door.releases.get(name, version)
-    return shown(GraphOut, definition_graph(door.net_of(door.hash_of(row.net))))
+    return reply(GraphOut, definition_graph(door.net_of(door.hash_of(row.net))))
 
 
 @router.get(
@@ -171,4 +171,4 @@ async def draw(
     name: str, version: Number, door: Door, form: AsForm = "svg", theme: AsTheme = "light",
     _: Caller = may("definition.read"),
 ) -> Response:  # fmt: skip
-    return await drawn(of_definition(door, door.releases.get(name, version).net), form, theme)
+    return await drawing_reply(of_definition(door, door.releases.get(name, version).net), form, theme)

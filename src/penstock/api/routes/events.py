@@ -9,18 +9,18 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.audited import Changing, RunKey
-from penstock.api.replies import shown
+from penstock.api.audited import AuditedRoute, RunKey
+from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import operations as shape
 
-router = APIRouter(prefix="/events", tags=["events"], route_class=Changing)
+router = APIRouter(prefix="/events", tags=["events"], route_class=AuditedRoute)
 
 
 @router.post("", response_model=shape.EventOut, status_code=202, summary="Send one; it resumes and starts runs")
-async def send(asked: shape.EventAsked, door: Door, again: RunKey, _: Caller = may("events.send")) -> Response:
-    id = again if asked.id is None else asked.id
-    return shown(shape.EventOut, await door.send_event(asked.source, asked.payload, id=id), status=202)
+async def send(asked: shape.EventAsked, door: Door, run_key: RunKey, _: Caller = may("events.send")) -> Response:
+    id = run_key if asked.id is None else asked.id
+    return reply(shape.EventOut, await door.send_event(asked.source, asked.payload, id=id), status=202)
 
 
 @router.get("", response_model=shape.EventPage, summary="Those that came, the oldest first")
@@ -28,12 +28,12 @@ async def each(
     door: Door, source: Annotated[str | None, Query(max_length=200)] = None, limit: paging.Limit = 50,
     cursor: paging.Cursor = None, _: Caller = may("ops.read"),
 ) -> Response:  # fmt: skip
-    after = paging.read(cursor, int) or 0
+    after = paging.read_cursor(cursor, int) or 0
     rows = door.store.events(door.tenant, source, after=after, limit=limit + 1)
     items = [
         {"number": row.no, "id": row.id, "source": row.source, "at": row.at, "delivered": row.answer is not None,
          "payload": msgspec.msgpack.decode(row.body)}
         for row in rows[:limit]
     ]  # fmt: skip
-    following = paging.written(rows[limit - 1].no) if len(rows) > limit else None
-    return shown(shape.EventPage, {"items": items, "next": following})
+    following = paging.cursor_of(rows[limit - 1].no) if len(rows) > limit else None
+    return reply(shape.EventPage, {"items": items, "next": following})

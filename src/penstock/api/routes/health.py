@@ -8,13 +8,14 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 import penstock
+from penstock.api.bodies import ResponseBody
 from penstock.api.problems import problem
-from penstock.api.replies import ResponseBody, shown
-from penstock.api.server_state import TheSite
-from penstock.api.strict_routes import Checked
+from penstock.api.replies import reply
+from penstock.api.server_state import Server
+from penstock.api.strict_routes import StrictRoute
 from penstock.errors import StoreError
 
-router = APIRouter(tags=["health"], route_class=Checked)
+router = APIRouter(tags=["health"], route_class=StrictRoute)
 
 
 class Health(ResponseBody):
@@ -25,30 +26,30 @@ class Health(ResponseBody):
 
 
 @router.get("/health", response_model=Health, summary="Is it there")
-async def health(site: TheSite) -> Response:
-    trouble = site.door.host.trouble
+async def health(server: Server) -> Response:
+    trouble = server.door.host.trouble
     told: dict[str, Any] = {
         "status": "ok" if trouble is None else "degraded", "version": penstock.__version__,
-        "store": "ok" if trouble is None else trouble.code, "drives": site.door.drives,
+        "store": "ok" if trouble is None else trouble.code, "drives": server.door.drives,
     }  # fmt: skip
-    return shown(Health, told)
+    return reply(Health, told)
 
 
 @router.get("/ready", response_model=Health, summary="Does it take more")
-async def ready(request: Request, site: TheSite) -> Response:
-    trouble = site.door.host.trouble or _asked(site)
-    if site.draining:
+async def ready(request: Request, server: Server) -> Response:
+    trouble = server.door.host.trouble or _asked(server)
+    if server.draining:
         return problem(request, 503, "PS-503-DRAINING", "The server is about to stop.", headers={"Retry-After": "5"})
     if trouble is not None:
         return problem(request, 503, trouble.code, str(trouble), hint=trouble.hint, headers={"Retry-After": "2"})
-    site.door.raise_if_stopped()
-    return await health(site)
+    server.door.raise_if_stopped()
+    return await health(server)
 
 
-def _asked(site: TheSite) -> StoreError | None:
+def _asked(server: Server) -> StoreError | None:
     """A store that nobody has used for a while may be gone without anybody having noticed."""
     try:
-        site.door.store.notices_left()
+        server.door.store.notices_left()
     except StoreError as error:
         return error
     return None

@@ -5,17 +5,17 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import StreamingResponse
 
-from penstock.api.server_state import Caller, TheSite, may
+from penstock.api.server_state import Caller, Server, may
 from penstock.api.stream import EVENTS
-from penstock.api.strict_routes import Checked
+from penstock.api.strict_routes import StrictRoute
 
-router = APIRouter(tags=["live"], route_class=Checked)
+router = APIRouter(tags=["live"], route_class=StrictRoute)
 
 
 @router.get(
     "/stream", summary="News of the tenant as they happen (SSE)", responses=EVENTS, response_class=StreamingResponse
 )
-async def stream(request: Request, site: TheSite, who: Caller = may("run.read")) -> StreamingResponse:
+async def stream(request: Request, server: Server, who: Caller = may("run.read")) -> StreamingResponse:
     last = request.headers.get("last-event-id")
-    told = site.hub.listen(who.tenant, last, site.identity.still(request, who))
+    told = server.hub.listen(who.tenant, last, server.identity.still_allowed(request, who))
     return StreamingResponse(told, media_type="text/event-stream")

@@ -7,17 +7,18 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from starlette.responses import Response
 
-from penstock.api.replies import ResponseBody, shown
-from penstock.api.server_state import Caller, ServerState, TheSite, caller_of, may
-from penstock.api.strict_routes import Checked
+from penstock.api.bodies import ResponseBody
+from penstock.api.replies import reply
+from penstock.api.server_state import Caller, Server, ServerState, caller_of, may
+from penstock.api.strict_routes import StrictRoute
 from penstock.api.time_fields import Moment
-from penstock.app.metrics.dashboard import values
+from penstock.app.metrics.dashboard import PanelValue, values
 from penstock.app.metrics.exposition import MEDIA
 from penstock.app.metrics.readings import Readings
 from penstock.app.metrics.series import detailed, exposed
 from penstock.errors import NotAllowed, RouteMissing
 
-router = APIRouter(tags=["operations"], route_class=Checked)
+router = APIRouter(tags=["operations"], route_class=StrictRoute)
 NEEDS = "ops.read"
 
 
@@ -39,15 +40,8 @@ class AlarmPage(ResponseBody):
     next: str | None
 
 
-class PanelOut(ResponseBody):
-    id: str
-    row: str
-    title: str
-    type: str
-    unit: str
-    query: str
-    value: float | None
-    values: dict[str, float] | None
+class PanelOut(ResponseBody, of=PanelValue):
+    pass
 
 
 class DashboardOut(ResponseBody):
@@ -59,11 +53,11 @@ class DashboardOut(ResponseBody):
 async def whose(request: Request) -> str | None:
     """Whose numbers: those of the caller's tenant. A scraper has a token of its own and gets everybody's, with the
     engine's; in dev everybody is one."""
-    site: ServerState = request.app.state.site
+    server: ServerState = request.app.state.server
     given = (request.headers.get("authorization") or "").partition(" ")[2].strip()
-    if given and site.watching.scrapes(given):
+    if given and server.telemetry.is_scraper(given):
         return None
-    if site.options.dev and not given:
+    if server.options.dev and not given:
         return None
     caller = await caller_of(request)
     if NEEDS not in caller.permissions:
@@ -79,8 +73,8 @@ _TEXT: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/metrics", response_class=Response, responses=_TEXT, summary="Metrics in the text form of Prometheus")
-async def metrics(tenant: Whose, site: TheSite) -> Response:
-    text = exposed(site.watching.meter, tenant, site.door.now(), listening=site.hub.listening)
+async def metrics(tenant: Whose, server: Server) -> Response:
+    text = exposed(server.telemetry.meter, tenant, server.door.now(), listening=server.hub.listening)
     return Response(text, media_type=MEDIA)
 
 
@@ -88,17 +82,17 @@ async def metrics(tenant: Whose, site: TheSite) -> Response:
     "/metrics/detail", response_class=Response, responses=_TEXT, name="metrics_detail",
     summary="One series per instance; not in production",
 )  # fmt: skip
-async def detail(tenant: Whose, site: TheSite) -> Response:
-    if site.door.profile == "production":
+async def detail(tenant: Whose, server: Server) -> Response:
+    if server.door.profile == "production":
         raise RouteMissing
-    return Response(detailed(site.door if tenant is None else site.door.of(tenant)), media_type=MEDIA)
+    return Response(detailed(server.door if tenant is None else server.door.of(tenant)), media_type=MEDIA)
 
 
 @router.get("/alarms", response_model=AlarmPage, summary="Alarms: those that are open, then those that are over")
 async def alarms(
-    site: TheSite, state: Annotated[str, Query(pattern="^(open|all)$")] = "all", who: Caller = may(NEEDS)
+    server: Server, state: Annotated[str, Query(pattern="^(open|all)$")] = "all", who: Caller = may(NEEDS)
 ) -> Response:
-    stand = site.watching.alarms.of(who.tenant)
+    stand = server.telemetry.alarms.of(who.tenant)
     items = sorted(stand.open.values(), key=lambda one: -one.raised_at) + (stand.recent if state == "all" else [])
     told = [
         {
@@ -108,19 +102,19 @@ async def alarms(
         }
         for one in items
     ]  # fmt: skip
-    return shown(AlarmPage, {"items": told, "next": None})
+    return reply(AlarmPage, {"items": told, "next": None})
 
 
 @router.get("/dashboard", response_model=DashboardOut, summary="The dashboard's panels with their values (W-10.3)")
-async def dashboard(site: TheSite, who: Caller = may(NEEDS)) -> Response:
-    now = site.door.now()
-    read = Readings(site.watching.meter, who.tenant, now)
-    return shown(DashboardOut, {"name": "workflow_dashboard", "at": now, "panels": values(read)})
+async def dashboard(server: Server, who: Caller = may(NEEDS)) -> Response:
+    now = server.door.now()
+    read = Readings(server.telemetry.meter, who.tenant, now)
+    return reply(DashboardOut, {"name": "workflow_dashboard", "at": now, "panels": values(read)})
 
 
 def serve_metrics(app: FastAPI) -> None:
     """Where scrapers look first."""
     for path, endpoint in (("/metrics", metrics), ("/metrics/detail", detail)):
         app.router.routes.append(
-            Checked(path, endpoint, methods=["GET"], include_in_schema=False, response_class=Response)
+            StrictRoute(path, endpoint, methods=["GET"], include_in_schema=False, response_class=Response)
         )

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.audited import Changing
-from penstock.api.problems import shown_finding
-from penstock.api.replies import shown
+from penstock.api.audited import AuditedRoute
+from penstock.api.problems import finding_body
+from penstock.api.replies import reply
 from penstock.api.routes.admin import given_by, no_more_than
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import operations as shape
@@ -36,7 +36,7 @@ WRITES = {"users": "user.write", "roles": "user.write"}
 def told_thing(row: ArtifactRow, findings: list[Any] | None = None) -> dict[str, Any]:
     return {
         "id": row.id, "type": row.type, "version": row.version, "status": row.status, "at": row.at,
-        "body": shown_thing(row), "findings": [shown_finding(one) for one in findings or ()],
+        "body": shown_thing(row), "findings": [finding_body(one) for one in findings or ()],
     }  # fmt: skip
 
 
@@ -78,20 +78,20 @@ def _held(door: Door, type: str, id: str) -> frozenset[str]:
 
 
 def _router(path: str, type: str) -> APIRouter:
-    router = APIRouter(prefix=f"/{path}", tags=["registry"], route_class=Changing)
+    router = APIRouter(prefix=f"/{path}", tags=["registry"], route_class=AuditedRoute)
     read, write = "registry.read", WRITES.get(path, "registry.write")
 
     @router.get("", response_model=shape.ThingPage, summary=f"Every {type}", name=f"each_{type}")
     async def each(
         door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may(read)
     ) -> Response:
-        page, after = paging.sliced(_rows(door, type), cursor, limit)
-        return shown(shape.ThingPage, {"items": [told_thing(row) for row in page], "next": after})
+        page, after = paging.page_of(_rows(door, type), cursor, limit)
+        return reply(shape.ThingPage, {"items": [told_thing(row) for row in page], "next": after})
 
     @router.get("/{id}", response_model=shape.ThingOut, summary=f"One {type}", name=f"get_{type}")
     async def get(id: str, door: Door, _: Caller = may(read)) -> Response:
         row = found_thing(door, type, id)
-        return shown(shape.ThingOut, told_thing(row), headers={"ETag": etag_of(row)})
+        return reply(shape.ThingOut, told_thing(row), headers={"ETag": etag_of(row)})
 
     @router.put("/{id}", response_model=shape.ThingOut, summary=f"Register a {type}, or replace it", name=f"put_{type}")
     async def put(
@@ -109,7 +109,7 @@ def _router(path: str, type: str) -> APIRouter:
             body = unmasked(f"{type} «{id}»", body, msgspec.msgpack.decode(there.body))
         findings = door.registry.put(type, id, body)
         row = found_thing(door, type, id)
-        return shown(shape.ThingOut, told_thing(row, findings), headers={"ETag": etag_of(row)})
+        return reply(shape.ThingOut, told_thing(row, findings), headers={"ETag": etag_of(row)})
 
     @router.delete("/{id}", status_code=204, summary=f"Take a {type} away", name=f"drop_{type}")
     async def drop(id: str, request: Request, door: Door, who: Caller = may(write)) -> Response:
@@ -135,15 +135,15 @@ def unchanged(request: Request, door: Door, type: str, id: str) -> None:
 
 
 routers = [_router(path, type) for path, type in KINDS.items()]
-secrets = APIRouter(prefix="/secrets", tags=["registry"], route_class=Changing)
+secrets = APIRouter(prefix="/secrets", tags=["registry"], route_class=AuditedRoute)
 
 
 @secrets.get("", response_model=shape.SecretPage, summary="The names of the tenant's secrets")
 async def each_secret(
     door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("registry.read")
 ) -> Response:
-    page, after = paging.sliced(door.registry.each("secret"), cursor, limit)
-    return shown(shape.SecretPage, {"items": [{"name": row.id, "at": row.at} for row in page], "next": after})
+    page, after = paging.page_of(door.registry.each("secret"), cursor, limit)
+    return reply(shape.SecretPage, {"items": [{"name": row.id, "at": row.at} for row in page], "next": after})
 
 
 @secrets.put("/{name}", status_code=204, summary="Give the tenant a secret, or change it")

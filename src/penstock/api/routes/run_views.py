@@ -8,14 +8,14 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.replies import shown
+from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import run_views as shape
-from penstock.api.strict_routes import Checked
+from penstock.api.strict_routes import StrictRoute
 from penstock.app.runs.preview import preview_of
 from penstock.app.runs.timeline.log import run_log
 
-router = APIRouter(prefix="/runs", tags=["runs"], route_class=Checked)
+router = APIRouter(prefix="/runs", tags=["runs"], route_class=StrictRoute)
 
 
 @router.get("/{run}/logs", response_model=shape.LogPage, summary="Its log, oldest first; secrets are masked")
@@ -33,7 +33,7 @@ async def logs(
     ]  # fmt: skip
     last = lines[min(limit, len(lines)) - 1].seq if lines else 0
     page = [one for one in lines if one.seq <= last]  # lines of one fact stay together
-    return shown(shape.LogPage, {"items": page, "next": last if len(page) < len(lines) else None})
+    return reply(shape.LogPage, {"items": page, "next": last if len(page) < len(lines) else None})
 
 
 @router.get("/{run}/preview", response_model=shape.PreviewOut, summary="What a move would do; nothing is changed")
@@ -41,4 +41,4 @@ async def preview(
     run: str, door: Door, verb: Annotated[str, Query(pattern="^(fork|restart|retry|cancel|compensate)$")],
     fact: paging.Nth = None, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
-    return shown(shape.PreviewOut, preview_of(door, run, verb, fact))
+    return reply(shape.PreviewOut, preview_of(door, run, verb, fact))

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from penstock.api import paging
-from penstock.api.audited import Changing, RunKey, begun
+from penstock.api.audited import AuditedRoute, RunKey, run_started_by
 from penstock.api.decision.instances import Number, told_checkpoint, told_checkpoints, told_history
 from penstock.api.decision.shapes import CheckpointPage, CheckpointWhole, HistoryOut
-from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawn
-from penstock.api.replies import shown
-from penstock.api.run_body import whole, whole_id
-from penstock.api.server_state import Caller, Door, Who, may, site_of
+from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawing_reply
+from penstock.api.replies import reply
+from penstock.api.run_body import exact_run_id, run_body
+from penstock.api.server_state import Caller, Door, Who, may, server_of
 from penstock.api.shapes import runs as shape
 from penstock.api.stream import EVENTS, run_events
 from penstock.api.time_fields import moment
@@ -27,7 +27,7 @@ from penstock.app.runs.timeline.fact_pages import fact_page
 from penstock.app.runs.timeline.trace import trace
 from penstock.errors import BadInput
 
-router = APIRouter(prefix="/runs", tags=["runs"], route_class=Changing)
+router = APIRouter(prefix="/runs", tags=["runs"], route_class=AuditedRoute)
 #: how many facts one answer tells the steps of
 MOST_STEPS = 400
 Text = Annotated[str | None, Query(max_length=200)]
@@ -54,7 +54,7 @@ async def each(
         sort=sort or "",
     )  # fmt: skip
     items, after = find_runs(door, filters, cursor, limit)
-    return shown(shape.RunPage, {"items": items, "next": after})
+    return reply(shape.RunPage, {"items": items, "next": after})
 
 
 def variable(text: str | None) -> tuple[str, str] | None:
@@ -68,25 +68,25 @@ def variable(text: str | None) -> tuple[str, str] | None:
 
 
 @router.post("", response_model=shape.Started, status_code=201, summary="Start a run")
-async def start(asked: shape.StartAsked, door: Door, again: RunKey, who: Caller = may("run.start")) -> Response:
+async def start(asked: shape.StartAsked, door: Door, run_key: RunKey, who: Caller = may("run.start")) -> Response:
     trigger = {"type": "manual", "source": f"user:{who.user}"}
-    run = begun(door, again) if asked.key is None else None
+    run = run_started_by(door, run_key) if asked.key is None else None
     run = run or await start_release.start(
-        door, asked.definition, asked.input, version=asked.version, key=again if asked.key is None else asked.key,
+        door, asked.definition, asked.input, version=asked.version, key=run_key if asked.key is None else asked.key,
         trigger=trigger, priority=asked.priority,
     )  # fmt: skip
     told = {"id": run, "status": door.view(run).status}
-    return shown(shape.Started, told, status=201, headers={"Location": f"/api/v1/runs/{run}"})
+    return reply(shape.Started, told, status=201, headers={"Location": f"/api/v1/runs/{run}"})
 
 
 @router.get("/{run}", response_model=shape.RunOut, summary="One run, as it stands")
 async def get(run: str, door: Door, who: Caller = may("run.read")) -> Response:
-    return shown(shape.RunOut, whole(door, run, who.permissions))
+    return reply(shape.RunOut, run_body(door, run, who.permissions))
 
 
 @router.get("/{run}/graph", response_model=shape.GraphOut, summary="Its net with the tokens after a fact")
 async def picture(run: str, door: Door, at: paging.Nth = None, _: Caller = may("run.read")) -> Response:
-    return shown(shape.GraphOut, graph(door, run, at))
+    return reply(shape.GraphOut, graph(door, run, at))
 
 
 @router.get(
@@ -96,7 +96,7 @@ async def draw(
     run: str, door: Door, form: AsForm = "svg", at: paging.Nth = None, theme: AsTheme = "light",
     _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
-    return await drawn(of_run(door, run, at), form, theme)
+    return await drawing_reply(of_run(door, run, at), form, theme)
 
 
 @router.get("/{run}/deltas", response_model=shape.DeltasOut, summary="What changed from fact to fact")
@@ -105,7 +105,7 @@ async def steps(
     last: Annotated[int | None, Query(ge=1, le=paging.LARGEST, alias="to")] = None, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
     until = first + MOST_STEPS - 1 if last is None else min(last, first + MOST_STEPS - 1)
-    return shown(shape.DeltasOut, deltas(door, run, first, until))
+    return reply(shape.DeltasOut, deltas(door, run, first, until))
 
 
 @router.get("/{run}/facts", response_model=shape.FactPage, summary="What happened, fact by fact")
@@ -114,35 +114,35 @@ async def facts(
     limit: Annotated[int, Query(ge=1, le=500)] = 200, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
     page, following, of = fact_page(door, run, after, limit)
-    return shown(shape.FactPage, {"items": page, "next": following, "of": of})
+    return reply(shape.FactPage, {"items": page, "next": following, "of": of})
 
 
 @router.get("/{run}/firings", response_model=shape.FiringPage, summary="What its nodes did, the newest first")
 async def firings(
     run: str, door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("run.read")
 ) -> Response:
-    page, below = firing_page(door, run, paging.read(cursor, int), limit)
-    return shown(shape.FiringPage, {"items": page, "next": paging.written(below) if below is not None else None})
+    page, below = firing_page(door, run, paging.read_cursor(cursor, int), limit)
+    return reply(shape.FiringPage, {"items": page, "next": paging.cursor_of(below) if below is not None else None})
 
 
 @router.get("/{run}/trace", response_model=shape.TraceOut, summary="The execution trace (W-10.2.1)")
 async def execution(run: str, door: Door, _: Caller = may("run.read")) -> Response:
-    return shown(shape.TraceOut, trace(door, run))
+    return reply(shape.TraceOut, trace(door, run))
 
 
 @router.get("/{run}/history", response_model=HistoryOut, summary="Every transition of it (W-2.2.5)")
 async def history(run: str, door: Door, _: Caller = may("run.read")) -> Response:
-    return shown(HistoryOut, told_history(door, door.row(run)))
+    return reply(HistoryOut, told_history(door, door.row(run)))
 
 
 @router.get("/{run}/checkpoints", response_model=CheckpointPage, summary="Its checkpoints (W-8.2.1)")
 async def checkpoints(run: str, door: Door, _: Caller = may("run.read")) -> Response:
-    return shown(CheckpointPage, told_checkpoints(door, door.row(run)))
+    return reply(CheckpointPage, told_checkpoints(door, door.row(run)))
 
 
 @router.get("/{run}/checkpoints/{number}", response_model=CheckpointWhole, summary="What one of them holds (W-8.1.2)")
 async def checkpoint(run: str, number: Number, door: Door, _: Caller = may("run.read")) -> Response:
-    return shown(CheckpointWhole, await told_checkpoint(door, door.row(run), number))
+    return reply(CheckpointWhole, await told_checkpoint(door, door.row(run), number))
 
 
 @router.get(
@@ -153,8 +153,8 @@ async def events(run: str, door: Door, request: Request, who: Who) -> StreamingR
     row = door.row(run)
     last = request.headers.get("last-event-id") or "0"
     after = int(last) if last.isdecimal() and len(last) < 16 else 0
-    site = site_of(request)
-    told = run_events(site.hub, door, row.id, after, site.identity.still(request, who))
+    server = server_of(request)
+    told = run_events(server.hub, door, row.id, after, server.identity.still_allowed(request, who))
     return StreamingResponse(told, media_type="text/event-stream")
 
 
@@ -162,68 +162,68 @@ async def events(run: str, door: Door, request: Request, who: Who) -> StreamingR
 
 
 async def _now(door: Door, run: str, who: Caller) -> Response:
-    return shown(shape.RunOut, whole(door, run, who.permissions))
+    return reply(shape.RunOut, run_body(door, run, who.permissions))
 
 
 @router.post("/{run}/cancel", response_model=shape.RunOut, summary="End it")
 async def cancel(run: str, asked: shape.CancelAsked, door: Door, who: Caller = may("run.steer")) -> Response:
-    await door.cancel(whole_id(door, run), mode=asked.mode)
+    await door.cancel(exact_run_id(door, run), mode=asked.mode)
     return await _now(door, run, who)
 
 
 @router.post("/{run}/pause", response_model=shape.RunOut, summary="Let it start nothing new")
 async def pause(run: str, door: Door, who: Caller = may("run.steer")) -> Response:
-    await door.pause(whole_id(door, run))
+    await door.pause(exact_run_id(door, run))
     return await _now(door, run, who)
 
 
 @router.post("/{run}/resume", response_model=shape.RunOut, summary="Let it go on")
 async def resume(run: str, door: Door, who: Caller = may("run.steer")) -> Response:
-    await door.resume(whole_id(door, run))
+    await door.resume(exact_run_id(door, run))
     return await _now(door, run, who)
 
 
 @router.post("/{run}/retry", response_model=shape.RunOut, summary="Try again where it failed, or from the start")
 async def retry(run: str, asked: shape.RetryAsked, door: Door, who: Caller = may("run.steer")) -> Response:
-    await door.retry(whole_id(door, run), how=asked.how)
+    await door.retry(exact_run_id(door, run), how=asked.how)
     return await _now(door, run, who)
 
 
 @router.post("/{run}/compensate", response_model=shape.RunOut, summary="Undo what it has done")
 async def compensate(run: str, asked: shape.CompensateAsked, door: Door, who: Caller = may("run.steer")) -> Response:
-    await door.compensate(whole_id(door, run), only=asked.only)
+    await door.compensate(exact_run_id(door, run), only=asked.only)
     return await _now(door, run, who)
 
 
 @router.post("/{run}/fork", response_model=shape.Started, status_code=201, summary="A new run from a fact of this one")
-async def fork(run: str, asked: shape.ForkAsked, door: Door, again: RunKey, _: Caller = may("run.steer")) -> Response:
-    made = begun(door, again) or door.fork(whole_id(door, run), asked.fact, key=again)
-    return shown(
+async def fork(run: str, asked: shape.ForkAsked, door: Door, run_key: RunKey, _: Caller = may("run.steer")) -> Response:
+    made = run_started_by(door, run_key) or door.fork(exact_run_id(door, run), asked.fact, key=run_key)
+    return reply(
         shape.Started, {"id": made, "status": "PENDING"}, status=201, headers={"Location": f"/api/v1/runs/{made}"}
     )
 
 
 @router.post("/{run}/signal", response_model=shape.RunOut, summary="Send it news")
 async def signal(
-    run: str, asked: shape.SignalAsked, door: Door, again: RunKey, who: Caller = may("run.steer")
+    run: str, asked: shape.SignalAsked, door: Door, run_key: RunKey, who: Caller = may("run.steer")
 ) -> Response:
-    await door.signal(whole_id(door, run), asked.name, asked.payload, id=asked.id or again or "")
+    await door.signal(exact_run_id(door, run), asked.name, asked.payload, id=asked.id or run_key or "")
     return await _now(door, run, who)
 
 
 @router.post("/{run}/resolve", response_model=shape.RunOut, summary="Give a node its result by hand")
 async def resolve(run: str, asked: shape.ResolveAsked, door: Door, who: Caller = may("run.edit")) -> Response:
-    await door.resolve(whole_id(door, run), asked.node, asked.value)
+    await door.resolve(exact_run_id(door, run), asked.node, asked.value)
     return await _now(door, run, who)
 
 
 @router.post("/{run}/skip", response_model=shape.RunOut, summary="Go on without what a node would give")
 async def skip(run: str, asked: shape.SkipAsked, door: Door, who: Caller = may("run.edit")) -> Response:
-    await door.resolve(whole_id(door, run), asked.node, None)
+    await door.resolve(exact_run_id(door, run), asked.node, None)
     return await _now(door, run, who)
 
 
 @router.patch("/{run}/variables", response_model=shape.RunOut, summary="Change variables; the reason is kept")
 async def edit(run: str, asked: shape.VariablesAsked, door: Door, who: Caller = may("run.edit")) -> Response:
-    await door.edit(whole_id(door, run), asked.set)
+    await door.edit(exact_run_id(door, run), asked.set)
     return await _now(door, run, who)

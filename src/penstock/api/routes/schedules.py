@@ -8,15 +8,15 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from penstock.api import paging
-from penstock.api.audited import Changing, RunKey
-from penstock.api.replies import shown
+from penstock.api.audited import AuditedRoute, RunKey
+from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import operations as shape
 from penstock.api.time_fields import moment
 from penstock.host.schedules import next_time
 from penstock.store.contract import ScheduleRow
 
-router = APIRouter(prefix="/schedules", tags=["schedules"], route_class=Changing)
+router = APIRouter(prefix="/schedules", tags=["schedules"], route_class=AuditedRoute)
 _UPCOMING = 5
 
 
@@ -36,31 +36,31 @@ def _shown(row: ScheduleRow) -> dict[str, Any]:
 async def each(
     door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("ops.read")
 ) -> Response:
-    page, after = paging.sliced(door.schedules.each(), cursor, limit)
-    return shown(shape.SchedulePage, {"items": [_shown(row) for row in page], "next": after})
+    page, after = paging.page_of(door.schedules.each(), cursor, limit)
+    return reply(shape.SchedulePage, {"items": [_shown(row) for row in page], "next": after})
 
 
 @router.get("/{name}", response_model=shape.ScheduleOut, summary="One of them")
 async def get(name: str, door: Door, _: Caller = may("ops.read")) -> Response:
-    return shown(shape.ScheduleOut, _shown(door.schedules.get(name)))
+    return reply(shape.ScheduleOut, _shown(door.schedules.get(name)))
 
 
 @router.post("/{name}/pause", response_model=shape.ScheduleOut, summary="Start nothing by it for now")
 async def pause(name: str, door: Door, _: Caller = may("ops.write")) -> Response:
-    return shown(shape.ScheduleOut, _shown(door.schedules.pause(name)))
+    return reply(shape.ScheduleOut, _shown(door.schedules.pause(name)))
 
 
 @router.post("/{name}/resume", response_model=shape.ScheduleOut, summary="Let it go on")
 async def resume(name: str, door: Door, _: Caller = may("ops.write")) -> Response:
-    return shown(shape.ScheduleOut, _shown(door.schedules.resume(name)))
+    return reply(shape.ScheduleOut, _shown(door.schedules.resume(name)))
 
 
 @router.post("/{name}/fire", response_model=shape.FiredOut, status_code=201, summary="Start it now")
-async def fire(name: str, door: Door, again: RunKey, _: Caller = may("ops.write")) -> Response:
-    return shown(shape.FiredOut, await door.schedules.fire(name, key=again), status=201)
+async def fire(name: str, door: Door, run_key: RunKey, _: Caller = may("ops.write")) -> Response:
+    return reply(shape.FiredOut, await door.schedules.fire(name, key=run_key), status=201)
 
 
 @router.post("/{name}/backfill", response_model=shape.FiredPage, status_code=201, summary="Start what was missed")
 async def backfill(name: str, asked: shape.BackfillAsked, door: Door, _: Caller = may("ops.write")) -> Response:
     first, last = moment(asked.since, "since"), moment(asked.until, "until")
-    return shown(shape.FiredPage, {"items": await door.schedules.backfill(name, first, last)}, status=201)
+    return reply(shape.FiredPage, {"items": await door.schedules.backfill(name, first, last)}, status=201)

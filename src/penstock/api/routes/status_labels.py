@@ -7,12 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from penstock.api.replies import ResponseBody, shown
+from penstock.api.bodies import ResponseBody
+from penstock.api.replies import reply
 from penstock.api.server_state import Who
-from penstock.api.strict_routes import Checked
+from penstock.api.strict_routes import StrictRoute
 from penstock.app.status_labels import wording
 
-router = APIRouter(tags=["words"], route_class=Checked)
+router = APIRouter(tags=["words"], route_class=StrictRoute)
 
 
 class TypeWords(ResponseBody):
@@ -35,6 +36,6 @@ class WordsOut(ResponseBody):
 
 @router.get("/words", response_model=WordsOut, summary="Words for statuses and node types")
 async def words(_: Who, locale: Annotated[str, Query(pattern="^(ko|en)$")] = "en") -> Response:
-    return shown(
+    return reply(
         WordsOut, {"locale": locale, "languages": wording(locale)}, headers={"Cache-Control": "private, max-age=300"}
     )

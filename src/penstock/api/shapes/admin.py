@@ -6,23 +6,17 @@ from typing import Any
 
 from pydantic import Field
 
+from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.paging import LARGEST
-from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.time_fields import Moment
+from penstock.app.access.audit import AuditEntry
+from penstock.app.access.keys import ApiKey
+from penstock.app.inbox.drafts import Draft
+from penstock.app.runs.bulk import BulkOutcome, Refusal
 
 
-class KeyOut(ResponseBody):
-    id: str
-    name: str
-    user: str
-    roles: list[str]
-    scopes: list[str] | None
-    rate: int | None
-    created_at: Moment
-    created_by: str
-    expires_at: Moment | None
-    revoked_at: Moment | None
-    last_used_at: Moment | None
+class KeyOut(ResponseBody, of=ApiKey, omit=("tenant",)):
+    pass
 
 
 class KeyPage(ResponseBody):
@@ -67,14 +61,8 @@ class TenantMade(TenantOut):
     token: str | None
 
 
-class EntryOut(ResponseBody):
-    no: int
-    at: Moment
-    actor: str
-    action: str
-    target: str
-    body: Any
-    hash: str
+class EntryOut(ResponseBody, of=AuditEntry):
+    pass
 
 
 class EntryPage(ResponseBody):
@@ -93,11 +81,8 @@ class VerifiedOut(ResponseBody):
     breaks: list[BreakOut]
 
 
-class DraftOut(ResponseBody):
-    key: str
-    number: int
-    body: Any
-    at: Moment
+class DraftOut(ResponseBody, of=Draft):
+    pass
 
 
 class DraftPage(ResponseBody):
@@ -149,16 +134,9 @@ class BatchAsked(RequestBody):
     reason: str | None = Field(None, max_length=2000)
 
 
-class RefusalOut(ResponseBody):
-    run: str
-    code: str
-    reason: str
+class RefusalOut(ResponseBody, of=Refusal):
+    pass
 
 
-class BatchOut(ResponseBody):
-    verb: str
-    dry_run: bool
-    count: int
-    sample: list[str]
-    refused: list[RefusalOut]
-    more: bool
+class BatchOut(ResponseBody, of=BulkOutcome):
+    pass

@@ -6,17 +6,14 @@ from typing import Any
 
 from pydantic import Field
 
-from penstock.api.replies import ResponseBody
-from penstock.api.time_fields import Moment
+from penstock.api.bodies import ResponseBody
+from penstock.app.registry.setting_proposals import SettingProposal
 
 
-class ProposalOut(ResponseBody):
+class ProposalOut(ResponseBody, of=SettingProposal, omit=("on",)):
     """It is not in force before another than `by` has approved it."""
 
-    id: str
     body: dict[str, Any] | None = Field(description="None: it is to be taken away.")
-    by: str
-    at: Moment
     status: str = "pending_approval"
 
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from pydantic import Field
 
+from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.problems import FoundOut
-from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.shapes.runs import GraphOut
 from penstock.api.time_fields import Moment
+from penstock.app.releases.diff import Change
+from penstock.app.releases.inspection import InspectionStep, SoundnessReport
 
 
 class VersionOut(ResponseBody):
@@ -61,24 +63,12 @@ class CheckOut(ResponseBody):
     findings: list[FoundOut]
 
 
-class WayStep(ResponseBody):
+class WayStep(ResponseBody, of=InspectionStep):
     """A node that has run, and where tokens lie after it, by edge."""
 
-    node: str
-    label: str
-    tokens: dict[str, int]
 
-
-class JudgedOut(ResponseBody):
+class JudgedOut(ResponseBody, of=SoundnessReport):
     """Why not every run can end, or that nobody knows: in words, and as steps to be drawn."""
-
-    scope: str
-    verdict: str
-    why: str
-    way: list[str]
-    steps: list[WayStep]
-    dead: list[str]
-    rehearsed: str | None
 
 
 class InspectedOut(CheckOut):
@@ -115,13 +105,8 @@ class ActivatedOut(ResponseBody):
     replayed: list[str]
 
 
-class ChangeOut(ResponseBody):
-    part: str
+class ChangeOut(ResponseBody, of=Change, defaults=True):
     change: str
-    pointer: str
-    what: str
-    before: Any = None
-    after: Any = None
 
 
 class DiffOut(ResponseBody):

@@ -6,91 +6,39 @@ from typing import Any
 
 from pydantic import Field
 
-from penstock.api.replies import RequestBody, ResponseBody
+from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.shapes.runs import MoveOut, Then
-from penstock.api.time_fields import Moment
+from penstock.app.inbox import comments, items
+from penstock.app.language import ItemWork
 
 
-class FieldOut(ResponseBody):
+class FieldOut(ResponseBody, of=items.DecisiveField, defaults=True):
     """One of the few values that decide."""
 
-    key: str
-    label: str
-    value: Any
-    unit: str | None = None
-    tone: str | None = None
+
+class VoteOut(ResponseBody, of=items.Vote):
+    pass
 
 
-class VoteOut(ResponseBody):
-    by: str
-    decision: str
-    comment: str | None
-    at: Moment
+class CommentOut(ResponseBody, of=comments.ItemComment):
+    pass
 
 
-class CommentOut(ResponseBody):
-    by: str
-    at: Moment
-    text: str
-
-
-class DelegationOut(ResponseBody):
+class DelegationOut(ResponseBody, of=items.Delegation):
     """Who has let whom decide as well."""
 
-    by: str
-    to: str
 
-
-class Effects(ResponseBody):
+class Effects(ResponseBody, of=items.DecisionEffects):
     """What a decision leads to: the label of the node that follows."""
 
-    approve: str | None
-    reject: str | None
 
-
-class ItemWorkOut(ResponseBody):
+class ItemWorkOut(ResponseBody, of=ItemWork):
     """An activity of a process. `id` is its name under /processes/workitems; `agent`: an agent can do it."""
 
-    id: str
-    mode: str
-    assignee: str | None
-    activity_type: str
-    agent: bool
-    error: str | None
 
-
-class ItemOut(ResponseBody):
-    id: str
-    run: str
-    run_title: str
-    node: str
-    kind: str
-    title: str
-    description: str
-    priority: str
-    status: str
-    document: str
-    language: str
-    opened_at: Moment
-    due_at: Moment | None
+class ItemOut(ResponseBody, of=items.ItemDetail):
     due_then: Then | None
-    data: Any
-    fields: list[FieldOut]
-    form: dict[str, Any] | None
-    candidates: list[str]
-    why_me: list[str]
-    eligible: bool
-    not_eligible_because: str | None
-    needed: int
-    approvals: list[VoteOut]
-    escalation_level: int
-    claimed_by: str | None
-    comments: list[CommentOut]
-    delegations: list[DelegationOut]
-    effects: Effects
     moves: list[MoveOut]
-    etag: str
-    work: ItemWorkOut | None
 
 
 class ItemPage(ResponseBody):

@@ -6,9 +6,15 @@ from typing import Any
 
 from pydantic import Field
 
+from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.problems import FoundOut
-from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.time_fields import Moment
+from penstock.app.decision.dead_letters import Letter
+from penstock.app.decision.judgments import Judgment
+from penstock.app.releases.schedules import FiredSchedule
+from penstock.app.releases.triggers import EventReceipt
+from penstock.app.runs.waiting.breakers import Breaker
+from penstock.store.contract import ScheduleRow
 
 
 class EventAsked(RequestBody):
@@ -17,14 +23,7 @@ class EventAsked(RequestBody):
     id: str | None = Field(None, min_length=1, max_length=200, description="The same id again changes nothing.")
 
 
-class EventOut(ResponseBody):
-    number: int
-    id: str
-    new: bool
-    delivered: bool
-    resumed: list[str]
-    started: list[str]
-    warnings: list[str]
+class EventOut(ResponseBody, of=EventReceipt):
     imported: list[str] = Field(
         [], description="Models that it has brought (PROCESS_DISCOVERED); they wait for an approval."
     )
@@ -44,16 +43,8 @@ class EventPage(ResponseBody):
     next: str | None
 
 
-class ScheduleOut(ResponseBody):
-    name: str
-    version: int
-    cron: str
-    zone: str
-    overlap: str
-    catch_up: str
+class ScheduleOut(ResponseBody, of=ScheduleRow, omit=("tenant", "inputs")):
     paused: bool
-    last_at: Moment | None
-    next_at: Moment | None
     upcoming: list[Moment] = []
 
 
@@ -62,9 +53,8 @@ class SchedulePage(ResponseBody):
     next: str | None
 
 
-class FiredOut(ResponseBody):
-    at: Moment
-    runs: list[str]
+class FiredOut(ResponseBody, of=FiredSchedule):
+    pass
 
 
 class FiredPage(ResponseBody):
@@ -76,22 +66,8 @@ class BackfillAsked(RequestBody):
     until: str = Field(max_length=40, examples=["2026-11-15T07:00:00Z"])
 
 
-class LetterOut(ResponseBody):
-    run: str
-    document: str
-    version: int
-    queue: str
-    status: str
-    code: str
-    category: str
-    at: Moment
-    until: Moment
-    replays: int
-    max_replays: int
-    error: Any = None
-    input: Any = None
-    context_snapshot: Any = None
-    execution_history: list[Any] | None = None
+class LetterOut(ResponseBody, of=Letter, defaults=True):
+    pass
 
 
 class LetterPage(ResponseBody):
@@ -116,28 +92,16 @@ class Replayed(ResponseBody):
     of: str
 
 
-class BreakerOut(ResponseBody):
-    name: str
-    status: str
-    failures_in_a_row: int
-    recent: list[int]
-    opened_at: Moment | None = None
+class BreakerOut(ResponseBody, of=Breaker, defaults=True):
+    pass
 
 
 class BreakerPage(ResponseBody):
     items: list[BreakerOut]
 
 
-class JudgmentOut(ResponseBody):
-    run: str
-    node: str
-    document: str
-    decision: str
-    needs_review: bool
-    at: Moment
-    input: Any = None
-    output: Any = None
-    proposed: Any = None
+class JudgmentOut(ResponseBody, of=Judgment, omit=("firing",), defaults=True):
+    pass
 
 
 class JudgmentPage(ResponseBody):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from penstock.api.replies import RequestBody, ResponseBody
+from penstock.api.bodies import RequestBody, ResponseBody
 
 
 class Me(ResponseBody):

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from penstock.api.replies import ResponseBody
-from penstock.api.time_fields import Moment
+from penstock.api.bodies import ResponseBody
+from penstock.app.runs.preview import Preview, PreviewedEffect
+from penstock.app.runs.timeline.log import LogLine
 
 #: from the least to the most important
 LEVELS = ("debug", "info", "warning", "error")
 
 
-class LogLineOut(ResponseBody):
-    seq: int
-    at: Moment
-    level: str
-    event: str
-    node: str | None = None
-    attempt: int | None = None
-    ms: int | None = None
-    code: str | None = None
-    message: str | None = None
+class LogLineOut(ResponseBody, of=LogLine, defaults=True):
+    pass
 
 
 class LogPage(ResponseBody):
@@ -26,19 +19,9 @@ class LogPage(ResponseBody):
     next: int | None
 
 
-class ForeseenOut(ResponseBody):
+class ForeseenOut(ResponseBody, of=PreviewedEffect):
     """Effects of one node with one fate: done, again, open or undone."""
 
-    node: str
-    label: str
-    type: str
-    fate: str
-    count: int
-    at: Moment
 
-
-class PreviewOut(ResponseBody):
-    verb: str
-    fact: int
-    of: int
-    effects: list[ForeseenOut]
+class PreviewOut(ResponseBody, of=Preview):
+    pass

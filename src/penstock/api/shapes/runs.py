@@ -6,69 +6,30 @@ from typing import Any
 
 from pydantic import Field
 
+from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.paging import LARGEST
-from penstock.api.replies import RequestBody, ResponseBody
 from penstock.api.time_fields import Moment
+from penstock.app.drawing import net_graph, run_graph, run_overlay
+from penstock.app.runs import attempts, detail, moves, summary
+from penstock.app.runs.timeline import trace
+from penstock.app.runs.waiting import wait_context
+from penstock.kernel.reading import FactLine
 
 
-class Then(ResponseBody):
-    kind: str
-    to: str | None = None
+class Then(ResponseBody, of=wait_context.Followup, defaults=True):
+    pass
 
 
-class WhyOut(ResponseBody):
+class WhyOut(ResponseBody, of=wait_context.WaitReason, defaults=True):
     """One reason for which a run rests; the lowest rank is told first."""
 
-    rank: int
-    kind: str
-    node: str | None = None
-    label: str | None = None
-    who: list[str] = []
-    what: str | None = None
-    since: Moment | None = None
-    until: Moment | None = None
-    then: Then | None = None
-    attempt: int | None = None
-    of: int | None = None
-    code: str | None = None
-    message: str | None = None
-    move: str | None = None
-    run: str | None = None
 
-
-class MoveOut(ResponseBody):
+class MoveOut(ResponseBody, of=moves.Move, first=("verb", "label_key", "allowed"), defaults=True):
     """Something that may be done now, by this caller."""
 
-    verb: str
-    label_key: str
-    allowed: bool = True
-    confirm: str
-    effect_key: str
-    needs: list[str] = []
-    target: str | None = None
 
-
-class RunSummary(ResponseBody):
-    id: str
-    key: str | None
-    name: str
-    title: str
-    language: str
-    version: int | None
-    status: str
-    state: str
-    tone: str
-    why: WhyOut | None
-    more_why: int
-    result: str | None
-    node: str | None
-    started_at: Moment
-    updated_at: Moment
-    ended_at: Moment | None
-    active_ms: int
-    priority: int
-    parent: str | None
-    tenant: str
+class RunSummary(ResponseBody, of=summary.RunSummary):
+    pass
 
 
 class RunPage(ResponseBody):
@@ -76,40 +37,16 @@ class RunPage(ResponseBody):
     next: str | None
 
 
-class AttemptOut(ResponseBody):
-    n: int
-    started_at: Moment
-    ended_at: Moment | None = None
+class AttemptOut(ResponseBody, of=attempts.Attempt, defaults=True):
     outcome: str
-    code: str | None = None
-    message: str | None = None
-    next_at: Moment | None = None
 
 
-class WaitOut(ResponseBody):
-    since: Moment
+class WaitOut(ResponseBody, of=attempts.WaitPeriod):
     until: Moment | None = None
-    why: str
 
 
-class FiringOut(ResponseBody):
-    id: str
+class FiringOut(ResponseBody, of=detail.FiringDetail):
     number: int = Field(description="Grows in the order in which they began.")
-    node: str
-    label: str
-    type: str
-    kind: str
-    status: str
-    state: str
-    tone: str
-    epoch: int
-    iteration: int
-    scope: str
-    attempt: int
-    started_at: Moment
-    ended_at: Moment | None
-    attempts: list[AttemptOut]
-    waits: list[WaitOut]
 
 
 class FiringPage(ResponseBody):
@@ -126,11 +63,8 @@ class FailureOut(ResponseBody):
     detail: Any = None
 
 
-class DefinitionRef(ResponseBody):
-    name: str
-    version: int | None
-    hash: str
-    language: str
+class DefinitionRef(ResponseBody, of=detail.Definition):
+    pass
 
 
 class TriggerOut(ResponseBody):
@@ -138,45 +72,16 @@ class TriggerOut(ResponseBody):
     source: str | None = None
 
 
-class RunOut(ResponseBody):
-    id: str
-    key: str | None
-    name: str
-    title: str
-    language: str
-    version: int | None
-    status: str
-    state: str
-    tone: str
-    result: str | None
-    node: str | None
-    started_at: Moment
-    updated_at: Moment
-    ended_at: Moment | None
-    active_ms: int
-    priority: int
-    parent: str | None
-    tenant: str
-    input: Any
-    output: Any
-    outputs: dict[str, Any]
-    variables: dict[str, Any]
+class RunLine(ResponseBody, of=summary.RunSummary, omit=("why", "more_why")):
+    """What a run and its line in a list have in common."""
+
+
+class RunOut(RunLine, of=detail.RunDetail, omit=("run",)):
     failure: FailureOut | None
-    warnings: list[dict[str, Any]]
     firings: list[FiringOut] = Field(description="The newest, and all that have not ended.")
     older: str | None = Field(description="The cursor of /runs/{run}/firings for those that are left out.")
-    firing_count: int
-    attempt_count: int
     waiting: list[dict[str, Any]]
-    why: list[WhyOut]
-    moves: list[MoveOut]
-    facts: int
-    trace_id: str
     trigger: TriggerOut | None
-    children: list[RunSummary]
-    definition: DefinitionRef
-    paused: bool
-    retries: int
 
 
 class StartAsked(RequestBody):
@@ -192,15 +97,8 @@ class Started(ResponseBody):
     status: str
 
 
-class FactOut(ResponseBody):
-    seq: int
-    at: Moment
-    fact: str
-    node: str = ""
-    edge: str = ""
-    scope: str = ""
-    epoch: int = -1
-    data: dict[str, Any] = {}
+class FactOut(ResponseBody, of=FactLine, first=("seq", "at"), defaults=True):
+    pass
 
 
 class FactPage(ResponseBody):
@@ -209,131 +107,42 @@ class FactPage(ResponseBody):
     of: int
 
 
-class TraceNode(ResponseBody):
-    node_id: str
-    type: str
-    status: str
-    retry_count: int
-    duration_ms: int | None = None
-    model: str | None = None
-    tokens_used: int | None = None
+class TraceNode(ResponseBody, of=trace.TraceNode, first=("node_id", "type", "status", "retry_count"), defaults=True):
+    pass
 
 
-class TraceError(ResponseBody):
-    node_id: str | None
-    code: str
-    category: str
-    message: str
-    at: str
+class TraceTrigger(ResponseBody, of=trace.TraceTrigger):
+    pass
 
 
-class OutputSummary(ResponseBody):
-    decision: str | None
-    actions_taken: list[str]
+class TraceOut(
+    ResponseBody,
+    of=trace.Trace,
+    parts={
+        trace.TraceError: "TraceError", trace.OutputSummary: "OutputSummary", trace.TracedExecution: "Execution",
+    },
+):  # fmt: skip
+    pass
 
 
-class TraceTrigger(ResponseBody):
-    type: str
-    source: str | None
-
-
-class Execution(ResponseBody):
-    workflow_id: str
-    instance_id: str
-    version: int | None
-    tenant_id: str
-    started_at: str
-    completed_at: str | None
-    duration_ms: int | None
-    status: str
-    trigger: TraceTrigger
-    input_summary: dict[str, Any]
-    output_summary: OutputSummary
-    nodes_executed: list[TraceNode]
-    errors: list[TraceError]
-    checkpoints: int
-
-
-class TraceOut(ResponseBody):
-    trace_id: str
-    span_id: str
-    workflow_execution: Execution
-
-
-class GraphNode(ResponseBody):
-    id: str
-    label: str
-    kind: str
-    shape: str
-    type: str
-    parent: str | None
-    icon: str
-
-
-class GraphEdge(ResponseBody):
-    id: str
-    source: str = Field(alias="from")
-    target: str = Field(alias="to")
-    port: str
-    label: str | None
-    back: bool
-    skip: bool
-
-
-class GraphToken(ResponseBody):
-    edge: str | None
-    node: str | None
-    count: int
-    epochs: list[int]
-
-
-class GraphState(ResponseBody):
-    state: str
-    status: str
-    tone: str
-    count: int
-    attempt: int
-    ms: int | None
-    note: str | None
-
-
-class GraphOut(ResponseBody):
-    hash: str
-    name: str
-    language: str
-    direction: str
+class GraphOut(
+    ResponseBody,
+    of=run_graph.RunGraph,
+    parts={
+        net_graph.GraphNode: "GraphNode", net_graph.GraphEdge: "GraphEdge", run_overlay.TokenPlace: "GraphToken",
+        run_overlay.NodeState: "GraphState",
+    },
+):  # fmt: skip
     at: int
-    of: int
     time: Moment | None
-    nodes: list[GraphNode]
-    edges: list[GraphEdge]
-    tokens: list[GraphToken]
-    states: dict[str, GraphState]
-    taken: list[str]
-    not_taken: list[str]
-    variables: dict[str, Any]
 
 
-class DeltaOut(ResponseBody):
-    fact: int
-    at: Moment
-    kind: str
-    node: str | None
-    tokens: dict[str, int]
-    resting: dict[str, int]
-    states: dict[str, GraphState]
-    variables: dict[str, Any]
-    gone: list[str]
-    taken: list[str]
+class DeltaOut(ResponseBody, of=run_graph.GraphDelta):
     not_taken: list[str] | None = None
 
 
-class DeltasOut(ResponseBody):
-    first: int = Field(alias="from")
-    last: int = Field(alias="to")
-    of: int
-    snapshot: GraphOut
-    steps: list[DeltaOut]
+class DeltasOut(ResponseBody, of=run_graph.GraphDeltas):
+    pass
 
 
 class CancelAsked(RequestBody):

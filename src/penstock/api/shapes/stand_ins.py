@@ -6,15 +6,12 @@ from typing import Any
 
 from pydantic import Field
 
-from penstock.api.replies import RequestBody, ResponseBody
-from penstock.api.time_fields import Moment
+from penstock.api.bodies import RequestBody, ResponseBody
+from penstock.demo.stand_ins import LabSample, ReleasedParts
 
 
-class SampleOut(ResponseBody):
-    sample_id: str
+class SampleOut(ResponseBody, of=LabSample):
     status: str = Field(description="in_progress, completed")
-    requested_at: Moment
-    completed_at: Moment | None
     result: Any = Field(description="What the event lab.result.completed said of it; else pass.")
 
 
@@ -23,8 +20,5 @@ class ReleaseAsked(RequestBody):
     reason: str = Field("", max_length=500, examples=["workflow_compensation"])
 
 
-class ReleasedOut(ResponseBody):
-    reservation_id: str
-    status: str
-    reason: str
-    released_at: Moment
+class ReleasedOut(ResponseBody, of=ReleasedParts):
+    pass

@@ -71,8 +71,6 @@ class RunDetail(msgspec.Struct, kw_only=True):
     those that have not ended; below the number `older` there are more. Both counts are of all."""
 
     run: RunSummary
-    why: list[WaitReason]
-    moves: list[Move]
     input: Any
     output: Any
     outputs: dict[str, Any]
@@ -84,11 +82,13 @@ class RunDetail(msgspec.Struct, kw_only=True):
     firing_count: int
     attempt_count: int
     waiting: list[PendingWait]
-    children: list[RunSummary]
-    definition: Definition
-    trigger: dict[str, Any] | None
+    why: list[WaitReason]
+    moves: list[Move]
     facts: int
     trace_id: str
+    trigger: dict[str, Any] | None
+    children: list[RunSummary]
+    definition: Definition
     paused: bool
     retries: int
 

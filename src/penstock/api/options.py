@@ -1,0 +1,18 @@
+"""How a server is set up."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Options(msgspec.Struct, frozen=True):
+    """`dev` opens the console without a key and lets it choose whom to be."""
+
+    dev: bool = False
+    console: bool = True
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    body_limit: int = 8 * 1024 * 1024
+    secure: bool = False
+    living: bool = False  # runs are started by themselves, so that there is something to see
+    folder: str = ""  # of documents that are released as they change
