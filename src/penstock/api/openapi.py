@@ -57,7 +57,7 @@ def tags() -> list[dict[str, Any]]:
 
 
 def complete_openapi(app: FastAPI) -> None:
-    """Adds what the framework does not know: security, Idempotency-ApiKey, and an example of every body."""
+    """Adds what the framework does not know: security, Idempotency-Key, and an example of every body."""
     plain = app.openapi
 
     def completed() -> dict[str, Any]:

@@ -133,7 +133,7 @@ def _of_validation(request: Request, error: RequestValidationError) -> Response:
 
 def of_bug(request: Request, error: Exception) -> Response:
     log.error("unexpected error in %s %s", request.method, request.url.path, exc_info=error)
-    hint = "RunView whether it was done before you send it again, and please report it with the trace id."
+    hint = "Look whether it was done before you send it again, and please report it with the trace id."
     return problem(request, 500, "PS-500", "Something unexpected went wrong.", hint=hint)
 
 

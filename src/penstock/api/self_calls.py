@@ -37,7 +37,8 @@ class SelfCalls:
         except TimeoutError:
             raise TimeoutError(f"the own app did not answer within {call.timeout_s:g} s") from None
         if len(response.content) > call.max_bytes:
-            raise CallRefused("HTTP_BODY_TOO_LARGE", "permanent", f"the own app answered more than {call.max_bytes} bytes")
+            why = f"the own app answered more than {call.max_bytes} bytes"
+            raise CallRefused("HTTP_BODY_TOO_LARGE", "permanent", why)
         headers_out = {name.lower(): value for name, value in response.headers.items()}
         return HttpReply(response.status_code, headers_out, response.content, "the own app")
 

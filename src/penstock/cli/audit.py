@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 import typer
 
-from penstock.app.access.audit import AuditLog
+from penstock.app.access.audit import AuditEntry, AuditLog
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.output import DONE, FAILED, TONES, moment, say, short, tell_json
+from penstock.cli.output import DONE, FAILED, TONES, moment, print_json, print_list, say, short
 
 
 def verify(json: Json = False, store: Store = STORE) -> int:
     """Check the audit of every tenant: no row was changed, taken out or put in. It exits with 3 when one does not."""
     with reading(store) as door:
         audit = AuditLog(door.store)
-        asked = audit.tenants()
-        found = [one for name in asked for one in audit.verify(name)]
-        heads = [(name, door.store.audit_last(name), audit.head(name)) for name in asked]
+        tenant_names = audit.tenants()
+        breaks = [broken for name in tenant_names for broken in audit.verify(name)]
+        heads = [(name, door.store.audit_last(name), audit.head(name)) for name in tenant_names]
     rows = sum(count for _, count, _ in heads)
     if json:
         tenants = [{"tenant": name, "rows": count, "head": head} for name, count, head in heads]
-        tell_json({"tenants": tenants, "rows": rows, "breaks": found})
-        return FAILED if found else DONE
-    for one in found:
-        say((f"{one.tenant} {one.no} ", "bold"), (one.why, TONES["failed"]))
-    if found:
+        print_json({"tenants": tenants, "rows": rows, "breaks": breaks})
+        return FAILED if breaks else DONE
+    for broken in breaks:
+        say((f"{broken.tenant} {broken.no} ", "bold"), (broken.why, TONES["failed"]))
+    if breaks:
         say(("The audit does not hold. ", TONES["failed"]), "Keep the store as it is, and compare it with a copy.")
         return FAILED
-    say(("The audit holds: ", TONES["done"]), f"{rows} rows of {len(asked)} tenants")
+    say(("The audit holds: ", TONES["done"]), f"{rows} rows of {len(tenant_names)} tenants")
     return DONE
 
 
@@ -45,18 +46,14 @@ def ls(
 ) -> int:
     """List who changed what, newest first."""
     with reading(store) as door:
-        found = AuditLog(door.store).each(door.tenant, limit=limit, actor=actor, action=action, target=target)
-    if json:
-        tell_json(found)
-        return DONE
-    if not found:
-        say("Nothing is recorded.")
-    for one in found:
-        said = f"  {short(one.body)}" if one.body not in (None, {}) else ""
-        say(
-            (f"{one.no:>6} {moment(one.at)} ", "bright_black"), (one.actor, "bold"), f" {one.action} {one.target}{said}"
-        )
-    return DONE
+        entries = AuditLog(door.store).each(door.tenant, limit=limit, actor=actor, action=action, target=target)
+    return print_list(entries, json, msgspec.to_builtins, _print, empty="Nothing is recorded.")
+
+
+def _print(entry: AuditEntry) -> None:
+    body = f"  {short(entry.body)}" if entry.body not in (None, {}) else ""
+    when = (f"{entry.no:>6} {moment(entry.at)} ", "bright_black")
+    say(when, (entry.actor, "bold"), f" {entry.action} {entry.target}{body}")
 
 
 audit = {"verify": verify, "ls": ls}

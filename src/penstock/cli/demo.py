@@ -19,7 +19,7 @@ from penstock.app.maintenance.verify import verify
 from penstock.app.runs.run_view import RunView
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json
-from penstock.cli.output import DONE, FAILED, TONES, console, say, store_option, tell_json
+from penstock.cli.output import DONE, FAILED, TONES, console, print_json, say, store_option
 from penstock.errors import BadInput, PenstockError
 from penstock.kernel.fact_lines import FactLine
 from penstock.store.address import place
@@ -102,17 +102,17 @@ class _Demo:
         steps = list(_steps(lines, killed_at))
         done = sum(1 for f in look.firings if f.node == LOOPED and f.status == "COMPLETED")
         if self.json:
-            tell_json({
+            print_json({
                 "run_id": look.run_id, "status": look.status, "output": look.output, "executions": done,
                 "killed_at_fact": killed_at, "facts": look.facts, "violations": len(report.violations),
                 "steps": [text for text, _ in steps], "store": str(self.store),
             })  # fmt: skip
         else:
-            self._tell_proof(look, steps, done, len(report.violations))
+            self._print_proof(look, steps, done, len(report.violations))
         right = look.status == "COMPLETED" and done == 3 and not report.violations
         return DONE if right else FAILED
 
-    def _tell_proof(self, look: RunView, steps: list[tuple[str, bool]], done: int, violations: int) -> None:
+    def _print_proof(self, look: RunView, steps: list[tuple[str, bool]], done: int, violations: int) -> None:
         self._act("4", "What happened, step by step")
         for number, (text, after) in enumerate(steps, 1):
             if after:
@@ -195,7 +195,7 @@ def _steps(lines: list[FactLine], killed_at: int) -> Iterator[tuple[str, bool]]:
     for number, line in enumerate(lines):
         if line.fact != "settled":
             continue
-        put = next((one for one in lines[number:] if one.fact == "put"), None)
+        put = next((line for line in lines[number:] if line.fact == "put"), None)
         what = f"{line.node} (iteration {line.data['visit']})" if line.node == LOOPED else line.node
         if "port" in line.data:
             what += f" decides {line.data['port']}"

@@ -9,7 +9,7 @@ import typer
 from penstock.app.maintenance.doctor import Check, DoctorOptions, examine
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.output import DONE, FAILED, TONES, say, tell_json
+from penstock.cli.output import DONE, FAILED, TONES, print_json, say
 from penstock.cli.settings import read_settings
 from penstock.host.clock import SystemClock
 
@@ -30,18 +30,18 @@ def doctor(
     It changes nothing, and exits with 3 when something is wrong."""
     with reading(store) as door:
         settings = {"secrets.key_file": store.with_name(f"{store.name}.secret-key"), **read_settings(store)}
-        asked = DoctorOptions(
+        options = DoctorOptions(
             path=store, store=door.store, settings=settings, now=SystemClock().now(), all_runs=all, reach=connections,
             port=port,
         )  # fmt: skip
-        found = list(examine(asked))
-    wrong = [one for one in found if one.state == "wrong"]
+        checks = list(examine(options))
+    wrong = [check for check in checks if check.state == "wrong"]
     if json:
-        tell_json({"checks": found, "wrong": len(wrong)})
+        print_json({"checks": checks, "wrong": len(wrong)})
         return FAILED if wrong else DONE
-    for one in found:
-        _say(one)
-    notes = sum(one.state == "note" for one in found)
+    for check in checks:
+        _say(check)
+    notes = sum(check.state == "note" for check in checks)
     if wrong:
         say((f"{len(wrong)} things are wrong", TONES["failed"]), f", {notes} to know" if notes else "")
         return FAILED
@@ -49,8 +49,8 @@ def doctor(
     return DONE
 
 
-def _say(one: Check) -> None:
-    tone = TONES["done"] if one.state == "ok" else TONES["held"] if one.state == "note" else TONES["failed"]
-    say((f"{one.state:<6}", tone), (f"{one.name:<12}", "bold"), one.says)
-    if one.hint:
-        say(f"{'':18}{one.hint}")
+def _say(check: Check) -> None:
+    tone = TONES["done"] if check.state == "ok" else TONES["held"] if check.state == "note" else TONES["failed"]
+    say((f"{check.state:<6}", tone), (f"{check.name:<12}", "bold"), check.says)
+    if check.hint:
+        say(f"{'':18}{check.hint}")

@@ -22,9 +22,9 @@ from penstock.cli.output import (
     console,
     error_json,
     finding_json,
+    print_finding,
+    print_json,
     say,
-    tell_finding,
-    tell_json,
 )
 from penstock.cli.settings import read_settings
 from penstock.errors import BadInput, Finding, PenstockError, Place
@@ -32,13 +32,15 @@ from penstock.host.secrets import SecretPlaces
 from penstock.lang.contract import Compiled
 from penstock.lang.soundness import UNSOUND
 
+PictureTo = Annotated[
+    Path | None, typer.Option("--picture", metavar="FILE", help="With --sound: draw that way as SVG.")
+]
+
 
 def check(
     file: Document,
     sound: Annotated[bool, typer.Option("--sound", help="Can every run end? If not: the way that shows it.")] = False,
-    picture_to: Annotated[
-        Path | None, typer.Option("--picture", metavar="FILE", help="With --sound: draw that way as SVG.")
-    ] = None,
+    picture_to: PictureTo = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
@@ -48,34 +50,34 @@ def check(
     except PenstockError as error:
         if not json:
             raise
-        told = Finding(error.code, "error", str(error), Place(), error.hint)
-        tell_json({"ok": False, "language": None, "findings": [finding_json(told)], **error_json(error)})
+        finding = Finding(error.code, "error", str(error), Place(), error.hint)
+        print_json({"ok": False, "language": None, "findings": [finding_json(finding)], **error_json(error)})
         return WRONG
-    errors = [one for one in findings if one.severity == "error"]
-    asked = sound and all(one.rule == UNSOUND for one in errors)
-    levels = judge_levels(compile_named(file, unsound=True)[0].net) if asked else []
+    errors = [finding for finding in findings if finding.severity == "error"]
+    judge_soundness = sound and all(error.rule == UNSOUND for error in errors)
+    levels = judge_levels(compile_named(file, unsound=True)[0].net) if judge_soundness else []
     if picture_to is not None and levels:
         _write(picture_to, render(levels[0].subject, "svg"))
     if json:
-        told_all = [finding_json(one) for one in findings]
-        told_levels = {"soundness": [one.told() for one in levels]} if asked else {}
-        tell_json({"ok": not errors, "language": language, "findings": told_all, **told_levels})
+        findings_json = [finding_json(finding) for finding in findings]
+        soundness = {"soundness": [level.told() for level in levels]} if judge_soundness else {}
+        print_json({"ok": not errors, "language": language, "findings": findings_json, **soundness})
         return WRONG if errors else DONE
-    for one in findings:
-        tell_finding(one, file, err=bool(errors))
+    for finding in findings:
+        print_finding(finding, file, err=bool(errors))
     for level in levels:
-        _tell_way(level, err=bool(errors))
+        _print_way(level, err=bool(errors))
     if errors:
         say((f"{file}: ", "bold"), (_count(len(errors), "error"), TONES["failed"]), err=True)
         return WRONG
-    counted = [(sum(one.severity == severity for one in findings), word) for severity, word in _SEVERITIES]
+    counted = [(sum(finding.severity == severity for finding in findings), word) for severity, word in _SEVERITIES]
     more = "".join(f", {_count(number, word)}" for number, word in counted if number)
-    more += ", sound" if asked and not levels else ""
+    more += ", sound" if judge_soundness and not levels else ""
     say((f"{file}: ", "bold"), ("ok", TONES["done"]), f" ({language}{more})")
     return DONE
 
 
-def _tell_way(level: Level, *, err: bool) -> None:
+def _print_way(level: Level, *, err: bool) -> None:
     """The way that shows it, and what became of it when the kernel went it."""
     if not level.found.trace:
         return
@@ -141,7 +143,7 @@ def draw(
     if out is not None:
         _write(out, drawn)
     if json:
-        tell_json({"form": form, "file": str(out) if out is not None else None, "picture": drawn})
+        print_json({"form": form, "file": str(out) if out is not None else None, "picture": drawn})
     elif out is not None:
         say("wrote ", (str(out), "bold"))
     else:

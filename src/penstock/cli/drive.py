@@ -86,8 +86,8 @@ def leaving(store: Path) -> Iterator[Penstock]:
 
 async def reaching(stack: contextlib.AsyncExitStack, store: Path, *, create: bool = False) -> Penstock:
     """For driving what is asked for; while another process drives the store, for leaving it to that one."""
-    found = await _taken(stack, store, create=create)
-    return found if found is not None else stack.enter_context(leaving(store))
+    door = await _taken(stack, store, create=create)
+    return door if door is not None else stack.enter_context(leaving(store))
 
 
 def until_done(work: Coroutine[None, None, T]) -> T:

@@ -16,18 +16,20 @@ from penstock.app.runs.run_view import RunView
 from penstock.cli.drive import reaching, until_done
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store, read_value
-from penstock.cli.output import DONE, TONES, moment, run_json, say, short, status_text, tell_json
+from penstock.cli.output import DONE, TONES, moment, print_json, print_list, run_json, say, short, status_text
 from penstock.kernel.state import COMPLETED, STATUS
+from penstock.store.contract import EventRow
 
+EventId = Annotated[
+    str | None, typer.Option("--id", metavar="ID", help="The sender's id: the same again is the same event.")
+]
 _AT_REST = (*STATUS[COMPLETED:], "WAITING")
 
 
 def send(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="What happened, such as lab.result.completed.")],
     payload: Annotated[str | None, typer.Argument(metavar="JSON", help="What it carries: JSON, @FILE or -.")] = None,
-    id: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="The sender's id: the same again is the same event.")
-    ] = None,
+    id: EventId = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
@@ -35,9 +37,9 @@ def send(
     they end or wait. It is kept for runs that wait for it later."""
     receipt, looks = until_done(_send(store, source, read_value(payload, "the payload"), id))
     if json:
-        tell_json({**msgspec.to_builtins(receipt), "runs": [run_json(look) for look in looks]})
+        print_json({**msgspec.to_builtins(receipt), "runs": [run_json(look) for look in looks]})
     else:
-        _tell(receipt, looks)
+        _print_receipt(receipt, looks)
     return DONE
 
 
@@ -60,7 +62,7 @@ async def at_rest(door: Penstock, runs: list[str]) -> list[RunView]:
     return looks
 
 
-def _tell(receipt: EventReceipt, looks: list[RunView]) -> None:
+def _print_receipt(receipt: EventReceipt, looks: list[RunView]) -> None:
     again = "" if receipt.new else ", which had come before"
     say(("event ", "bright_black"), (receipt.id, "bold"), f"  number {receipt.number}{again}")
     if not receipt.delivered:
@@ -87,24 +89,22 @@ def ls(
     """List the events that are kept, oldest first, and whom they have reached."""
     with reading(store) as door:
         rows = door.store.events(door.tenant, source, limit=10**9)[-limit:]
-    told = [
-        {
-            "number": row.no, "id": row.id, "source": row.source, "at": row.at,
-            "payload": msgspec.msgpack.decode(row.body), "delivered": row.answer is not None,
-            **(msgspec.msgpack.decode(row.answer) if row.answer is not None else {}),
-        }
-        for row in rows
-    ]  # fmt: skip
-    if json:
-        tell_json(told)
-        return DONE
-    if not told:
-        say("No event is kept.")
-    for one in told:
-        reached = len(one.get("resumed", ())) + len(one.get("started", ()))
-        to = f"{reached} runs" if one["delivered"] else "to be delivered"
-        say((f"{one['id']} ", "bold"), f" {one['source']}  {moment(one['at'])}  {to}  {short(one['payload'])}")
-    return DONE
+    return print_list(rows, json, _json, _print, empty="No event is kept.")
+
+
+def _json(row: EventRow) -> dict[str, Any]:
+    return {
+        "number": row.no, "id": row.id, "source": row.source, "at": row.at,
+        "payload": msgspec.msgpack.decode(row.body), "delivered": row.answer is not None,
+        **(msgspec.msgpack.decode(row.answer) if row.answer is not None else {}),
+    }  # fmt: skip
+
+
+def _print(row: EventRow) -> None:
+    event = _json(row)
+    reached = len(event.get("resumed", ())) + len(event.get("started", ()))
+    to = f"{reached} runs" if event["delivered"] else "to be delivered"
+    say((f"{event['id']} ", "bold"), f" {event['source']}  {moment(event['at'])}  {to}  {short(event['payload'])}")
 
 
 events = {"send": send, "ls": ls}

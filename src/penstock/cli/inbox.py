@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,14 +18,20 @@ from penstock.app.runs.queries import Queries
 from penstock.cli.drive import Started, steer
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.output import DONE, say, store_option, tell_json
+from penstock.cli.output import DONE, moment, print_list, say, store_option
 from penstock.cli.run import finish
 from penstock.errors import BadInput, Refused
+from penstock.store.contract import MessageRow
 
+_minute = partial(moment, seconds=False)
 Item = Annotated[
     str, typer.Argument(metavar="ID", help="What waits: RUN/NODE as the inbox shows it, or RUN if only one waits.")
 ]
 By = Annotated[str | None, typer.Option("--by", metavar="USER", help="Who decides; else the first who may.")]
+OnlyRun = Annotated[str | None, typer.Argument(metavar="RUN", help="Only what this run has sent.")]
+Verdict = Annotated[
+    str | None, typer.Option("--decision", metavar="VERDICT", help="For a review: normal, warning, critical …")
+]
 Comment = Annotated[str | None, typer.Option("--comment", "-m", metavar="TEXT", help="Why.")]
 
 
@@ -36,45 +42,36 @@ def inbox(
 ) -> int:
     """List what waits for people, oldest first: approvals, reviews, answers, work."""
     with reading(store) as door:
-        found = desk.open_items(door, by)
+        waiting = desk.open_items(door, by)
+    empty = "Nothing waits for anybody." if by is None else f"Nothing waits for {by}."
+    print_list(waiting, json, msgspec.to_builtins, _print_item, empty=empty)
     if json:
-        tell_json([msgspec.to_builtins(one) for one in found])
         return DONE
-    if not found:
-        say("Nothing waits for anybody." if by is None else f"Nothing waits for {by}.")
-    for one in found:
-        _tell_item(one)
-    to_do = [one for one in found if one.kind == "work" and one.status != "SUBMITTED"]
+    to_do = [item for item in waiting if item.kind == "work" and item.status != "SUBMITTED"]
     if to_do:
         say(("hand in with ", "bright_black"), f"penstock respond RUN NODE RESULT{store_option(store)}")
-    if len(to_do) < len(found):
+    if len(to_do) < len(waiting):
         say(("decide with ", "bright_black"), f"penstock approve ID or penstock reject ID{store_option(store)}")
     return DONE
 
 
-def _tell_item(one: open_items.InboxItem) -> None:
-    who = ", ".join(targets_of(one.candidates)) or ("anybody" if for_anybody(one.candidates) else "nobody")
-    say((one.id, "bold"), f"  {one.kind} of {one.document}: {one.title}")
-    due = f", until {_moment(one.due_at)}" if one.due_at is not None else ""
-    level = f", escalated {one.escalation_level}x" if one.escalation_level else ""
-    say(f"  for {who}; since {_moment(one.opened_at)}{due}{level}; priority {one.priority}")
-    if one.description:
-        say(f"  {one.description}")
-    for user, vote in one.votes.items():
+def _print_item(item: open_items.InboxItem) -> None:
+    who = ", ".join(targets_of(item.candidates)) or ("anybody" if for_anybody(item.candidates) else "nobody")
+    say((item.id, "bold"), f"  {item.kind} of {item.document}: {item.title}")
+    due = f", until {_minute(item.due_at)}" if item.due_at is not None else ""
+    level = f", escalated {item.escalation_level}x" if item.escalation_level else ""
+    say(f"  for {who}; since {_minute(item.opened_at)}{due}{level}; priority {item.priority}")
+    if item.description:
+        say(f"  {item.description}")
+    for user, vote in item.votes.items():
         say(f"  {user}: {vote['vote']}" + (f" ({vote['comment']})" if vote.get("comment") else ""))
-
-
-def _moment(ms: int) -> str:
-    return datetime.datetime.fromtimestamp(ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def approve(
     id: Item,
     by: By = None,
     comment: Comment = None,
-    decision: Annotated[
-        str | None, typer.Option("--decision", metavar="VERDICT", help="For a review: normal, warning, critical …")
-    ] = None,
+    decision: Verdict = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
@@ -126,29 +123,25 @@ def _rules_for(door: Queries, item: open_items.InboxItem, verdict: str, comment:
     return rules
 
 
-def outbox(
-    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Only what this run has sent.")] = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+def outbox(run: OnlyRun = None, json: Json = False, store: Store = STORE) -> int:
     """List the messages that were kept here instead of being sent: those to targets named outbox:…"""
     with reading(store) as door:
         wanted = door.row(run).id if run is not None else None
-        found = [(row, msgspec.msgpack.decode(row.body)) for row in door.store.messages(door.tenant, wanted)]
-    if json:
-        tell_json(
-            [{"run": r.run, "channel": r.channel, "target": r.target, "at": r.at, "message": m} for r, m in found]
-        )
-        return DONE
-    if not found:
-        say("The outbox is empty.")
-    for row, message in found:
-        say((f"{row.channel:9}", "bold"), f" {row.target:18} {_moment(row.at)}  {row.run}")
-        say(f"  {_shown(message)}")
-    return DONE
+        messages = door.store.messages(door.tenant, wanted)
+    return print_list(messages, json, _message_json, _print_message, empty="The outbox is empty.")
 
 
-def _shown(message: Any) -> str:
+def _message_json(row: MessageRow) -> dict[str, Any]:
+    message = msgspec.msgpack.decode(row.body)
+    return {"run": row.run, "channel": row.channel, "target": row.target, "at": row.at, "message": message}
+
+
+def _print_message(row: MessageRow) -> None:
+    say((f"{row.channel:9}", "bold"), f" {row.target:18} {_minute(row.at)}  {row.run}")
+    say(f"  {_text(msgspec.msgpack.decode(row.body))}")
+
+
+def _text(message: Any) -> str:
     for name in ("text", "message", "body", "subject"):
         if isinstance(message, dict) and isinstance(message.get(name), str) and message[name]:
             return str(message[name])

@@ -16,15 +16,15 @@ from penstock.cli.output import (
     FAILED,
     TONES,
     console,
+    print_json,
+    print_run,
+    print_undriven,
     run_json,
     safe,
     say,
     short,
     status_text,
     store_option,
-    tell_json,
-    tell_run,
-    tell_undriven,
     waiting_json,
 )
 
@@ -55,16 +55,16 @@ def ps(
         rows = [_row(door, row) for row in door.runs(limit=limit, open_only=not all)]
         hidden = 0 if all else _ended(door)
     driver = driver_of(store)
-    for one in rows:
-        one["driver"] = int(driver) if driver and driver.isdecimal() else None
+    for row in rows:
+        row["driver"] = int(driver) if driver and driver.isdecimal() else None
     if json:
-        tell_json(rows)
+        print_json(rows)
         return DONE
     if rows:
         _table(rows)
     else:
         say("no runs are open")
-    if driver is None and any(one["status"].upper() in ("PENDING", "RUNNING") and not one["paused"] for one in rows):
+    if driver is None and any(row["status"].upper() in ("PENDING", "RUNNING") and not row["paused"] for row in rows):
         go_on = f"go on with penstock work{store_option(store)}"
         say(("nobody drives the runs that are RUNNING: ", TONES["held"]), go_on)
     if hidden:
@@ -86,10 +86,10 @@ def _table(rows: list[dict[str, Any]]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bright_black")
     for title in ("RUN", "STATUS", "DOCUMENT", "KEY", "AGE", "WAITS FOR"):
         table.add_column(title, overflow="fold", no_wrap=title in ("RUN", "STATUS", "AGE"))
-    for one in rows:
-        waits = ", ".join(f"{w['node']} ({w['name'] or w['for']})" for w in one["waiting"])
-        status = Text(*status_text(one["status"], one["paused"]))
-        cells = [one["run_id"], status, safe(one["name"]), safe(one["key"] or ""), _age(one["created_at"]), safe(waits)]
+    for row in rows:
+        waits = ", ".join(f"{w['node']} ({w['name'] or w['for']})" for w in row["waiting"])
+        status = Text(*status_text(row["status"], row["paused"]))
+        cells = [row["run_id"], status, safe(row["name"]), safe(row["key"] or ""), _age(row["created_at"]), safe(waits)]
         table.add_row(*cells)
     console().print(table)
 
@@ -99,15 +99,15 @@ def _row(door: Queries, row: RunRow) -> dict[str, Any]:
     from penstock.kernel.state import COMPLETED, STATUS
 
     net = door.store.net(row.net)
-    found: dict[str, Any] = {
+    row_json: dict[str, Any] = {
         "run_id": row.id, "status": run_word(net.language, STATUS[row.status]), "name": net.name,
         "language": net.language, "key": row.key, "created_at": row.created_at, "updated_at": row.updated_at,
         "paused": False, "waiting": [],
     }  # fmt: skip
     if row.status < COMPLETED:
         look = door.view(row.id)
-        found |= {"status": look.status, "paused": look.paused, "waiting": [waiting_json(w) for w in look.waiting]}
-    return found
+        row_json |= {"status": look.status, "paused": look.paused, "waiting": [waiting_json(w) for w in look.waiting]}
+    return row_json
 
 
 def _age(at: int) -> str:
@@ -127,17 +127,17 @@ def show(run: Run, json: Json = False, store: Store = STORE) -> int:
         row = door.row(run)
         look, watcher = door.view(row.id), door.watcher(row)
         if json:
-            past = [msgspec.to_builtins(one) for one in door.history(row.id)]
+            past = [msgspec.to_builtins(transition) for transition in door.history(row.id)]
             driven = int(driver) if driver and driver.isdecimal() else None
-            tell_json({**run_json(look), "history": past, "driver": driven})
+            print_json({**run_json(look), "history": past, "driver": driven})
             return DONE
         from penstock.cli.net_text import drawing
 
         assert watcher.reader.net is not None, "a run that was started has a net"
         picture = drawing(watcher.reader.net.net, watcher.marks(), indent=2)
-    tell_run(look, store)
+    print_run(look, store)
     if driver is None:
-        tell_undriven(look, store)
+        print_undriven(look, store)
     say(
         ("  document ", "bright_black"), look.name, *_key(look), ("  started ", "bright_black"),
         _moment(look.created_at), ("  facts ", "bright_black"), str(look.facts), *_parent(look),
@@ -193,13 +193,13 @@ def trace(
             _trace_history(door.history(run), json)
             return DONE
         turns = door.turns(run)
-    lines = [(turn, line) for turn, told in enumerate(turns, 1) for line in told]
+    lines = [(turn, line) for turn, facts in enumerate(turns, 1) for line in facts]
     if json:
-        told = [
+        facts = [
             {"index": index, "turn": turn, "fact": "", **msgspec.to_builtins(line)}
             for index, (turn, line) in enumerate(lines, 1)
         ]
-        tell_json(told)
+        print_json(facts)
         return DONE
     before: tuple[int, int] = (0, 0)
     printed: list[tuple[str, str, str | Text]] = [("FACT  TURN  ", "bright_black", "WHAT")]
@@ -212,30 +212,30 @@ def trace(
     return DONE
 
 
-def _trace_events(found: list[Any], json: bool) -> None:
+def _trace_events(events: list[Any], json: bool) -> None:
     if json:
-        tell_json([{"name": "", **msgspec.to_builtins(one)} for one in found])
+        print_json([{"name": "", **msgspec.to_builtins(event)} for event in events])
     else:
-        _print([(f"{one.seq:>5}  ", "bright_black", _event_text(one)) for one in found], False)
+        _print([(f"{event.seq:>5}  ", "bright_black", _event_text(event)) for event in events], False)
 
 
-def _trace_history(found: list[Transition], json: bool) -> None:
+def _trace_history(transitions: list[Transition], json: bool) -> None:
     if json:
-        tell_json([msgspec.to_builtins(one) for one in found])
+        print_json([msgspec.to_builtins(step) for step in transitions])
     else:
-        _print([(f"{one.at}  ", "bright_black", _transition_text(one)) for one in found], False)
+        _print([(f"{step.at}  ", "bright_black", _transition_text(step)) for step in transitions], False)
 
 
-def _transition_text(one: Transition) -> Text:
+def _transition_text(step: Transition) -> Text:
     from rich.text import Text
 
-    who = one.of if one.of == "instance" else f"{one.of} {one.node_id}"
-    where = one.node_id if one.of == "instance" else None
-    more = " ".join(part for part in (where, one.reason, f"by {one.by}" if one.by else None) if part)
-    way = one.to if one.from_ is None else f"{one.from_} → {one.to}"
-    tone = TONES["failed"] if one.to in ("failed", "timeout") else "bold" if one.of == "instance" else ""
+    who = step.of if step.of == "instance" else f"{step.of} {step.node_id}"
+    where = step.node_id if step.of == "instance" else None
+    more = " ".join(part for part in (where, step.reason, f"by {step.by}" if step.by else None) if part)
+    way = step.to if step.from_ is None else f"{step.from_} → {step.to}"
+    tone = TONES["failed"] if step.to in ("failed", "timeout") else "bold" if step.of == "instance" else ""
     return Text.assemble(
-        f"{safe(who):<28} ", (f"{way:<24} ", tone), (f"{one.event:<20} ", "cyan"), safe(more).replace("\n", " ")
+        f"{safe(who):<28} ", (f"{way:<24} ", tone), (f"{step.event:<20} ", "cyan"), safe(more).replace("\n", " ")
     )
 
 
@@ -297,30 +297,33 @@ def replay(
     from penstock.app.runs.timeline.replay import replay as replayed
 
     with reading(store) as door:
-        found = replayed(door, run, to)
+        result = replayed(door, run, to)
     if json:
-        told = {"fact": found.fact, "state_sha256": found.digest, "checkpoint": found.checkpoint, "equal": found.equal}
-        tell_json({**run_json(found.look), "facts": found.facts, **told})
+        body = {
+            "fact": result.fact,
+            "state_sha256": result.digest,
+            "checkpoint": result.checkpoint,
+            "equal": result.equal,
+        }
+        print_json({**run_json(result.look), "facts": result.facts, **body})
     else:
-        _tell_replay(found)
-    return FAILED if found.equal is False else DONE
+        _print_replay(result)
+    return FAILED if result.equal is False else DONE
 
 
-def _tell_replay(found: Replay) -> None:
+def _print_replay(result: Replay) -> None:
     from penstock.cli.net_text import drawing
 
-    say(
-        ("run ", "bright_black"), found.look.run_id, (f"  after fact {found.fact} of {found.facts}  ", "bright_black"),
-        status_text(found.look.status, found.look.paused),
-    )  # fmt: skip
-    console().print("", drawing(found.net, found.marks, indent=2), "", sep="\n")
-    _variables(found.look.variables)
-    say(("  state ", "bright_black"), f"sha256 {found.digest}")
-    if found.equal is None:
+    place = (f"  after fact {result.fact} of {result.facts}  ", "bright_black")
+    say(("run ", "bright_black"), result.look.run_id, place, status_text(result.look.status, result.look.paused))
+    console().print("", drawing(result.net, result.marks, indent=2), "", sep="\n")
+    _variables(result.look.variables)
+    say(("  state ", "bright_black"), f"sha256 {result.digest}")
+    if result.equal is None:
         say(("  checkpoint ", "bright_black"), "none yet; the fold of the journal is the state")
-    elif found.equal:
-        said = ("equal to the fold, byte for byte", TONES["done"])
-        say(("  checkpoint ", "bright_black"), f"at fact {found.checkpoint}: ", said)
+    elif result.equal:
+        verdict = ("equal to the fold, byte for byte", TONES["done"])
+        say(("  checkpoint ", "bright_black"), f"at fact {result.checkpoint}: ", verdict)
     else:
-        said = ("differs from the fold", TONES["failed"])
-        say(("  checkpoint ", "bright_black"), f"at fact {found.checkpoint}: ", said)
+        verdict = ("differs from the fold", TONES["failed"])
+        say(("  checkpoint ", "bright_black"), f"at fact {result.checkpoint}: ", verdict)

@@ -257,8 +257,8 @@ class _Moving:
 
     def _drawn(self, node: str) -> str:
         net = self.watcher.reader.net
-        found = net.by_id.get(node) if net is not None else None
-        return author(found) if found is not None else node
+        node_spec = net.by_id.get(node) if net is not None else None
+        return author(node_spec) if node_spec is not None else node
 
     def _fired(self, line: FactLine, node: str) -> None:
         """A node that begins with another part of it has been counted when that part fired."""

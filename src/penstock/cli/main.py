@@ -19,7 +19,7 @@ import penstock
 from penstock.app.defaults import DEFAULT_TENANT
 from penstock.cli.language import with_languages
 from penstock.cli.options import Whose
-from penstock.cli.output import DONE, INTERRUPTED, WRONG, tell_error, tell_interrupted, tell_plainly
+from penstock.cli.output import DONE, INTERRUPTED, WRONG, print_error, print_interrupted, print_message
 from penstock.errors import PenstockError
 from penstock.languages import COMMANDS as LANGUAGE_COMMANDS
 from penstock.languages import HOUSE, outside
@@ -82,19 +82,19 @@ class Commands(dict[str, Any]):
         return super().__contains__(name) or name in every_command_there_is()
 
     def __getitem__(self, name: str) -> Any:
-        found = super().get(name)
-        if found is None:
+        command = super().get(name)
+        if command is None:
             module, short = COMMANDS.get(name) or every_command_there_is()[name]
             function = getattr(import_module(module), name)
             if isinstance(function, dict):  # several commands under one name
-                alone = typer.Typer(name=name, no_args_is_help=True, help=short, context_settings=_HELP, **_PLAIN)
-                for verb, one in function.items():
-                    alone.command(verb, context_settings=_HELP)(one)
+                group = typer.Typer(name=name, no_args_is_help=True, help=short, context_settings=_HELP, **_PLAIN)
+                for verb, handler in function.items():
+                    group.command(verb, context_settings=_HELP)(handler)
             else:
-                alone = typer.Typer(**_PLAIN)
-                alone.command(name, short_help=short, context_settings=_HELP)(function)
-            found = self[name] = typer.main.get_command(alone)
-        return found
+                group = typer.Typer(**_PLAIN)
+                group.command(name, short_help=short, context_settings=_HELP)(function)
+            command = self[name] = typer.main.get_command(group)
+        return command
 
     def get(self, name: str, default: Any = None) -> Any:
         return self.__getitem__(name) if name in self else default
@@ -171,36 +171,36 @@ def _run(given: list[str]) -> int:
     except PenstockError as error:
         if debug:
             traceback.print_exc()
-        tell_error(error, json=json)
+        print_error(error, json=json)
         return WRONG
     except (KeyboardInterrupt, typer.Abort):
-        tell_interrupted("Interrupted.", json=json)
+        print_interrupted("Interrupted.", json=json)
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return DONE
     except sqlite3.DatabaseError as error:
         hint = "Keep the file as it is and restore a copy; what was committed before the damage may still be read."
-        tell_plainly("PS-503-STORE", f"The store cannot be read: {error}.", hint, json=json)
+        print_message("PS-503-STORE", f"The store cannot be read: {error}.", hint, json=json)
         return WRONG
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error, of whichever library typer is made with
             return _usage(error, json)
         if debug:
             traceback.print_exc()
-        tell_plainly("PS-500", f"{type(error).__name__}: {error}; please report", "--debug shows where.", json=json)
+        print_message("PS-500", f"{type(error).__name__}: {error}; please report", "--debug shows where.", json=json)
         return WRONG
 
 
 def _in_front(given: list[str]) -> list[str]:
     """What is common to all commands stands before the command, wherever it was written."""
-    rest, front = [one for one in given if one != "--debug"], list[str]()
-    for i, one in enumerate(rest):
-        if one == "--":
+    rest, front = [word for word in given if word != "--debug"], list[str]()
+    for i, word in enumerate(rest):
+        if word == "--":
             break
-        if one == "--tenant" or one.startswith("--tenant="):
-            many = 2 if one == "--tenant" else 1
-            front, rest = rest[i : i + many], rest[:i] + rest[i + many :]
+        if word == "--tenant" or word.startswith("--tenant="):
+            count = 2 if word == "--tenant" else 1
+            front, rest = rest[i : i + count], rest[:i] + rest[i + count :]
             break
     return [*front, *rest]
 
@@ -212,5 +212,5 @@ def _usage(error: Exception, json: bool) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         print(message, file=sys.stderr)
         return WRONG
-    tell_plainly("PS-400-USAGE", message, f"{path} --help", json=json)
+    print_message("PS-400-USAGE", message, f"{path} --help", json=json)
     return WRONG

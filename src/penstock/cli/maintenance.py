@@ -14,7 +14,7 @@ from penstock.app.penstock import Penstock
 from penstock.bench import workloads as benches
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.output import DONE, FAILED, TONES, say, tell_json
+from penstock.cli.output import DONE, FAILED, TONES, print_json, say
 from penstock.errors import BadInput
 from penstock.store.address import place
 
@@ -27,11 +27,11 @@ def verify(json: Json = False, store: Store = STORE) -> int:
     with reading(store) as door:
         report = verified(door.store)
     if json:
-        violations = [msgspec.to_builtins(one) for one in report.violations]
-        tell_json({"violations": violations, "runs": report.runs, "facts": report.facts})
+        violations = [msgspec.to_builtins(violation) for violation in report.violations]
+        print_json({"violations": violations, "runs": report.runs, "facts": report.facts})
     else:
-        for one in report.violations:
-            say((f"{one.check} ", TONES["failed"]), f"{one.run}  {one.detail}")
+        for violation in report.violations:
+            say((f"{violation.check} ", TONES["failed"]), f"{violation.run}  {violation.detail}")
         style = TONES["failed"] if report.violations else TONES["done"]
         count = (f"{len(report.violations)} violations", style)
         say(count, (f"  {report.runs} runs, {report.facts} facts", "bright_black"))
@@ -47,7 +47,7 @@ def rebuild(json: Json = False, store: Store = STORE) -> int:
     finally:
         door.close()
     if json:
-        tell_json({"runs": runs})
+        print_json({"runs": runs})
     else:
         say(f"rebuilt the projections of {runs} runs")
     return DONE
@@ -87,24 +87,24 @@ def bench(
             raise BadInput(what=f"--{name}", why=f"the workload {workload} does not have it")
     if not json:
         say((f"measuring {workload} …", "bright_black"), err=True)
-    found = benches.run(workload, store=store, profile=profile, **options)
+    results = benches.run(workload, store=store, profile=profile, **options)
     if json:
-        tell_json(found)
+        print_json(results)
     else:
-        calls = found.pop("profile", [])
-        before, after = found["fdatasync_ms"]
-        _table("", found, f"  fdatasync {before} … {after} ms")
-        for one in calls:
+        calls = results.pop("profile", [])
+        before, after = results["fdatasync_ms"]
+        _table("", results, f"  fdatasync {before} … {after} ms")
+        for call in calls:
             say(
-                (f"{one['total_ms']:>10,} {one['own_ms']:>10,} ", "bright_black"),
-                f"{one['calls']:>9,}  {one['function']}",
+                (f"{call['total_ms']:>10,} {call['own_ms']:>10,} ", "bright_black"),
+                f"{call['calls']:>9,}  {call['function']}",
             )
     return DONE
 
 
-def _table(indent: str, found: dict[str, Any], beside: str) -> None:
+def _table(indent: str, numbers: dict[str, Any], beside: str) -> None:
     """Every figure beside what the disk took meanwhile: without it a figure says nothing."""
-    for name, value in found.items():
+    for name, value in numbers.items():
         if isinstance(value, dict):
             say(f"{indent}{name}")
             _table(f"{indent}  ", value, "")

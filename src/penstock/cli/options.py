@@ -101,11 +101,11 @@ def _bytes(text: str, what: str) -> tuple[bytes, str]:
     return data, where
 
 
-def _spot(data: bytes, said: str) -> str:
+def _spot(data: bytes, message: str) -> str:
     """msgspec names the byte; people look for line and column."""
-    told, _, byte = said.partition(" (byte ")
+    text, _, byte = message.partition(" (byte ")
     if not byte.rstrip(")").isdecimal():
-        return said
+        return message
     at = int(byte.rstrip(")"))
     line, column = data.count(b"\n", 0, at) + 1, at - data.rfind(b"\n", 0, at)
-    return f"{told} at line {line}, column {column}"
+    return f"{text} at line {line}, column {column}"

@@ -1,4 +1,4 @@
-"""What the command line says: JSON for programs, text for people, one clear message when something is wrong.
+"""What commands print: JSON for programs, text for people, one clear message when something is wrong.
 
 Exit codes: 0 done, 2 the document or the call is wrong, 3 the run failed, 4 it waits.
 """
@@ -6,8 +6,9 @@ Exit codes: 0 done, 2 the document or the call is wrong, 3 the run failed, 4 it 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:  # imported where they are used: a command that prints JSON ne
     from penstock.app.runs.run_view import RunView
     from penstock.net.draw.marks import Tone
 
+T = TypeVar("T")
 DONE, WRONG, FAILED, WAITS = 0, 2, 3, 4
 INTERRUPTED = 130
 
@@ -32,13 +34,13 @@ _PLAIN_WIDTH = 200
 
 
 def console(*, err: bool = False) -> Console:
-    """Wide when nobody looks: a program or a file gets whole lines."""
+    """Wide when it is no terminal: a program or a file gets whole lines."""
     from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
-    seen = Console(stderr=err, highlight=False, markup=False, emoji=False)
-    if seen.is_terminal:
-        return seen
+    terminal = Console(stderr=err, highlight=False, markup=False, emoji=False)
+    if terminal.is_terminal:
+        return terminal
     return Console(file=stream, highlight=False, markup=False, emoji=False, width=_PLAIN_WIDTH, soft_wrap=True)
 
 
@@ -56,20 +58,35 @@ def _part(part: str | tuple[str, str] | Text) -> tuple[str, str] | Text:
 
 
 def safe(text: str) -> str:
-    """No control characters but line breaks: what a stranger wrote must not steer the terminal."""
+    """No control characters but line breaks: text from outside must not steer the terminal."""
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text.expandtabs(4))
 
 
-def tell_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
     sys.stdout.buffer.flush()
 
 
-def moment(at: int) -> str:
-    """A time, in the zone of whoever reads it."""
+def print_list(
+    items: Iterable[T], json: bool, as_json: Callable[[T], Any], print_item: Callable[[T], None], *, empty: str = ""
+) -> int:
+    """Prints what a command lists; the exit code. `empty` is what people read where there is nothing."""
+    listed = list(items)
+    if json:
+        print_json([as_json(item) for item in listed])
+        return DONE
+    if not listed and empty:
+        say(empty)
+    for item in listed:
+        print_item(item)
+    return DONE
+
+
+def moment(at: int, *, seconds: bool = True) -> str:
+    """A time, in the time zone of the machine."""
     from datetime import UTC, datetime
 
-    return datetime.fromtimestamp(at / 1000, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    return datetime.fromtimestamp(at / 1000, UTC).astimezone().strftime(f"%Y-%m-%d %H:%M{':%S' if seconds else ''}")
 
 
 def short(value: Any, most: int = 100) -> str:
@@ -138,13 +155,13 @@ def run_json(look: RunView) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def waiting_json(one: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {"node": "", "for": "", "prompt": None, "name": None, "due_at": None}
-    return {**found, **msgspec.to_builtins(one)}
+def waiting_json(waiting: Any) -> dict[str, Any]:
+    empty: dict[str, Any] = {"node": "", "for": "", "prompt": None, "name": None, "due_at": None}
+    return {**empty, **msgspec.to_builtins(waiting)}
 
 
-def tell_run(look: RunView, store: Path) -> None:
-    """How a run stands, for people: its status, its result or what is missing, and what can be done now."""
+def print_run(look: RunView, store: Path) -> None:
+    """The status of a run for people: its result or what it waits for, and what can be done now."""
     say(("run ", "bright_black"), look.run_id, "  ", status_text(look.status, look.paused))
     if look.failure is not None:
         node = look.failure.get("node")
@@ -152,9 +169,9 @@ def tell_run(look: RunView, store: Path) -> None:
         say(("  failure ", "bright_black"), (str(look.failure.get("code", "")), TONES["failed"]), at)
         say(f"    {look.failure.get('message', '')}")
     if look.internal_status == "COMPLETED":
-        _tell_output(look.output)
-    for one in look.waiting:
-        _tell_waiting(look, one, store)
+        _print_output(look.output)
+    for waiting in look.waiting:
+        _print_waiting(look, waiting, store)
     if look.paused:
         say(("  go on with ", "bright_black"), f"penstock resume {look.run_id}{store_option(store)}")
     for name in dict.fromkeys(look.kept):
@@ -163,14 +180,14 @@ def tell_run(look: RunView, store: Path) -> None:
         say(("  warning ", "bright_black"), (str(warning["code"]), TONES["held"]), f"  {warning['node'] or ''}")
 
 
-def tell_undriven(look: RunView, store: Path) -> None:
+def print_undriven(look: RunView, store: Path) -> None:
     """For a run that could go on by itself, in a store that no process drives."""
     goes_on = look.internal_status in ("CREATED", "PENDING", "RUNNING", "COMPENSATING") and not look.paused
-    if goes_on or any(one.for_ == "time" for one in look.waiting):
+    if goes_on or any(waiting.for_ == "time" for waiting in look.waiting):
         say(("  nobody drives it: ", TONES["held"]), f"go on with penstock work{store_option(store)}")
 
 
-def _tell_output(output: Any) -> None:
+def _print_output(output: Any) -> None:
     if isinstance(output, dict):
         for name, value in output.items():
             say(("  output ", "bright_black"), (f"{name} ", "bold"), short(value, 200))
@@ -178,28 +195,32 @@ def _tell_output(output: Any) -> None:
         say(("  output ", "bright_black"), short(output, 400))
 
 
-def _tell_waiting(look: RunView, one: Any, store: Path) -> None:
-    run, name = one.run or look.run_id, _quoted(one.node)
-    what = {"person": "a person's answer", "operator": "an operator", "time": "a moment"}.get(one.for_, f"«{one.name}»")
-    asked = one.prompt if isinstance(one.prompt, dict) and one.prompt.get("kind") in _DECIDED else None
-    if asked is not None:
-        what, shown = _DECIDED[asked["kind"]], str(asked.get("title") or "")
-    elif isinstance(one.prompt, dict) and one.prompt.get("kind") == "work":
-        what = "somebody to do it" if one.draft is None else "an approval"
-        shown = str(one.prompt.get("title") or "")
+_WAITED_FOR = {"person": "a person's answer", "operator": "an operator", "time": "a moment"}
+
+
+def _print_waiting(look: RunView, waiting: Any, store: Path) -> None:
+    run, name = waiting.run or look.run_id, _quoted(waiting.node)
+    what = _WAITED_FOR.get(waiting.for_, f"«{waiting.name}»")
+    decision = waiting.prompt if isinstance(waiting.prompt, dict) and waiting.prompt.get("kind") in _DECIDED else None
+    if decision is not None:
+        what, title = _DECIDED[decision["kind"]], str(decision.get("title") or "")
+    elif isinstance(waiting.prompt, dict) and waiting.prompt.get("kind") == "work":
+        what = "somebody to do it" if waiting.draft is None else "an approval"
+        title = str(waiting.prompt.get("title") or "")
     else:
-        shown = short(one.prompt) if one.prompt else ""
-    say(("  waits ", "bright_black"), (one.node, "bold"), f" for {what}" + (f": {shown}" if shown else ""))
-    if one.draft is not None:
-        say(("  draft ", "bright_black"), short(one.draft, 200))
+        title = short(waiting.prompt) if waiting.prompt else ""
+    say(("  waits ", "bright_black"), (waiting.node, "bold"), f" for {what}" + (f": {title}" if title else ""))
+    if waiting.draft is not None:
+        say(("  draft ", "bright_black"), short(waiting.draft, 200))
         say(("  decide with ", "bright_black"), f"penstock approve {run}/{name}, or reject{store_option(store)}")
-    elif asked is not None:
-        given = "" if asked["kind"] == "approval" else " --decision VERDICT"
-        say(("  decide with ", "bright_black"), f"penstock approve {run}/{name}{given}{store_option(store)}")
-    elif one.for_ in ("person", "operator"):
+    elif decision is not None:
+        verdict = "" if decision["kind"] == "approval" else " --decision VERDICT"
+        say(("  decide with ", "bright_black"), f"penstock approve {run}/{name}{verdict}{store_option(store)}")
+    elif waiting.for_ in ("person", "operator"):
         say(("  answer with ", "bright_black"), f"penstock respond {run} {name} ANSWER{store_option(store)}")
-    elif one.for_ == "signal":
-        say(("  send it with ", "bright_black"), f"penstock signal {run} {_quoted(one.name)} JSON{store_option(store)}")
+    elif waiting.for_ == "signal":
+        command = f"penstock signal {run} {_quoted(waiting.name)} JSON{store_option(store)}"
+        say(("  send it with ", "bright_black"), command)
 
 
 #: Work that people decide in the inbox, and what it is called.
@@ -222,22 +243,23 @@ def _quoted(text: str) -> str:
 # ---- findings and errors ---------------------------------------------------------------------------------------------
 
 
-def finding_json(one: Finding) -> dict[str, Any]:
+def finding_json(finding: Finding) -> dict[str, Any]:
     return {
-        "rule": one.rule, "severity": one.severity, "where": str(one.where), "message": one.message, "hint": one.hint,
-        "node": one.node or None, "pointer": one.where.pointer, "line": one.where.line or None,
-        "column": one.where.column or None,
+        "rule": finding.rule, "severity": finding.severity, "where": str(finding.where), "message": finding.message,
+        "hint": finding.hint, "node": finding.node or None, "pointer": finding.where.pointer,
+        "line": finding.where.line or None, "column": finding.where.column or None,
     }  # fmt: skip
 
 
-def tell_finding(one: Finding, file: Path, *, err: bool = False) -> None:
-    spot = f":{one.where.line}:{one.where.column}" if one.where.line else ""
-    style = TONES["failed"] if one.severity == "error" else TONES["held"]
-    pointer = f"  ({one.where.pointer})" if one.where.pointer else ""
-    say((f"{file}{spot} ", "bold"), (one.severity, style), " ", (one.rule, "cyan"), (pointer, "bright_black"), err=err)
-    say(f"  {one.message}", err=err)
-    if one.hint:
-        say(("  hint: ", "bright_black"), one.hint, err=err)
+def print_finding(finding: Finding, file: Path, *, err: bool = False) -> None:
+    spot = f":{finding.where.line}:{finding.where.column}" if finding.where.line else ""
+    style = TONES["failed"] if finding.severity == "error" else TONES["held"]
+    pointer = f"  ({finding.where.pointer})" if finding.where.pointer else ""
+    place, severity, rule = (f"{file}{spot} ", "bold"), (finding.severity, style), (finding.rule, "cyan")
+    say(place, severity, " ", rule, (pointer, "bright_black"), err=err)
+    say(f"  {finding.message}", err=err)
+    if finding.hint:
+        say(("  hint: ", "bright_black"), finding.hint, err=err)
 
 
 def _where(error: PenstockError) -> str:
@@ -247,24 +269,24 @@ def _where(error: PenstockError) -> str:
 
 
 def _hint(error: PenstockError) -> str:
-    """What can be done in this very case, or else what can be done in general."""
+    """The hint of this error, else that of its class."""
     return str(error.facts.get("hint") or error.hint)
 
 
 def error_json(error: PenstockError) -> dict[str, Any]:
-    told: dict[str, Any] = {"code": error.code, "message": str(error), "where": _where(error), "hint": _hint(error)}
+    body: dict[str, Any] = {"code": error.code, "message": str(error), "where": _where(error), "hint": _hint(error)}
     if isinstance(error, DocumentInvalid):
-        told["findings"] = [finding_json(one) for one in error.findings]
-    return {"error": told}
+        body["findings"] = [finding_json(finding) for finding in error.findings]
+    return {"error": body}
 
 
-def tell_error(error: PenstockError, *, json: bool) -> None:
+def print_error(error: PenstockError, *, json: bool) -> None:
     """On stderr for people, on stdout as JSON for programs."""
     if json:
-        tell_json(error_json(error))
+        print_json(error_json(error))
         return
     if isinstance(error, DocumentInvalid):
-        _tell_findings(error)
+        _print_findings(error)
         return
     say(("error ", TONES["failed"]), (error.code, "cyan"), f"  {error}", err=True)
     where = _where(error)
@@ -276,30 +298,30 @@ def tell_error(error: PenstockError, *, json: bool) -> None:
         say(("  hint: ", "bright_black"), hint, err=True)
 
 
-def _tell_findings(error: DocumentInvalid) -> None:
+def _print_findings(error: DocumentInvalid) -> None:
     """Each one once, with its place and its hint; then only how many there are."""
     what = error.facts.get("what")  # a thing of the registry, which need not be a file
     file = Path(str(error.facts.get("file") or what or "document"))
-    for one in error.findings:
-        tell_finding(one, file, err=True)
+    for finding in error.findings:
+        print_finding(finding, file, err=True)
     count = error.facts["count"]
     text = f"  {what or file} has {count} error{'' if count == 1 else 's'}."
     say(("error ", TONES["failed"]), (error.code, "cyan"), text, err=True)
 
 
-def tell_interrupted(message: str, hint: str = "", *, json: bool) -> None:
+def print_interrupted(message: str, hint: str = "", *, json: bool) -> None:
     if json:
-        tell_json({"error": {"code": "PS-130", "message": message, "where": "", "hint": hint}})
+        print_json({"error": {"code": "PS-130", "message": message, "where": "", "hint": hint}})
         return
     say((message, TONES["held"]), err=True)
     if hint:
         say(f"  {hint}", err=True)
 
 
-def tell_plainly(code: str, message: str, hint: str, *, json: bool) -> None:
-    """An error that is no PenstockError: a usage error, or a bug."""
+def print_message(code: str, message: str, hint: str, *, json: bool) -> None:
+    """Prints an error that is no PenstockError: a usage error, or a bug."""
     if json:
-        tell_json({"error": {"code": code, "message": message, "where": "", "hint": hint}})
+        print_json({"error": {"code": code, "message": message, "where": "", "hint": hint}})
         return
     say(("error ", TONES["failed"]), (code, "cyan"), f"  {message}", err=True)
     if hint:

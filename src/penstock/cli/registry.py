@@ -12,29 +12,28 @@ from penstock.app.registry.artifact_types import TYPES, known_type
 from penstock.app.registry.registry import shown
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store, Whose, read_source
-from penstock.cli.output import DONE, finding_json, say, tell_finding, tell_json
+from penstock.cli.output import DONE, finding_json, print_finding, print_json, print_list, say
 from penstock.errors import BadInput
+from penstock.store.contract import ArtifactRow
 
 Type = Annotated[str, typer.Argument(metavar="TYPE", help=f"One of {', '.join(TYPES)}.")]
+OnlyType = Annotated[str | None, typer.Argument(metavar="TYPE", help="Only things of this type.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="Its name.")]
 
 
-def ls(
-    type: Annotated[str | None, typer.Argument(metavar="TYPE", help="Only things of this type.")] = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+def ls(type: OnlyType = None, json: Json = False, store: Store = STORE) -> int:
     """List what is registered. The values of secrets are never shown."""
     with reading(store) as door:
         rows = door.store.artifacts(door.tenant, known_type(type) if type else None)
-    if json:
-        tell_json([{"type": r.type, "id": r.id, "version": r.version, "status": r.status, "at": r.at} for r in rows])
-        return DONE
-    if not rows:
-        say("Nothing is registered.")
-    for row in rows:
-        say((f"{row.type:12}", "bright_black"), (row.id, "bold"), f"  {row.version}" if row.version else "")
-    return DONE
+    return print_list(rows, json, _json, _print, empty="Nothing is registered.")
+
+
+def _json(row: ArtifactRow) -> dict[str, object]:
+    return {"type": row.type, "id": row.id, "version": row.version, "status": row.status, "at": row.at}
+
+
+def _print(row: ArtifactRow) -> None:
+    say((f"{row.type:12}", "bright_black"), (row.id, "bold"), f"  {row.version}" if row.version else "")
 
 
 def get(type: Type, id: Id, json: Json = False, store: Store = STORE) -> int:
@@ -43,7 +42,7 @@ def get(type: Type, id: Id, json: Json = False, store: Store = STORE) -> int:
         rows = [row for row in door.store.artifacts(door.tenant, known_type(type)) if row.id == id]
     if not rows:
         raise BadInput(what=f"{type} «{id}»", why="it is not registered", hint=f"`penstock registry ls {type}`")
-    tell_json(shown(rows[-1]))
+    print_json(shown(rows[-1]))
     return DONE
 
 
@@ -61,10 +60,10 @@ def put(
     with _Open(store) as door:
         findings = door.registry.put_source(known_type(type), id, source, name)
     if json:
-        tell_json({"type": type, "id": id, "findings": [finding_json(one) for one in findings]})
+        print_json({"type": type, "id": id, "findings": [finding_json(finding) for finding in findings]})
         return DONE
-    for one in findings:
-        tell_finding(one, Path(name or f"{type} «{id}»"), err=True)
+    for finding in findings:
+        print_finding(finding, Path(name or f"{type} «{id}»"), err=True)
     say(f"{type} «{id}» is registered")
     return DONE
 
@@ -76,7 +75,7 @@ def rm(type: Type, id: Id, json: Json = False, store: Store = STORE) -> int:
     if not gone:
         raise BadInput(what=f"{type} «{id}»", why="it is not registered", hint=f"`penstock registry ls {type}`")
     if json:
-        tell_json({"type": type, "id": id, "removed": gone})
+        print_json({"type": type, "id": id, "removed": gone})
     else:
         say(f"{type} «{id}» is gone")
     return DONE

@@ -11,18 +11,35 @@ import msgspec
 import typer
 
 from penstock.app.penstock import Penstock
+from penstock.app.releases.diff import Change
 from penstock.app.releases.releases import ActiveRelease, Releases, document_of
 from penstock.cli.drive import leaving, reaching, until_done
 from penstock.cli.options import STORE, Document, Json, Store, Whose
-from penstock.cli.output import DONE, TONES, finding_json, moment, say, short, store_option, tell_finding, tell_json
+from penstock.cli.output import (
+    DONE,
+    TONES,
+    finding_json,
+    moment,
+    print_finding,
+    print_json,
+    print_list,
+    say,
+    short,
+    store_option,
+)
 from penstock.errors import DocumentInvalid
 from penstock.store.contract import ReleaseRow
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The id of the workflow.")]
+OnlyName = Annotated[str | None, typer.Argument(metavar="NAME", help="Only versions of this workflow.")]
 Version = Annotated[int, typer.Argument(metavar="VERSION", help="Which version.")]
+Old = Annotated[int, typer.Argument(metavar="OLD", help="The older version.")]
+New = Annotated[int, typer.Argument(metavar="NEW", help="The newer version.")]
+SAME = "They are the same but for their version."
 By = Annotated[str | None, typer.Option("--by", metavar="USER", help="Who does it.")]
 _STYLES = {"active": TONES["done"], "pending_approval": TONES["held"], "draft": TONES["held"]}
-_CHANGES = {"added": TONES["done"], "removed": TONES["failed"], "changed": TONES["held"]}
+#: colours of what differs between two versions
+CHANGES = {"added": TONES["done"], "removed": TONES["failed"], "changed": TONES["held"]}
 
 
 @contextlib.contextmanager
@@ -50,15 +67,15 @@ def submit(
             wrong.facts["file"] = str(file)
             raise
     if json:
-        findings = [finding_json(one) for one in done.findings]
-        tell_json({**_json(done.release), "new": done.new, "findings": findings})
+        findings = [finding_json(finding) for finding in done.findings]
+        print_json({**_json(done.release), "new": done.new, "findings": findings})
         return DONE
     for finding in done.findings:
-        tell_finding(finding, file, err=True)
-    _tell(done.release)
+        print_finding(finding, file, err=True)
+    _print(done.release)
     if not done.new:
         say("  it was submitted before")
-    _tell_next(done.release, store)
+    _print_next(done.release, store)
     return DONE
 
 
@@ -75,13 +92,13 @@ def _json(row: ReleaseRow) -> dict[str, Any]:
 _NEXT = {"draft": "submit FILE", "pending_approval": "approve {0} {1}", "approved": "activate {0} {1}"}
 
 
-def _tell_next(row: ReleaseRow, store: Path) -> None:
+def _print_next(row: ReleaseRow, store: Path) -> None:
     if row.status in _NEXT:
         then = _NEXT[row.status].format(row.name, row.version)
         say(("  go on with ", "bright_black"), f"penstock releases {then}{store_option(store)}")
 
 
-def _tell(row: ReleaseRow) -> None:
+def _print(row: ReleaseRow) -> None:
     style = _STYLES.get(row.status, "")
     by = f" by {row.created_by}" if row.created_by else ""
     say((f"{row.name} v{row.version} ", "bold"), (row.status, style), f"  {moment(row.created_at)}{by}")
@@ -90,22 +107,11 @@ def _tell(row: ReleaseRow) -> None:
         say(("  feedback ", "bright_black"), row.feedback)
 
 
-def ls(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Only versions of this workflow.")] = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+def ls(name: OnlyName = None, json: Json = False, store: Store = STORE) -> int:
     """List the versions, by workflow, the oldest first."""
     with leaving(store) as door:
         rows = Releases(door).each(name)
-    if json:
-        tell_json([_json(row) for row in rows])
-        return DONE
-    if not rows:
-        say("Nothing was submitted: penstock releases submit FILE.")
-    for row in rows:
-        _tell(row)
-    return DONE
+    return print_list(rows, json, _json, _print, empty="Nothing was submitted: penstock releases submit FILE.")
 
 
 def show(
@@ -118,7 +124,7 @@ def show(
     with leaving(store) as door:
         row = Releases(door).get(name, version)
     if json:
-        tell_json({**_json(row), "dsl": document_of(row)})
+        print_json({**_json(row), "dsl": document_of(row)})
     else:
         say(msgspec.json.format(msgspec.json.encode(document_of(row)), indent=2).decode())
     return DONE
@@ -126,7 +132,7 @@ def show(
 
 def approve(name: Name, version: Version, by: By = None, json: Json = False, store: Store = STORE) -> int:
     """Approve a version that waits for it. It is in force when it is activated."""
-    return _moved(store, json, lambda versions: versions.approve(name, version, by=by))
+    return _change(store, json, lambda versions: versions.approve(name, version, by=by))
 
 
 def reject(
@@ -138,7 +144,7 @@ def reject(
     store: Store = STORE,
 ) -> int:
     """Give a version back to its author, with what must be changed."""
-    return _moved(store, json, lambda versions: versions.reject(name, version, by=by, feedback=feedback))
+    return _change(store, json, lambda versions: versions.reject(name, version, by=by, feedback=feedback))
 
 
 def activate(name: Name, version: Version, json: Json = False, store: Store = STORE) -> int:
@@ -146,9 +152,9 @@ def activate(name: Name, version: Version, json: Json = False, store: Store = ST
     letters whose document asks for it are replayed with the new one."""
     row = until_done(_activate(store, name, version))
     if json:
-        tell_json({**_json(row), "replayed": row.replayed})
+        print_json({**_json(row), "replayed": row.replayed})
         return DONE
-    _tell(row)
+    _print(row)
     for run in row.replayed:
         say(("  replays ", "bright_black"), f"{run}; penstock work{store_option(store)} drives it")
     return DONE
@@ -161,40 +167,31 @@ async def _activate(store: Path, name: str, version: int) -> ActiveRelease:
 
 def deprecate(name: Name, version: Version, json: Json = False, store: Store = STORE) -> int:
     """Take a version out of force: its trigger starts nothing any more."""
-    return _moved(store, json, lambda versions: versions.deprecate(name, version))
+    return _change(store, json, lambda versions: versions.deprecate(name, version))
 
 
-def _moved(store: Path, json: bool, move: Callable[[Releases], ReleaseRow]) -> int:
+def _change(store: Path, json: bool, move: Callable[[Releases], ReleaseRow]) -> int:
     with leaving(store) as door:
         row = move(Releases(door))
     if json:
-        tell_json(_json(row))
+        print_json(_json(row))
     else:
-        _tell(row)
-        _tell_next(row, store)
+        _print(row)
+        _print_next(row, store)
     return DONE
 
 
-def diff(
-    name: Name,
-    old: Annotated[int, typer.Argument(metavar="OLD", help="The older version.")],
-    new: Annotated[int, typer.Argument(metavar="NEW", help="The newer version.")],
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+def diff(name: Name, old: Old, new: New, json: Json = False, store: Store = STORE) -> int:
     """Show what differs between two versions: nodes, edges, policies and the rest, by their place."""
     with leaving(store) as door:
-        found = Releases(door).diff(name, old, new)
-    if json:
-        tell_json([msgspec.to_builtins(one) for one in found])
-        return DONE
-    if not found:
-        say("They are the same but for their version.")
-    for one in found:
-        what = f"  {one.what}" if one.what != one.pointer else ""
-        values = f"  {short(one.before)} → {short(one.after)}" if one.change == "changed" else ""
-        say((f"{one.change:8}", _CHANGES[one.change]), f"{one.pointer}{what}{values}")
-    return DONE
+        changes = Releases(door).diff(name, old, new)
+    return print_list(changes, json, msgspec.to_builtins, _print_change, empty=SAME)
+
+
+def _print_change(change: Change) -> None:
+    what = f"  {change.what}" if change.what != change.pointer else ""
+    values = f"  {short(change.before)} → {short(change.after)}" if change.change == "changed" else ""
+    say((f"{change.change:8}", CHANGES[change.change]), f"{change.pointer}{what}{values}")
 
 
 releases = {

@@ -18,15 +18,15 @@ from penstock.cli.output import (
     DONE,
     INTERRUPTED,
     exit_code,
+    print_error,
+    print_finding,
+    print_interrupted,
+    print_json,
+    print_run,
     run_json,
     say,
     status_text,
     store_option,
-    tell_error,
-    tell_finding,
-    tell_interrupted,
-    tell_json,
-    tell_run,
 )
 from penstock.errors import RunNotFound, StoreError
 from penstock.host.embedded import Host
@@ -64,7 +64,7 @@ def run(
     given = read_value(input, "the input")
     if not json:
         for finding in compiled.findings:
-            tell_finding(finding, file, err=True)
+            print_finding(finding, file, err=True)
     again = f"penstock run {file} --key {key}" if key else None
     started = Started()
     asked = RunRequest(compiled, source, given, key, max_concurrent, profile, by)
@@ -79,14 +79,14 @@ def finish(work: Any, started: Started, store: Path, json: bool, again: str | No
         kept = f" Run {started.run} is kept in {store}." if started.run else ""
         command = again or (f"penstock work {started.run}" if started.run else "")
         go_on = f"go on with: {command}{store_option(store)}" if command else ""
-        tell_interrupted(f"Interrupted.{kept}", go_on, json=json)
+        print_interrupted(f"Interrupted.{kept}", go_on, json=json)
         return INTERRUPTED
     if json:
-        tell_json({**run_json(look), **started.more})
+        print_json({**run_json(look), **started.more})
     else:
         for note in started.notes:
             say(note)
-        tell_run(look, store)
+        print_run(look, store)
     return exit_code(look)
 
 
@@ -134,11 +134,11 @@ def work(
         until_done(worker.work())
     except KeyboardInterrupt:
         if until_idle:
-            tell_interrupted("Interrupted.", json=json)
+            print_interrupted("Interrupted.", json=json)
             return INTERRUPTED
     worker.tell()
     if worker.trouble is not None:  # stopped while it waited: whoever reads only the end must hear of it
-        tell_error(worker.trouble, json=json)
+        print_error(worker.trouble, json=json)
         return worker.trouble.exit_code
     return DONE
 
@@ -157,8 +157,8 @@ class _Worker:
             if not self.json:
                 going = len(door.store.unfinished())
                 say(("working ", "bright_black"), str(self.store), (f"  {going} runs can go on", "bright_black"))
-            door.host.turns.on_end.append(lambda live: self._tell_end(door, live))
-            door.host.on_trouble.append(self._tell_trouble)
+            door.host.turns.on_end.append(lambda live: self._print_end(door, live))
+            door.host.on_trouble.append(self._print_trouble)
             try:
                 await self._until_idle(door)
             finally:
@@ -175,16 +175,16 @@ class _Worker:
             elif time.monotonic() - quiet_since >= _QUIET_S:
                 return
 
-    def _tell_trouble(self, error: StoreError | None) -> None:
+    def _print_trouble(self, error: StoreError | None) -> None:
         """On stderr, whatever is asked for: nothing goes on meanwhile, and somebody should know."""
         self.trouble = error
         if error is not None:
-            tell_error(error, json=False)
+            print_error(error, json=False)
             say(("waiting until the store takes turns again", "bright_black"), err=True)
         else:
             say(("the store takes turns again", "bright_black"), err=True)
 
-    def _tell_end(self, door: Penstock, live: LoadedRun) -> None:
+    def _print_end(self, door: Penstock, live: LoadedRun) -> None:
         try:
             look = door.of(live.tenant).view(live.id)
         except RunNotFound:
@@ -196,7 +196,7 @@ class _Worker:
 
     def tell(self) -> None:
         if self.json:
-            tell_json({"ended": self.ended, "open": self.left})
+            print_json({"ended": self.ended, "open": self.left})
         else:
             say((f"{len(self.ended)} runs ended, {len(self.left)} are open", "bright_black"))
 

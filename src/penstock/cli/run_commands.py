@@ -14,7 +14,7 @@ from penstock.app.language import WorkRules, app_language
 from penstock.app.penstock import Penstock
 from penstock.cli.drive import Started, steer, until_done
 from penstock.cli.options import STORE, Json, Run, Store, read_text_or_value
-from penstock.cli.output import DONE, exit_code, run_json, tell_json, tell_run
+from penstock.cli.output import DONE, exit_code, print_json, print_run, run_json
 from penstock.cli.run import finish
 from penstock.errors import BadInput, ItemDecided, ItemNotFound
 
@@ -120,9 +120,9 @@ def compensate(
 
     look = until_done(steer(store, run, give, on=True, quiet=json, begin="undoing what it has done"))
     if json:
-        tell_json(run_json(look))
+        print_json(run_json(look))
     else:
-        tell_run(look, store)
+        print_run(look, store)
     return DONE if look.internal_status == "COMPENSATED" else exit_code(look)
 
 
@@ -155,7 +155,7 @@ def _only(run: str, store: Path, json: bool, command: Callable[[Penstock, str], 
     """The command was done: that is what the exit code says, whatever became of the run."""
     look = until_done(steer(store, run, command, on=False, quiet=json))
     if json:
-        tell_json(run_json(look))
+        print_json(run_json(look))
     else:
-        tell_run(look, store)
+        print_run(look, store)
     return DONE

@@ -17,7 +17,7 @@ from penstock.app.runs.run_view import RunView
 from penstock.cli.drive import leaving, reaching, until_done
 from penstock.cli.events import at_rest
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.output import DONE, moment, say, short, status_text, tell_json
+from penstock.cli.output import DONE, moment, print_json, print_list, say, short, status_text
 from penstock.errors import BadInput
 from penstock.store.contract import ScheduleRow
 
@@ -28,22 +28,16 @@ def ls(json: Json = False, store: Store = STORE) -> int:
     """List the schedules: what starts when, and with what."""
     with leaving(store) as door:
         rows = TenantSchedules(door).each()
-    if json:
-        tell_json([_json(row) for row in rows])
-        return DONE
-    if not rows:
-        say("Nothing starts by the clock. A workflow with a schedule as its trigger does once it is activated.")
-    for row in rows:
-        _tell(row)
-    return DONE
+    empty = "Nothing starts by the clock. A workflow with a schedule as its trigger does once it is activated."
+    return print_list(rows, json, _json, _print, empty=empty)
 
 
 def _json(row: ScheduleRow) -> dict[str, Any]:
-    told: dict[str, Any] = msgspec.to_builtins(row)
-    return {**told, "inputs": msgspec.msgpack.decode(row.inputs), "paused": bool(row.paused)}
+    fields: dict[str, Any] = msgspec.to_builtins(row)
+    return {**fields, "inputs": msgspec.msgpack.decode(row.inputs), "paused": bool(row.paused)}
 
 
-def _tell(row: ScheduleRow) -> None:
+def _print(row: ScheduleRow) -> None:
     when = "paused" if row.paused else f"next {moment(row.next_at)}" if row.next_at is not None else "never again"
     before = f", last {moment(row.last_at)}" if row.last_at is not None else ""
     say((row.name, "bold"), f" v{row.version}  {row.cron}  {row.zone}  {when}{before}")
@@ -52,31 +46,31 @@ def _tell(row: ScheduleRow) -> None:
 
 def pause(name: Name, json: Json = False, store: Store = STORE) -> int:
     """Let a schedule fire no more until it is resumed."""
-    return _changed(store, json, lambda table: table.pause(name))
+    return _change(store, json, lambda table: table.pause(name))
 
 
 def resume(name: Name, json: Json = False, store: Store = STORE) -> int:
     """Let a paused schedule fire again, from now on."""
-    return _changed(store, json, lambda table: table.resume(name))
+    return _change(store, json, lambda table: table.resume(name))
 
 
-def _changed(store: Path, json: bool, change: Callable[[TenantSchedules], ScheduleRow]) -> int:
+def _change(store: Path, json: bool, change: Callable[[TenantSchedules], ScheduleRow]) -> int:
     with leaving(store) as door:
         row = change(TenantSchedules(door))
     if json:
-        tell_json(_json(row))
+        print_json(_json(row))
     else:
-        _tell(row)
+        _print(row)
     return DONE
 
 
 def fire(name: Name, json: Json = False, store: Store = STORE) -> int:
     """Fire a schedule now, whatever the clock says, and drive its runs until they end or wait."""
 
-    async def one(table: TenantSchedules) -> list[FiredSchedule]:
+    async def fire_now(table: TenantSchedules) -> list[FiredSchedule]:
         return [await table.fire(name)]
 
-    return _fired(store, json, one)
+    return _fire(store, json, fire_now)
 
 
 def backfill(
@@ -90,43 +84,40 @@ def backfill(
 
     A time without a zone is one of the schedule's own."""
 
-    async def all_of(table: TenantSchedules) -> list[FiredSchedule]:
+    async def fire_all(table: TenantSchedules) -> list[FiredSchedule]:
         zone = table.get(name).zone
         return await table.backfill(name, _time(first, "--from", zone), _time(last, "--to", zone))
 
-    return _fired(store, json, all_of)
+    return _fire(store, json, fire_all)
 
 
 def _time(text: str, what: str, zone: str) -> int:
     try:
-        found = datetime.datetime.fromisoformat(text)
+        time = datetime.datetime.fromisoformat(text)
     except ValueError:
         raise BadInput(what=what, why=f"«{text}» is no time", hint="Write 2025-01-31T08:00.") from None
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=ZoneInfo(zone))
-    return round(found.timestamp() * 1000)
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=ZoneInfo(zone))
+    return round(time.timestamp() * 1000)
 
 
-def _fired(store: Path, json: bool, work: Callable[[TenantSchedules], Awaitable[list[FiredSchedule]]]) -> int:
+def _fire(store: Path, json: bool, work: Callable[[TenantSchedules], Awaitable[list[FiredSchedule]]]) -> int:
     async def go() -> tuple[list[FiredSchedule], list[RunView]]:
         async with contextlib.AsyncExitStack() as stack:
             door = await reaching(stack, store)
-            found = await work(TenantSchedules(door))
-            runs = [run for one in found for run in one.runs]
-            return found, await at_rest(door, runs) if door.drives else [door.view(run) for run in runs]
+            fired = await work(TenantSchedules(door))
+            runs = [run for firing in fired for run in firing.runs]
+            return fired, await at_rest(door, runs) if door.drives else [door.view(run) for run in runs]
 
-    found, looks = until_done(go())
-    if json:
-        tell_json([msgspec.to_builtins(one) for one in found])
-        return DONE
-    for one in found:
-        say((moment(one.at), "bold"))
-        for look in (look for look in looks if look.run_id in one.runs):
+    fired, looks = until_done(go())
+
+    def print_fired(firing: FiredSchedule) -> None:
+        say((moment(firing.at), "bold"))
+        for look in (look for look in looks if look.run_id in firing.runs):
             why = f"  {look.failure.get('code', '')}" if look.failure else ""
             say(f"  {look.run_id}  ", status_text(look.status), why)
-    if not found:
-        say("There is no time of it between them.")
-    return DONE
+
+    return print_list(fired, json, msgspec.to_builtins, print_fired, empty="There is no time of it between them.")
 
 
 schedules = {"ls": ls, "pause": pause, "resume": resume, "fire": fire, "backfill": backfill}

@@ -32,22 +32,22 @@ _SECRET = "PENSTOCK_SECRET_"  # noqa: S105  (the beginning of a variable's name)
 def read_settings(store: Path) -> dict[str, Any]:
     """Tables become dotted names: [llm] base_url is `llm.base_url`."""
     path = store.parent / FILE
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     try:
         with path.open("rb") as file:
-            found = tomllib.load(file)
+            settings = tomllib.load(file)
     except FileNotFoundError:
         pass
     except tomllib.TOMLDecodeError as error:
         raise BadInput(what=f"«{path}»", why=f"it is not TOML: {error}", where=path) from error
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(what=f"«{path}»", why=str(error), where=path) from error
-    kept = found.pop("secrets", {})
-    folder = found.pop("secrets_folder", None)
+    kept = settings.pop("secrets", {})
+    folder = settings.pop("secrets_folder", None)
     if not isinstance(kept, dict):
         raise BadInput(what=f"«{path}»", why="[secrets] is a table of names and texts", where=path)
     more = {"secrets.folder": path.parent / str(folder)} if folder is not None else {}
-    return {**_dotted("", found), **more, "secrets": _Secrets(kept)}
+    return {**_dotted("", settings), **more, "secrets": _Secrets(kept)}
 
 
 def _dotted(before: str, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,5 +65,5 @@ class _Secrets:
         self.kept = kept
 
     def __call__(self, name: str) -> str | None:
-        found = os.environ.get(_SECRET + name, self.kept.get(name))
-        return None if found is None else str(found)
+        secret = os.environ.get(_SECRET + name, self.kept.get(name))
+        return None if secret is None else str(secret)

@@ -6,14 +6,14 @@ import sys
 
 import penstock
 from penstock.cli.options import STORE, Json, NoStore
-from penstock.cli.output import DONE, say, tell_json
+from penstock.cli.output import DONE, print_json, say
 
 
 def version(json: Json = False, store: NoStore = STORE) -> int:
     """Say which Penstock this is, and which Python it runs on."""
     python = ".".join(map(str, sys.version_info[:3]))
     if json:
-        tell_json({"penstock": penstock.__version__, "python": python})
+        print_json({"penstock": penstock.__version__, "python": python})
     else:
         say(f"penstock {penstock.__version__}", (f"  Python {python}", "bright_black"))
     return DONE

@@ -1,4 +1,4 @@
-"""Dead letters: runs that ended badly. RunView, replay one, try a sample, replay many."""
+"""Dead letters: runs that ended badly. Look, replay one, try a sample, replay many."""
 
 from __future__ import annotations
 

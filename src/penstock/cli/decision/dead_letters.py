@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,10 +16,14 @@ from penstock.cli.documents import compile_named
 from penstock.cli.drive import Started, drive, driving, go_on, leaving
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.output import DONE, TONES, say, short, store_option, tell_json
+from penstock.cli.output import DONE, TONES, moment, print_json, print_list, say, short, store_option
 from penstock.cli.run import finish
 from penstock.errors import StoreBusy
 
+_minute = partial(moment, seconds=False)
+Mended = Annotated[
+    Path | None, typer.Argument(metavar="[FILE]", help="The mended document; without it the same one again.")
+]
 Ended = Annotated[str, typer.Argument(metavar="RUN", help="The run that ended badly: its id, key, or a beginning.")]
 
 
@@ -31,57 +35,63 @@ def ls(
 ) -> int:
     """List the runs that ended badly, newest first."""
     with reading(store) as door:
-        found = desk.letters(door, name=name, limit=limit)
-    if json:
-        tell_json([_brief(one) for one in found])
-        return DONE
-    if not found:
-        say("There are no dead letters.")
-    for one in found:
-        replayed = f", replayed {one.replays} of {one.max_replays}" if one.replays else ""
-        where = (one.error or {}).get("node_id")
-        say((one.run, "bold"), f"  {one.document}  ", (one.code, TONES["failed"]), f" at «{where}»" if where else "")
-        say((f"  {one.status.lower()}, {_moment(one.at)}; kept until {_moment(one.until)}{replayed}", "bright_black"))
-    return DONE
+        listed = desk.letters(door, name=name, limit=limit)
+    return print_list(listed, json, _brief, _print, empty="There are no dead letters.")
 
 
-def _brief(one: desk.DeadLetter) -> dict[str, object]:
-    whole = msgspec.to_builtins(one)
-    return {k: v for k, v in whole.items() if k not in ("input", "context_snapshot", "execution_history")}
+def _print(letter: desk.DeadLetter) -> None:
+    replayed = f", replayed {letter.replays} of {letter.max_replays}" if letter.replays else ""
+    node = (letter.error or {}).get("node_id")
+    at = f" at «{node}»" if node else ""
+    say((letter.run, "bold"), f"  {letter.document}  ", (letter.code, TONES["failed"]), at)
+    when = f"{letter.status.lower()}, {_minute(letter.at)}; kept until {_minute(letter.until)}{replayed}"
+    say((f"  {when}", "bright_black"))
+
+
+def _brief(letter: desk.DeadLetter) -> dict[str, object]:
+    fields = msgspec.to_builtins(letter)
+    return {k: v for k, v in fields.items() if k not in ("input", "context_snapshot", "execution_history")}
 
 
 def show(run: Ended, json: Json = False, store: Store = STORE) -> int:
     """Show what is kept of a run that ended badly: its failure, its input, what it knew and what it had done."""
     with reading(store) as door:
-        one = desk.letter(door, run)
+        letter = desk.letter(door, run)
     if json:
-        tell_json(one)
+        print_json(letter)
         return DONE
-    error = one.error or {}
-    say(("run ", "bright_black"), one.run, f"  {one.document} v{one.version}  ", (one.status.lower(), TONES["failed"]))
-    at = f" ({one.category}) at «{error.get('node_id', '')}»"
-    say(("  failure ", "bright_black"), (one.code, TONES["failed"]), at)
+    error = letter.error or {}
+    say(
+        ("run ", "bright_black"),
+        letter.run,
+        f"  {letter.document} v{letter.version}  ",
+        (letter.status.lower(), TONES["failed"]),
+    )
+    at = f" ({letter.category}) at «{error.get('node_id', '')}»"
+    say(("  failure ", "bright_black"), (letter.code, TONES["failed"]), at)
     if error.get("message"):
         say(f"    {error['message']}")
-    if one.input is not None:
-        say(("  input ", "bright_black"), short(one.input, 400))
-    for name, value in ((one.context_snapshot or {}).get("variables") or {}).items():
+    if letter.input is not None:
+        say(("  input ", "bright_black"), short(letter.input, 400))
+    for name, value in ((letter.context_snapshot or {}).get("variables") or {}).items():
         say(("  variable ", "bright_black"), (f"{name} ", "bold"), short(value, 200))
-    for line in one.execution_history or []:
+    for line in letter.execution_history or []:
         why = f"  {line['error']['code']}" if line.get("error") else ""
         tries = f" in {line['attempt']} tries" if line["attempt"] > 1 else ""
-        say((f"  {_moment(line['completed_at'])} ", "bright_black"), f"{line['node_id']} {line['status']}{tries}{why}")
-    say(("  kept until ", "bright_black"), _moment(one.until), f"; replayed {one.replays} of {one.max_replays} times")
-    if one.replays < one.max_replays:
-        say(("  replay it with ", "bright_black"), f"penstock dlq replay {one.run}{store_option(store)}")
+        say((f"  {_minute(line['completed_at'])} ", "bright_black"), f"{line['node_id']} {line['status']}{tries}{why}")
+    say(
+        ("  kept until ", "bright_black"),
+        _minute(letter.until),
+        f"; replayed {letter.replays} of {letter.max_replays} times",
+    )
+    if letter.replays < letter.max_replays:
+        say(("  replay it with ", "bright_black"), f"penstock dlq replay {letter.run}{store_option(store)}")
     return DONE
 
 
 def replay(
     run: Ended,
-    file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="The mended document; without it the same one again.")
-    ] = None,
+    file: Mended = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
@@ -109,10 +119,6 @@ def replay(
         return await go_on(store, started.run, started, quiet=json)
 
     return finish(work(), started, store, json)
-
-
-def _moment(ms: int) -> str:
-    return datetime.datetime.fromtimestamp(ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 dlq = {"ls": ls, "show": show, "replay": replay}

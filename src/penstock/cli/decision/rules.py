@@ -11,7 +11,7 @@ import typer
 from penstock.app.releases.documents import read_source
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.output import DONE, FAILED, TONES, WRONG, finding_json, say, tell_finding, tell_json
+from penstock.cli.output import DONE, FAILED, TONES, WRONG, finding_json, print_finding, print_json, say
 from penstock.errors import BadInput, DocumentInvalid, Finding, PenstockError
 from penstock.executors.parts.rules.dmn import import_dmn
 from penstock.executors.parts.rules.evaluate import TestResult, check_pack, compile_pack, try_pack
@@ -29,15 +29,15 @@ def try_out(
 
     Exit code 2: the pack has errors; 3: one of its tests fails."""
     body, findings, name = _of_file(Path(what)) if _is_file(what) else _of_store(what, store)
-    errors = [one for one in findings if one.severity == "error"]
+    errors = [finding for finding in findings if finding.severity == "error"]
     tried = try_pack(compile_pack(body)) if not errors else []
-    wrong = [one for one in tried if one.wrong]
+    wrong = [trial for trial in tried if trial.wrong]
     if json:
-        told = [finding_json(one) for one in findings]
+        findings_json = [finding_json(finding) for finding in findings]
         tests = [{"name": t.name, "ok": not t.wrong, "wrong": t.wrong, "verdict": t.verdict} for t in tried]
-        tell_json({"pack": name, "ok": not errors and not wrong, "findings": told, "tests": tests})
+        print_json({"pack": name, "ok": not errors and not wrong, "findings": findings_json, "tests": tests})
     else:
-        _tell(Path(name), findings, tried)
+        _print(Path(name), findings, tried)
     return WRONG if errors else FAILED if wrong else DONE
 
 
@@ -54,14 +54,15 @@ def ls(json: Json = False, store: Store = STORE) -> int:
             "tests": len(body.get("tests") or []), "name": body.get("name", ""), "summary": body.get("summary", ""),
         })  # fmt: skip
     if json:
-        tell_json(packs)
+        print_json(packs)
         return DONE
     if not packs:
         say("No rule pack is registered.")
-    for one in packs:
-        say((f"{one['id']} ", "bold"), f"{one['version']}  {one['status']}  {one['rules']} rules, {one['tests']} tests")
-        if one["summary"] or one["name"]:
-            say((f"  {one['summary'] or one['name']}", "bright_black"))
+    for pack in packs:
+        counts = f"{pack['rules']} rules, {pack['tests']} tests"
+        say((f"{pack['id']} ", "bold"), f"{pack['version']}  {pack['status']}  {counts}")
+        if pack["summary"] or pack["name"]:
+            say((f"  {pack['summary'] or pack['name']}", "bright_black"))
     return DONE
 
 
@@ -98,21 +99,21 @@ def _of_store(what: str, store: Path) -> tuple[Any, list[Finding], str]:
     return body, check_pack(body), what
 
 
-def _tell(name: Path, findings: list[Finding], tried: list[TestResult]) -> None:
-    errors = sum(one.severity == "error" for one in findings)
-    for one in findings:
-        tell_finding(one, name, err=bool(errors))
+def _print(name: Path, findings: list[Finding], tried: list[TestResult]) -> None:
+    errors = sum(finding.severity == "error" for finding in findings)
+    for finding in findings:
+        print_finding(finding, name, err=bool(errors))
     if errors:
         say((f"{name}: ", "bold"), (f"{errors} error{'' if errors == 1 else 's'}", TONES["failed"]), err=True)
         return
-    width = max((len(one.name) for one in tried), default=0)
+    width = max((len(trial.name) for trial in tried), default=0)
     for trial in tried:
         verdict = trial.verdict.decision if trial.verdict is not None else ""
         mark = ("failed", TONES["failed"]) if trial.wrong else ("ok    ", TONES["done"])
         say("  ", mark, f"  {trial.name:<{width}}  {trial.wrong or verdict}")
-    wrong = sum(bool(one.wrong) for one in tried)
-    told = f"{len(tried) - wrong} of {len(tried)} tests pass" if tried else "it has no tests"
-    say((f"{name}: ", "bold"), (told, TONES["failed"] if wrong else TONES["done"]))
+    wrong = sum(bool(trial.wrong) for trial in tried)
+    passed = f"{len(tried) - wrong} of {len(tried)} tests pass" if tried else "it has no tests"
+    say((f"{name}: ", "bold"), (passed, TONES["failed"] if wrong else TONES["done"]))
 
 
 rules = {"ls": ls, "test": try_out}

@@ -15,21 +15,24 @@ from penstock.app.process.error_words import process_words
 from penstock.app.process.extraction import text_of_pdf
 from penstock.app.process.models import Proposed, extracted
 from penstock.app.process.models import import_discovered as discovered
-from penstock.app.process.reevaluation import reevaluation
+from penstock.app.process.reevaluation import ThresholdReading, reevaluation
 from penstock.app.releases.documents import read_source
 from penstock.cli.drive import leaving, reaching, until_done
 from penstock.cli.options import STORE, Document, Json, Store
-from penstock.cli.output import DONE, TONES, finding_json, say, short, tell_finding, tell_json
+from penstock.cli.output import DONE, TONES, finding_json, print_finding, print_json, print_list, say, short
 from penstock.cli.process.event_log import log
 from penstock.cli.process.instances import Id, compensate, events, instance, start, terminate
 from penstock.cli.process.items import By
+from penstock.cli.releases import CHANGES, SAME, New, Old
 from penstock.errors import BadInput, DocumentInvalid
 from penstock.lang.process.diff import difference
 from penstock.store.contract import ReleaseRow
 
+Into = Annotated[
+    str | None, typer.Option("--into", metavar="ID", help="It becomes the next version of this process besides.")
+]
 Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Else the one in force.")]
 _STYLES = {"approved": TONES["done"], "pending": TONES["held"], "rejected": TONES["failed"]}
-_CHANGES = {"added": TONES["done"], "removed": TONES["failed"], "changed": TONES["held"]}
 
 
 # ---- definitions -----------------------------------------------------------------------------------------------------
@@ -42,12 +45,12 @@ def _json(row: ReleaseRow) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _tell(row: ReleaseRow) -> None:
-    said = msgspec.json.decode(row.document)
+def _print(row: ReleaseRow) -> None:
+    definition = msgspec.json.decode(row.document)
     status = approval_of(row)
     say(
         (f"{row.name} v{row.version} ", "bold"), f"{row.kind} ", (status, _STYLES[status]),
-        f"  {said.get('process_definition_name') or ''}",
+        f"  {definition.get('process_definition_name') or ''}",
     )  # fmt: skip
 
 
@@ -71,12 +74,12 @@ def define(
         wrong.facts["file"] = str(file)
         raise
     if json:
-        tell_json({**_json(done.release), "new": done.new, "diff": done.diff})
+        print_json({**_json(done.release), "new": done.new, "diff": done.diff})
         return DONE
     for finding in done.findings:
-        tell_finding(finding, file, err=True)
-    _tell(done.release)
-    _tell_diff(done.diff)
+        print_finding(finding, file, err=True)
+    _print(done.release)
+    _print_diff(done.diff)
     return DONE
 
 
@@ -89,25 +92,18 @@ def ls(
     """List the processes, as they are in force."""
     with leaving(store) as door:
         rows = Processes(door).each(type)
-    if json:
-        tell_json([_json(row) for row in rows])
-        return DONE
-    if not rows:
-        say("There is no process: penstock process define FILE.")
-    for row in rows:
-        _tell(row)
-    return DONE
+    return print_list(rows, json, _json, _print, empty="There is no process: penstock process define FILE.")
 
 
 def show(id: Id, version: Version = None, json: Json = False, store: Store = STORE) -> int:
     """Print the definition of a process."""
     with leaving(store) as door:
         row = Processes(door).get(id, version)
-    said = msgspec.json.decode(row.document)
+    definition = msgspec.json.decode(row.document)
     if json:
-        tell_json({**_json(row), "definition": said})
+        print_json({**_json(row), "definition": definition})
     else:
-        say(msgspec.json.format(msgspec.json.encode(said), indent=2).decode())
+        say(msgspec.json.format(msgspec.json.encode(definition), indent=2).decode())
     return DONE
 
 
@@ -123,44 +119,41 @@ def versions(id: Id, json: Json = False, store: Store = STORE) -> int:
     """List the versions of a process, the oldest first."""
     with leaving(store) as door:
         rows = Processes(door).versions(id)
-    if json:
-        tell_json([{**_json(row), "diff": msgspec.json.decode(row.diff or b"null")} for row in rows])
-        return DONE
-    for row in rows:
-        _tell(row)
-        say(f"  {row.change_summary}")
-    return DONE
+    return print_list(rows, json, _version_json, _print_version)
 
 
-def diff(
-    id: Id,
-    old: Annotated[int, typer.Argument(metavar="OLD", help="The older version.")],
-    new: Annotated[int, typer.Argument(metavar="NEW", help="The newer version.")],
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+def _version_json(row: ReleaseRow) -> dict[str, Any]:
+    return {**_json(row), "diff": msgspec.json.decode(row.diff or b"null")}
+
+
+def _print_version(row: ReleaseRow) -> None:
+    _print(row)
+    say(f"  {row.change_summary}")
+
+
+def diff(id: Id, old: Old, new: New, json: Json = False, store: Store = STORE) -> int:
     """Show what differs between two versions: elements that were added, removed, or changed, and in what."""
     with leaving(store) as door:
-        held = Processes(door)
-        was, now = (msgspec.json.decode(held.get(id, one).document) for one in (old, new))
-    found = difference(was, now)
+        processes = Processes(door)
+        was, now = (msgspec.json.decode(processes.get(id, version).document) for version in (old, new))
+    changes = difference(was, now)
     if json:
-        tell_json(found)
+        print_json(changes)
         return DONE
-    if not found:
-        say("They are the same but for their version.")
-    _tell_diff(found, whole=True)
+    if not changes:
+        say(SAME)
+    _print_diff(changes, whole=True)
     return DONE
 
 
-def _tell_diff(found: dict[str, Any], *, whole: bool = False) -> None:
+def _print_diff(changes: dict[str, Any], *, whole: bool = False) -> None:
     """`whole`: with names, and with what of a changed element is another."""
-    for name, part in found.items():
+    for name, part in changes.items():
         for how in ("added", "removed", "changed"):
-            for id, one in part[how].items():
-                title = one.get("name") if whole and how != "changed" else None
-                say((f"  {how:8} ", _CHANGES[how]), f"{name}/{id}", f"  {title}" if title not in (None, id) else "")
-                fields = {id: one} if name == "definition" else one  # its own fields have no id
+            for id, element in part[how].items():
+                title = element.get("name") if whole and how != "changed" else None
+                say((f"  {how:8} ", CHANGES[how]), f"{name}/{id}", f"  {title}" if title not in (None, id) else "")
+                fields = {id: element} if name == "definition" else element  # its own fields have no id
                 for field, (was, now) in fields.items() if whole and how == "changed" else ():
                     say(f"    {field}: {short(was)} → {short(now)}")
 
@@ -168,9 +161,7 @@ def _tell_diff(found: dict[str, Any], *, whole: bool = False) -> None:
 def approve(
     id: Id,
     by: By,
-    into: Annotated[
-        str | None, typer.Option("--into", metavar="ID", help="It becomes the next version of this process besides.")
-    ] = None,
+    into: Into = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
@@ -198,10 +189,10 @@ def reject(
 
 def _saved(done: Defined, json: bool) -> int:
     if json:
-        tell_json({**_json(done.release), "new": done.new, "diff": done.diff})
+        print_json({**_json(done.release), "new": done.new, "diff": done.diff})
         return DONE
-    _tell(done.release)
-    _tell_diff(done.diff)
+    _print(done.release)
+    _print_diff(done.diff)
     if done.release.feedback:
         say(("  feedback ", "bright_black"), done.release.feedback)
     return DONE
@@ -254,22 +245,22 @@ def extract(
     async def work() -> Proposed:
         async with contextlib.AsyncExitStack() as stack:
             door = await reaching(stack, store, create=True)
-            given = await text_of_pdf(source) if text is None else text
-            return await extracted(door, given, id=id, by=by or "cli", store=save)
+            words = await text_of_pdf(source) if text is None else text
+            return await extracted(door, words, id=id, by=by or "cli", store=save)
 
     done = until_done(work())
     if out is not None:
         out.write_bytes(msgspec.json.format(msgspec.json.encode(done.definition), indent=2) + b"\n")
     if json:
-        tell_json({**msgspec.to_builtins(done), "findings": [finding_json(one) for one in done.findings]})
+        print_json({**msgspec.to_builtins(done), "findings": [finding_json(finding) for finding in done.findings]})
         return DONE
-    _tell_proposed(done)
+    _print_proposed(done)
     if out is not None:
         say("wrote ", (str(out), "bold"))
     return DONE
 
 
-def _tell_proposed(done: Proposed) -> None:
+def _print_proposed(done: Proposed) -> None:
     kept = f" v{done.version}" if done.version is not None else ""
     say(
         (f"{done.id}{kept} ", "bold"), (done.approval_status, _STYLES[done.approval_status]),
@@ -277,15 +268,15 @@ def _tell_proposed(done: Proposed) -> None:
     )  # fmt: skip
     if done.note:
         say(f"  {done.note}")
-    for one in done.definition.get("activities") or []:
-        who = one.get("role") or one.get("agent_mode") or ""
-        say(f"  {one.get('id', ''):6} {who:12} {one.get('name', '')}")
-    defaults = {one.get("default") or None for one in done.definition.get("gateways") or []}
-    for one in done.definition.get("transitions") or []:
-        if one.get("condition"):
-            say(f"  {one['source']} → {one['target']}  if {one['condition']}")
-        elif one.get("id") in defaults:
-            say(f"  {one['source']} → {one['target']}  otherwise")
+    for element in done.definition.get("activities") or []:
+        who = element.get("role") or element.get("agent_mode") or ""
+        say(f"  {element.get('id', ''):6} {who:12} {element.get('name', '')}")
+    defaults = {element.get("default") or None for element in done.definition.get("gateways") or []}
+    for element in done.definition.get("transitions") or []:
+        if element.get("condition"):
+            say(f"  {element['source']} → {element['target']}  if {element['condition']}")
+        elif element.get("id") in defaults:
+            say(f"  {element['source']} → {element['target']}  otherwise")
     for finding in done.findings:
         say((f"  {finding.severity} ", TONES["failed"] if finding.severity == "error" else ""), finding.message)
 
@@ -301,14 +292,13 @@ def reevaluate(json: Json = False, store: Store = STORE) -> int:
     """Show the thresholds at which to think again, what is measured now, and which of them are exceeded."""
     with leaving(store) as door:
         rows = reevaluation(door)
-    if json:
-        tell_json(msgspec.to_builtins(rows))
-        return DONE
-    for one in rows:
-        word, style = ("exceeded", TONES["held"]) if one.exceeded else ("", "")
-        value = "nothing yet" if one.value is None else f"{one.value:g}"
-        say((f"{one.id} ", "bold"), f"{one.condition}: {value} ", (word, style), f"  {one.what}")
-    return DONE
+    return print_list(rows, json, msgspec.to_builtins, _print_threshold)
+
+
+def _print_threshold(row: ThresholdReading) -> None:
+    word, style = ("exceeded", TONES["held"]) if row.exceeded else ("", "")
+    value = "nothing yet" if row.value is None else f"{row.value:g}"
+    say((f"{row.id} ", "bold"), f"{row.condition}: {value} ", (word, style), f"  {row.what}")
 
 
 _COMMANDS: dict[str, Callable[..., int]] = {
@@ -318,4 +308,4 @@ _COMMANDS: dict[str, Callable[..., int]] = {
     "reevaluation": reevaluate, "log": log,
 }  # fmt: skip
 #: several commands under one name; errors have the codes that they have over HTTP
-process = {name: process_words()(one) for name, one in _COMMANDS.items()}
+process = {name: process_words()(command) for name, command in _COMMANDS.items()}

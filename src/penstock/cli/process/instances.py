@@ -14,8 +14,8 @@ from penstock.app.process.events import PublishedEvent, each_event
 from penstock.app.process.work_items import WorkItems, whole
 from penstock.cli.drive import Started, leaving, reaching, steer, until_done
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.output import DONE, FAILED, TONES, moment, say, short, status_text, tell_json
-from penstock.cli.process.items import By, named_run, read_object, tell_history, tell_line
+from penstock.cli.output import DONE, FAILED, TONES, moment, print_json, print_list, say, short, status_text
+from penstock.cli.process.items import By, named_run, print_history, print_line, read_object
 from penstock.cli.run import finish
 from penstock.dialects.process.instance import Instance
 from penstock.errors import BadInput
@@ -24,6 +24,7 @@ from penstock.store.contract import RunRow
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The process, by its id.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="The instance: its key, its id, or a unique beginning of it.")]
+WithHistory = Annotated[bool, typer.Option("--history", help="With everything that happened, in order.")]
 _STEPS: dict[str, Tone] = {
     "EXECUTED": "undone",
     "FAILED": "failed",
@@ -71,76 +72,71 @@ def start(
     return finish(steer(store, run, nothing, on=True, quiet=json), Started(run), store, json)
 
 
-def _modes(given: list[str]) -> dict[str, str]:
-    found = {}
-    for one in given:
-        activity, sign, mode = one.rpartition("=")
+def _modes(options: list[str]) -> dict[str, str]:
+    modes = {}
+    for option in options:
+        activity, sign, mode = option.rpartition("=")
         if not sign or not activity or not mode:
             hint = "Write --mode review=MANUAL; the modes are MANUAL, SUPERVISED and AUTONOMOUS."
-            raise BadInput(what="--mode", why=f"«{one}» is not ACTIVITY=MODE", hint=hint)
-        found[activity] = mode
-    return found
+            raise BadInput(what="--mode", why=f"«{option}» is not ACTIVITY=MODE", hint=hint)
+        modes[activity] = mode
+    return modes
 
 
-def instance(
-    run: Run,
-    history: Annotated[bool, typer.Option("--history", help="With everything that happened, in order.")] = False,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+def instance(run: Run, history: WithHistory = False, json: Json = False, store: Store = STORE) -> int:
     """Show an instance: how it stands, its work items, and what was undone, step by step."""
     with leaving(store) as door:
-        row, found = WorkItems(door).instance(named_run(door, run))
-        told = _told(row, found)
-    _show(told, json)
+        row, process = WorkItems(door).instance(named_run(door, run))
+        body = _json(row, process)
+    _show(body, json)
     if history and not json:
-        tell_history(found.history, of_all=True)
+        print_history(process.history)
     return DONE
 
 
-def _told(row: RunRow, found: Instance) -> dict[str, Any]:
-    told: dict[str, Any] = msgspec.to_builtins(whole(row, found))
-    return told
+def _json(row: RunRow, process: Instance) -> dict[str, Any]:
+    body: dict[str, Any] = msgspec.to_builtins(whole(row, process))
+    return body
 
 
-def _tell(told: dict[str, Any]) -> None:
-    undone = f", compensation {told['compensation_status']}" if told["compensation_status"] != "NONE" else ""
-    say(("instance ", "bright_black"), f"{told['id']}  ", status_text(told["status"]), undone)
-    who = f" by {told['initiator_id']}" if told["initiator_id"] else ""
-    version = f"{told['proc_def_id']} v{told['proc_def_version']}"
-    say(("  of ", "bright_black"), (version, "bold"), f", begun {moment(told['started_at'])}{who}")
-    if told["failed_activity_id"]:
-        failed = f"«{told['failed_activity_id']}»"
-        say(("  failed at ", "bright_black"), (failed, TONES["failed"]), f": {told['failure_reason']}")
-    for one in told["workitems"]:
-        tell_line(f"  {one['id']}", one["status"], one["agent_mode"], one["activity_name"], one["assignee"])
-        if one["error"] or one["cancel_reason"]:
-            say(f"    {one['error'] or one['cancel_reason']}")
-    if told["compensation"]["steps"]:
+def _print(body: dict[str, Any]) -> None:
+    undone = f", compensation {body['compensation_status']}" if body["compensation_status"] != "NONE" else ""
+    say(("instance ", "bright_black"), f"{body['id']}  ", status_text(body["status"]), undone)
+    who = f" by {body['initiator_id']}" if body["initiator_id"] else ""
+    version = f"{body['proc_def_id']} v{body['proc_def_version']}"
+    say(("  of ", "bright_black"), (version, "bold"), f", begun {moment(body['started_at'])}{who}")
+    if body["failed_activity_id"]:
+        failed = f"«{body['failed_activity_id']}»"
+        say(("  failed at ", "bright_black"), (failed, TONES["failed"]), f": {body['failure_reason']}")
+    for item in body["workitems"]:
+        print_line(f"  {item['id']}", item["status"], item["agent_mode"], item["activity_name"], item["assignee"])
+        if item["error"] or item["cancel_reason"]:
+            say(f"    {item['error'] or item['cancel_reason']}")
+    if body["compensation"]["steps"]:
         say(("  compensation", "bright_black"))
-    for one in told["compensation"]["steps"]:
-        by = f" by {one['compensation_action']}" if one["compensation_action"] else ""
-        error = f": {one['error']}" if one["error"] else ""
-        status = (f"{one['status']:9}", TONES[_STEPS[one["status"]]])
-        say(f"  {one['seq']:3}. ", status, f" {one['activity_name']}{by}{error}")
+    for step in body["compensation"]["steps"]:
+        by = f" by {step['compensation_action']}" if step["compensation_action"] else ""
+        error = f": {step['error']}" if step["error"] else ""
+        status = (f"{step['status']:9}", TONES[_STEPS[step["status"]]])
+        say(f"  {step['seq']:3}. ", status, f" {step['activity_name']}{by}{error}")
 
 
 def terminate(run: Run, json: Json = False, store: Store = STORE) -> int:
     """End an instance now, and what it has called with it. Nothing is undone."""
-    told = until_done(_moved(store, run, lambda held, one: held.terminate(one), on=False, quiet=json))
-    _show(told, json)
+    body = until_done(_move(store, run, lambda work_items, target: work_items.terminate(target), on=False, quiet=json))
+    _show(body, json)
     return DONE
 
 
 def compensate(run: Run, json: Json = False, store: Store = STORE) -> int:
     """Undo what an instance has done, the last first; or go on with what could not be undone. Exit code 0 when all of
     it was undone, 3 when something was not."""
-    told = until_done(_moved(store, run, lambda held, one: held.compensate(one), on=True, quiet=json))
-    _show(told, json)
-    return DONE if told["compensation_status"] == "COMPLETE" else FAILED
+    body = until_done(_move(store, run, lambda work_items, target: work_items.compensate(target), on=True, quiet=json))
+    _show(body, json)
+    return DONE if body["compensation_status"] == "COMPLETE" else FAILED
 
 
-async def _moved(store: Path, run: str, move: Any, *, on: bool, quiet: bool) -> dict[str, Any]:
+async def _move(store: Path, run: str, move: Any, *, on: bool, quiet: bool) -> dict[str, Any]:
     with leaving(store) as door:
         id = named_run(door, run)
 
@@ -149,14 +145,14 @@ async def _moved(store: Path, run: str, move: Any, *, on: bool, quiet: bool) -> 
 
     await steer(store, id, give, on=on, quiet=quiet)
     with leaving(store) as door:
-        return _told(*WorkItems(door).instance(id))
+        return _json(*WorkItems(door).instance(id))
 
 
-def _show(told: dict[str, Any], json: bool) -> None:
+def _show(body: dict[str, Any], json: bool) -> None:
     if json:
-        tell_json(told)
+        print_json(body)
     else:
-        _tell(told)
+        _print(body)
 
 
 def events(
@@ -169,16 +165,15 @@ def events(
     store: Store = STORE,
 ) -> int:
     """List what was told about instances and models, in order per instance."""
-    found: list[PublishedEvent] = []
+    published: list[PublishedEvent] = []
     with leaving(store) as door:
         named = named_run(door, run) if run is not None else None
         place: tuple[int, int] | None = (0, 0)
-        while place is not None and len(found) < limit:
-            page, place = each_event(door, run=named, topic=event, after=place, limit=min(200, limit - len(found)))
-            found += page
-    if json:
-        tell_json(msgspec.to_builtins(found))
-        return DONE
-    for one in found:
-        say(f"{moment(one.at)}  ", (f"{one.event} ", "bold"), short(one.payload, 200))
-    return DONE
+        while place is not None and len(published) < limit:
+            page, place = each_event(door, run=named, topic=event, after=place, limit=min(200, limit - len(published)))
+            published += page
+    return print_list(published, json, msgspec.to_builtins, _print_event)
+
+
+def _print_event(event: PublishedEvent) -> None:
+    say(f"{moment(event.at)}  ", (f"{event.event} ", "bold"), short(event.payload, 200))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import typer
@@ -16,11 +16,12 @@ from penstock.app.process.work_items import OPEN, WorkItems, folded, run_of
 from penstock.app.runs.run_view import RunView
 from penstock.cli.drive import Started, leaving, steer
 from penstock.cli.options import STORE, Json, Store, read_value
-from penstock.cli.output import DONE, moment, say, short, tell_json
+from penstock.cli.output import DONE, moment, print_json, print_list, say, short
 from penstock.cli.run import finish
 from penstock.dialects.process.instance import Passage, WorkItem
 from penstock.dialects.process.words import ITEMS
 from penstock.errors import BadInput, ItemAmbiguous, ProcessNotFound
+from penstock.store.contract_lists import WorkRow
 
 Item = Annotated[
     str,
@@ -30,6 +31,12 @@ Item = Annotated[
     ),
 ]
 By = Annotated[str, typer.Option("--by", metavar="USER", envvar="PENSTOCK_USER", help="Who does it.")]
+Result = Annotated[
+    str | None, typer.Option("--result", metavar="JSON", help="Its result, an object: JSON, @FILE or -.")
+]
+Overrides = Annotated[
+    str | None, typer.Option("--result", metavar="JSON", help="Members of the result that the approver changes.")
+]
 Comment = Annotated[str | None, typer.Option("--comment", "-m", metavar="TEXT", help="Why.")]
 Seen = Annotated[
     int | None,
@@ -48,45 +55,42 @@ def ls(
     store: Store = STORE,
 ) -> int:
     """List the work items of processes, in the order in which their instances began."""
-    wanted = [one for one in (status or "").split(",") if one] or list(OPEN)
-    if any(one not in ITEMS for one in wanted):
+    wanted = [part for part in (status or "").split(",") if part] or list(OPEN)
+    if any(part not in ITEMS for part in wanted):
         raise BadInput(what="--status", why="it is no status of a work item", hint=f"They are {', '.join(ITEMS)}.")
     with leaving(store) as door:
         if run is None:
             rows = WorkItems(door).each(status=wanted, assignee=assignee, limit=200)
         else:
-            each = door.store.work_of(run_of(door, named_run(door, run)).no)
-            rows = [one for one in each if one.status in wanted and assignee in (None, one.assignee)]
-    told = [
-        {"id": f"{one.run_id}~{one.firing}", "status": one.status, "assignee": one.assignee, "agent_mode": one.mode,
-         "version": one.version, "opened_at": one.opened_at, **_asked(one.prompt)}
-        for one in rows
-    ]  # fmt: skip
-    if json:
-        tell_json(told)
-        return DONE
-    if not told:
-        say("There is nothing to do.")
-    for one in told:
-        tell_line(one["id"], one["status"], one["agent_mode"] or "", one["activity_name"], one["assignee"])
-    return DONE
+            of_run = door.store.work_of(run_of(door, named_run(door, run)).no)
+            rows = [row for row in of_run if row.status in wanted and assignee in (None, row.assignee)]
+    return print_list(rows, json, _json, _print, empty="There is nothing to do.")
 
 
-def _asked(prompt: bytes) -> dict[str, Any]:
-    said = msgspec.msgpack.decode(prompt)
-    return {"activity_id": said.get("activity_id"), "activity_name": said.get("title"), "role": said.get("role")}
+def _json(row: WorkRow) -> dict[str, Any]:
+    prompt = msgspec.msgpack.decode(row.prompt)
+    return {
+        "id": f"{row.run_id}~{row.firing}", "status": row.status, "assignee": row.assignee, "agent_mode": row.mode,
+        "version": row.version, "opened_at": row.opened_at, "activity_id": prompt.get("activity_id"),
+        "activity_name": prompt.get("title"), "role": prompt.get("role"),
+    }  # fmt: skip
 
 
-def tell_line(id: str, status: str, mode: str, name: str, assignee: str | None) -> None:
+def _print(row: WorkRow) -> None:
+    name = msgspec.msgpack.decode(row.prompt).get("title")
+    print_line(f"{row.run_id}~{row.firing}", row.status, row.mode or "", name, row.assignee)
+
+
+def print_line(id: str, status: str, mode: str, name: str, assignee: str | None) -> None:
     who = f"  {assignee}" if assignee else ""
     say((f"{id} ", "bold"), f"{status:11} {mode:10} {name}{who}")
 
 
 def show(id: Item, json: Json = False, store: Store = STORE) -> int:
     """Show a work item: what is asked, what was drafted and how the agent came to it, what became of it."""
-    item, comments, history = _got(id, store)
+    item, comments, history = _read(id, store)
     if json:
-        tell_json(msgspec.to_builtins({**msgspec.to_builtins(item), "comments": comments, "history": history}))
+        print_json(msgspec.to_builtins({**msgspec.to_builtins(item), "comments": comments, "history": history}))
         return DONE
     say((f"{item.id} ", "bold"), f"{item.status} {item.agent_mode}  {item.activity_name}")
     for name, value in (
@@ -98,35 +102,34 @@ def show(id: Item, json: Json = False, store: Store = STORE) -> int:
             say((f"  {name:9}", "bright_black"), value if isinstance(value, str) else short(value, 200))
     if item.transcript:
         say(("  transcript", "bright_black"))
-    for one in item.transcript:
-        said = one if isinstance(one, dict) else {"content": one}
-        content = said.get("content") if said.get("content") is not None else said.get("text")
-        say((f"    {said.get('role') or '':10}", "bright_black"), short(content if content is not None else said, 200))
-    for remark in comments:
-        say(f"  {moment(remark.at)} {remark.by}: {remark.text}")
+    for entry in item.transcript:
+        turn = entry if isinstance(entry, dict) else {"content": entry}
+        content = turn.get("content") if turn.get("content") is not None else turn.get("text")
+        say((f"    {turn.get('role') or '':10}", "bright_black"), short(content if content is not None else turn, 200))
+    for comment in comments:
+        say(f"  {moment(comment.at)} {comment.by}: {comment.text}")
     return DONE
 
 
 def history(id: Item, json: Json = False, store: Store = STORE) -> int:
     """List what happened to a work item: every status, who moved it, in which mode, and why."""
-    _, _, passed = _got(id, store)
-    if json:
-        tell_json(msgspec.to_builtins(passed))
-        return DONE
-    tell_history(passed)
-    return DONE
+    _, _, passages = _read(id, store)
+    return print_list(passages, json, msgspec.to_builtins, _print_passage)
 
 
-def tell_history(passed: Iterable[Passage], *, of_all: bool = False) -> None:
-    """`of_all`: of several items, which are named."""
-    for one in passed:
-        who, why = f"  {one.by}" if one.by else "", f": {one.comment}" if one.comment else ""
-        whose = f"{one.activity_id or 'instance':14} " if of_all else ""
-        moved = f"{one.from_ or '':11} → {one.to:11} {one.agent_mode or '':10}"
-        say(f"{moment(one.at)}  {whose}{one.event:10} {moved}{who}{why}".rstrip())
+def print_history(passages: Iterable[Passage]) -> None:
+    """Of several items, each with its name."""
+    for passage in passages:
+        _print_passage(passage, f"{passage.activity_id or 'instance':14} ")
 
 
-def _got(id: str, store: Path) -> tuple[WorkItem, list[ItemComment], list[Passage]]:
+def _print_passage(passage: Passage, whose: str = "") -> None:
+    who, why = f"  {passage.by}" if passage.by else "", f": {passage.comment}" if passage.comment else ""
+    moved = f"{passage.from_ or '':11} → {passage.to:11} {passage.agent_mode or '':10}"
+    say(f"{moment(passage.at)}  {whose}{passage.event:10} {moved}{who}{why}".rstrip())
+
+
+def _read(id: str, store: Path) -> tuple[WorkItem, list[ItemComment], list[Passage]]:
     with leaving(store) as door:
         return WorkItems(door).get(named_item(door, id))
 
@@ -146,78 +149,81 @@ def named_item(door: Penstock, name: str) -> str:
             raise BadInput(what="the work item", why=why, hint="`penstock items ls` lists them.")
         return f"{named_run(door, run)}~{firing}"
     row = run_of(door, named_run(door, run))
-    each = [*folded(door, row).items.values()]
-    found = [one for one in each if activity == f"{one.activity_id}~{one.firing}"]
-    found = found or [one for one in each if one.activity_id == activity]
-    open_ = [one for one in found if one.open]
+    of_run = [*folded(door, row).items.values()]
+    named = [item for item in of_run if activity == f"{item.activity_id}~{item.firing}"]
+    named = named or [item for item in of_run if item.activity_id == activity]
+    open_ = [item for item in named if item.open]
     if len(open_) > 1:
-        raise ItemAmbiguous(item=name, known=", ".join(one.id for one in open_[:5]), hint="Write which one: RUN~N.")
-    if not found:
+        raise ItemAmbiguous(item=name, known=", ".join(item.id for item in open_[:5]), hint="Write which one: RUN~N.")
+    if not named:
         raise ProcessNotFound(what="work item", name=name)
-    return (open_ or found)[-1].id
+    return (open_ or named)[-1].id
 
 
 # ---- moving ----------------------------------------------------------------------------------------------------------
 
 
-Act = Callable[[WorkItems, str], Awaitable[Any]]
+class _Target(NamedTuple):
+    """The work item that a command is about, and how the command was given."""
 
+    item: str
+    store: Path
+    json: bool
 
-def _done(id: str, store: Path, json: bool, note: str, act: Act, *, then: bool = False) -> int:
-    """Do it, and drive the instance on, here or in the process that has the store. `then`: with what comes next."""
-    with leaving(store) as door:
-        found = WorkItems(door).find(named_item(door, id))
-    started = Started(found.row.run_id)
-    started.notes.append(note)
+    def act(self, note: str, verb: Callable[..., Awaitable[Any]], *given: Any, then: bool = False, **more: Any) -> int:
+        """Calls the verb of `WorkItems`, and drives the instance on, here or in the process that has the store. With
+        `then` what comes next is printed."""
+        with leaving(self.store) as door:
+            item = WorkItems(door).find(named_item(door, self.item))
+        started = Started(item.row.run_id)
+        started.notes.append(note)
 
-    async def work() -> RunView:
-        look = await steer(store, started.run, lambda door, _: act(WorkItems(door), found.id), on=True, quiet=json)
-        if then:  # whoever has done it may have been another process: it is in the journal
-            with leaving(store) as door:
-                started.more["next_nodes"] = WorkItems(door).next_nodes(found)
-        return look
+        async def give(door: Penstock, _: str) -> None:
+            await verb(WorkItems(door), item.id, *given, **more)
 
-    return finish(work(), started, store, json)
+        async def work() -> RunView:
+            look = await steer(self.store, started.run, give, on=True, quiet=self.json)
+            if then:  # another process may have done it, but it is in the journal
+                with leaving(self.store) as door:
+                    started.more["next_nodes"] = WorkItems(door).next_nodes(item)
+            return look
+
+        return finish(work(), started, self.store, self.json)
 
 
 def start(id: Item, by: By, version: Seen = None, json: Json = False, store: Store = STORE) -> int:
     """Begin with a work item: you have it."""
-    return _done(id, store, json, f"started by {by}", lambda held, item: held.start(item, by=by, version=version))
+    return _Target(id, store, json).act(f"started by {by}", WorkItems.start, by=by, version=version)
 
 
 def submit(
     id: Item,
     by: By,
-    result: Annotated[
-        str | None, typer.Option("--result", metavar="JSON", help="Its result, an object: JSON, @FILE or -.")
-    ] = None,
+    result: Result = None,
     version: Seen = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
     """Hand in the result of a work item, and drive the instance on."""
-    given = read_object(result, "--result")
-    note = f"submitted by {by}"
-    return _done(id, store, json, note, lambda held, item: held.submit(item, given, by=by, version=version), then=True)
+    value = read_object(result, "--result")
+    target = _Target(id, store, json)
+    return target.act(f"submitted by {by}", WorkItems.submit, value, by=by, version=version, then=True)
 
 
 def approve(
     id: Item,
     by: By,
     comment: Comment = None,
-    result: Annotated[
-        str | None, typer.Option("--result", metavar="JSON", help="Members of the result that the approver changes.")
-    ] = None,
+    result: Overrides = None,
     version: Seen = None,
     json: Json = False,
     store: Store = STORE,
 ) -> int:
     """Take a draft as the result, and drive the instance on."""
-    given, note = read_object(result, "--result"), f"approved by {by}"
-    return _done(
-        id, store, json, note,
-        lambda held, item: held.approve(item, by=by, comment=comment, overrides=given, version=version), then=True,
-    )  # fmt: skip
+    changed = {"comment": comment, "overrides": read_object(result, "--result")}
+    return _Target(id, store, json).act(
+        f"approved by {by}", WorkItems.approve, by=by, version=version, then=True, **changed
+    )
 
 
 def reject(
@@ -229,30 +235,28 @@ def reject(
     store: Store = STORE,
 ) -> int:
     """Send a draft back: it is done again."""
-    note = f"rejected by {by}"
-    return _done(
-        id, store, json, note, lambda held, item: held.reject(item, by=by, comment=comment, version=version)
-    )  # fmt: skip
+    target = _Target(id, store, json)
+    return target.act(f"rejected by {by}", WorkItems.reject, by=by, comment=comment, version=version)
 
 
-def rework(
-    id: Item, by: By, comment: Comment = None, version: Seen = None, json: Json = False, store: Store = STORE
-) -> int:
-    """Have finished work done again, while nobody has begun with what came of it."""
-    note = f"rework ordered by {by}"
-    return _done(
-        id, store, json, note, lambda held, item: held.rework(item, by=by, comment=comment, version=version)
-    )  # fmt: skip
+def _with_comment(verb: Callable[..., Awaitable[Any]], done: str, about: str) -> Callable[..., int]:
+    """A command that takes nothing but who does it and why."""
+
+    def command(
+        id: Item, by: By, comment: Comment = None, version: Seen = None, json: Json = False, store: Store = STORE
+    ) -> int:
+        return _Target(id, store, json).act(f"{done} by {by}", verb, by=by, comment=comment, version=version)
+
+    command.__doc__ = about
+    return command
 
 
-def take_over(
-    id: Item, by: By, comment: Comment = None, version: Seen = None, json: Json = False, store: Store = STORE
-) -> int:
-    """Do it instead of the agent, who is stopped, or of whoever has it."""
-    note = f"taken over by {by}"
-    return _done(
-        id, store, json, note, lambda held, item: held.take_over(item, by=by, comment=comment, version=version)
-    )  # fmt: skip
+rework = _with_comment(
+    WorkItems.rework, "rework ordered", "Have finished work done again, while nobody has begun with what came of it."
+)
+take_over = _with_comment(
+    WorkItems.take_over, "taken over", "Do it instead of the agent, who is stopped, or of whoever has it."
+)
 
 
 def set_mode(
@@ -264,9 +268,7 @@ def set_mode(
     store: Store = STORE,
 ) -> int:
     """Say whether a person or an agent does it, while nobody has begun."""
-    return _done(
-        id, store, json, f"{mode} by {by}", lambda held, item: held.set_mode(item, mode, by=by, version=version)
-    )
+    return _Target(id, store, json).act(f"{mode} by {by}", WorkItems.set_mode, mode, by=by, version=version)
 
 
 def delegate(
@@ -279,10 +281,8 @@ def delegate(
     store: Store = STORE,
 ) -> int:
     """Let somebody else do it: one person has it then, of a role or a group anybody may."""
-    note = f"passed on to {to} by {by}"
-    return _done(
-        id, store, json, note, lambda held, item: held.delegate(item, to, by=by, comment=comment, version=version)
-    )  # fmt: skip
+    target = _Target(id, store, json)
+    return target.act(f"passed on to {to} by {by}", WorkItems.delegate, to, by=by, comment=comment, version=version)
 
 
 def comment(
@@ -294,23 +294,22 @@ def comment(
 ) -> int:
     """Say something about a work item: it stays with it."""
     with leaving(store) as door:
-        held = WorkItems(door)
+        work_items = WorkItems(door)
         item = named_item(door, id)
-        held.comment(item, text, by=by)
-        _, said, _ = held.get(item)
-    if json:
-        tell_json(msgspec.to_builtins(said))
-        return DONE
-    for one in said:
-        say(f"{moment(one.at)} {one.by}: {one.text}")
-    return DONE
+        work_items.comment(item, text, by=by)
+        _, comments, _ = work_items.get(item)
+    return print_list(comments, json, msgspec.to_builtins, _print_comment)
+
+
+def _print_comment(comment: ItemComment) -> None:
+    say(f"{moment(comment.at)} {comment.by}: {comment.text}")
 
 
 def read_object(text: str | None, what: str) -> dict[str, Any] | None:
-    given = read_value(text, what)
-    if given is not None and not isinstance(given, dict):
+    value = read_value(text, what)
+    if value is not None and not isinstance(value, dict):
         raise BadInput(what=what, why="it is no object", hint='Write \'{"name": "value"}\'.')
-    return given
+    return value
 
 
 _COMMANDS: dict[str, Callable[..., int]] = {
@@ -319,4 +318,4 @@ _COMMANDS: dict[str, Callable[..., int]] = {
     "comment": comment,
 }  # fmt: skip
 #: several commands under one name; errors have the codes that they have over HTTP
-items = {name: process_words()(one) for name, one in _COMMANDS.items()}
+items = {name: process_words()(command) for name, command in _COMMANDS.items()}
