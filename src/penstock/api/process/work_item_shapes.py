@@ -9,7 +9,7 @@ from pydantic import Field
 from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.shapes.inbox import CommentOut
 from penstock.api.time_fields import Moment
-from penstock.app.process.events import Told
+from penstock.app.process.events import PublishedEvent
 from penstock.app.process.reevaluation import ThresholdReading
 from penstock.dialects.process import instance
 
@@ -173,7 +173,7 @@ class WorkItemSubmittedOut(ResponseBody):
     instance_status: str
 
 
-class ProcessEventOut(ResponseBody, of=Told):
+class ProcessEventOut(ResponseBody, of=PublishedEvent):
     event: str = Field(examples=["PROCESS_STARTED"])
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.problems import FoundOut
 from penstock.api.time_fields import Moment
-from penstock.app.decision.dead_letters import Letter
+from penstock.app.decision.dead_letters import DeadLetter
 from penstock.app.decision.judgments import Judgment
 from penstock.app.releases.schedules import FiredSchedule
 from penstock.app.releases.triggers import EventReceipt
@@ -66,7 +66,7 @@ class BackfillAsked(RequestBody):
     until: str = Field(max_length=40, examples=["2026-11-15T07:00:00Z"])
 
 
-class LetterOut(ResponseBody, of=Letter, defaults=True):
+class LetterOut(ResponseBody, of=DeadLetter, defaults=True):
     pass
 
 
