@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from tests.api.serving import Server
+from tests.servers.chromium import executable
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 
 
 def test_the_page_is_drawn_under_its_own_policy(dev: Server) -> None:
     """C-66: every route is listed and can be searched and opened; no other host is asked, nothing is complained of."""
-    found = next((path for path in map(shutil.which, NAMES) if path), None)
-    if found is None:
-        pytest.skip("there is no Chromium")
     with playwright.sync_playwright() as start:
-        browser = start.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        browser = start.chromium.launch(executable_path=executable(start), args=["--no-sandbox", "--disable-gpu"])
         page, faults, hosts = browser.new_page(), list[str](), set[str]()
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda said: said.type == "error" and faults.append(said.text))

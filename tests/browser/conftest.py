@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.api.serving import ROOT, Server, serving
+from tests.servers.chromium import executable
 
 try:
     from playwright.sync_api import expect, sync_playwright
@@ -20,7 +20,6 @@ else:
     expect.set_options(timeout=30_000)  # a shared machine is slow at random moments
 
 CONSOLE = ROOT / "src/penstock/api/console"
-NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-dev-shm-usage", "--disable-extensions", "--mute-audio",
@@ -67,13 +66,10 @@ def chromium() -> Iterator[Any]:
     loop running in this process, so it is closed before other tests come."""
     if sync_playwright is None:
         pytest.skip("playwright is not installed")
-    found = next((path for path in map(shutil.which, NAMES) if path), None)
-    if found is None:
-        pytest.skip(f"there is no Chromium on the PATH ({', '.join(NAMES)})")
     if not (CONSOLE / "index.html").is_file():
         pytest.skip("the console was not built: python -m tools.console")
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=found, headless=True, args=FLAGS)
+        browser = play.chromium.launch(executable_path=executable(play), headless=True, args=FLAGS)
         yield browser
         browser.close()
 

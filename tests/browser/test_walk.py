@@ -17,6 +17,7 @@ from tests.browser.walking import AXE, EYE, walk
 pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.xdist_group("browser")
 
+PARTS = 4  # a walk over all of it takes minutes where others are at work
 APP = ROOT / "console/src/shell/App.tsx"
 
 
@@ -49,9 +50,10 @@ def test_the_walk_leaves_no_room_out(routes: list[str]) -> None:
     assert rooms - {re.split(r"[/?]", route)[1] for route in routes} == set()
 
 
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize(("tongue", "theme"), [("ko", "light"), ("en", "dark")])
 def test_every_view_speaks_and_can_be_used_by_all(
-    tongue: str, theme: str, routes: list[str], window: Open, watch: Watch
+    tongue: str, theme: str, part: int, routes: list[str], window: Open, watch: Watch
 ) -> None:
     """No missing word, no empty panel, no console error, no answer >= 400, nothing serious from axe; each view
     is looked at in both themes, and every other one first in the other."""
@@ -61,10 +63,11 @@ def test_every_view_speaks_and_can_be_used_by_all(
         spoken = page.locator("html").get_attribute("lang")
         return [*watch.taken(), *([] if spoken == tongue else [f"it speaks {spoken}"])]
 
-    walk(page, routes, look, cold=tongue == "ko")
+    walk(page, routes[part::PARTS], look, cold=tongue == "ko")
 
 
-def test_a_phone_shows_every_view_in_one_column(routes: list[str], window: Open, watch: Watch) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_phone_shows_every_view_in_one_column(part: int, routes: list[str], window: Open, watch: Watch) -> None:
     """The same walk at 390 px; nothing is wider than the screen."""
     page = window(MANAGER, phone=True)
 
@@ -72,7 +75,7 @@ def test_a_phone_shows_every_view_in_one_column(routes: list[str], window: Open,
         wide = page.evaluate("document.documentElement.scrollWidth")
         return [*watch.taken(), *([f"{wide} px wide"] if wide > PHONE["width"] else [])]
 
-    walk(page, routes, look, cold=False, other_theme=False)
+    walk(page, routes[part::PARTS], look, cold=False, other_theme=False)
 
 
 def test_the_first_view_is_measured(window: Open, capsys: pytest.CaptureFixture[str]) -> None:
