@@ -13,7 +13,7 @@ from penstock.app.drawing import net_graph, run_graph, run_overlay
 from penstock.app.runs import attempts, detail, moves, summary
 from penstock.app.runs.timeline import trace
 from penstock.app.runs.waiting import wait_context
-from penstock.kernel.reading import FactLine
+from penstock.kernel.fact_lines import FactLine
 
 
 class Then(ResponseBody, of=wait_context.Followup, defaults=True):
