@@ -680,7 +680,7 @@ MUTANTS: dict[str, tuple[Any, Callable[[Any], Any], Callable[[], Any]]] = {
     "K16 a signal twice": (decide.signal, mutants.signals_again, every_command_twice),
     "K17 early": (ringing.next_due, mutants.early, of_spices),
     "K17 not all that is due": (ringing.next_due, mutants.one_per_tick, of_spices),
-    "C5 undone forwards": (Run.say, mutants.forwards, of_undo),
+    "C5 undone forwards": (Run.record, mutants.forwards, of_undo),
 }
 
 
@@ -688,7 +688,7 @@ MUTANTS: dict[str, tuple[Any, Callable[[Any], Any], Callable[[], Any]]] = {
 def test_a_planted_fault_is_found(name, monkeypatch):
     """Each rule broken on purpose: the laws see it within a few nets."""
     right, fault, find = MUTANTS[name]
-    if right is Run.say:
+    if right is Run.record:
         monkeypatch.setattr(Run, "record", fault(right))
     else:
         mutants.plant(monkeypatch, right, fault(right))
