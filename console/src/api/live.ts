@@ -135,12 +135,12 @@ async function follow(body: ReadableStream<Uint8Array>): Promise<void> {
   let rest = "";
   for (;;) {
     // A connection that is silent for long is dead, even if it was not closed.
-    const got = await Promise.race([reader.read(), silence()]);
-    if (got === null || got.done) {
+    const chunk = await Promise.race([reader.read(), silence()]);
+    if (chunk === null || chunk.done) {
       void reader.cancel();
       return;
     }
-    rest = (rest + got.value).replace(/\r\n?/g, "\n");
+    rest = (rest + chunk.value).replace(/\r\n?/g, "\n");
     const frames = rest.split("\n\n");
     rest = frames.pop() ?? "";
     for (const frame of frames) parseFrame(frame);

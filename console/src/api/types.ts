@@ -17,7 +17,7 @@ export type WhyKind =
   | "failed" | "breaker" | "no_worker" | "dead_join" | "backoff" | "limit" | "paused" | "work" | "event" | "child" | "timer";
 /** Moves of a work item. */
 export type WorkVerb = "start" | "submit" | "approve" | "reject" | "rework" | "take_over" | "set_mode" | "delegate";
-export type Mode = "AUTONOMOUS" | "SUPERVISED" | "MANUAL";
+export type AgentMode = "AUTONOMOUS" | "SUPERVISED" | "MANUAL";
 export type Verb =
   | "signal" | "pause" | "resume" | "retry" | "restart" | "cancel" | "cancel_boundary" | "compensate" | "fork" | "resolve"
   | "edit_variable" | "approve" | "reject" | "judge" | "respond" | "skip";
@@ -113,7 +113,7 @@ export type Tile = Narrow<Schemas["TileOut"], {
 export type Worker = Narrow<Schemas["WorkerOut"], { detail: Dict }>;
 export type Stuck = Narrow<Schemas["StuckOut"], { run: RunSummary; why: Why }>;
 export type Home = Narrow<Schemas["HomeOut"], { stuck: Stuck[]; waiting: ItemShort[]; tiles: Tile[]; workers: Worker[] }>;
-export type Draft = Schemas["DraftOut"];
+export type StoredDraft = Schemas["DraftOut"];
 
 // -- definitions
 export type Definition = Schemas["DefinitionOut"];

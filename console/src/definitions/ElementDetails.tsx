@@ -13,7 +13,7 @@ export function ElementDetails({ document, graph, node, onPick }: ElementProps):
   const { into, out } = useMemo(() => waysOf(graph, node), [graph, node]);
   return (
     <>
-      <Fields data={data} />
+      <WrittenFields data={data} />
       <Documentation data={data} />
       <Ways into={into} out={out} onPick={onPick} />
     </>
@@ -26,7 +26,7 @@ export function Row({ name, children }: { name: string; children: ReactNode }): 
 
 const HIDDEN = ["id", "type", "name", "label", "nodes", "edges", "documentation"];
 
-export function Fields({ data }: { data: Dict }): ReactNode {
+export function WrittenFields({ data }: { data: Dict }): ReactNode {
   const rows = Object.entries(data).filter(([name]) => !HIDDEN.includes(name));
   if (rows.length === 0) return null;
   return (

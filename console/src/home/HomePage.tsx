@@ -110,16 +110,16 @@ function Stuck({ stuck, total, now }: { stuck: { run: RunSummary; why: Why }[]; 
 function Waiting({ items, total, now }: { items: ItemShort[]; total: number; now: number }): ReactNode {
   const { t } = useWords();
   const { data: inbox } = useGet<Page<Item>>("/inbox?mine=true&limit=50"); // the sidebar has it already
-  const whole = (id: string) => inbox?.items.find((item) => item.id === id);
-  const fields = (id: string) => whole(id)?.fields ?? [];
-  const drafted = (id: string) => !!whole(id)?.moves.some((move) => move.verb === "approve");
+  const inboxItem = (id: string) => inbox?.items.find((item) => item.id === id);
+  const fields = (id: string) => inboxItem(id)?.fields ?? [];
+  const drafted = (id: string) => !!inboxItem(id)?.moves.some((move) => move.verb === "approve");
   return (
     <Card>
       <div className="card-head"><Inbox size={16} className={total ? "ink-held" : "dim"} aria-hidden /><h2>{t.home.waiting}</h2><span className="dim">{total}</span>{total > 0 && <Link className="end" to="/inbox">{t.home.openInbox}</Link>}</div>
       {items.length === 0 && <p className="home-none dim">{t.home.waitingNone}</p>}
       <ul>
         {items.slice(0, 5).map((item, i) => {
-          const Icon = itemIcon(whole(item.id) ?? item);
+          const Icon = itemIcon(inboxItem(item.id) ?? item);
           const to = `/inbox/${item.id}`;
           return (
             <li key={item.id} className="home-item">

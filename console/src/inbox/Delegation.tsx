@@ -30,7 +30,7 @@ export function ItemMenu({ item, disabled, phone, more = [] }: Props): ReactNode
   const { me } = useSession();
   const [menu, setMenu] = useState<Anchor | null>(null);
   const [asked, setAsked] = useState<{ what: MenuMove; anchor: Anchor | null } | null>(null);
-  const mine = item.claimed_by === me.user;
+  const claimedByMe = item.claimed_by === me.user;
   const send = async (verb: "claim" | "release", toastText: string) => {
     setMenu(null);
     try {
@@ -47,7 +47,7 @@ export function ItemMenu({ item, disabled, phone, more = [] }: Props): ReactNode
     { icon: UserPlus, text: t.inbox.delegate, shown: phone && item.eligible && !disabled && (!item.work || item.moves.some((move) => move.verb === "delegate")), act: () => ask("give") },
     ...more.map((entry) => ({ ...entry, shown: !disabled, act: () => { setMenu(null); entry.act(menu); } })),
     { icon: Hand, text: t.inbox.claim, shown: item.eligible && !disabled && !item.claimed_by && !item.work, act: () => void send("claim", t.inbox.claimed) },
-    { icon: HandHelping, text: t.inbox.release, shown: mine && !disabled, act: () => void send("release", t.inbox.released) },
+    { icon: HandHelping, text: t.inbox.release, shown: claimedByMe && !disabled, act: () => void send("release", t.inbox.released) },
     { icon: ArrowUpFromLine, text: t.inbox.escalate, shown: item.eligible && !disabled && item.kind === "approval", act: () => ask("escalate") },
   ];
   const shown = lines.filter((line) => line.shown);

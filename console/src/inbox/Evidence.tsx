@@ -5,7 +5,7 @@ import { isDict } from "../api/json";
 import type { Dict, Field, Item, Json } from "../api/types";
 import { useWords } from "../words";
 
-export function Fields({ fields }: { fields: Field[] }): ReactNode {
+export function DecisiveFields({ fields }: { fields: Field[] }): ReactNode {
   const { t, f } = useWords();
   if (fields.length === 0) return null;
   return (

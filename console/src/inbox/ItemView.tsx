@@ -20,7 +20,7 @@ import { Confirm } from "./Confirm";
 import { useDecision } from "./decision";
 import { useDraft, type Drafting, type Pending } from "./drafts";
 import { dueText } from "./dueText";
-import { Evidence, Fields } from "./Evidence";
+import { DecisiveFields, Evidence } from "./Evidence";
 import { SchemaForm } from "./SchemaForm";
 import { itemIcon } from "./itemIcon";
 import { usePresence } from "./presence";
@@ -130,7 +130,7 @@ export function ItemView({ item, place, phone, onNext }: ItemViewProps): ReactNo
         <div className="item-cols">
           <div className="item-main">
             {item.description && <p className="item-text">{item.description}</p>}
-            <Fields fields={item.fields} />
+            <DecisiveFields fields={item.fields} />
             {graph || noGraph ? <Evidence item={item} variables={graph?.variables} phone={phone} /> : <Skeleton h={220} />}
             {phone && aside}
             {item.form && <SchemaForm schema={item.form} value={draft.form} errors={errors} disabled={!item.eligible} onChange={(form) => { setErrors({}); set({ ...draft, form }); }} />}

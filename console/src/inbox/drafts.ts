@@ -1,11 +1,11 @@
 /**
- * What somebody typed and has not sent yet: kept on this device at once and on the server soon after, per person and
+ * What somebody typed and has not sent yet: stored on this device at once and on the server soon after, per person and
  * item, until it is sent. An event never resets it; two windows never overwrite each other without being asked.
  */
 import { useEffect, useSyncExternalStore } from "react";
 import { ApiError, call, Offline } from "../api/client";
 import { onLive } from "../api/live";
-import type { Dict, Draft as Kept, Page } from "../api/types";
+import type { Dict, Page, StoredDraft } from "../api/types";
 
 export interface Draft {
   comment: string;
@@ -105,7 +105,7 @@ class DraftStore {
   /** Takes over the server's draft, unless something typed here was not saved yet. */
   load(): void {
     this.enqueue(async () => {
-      const page = await call<Page<Kept>>("/drafts?limit=200");
+      const page = await call<Page<StoredDraft>>("/drafts?limit=200");
       this.known = true;
       this.merge(page.items.find((item) => item.key === this.key));
     });
@@ -136,7 +136,7 @@ class DraftStore {
     if (mine) this.push();
   }
 
-  private merge(onServer: Kept | undefined): void {
+  private merge(onServer: StoredDraft | undefined): void {
     const theirs = onServer ? draftOf(onServer.body) : null;
     if (!onServer || !theirs) {
       this.base = null;
@@ -169,8 +169,8 @@ class DraftStore {
       if (isEmpty(draft) && this.base === null) return;
       if (!this.dirty) return this.markSaved(); // it was saved by what was loaded
       const body = { body: draft };
-      const kept = await call<Kept>(`/drafts/${encodeURIComponent(this.key)}`, { method: "PUT", body, etag: this.base === null ? undefined : `"${this.base}"` });
-      this.base = kept.number;
+      const stored = await call<StoredDraft>(`/drafts/${encodeURIComponent(this.key)}`, { method: "PUT", body, etag: this.base === null ? undefined : `"${this.base}"` });
+      this.base = stored.number;
       if (!same(draft, this.view.draft)) return; // more was typed meanwhile, which has a timer of its own
       this.dirty = false;
       this.keep();

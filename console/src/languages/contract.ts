@@ -5,7 +5,7 @@
 import type { LucideIcon } from "lucide-react";
 import type { ComponentType, ReactNode } from "react";
 import type { Dict, Extracted, Graph, Inspected, Item, Json, Run, Tone, Verb, Version, VersionWhole, WorkVerb } from "../api/types";
-import type { Mode } from "../net/view";
+import type { CanvasMode } from "../net/view";
 import type { Dictionary } from "../words/ko";
 
 export interface Language {
@@ -41,7 +41,7 @@ export interface Drawing {
 export interface DrawingProps {
   source: string;
   graph: Graph;
-  mode: Mode;
+  mode: CanvasMode;
   /** What is new or changed against another version. */
   marks?: Map<string, "added" | "changed">;
   selected: string | null;

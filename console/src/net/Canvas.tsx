@@ -12,7 +12,7 @@ import { NetEdgeView, type NetEdge } from "./edges";
 import { withStartAndEnd } from "./startAndEnd";
 import { layout, warm, within, type Laid } from "./layout";
 import { NetNodeView, type NetNode } from "./nodes";
-import { NetContext, NetStore, viewOf, type Mode } from "./view";
+import { NetContext, NetStore, netView, type CanvasMode } from "./view";
 
 const NODES = { net: NetNodeView };
 const EDGES = { net: NetEdgeView };
@@ -22,7 +22,7 @@ const FIT = { padding: 0.06, maxZoom: 1, minZoom: 0.2 };
 
 interface Props {
   graph: Graph;
-  mode: Mode;
+  mode: CanvasMode;
   selected: string | null;
   past: boolean;
   since: Record<string, string>;
@@ -47,13 +47,13 @@ function Inner({ graph: given, mode, selected, past, since, viewport, onPick, on
 
   useEffect(() => {
     let gone = false;
-    layout(graph).then((got) => !gone && setLaid(got), () => !gone && onFail());
+    layout(graph).then((done) => !gone && setLaid(done), () => !gone && onFail());
     return () => { gone = true; };
     // the net is the same as long as its hash is
     // eslint-disable-next-line
   }, [graph.hash]);
 
-  useEffect(() => store.show(viewOf(graph, selected, mode, past, since), !calm && !past), [store, graph, selected, mode, past, since, calm]);
+  useEffect(() => store.show(netView(graph, selected, mode, past, since), !calm && !past), [store, graph, selected, mode, past, since, calm]);
 
   const move = useCallback((id: string, key: string) => {
     const forward = key === "ArrowRight" || key === "ArrowDown";

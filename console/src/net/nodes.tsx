@@ -6,7 +6,7 @@ import { toneIcon } from "../components";
 import { useNow, useWords } from "../words";
 import { isMark } from "./startAndEnd";
 import { nodeIcon } from "./icons";
-import { heatOf, useView, type Mode } from "./view";
+import { heatOf, useView, type CanvasMode } from "./view";
 
 export interface NetNodeData extends Record<string, unknown> {
   node: GraphNode;
@@ -29,7 +29,7 @@ export const NetNodeView = memo(function NetNodeView({ data }: NodeProps<NetNode
   const selected = useView((view) => view.selected === node.id);
   const tokens = useView((view) => view.nodeTokens.get(node.id) ?? 0);
   const done = useView((view) => data.inside.filter((id) => view.states[id]?.tone === "done").length) as number;
-  const mode = useView((view) => view.mode) as Mode;
+  const mode = useView((view) => view.mode) as CanvasMode;
   const total = useView((view) => view.total) as number;
   const since = useView((view) => view.since[node.id]) as string | undefined;
   const reached = !!state && (state.count > 0 || state.tone !== "idle");
@@ -73,7 +73,7 @@ export const NetNodeView = memo(function NetNodeView({ data }: NodeProps<NetNode
   );
 });
 
-function subLine(state: NodeState | undefined, type: string, mode: Mode, { f, t }: Pick<ReturnType<typeof useWords>, "f" | "t">): string {
+function subLine(state: NodeState | undefined, type: string, mode: CanvasMode, { f, t }: Pick<ReturnType<typeof useWords>, "f" | "t">): string {
   if (!state || (state.count === 0 && state.tone === "idle")) return type;
   if (mode === "counts") return `${type} · ${t.run.times(state.count)}${state.attempt > 1 ? ` · ${t.run.attemptN(state.attempt)}` : ""}`;
   if (mode === "time") return state.ms !== null ? f.duration(state.ms) : type;

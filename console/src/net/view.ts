@@ -2,7 +2,7 @@
 import { createContext, useContext, useSyncExternalStore } from "react";
 import type { Graph, NodeState } from "../api/types";
 
-export type Mode = "tokens" | "time" | "counts";
+export type CanvasMode = "tokens" | "time" | "counts";
 
 export interface NetView {
   states: Graph["states"];
@@ -11,7 +11,7 @@ export interface NetView {
   taken: Set<string>;
   notTaken: Set<string>;
   selected: string | null;
-  mode: Mode;
+  mode: CanvasMode;
   /** The whole active time of the nodes, for heat. */
   total: number;
   past: boolean;
@@ -23,7 +23,7 @@ export const EMPTY_VIEW: NetView = {
   states: {}, edgeTokens: new Map(), nodeTokens: new Map(), taken: new Set(), notTaken: new Set(), selected: null, mode: "tokens", total: 0, past: false, since: {},
 };
 
-export function viewOf(graph: Graph, selected: string | null, mode: Mode, past: boolean, since: Record<string, string>): NetView {
+export function netView(graph: Graph, selected: string | null, mode: CanvasMode, past: boolean, since: Record<string, string>): NetView {
   const edgeTokens = new Map<string, number>();
   const nodeTokens = new Map<string, number>();
   for (const token of graph.tokens) {
@@ -56,9 +56,9 @@ export class NetStore {
       const fresh = [...view.taken].filter((edge) => !before.taken.has(edge) || (view.edgeTokens.get(edge) ?? 0) > (before.edgeTokens.get(edge) ?? 0));
       if (fresh.length > 0 && fresh.length <= MOVING_MAX) {
         for (const edge of fresh) this.flights.set(edge, ++this.flight);
-        const mine = this.flight;
+        const last = this.flight;
         window.setTimeout(() => {
-          for (const [edge, n] of this.flights) if (n <= mine) this.flights.delete(edge);
+          for (const [edge, n] of this.flights) if (n <= last) this.flights.delete(edge);
           this.notify();
         }, 650);
       }

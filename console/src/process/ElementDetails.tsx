@@ -4,7 +4,7 @@ import { useMemo, type ReactNode } from "react";
 import { isDict, listOf, textOf } from "../api/json";
 import type { Dict, Json, Schema } from "../api/types";
 import { Tag } from "../components";
-import { Documentation, Fields, Row, Ways } from "../definitions/ElementDetails";
+import { Documentation, Row, Ways, WrittenFields } from "../definitions/ElementDetails";
 import { definitionPath } from "../definitions/requests";
 import type { ElementProps } from "../languages/contract";
 import { Link } from "../shell/router";
@@ -19,7 +19,7 @@ export default function ElementDetails({ document, graph, node, onPick }: Elemen
     <>
       {element.kind === "activity" && <Activity element={element} document={document ?? {}} onPick={onPick} />}
       {element.kind === "event" && <Event data={element.data} document={document ?? {}} onPick={onPick} />}
-      {element.kind === "other" && <Fields data={element.data} />}
+      {element.kind === "other" && <WrittenFields data={element.data} />}
       <Documentation data={element.data} />
       <Ways into={element.into} out={element.out} onPick={onPick} />
       {element.attached.length > 0 && <section><h3>{t.inspect.hanging}</h3><ul className="inspect-list">{element.attached.map((event) => <li key={event.id}><button type="button" className="linklike" onClick={() => onPick(event.id)}>{event.name}</button></li>)}</ul></section>}

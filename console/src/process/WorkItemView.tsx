@@ -7,7 +7,7 @@ import { stale, useGet } from "../api/cache";
 import { newKey, post } from "../api/client";
 import { isDict } from "../api/json";
 import { useLiveness } from "../api/live";
-import type { Dict, Graph, Item, Json, Mode, Schema, WorkItem, WorkVerb } from "../api/types";
+import type { Dict, Graph, Item, Json, AgentMode, Schema, WorkItem, WorkVerb } from "../api/types";
 import { Badge, Button, Skeleton } from "../components";
 import { anchorOf, Dialog, type Anchor } from "../components/Dialog";
 import { toast } from "../components/toast";
@@ -25,7 +25,7 @@ import { Confirm } from "../inbox/Confirm";
 import { useDecision } from "../inbox/decision";
 import { useDraft, type Pending } from "../inbox/drafts";
 import { dueText } from "../inbox/dueText";
-import { Evidence, Fields } from "../inbox/Evidence";
+import { DecisiveFields, Evidence } from "../inbox/Evidence";
 import { SchemaForm } from "../inbox/SchemaForm";
 import { itemIcon } from "../inbox/itemIcon";
 import { because, Saved } from "../inbox/ItemView";
@@ -38,7 +38,7 @@ import { Conversation, WhyMe } from "../inbox/Conversation";
 import { StatusHistory, Transcript } from "./Transcript";
 
 type ItemVerb = Extract<Pending["verb"], "submit" | "approve" | "reject" | "rework" | "take_over">;
-const MODES: Mode[] = ["MANUAL", "SUPERVISED", "AUTONOMOUS"];
+const MODES: AgentMode[] = ["MANUAL", "SUPERVISED", "AUTONOMOUS"];
 const PATHS: Record<ItemVerb, string> = { submit: "submit", approve: "approve", reject: "reject", rework: "rework", take_over: "take-over" };
 
 export function WorkItemView({ item, place, phone, onNext }: ItemViewProps): ReactNode {
@@ -160,7 +160,7 @@ export function WorkItemView({ item, place, phone, onNext }: ItemViewProps): Rea
         <div className="item-cols">
           <div className="item-main">
             {item.description && <section><h2>{w.instruction}</h2><p className="item-text">{item.description}</p></section>}
-            <Fields fields={item.fields} />
+            <DecisiveFields fields={item.fields} />
             {isDict(item.data) && Object.keys(item.data).length > 0 && <Evidence item={item} variables={undefined} phone={phone} />}
             {drafted && <div className="work-draft"><p><Bot size={16} aria-hidden /><b>{w.draft}</b></p><p className="dim">{may("approve") ? w.draftText : ""}</p></div>}
             {!workItem ? <Skeleton h={120} /> : schema && (fills || drafted || typedSome)
@@ -201,7 +201,7 @@ export function WorkItemView({ item, place, phone, onNext }: ItemViewProps): Rea
           verb={w[asking.verb]} danger={asking.verb === "reject" || asking.verb === "rework"} anchor={asking.anchor} comment={draft.comment} needsComment={asking.verb === "reject" || asking.verb === "rework"} busy={decision.fate.kind === "sending"} offline={offline}
           onComment={(comment) => set({ ...draft, comment })} onClose={() => setAsking(null)} onYes={send} />
       )}
-      {choosing && <Modes item={item} mode={work.mode as Mode} anchor={chosen} onClose={() => setChoosing(undefined)} />}
+      {choosing && <Modes item={item} mode={work.mode as AgentMode} anchor={chosen} onClose={() => setChoosing(undefined)} />}
     </article>
   );
 }
@@ -252,11 +252,11 @@ function FreeResult({ value, problem, disabled, onChange }: { value: Json | unde
   );
 }
 
-function Modes({ item, mode, anchor, onClose }: { item: Item; mode: Mode; anchor: Anchor | null; onClose: () => void }): ReactNode {
+function Modes({ item, mode, anchor, onClose }: { item: Item; mode: AgentMode; anchor: Anchor | null; onClose: () => void }): ReactNode {
   const { t } = useWords();
   const [error, setError] = useState<string | null>(null);
   const [key] = useState(newKey);
-  const set = async (next: Mode) => {
+  const set = async (next: AgentMode) => {
     try {
       await post(`${workItemPath(item.work?.id ?? "")}:set-mode`, { mode: next }, `${key}${next}`);
       stale("/inbox", workItemPath(item.work?.id ?? ""), `/runs/${item.run}`);

@@ -33,7 +33,7 @@ export function Panel({ run, parts, graph, facts, node, at, changed }: Props): R
   const began = useMemo(() => run.firings.filter((firing) => !time || (firing.started_at ?? "") <= time).map((firing) => asOf(firing, time)), [run.firings, time]);
   const firings = began.filter((firing) => firing.node === node);
   const attempts = node ? firings.flatMap((firing) => firing.attempts) : began.filter((firing) => firing.tone === "failed").flatMap((firing) => firing.attempts);
-  const mine = useMemo(() => {
+  const ownFacts = useMemo(() => {
     const ids = new Set(graph?.nodes.map((node) => node.id));
     return node ? facts.filter((fact) => authorOf(fact, (id) => ids.has(id)) === node) : facts;
   }, [facts, node, graph?.nodes]);
@@ -45,7 +45,7 @@ export function Panel({ run, parts, graph, facts, node, at, changed }: Props): R
     ...own.tabs.map(({ id, text, count }) => ({ id, text, n: count, shown: true })),
     { id: "attempts", text: t.run.tab.attempts, n: attempts.length, shown: attempts.length > 0 },
     { id: "data", text: t.run.tab.data, n: Object.keys(variables).length, shown: true },
-    { id: "facts", text: t.run.tab.facts, n: node ? mine.length : run.facts, shown: true },
+    { id: "facts", text: t.run.tab.facts, n: node ? ownFacts.length : run.facts, shown: true },
     { id: "logs", text: t.run.tab.logs, shown: true },
     { id: "children", text: t.run.tab.children, n: run.children.length, shown: run.children.length > 0 },
   ];
@@ -66,13 +66,13 @@ export function Panel({ run, parts, graph, facts, node, at, changed }: Props): R
         ))}
       </div>
       <div className="panel-body" id="panel-body" role="tabpanel" aria-labelledby={`tab-${shown}`} tabIndex={0}>
-        {shown === "summary" && <Summary run={run} parts={parts} graph={graph} node={drawn} firings={firings} facts={mine} count={node ? mine.length : run.facts} at={at} />}
+        {shown === "summary" && <Summary run={run} parts={parts} graph={graph} node={drawn} firings={firings} facts={ownFacts} count={node ? ownFacts.length : run.facts} at={at} />}
         {own.tabs.find(({ id }) => id === shown)?.body}
         {shown === "attempts" && <Attempts run={run} state={drawn ? graph?.states[drawn.id] : undefined} firings={node ? firings : began.filter((firing) => firing.tone === "failed")} failed={failedHere || (!node && at === null)} />}
         {shown === "attempts" && at !== null && <Data run={run} variables={variables} changed={changed} past brief />}
         {shown === "attempts" && at !== null && <section><h3>{t.run.around}</h3><FactLines facts={nearest(facts, at)} graph={graph} at={at} /></section>}
         {shown === "data" && <Data run={run} variables={variables} changed={changed} past={at !== null} />}
-        {shown === "facts" && <Facts facts={mine} graph={graph} at={at} />}
+        {shown === "facts" && <Facts facts={ownFacts} graph={graph} at={at} />}
         {shown === "logs" && <Logs run={run} graph={graph} node={drawn?.id ?? null} at={at} />}
         {shown === "children" && <Children run={run} />}
       </div>

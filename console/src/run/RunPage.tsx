@@ -8,7 +8,7 @@ import type { Fact, Graph, Run } from "../api/types";
 import { languageOf, useRunParts } from "../languages";
 import type { RunParts } from "../languages/contract";
 import { NetList } from "../net/NetList";
-import type { Mode } from "../net/view";
+import type { CanvasMode } from "../net/view";
 import { ViewSwitch, type DrawingView } from "../net/ViewSwitch";
 import { Button, Failed, Segment, Skeleton } from "../components";
 import { useNarrow } from "../components/useNarrow";
@@ -79,7 +79,7 @@ function RunView({ run, parts }: { run: Run; parts: RunParts }): ReactNode {
         <div className="run-main">
           <section className="run-net" aria-label={t.run.canvas}>
             <div className="run-tools">
-              {!asList && <Segment<Mode> label={t.run.mode.label} value={(mode as Mode | null) ?? "tokens"} onChange={(value) => setMode(value === "tokens" ? null : value)} options={[
+              {!asList && <Segment<CanvasMode> label={t.run.mode.label} value={(mode as CanvasMode | null) ?? "tokens"} onChange={(value) => setMode(value === "tokens" ? null : value)} options={[
                 { id: "tokens", text: t.run.mode.tokens, icon: CircleDot }, { id: "time", text: t.run.mode.time, icon: Flame }, { id: "counts", text: t.run.mode.counts, icon: Hash }]} />}
               <span className="grow" />
               {drawing && !phone && !broken && !file.none && <div className="as-list"><ViewSwitch view={view} drawing={source ? drawing : null} onView={(next) => setSearch({ view: next === (source ? drawing.view : "net") ? null : next })} /></div>}
@@ -88,8 +88,8 @@ function RunView({ run, parts }: { run: Run; parts: RunParts }): ReactNode {
             {broken && <p className="dim pad">{t.run.netFailed}</p>}
             {!graph ? <div className="pad">{moment.error ? <Failed error={moment.error} /> : <Skeleton h={48} n={3} />}</div>
               : asList ? <NetList graph={graph} selected={node} onPick={pick} />
-              : drawn ? (source && <Suspense fallback={null}><drawn.View source={source} graph={graph} mode={(mode as Mode | null) ?? "tokens"} selected={node} since={since} onPick={pick} onFail={() => setUnreadable(true)} /></Suspense>)
-              : <Suspense fallback={null}><Canvas graph={graph} mode={(mode as Mode | null) ?? "tokens"} selected={node} past={at !== null} since={since} viewport={viewport} onPick={pick} onFail={() => setBroken(true)} /></Suspense>}
+              : drawn ? (source && <Suspense fallback={null}><drawn.View source={source} graph={graph} mode={(mode as CanvasMode | null) ?? "tokens"} selected={node} since={since} onPick={pick} onFail={() => setUnreadable(true)} /></Suspense>)
+              : <Suspense fallback={null}><Canvas graph={graph} mode={(mode as CanvasMode | null) ?? "tokens"} selected={node} past={at !== null} since={since} viewport={viewport} onPick={pick} onFail={() => setBroken(true)} /></Suspense>}
           </section>
           <Timeline run={run} facts={facts} nodes={nodes} at={at} folded={folded} playing={playing} speed={SPEEDS[speed] ?? 1} selected={node}
             onFold={(value) => setSearch({ scale: value ? null : "true" })} onAt={(next) => setAt(next === null ? null : String(next))} onPlay={setPlaying} onSpeed={() => setSpeed((speed + 1) % SPEEDS.length)} onPick={pick} />

@@ -82,8 +82,7 @@ export function useFacts(run: string, count: number): Fact[] {
   const [facts, setFacts] = useState<Fact[]>([]);
   const held = useRef<{ run: string; facts: Fact[]; busy: boolean }>({ run, facts: [], busy: false });
   useEffect(() => {
-    const mine = held.current;
-    if (mine.run !== run) held.current = { run, facts: [], busy: false };
+    if (held.current.run !== run) held.current = { run, facts: [], busy: false };
     const now = held.current;
     let gone = false;
     const more = async () => {

@@ -35,14 +35,14 @@ const NOTHING = () => undefined;
 
 /** The selected rows; another list has another selection. */
 function usePicked(path: string) {
-  const [kept, setKept] = useState({ path, ids: NO_IDS, all: false });
-  const own = kept.path === path ? kept : { path, ids: NO_IDS, all: false };
-  const pick = useCallback((ids: string[], on: boolean) => setKept((before) => {
+  const [selection, setSelection] = useState({ path, ids: NO_IDS, all: false });
+  const own = selection.path === path ? selection : { path, ids: NO_IDS, all: false };
+  const pick = useCallback((ids: string[], on: boolean) => setSelection((before) => {
     const next = new Set(before.path === path ? before.ids : NO_IDS);
     for (const id of ids) if (on) next.add(id); else next.delete(id);
     return { path, ids: next, all: false };
   }), [path]);
-  return { ...own, pick, takeAll: () => setKept({ ...own, all: true }), clear: () => setKept({ path, ids: NO_IDS, all: false }) };
+  return { ...own, pick, takeAll: () => setSelection({ ...own, all: true }), clear: () => setSelection({ path, ids: NO_IDS, all: false }) };
 }
 
 function List({ search }: { search: URLSearchParams }): ReactNode {

@@ -1,9 +1,9 @@
-/** Saved views: named filters, kept by the server for each person. */
+/** Saved views: named filters, filters by the server for each person. */
 import { Bookmark, BookmarkCheck, Trash2 } from "lucide-react";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { stale, useGet } from "../api/cache";
 import { call } from "../api/client";
-import type { Draft, Page } from "../api/types";
+import type { StoredDraft, Page } from "../api/types";
 import { Button } from "../components";
 import { anchorOf, Dialog } from "../components/Dialog";
 import { toast } from "../components/toast";
@@ -23,14 +23,14 @@ interface View {
 type Saved = View & { key: string; number: number };
 
 /** The filters of an address in a fixed order, so that two views can be compared. */
-export function viewOf(search: URLSearchParams): string {
-  const kept = new URLSearchParams();
-  for (const name of [...FILTERS, "sort"]) if (search.get(name)) kept.set(name, search.get(name) ?? "");
-  return kept.toString();
+export function savedSearch(search: URLSearchParams): string {
+  const filters = new URLSearchParams();
+  for (const name of [...FILTERS, "sort"]) if (search.get(name)) filters.set(name, search.get(name) ?? "");
+  return filters.toString();
 }
 
 function useViews(): Saved[] {
-  const { data } = useGet<Page<Draft>>(MINE);
+  const { data } = useGet<Page<StoredDraft>>(MINE);
   return (data?.items ?? []).flatMap(({ key, number, body }) => {
     const { name, search } = (body ?? {}) as Partial<View>;
     return key.startsWith(KEY) && typeof name === "string" && typeof search === "string" ? [{ key, number, name, search }] : [];
@@ -41,7 +41,7 @@ export function Views({ search }: { search: URLSearchParams }): ReactNode {
   const { t } = useWords();
   const views = useViews();
   const [at, setAt] = useState<Element | null>(null);
-  const here = viewOf(search);
+  const here = savedSearch(search);
   const open = views.find((view) => view.search === here);
   return (
     <>

@@ -9,7 +9,7 @@ const NEXT = 200;
 /** Some filters are applied after a page is read, so a page may be empty and the next not: so many are tried. */
 const EMPTY_PAGES = 20;
 
-interface Kept {
+interface LoadedRows {
   path: string;
   rows: RunSummary[];
   next: string | null;
@@ -31,13 +31,13 @@ export const pageOf = (path: string, cursor: string): Promise<Page<RunSummary>> 
 
 /** `path` is the list without a limit, `first` its first page; `current` tells that `first` belongs to `path`. */
 export function useRows(path: string, first: Page<RunSummary> | undefined, current: boolean): Rows {
-  const [kept, setKept] = useState<Kept | null>(null);
+  const [loaded, setLoaded] = useState<LoadedRows | null>(null);
   const [loading, setLoading] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const tried = useRef(0);
   useEffect(() => {
     if (!first || !current) return;
-    setKept((before) => {
+    setLoaded((before) => {
       if (!before || before.path !== path) return { path, rows: first.items, next: first.next };
       const now = new Map(first.items.map((row) => [row.id, row]));
       return { ...before, rows: before.rows.map((row) => now.get(row.id) ?? row) };
@@ -47,19 +47,19 @@ export function useRows(path: string, first: Page<RunSummary> | undefined, curre
     tried.current = 0;
     setError(null);
   }, [path]);
-  const rows = kept?.rows ?? first?.items ?? [];
+  const rows = loaded?.rows ?? first?.items ?? [];
   const known = useMemo(() => new Set(rows.map((row) => row.id)), [rows]);
-  const waiting = kept?.path === path && kept.rows.length > 0 ? (first?.items ?? []).filter((row) => !known.has(row.id)) : [];
+  const waiting = loaded?.path === path && loaded.rows.length > 0 ? (first?.items ?? []).filter((row) => !known.has(row.id)) : [];
   const showFresh = useCallback(() => {
-    if (first) setKept((before) => before && { ...before, rows: [...first.items, ...before.rows.filter((row) => !first.items.some((item) => item.id === row.id))] });
+    if (first) setLoaded((before) => before && { ...before, rows: [...first.items, ...before.rows.filter((row) => !first.items.some((item) => item.id === row.id))] });
   }, [first]);
   const more = useCallback(async () => {
-    if (!kept?.next || kept.path !== path || loading) return;
+    if (!loaded?.next || loaded.path !== path || loading) return;
     setLoading(true);
     setError(null);
     try {
-      const page = await pageOf(path, kept.next);
-      setKept((before) => {
+      const page = await pageOf(path, loaded.next);
+      setLoaded((before) => {
         if (!before || before.path !== path) return before;
         const there = new Set(before.rows.map((row) => row.id));
         return { ...before, rows: [...before.rows, ...page.items.filter((row) => !there.has(row.id))], next: page.next };
@@ -69,12 +69,12 @@ export function useRows(path: string, first: Page<RunSummary> | undefined, curre
     } finally {
       setLoading(false);
     }
-  }, [kept, path, loading]);
-  const searching = kept?.path === path && kept.rows.length === 0 && kept.next !== null && !error;
+  }, [loaded, path, loading]);
+  const searching = loaded?.path === path && loaded.rows.length === 0 && loaded.next !== null && !error;
   useEffect(() => {
     if (!searching || loading || tried.current >= EMPTY_PAGES) return;
     tried.current += 1;
     void more();
   }, [searching, loading, more]);
-  return { rows, fresh: waiting.length, showFresh, next: kept?.next ?? null, more: () => void more(), loading, error };
+  return { rows, fresh: waiting.length, showFresh, next: loaded?.next ?? null, more: () => void more(), loading, error };
 }

@@ -24,13 +24,13 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
   const { t, locale, setLocale, runWord } = useWords();
   const { me } = useSession();
   const [text, setText] = useState("");
-  const [asked, setAsked] = useState("");
+  const [searched, setSearched] = useState("");
   const [at, setAt] = useState(0);
   useEffect(() => {
-    const timer = window.setTimeout(() => setAsked(text.trim()), 150);
+    const timer = window.setTimeout(() => setSearched(text.trim()), 150);
     return () => window.clearTimeout(timer);
   }, [text]);
-  const { data } = useGet<Page<RunSummary>>(`/runs${query({ q: asked, limit: 8 })}`);
+  const { data } = useGet<Page<RunSummary>>(`/runs${query({ q: searched, limit: 8 })}`);
   const matching = useLast(data)?.items ?? [];
   const commands: Choice[] = [
     ...([["/", t.nav.home], ["/inbox", t.nav.inbox], ["/runs", t.nav.runs], ["/definitions", t.nav.definitions]] as const).map(([to, name]) => (
@@ -45,8 +45,8 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
     end: <Badge tone={run.tone} state={run.state}>{runWord(run.language, run.status, run.state)}</Badge>,
     run: () => go(`/runs/${run.id}`),
   }));
-  const { data: shelf } = useGet<Page<Definition>>(asked && may(me, "definition.read") ? "/definitions?limit=200" : null);
-  const definitions: Choice[] = (asked ? (shelf?.items ?? []) : []).filter((definition) => `${definition.title} ${definition.name}`.toLowerCase().includes(asked.toLowerCase())).slice(0, 5).map((definition) => ({
+  const { data: page } = useGet<Page<Definition>>(searched && may(me, "definition.read") ? "/definitions?limit=200" : null);
+  const definitions: Choice[] = (searched ? (page?.items ?? []) : []).filter((definition) => `${definition.title} ${definition.name}`.toLowerCase().includes(searched.toLowerCase())).slice(0, 5).map((definition) => ({
     id: `definition ${definition.name}`.replaceAll(" ", "-"), icon: FileBraces, plain: definition.title, text: <>{definition.title} <span className="dim mono">{definition.name}</span></>, run: () => go(`/definitions/${encodeURIComponent(definition.name)}`),
   }));
   const all = text ? [...runs, ...definitions, ...commands] : [...commands, ...runs];

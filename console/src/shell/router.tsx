@@ -2,14 +2,14 @@
 import { useCallback, useMemo, useSyncExternalStore, type AnchorHTMLAttributes, type MouseEvent, type ReactNode } from "react";
 
 const listeners = new Set<() => void>();
-const tell = () => listeners.forEach((listener) => listener());
-window.addEventListener("popstate", tell);
+const notify = () => listeners.forEach((listener) => listener());
+window.addEventListener("popstate", notify);
 
 export function go(to: string, { replace = false }: { replace?: boolean } = {}): void {
   if (to === location.pathname + location.search) return;
   if (replace) history.replaceState(null, "", to);
   else history.pushState(null, "", to);
-  tell();
+  notify();
 }
 
 const subscribe = (listener: () => void) => {

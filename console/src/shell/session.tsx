@@ -66,15 +66,15 @@ interface Registered {
 }
 
 export function SessionProvider({ children }: { children: ReactNode }): ReactNode {
-  const [got, setGot] = useState<Entered | null>(null);
-  const load = useCallback(() => enter().then((entered) => {
-    if ("users" in entered) setNames(entered.users);
-    setGot(entered);
+  const [entered, setEntered] = useState<Entered | null>(null);
+  const load = useCallback(() => enter().then((next) => {
+    if ("users" in next) setNames(next.users);
+    setEntered(next);
   }), []);
   useEffect(() => void load(), [load]);
-  if (got === null) return <div className="booting" aria-busy="true" />;
-  if ("error" in got) return <WordsProvider me={null}><main><Failed page error={got.error} retry={() => void load()} /></main></WordsProvider>;
-  if ("signIn" in got) return <WordsProvider me={null}><SignIn done={() => void load()} /></WordsProvider>;
+  if (entered === null) return <div className="booting" aria-busy="true" />;
+  if ("error" in entered) return <WordsProvider me={null}><main><Failed page error={entered.error} retry={() => void load()} /></main></WordsProvider>;
+  if ("signIn" in entered) return <WordsProvider me={null}><SignIn done={() => void load()} /></WordsProvider>;
   const become = async (user: string) => {
     await post("/dev/session", { user });
     forgetAll(true);
@@ -85,8 +85,8 @@ export function SessionProvider({ children }: { children: ReactNode }): ReactNod
     location.assign("/");
   };
   return (
-    <Context.Provider value={{ me: got.me, users: got.users, demo: got.demo, become, leave }}>
-      <WordsProvider me={got.me}>{children}</WordsProvider>
+    <Context.Provider value={{ me: entered.me, users: entered.users, demo: entered.demo, become, leave }}>
+      <WordsProvider me={entered.me}>{children}</WordsProvider>
     </Context.Provider>
   );
 }

@@ -8,7 +8,7 @@ import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardE
 import { createPortal } from "react-dom";
 import type { Graph, NodeState } from "../../api/types";
 import type { DrawingProps } from "../../languages/contract";
-import { heatOf, type Mode } from "../../net/view";
+import { heatOf, type CanvasMode } from "../../net/view";
 import { toneIcon } from "../../components";
 import { useKeys } from "../../shell/keys";
 import { useNow, useWords } from "../../words";
@@ -106,10 +106,10 @@ export default function Drawing({ source: xml, graph, mode, marks, selected, sin
 }
 
 const reachedOf = (state: NodeState | undefined): state is NodeState => !!state && (state.count > 0 || state.tone !== "idle");
-const heat = (state: NodeState | undefined, mode: Mode, total: number): number => (mode === "time" && state ? heatOf(state.tone === "held" ? 0 : (state.ms ?? 0), total) : 0);
+const heat = (state: NodeState | undefined, mode: CanvasMode, total: number): number => (mode === "time" && state ? heatOf(state.tone === "held" ? 0 : (state.ms ?? 0), total) : 0);
 
 /** By element of the drawing, the class of its state; of an edge, whether it was taken. */
-function classesOf(graph: Graph, places: { nodes: Place[]; edges: Place[] }, mode: Mode): Map<string, string> {
+function classesOf(graph: Graph, places: { nodes: Place[]; edges: Place[] }, mode: CanvasMode): Map<string, string> {
   const classes = new Map<string, string>();
   const total = Object.values(graph.states).reduce((sum, state) => sum + (state.tone === "held" ? 0 : (state.ms ?? 0)), 0);
   for (const { id, element } of places.nodes) {
@@ -134,7 +134,7 @@ interface MarkProps {
   /** Without a run: it has no status. */
   plain: boolean;
   selected: boolean;
-  mode: Mode;
+  mode: CanvasMode;
   since: string | undefined;
   onPick: (node: string | null) => void;
   onMove: (id: string, key: string) => void;

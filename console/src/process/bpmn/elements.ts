@@ -93,8 +93,8 @@ export function readDrawing(viewer: NavigatedViewer): Drawn {
       // what is not laid out yet, or holds nothing, has no scale
       const { inner } = canvas.viewbox(), size = canvas.getSize();
       if (!(size.width > 0 && size.height > 0 && inner.width > 0 && inner.height > 0)) return;
-      const whole = canvas.zoom("fit-viewport", "auto");
-      canvas.zoom(Math.min(whole * ROOM, LARGEST), "auto");
+      const fitted = canvas.zoom("fit-viewport", "auto");
+      canvas.zoom(Math.min(fitted * ROOM, LARGEST), "auto");
     },
   };
 }
