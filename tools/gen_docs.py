@@ -42,7 +42,9 @@ class Page(NamedTuple):
 
 
 def error_classes(module: ModuleType) -> list[type[Exception]]:
-    return [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, module.PenstockError)]
+    """By subject, and in the order of the source."""
+    classes = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, module.PenstockError)]
+    return sorted(classes, key=lambda one: (one.__module__, inspect.getsourcelines(one)[1]))
 
 
 def errors(module: ModuleType) -> Iterator[str]:
