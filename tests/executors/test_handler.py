@@ -34,6 +34,9 @@ SEED = Path(__file__).parents[1] / "seeds" / "004_b1a9524774d0b8f7.txt"
 @pytest.fixture(autouse=True)
 def registry(monkeypatch):
     monkeypatch.setattr(module, "HANDLERS", {})
+    module.offered.cache_clear()
+    yield
+    module.offered.cache_clear()
 
 
 def test_the_seeds_own_handler_runs_unmodified(bench):

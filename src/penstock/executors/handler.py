@@ -20,7 +20,8 @@ import hashlib
 import inspect
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -29,6 +30,9 @@ from penstock.executors.contract import Failed as _Failed
 from penstock.executors.parts.exceptions import exception_failure, secrets_of
 from penstock.executors.parts.json_values import NotJson, as_text, json_value
 from penstock.executors.parts.threads import in_thread
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "penstock.handlers"
 C = TypeVar("C", bound=type)
@@ -228,12 +232,18 @@ def register_handler(node_type: str) -> Callable[[C], C]:
 
 def load_handlers() -> dict[str, type]:
     """All handlers: those registered here, and those that installed packages offer as entry points."""
-    from importlib.metadata import entry_points
-
-    for point in entry_points(group=ENTRY_POINTS):
+    for point in offered():
         if point.name not in HANDLERS:
             HANDLERS[point.name] = point.load()
     return dict(HANDLERS)
+
+
+@cache
+def offered() -> tuple[EntryPoint, ...]:
+    """What installed packages offer, looked for once: it reads the metadata of all of them, and every check asks."""
+    from importlib.metadata import entry_points
+
+    return tuple(entry_points(group=ENTRY_POINTS))
 
 
 class HandlerExecutor:
