@@ -32,7 +32,7 @@ def _unmarked(value: Any, mark: str, marked: re.Pattern[str]) -> Any:
     if isinstance(value, str):
         return marked.sub(r"${secrets.\1}", value) if mark in value else value
     if isinstance(value, Mapping):
-        return {name: _unmarked(one, mark, marked) for name, one in value.items()}
+        return {name: _unmarked(part, mark, marked) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_unmarked(one, mark, marked) for one in value]
+        return [_unmarked(part, mark, marked) for part in value]
     return value

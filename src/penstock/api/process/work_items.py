@@ -87,7 +87,7 @@ def _told(held: WorkItems, id: str) -> Response:
     row, found = held.instance(id)
     told = {
         "proc_inst_id": row.id, "status": found.status, "compensation_status": found.compensation_status,
-        "compensation_steps": found.told(),
+        "compensation_steps": found.compensation_results(),
     }  # fmt: skip
     return reply(shape.InstanceTold, told, status=202)
 

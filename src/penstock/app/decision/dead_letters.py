@@ -59,10 +59,10 @@ def discard(door: Runs, run: str) -> None:
 
 
 def _row(door: Queries, run: str) -> LetterRow:
-    found = door.store.letter(door.tenant, door.row(run).id)
-    if found is None:
+    row = door.store.letter(door.tenant, door.row(run).id)
+    if row is None:
         raise LetterNotFound(run=run)
-    return found
+    return row
 
 
 def _replay_policy(door: Queries, run: str) -> Replay:
@@ -90,8 +90,8 @@ async def replay(door: Runs, run: str, release: Release | str | None = None, key
     row = _row(door, run)
     known = door.store.run_by_key(door.tenant, key) if key is not None else None
     if known is not None:
-        said = door.watcher(known).reader.st.options.get("trigger") or {}
-        door.store.letter_replayed(row.run, int(said.get("attempt") or 0))  # a crash may have come in between
+        trigger = door.watcher(known).reader.st.options.get("trigger") or {}
+        door.store.letter_replayed(row.run, int(trigger.get("attempt") or 0))  # a crash may have come in between
         return known.id
     again = _again(door, row)
     what = release if release is not None else door.hash_of(door.row(row.run).net)

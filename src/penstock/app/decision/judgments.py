@@ -31,18 +31,18 @@ def judgments(
     store: Store, tenant: str, *, since: int = 0, reviews: bool = False, name: str | None = None, limit: int = 100
 ) -> list[Judgment]:
     """Newest first."""
-    found = []
+    listed = []
     for row in store.judgments(tenant, since=since, reviews=reviews, limit=limit if name is None else 1_000_000):
         if name is not None and row.name != name:
             continue
         body = _unpack(row.body)
-        found.append(
+        listed.append(
             Judgment(
                 run=row.run, node=row.node, document=row.name, decision=row.decision,
                 needs_review=bool(row.needs_review), at=row.at, input=body.get("input"), output=body.get("output"),
                 proposed=body.get("proposed"), firing=row.firing,
             )
         )  # fmt: skip
-        if len(found) == limit:
+        if len(listed) == limit:
             break
-    return found
+    return listed

@@ -37,11 +37,11 @@ def submit(door: Penstock, document: str | Path | bytes | Mapping[str, Any], *, 
         raise BadInput(what="the document", why="it is not a diagram", hint="Workflows go to /api/v1/workflows.")
     row = _row(door, compiled, read_document(text, name=compiled.net.name).data, by, text)
     known = door.store.releases(door.tenant, row.name)
-    if any(door.store.net(one.net).language != "diagram" for one in known[:1]):
+    if any(door.store.net(former.net).language != "diagram" for former in known[:1]):
         raise VersionConflict(name=row.name, version=1, why="a workflow has this name")
-    same = next((one for one in reversed(known) if one.hash == row.hash), None)
+    same = next((former for former in reversed(known) if former.hash == row.hash), None)
     if same is None:
-        row = msgspec.structs.replace(row, version=max((one.version for one in known), default=0) + 1)
+        row = msgspec.structs.replace(row, version=max((former.version for former in known), default=0) + 1)
         row = msgspec.structs.replace(row, id=_id(row))
         if not door.store.put_release(row):
             raise VersionConflict(name=row.name, version=row.version, why="somebody else has just kept one")

@@ -32,21 +32,21 @@ class Called:
 
 def called_by(door: Queries, data: Mapping[str, Any]) -> dict[str, bytes]:
     """The documents of everything that a definition calls, however deep; what is not there is left out."""
-    found: dict[str, bytes] = {}
+    documents: dict[str, bytes] = {}
     wanted = list(_names(data))
-    while wanted and len(found) < _MOST:
+    while wanted and len(documents) < _MOST:
         name = wanted.pop()
-        row = _find(door, name) if name not in found else None
+        row = _find(door, name) if name not in documents else None
         if row is not None:
-            found[name] = row.document
+            documents[name] = row.document
             wanted += _names(msgspec.json.decode(row.document))
-    return found
+    return documents
 
 
 def _names(data: Mapping[str, Any]) -> Iterator[str]:
     listed = data.get("activities")
-    for one in listed if isinstance(listed, list) else ():
-        how = one.get("orchestration") if isinstance(one, Mapping) else None
+    for activity in listed if isinstance(listed, list) else ():
+        how = activity.get("orchestration") if isinstance(activity, Mapping) else None
         if isinstance(how, Mapping) and isinstance(how.get("sub_process"), str):
             version = how.get("version")
             yield how["sub_process"] if version is None else f"{how['sub_process']}@{version}"

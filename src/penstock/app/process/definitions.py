@@ -104,10 +104,10 @@ class Processes:
         rows = self.versions(id)
         if version is None:
             return in_force(rows)
-        found = next((row for row in rows if row.version == version), None)
-        if found is None:
+        row = next((row for row in rows if row.version == version), None)
+        if row is None:
             raise ProcessNotFound(what="version of the process", name=f"{id} {version}")
-        return found
+        return row
 
     def named(self, id: str) -> list[ReleaseRow]:
         """Its versions, none where there is no such process."""
@@ -232,9 +232,9 @@ class Processes:
             data, source = dict(document), None
         else:
             source = document.encode() if isinstance(document, str) else document
-            found = await asyncio.to_thread(read_document, source, name="process")
-            data = found.data if isinstance(found.data, dict) else {}
-            if language_of(found).name != "process":
+            parsed = await asyncio.to_thread(read_document, source, name="process")
+            data = parsed.data if isinstance(parsed.data, dict) else {}
+            if language_of(parsed).name != "process":
                 data = {}
         if not any(name in data for name in ("process_definition_id", "process_definition_name", "activities")):
             raise ProcessUnreadable(why="It is no process: it has no «process_definition_id» and no activities.")
@@ -362,8 +362,8 @@ def approval_of(row: ReleaseRow) -> str:
 
 
 def origin_of(row: ReleaseRow) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.json.decode(row.origin) if row.origin is not None else {}
-    return found
+    origin: dict[str, Any] = msgspec.json.decode(row.origin) if row.origin is not None else {}
+    return origin
 
 
 def imported(row: ReleaseRow) -> tuple[str, dict[str, Any]]:

@@ -42,14 +42,14 @@ class Discovered(msgspec.Struct, frozen=True):
 async def discovered(door: Penstock, payload: Any) -> Defined:
     """As `:import-discovered` does it: of type discovered, pending, with its log. The same again changes nothing."""
     try:
-        said = msgspec.convert(payload, Discovered)
+        model = msgspec.convert(payload, Discovered)
     except msgspec.ValidationError as error:
         raise ProcessUnreadable(why=f"The payload of {PROCESS_DISCOVERED} cannot be used: {error}") from error
-    if said.tenant_id not in (None, "", door.tenant, config_of(door).get("id")):
+    if model.tenant_id not in (None, "", door.tenant, config_of(door).get("id")):
         raise ProcessScope(why="The model is of another tenant than yours")
-    more = {"conformance": said.conformance, "bottlenecks": said.bottlenecks}
+    more = {"conformance": model.conformance, "bottlenecks": model.bottlenecks}
     with process_words():
         return await import_discovered(
-            door, said.event_log_id, said.bpmn_xml, msgspec.structs.asdict(said.mining_metadata), by="process_mining",
-            base=said.base_proc_def_id, more=more,
+            door, model.event_log_id, model.bpmn_xml, msgspec.structs.asdict(model.mining_metadata),
+            by="process_mining", base=model.base_proc_def_id, more=more,
         )  # fmt: skip

@@ -49,10 +49,10 @@ def process_words() -> Iterator[None]:
     try:
         yield
     except PenstockError as error:
-        told = in_process_words(error)
-        if told is error:
+        translated = in_process_words(error)
+        if translated is error:
             raise
-        raise told from error
+        raise translated from error
 
 
 def in_process_words(error: PenstockError) -> PenstockError:

@@ -126,33 +126,33 @@ def _trace(door: Penstock, asked: Wanted, rows: list[DoneRow]) -> Iterator[Trace
         if row.status == "DONE" or done is None:  # what was handed in and undone was never completed
             done = row.moved_at
         if begin <= done < end:
-            said = _unpack(row.prompt)
-            about = (str(said.get("title") or said.get("activity_id") or ""), row.assignee or "system")
+            prompt = _unpack(row.prompt)
+            about = (str(prompt.get("title") or prompt.get("activity_id") or ""), row.assignee or "system")
             mode = row.mode or "MANUAL"
             if asked.full:
                 events.append(LoggedEvent(started or done, *about, "start", mode))
             events.append(LoggedEvent(done, *about, "complete" if row.status == "DONE" else UNDONE, mode))
     if events:
-        events.sort(key=lambda one: one.at)
+        events.sort(key=lambda event: event.at)
         yield Trace(rows[0].run_id, events)
 
 
 def _moments(door: Penstock, run: int) -> dict[int, tuple[int | None, int | None]]:
     """When the items of a run were started and completed last, as its journal tells."""
-    found: dict[int, tuple[int | None, int | None]] = {}
+    moments: dict[int, tuple[int | None, int | None]] = {}
     for turn in door.store.journal(run):
         for f in F.decode_facts(turn.body):
             if f[0] != F.WORK_MOVED:
                 continue
-            started, done = found.get(f[1], (None, None))
+            started, done = moments.get(f[1], (None, None))
             if f[3] == "start":
                 started = turn.at
             elif f[2] == "DONE":
                 started, done = started or turn.at, turn.at
             elif f[2] == "TODO":
                 started = done = None
-            found[f[1]] = (started, done)
-    return found
+            moments[f[1]] = (started, done)
+    return moments
 
 
 # ---- how it is written -----------------------------------------------------------------------------------------------
@@ -162,9 +162,9 @@ def written(door: Penstock, asked: Wanted, format: Format) -> Iterator[bytes]:
     """The whole log in pieces. How long it was is remembered (P-8.6)."""
     name, at, count = f"BPM Export - {asked.id}", iso(door.now()), 0
     piece = bytearray(_opening(name, at, format))
-    for number, one in enumerate(traces(door, asked)):
-        piece += _as_json(one, number) if format == "json" else _as_xes(one)
-        count += len(one.events)
+    for number, trace in enumerate(traces(door, asked)):
+        piece += _as_json(trace, number) if format == "json" else _as_xes(trace)
+        count += len(trace.events)
         if len(piece) >= _CHUNK:
             yield bytes(piece)
             piece.clear()
@@ -180,7 +180,8 @@ def _opening(name: str, at: str, format: Format) -> bytes:
         for name, prefix in _EXTENSIONS
     )
     always = "".join(_attribute(key, value, "    ") for key, value in _GLOBALS)
-    head = "".join(_attribute(*one, "  ") for one in (("concept:name", name), ("source", SOURCE), ("export_date", at)))
+    about = (("concept:name", name), ("source", SOURCE), ("export_date", at))
+    head = "".join(_attribute(key, value, "  ") for key, value in about)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n<log xes.version="1.0" xes.features=""'
         f' xmlns="http://www.xes-standard.org/">\n{extensions}  <global scope="trace">\n'
@@ -195,13 +196,13 @@ def _closing(asked: Wanted, format: Format) -> bytes:
     return f"</log>\n<!-- next: {following(asked)} -->\n".encode()
 
 
-def _as_json(one: Trace, number: int) -> bytes:
+def _as_json(trace: Trace, number: int) -> bytes:
     events: list[dict[str, Any]] = [
         {"activity": e.activity, "timestamp": iso(e.at), "resource": e.resource, "lifecycle": e.lifecycle,
          "agent_mode": e.agent_mode}
-        for e in one.events
+        for e in trace.events
     ]  # fmt: skip
-    return (b",\n" if number else b"\n") + _json({"case_id": one.case_id, "events": events})
+    return (b",\n" if number else b"\n") + _json({"case_id": trace.case_id, "events": events})
 
 
 # ---- XES -------------------------------------------------------------------------------------------------------------
@@ -224,15 +225,15 @@ _MEANING = str.maketrans(
 )
 
 
-def _as_xes(one: Trace) -> bytes:
-    told = ["  <trace>\n", _attribute("concept:name", one.case_id, "    ")]
-    for e in one.events:
-        said: Iterable[tuple[str, str]] = (
+def _as_xes(trace: Trace) -> bytes:
+    lines = ["  <trace>\n", _attribute("concept:name", trace.case_id, "    ")]
+    for e in trace.events:
+        attributes: Iterable[tuple[str, str]] = (
             ("concept:name", e.activity), ("time:timestamp", iso(e.at)), ("org:resource", e.resource),
             ("lifecycle:transition", e.lifecycle), ("axiom:agent_mode", e.agent_mode),
         )  # fmt: skip
-        told += ("    <event>\n", *(_attribute(key, value, "      ") for key, value in said), "    </event>\n")
-    return "".join((*told, "  </trace>\n")).encode()
+        lines += ("    <event>\n", *(_attribute(key, value, "      ") for key, value in attributes), "    </event>\n")
+    return "".join((*lines, "  </trace>\n")).encode()
 
 
 def _attribute(key: str, value: str, indent: str) -> str:
@@ -258,10 +259,10 @@ def exported(door: Penstock) -> Exported:
 
 def exported_of(store: Any, tenant: str, now: int) -> Exported:
     row = store.memo(_key(tenant), now)
-    found = Exported() if row is None or row[0] is None else msgspec.msgpack.decode(row[0], type=Exported)
-    if found.at < now - _KEPT_MS:
-        found.largest = 0
-    return found
+    log = Exported() if row is None or row[0] is None else msgspec.msgpack.decode(row[0], type=Exported)
+    if log.at < now - _KEPT_MS:
+        log.largest = 0
+    return log
 
 
 def remember(door: Penstock, count: int) -> None:

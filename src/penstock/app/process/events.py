@@ -38,22 +38,22 @@ def each_event(
     """In order per instance, the oldest instance first; events of definitions before all of them. With the place from
     which they go on, None at the end."""
     start = after or (0, 0)
-    found: list[tuple[Place, PublishedEvent]] = []
-    for place, one in _all(door, run_of(door, run) if run is not None else None, start):
-        if one is None:  # so many were looked through
-            return [told for _, told in found], place
-        if topic is None or one.event == topic:
-            if len(found) == limit:
-                return [told for _, told in found], found[-1][0]
-            found.append((place, one))
-    return [told for _, told in found], None
+    page: list[tuple[Place, PublishedEvent]] = []
+    for place, event in _all(door, run_of(door, run) if run is not None else None, start):
+        if event is None:  # so many were looked through
+            return [event for _, event in page], place
+        if topic is None or event.event == topic:
+            if len(page) == limit:
+                return [event for _, event in page], page[-1][0]
+            page.append((place, event))
+    return [event for _, event in page], None
 
 
 def _all(door: Queries, only: RunRow | None, start: Place) -> Iterator[tuple[Place, PublishedEvent | None]]:
     if only is None and start[0] == 0:
-        for n, one in enumerate(_imports(door), 1):
+        for n, event in enumerate(_imports(door), 1):
             if n > start[1]:
-                yield (0, n), one
+                yield (0, n), event
     for looked, row in enumerate([only] if only is not None else _runs(door, start[0])):
         if looked == _MOST:
             yield (row.no - 1, 2**31), None

@@ -62,14 +62,14 @@ class Numbers(msgspec.Struct, kw_only=True):
 
 def together(many: Iterable[Numbers]) -> Numbers:
     every = Numbers()
-    for one in many:
-        every.definitions += one.definitions
-        every.running += one.running
-        every.not_undone, every.kept = _added(every.not_undone, one.not_undone), _added(every.kept, one.kept)
-        every.approved = _added(every.approved, one.approved)
-        every.fitness = min((x for x in (every.fitness, one.fitness) if x is not None), default=None)
-        every.largest_export = max(every.largest_export, one.largest_export)
-        every.exported += one.exported
+    for numbers in many:
+        every.definitions += numbers.definitions
+        every.running += numbers.running
+        every.not_undone, every.kept = _added(every.not_undone, numbers.not_undone), _added(every.kept, numbers.kept)
+        every.approved = _added(every.approved, numbers.approved)
+        every.fitness = min((x for x in (every.fitness, numbers.fitness) if x is not None), default=None)
+        every.largest_export = max(every.largest_export, numbers.largest_export)
+        every.exported += numbers.exported
     return every
 
 
@@ -93,12 +93,12 @@ class Figures:
         if known is None or versions is None or known[0] != versions:
             known = self._models[tenant] = (versions, self._of_models(tenant))
         nets = {no for no, _, _, language in self.store.nets() if language == "process"}
-        found, log = msgspec.structs.replace(known[1]), exported_of(self.store, tenant, now)
-        found.largest_export, found.exported = log.largest, log.total
+        numbers, log = msgspec.structs.replace(known[1]), exported_of(self.store, tenant, now)
+        numbers.largest_export, numbers.exported = log.largest, log.total
         if nets:
-            found.running = sum(count for _, net, _, count in self.store.open_counts(tenant, 0) if net in nets)
-            found.not_undone = self._undoing(tenant, nets)
-        return found
+            numbers.running = sum(count for _, net, _, count in self.store.open_counts(tenant, 0) if net in nets)
+            numbers.not_undone = self._undoing(tenant, nets)
+        return numbers
 
     # -- models --------------------------------------------------------------------------------------------------------
 
@@ -108,13 +108,13 @@ class Figures:
             by_name.setdefault(row.name, []).append(row)
         known = list(by_name.values())
         mined = [rows for rows in known if rows[0].kind == "discovered"]
-        said = [approval_of(rows[-1]) for rows in mined]
-        taken = [rows for rows, one in zip(mined, said, strict=True) if one != "rejected"]
+        approvals = [approval_of(rows[-1]) for rows in mined]
+        taken = [rows for rows, approval in zip(mined, approvals, strict=True) if approval != "rejected"]
         fits = [origin_of(rows[0]).get("fitness") for rows in taken]
         return Numbers(
             definitions=len(known), kept=_kept(known),
-            fitness=min((float(one) for one in fits if one is not None), default=None),
-            approved=(said.count("approved"), len(said) - said.count("pending")),
+            fitness=min((float(fitness) for fitness in fits if fitness is not None), default=None),
+            approved=(approvals.count("approved"), len(approvals) - approvals.count("pending")),
         )  # fmt: skip
 
     # -- instances -----------------------------------------------------------------------------------------------------
@@ -129,15 +129,15 @@ class Figures:
 
     def _partly(self, row: RunRow) -> bool:
         at = (row.no, row.updated_at)
-        found = self._failed.get(at)
-        if found is None:
+        failed = self._failed.get(at)
+        if failed is None:
             made = Instance(self.net_of, Blobs(self.store).of(row.tenant))
             for turn in self.store.journal(row.no):
                 made.turn(turn.at, turn.seq_from, F.decode_facts(turn.body))
             if len(self._failed) > 100 * _LOOKED_AT:
                 self._failed.clear()
-            found = self._failed[at] = made.compensation_status == "PARTIAL"
-        return found
+            failed = self._failed[at] = made.compensation_status == "PARTIAL"
+        return failed
 
 
 def _kept(known: list[list[ReleaseRow]]) -> tuple[int, int]:
@@ -146,18 +146,18 @@ def _kept(known: list[list[ReleaseRow]]) -> tuple[int, int]:
     for rows in known:
         if origin_of(rows[0]).get("source") == "extracted" and approval_of(in_force(rows)) == "approved":
             read, now = _elements(rows[0]), _elements(in_force(rows))
-            same += sum(now.get(key) == one for key, one in read.items())
+            same += sum(now.get(key) == element for key, element in read.items())
             every += len(read)
     return same, every
 
 
 def _elements(row: ReleaseRow) -> Mapping[tuple[str, str], Any]:
-    said: dict[str, Any] = msgspec.json.decode(row.document)
+    document: dict[str, Any] = msgspec.json.decode(row.document)
     return {
-        (name, str(one.get("id") or one.get("name"))): one
+        (name, str(element.get("id") or element.get("name"))): element
         for name in _ELEMENTS
-        for one in said.get(name) or ()
-        if isinstance(one, dict)
+        for element in document.get(name) or ()
+        if isinstance(element, dict)
     }
 
 
@@ -165,5 +165,5 @@ def _share(of: tuple[int, int]) -> float | None:
     return of[0] / of[1] if of[1] else None
 
 
-def _added(one: tuple[int, int], two: tuple[int, int]) -> tuple[int, int]:
-    return one[0] + two[0], one[1] + two[1]
+def _added(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
+    return first[0] + second[0], first[1] + second[1]

@@ -39,29 +39,30 @@ class Proposed(msgspec.Struct, frozen=True):
 async def extracted(door: Penstock, text: str, *, id: str = "", by: str, store: bool = True) -> Proposed:
     """P-6.1.6: as sure as 0.80 it is saved and may be begun; less, and somebody has to approve it first. Raises
     ProcessInvalid where it shall be stored and cannot be used."""
-    found = await propose(door, text, id=id)
-    held, said = Processes(door), dict(found.definition)
-    name, known = _name(held, said, given=bool(id))
-    said["process_definition_id"] = name
+    proposal = await propose(door, text, id=id)
+    held, definition = Processes(door), dict(proposal.definition)
+    name, known = _name(held, definition, given=bool(id))
+    definition["process_definition_id"] = name
     was = msgspec.json.decode(known[-1].document) if known else {}
-    diff = difference({**was, "tenant_id": said.get("tenant_id")}, said)  # one without a tenant is of the same
-    more: dict[str, Any] = {"confidence": found.confidence, "parts": dict(found.parts), "source": found.source}
-    more |= {"evidence": dict(found.evidence), "note": found.note}
+    was["tenant_id"] = definition.get("tenant_id")  # one without a tenant is of the same
+    diff = difference(was, definition)
+    more: dict[str, Any] = {"confidence": proposal.confidence, "parts": dict(proposal.parts), "source": proposal.source}
+    more |= {"evidence": dict(proposal.evidence), "note": proposal.note}
     if not store:
-        status = "approved" if found.certain else "pending"
-        return Proposed(name, None, status, False, **more, definition=said, diff=diff, findings=found.findings)
-    origin = {**more, "source": "extracted", "by": found.source}
-    done = await held.define(said, by=by, origin=origin, pending=not found.certain)
+        status = "approved" if proposal.certain else "pending"
+        return Proposed(name, None, status, False, **more, definition=definition, diff=diff, findings=proposal.findings)
+    origin = {**more, "source": "extracted", "by": proposal.source}
+    done = await held.define(definition, by=by, origin=origin, pending=not proposal.certain)
     row = done.release
     return Proposed(
         row.name, row.version, approval_of(row), done.new, **more, definition=msgspec.json.decode(row.document),
-        diff=diff, findings=found.findings,
+        diff=diff, findings=proposal.findings,
     )  # fmt: skip
 
 
-def _name(held: Processes, said: Mapping[str, Any], *, given: bool) -> tuple[str, list[ReleaseRow]]:
+def _name(held: Processes, definition: Mapping[str, Any], *, given: bool) -> tuple[str, list[ReleaseRow]]:
     """Another process keeps its id, although the rules would give it to this one, too."""
-    name, title = str(said["process_definition_id"]), said.get("process_definition_name")
+    name, title = str(definition["process_definition_id"]), definition.get("process_definition_name")
     known = held.named(name)
     if given or not known or msgspec.json.decode(known[-1].document).get("process_definition_name") == title:
         return name, known

@@ -388,9 +388,9 @@ def whole(row: RunRow, found: Instance) -> dict[str, Any]:
         "started_at": found.started_at or row.created_at, "completed_at": found.ended_at,
         "workitems": list(found.items.values()), "history": found.history,
         "compensation": {
-            "status": found.compensation_status, "steps": found.steps(), "results": found.told(),
+            "status": found.compensation_status, "steps": found.steps(), "results": found.compensation_results(),
         },
-        "compensation_steps": found.told(),
+        "compensation_steps": found.compensation_results(),
     }  # fmt: skip
 
 

@@ -22,9 +22,9 @@ class CheckpointKeys:
         self.tenant, self.file, self.operators = tenant, file, operators
 
     def current(self, tenant: str) -> bytes | None:
-        found = self._secret(tenant, SECRET)
-        if found is not None:
-            return key_from(found)
+        secret = self._secret(tenant, SECRET)
+        if secret is not None:
+            return key_from(secret)
         return key_in(self.file) if self.file is not None else None
 
     def by_id(self, tenant: str, kid: str) -> bytes:
@@ -37,5 +37,5 @@ class CheckpointKeys:
 
     def _secret(self, tenant: str, name: str) -> str | None:
         """The operator's is used here for every tenant, and shown to none."""
-        found = self.tenant(tenant).secret(name)
-        return found if found is not None or self.operators is None else self.operators(name)
+        own = self.tenant(tenant).secret(name)
+        return own if own is not None or self.operators is None else self.operators(name)

@@ -42,8 +42,8 @@ class S3:
         import obstore
 
         try:
-            found = await obstore.get_async(self._store, self._name(ref))
-            return bytes(await found.bytes_async())
+            answer = await obstore.get_async(self._store, self._name(ref))
+            return bytes(await answer.bytes_async())
         except FileNotFoundError:
             return None
 
@@ -75,8 +75,8 @@ class Redis:
         return f"redis:penstock:{name}"
 
     async def get(self, ref: str) -> bytes | None:
-        found = await self._client.get(ref.removeprefix("redis:"))
-        return None if found is None else bytes(found)
+        data = await self._client.get(ref.removeprefix("redis:"))
+        return None if data is None else bytes(data)
 
     async def delete(self, ref: str) -> None:
         await self._client.delete(ref.removeprefix("redis:"))
@@ -93,5 +93,5 @@ def place_of(kind: str, settings: Mapping[str, Any]) -> Place | None:
     given = settings.get(f"checkpoint.{kind}")
     if not given or kind not in PLACES:
         return None
-    said = {"url": given} if isinstance(given, str) else dict(given)
-    return PLACES[kind](str(said.pop("url", "")), said)
+    options = {"url": given} if isinstance(given, str) else dict(given)
+    return PLACES[kind](str(options.pop("url", "")), options)

@@ -88,11 +88,11 @@ def plan_of(net: Compiled) -> Plan | None:
     policies = net.net.declares.policies
     stated = policies.get("checkpoint")
     asked = {id: about.get("checkpoint") for id, about in (policies.get("nodes") or {}).items()}
-    asked = {id: one for id, one in asked.items() if one and (one is True or one.get("save_context", True))}
+    asked = {id: asks for id, asks in asked.items() if asks and (asks is True or asks.get("save_context", True))}
     if stated is None and not asked:
         return None
     if stated is None:  # a node's own words about storage and the like hold for the rows that nodes ask for
-        own: dict[str, Any] = next((one for one in asked.values() if isinstance(one, dict)), {})
+        own: dict[str, Any] = next((asks for asks in asked.values() if isinstance(asks, dict)), {})
         stated = {**own, "strategy": "explicit"}
     return Plan(net, msgspec.convert(stated, Policy), set(asked))
 
@@ -173,13 +173,13 @@ class Checkpoints:
         return over[-1]
 
     def _last(self, live: LiveRun) -> tuple[int, int]:
-        found = self.last.get(live.no)
-        if found is None:
+        last = self.last.get(live.no)
+        if last is None:
             if len(self.last) > 50_000:
                 self.last.clear()
-            found = (self.store.last_checkpoint(live.id) if live.in_store else None) or (0, 0)
-            self.last[live.no] = found
-        return found
+            last = (self.store.last_checkpoint(live.id) if live.in_store else None) or (0, 0)
+            self.last[live.no] = last
+        return last
 
     def _add(self, plan: Plan, live: LiveRun, run: Run, node: int, now: int, batch: Batch) -> None:
         key = self.keys.current(live.tenant) if plan.storage.encryption else None
@@ -230,19 +230,20 @@ class Checkpoints:
         return None
 
     async def _opened(self, tenant: str, row: CheckpointRow, damaged: list[int]) -> DocumentCheckpoint:
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         key_of = partial(self.keys.by_id, tenant)
         for name in ("context", "outputs", "pending"):
             column: bytes | None = getattr(row, name)
             if column is None:
-                found[name] = None
+                columns[name] = None
                 continue
             if row.storage != "database" and row.moved:
                 column = await self._fetched(row, column)
-            found[name] = opened(column, f"{row.run}/{row.number}/{name}", key_of)
+            columns[name] = opened(column, f"{row.run}/{row.number}/{name}", key_of)
         return DocumentCheckpoint(
-            run=row.run, number=row.number, node=row.node, status=row.status, context_snapshot=found["context"],
-            node_outputs=found["outputs"], pending_events=found["pending"], at=row.at, size=row.size, damaged=damaged,
+            run=row.run, number=row.number, node=row.node, status=row.status, context_snapshot=columns["context"],
+            node_outputs=columns["outputs"], pending_events=columns["pending"], at=row.at, size=row.size,
+            damaged=damaged,
         )  # fmt: skip
 
     async def _fetched(self, row: CheckpointRow, column: bytes) -> bytes:

@@ -182,8 +182,8 @@ class DeadLetterWriter:
 
 def _author(net: Compiled, node: str) -> str:
     """The node as its author has called it."""
-    found = net.by_id.get(node)
-    return author(found) if found is not None else node
+    known = net.by_id.get(node)
+    return author(known) if known is not None else node
 
 
 def _error(run: Run, failure: Failure, history: list[dict[str, Any]], now: int) -> dict[str, Any]:

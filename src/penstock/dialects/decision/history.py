@@ -96,11 +96,11 @@ class InstanceHistory:
             node, name = self.waits[data["wait"]]
             self.cause = Cause("manual" if name.startswith("manual:") else "event", self._node(node), name)
         elif line.fact == "work.moved" and data["by"] is not None and data["to"] == "DONE":
-            reviewed = (found := self._node(line.node)) is not None and found.spec.type == "REVIEW"
-            self.cause = Cause("judged" if reviewed else "decided", found, data.get("comment"), data["by"])
-        elif line.fact == "effect.answered" and (found := self._node(line.node)) is not None and found.spec.poll:
+            reviewed = (net_node := self._node(line.node)) is not None and net_node.spec.type == "REVIEW"
+            self.cause = Cause("judged" if reviewed else "decided", net_node, data.get("comment"), data["by"])
+        elif line.fact == "effect.answered" and (net_node := self._node(line.node)) is not None and net_node.spec.poll:
             failed = data["status"] == "failed"
-            self.cause = Cause("elapsed" if failed else "polled", found, reason_of(data.get("failure")))
+            self.cause = Cause("elapsed" if failed else "polled", net_node, reason_of(data.get("failure")))
         elif line.fact == "phase" and data["phase"] in ("suspended", "blocked"):
             self.suspended.pop(data["firing"], None)
             named = [name for node, name in self.waits.values() if node == line.node]
@@ -130,7 +130,7 @@ class InstanceHistory:
         if self.instance.status != "WAITING":
             return
         cause, line = self.cause or Cause("manual", self._node(lines[i].node), _OPERATOR), lines[i]
-        moved = next((one.data for one in lines[i:] if one.fact == "run.moved"), None)
+        moved = next((later.data for later in lines[i:] if later.fact == "run.moved"), None)
         if cause.kind == "probe" or moved is not None and _rejected(moved):
             return
         if cause.kind == "polled" and line.data.get("status") != "done":  # it was answered, and the answer is a failure
@@ -153,30 +153,30 @@ class InstanceHistory:
         self.instance.move(at, "approval_required" if asks else "wait_started", self._author(node_id), reason)
 
     def _moved(self, lines: list[FactLine], i: int) -> None:
-        line, one = lines[i], self.instance
+        line, instance = lines[i], self.instance
         at, to, failure = line.at, line.data["to"], line.data.get("failure")
         node, reason = self._author((failure or {}).get("node")), reason_of(failure)
         if to in ("RUNNING", "COMPLETED", "FAILED"):
             self._wake(lines, i)
         if to in ("FAILED", "COMPENSATING") and (failure or {}).get("code") == "WORKFLOW_TIMEOUT":
-            one.move(at, "workflow_timeout", None, reason)
+            instance.move(at, "workflow_timeout", None, reason)
         if to == "WAITING":
-            if one.status == "RUNNING":
+            if instance.status == "RUNNING":
                 self._rest(at)
         elif to == "RUNNING":
-            one.move(at, "operator_retry", None, _OPERATOR)
+            instance.move(at, "operator_retry", None, _OPERATOR)
         elif to == "COMPENSATING" and not self.inside_cancel:
-            if one.status == "FAILED":  # by hand, which is the only way on from there
-                one.move(at, "operator_retry", None, _OPERATOR)
-            one.move(at, "compensation_triggered", node, reason)
+            if instance.status == "FAILED":  # by hand, which is the only way on from there
+                instance.move(at, "operator_retry", None, _OPERATOR)
+            instance.move(at, "compensation_triggered", node, reason)
         elif to == "FAILED":
             named = {"COMPENSATING": "compensation_failed", "TIMEOUT": "no_recovery"}
-            one.move(at, named.get(one.status, "unrecoverable_error"), node, reason)
+            instance.move(at, named.get(instance.status, "unrecoverable_error"), node, reason)
         elif to == "CANCELLED":
-            waited = one.status == "WAITING" and _rejected(line.data)
-            one.move(at, "approval_rejected" if waited else "cancel_requested", node, reason)
+            waited = instance.status == "WAITING" and _rejected(line.data)
+            instance.move(at, "approval_rejected" if waited else "cancel_requested", node, reason)
         elif to in ("COMPLETED", "COMPENSATED"):
-            one.move(at, "all_nodes_done" if to == "COMPLETED" else "compensation_done", node, reason)
+            instance.move(at, "all_nodes_done" if to == "COMPLETED" else "compensation_done", node, reason)
 
     def _node_complete(self, at: int, node: str) -> None:
         self.instance.move(at, "node_complete", node)
@@ -233,8 +233,8 @@ def _gone(line: FactLine) -> list[str]:
     """The firings that a line ends, or whose wait it ends."""
     if line.fact == "settled":
         return [firing_of(line)]
-    found = line.data.get("firings", []) if line.fact == "swept" else [line.data["firing"]]
-    return [*found]
+    firings = line.data.get("firings", []) if line.fact == "swept" else [line.data["firing"]]
+    return [*firings]
 
 
 def _rejected(moved: dict[str, Any]) -> bool:

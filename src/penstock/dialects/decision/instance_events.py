@@ -27,7 +27,7 @@ class InstanceEvents:
         self.net_of, self.run_id = net_of, run_id
         self.history: InstanceHistory | None = None
         self.seq = 0
-        self.told: set[str] = set()  # the author's nodes that something was told of
+        self.reported: set[str] = set()  # the author's nodes that something was told of
 
     def turn(self, at: int, facts: list[Any]) -> Iterator[Event]:
         if self.history is None:
@@ -57,7 +57,7 @@ class InstanceEvents:
                 more["skip_reason"] = move.event
         else:
             return
-        self.told.add(node)
+        self.reported.add(node)
         visit = (move.execution or "").rpartition("#")[2].partition("!")[0]
         yield self._event(name, at, node, int(visit) if visit.isdecimal() else None, more)
 
@@ -69,14 +69,14 @@ class InstanceEvents:
             return
         if move.to in _ENDED:
             for node in self._authored():
-                if node not in self.told:
-                    self.told.add(node)
+                if node not in self.reported:
+                    self.reported.add(node)
                     yield self._event("node.skipped", at, node, None, {"skip_reason": "no_token"})
             if move.to != "completed" and (failure := self._st.failure) is not None:
                 more["failure"] = self._shown(failure)
-        for said in ("node_id", "reason", "by"):
-            if getattr(move, said) is not None:
-                more[said] = getattr(move, said)
+        for field in ("node_id", "reason", "by"):
+            if getattr(move, field) is not None:
+                more[field] = getattr(move, field)
         yield self._event(name, at, "", None, more)
 
     def _authored(self) -> dict[str, None]:
@@ -89,9 +89,9 @@ class InstanceEvents:
         return {author(nodes[f[4]]): self._shown(f[10]) for f in failed}
 
     def _shown(self, failure: Any) -> dict[str, Any]:
-        told = failure_dict(failure) or {}
-        found = self._net.by_id.get(told.get("node") or "")
-        return told if found is None else {**told, "node": author(found)}
+        shown = failure_dict(failure) or {}
+        node = self._net.by_id.get(shown.get("node") or "")
+        return shown if node is None else {**shown, "node": author(node)}
 
     def _event(self, name: str, at: int, node: str, visit: int | None, data: dict[str, Any]) -> Event:
         self.seq += 1
@@ -110,4 +110,4 @@ class InstanceEvents:
 
 def _ends_later(move: Transition, later: list[Transition]) -> bool:
     """W-2.3.2: what failed and is skipped for it has one end."""
-    return any(one.execution == move.execution and one.to == "skipped" for one in later if one.of == "node")
+    return any(other.execution == move.execution and other.to == "skipped" for other in later if other.of == "node")

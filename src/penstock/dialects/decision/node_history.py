@@ -65,9 +65,9 @@ class NodeHistory:
             self._picked(data["firing"], line.at)
         elif line.fact == "scope.opened":
             self._picked(line.scope.rpartition("/")[0], line.at)
-        elif line.fact == "attempt.failed" and (one := self.by_firing.get(data["firing"])) is not None:
-            one.pick(line.at)
-            one.move(line.at, "retry_triggered", reason=reason_of(data["failure"]))
+        elif line.fact == "attempt.failed" and (execution := self.by_firing.get(data["firing"])) is not None:
+            execution.pick(line.at)
+            execution.move(line.at, "retry_triggered", reason=reason_of(data["failure"]))
         elif line.fact == "swept":
             for id in data.get("firings", ()):
                 self._swept(id, line.at, data["why"])
@@ -82,14 +82,14 @@ class NodeHistory:
         elif line.fact == "undo.step":
             self._undone(line)
         elif line.fact == "run.moved" and STATUS.index(data["to"]) >= COMPLETED:
-            for left in [one for some in self.open.values() for one in some]:
+            for left in [execution for some in self.open.values() for execution in some]:
                 self._cancelled(left, line.at, data["event"])
 
     def end_of_turn(self, at: int) -> None:
         """What has begun in this turn and not ended works."""
-        for one in self.new:
-            if one.status == "QUEUED" and any(self._works(id) for id in one.live):
-                one.pick(at)
+        for execution in self.new:
+            if execution.status == "QUEUED" and any(self._works(id) for id in execution.live):
+                execution.pick(at)
         self.new = []
 
     # -- firings -------------------------------------------------------------------------------------------------------
@@ -99,108 +99,108 @@ class NodeHistory:
         if node is None or is_companion(node) or is_synthetic(node):
             return
         key = (stem(node), line.scope, line.epoch, line.data.get("undoes"))
-        for one in self.open.get(key, ()):
-            if not one.live and node.id not in one.fired:
+        for execution in self.open.get(key, ()):
+            if not execution.live and node.id not in execution.fired:
                 break
         else:
-            one = self._begin(author(node), id, key, line)
-        one.fired.add(node.id)
-        one.live.add(id)
-        self.by_firing[id] = one
+            execution = self._begin(author(node), id, key, line)
+        execution.fired.add(node.id)
+        execution.live.add(id)
+        self.by_firing[id] = execution
 
     def _begin(self, node: str, id: str, key: Any, line: FactLine) -> Execution:
-        one = self.by_firing[id] = Execution(self.log, node, id, key)
+        execution = self.by_firing[id] = Execution(self.log, node, id, key)
         audited = "undoes" in line.data and self._audits(node, "log_reason")
-        one.begin(line.at, "node_scheduled", self.cause if audited else None)
-        one.live.add(id)
-        one.fired.add(line.node)
-        self.open.setdefault(key, []).append(one)
-        self.new.append(one)
-        return one
+        execution.begin(line.at, "node_scheduled", self.cause if audited else None)
+        execution.live.add(id)
+        execution.fired.add(line.node)
+        self.open.setdefault(key, []).append(execution)
+        self.new.append(execution)
+        return execution
 
     def _settled(self, line: FactLine, expired: bool) -> None:
         id = firing_of(line)
-        one, node = self.by_firing.get(id), self._net_node(line.node)
-        if one is None or node is None:
+        execution, node = self.by_firing.get(id), self._net_node(line.node)
+        if execution is None or node is None:
             return
-        one.live.discard(id)
+        execution.live.discard(id)
         status, port = line.data["status"], line.data.get("port", "done")
-        if "undoes" in line.data and status == "done" and self._audits(one.node or "", "log_result"):
-            one.results.append(_shown(line.data.get("output")))
-        if status == "skipped" and one.skip is None:
-            one.skip = _why_skipped(line, expired)
+        if "undoes" in line.data and status == "done" and self._audits(execution.node or "", "log_result"):
+            execution.results.append(_shown(line.data.get("output")))
+        if status == "skipped" and execution.skip is None:
+            execution.skip = _why_skipped(line, expired)
         if goes_on(node, status, port, undoes="undoes" in line.data):
             return
-        self._close(one)
+        self._close(execution)
         if status == "done":
-            one.pick(line.at)
-            if one.move(line.at, "execution_ok", reason="; ".join(one.results) or _how(line)):
-                self.complete(line.at, one.node or "")
+            execution.pick(line.at)
+            if execution.move(line.at, "execution_ok", reason="; ".join(execution.results) or _how(line)):
+                self.complete(line.at, execution.node or "")
         elif status == "failed":
-            self._failed(one, node, line)
-        elif status == "skipped" and one.skip is not None:
-            self._skipped(one, line.at, *one.skip)
+            self._failed(execution, node, line)
+        elif status == "skipped" and execution.skip is not None:
+            self._skipped(execution, line.at, *execution.skip)
         else:
-            one.pick(line.at)
-            one.move(line.at, "cancelled", reason=line.data["status"])
+            execution.pick(line.at)
+            execution.move(line.at, "cancelled", reason=line.data["status"])
 
-    def _failed(self, one: Execution, node: CNode, line: FactLine) -> None:
-        one.pick(line.at)
+    def _failed(self, execution: Execution, node: CNode, line: FactLine) -> None:
+        execution.pick(line.at)
         failure, retry = line.data.get("failure") or {}, node.spec.retry
         reason = reason_of(failure)
         if retry.max and line.data["attempt"] > retry.max and failure.get("category") in retry.on:
-            one.move(line.at, "retry_triggered", reason=reason)
-            one.move(line.at, "max_retry_exceeded", reason=reason)
+            execution.move(line.at, "retry_triggered", reason=reason)
+            execution.move(line.at, "max_retry_exceeded", reason=reason)
         else:
-            one.move(line.at, "execution_error", reason=reason)
+            execution.move(line.at, "execution_error", reason=reason)
 
-    def _skipped(self, one: Execution, at: int, event: str, reason: str | None) -> None:
-        if event == "condition_false" and one.move(at, event, reason=reason):
+    def _skipped(self, execution: Execution, at: int, event: str, reason: str | None) -> None:
+        if event == "condition_false" and execution.move(at, event, reason=reason):
             return
-        one.pick(at)
+        execution.pick(at)
         if event == "skip_on_error":
-            one.move(at, "execution_error", reason=reason)
-        if not one.move(at, event, reason=reason):
-            one.move(at, "cancelled", reason=reason or event)
+            execution.move(at, "execution_error", reason=reason)
+        if not execution.move(at, event, reason=reason):
+            execution.move(at, "cancelled", reason=reason or event)
 
     def _swept(self, id: str, at: int, why: str) -> None:
-        one = self.by_firing.get(id)
-        if one is not None:
-            one.live.discard(id)
-            if not one.live:
-                self._cancelled(one, at, why)
+        execution = self.by_firing.get(id)
+        if execution is not None:
+            execution.live.discard(id)
+            if not execution.live:
+                self._cancelled(execution, at, why)
 
-    def _cancelled(self, one: Execution, at: int, why: str) -> None:
+    def _cancelled(self, execution: Execution, at: int, why: str) -> None:
         """What was done of it before stays done, and may be undone."""
-        self._close(one)
-        one.pick(at)
-        one.move(at, "execution_ok" if one.booked else "cancelled", reason=why)
+        self._close(execution)
+        execution.pick(at)
+        execution.move(at, "execution_ok" if execution.booked else "cancelled", reason=why)
 
     def _undone(self, line: FactLine) -> None:
-        one, status = self.ledger[line.data["entry"]], line.data["status"]
-        if one is None:
+        execution, status = self.ledger[line.data["entry"]], line.data["status"]
+        if execution is None:
             return
         if status == "RUNNING":
-            one.move(line.at, "workflow_compensation")
-            one.move(line.at, "has_compensation")
+            execution.move(line.at, "workflow_compensation")
+            execution.move(line.at, "has_compensation")
         elif status == "EXECUTED":
-            one.move(line.at, "compensation_done")
+            execution.move(line.at, "compensation_done")
         elif status == "FAILED":
-            one.move(line.at, "compensation_failed")
+            execution.move(line.at, "compensation_failed")
 
     # -- which ---------------------------------------------------------------------------------------------------------
 
     def _picked(self, id: str, at: int) -> None:
-        one = self.by_firing.get(id)
-        if one is not None:
-            one.pick(at)
+        execution = self.by_firing.get(id)
+        if execution is not None:
+            execution.pick(at)
 
-    def _close(self, one: Execution) -> None:
-        mine = self.open.get(one.key, [])
-        if one in mine:
-            mine.remove(one)
+    def _close(self, execution: Execution) -> None:
+        mine = self.open.get(execution.key, [])
+        if execution in mine:
+            mine.remove(execution)
         if not mine:
-            self.open.pop(one.key, None)
+            self.open.pop(execution.key, None)
 
     def _firing_asked(self, key: str) -> str:
         st = self.reader.st

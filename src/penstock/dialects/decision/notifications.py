@@ -34,14 +34,14 @@ class NotificationWriter:
         for f in facts:
             if f[0] != F.PASSED or run.net.nodes[f[2]].spec.type != TYPE or type(f[9]) is not dict:
                 continue
-            said, node = f[9], run.net.nodes[f[2]]
+            message, node = f[9], run.net.nodes[f[2]]
             tenant = self.tenant(live.tenant)
-            names = _names(run, tenant, said.get("template"))
-            for n, channel in enumerate(_channels(said.get("channels"), tenant), 1):
+            names = _names(run, tenant, message.get("template"))
+            for n, channel in enumerate(_channels(message.get("channels"), tenant), 1):
                 notice = Notice(
                     key=f"{live.tenant}/{live.id}/told/{f[1]}/{n}", tenant=live.tenant, run=live.id, subject="",
                     text="", node=node.spec.origin or node.id, names=names,
-                    args={"channel": channel, "config": {}, "template": said.get("template")},
+                    args={"channel": channel, "config": {}, "template": message.get("template")},
                 )  # fmt: skip
                 self.notify(notice, live.no, run.st.n, batch)
 
@@ -50,7 +50,7 @@ def _channels(wanted: Any, tenant: Tenant) -> list[str]:
     if wanted is None:
         usual = (tenant.find("config", "tenant") or {}).get("notification")
         wanted = usual.get("channels") if isinstance(usual, Mapping) else None
-    return [str(one) for one in wanted] if isinstance(wanted, list | tuple) else list(CHANNELS)
+    return [str(channel) for channel in wanted] if isinstance(wanted, list | tuple) else list(CHANNELS)
 
 
 def _names(run: Run, tenant: Tenant, template: Any) -> dict[str, Any]:
@@ -63,21 +63,21 @@ def _names(run: Run, tenant: Tenant, template: Any) -> dict[str, Any]:
         except PenstockError:
             continue  # whoever delivers it says what is wrong
     view = View(run, run.st.scopes[0])
-    found: dict[str, Any] = {}
+    names: dict[str, Any] = {}
     for name in sorted(roots - _NOT_TAKEN_ALONG - {"$random"}):
         try:
-            found[name] = view[name]
+            names[name] = view[name]
         except KeyError:
             continue  # a parameter of the template, or a name that nobody knows
-    return found
+    return names
 
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _texts(one)
+        for part in value.values():
+            yield from _texts(part)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _texts(one)
+        for part in value:
+            yield from _texts(part)

@@ -29,8 +29,8 @@ def events(inst: Instance, at: int, first: int, facts: Iterable[Any]) -> Iterato
         elif f[0] == F.WORK_OPENED and item is None:
             yield OutboxEvent(seq, "WORKITEM_CREATED", _of_item(inst, inst.items[f[1]]))
         elif f[0] == F.WORK_MOVED and item is not None:
-            said = {**_of_item(inst, item), "from": was, "to": f[2], "event": f[3], "by": f[4]}
-            yield OutboxEvent(seq, "WORKITEM_STATUS_CHANGED", said)
+            moved = {**_of_item(inst, item), "from": was, "to": f[2], "event": f[3], "by": f[4]}
+            yield OutboxEvent(seq, "WORKITEM_STATUS_CHANGED", moved)
             if f[3] == "block":
                 yield OutboxEvent(seq, "PROCESS_BLOCKED", {**_of_item(inst, item), "error": item.error})
         elif f[0] == F.INCIDENT and f[1] == "COMPENSATION_STEP_FAILED":
@@ -58,10 +58,10 @@ def _failed(inst: Instance, f: Any) -> dict[str, Any]:
     assert inst.net is not None
     node = inst.net.by_id.get(str(f[2]))
     activity = author(node) if node is not None else str(f[2])
-    step = next((one for one in reversed(inst.undone.values()) if one.activity_id == activity and one.error), None)
-    told = {"activity_id": activity, "error": step.error if step is not None else None}
+    step = next((step for step in reversed(inst.undone.values()) if step.activity_id == activity and step.error), None)
+    failed = {"activity_id": activity, "error": step.error if step is not None else None}
     more = {"activity_name": step.activity_name, "action": step.compensation_action} if step is not None else {}
-    return {**_about(inst), **told, **more}
+    return {**_about(inst), **failed, **more}
 
 
 def _undone(inst: Instance, failure: Any) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _undone(inst: Instance, failure: Any) -> dict[str, Any]:
     reason = None if failure is None else failure.message or failure.code
     return {
         "proc_inst_id": inst.st.run, "failed_activity": inst.failed_activity, "failure_reason": reason,
-        "compensation_results": inst.told(),
+        "compensation_results": inst.compensation_results(),
     }  # fmt: skip
 
 
@@ -78,11 +78,11 @@ def _ended(inst: Instance, seq: int, status: str) -> OutboxEvent:
         return OutboxEvent(seq, "PROCESS_COMPLETED", _about(inst))
     failure = inst.failure
     reason = None if failure is None else failure.message or failure.code
-    told = {
+    payload = {
         **_about(inst), "compensation_status": inst.compensation_status,
         "failed_activity": inst.failed_activity if failure is not None else None, "failure_reason": reason,
     }  # fmt: skip
-    return OutboxEvent(seq, "PROCESS_TERMINATED", told)
+    return OutboxEvent(seq, "PROCESS_TERMINATED", payload)
 
 
 class ProcessEvents:
@@ -96,16 +96,16 @@ class ProcessEvents:
         self.known: OrderedDict[int, Instance] = OrderedDict()
 
     def turn(self, no: int, tenant: str, at: int, first: int, facts: list[Any], batch: Batch) -> list[OutboxEvent]:
-        found = self.known.get(no)
-        if found is None or found.st.n != first - 1:
-            found = self.known[no] = self._folded(no, tenant, first, batch)
+        instance = self.known.get(no)
+        if instance is None or instance.st.n != first - 1:
+            instance = self.known[no] = self._folded(no, tenant, first, batch)
         self.known.move_to_end(no)
-        told = list(events(found, at, first, _plain(facts)))
-        if found.st.status >= COMPLETED:
+        published = list(events(instance, at, first, _plain(facts)))
+        if instance.st.status >= COMPLETED:
             del self.known[no]
         elif len(self.known) > KEPT:
             self.known.popitem(last=False)
-        return told
+        return published
 
     def _folded(self, no: int, tenant: str, first: int, batch: Batch) -> Instance:
         made = Instance(self.net_of, self.whole(tenant))

@@ -105,15 +105,15 @@ class CompensationStep(msgspec.Struct, kw_only=True):
     error: str | None = None
     at: int | None = None
 
-    def told(self) -> dict[str, Any]:
+    def result(self) -> dict[str, Any]:
         """P-5.3.5, P-5.5.3, P-5.5.4: in a parallel group with what was done, otherwise without."""
-        found = {"step": self.activity_name, "status": self.status}
+        result = {"step": self.activity_name, "status": self.status}
         if self.status == "CANCELLED":
-            return {**found, "action": words.CANCELLED_ACTION}
+            return {**result, "action": words.CANCELLED_ACTION}
         if self.parallel_group_id is not None and self.status in ("EXECUTED", "FAILED"):
-            found["status"] = "COMPENSATED" if self.status == "EXECUTED" else "FAILED"
-            found["action"] = self.compensation_action
-        return {**found, "error": self.error} if self.error is not None else found
+            result["status"] = "COMPENSATED" if self.status == "EXECUTED" else "FAILED"
+            result["action"] = self.compensation_action
+        return {**result, "error": self.error} if self.error is not None else result
 
 
 def _same(body: Any) -> Any:
@@ -156,7 +156,7 @@ class Instance:
 
     @property
     def compensation_status(self) -> str:
-        return words.compensation_status(STATUS[self.st.status], [one.status for one in self.st.ledger])
+        return words.compensation_status(STATUS[self.st.status], [entry.status for entry in self.st.ledger])
 
     @property
     def failure(self) -> Failure | None:
@@ -165,7 +165,7 @@ class Instance:
 
     @property
     def failed_activity(self) -> str | None:
-        lost = [one for one in self.items.values() if one.cancel_reason == words.CANCELLED_FAILED]
+        lost = [item for item in self.items.values() if item.cancel_reason == words.CANCELLED_FAILED]
         if lost:
             return lost[-1].activity_id
         node = self.failure.node if self.failure is not None else ""
@@ -177,22 +177,22 @@ class Instance:
         if not self.undone:
             return []
         cancelled = [
-            _step(one, "CANCELLED", one.cancelled_at)
-            for one in self.items.values()
-            if one.cancel_reason == words.CANCELLED_BRANCH
+            _step(item, "CANCELLED", item.cancelled_at)
+            for item in self.items.values()
+            if item.cancel_reason == words.CANCELLED_BRANCH
         ]
-        undone = {one.workitem_id for one in self.undone.values()}
+        undone = {step.workitem_id for step in self.undone.values()}
         left = [
-            _step(one, "SKIPPED", None)
-            for one in self.items.values()
-            if one.status in ("DONE", "COMPENSATED") and one.id not in undone
+            _step(item, "SKIPPED", None)
+            for item in self.items.values()
+            if item.status in ("DONE", "COMPENSATED") and item.id not in undone
         ]
-        found = [*cancelled, *self.undone.values(), *reversed(left)]
-        return [msgspec.structs.replace(one, seq=n) for n, one in enumerate(found, 1)]
+        steps = [*cancelled, *self.undone.values(), *reversed(left)]
+        return [msgspec.structs.replace(step, seq=n) for n, step in enumerate(steps, 1)]
 
-    def told(self) -> list[dict[str, Any]]:
+    def compensation_results(self) -> list[dict[str, Any]]:
         """`compensation_results` (P-E.2)."""
-        return [one.told() for one in self.steps()]
+        return [step.result() for step in self.steps()]
 
     # -- facts ---------------------------------------------------------------------------------------------------------
 
@@ -328,8 +328,8 @@ class Instance:
 
 def _transcript(meta: Any) -> list[Any]:
     """What an agent has kept of how it came to its result."""
-    found = meta.get("transcript") if isinstance(meta, dict) else None
-    return found if isinstance(found, list) else []
+    transcript = meta.get("transcript") if isinstance(meta, dict) else None
+    return transcript if isinstance(transcript, list) else []
 
 
 _TELL: dict[int, Callable[[Instance, int, int, Any], None]] = {
@@ -368,8 +368,8 @@ def _text(failure: Failure) -> str:
 
 def _initiator(options: Any) -> str | None:
     trigger = options.get("trigger") if isinstance(options, dict) else None
-    found = trigger.get("initiator") if isinstance(trigger, dict) else None
-    return str(found) if found else None
+    user = trigger.get("initiator") if isinstance(trigger, dict) else None
+    return str(user) if user else None
 
 
 def initiator(st: State) -> str | None:

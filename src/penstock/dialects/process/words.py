@@ -73,7 +73,7 @@ def step_status(entry: str) -> str:
 
 def compensation_status(run: str, entries: list[str]) -> str:
     """P-X.20, P-X.32: of a run of the house and its ledger entries: was something undone, and all of it?"""
-    touched = [one for one in entries if one in ("EXECUTED", "FAILED")]
+    touched = [entry for entry in entries if entry in ("EXECUTED", "FAILED")]
     if not touched:
         return "NONE"
     return "COMPLETE" if run == "COMPENSATED" else "PARTIAL" if run in ("FAILED", "CANCELLED") else "NONE"
