@@ -106,9 +106,9 @@ class Notices:
         if notice.channels or not notice.escalates:
             return notice.channels or None
         assert self.services.tenant is not None
-        told = (self.services.tenant(notice.tenant).find("config", "tenant") or {}).get("notification")
-        found = told.get("escalation_channels") if isinstance(told, Mapping) else None
-        return [str(one) for one in found] if isinstance(found, list) and found else None
+        settings = (self.services.tenant(notice.tenant).find("config", "tenant") or {}).get("notification")
+        channels = settings.get("escalation_channels") if isinstance(settings, Mapping) else None
+        return [str(channel) for channel in channels] if isinstance(channels, list) and channels else None
 
     async def close(self) -> None:
         """What is just being sent may still leave; the rest is for the next host."""

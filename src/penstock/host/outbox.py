@@ -57,7 +57,7 @@ class Outbox:
             return
         for seq, fact in enumerate(facts, first):
             if fact[0] in PUBLISHED:
-                body = _pack(_told(live, fact, seq, now))
+                body = _pack(_event_of(live, fact, seq, now))
                 batch.outbox.append((live.no, seq, F.name_of(fact), body, 0, 0))
                 self.wrote = True
 
@@ -97,10 +97,10 @@ class Outbox:
         for no, run, _seq, topic, body, tries in self.store.outbox(now, most):
             if run in held:
                 continue
-            told = msgspec.msgpack.decode(body)
+            event = msgspec.msgpack.decode(body)
             try:
                 for sink in self.sinks:
-                    await sink(topic, told, f"{told['run']}/{told['seq']}")
+                    await sink(topic, event, f"{event['run']}/{event['seq']}")
                 done.append(no)
             except Exception:
                 held.add(run)
@@ -116,7 +116,7 @@ class Outbox:
             await asyncio.gather(self._task, return_exceptions=True)
 
 
-def _told(live: LoadedRun, fact: F.Fact, seq: int, now: int) -> dict[str, Any]:
+def _event_of(live: LoadedRun, fact: F.Fact, seq: int, now: int) -> dict[str, Any]:
     fields = {k: v for k, v in F.fields_of(fact).items() if k not in _KEPT_INSIDE and v is not None}
     if type(fields.get("node")) is int and live.run is not None:
         fields["node"] = live.run.net.nodes[fields["node"]].id

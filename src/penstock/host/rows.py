@@ -81,9 +81,9 @@ class Rows:
         return body
 
     def _migrated(self, live: LoadedRun, run: Run) -> None:
-        found = self.nets.by_hash(run.st.net)
-        assert found is not None, "a run moves only to a released net"
-        live.net_no, net = found
+        released = self.nets.by_hash(run.st.net)
+        assert released is not None, "a run moves only to a released net"
+        live.net_no, net = released
         moved = self.made(Run.load(net, run.st), live.tenant)
         moved.facts, moved.asks, moved.stops, moved.ended = run.facts, run.asks, run.stops, run.ended
         live.run = moved

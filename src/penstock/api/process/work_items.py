@@ -16,7 +16,7 @@ from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, Server, may
 from penstock.app.process.events import each_event
 from penstock.app.process.reevaluation import reevaluation
-from penstock.app.process.work_items import Found, WorkItems, status_of, version_of, whole
+from penstock.app.process.work_items import LocatedItem, WorkItems, instance_body, status_of, version_of
 from penstock.dialects.process.words import ITEMS
 from penstock.errors import BadInput, ProcessScope
 from penstock.store.contract_lists import WorkRow
@@ -64,7 +64,7 @@ async def initiate(
 @router.get("/instances/{id}", response_model=shape.ProcessInstanceOut, summary="One instance, with its work items")
 async def instance(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
     row, found = WorkItems(door).instance(id)
-    return reply(shape.ProcessInstanceOut, whole(row, found))
+    return reply(shape.ProcessInstanceOut, instance_body(row, found))
 
 
 @router.post(
@@ -155,7 +155,7 @@ class Desk:
         }  # fmt: skip
         return reply(shape.WorkItemSubmittedOut, told, headers={"ETag": f'"{found.row.version}"'})
 
-    def _tell(self) -> Found:
+    def _tell(self) -> LocatedItem:
         found = self.held.find(self.id)
         self.server.hub.publish(found.run.tenant, "inbox", {"item": f"{found.row.run_id}/{found.node}"})
         return found

@@ -49,7 +49,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def certain(self) -> bool:
         """P-6.1.6: nobody has to look before it can be started."""
-        return self.confidence >= ENOUGH and not any(one.severity == "error" for one in self.findings)
+        return self.confidence >= ENOUGH and not any(finding.severity == "error" for finding in self.findings)
 
 
 async def text_of_pdf(source: bytes) -> str:
@@ -78,10 +78,10 @@ def _model(door: Penstock) -> Model | None:
     if not door.drives:  # another process has what models need
         return None
     try:
-        found = model_of({}, _request(door, ""), door.host.dispatch.services.of(door.tenant))
+        model = model_of({}, _request(door, ""), door.host.dispatch.services.of(door.tenant))
     except NoAnswer:
         return None
-    return found if found.stub is None else None
+    return model if model.stub is None else None
 
 
 def _request(door: Penstock, text: str) -> Request:
@@ -102,12 +102,14 @@ async def _asked(door: Penstock, model: Model, text: str, by_rules: Extracted, i
         answer = await complete(person, messages, request, model.services, turn=turn)
         definition, wrong = _read(answer.text, id or by_rules.definition["process_definition_id"])
         findings = await asyncio.to_thread(_findings, definition) if definition is not None else []
-        errors = [one for one in findings if one.severity == "error"]
+        errors = [finding for finding in findings if finding.severity == "error"]
         if definition is not None and not errors:
             return await asyncio.to_thread(_proposal, definition, None, answer.model or model.name, "")
-        said = wrong or "; ".join(f"{one.where.pointer}: {one.message} {one.hint}" for one in errors[:10])
-        messages += [{"role": "assistant", "content": answer.text},
-                     {"role": "user", "content": f"That definition cannot be used: {said}. Answer again."}]  # fmt: skip
+        problems = wrong or "; ".join(
+            f"{finding.where.pointer}: {finding.message} {finding.hint}" for finding in errors[:10]
+        )
+        again = f"That definition cannot be used: {problems}. Answer again."
+        messages += [{"role": "assistant", "content": answer.text}, {"role": "user", "content": again}]
     if definition is not None:
         return _proposal(definition, None, answer.model or model.name, "The model's definition has errors still.")
     return _proposal(by_rules.definition, by_rules, "rules", "The model gave no definition; the rules have read this.")
@@ -131,12 +133,12 @@ def _findings(definition: dict[str, Any]) -> list[Finding]:
 def _proposal(definition: dict[str, Any], by_rules: Extracted | None, source: str, note: str) -> Proposal:
     findings = _findings(definition)
     parts = by_rules.parts if by_rules is not None else _parts(definition, findings)
-    if any(one.severity == "error" for one in findings):
+    if any(finding.severity == "error" for finding in findings):
         parts = {**parts, "schema": 0.0}
-    told = [*by_rules.findings, *findings] if by_rules is not None else findings
+    everything = [*by_rules.findings, *findings] if by_rules is not None else findings
     return Proposal(
         definition=definition, confidence=round(sum(parts.values()) / len(parts), 4), parts=parts,
-        evidence=by_rules.evidence if by_rules is not None else {}, source=source, findings=told, note=note,
+        evidence=by_rules.evidence if by_rules is not None else {}, source=source, findings=everything, note=note,
     )  # fmt: skip
 
 
@@ -144,22 +146,25 @@ def _parts(definition: dict[str, Any], findings: list[Finding]) -> dict[str, flo
     """P-X.22 of a definition that somebody else has read."""
 
     def entries(name: str) -> list[dict[str, Any]]:
-        found = definition.get(name)
-        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        listed = definition.get(name)
+        return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
 
     activities, gateways, flows = entries("activities"), entries("gateways"), entries("transitions")
-    known = {one.get("id") for name in ("activities", "gateways", "events") for one in entries(name)}
-    told = [bool(one.get("role") or one.get("agent_mode") or one.get("type") == "serviceTask") for one in activities]
-    led = [one.get("source") in known and one.get("target") in known for one in flows]
+    known = {node.get("id") for name in ("activities", "gateways", "events") for node in entries(name)}
+    assigned = [
+        bool(activity.get("role") or activity.get("agent_mode") or activity.get("type") == "serviceTask")
+        for activity in activities
+    ]
+    led = [flow.get("source") in known and flow.get("target") in known for flow in flows]
     divided = []
-    for one in gateways:
-        out = [flow for flow in flows if flow.get("source") == one.get("id")]
-        if len(out) != 1 and one.get("type") != "parallelGateway":
-            default = one.get("default")  # its condition is that no other one holds
+    for gateway in gateways:
+        out = [flow for flow in flows if flow.get("source") == gateway.get("id")]
+        if len(out) != 1 and gateway.get("type") != "parallelGateway":
+            default = gateway.get("default")  # its condition is that no other one holds
             divided.append(sum(bool(flow.get("condition") or default == flow.get("id")) for flow in out) >= 2)
     return {
-        "activities": _share(told, 0.0), "transitions": _share(led, 1.0), "gateways": _share(divided, 1.0),
-        "schema": 0.0 if any(one.severity == "error" for one in findings) else 1.0,
+        "activities": _share(assigned, 0.0), "transitions": _share(led, 1.0), "gateways": _share(divided, 1.0),
+        "schema": 0.0 if any(finding.severity == "error" for finding in findings) else 1.0,
     }  # fmt: skip
 
 

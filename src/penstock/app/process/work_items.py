@@ -56,7 +56,7 @@ _folded: WeakKeyDictionary[Store, OrderedDict[str, Instance]] = WeakKeyDictionar
 _unpack = msgspec.msgpack.decode
 
 
-class Found(msgspec.Struct, frozen=True):
+class LocatedItem(msgspec.Struct, frozen=True):
     """A work item in the store: its run, its row, and what it asks."""
 
     run: RunRow
@@ -93,26 +93,28 @@ class WorkItems:
         row = run_of(self.door, id)
         return row, folded(self.door, row)
 
-    def find(self, id: str) -> Found:
+    def find(self, id: str) -> LocatedItem:
         run, _, firing = id.rpartition("~")
         try:
             row = run_of(self.door, run)
         except ProcessNotFound:
             raise ProcessNotFound(what="work item", name=id) from None
         number = int(firing) if firing.isdecimal() and len(firing) < 10 else -1
-        found = next(iter(self.door.store.work_of(row.no, number)), None)
-        if found is None:
+        work = next(iter(self.door.store.work_of(row.no, number)), None)
+        if work is None:
             raise ProcessNotFound(what="work item", name=id)
         net = self.door.net_of(self.door.hash_of(row.net))
-        prompt = _unpack(found.prompt)
-        return Found(row, found, net, prompt if isinstance(prompt, dict) else {})
+        prompt = _unpack(work.prompt)
+        return LocatedItem(row, work, net, prompt if isinstance(prompt, dict) else {})
 
     def get(self, id: str) -> tuple[WorkItem, list[ItemComment], list[Passage]]:
         """Whole, with what was said about it, and its history."""
-        found = self.find(id)
-        whole = folded(self.door, found.run)
-        said = Comments(self.door).of(f"{found.row.run_id}/{found.node}", found.row.firing, only=True).comments
-        return whole.items[found.row.firing], said, [one for one in whole.history if one.workitem_id == found.id]
+        located = self.find(id)
+        instance = folded(self.door, located.run)
+        row = located.row
+        comments = Comments(self.door).of(f"{row.run_id}/{located.node}", row.firing, only=True).comments
+        history = [passage for passage in instance.history if passage.workitem_id == located.id]
+        return instance.items[row.firing], comments, history
 
     def each(
         self, *, status: Iterable[str] = (), assignee: str | None = None, after: tuple[int, int] = (0, 0),
@@ -145,9 +147,9 @@ class WorkItems:
     def _may_switch(self, row: ReleaseRow, modes: Mapping[str, str], by: Who) -> None:
         """P-X.40, P-X.14: whoever does without somebody's approval could have given it."""
         alone = {activity for activity, mode in modes.items() if mode == AUTONOMOUS}
-        for one in msgspec.json.decode(row.document).get("activities") or () if alone else ():
-            if one.get("id") in alone and one.get("agent_mode") == SUPERVISED:
-                self._approves((one.get("orchestration") or {}).get("approvers"), by)
+        for activity in msgspec.json.decode(row.document).get("activities") or () if alone else ():
+            if activity.get("id") in alone and activity.get("agent_mode") == SUPERVISED:
+                self._approves((activity.get("orchestration") or {}).get("approvers"), by)
 
     async def terminate(self, id: str) -> None:
         row = run_of(self.door, id)
@@ -178,13 +180,13 @@ class WorkItems:
     async def submit(self, id: str, result: Any = None, *, by: Who, version: int | None = None) -> list[str]:
         """P-3.2.3: the elements that come next. All of it is one commit, or nothing is."""
 
-        def mine() -> Found:
-            found = self._mine(id, by, version, verb="submit")
-            if found.row.status == "IN_PROGRESS" and found.row.mode == "MANUAL":
-                if (other := found.row.assignee) not in (None, id_of(by)):
-                    raise ProcessState(why=f"{other} is on it; take it over first", status=found.row.status)
-            check_result(found.prompt, result, found.id)
-            return found
+        def mine() -> LocatedItem:
+            located = self._mine(id, by, version, verb="submit")
+            if located.row.status == "IN_PROGRESS" and located.row.mode == "MANUAL":
+                if (other := located.row.assignee) not in (None, id_of(by)):
+                    raise ProcessState(why=f"{other} is on it; take it over first", status=located.row.status)
+            check_result(located.prompt, result, located.id)
+            return located
 
         return self.next_nodes(await self._act(mine, "submit", by, version, {} if result is None else result))
 
@@ -194,11 +196,11 @@ class WorkItems:
     ) -> list[str]:  # fmt: skip
         """P-X.14: the draft is the result, with what the approver has changed."""
 
-        def approvable() -> Found:
-            found = self._approvable(id, by, version)
+        def approvable() -> LocatedItem:
+            located = self._approvable(id, by, version)
             if overrides:
-                check_result(found.prompt, dict(overrides), found.id, whole=False)
-            return found
+                check_result(located.prompt, dict(overrides), located.id, whole=False)
+            return located
 
         changed = dict(overrides) if overrides else None
         return self.next_nodes(await self._act(approvable, "approve", by, version, changed, comment))
@@ -218,11 +220,11 @@ class WorkItems:
     async def set_mode(self, id: str, mode: str, *, by: Who, version: int | None = None) -> None:
         """P-X.40. Where the definition wants somebody to approve, nobody else can do without it."""
 
-        def switchable() -> Found:
-            found = self._mine(id, by, version)
-            if mode == AUTONOMOUS and found.prompt.get("agent_mode") == SUPERVISED:
-                self._approves(found.prompt.get("approvers"), by)
-            return found
+        def switchable() -> LocatedItem:
+            located = self._mine(id, by, version)
+            if mode == AUTONOMOUS and located.prompt.get("agent_mode") == SUPERVISED:
+                self._approves(located.prompt.get("approvers"), by)
+            return located
 
         await self._act(switchable, "set_mode", by, version, mode)
 
@@ -231,57 +233,57 @@ class WorkItems:
     ) -> None:
         """Somebody else may do it, and is the assignee where it is one person. Raises TargetNotFound."""
 
-        def mine() -> Found:
-            found = self._mine(id, by, version)
-            _allowed(found.row.status, "delegate", OPEN)
-            return found
+        def mine() -> LocatedItem:
+            located = self._mine(id, by, version)
+            _allowed(located.row.status, "delegate", OPEN)
+            return located
 
-        found = mine()
-        Comments(self.door).delegate(found.item, by, to, comment)
-        if found.row.status != "SUBMITTED":
+        located = mine()
+        Comments(self.door).delegate(located.item, by, to, comment)
+        if located.row.status != "SUBMITTED":
             await self._act(mine, "reassign", by, version, target_of(to), comment)
 
     def comment(self, id: str, text: str, *, by: Who) -> None:
-        found = self.find(id)
-        _allowed(found.row.status, "comment", OPEN)
-        Comments(self.door).comment(found.item, by, text)
+        located = self.find(id)
+        _allowed(located.row.status, "comment", OPEN)
+        Comments(self.door).comment(located.item, by, text)
 
-    def next_nodes(self, found: Found) -> list[str]:
+    def next_nodes(self, located: LocatedItem) -> list[str]:
         """P-3.2.10: what was reached in the commit in which the item was done, gateways looked through."""
-        for turn in self.door.store.journal(found.run.no, found.row.version):
+        for turn in self.door.store.journal(located.run.no, located.row.version):
             facts = F.decode_facts(turn.body)
             for i, f in enumerate(facts):
-                if f[0] == F.WORK_MOVED and f[1] == found.row.firing and f[2] == "DONE":
-                    return _reached(found, facts[i + 1 :])
+                if f[0] == F.WORK_MOVED and f[1] == located.row.firing and f[2] == "DONE":
+                    return _reached(located, facts[i + 1 :])
         return []
 
     # -- who and whether -----------------------------------------------------------------------------------------------
 
-    def _seen(self, id: str, version: int | None) -> Found:
-        found = self.find(id)
-        if version is not None and version != found.row.version:
-            raise _changed(found, found.row.version, version)
-        return found
+    def _seen(self, id: str, version: int | None) -> LocatedItem:
+        located = self.find(id)
+        if version is not None and version != located.row.version:
+            raise _changed(located, located.row.version, version)
+        return located
 
-    def _mine(self, id: str, by: Who, version: int | None, *, verb: str = "") -> Found:
+    def _mine(self, id: str, by: Who, version: int | None, *, verb: str = "") -> LocatedItem:
         """P-X.13: those whom it is for; where it is for nobody in particular, anybody of the tenant who may work."""
-        found = self._seen(id, version)
+        located = self._seen(id, version)
         if verb:
-            _allowed(found.row.status, verb, [s for s in WORK_ITEM.sources(verb) if s in OPEN])
-        if found.row.status in OPEN:
-            check_eligible(self.door, self._waiting(found), by)
-        return found
+            _allowed(located.row.status, verb, [s for s in WORK_ITEM.sources(verb) if s in OPEN])
+        if located.row.status in OPEN:
+            check_eligible(self.door, self._waiting(located), by)
+        return located
 
-    def _approvable(self, id: str, by: Who, version: int | None) -> Found:
+    def _approvable(self, id: str, by: Who, version: int | None) -> LocatedItem:
         """P-X.14: not the agent that has done it, and of those whom the activity names, where it names some, or to whom
         one of them has passed it on."""
-        found, user = self._seen(id, version), id_of(by)
-        if user in (found.prompt.get("agent"), "agent"):
+        located, user = self._seen(id, version), id_of(by)
+        if user in (located.prompt.get("agent"), "agent"):
             raise ProcessScope(why=f"{user} has done it, and cannot decide about it")
-        named = found.prompt.get("approvers") or ()
-        said = Comments(self.door).about(self._waiting(found))
-        self._approves([*named, *(to for to, of in said.standing if of in named)], by)
-        return found
+        named = located.prompt.get("approvers") or ()
+        remarks = Comments(self.door).about(self._waiting(located))
+        self._approves([*named, *(to for to, of in remarks.standing if of in named)], by)
+        return located
 
     def _approves(self, named: Any, by: Who) -> None:
         user = id_of(by)
@@ -291,52 +293,53 @@ class WorkItems:
         if named and not may_act({"targets": named}, user, known_of(self.door, by)):
             raise ProcessScope(why=f"{user} is none of its approvers")
 
-    def _waiting(self, found: Found) -> InboxItem:
-        row, asked = found.row, asked_of(found.row)
+    def _waiting(self, located: LocatedItem) -> InboxItem:
+        row, asked = located.row, asked_of(located.row)
         return InboxItem(
-            id=found.item, run=row.run_id, node=found.node, kind="work", title=str(found.prompt.get("title") or ""),
-            firing=row.firing, document=found.net.net.name, status=row.status, opened_at=row.opened_at,
+            id=located.item, run=row.run_id, node=located.node, kind="work",
+            title=str(located.prompt.get("title") or ""),
+            firing=row.firing, document=located.net.net.name, status=row.status, opened_at=row.opened_at,
             candidates=None if asked is None else _unpack(asked),
         )  # fmt: skip
 
     async def _act(
-        self, look: Callable[[], Found], verb: str, by: Who, version: int | None, data: Any = None,
+        self, look: Callable[[], LocatedItem], verb: str, by: Who, version: int | None, data: Any = None,
         comment: str | None = None,
-    ) -> Found:  # fmt: skip
+    ) -> LocatedItem:  # fmt: skip
         """`look` finds the item and refuses what may not be. What it has seen is what is decided on: where somebody was
         faster it looks again, unless the caller has said which version they mean."""
         tries = _TRIES
         while True:
-            found, tries = look(), tries - 1
+            located, tries = look(), tries - 1
             try:
-                await self._send(found, verb, id_of(by), data, comment)
-                return found
+                await self._send(located, verb, id_of(by), data, comment)
+                return located
             except ProcessChanged:
                 if version is not None or not tries:
                     raise
             except ProcessState:
-                now = self.find(found.id).row.version
+                now = self.find(located.id).row.version
                 if version is not None and version != now:
-                    raise _changed(found, now, version) from None
+                    raise _changed(located, now, version) from None
                 raise
 
-    async def _send(self, found: Found, verb: str, by: str, data: Any, comment: str | None) -> None:
-        asked = C.work(found.row.firing, verb, by, data, comment, found.row.version)
+    async def _send(self, located: LocatedItem, verb: str, by: str, data: Any, comment: str | None) -> None:
+        asked = C.work(located.row.firing, verb, by, data, comment, located.row.version)
         try:
-            await self.door.command(found.run.id, asked)
+            await self.door.command(located.run.id, asked)
         except ProcessChanged:
             raise
         except NoBranch as refused:
-            raise ProcessBranch(node=refused.facts.get("node") or found.node) from refused
+            raise ProcessBranch(node=refused.facts.get("node") or located.node) from refused
         except StatusConflict as refused:
-            status = self.find(found.id).row.status
+            status = self.find(located.id).row.status
             if refused.facts.get("what") == "run":
-                raise self._ended(found.run, verb) from refused
+                raise self._ended(located.run, verb) from refused
             raise _cannot(verb, status) from refused
         except NodeNotFound as refused:
-            raise _cannot(verb, found.row.status) from refused
+            raise _cannot(verb, located.row.status) from refused
         except Refused as refused:
-            raise ProcessState(why=str(refused), status=found.row.status) from refused
+            raise ProcessState(why=str(refused), status=located.row.status) from refused
 
 
 def run_of(door: Queries, id: str) -> RunRow:
@@ -374,23 +377,24 @@ def status_of(row: RunRow) -> str:
     return words.RUN[STATUS[row.status]]
 
 
-def whole(row: RunRow, found: Instance) -> dict[str, Any]:
+def instance_body(row: RunRow, instance: Instance) -> dict[str, Any]:
     """An instance as people ask for it: how it stands, its work items, its history, and what was undone."""
-    assert found.net is not None
-    st, failure = found.st, found.failure
+    assert instance.net is not None
+    st, failure = instance.st, instance.failure
     return {
-        "id": row.id, "proc_def_id": found.net.net.name, "proc_def_version": version_of(found.net),
-        "tenant_id": row.tenant, "status": found.status, "compensation_status": found.compensation_status,
-        "initiator_id": initiator(st), "variables": {name: found.whole(value) for name, value in st.vars.items()},
+        "id": row.id, "proc_def_id": instance.net.net.name, "proc_def_version": version_of(instance.net),
+        "tenant_id": row.tenant, "status": instance.status, "compensation_status": instance.compensation_status,
+        "initiator_id": initiator(st), "variables": {name: instance.whole(value) for name, value in st.vars.items()},
         "parent_inst_id": row.parent or None,
-        "failed_activity_id": found.failed_activity if failure is not None else None,
+        "failed_activity_id": instance.failed_activity if failure is not None else None,
         "failure_reason": failure.message or failure.code if failure is not None else None, "version": st.n,
-        "started_at": found.started_at or row.created_at, "completed_at": found.ended_at,
-        "workitems": list(found.items.values()), "history": found.history,
+        "started_at": instance.started_at or row.created_at, "completed_at": instance.ended_at,
+        "workitems": list(instance.items.values()), "history": instance.history,
         "compensation": {
-            "status": found.compensation_status, "steps": found.steps(), "results": found.compensation_results(),
+            "status": instance.compensation_status, "steps": instance.steps(),
+            "results": instance.compensation_results(),
         },
-        "compensation_steps": found.compensation_results(),
+        "compensation_steps": instance.compensation_results(),
     }  # fmt: skip
 
 
@@ -398,8 +402,8 @@ def version_of(net: Compiled) -> int:
     return int(net.net.declares.version or 1)
 
 
-def _changed(found: Found, now: int, given: int) -> ProcessChanged:
-    return ProcessChanged(what=f"Work item {found.id}", version=now, given=given)
+def _changed(located: LocatedItem, now: int, given: int) -> ProcessChanged:
+    return ProcessChanged(what=f"Work item {located.id}", version=now, given=given)
 
 
 def _allowed(status: str, verb: str, allowed: Iterable[str]) -> None:
@@ -412,13 +416,13 @@ def _cannot(verb: str, status: str) -> ProcessState:
     return ProcessState(why=f"Cannot {verb.replace('_', ' ')} workitem in {status} status", status=status)
 
 
-def _reached(found: Found, facts: list[Any]) -> list[str]:
+def _reached(located: LocatedItem, facts: list[Any]) -> list[str]:
     reached: dict[str, None] = {}
     for f in facts:
-        if f[0] == F.WORK_MOVED and f[2] == "DONE" and f[1] != found.row.firing:
+        if f[0] == F.WORK_MOVED and f[2] == "DONE" and f[1] != located.row.firing:
             break  # somebody else's, in the same commit
         if f[0] in _FIRED:
-            node = found.net.nodes[f[2]]
+            node = located.net.nodes[f[2]]
             name = author(node)
             if node.spec.kind not in _PASSED_BY and not name.startswith(".") and not (f[0] == F.FIRED and f[9] >= 0):
                 reached[name] = None

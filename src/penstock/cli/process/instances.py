@@ -11,7 +11,7 @@ import typer
 
 from penstock.app.penstock import Penstock
 from penstock.app.process.events import PublishedEvent, each_event
-from penstock.app.process.work_items import WorkItems, whole
+from penstock.app.process.work_items import WorkItems, instance_body
 from penstock.cli.drive import Started, leaving, reaching, steer, until_done
 from penstock.cli.options import STORE, Json, Store
 from penstock.cli.output import DONE, FAILED, TONES, moment, print_json, print_list, say, short, status_text
@@ -95,7 +95,7 @@ def instance(run: Run, history: WithHistory = False, json: Json = False, store: 
 
 
 def _json(row: RunRow, process: Instance) -> dict[str, Any]:
-    body: dict[str, Any] = msgspec.to_builtins(whole(row, process))
+    body: dict[str, Any] = msgspec.to_builtins(instance_body(row, process))
     return body
 
 
