@@ -1,4 +1,4 @@
-"""A document as it was read: plain JSON values, and where each of them stands in the user's text."""
+"""A document as it was read: JSON values, and the place of each in the text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.errors import Place
 
 
 class Mark:
-    """Where one value stands. `items` mirrors the value: marks, or per key the key's own spot and its value's mark."""
+    """The place of a value. `items` mirrors it: marks of a list, or per key the key's place and its value's mark."""
 
     __slots__ = ("column", "items", "line")
 
@@ -30,10 +30,10 @@ class Document(msgspec.Struct, frozen=True):
     base: str = ""
 
     def place(self, pointer: str = "", *, key: bool = False) -> Place:
-        """The spot of the value under a JSON pointer, or of its key; of what is around it if it is not there."""
+        """The place of the value at a JSON pointer, or of its key; if there is none, of the nearest value around it."""
         mark, line, column = self.mark, self.mark.line, self.mark.column
-        for step in pointer.split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~") if "~" in step else step
+        for token in pointer.split("/")[1:]:
+            name = token.replace("~1", "/").replace("~0", "~") if "~" in token else token
             items = mark.items
             if isinstance(items, dict) and name in items:
                 key_line, key_column, mark = items[name]
@@ -46,10 +46,10 @@ class Document(msgspec.Struct, frozen=True):
         return Place(self.base + pointer, line, column)
 
     def inside(self, pointer: str, data: Any) -> Document:
-        """The part under a pointer as a document of its own, with the same lines."""
+        """The part at a pointer as a document of its own, with the same lines."""
         mark = self.mark
-        for step in pointer.split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
+        for token in pointer.split("/")[1:]:
+            name = token.replace("~1", "/").replace("~0", "~")
             if isinstance(mark.items, dict):
                 mark = mark.items[name][2]
             elif isinstance(mark.items, list):

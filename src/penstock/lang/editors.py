@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.lang.fields import Fields
 
-#: where the schema of a named part stands
+#: The reference to the schema of a named part.
 REF = "#/$defs/{name}"
 
 

@@ -1,7 +1,8 @@
-"""JSON with places. The standard reader forgets where things stood, lets the last of equal keys win, and takes NaN.
+"""Reads JSON strictly, with the place of every value: no equal keys, no NaN, no number beyond 64 bits.
 
-It is fast, though, so a text is read by it first, with what it lets pass refused; where things stand in a text without
-fault is worked out when somebody asks. A text that it will not have is read again by a reader that says why and where.
+The standard decoder is fast but knows no places, so it reads a text first, with hooks that refuse what it would let
+pass; the places in a correct text are found when they are needed. A text that it refuses is read again by an exact
+reader, which says why and where.
 """
 
 from __future__ import annotations
@@ -19,28 +20,28 @@ DEPTH = 100
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORDS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
-#: An escape that may make a NUL or half of a pair; whether it does is for the exact reader to say.
+#: An escape that may make a NUL or half of a surrogate pair; the exact reader decides.
 _ODD_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
-#: Deeper than this everything is marked at once: looking one level down is reading all that lies below again.
-_SHALLOW = 20
+#: Deeper values are read by the exact reader: finding the places of one level reads everything below it again.
+_LAZY_DEPTH = 20
 _NESTED = (dict, list)
 
 
 def parse_json(text: str) -> tuple[Any, Mark]:
     try:
-        return _quick(text)
+        return _decode(text)
     except (ValueError, RecursionError):
-        return _Reader(text).whole()
+        return _Reader(text).read()
 
 
-def _quick(text: str) -> tuple[Any, Mark]:
+def _decode(text: str) -> tuple[Any, Mark]:
     """Raises ValueError or RecursionError for everything that the exact reader refuses, and for some that it reads."""
     if _ODD_ESCAPE.search(text):
         raise ValueError
-    text.encode("utf-8")  # half a pair can also stand in the text itself
+    text.encode("utf-8")  # the text itself may hold half of a surrogate pair
     value = _DECODER.decode(text)
     level = [value] if isinstance(value, _NESTED) else []
-    for _ in range(_SHALLOW):
+    for _ in range(_LAZY_DEPTH):
         level = [
             inner
             for outer in level
@@ -53,7 +54,7 @@ def _quick(text: str) -> tuple[Any, Mark]:
 
 
 def checked_number(digits: str, whole: bool) -> int | float:
-    """The number, if the house can hold it: 64 bits, finite. Raises ValueError with the reason."""
+    """The number, if it has at most 64 bits and is finite. Raises ValueError with the reason."""
     if whole:
         number = int(digits) if len(digits) <= 20 else 1 << 64
         if not -(1 << 63) <= number < 1 << 64:
@@ -78,13 +79,13 @@ def checked_text(text: str) -> str:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    object = dict(pairs)
-    if len(object) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError
-    return object
+    return members
 
 
-def _no_word(word: str) -> NoReturn:
+def _refuse_constant(word: str) -> NoReturn:
     raise ValueError
 
 
@@ -92,9 +93,9 @@ _DECODER = json.JSONDecoder(
     object_pairs_hook=_distinct,
     parse_int=lambda digits: checked_number(digits, True),
     parse_float=lambda digits: checked_number(digits, False),
-    parse_constant=_no_word,
+    parse_constant=_refuse_constant,
 )
-_SKIP = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # where a value ends that has been read before
+_SKIP = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # finds the end of a value that has been read before
 
 
 def _past_space(text: str, at: int) -> int:
@@ -116,7 +117,7 @@ class _Lines:
 
 
 class _LazyMark(Mark):
-    """A mark in a text without fault, which looks one level down when it is asked."""
+    """A mark in a correct text, which finds the places of its items when they are needed."""
 
     __slots__ = ("at", "lines")
 
@@ -125,13 +126,13 @@ class _LazyMark(Mark):
         self.line, self.column = lines.spot(at)
 
     def __getattr__(self, name: str) -> Any:
-        """Only what is not there yet gets here."""
+        """Called only while `items` is not set yet."""
         if name != "items":
             raise AttributeError(name)
-        self.items = self._look()
+        self.items = self._find_items()
         return self.items
 
-    def _look(self) -> list[Mark] | dict[str, tuple[int, int, Mark]] | None:
+    def _find_items(self) -> list[Mark] | dict[str, tuple[int, int, Mark]] | None:
         text, lines = self.lines.text, self.lines
         first = text[self.at]
         if first not in "{[":
@@ -156,13 +157,13 @@ class _LazyMark(Mark):
 
 
 class _Reader:
-    """The exact reader, value by value: what it refuses it refuses at the character where it stands."""
+    """The exact reader, value by value; what it refuses is reported at its character."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.spot = _Lines(text).spot
 
-    def whole(self) -> tuple[Any, Mark]:
+    def read(self) -> tuple[Any, Mark]:
         value, mark, at = self.value(self.skip(0), 1)
         at = self.skip(at)
         if at < len(self.text):

@@ -1,7 +1,7 @@
-"""YAML with places, as JSON's world: the 1.2 core words (`yes`, `no` and dates stay text), no tags, no merge keys.
+"""Reads YAML as JSON values, with their places: the 1.2 core schema (`yes`, `no` and dates stay text), no tags.
 
-It is read from parser events, not from a loader: an event knows its line, whether a tag was written, and comes one at a
-time, so that depth and aliases are limited before anything is built.
+It uses parser events instead of a loader: an event has its line and its tag, and comes one at a time, so that depth and
+aliases are limited before anything is built.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HINTS = {
     "cannot start any token": "a tab? YAML is indented with spaces",
     "',' or '}'": "inside {…} a text with brackets needs quotes",
 }
-#: Values that aliases may stand for in one document, all together: a few anchors are handy, a bomb is not.
+#: How many values the aliases of one document may repeat: anchors are handy, but an alias bomb is refused.
 ALIASED = 10_000
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _WORDS = {
@@ -40,17 +40,19 @@ _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_WHOLE = re.compile(r"[-+]?[0-9]+")
-_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_REAL = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_ENDLESS = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_OCTAL_OR_HEX = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_INFINITE_OR_NAN = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
 def parse_yaml(text: str) -> tuple[Any, Mark]:
-    return _Builder(text).whole()
+    return _Builder(text).document()
 
 
 class _Builder:
+    """Builds the value and its marks from parser events."""
+
     def __init__(self, text: str) -> None:
         self.events = self._parse(text)
         self.anchors: dict[str, tuple[Any, Mark, int] | None] = {}  # None while the anchored value is being built
@@ -77,7 +79,7 @@ class _Builder:
     def refuse(self, why: str, event: Event) -> NoReturn:
         raise DocumentUnreadable(why=why, where=Place("", *_spot(event)))
 
-    def whole(self) -> tuple[Any, Mark]:
+    def document(self) -> tuple[Any, Mark]:
         for event in self.events:
             if isinstance(event, StreamEndEvent):
                 raise DocumentUnreadable(why="it is empty", where=Place("", 1, 1))
@@ -92,7 +94,7 @@ class _Builder:
     def build(self, event: Event, depth: int) -> tuple[Any, Mark]:
         if isinstance(event, AliasEvent):
             return self.alias(event)
-        assert isinstance(event, NodeEvent), "between document start and end stand only nodes"
+        assert isinstance(event, NodeEvent), "between document start and end there are only nodes"
         if getattr(event, "tag", None) is not None:
             self.refuse(f"tags such as {event.tag} are not read", event)  # type: ignore[attr-defined]
         self.size += 1
@@ -107,8 +109,8 @@ class _Builder:
     def alias(self, event: AliasEvent) -> tuple[Any, Mark]:
         known = self.anchors.get(str(event.anchor))
         if known is None:
-            inside = event.anchor in self.anchors
-            self.refuse(f"the alias *{event.anchor} {'stands inside itself' if inside else 'has no anchor'}", event)
+            recursive = event.anchor in self.anchors
+            self.refuse(f"the alias *{event.anchor} {'stands inside itself' if recursive else 'has no anchor'}", event)
         value, mark, size = known
         self.size += size
         self.aliased += size
@@ -161,15 +163,15 @@ class _Builder:
         if text in _WORDS:
             return _WORDS[text], mark
         try:
-            if _WHOLE.fullmatch(text):
+            if _INTEGER.fullmatch(text):
                 return checked_number(text, True), mark
-            if _BASED.fullmatch(text):
+            if _OCTAL_OR_HEX.fullmatch(text):
                 return checked_number(str(int(text, 0)), True), mark
-            if _REAL.fullmatch(text):
+            if _FLOAT.fullmatch(text):
                 return checked_number(text, False), mark
         except ValueError as error:
             self.refuse(str(error), event)
-        if _ENDLESS.fullmatch(text):
+        if _INFINITE_OR_NAN.fullmatch(text):
             self.refuse("infinity and not-a-number are not numbers here", event)
         return self.text(event), mark
 

@@ -1,4 +1,4 @@
-"""What a language has to say about a document, collected while it is read: all of it, not only the first."""
+"""Collects the findings about a document while it is read and checked."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from difflib import get_close_matches
 from penstock.errors import Finding, Place
 from penstock.lang.document import Document
 
-#: More findings than this help nobody; a document made to hurt would have a million.
+#: A malicious document could have a million findings; these are enough.
 MOST, TOO_MANY = 1000, "too_many_findings"
-#: A message quotes the user, and a user's word may be a megabyte.
+#: A message quotes the document, and a word of it may be a megabyte.
 LONGEST = 600
-#: Among more names than this no nearest one is looked for.
+#: Among more names than this no similar one is searched.
 _NAMES = 500
 
 
 class Report:
+    """The findings about one document, each with its place, a rule and a hint."""
+
     def __init__(self, document: Document, findings: list[Finding] | None = None) -> None:
         self.document = document
         self.findings: list[Finding] = [] if findings is None else findings
@@ -25,7 +27,7 @@ class Report:
         self, rule: str, message: str, at: str | Place = "", *, hint: str, node: str = "", key: bool = False
     ) -> None:
         """`at` is a JSON pointer into the document, or a place; `key` means the field's name rather than its value.
-        What is wrong is never told without a hint what to do about it."""
+        Every finding has a hint what to do about it."""
         self._add("error", rule, message, at, hint, node, key)
 
     def warning(
@@ -52,7 +54,7 @@ class Report:
 
 
 def did_you_mean(word: str, known: Collection[str], otherwise: str) -> str:
-    """A hint with the nearest known word, or with all of them when they are few, or else what is said then."""
+    """A hint with the most similar known word, or with all of them when they are few; else `otherwise`."""
     if len(known) > _NAMES or len(word) > 100:
         return otherwise
     names = sorted(set(known))

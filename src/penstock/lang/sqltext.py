@@ -37,7 +37,7 @@ _FORBIDDEN_FUNCTIONS = re.compile(
 )
 
 
-class Problem(msgspec.Struct, frozen=True):
+class SqlProblem(msgspec.Struct, frozen=True):
     """What is wrong with a statement, and at which character."""
 
     code: str
@@ -57,11 +57,11 @@ class Unreadable(ValueError):
     """SQL text that cannot be split into tokens."""
 
     def __init__(self, message: str, at: int) -> None:
-        self.problem = Problem(SYNTAX, message, at)
+        self.problem = SqlProblem(SYNTAX, message, at)
         super().__init__(message)
 
 
-def check_statement(sql: str, dialect: str | None = None) -> list[Problem]:
+def check_statement(sql: str, dialect: str | None = None) -> list[SqlProblem]:
     """The reasons not to run a statement; none if it is one statement that only reads.
 
     Without a dialect (a document does not say which database it will meet) only what is wrong in both is reported.
@@ -173,10 +173,10 @@ def _sign_token(sql: str, at: int, postgres: bool) -> tuple[SqlToken, int]:
     return SqlToken("sign", sql[at], at), at + 1
 
 
-def _check(sql: str, dialect: str) -> list[Problem]:
+def _check(sql: str, dialect: str) -> list[SqlProblem]:
     if (at := sql.find("${")) >= 0:
         message = "${…} does not stand in SQL; write :name and give its value in params."
-        return [Problem(INTERPOLATION, message, at)]
+        return [SqlProblem(INTERPOLATION, message, at)]
     try:
         tokens = read_tokens(sql, dialect)
     except Unreadable as error:
@@ -185,25 +185,25 @@ def _check(sql: str, dialect: str) -> list[Problem]:
         tokens.pop()
     first = next((token for token in tokens if token.text != "("), None)
     if first is None:
-        return [Problem(SYNTAX, "There is no statement.", 0)]
+        return [SqlProblem(SYNTAX, "There is no statement.", 0)]
     problems = []
     if first.kind != "word" or first.text.upper() not in ("SELECT", "WITH"):
         message = f"A statement begins with SELECT or WITH, not with «{first.text[:40]}»."
-        problems.append(Problem(NOT_READONLY, message, first.at))
+        problems.append(SqlProblem(NOT_READONLY, message, first.at))
     problems += [problem for place in range(len(tokens)) if (problem := _write_problem(tokens, place))]
     return problems
 
 
-def _write_problem(tokens: list[SqlToken], place: int) -> Problem | None:
+def _write_problem(tokens: list[SqlToken], place: int) -> SqlProblem | None:
     token = tokens[place]
     before, after = tokens[place - 1].text if place else "", tokens[place + 1].text if place + 1 < len(tokens) else ""
     word = token.text.upper()
     if token.kind == "sign" and word == ";":
-        return Problem(NOT_READONLY, "There is more than one statement.", token.at)
+        return SqlProblem(NOT_READONLY, "There is more than one statement.", token.at)
     if token.kind == "word" and word in _WRITES and before != ".":
-        return Problem(NOT_READONLY, f"A statement may only read: «{token.text}» writes.", token.at)
+        return SqlProblem(NOT_READONLY, f"A statement may only read: «{token.text}» writes.", token.at)
     if token.kind == "word" and word == "FOR" and after.upper() in _LOCKS - _WRITES:
-        return Problem(NOT_READONLY, f"A statement may only read: «FOR {after}» locks rows.", token.at)
+        return SqlProblem(NOT_READONLY, f"A statement may only read: «FOR {after}» locks rows.", token.at)
     if token.kind in ("word", "name") and after == "(" and _FORBIDDEN_FUNCTIONS.match(token.text.strip('"`[]')):
-        return Problem(NOT_READONLY, f"The function «{token.text[:60]}» reaches beyond the rows.", token.at)
+        return SqlProblem(NOT_READONLY, f"The function «{token.text[:60]}» reaches beyond the rows.", token.at)
     return None

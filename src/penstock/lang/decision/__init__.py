@@ -1,4 +1,4 @@
-"""The decision language: JSON workflows that read, judge, branch, tell, wait, ask and undo (seed 000)."""
+"""The decision language: JSON workflows of data, judgments, actions, approvals, waits and compensations (seed 000)."""
 
 from __future__ import annotations
 

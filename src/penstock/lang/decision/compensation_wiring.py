@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.lang.decision.expression_literals import expression_literal
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.nodes.compensation import UNDO_REASONS, CompensationFields, TriggerFields
+from penstock.lang.decision.nodes.compensation import UNDO_REASONS, CompensationFields, CompensationTrigger
 from penstock.lang.decision.nodes.contract import Fragment
 from penstock.lang.decision.workflow import Workflow
 from penstock.net.model import Node
@@ -53,7 +53,7 @@ def _undos(
 ) -> list[_Undo]:
     undos = []
     for id, f in compensations:
-        trigger = f.trigger or TriggerFields()
+        trigger = f.trigger or CompensationTrigger()
         reasons = [UNDO_REASONS[event] for event in (trigger.on if trigger.on is not None else UNDO_REASONS)]
         reasons = [reason for reason in reasons if on_cancel or reason != "cancel"]
         undos.append(_Undo(id, reasons, contexts[id].expression(trigger.conditions, "trigger/conditions")))

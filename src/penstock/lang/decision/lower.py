@@ -1,4 +1,4 @@
-"""Lowers a workflow to a net: each node to the fragment of its type, each way out of it to an edge."""
+"""Lowers a workflow to a net: each node to the fragment of its type, each edge and goto to edges."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class _Lowering:
         self.nodes[id] = msgspec.structs.replace(node, body=msgspec.structs.replace(node.body, branches=branches))
 
     def _connect_fallback(self, id: str, fallback: Fragment) -> None:
-        """C-76: the fallback runs instead, and its output is also the output of the node it stands in for."""
+        """C-76: the fallback runs instead, and its output is also the output of the node it replaces."""
         core, place = self.fragments[id].core, self.workflow.nodes[id].pointer
         self._edge(core, fallback.entry, port="fallback", place=place, label="fallback")
         self._edge(fallback.exit, id, place=place, var="output", inside=True)

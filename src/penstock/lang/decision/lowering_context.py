@@ -52,7 +52,7 @@ class SharedContext:
     report: Report
     setting: Setting
     carried: set[str] = field(default_factory=set)  # settings of the tenant that a run takes along from its start
-    reported: set[tuple[str, str]] = field(default_factory=set)  # findings that are told once for all nodes
+    reported: set[tuple[str, str]] = field(default_factory=set)  # findings that are reported once for all nodes
     dependencies: list[tuple[str, str, str]] = field(default_factory=list)  # type, id, pointer
     prefetched: list[Any] = field(default_factory=list)  # assets that are fetched when a run starts
     result_names: frozenset[str] | None = None  # the outputs that are the run's result; None: all of them

@@ -14,19 +14,19 @@ Category = Literal[
 ]
 
 
-class Part(Fields):
+class OpenFields(Fields):
     """A map of a node: unknown keys are kept and reported (W-3.1.2)."""
 
     OPEN: ClassVar[bool] = True
 
 
-class TemplatedPart(Part):
+class TemplatedFields(OpenFields):
     """A map whose choices may be templates, which the executor checks; what shapes the net must be a literal (C-69)."""
 
     TEMPLATED: ClassVar[bool] = True
 
 
-class Backoff(Part):
+class Backoff(OpenFields):
     """W-7.2.1."""
 
     type: Literal["exponential", "linear", "fixed"] = "exponential"
@@ -36,7 +36,7 @@ class Backoff(Part):
     jitter: bool = True
 
 
-class RetryPolicy(Part):
+class RetryPolicy(OpenFields):
     """W-7.2: the short shape (max, backoff_ms, backoff_type) or the full one (max_attempts, backoff …)."""
 
     max: Annotated[int, Meta(ge=0, le=limits.COUNT, description="Retries after the first attempt.")] | None = None
@@ -56,17 +56,17 @@ class RetryFields(RetryPolicy):
     backoff_ms: Annotated[int, Meta(ge=100, le=limits.MS, description="Wait before a retry.")] | None = None
 
 
-class OnOpen(Part):
+class OnOpen(OpenFields):
     action: Literal["skip", "fail", "fallback"] = "fail"
     fallback_node: str = ""
 
 
-class BreakerMetrics(Part):
+class BreakerMetrics(OpenFields):
     track_latency: bool = False
     latency_threshold_ms: Annotated[int, Meta(ge=1, le=limits.MS)] = 5000
 
 
-class BreakerFields(Part):
+class BreakerFields(OpenFields):
     """W-7.3.1, and the short shape of section 12 (fail_rate, window, cooldown_s)."""
 
     enabled: bool = True
@@ -82,7 +82,7 @@ class BreakerFields(Part):
     cooldown_s: Annotated[int, Meta(ge=0, le=limits.SECONDS)] | None = None
 
 
-class IdempotencyFields(Part):
+class IdempotencyFields(OpenFields):
     """W-8.4.1."""
 
     enabled: bool = True
@@ -92,26 +92,26 @@ class IdempotencyFields(Part):
     on_duplicate: Literal["skip", "return_cached", "fail"] = "skip"
 
 
-class CheckpointInclude(Part):
+class CheckpointInclude(OpenFields):
     context_variables: bool = True
     node_outputs: bool = True
     execution_position: bool = True
     pending_events: bool = True
 
 
-class CheckpointStorage(Part):
+class CheckpointStorage(OpenFields):
     type: Literal["database", "s3", "redis"] = "database"
     compression: bool = True
     encryption: bool = True
 
 
-class CheckpointRetention(Part):
+class CheckpointRetention(OpenFields):
     completed_hours: Annotated[int, Meta(ge=0, le=limits.HOURS)] = 24
     failed_days: Annotated[int, Meta(ge=0, le=limits.DAYS)] = 30
     running_days: Annotated[int, Meta(ge=0, le=limits.DAYS)] = 7
 
 
-class Checkpoint(Part):
+class Checkpoint(OpenFields):
     """When checkpoints of a run are written, what they hold, where, and for how long they are kept (W-8.1)."""
 
     strategy: Literal["node_boundary", "time_interval", "explicit"] = "node_boundary"
@@ -123,14 +123,14 @@ class Checkpoint(Part):
     resume_on_restart: bool = True
 
 
-class Transform(Part):
+class Transform(OpenFields):
     type: Literal["jq"] = "jq"
     expression: str = ""
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("expression",)
 
 
-class OutputFields(Part):
+class OutputFields(OpenFields):
     """Where a node's output goes, and what it must look like."""
 
     variable: Annotated[str, Meta(description="The name under which others read it.")] = ""
@@ -139,11 +139,11 @@ class OutputFields(Part):
     transform: Annotated[Transform | None, Meta(description="Applied to an answer before it is kept.")] = None
 
 
-class SideEffects(Part):
+class SideEffects(OpenFields):
     set_variables: Annotated[dict[str, Any], Meta(description="Context variables that are set after success.")] = {}
 
 
-class NodeFields(Part):
+class NodeFields(OpenFields):
     """What every node has (W-4.0.1, W-4.0.3)."""
 
     id: str = ""

@@ -28,7 +28,7 @@ class RawPart:
     name: str = ""
 
     def add_fields(self, data: dict[str, Any], at: str) -> list[str]:
-        """Add the fields of a map that stands at a pointer; returns those that were there already."""
+        """Adds the fields of the map at a pointer; returns the names that were there already."""
         repeated = []
         for key, value in data.items():
             if key in self.fields:

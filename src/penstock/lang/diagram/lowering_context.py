@@ -40,7 +40,7 @@ class LoweringContext:
     label: str
     type: str
     pointer: str
-    where: Mapping[str, str]  # field → its pointer, for fields that stand under `props`
+    where: Mapping[str, str]  # field → its pointer, for fields under `props`
     report: Report
     setting: Setting
     persons: Mapping[str, Person]

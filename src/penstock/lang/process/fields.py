@@ -30,11 +30,7 @@ Seconds = Annotated[float, Meta(gt=0, le=limits.SECONDS)]
 Duration = str | Seconds
 
 
-class Part(Fields):
-    """A map in which nothing is allowed that nobody reads."""
-
-
-class ProcessData(Part):
+class ProcessData(Fields):
     """P-2.2.4: a source of data that a process uses."""
 
     name: Annotated[Name, Meta(description="The name under which it is read or written.")] = ""
@@ -51,7 +47,7 @@ class DataUse(ProcessData):
     REQUIRED: ClassVar[tuple[str, ...]] = ("name",)
 
 
-class ProcessRole(Part):
+class ProcessRole(Fields):
     """P-2.2.5, P-X.13."""
 
     name: Name = ""
@@ -63,7 +59,7 @@ class ProcessRole(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("name", "id")
 
 
-class Compensation(Part):
+class Compensation(Fields):
     """P-X.18: a tool that undoes, with its parameters; without them it gets the activity's result."""
 
     tool: str = ""
@@ -74,7 +70,7 @@ class Compensation(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("tool",)
 
 
-class Multi(Part):
+class Multi(Fields):
     """Several instances of one activity: for every item, so many times, or as long as a condition holds."""
 
     mode: Literal["parallel", "sequential", "loop"] = "parallel"
@@ -87,7 +83,7 @@ class Multi(Part):
     collect: Annotated[str, Meta(description="The variable that gets the list of all results.")] = ""
 
 
-class Orchestration(Part):
+class Orchestration(Fields):
     """What only an agent, a call or an approval needs; other members are handed to the agent as they are."""
 
     OPEN: ClassVar[bool] = True
@@ -104,7 +100,7 @@ class Orchestration(Part):
     approvers: Annotated[list[str], Meta(description="Who may approve: user:ID, role:NAME.")] = []
 
 
-class ActivityFields(Part):
+class ActivityFields(Fields):
     """P-2.2.6, and what BPMN's tasks have more."""
 
     name: Name = ""
@@ -144,7 +140,7 @@ class ActivityFields(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("name", "id", "type")
 
 
-class GatewayFields(Part):
+class GatewayFields(Fields):
     """P-2.2.7, P-X.9, P-X.10."""
 
     id: Id = ""
@@ -158,7 +154,7 @@ class GatewayFields(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("id", "type")
 
 
-class TransitionFields(Part):
+class TransitionFields(Fields):
     """P-2.2.8."""
 
     id: Id = ""
@@ -171,7 +167,7 @@ class TransitionFields(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("id", "source", "target")
 
 
-class TimerFields(Part):
+class TimerFields(Fields):
     """One of date, duration and cycle. What follows them is for the start event of a process."""
 
     date: Annotated[str | None, Meta(description="A moment: ISO 8601, or ${an expression}.")] = None
@@ -188,7 +184,7 @@ class TimerFields(Part):
     ] = "one"
 
 
-class EventFields(Part):
+class EventFields(Fields):
     id: Id = ""
     name: Name = ""
     position: Position | None = None
@@ -211,7 +207,7 @@ class EventFields(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("id", "position")
 
 
-class LaneFields(Part):
+class LaneFields(Fields):
     id: Id = ""
     name: Name = ""
     role: str = ""
@@ -221,13 +217,13 @@ class LaneFields(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("id",)
 
 
-class PoolFields(Part):
+class PoolFields(Fields):
     id: Id = ""
     name: Name = ""
     process: str = ""
 
 
-class NewsFields(Part):
+class NewsFields(Fields):
     """A message, signal, error or escalation that events name by its id."""
 
     id: Id = ""
@@ -235,7 +231,7 @@ class NewsFields(Part):
     code: str = ""
 
 
-class UnsupportedFields(Part):
+class UnsupportedFields(Fields):
     """An element that the reader of a BPMN file has met and that cannot be run."""
 
     element: str = ""
@@ -243,7 +239,7 @@ class UnsupportedFields(Part):
     name: str = ""
 
 
-class TopFields(Part):
+class TopFields(Fields):
     """P-2.2.9 without its collections."""
 
     schema: str = ""

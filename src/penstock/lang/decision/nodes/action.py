@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from penstock.lang.decision import limits, literal_checks
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.node_fields import GuardedFields, Part, TemplatedPart
+from penstock.lang.decision.node_fields import GuardedFields, OpenFields, TemplatedFields
 from penstock.lang.decision.nodes.contract import Fragment, NodeType, alias_from
 from penstock.lang.decision.nodes.fragments import complete_fragment, skip_guard, task_fragment
 from penstock.net.model import Dedupe, Rate, Retry
@@ -16,43 +16,43 @@ from penstock.net.model import Dedupe, Rate, Retry
 HOUR = 3_600_000
 
 
-class Channel(TemplatedPart):
+class ChannelFields(TemplatedFields):
     type: Literal["slack", "email", "sms", "webhook", "robot", "database"] | None = None
     config: Annotated[dict[str, Any], Meta(description="Settings, flat or under the name of the channel (C-27).")] = {}
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("type",)
 
 
-class Template(Part):
+class MessageTemplate(OpenFields):
     id: str = ""
     params: dict[str, Any] = {}
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("id",)
 
 
-class Conditions(Part):
+class ActionConditions(OpenFields):
     execute_if: str | None = None
     skip_if: str | None = None
 
 
-class RateLimit(Part):
+class RateLimit(OpenFields):
     max_per_hour: Annotated[int, Meta(ge=1, le=limits.COUNT)] | None = None
     dedupe_key: str | None = None
     dedupe_window_sec: Annotated[int, Meta(ge=1, le=limits.SECONDS)] = 3600
 
 
 class ActionFields(GuardedFields):
-    channel: Channel | None = None
-    template: Template | None = None
+    channel: ChannelFields | None = None
+    template: MessageTemplate | None = None
     message: Annotated[str | None, Meta(description="A text instead of a template.")] = None
-    conditions: Conditions | None = None
+    conditions: ActionConditions | None = None
     rate_limit: RateLimit | None = None
 
     REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "channel")
 
 
 def lower(f: ActionFields, context: LoweringContext) -> Fragment:
-    channel, when = f.channel or Channel(), f.conditions or Conditions()
+    channel, when = f.channel or ChannelFields(), f.conditions or ActionConditions()
     args: dict[str, Any] = {
         "channel": context.template_tree(channel.type, "channel/type"),
         "config": context.template_tree(channel.config, "channel/config", secrets=True),
@@ -77,7 +77,7 @@ def lower(f: ActionFields, context: LoweringContext) -> Fragment:
     )
 
 
-def _check_channel(channel: Channel, context: LoweringContext) -> None:
+def _check_channel(channel: ChannelFields, context: LoweringContext) -> None:
     """Checks the settings of a channel that are written out, flat or under the channel's name (C-27)."""
     secret = _reads_secret(channel.config)
     inner = channel.config.get(channel.type or "")

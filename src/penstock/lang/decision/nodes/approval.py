@@ -10,7 +10,7 @@ from msgspec import Meta
 from penstock.lang.decision import limits
 from penstock.lang.decision.expression_literals import expression_literal
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.node_fields import GuardedFields, Part, TemplatedPart
+from penstock.lang.decision.node_fields import GuardedFields, OpenFields, TemplatedFields
 from penstock.lang.decision.nodes.contract import Fragment, NodeType
 from penstock.lang.decision.nodes.fragments import (
     HOUR,
@@ -31,7 +31,7 @@ _TYPES = ("user", "role", "group")
 _PREFIX = re.compile("^(user|role|group):")
 
 
-class Approvers(Part):
+class Approvers(OpenFields):
     type: Literal["user", "role", "group", "any_of", "all_of"] | None = None
     targets: list[str] = []
     min_approvals: Annotated[int, Meta(ge=1, le=limits.COUNT)] | None = None
@@ -40,7 +40,7 @@ class Approvers(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("type", "targets")
 
 
-class ApprovalRequest(TemplatedPart):
+class ApprovalRequest(TemplatedFields):
     title: str = ""
     description: str = ""
     priority: Literal["high", "normal", "low"] = "normal"
@@ -50,7 +50,7 @@ class ApprovalRequest(TemplatedPart):
     REQUIRED: ClassVar[tuple[str, ...]] = ("approvers",)
 
 
-class Timeout(Part):
+class ApprovalTimeout(OpenFields):
     on_timeout: Literal["reject", "escalate", "auto_approve"] = "reject"
     reminder_intervals: list[Annotated[float, Meta(ge=0, le=limits.HOURS)]] = []
     escalate_to: list[str] = []
@@ -67,14 +67,14 @@ _NOBODY = Approvers(targets=["role:nobody"])
 
 class ApprovalFields(GuardedFields):
     request: ApprovalRequest | None = None
-    timeout: Timeout | None = None
+    timeout: ApprovalTimeout | None = None
     on_reject: Literal["cancel", "continue"] = "cancel"
 
     REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "request")
 
 
 def lower(f: ApprovalFields, context: LoweringContext) -> Fragment:
-    request, timeout = f.request or ApprovalRequest(approvers=_NOBODY), f.timeout or Timeout()
+    request, timeout = f.request or ApprovalRequest(approvers=_NOBODY), f.timeout or ApprovalTimeout()
     approvers = request.approvers or _NOBODY
     candidates = {
         "type": approvers.type,
@@ -138,7 +138,7 @@ def _notify_on_open() -> Trigger:
     return Trigger(kind="opened", interrupting=False, port="notify", action="value", value=value)
 
 
-def _reminders(timeout: Timeout, after: int) -> list[Trigger]:
+def _reminders(timeout: ApprovalTimeout, after: int) -> list[Trigger]:
     """W-4.6.3, C-33: one reminder per interval, in hours since the request; those after the timeout are left out."""
     reminders = []
     for hours in timeout.reminder_intervals:
@@ -149,7 +149,7 @@ def _reminders(timeout: Timeout, after: int) -> list[Trigger]:
     return reminders
 
 
-def _timeout_trigger(timeout: Timeout, after: int, approvers: Approvers, context: LoweringContext) -> Trigger:
+def _timeout_trigger(timeout: ApprovalTimeout, after: int, approvers: Approvers, context: LoweringContext) -> Trigger:
     if timeout.on_timeout == "escalate":
         targets = [
             candidate(name, "", context, f"timeout/escalate_to/{i}") for i, name in enumerate(timeout.escalate_to)

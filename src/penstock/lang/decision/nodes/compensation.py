@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from penstock.lang.decision import literal_checks
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.node_fields import NodeFields, Part, RetryFields
+from penstock.lang.decision.node_fields import NodeFields, OpenFields, RetryFields
 from penstock.lang.decision.nodes.contract import Fragment, NodeType
 from penstock.lang.decision.nodes.fragments import report_unused_fields
 from penstock.lang.decision.policies import retry_of
@@ -20,12 +20,12 @@ DEFAULT_RETRY = RetryFields(max=5, backoff_ms=2000)
 UNDO_REASONS = {"node_failure": "failure", "workflow_cancel": "cancel", "manual": "manual"}
 
 
-class TriggerFields(Part):
+class CompensationTrigger(OpenFields):
     on: list[Literal["node_failure", "workflow_cancel", "manual"]] | None = None
     conditions: str | None = None
 
 
-class ActionFields(Part):
+class CompensationAction(OpenFields):
     type: Literal["api", "notification"] | None = None
     endpoint: str = ""
     method: str = "POST"
@@ -38,16 +38,16 @@ class ActionFields(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("type",)
 
 
-class AuditFields(Part):
+class CompensationAudit(OpenFields):
     log_reason: bool = True
     log_result: bool = True
 
 
 class CompensationFields(NodeFields):
     for_node: Annotated[str, Meta(description="The node whose work is undone.")] = ""
-    trigger: TriggerFields | None = None
-    actions: list[ActionFields] = []
-    audit: AuditFields | None = None
+    trigger: CompensationTrigger | None = None
+    actions: list[CompensationAction] = []
+    audit: CompensationAudit | None = None
 
     REQUIRED: ClassVar[tuple[str, ...]] = (*NodeFields.REQUIRED, "for_node", "actions")
 
@@ -68,7 +68,7 @@ def lower(f: CompensationFields, context: LoweringContext) -> Fragment:
     return Fragment(nodes, nodes[0].id if nodes else context.id, context.id, context.id)
 
 
-def _action(action: ActionFields, i: int, id: str, f: CompensationFields, context: LoweringContext) -> Node:
+def _action(action: CompensationAction, i: int, id: str, f: CompensationFields, context: LoweringContext) -> Node:
     at = f"actions/{i}"
     if action.type == "notification":
         executor, args = "notify", _notification(action, at, context)
@@ -81,7 +81,7 @@ def _action(action: ActionFields, i: int, id: str, f: CompensationFields, contex
     )  # fmt: skip
 
 
-def _api(action: ActionFields, at: str, context: LoweringContext) -> dict[str, Any]:
+def _api(action: CompensationAction, at: str, context: LoweringContext) -> dict[str, Any]:
     if not action.endpoint:
         context.error("missing_field", "«endpoint» is missing.", at, hint='Write `"endpoint": "/api/…"`.')
     literal_checks.check_choice(
@@ -100,7 +100,7 @@ def _api(action: ActionFields, at: str, context: LoweringContext) -> dict[str, A
     return args
 
 
-def _notification(action: ActionFields, at: str, context: LoweringContext) -> dict[str, Any]:
+def _notification(action: CompensationAction, at: str, context: LoweringContext) -> dict[str, Any]:
     for name in ("channel", "message"):
         if not getattr(action, name):
             context.error("missing_field", f"«{name}» is missing.", at, hint=f'Write `"{name}": "…"`.')

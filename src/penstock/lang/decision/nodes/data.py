@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from penstock.lang.decision import limits, literal_checks
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.node_fields import GuardedFields, Part
+from penstock.lang.decision.node_fields import GuardedFields, OpenFields
 from penstock.lang.decision.nodes.contract import Fragment, NodeType, alias_from
 from penstock.lang.decision.nodes.fragments import (
     complete_fragment,
@@ -22,7 +22,7 @@ from penstock.lang.sqltext import check_statement, parameters
 from penstock.net.model import Cache
 
 
-class Source(Part):
+class DataSource(OpenFields):
     """Where the data comes from (C-24)."""
 
     type: Annotated[Literal["sql", "api", "file", "stream", "expression"] | None, Meta(description="Its kind.")] = None
@@ -39,14 +39,14 @@ class Source(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("type",)
 
 
-class CacheFields(Part):
+class CacheFields(OpenFields):
     enabled: bool = True
     ttl_sec: Annotated[int, Meta(ge=1, le=limits.SECONDS)] = 300
     key: Annotated[str | None, Meta(description="A template; by default the source and its parameters.")] = None
 
 
 class DataFields(GuardedFields):
-    source: Source | None = None
+    source: DataSource | None = None
     params: Annotated[dict[str, Any], Meta(description="The same as source.params, which wins.")] = {}
     cache: CacheFields | None = None
 
@@ -54,7 +54,7 @@ class DataFields(GuardedFields):
 
 
 def lower(f: DataFields, context: LoweringContext) -> Fragment:
-    source = f.source or Source()
+    source = f.source or DataSource()
     if source.type == "expression":
         return _computed(f, context)
     params = {**f.params, **source.params}
@@ -87,7 +87,7 @@ def _computed(f: DataFields, context: LoweringContext) -> Fragment:
 
 
 def _sql(
-    source: Source, params: dict[str, Any], values: dict[str, Any], context: LoweringContext
+    source: DataSource, params: dict[str, Any], values: dict[str, Any], context: LoweringContext
 ) -> tuple[str, dict[str, Any]]:
     if "${" in source.query:
         message = "SQL text holds ${…}: values are never written into a statement."
@@ -104,7 +104,7 @@ def _sql(
 
 
 def _api(
-    source: Source, params: dict[str, Any], values: dict[str, Any], context: LoweringContext
+    source: DataSource, params: dict[str, Any], values: dict[str, Any], context: LoweringContext
 ) -> tuple[str, dict[str, Any]]:
     at = "source/endpoint" if "endpoint" in context.node.raw["source"] else "source/query"
     literal_checks.check_choice(
@@ -121,7 +121,7 @@ def _api(
 
 
 def _file(
-    source: Source, params: dict[str, Any], values: dict[str, Any], context: LoweringContext
+    source: DataSource, params: dict[str, Any], values: dict[str, Any], context: LoweringContext
 ) -> tuple[str, dict[str, Any]]:
     plain_path = re.sub(r"\$\{[^{}]*\}", "x", source.query).replace("\\", "/")
     if plain_path.startswith("/") or ".." in plain_path.split("/") or re.match(r"[A-Za-z]:", plain_path):
@@ -138,7 +138,7 @@ def _file(
 
 
 def _stream(
-    source: Source, params: dict[str, Any], values: dict[str, Any], context: LoweringContext
+    source: DataSource, params: dict[str, Any], values: dict[str, Any], context: LoweringContext
 ) -> tuple[str, dict[str, Any]]:
     args = {"name": context.template_tree(source.query, "source/query"), "max_messages": 100, "max_wait_ms": 1000}
     _report_unused_params(context, set(_STREAM_PARAMS), f"Known are {' and '.join(_STREAM_PARAMS)}.")
@@ -167,7 +167,7 @@ _STREAM_PARAMS = {"max_messages": (1, limits.COUNT), "max_wait_ms": (0, limits.M
 _SOURCES = {"sql": _sql, "api": _api, "file": _file, "stream": _stream}
 
 
-def _cache(f: CacheFields, source: Source, args: dict[str, Any], context: LoweringContext) -> Cache:
+def _cache(f: CacheFields, source: DataSource, args: dict[str, Any], context: LoweringContext) -> Cache:
     """W-4.1.7: the cache is per tenant and connection; its key is by default everything that is asked."""
     own = context.template_tree(f.key, "cache/key") if f.key is not None else {**args}
     return Cache(key={"connection": source.connection, "key": own}, ttl_ms=f.ttl_sec * 1000, shared=True)

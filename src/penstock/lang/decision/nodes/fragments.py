@@ -192,7 +192,7 @@ def _wrapped(fragment: Fragment, f: NodeFields, context: LoweringContext, text: 
     if shape:
         args: dict[str, Any] = {"value": {"$expr": text or "output"}, "output": shape}
         if context.node.type.name == "APPROVAL" and text is None and "transform" not in shape:
-            args["null_is_absent"] = True  # nobody has to comment where the schema does not require it
+            args["null_is_absent"] = True  # a comment may be missing where the schema does not require it
         node = Node(kind="task", effect=Effect(executor="shape", args=args), timeout_ms=ADDED_EFFECT_TIMEOUT_MS, **base)
     else:
         node = Node(kind="route", value={"$expr": text} if text is not None else None, **base)

@@ -9,7 +9,7 @@ from msgspec import Meta
 from penstock.expr import compile_expression
 from penstock.lang.decision import limits
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.node_fields import GuardedFields, Part, TemplatedPart
+from penstock.lang.decision.node_fields import GuardedFields, OpenFields, TemplatedFields
 from penstock.lang.decision.nodes.approval import candidate, prefixed
 from penstock.lang.decision.nodes.contract import Fragment, NodeType
 from penstock.lang.decision.nodes.fragments import (
@@ -35,51 +35,51 @@ _HUMAN_VERDICT = (
 )
 
 
-class Routing(TemplatedPart):
+class JudgmentRouting(TemplatedFields):
     confidence_threshold: Annotated[float, Meta(ge=0, le=1)] = 0.85
     conflict_resolution: Literal["rule_priority", "llm_priority", "human_escalate"] = "rule_priority"
     fallback: Literal["ESCALATE"] | None = None
     reviewer_role: Annotated[str, Meta(description="Who reviews; by default whom the tenant has named.")] = ""
 
 
-class LlmConfig(Part):
+class LlmConfig(OpenFields):
     model: str = "gpt-4o"
     temperature: Annotated[float, Meta(ge=0, le=2)] = 0.1
     max_tokens: Annotated[int, Meta(ge=1, le=limits.COUNT)] = 1000
 
 
-class Policy(TemplatedPart):
+class JudgmentPolicy(TemplatedFields):
     type: Literal["RULE_ONLY", "LLM_ONLY", "HYBRID", "ESCALATE"] | None = None
     rule_pack_id: str = ""
     rule_pack_version: str | int | None = None
     llm_config: LlmConfig | None = None
-    routing: Routing | None = None
+    routing: JudgmentRouting | None = None
     prompt_id: str = ""
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("type",)
 
 
-class JudgmentInput(Part):
+class JudgmentInput(OpenFields):
     data: Any = None
     context: dict[str, Any] = {}
 
 
-class Audit(Part):
+class JudgmentAudit(OpenFields):
     log_input: bool = True
     log_reasoning: bool = True
     human_review_if: str | None = None
 
 
 class JudgmentFields(GuardedFields):
-    policy: Policy | None = None
+    policy: JudgmentPolicy | None = None
     input: JudgmentInput | None = None
-    audit: Audit | None = None
+    audit: JudgmentAudit | None = None
 
     REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "policy", "input")
 
 
 def lower(f: JudgmentFields, context: LoweringContext) -> Fragment:
-    policy, input, audit = f.policy or Policy(), f.input or JudgmentInput(), f.audit or Audit()
+    policy, input, audit = f.policy or JudgmentPolicy(), f.input or JudgmentInput(), f.audit or JudgmentAudit()
     if policy.type in ("RULE_ONLY", "HYBRID") and not policy.rule_pack_id:
         hint = 'Write `"rule_pack_id": "…"`.'
         context.error("judgment_settings", f"{policy.type} needs «rule_pack_id».", "policy", hint=hint)
@@ -102,11 +102,11 @@ def lower(f: JudgmentFields, context: LoweringContext) -> Fragment:
 
 def _escalates(f: JudgmentFields) -> bool:
     """Can the verdict go to a person? With `routing`, with ESCALATE, and with a type that only a run knows (C-51)."""
-    policy = f.policy or Policy()
+    policy = f.policy or JudgmentPolicy()
     return policy.routing is not None or policy.type == "ESCALATE" or "${" in (policy.type or "")
 
 
-def _policy(policy: Policy, context: LoweringContext) -> dict[str, Any]:
+def _policy(policy: JudgmentPolicy, context: LoweringContext) -> dict[str, Any]:
     lowered: dict[str, Any] = {"type": context.template_tree(policy.type, "policy/type")}
     if policy.rule_pack_id:
         lowered["rule_pack_id"] = context.template_tree(policy.rule_pack_id, "policy/rule_pack_id")

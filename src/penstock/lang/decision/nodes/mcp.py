@@ -8,20 +8,20 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.node_fields import GuardedFields, Part, TemplatedPart
+from penstock.lang.decision.node_fields import GuardedFields, OpenFields, TemplatedFields
 from penstock.lang.decision.nodes.contract import Fragment, NodeType, alias_from
 from penstock.lang.decision.nodes.fragments import complete_fragment, port_edge, task_fragment
 from penstock.net.model import MERGE, Edge, OnError
 
 
-class Server(Part):
+class McpServer(OpenFields):
     id: str = ""
     version: str = ""
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("id",)
 
 
-class Operation(TemplatedPart):
+class McpOperation(TemplatedFields):
     type: Literal["tool", "resource", "prompt"] | None = None
     name: str = ""
     arguments: Annotated[dict[str, Any], Meta(description="Templates.")] = {}
@@ -29,23 +29,23 @@ class Operation(TemplatedPart):
     REQUIRED: ClassVar[tuple[str, ...]] = ("type", "name")
 
 
-class Fallback(Part):
+class McpFallback(OpenFields):
     on_error: Literal["skip", "fail", "default_value", "alternative_server"] = "fail"
     default: Any = None
     alternative_server: str = ""
 
 
 class McpFields(GuardedFields):
-    server: Server | None = None
-    operation: Operation | None = None
-    fallback: Fallback | None = None
+    server: McpServer | None = None
+    operation: McpOperation | None = None
+    fallback: McpFallback | None = None
 
     REQUIRED: ClassVar[tuple[str, ...]] = (*GuardedFields.REQUIRED, "server", "operation")
 
 
 def lower(f: McpFields, context: LoweringContext) -> Fragment:
     """W-4.4.3: the fallback takes any failure (call, timeout, open breaker) that the retries did not mend."""
-    server, operation, fallback = f.server or Server(), f.operation or Operation(), f.fallback or Fallback()
+    server, operation, fallback = f.server or McpServer(), f.operation or McpOperation(), f.fallback or McpFallback()
     context.depend("mcp_server", server.id, "server/id")
     args: dict[str, Any] = {
         "server": {

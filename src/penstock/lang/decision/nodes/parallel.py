@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from penstock.lang.decision import limits
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.node_fields import GuardedFields, OutputFields, Part
+from penstock.lang.decision.node_fields import GuardedFields, OpenFields, OutputFields
 from penstock.lang.decision.nodes.contract import Fragment, NodeType
 from penstock.lang.decision.nodes.fragments import complete_fragment, net_node, report_unused_fields, single_node
 from penstock.net.model import Body, Branch
@@ -16,7 +16,7 @@ from penstock.net.model import Body, Branch
 _MANY_BRANCHES = 10
 
 
-class BranchFields(Part):
+class BranchFields(OpenFields):
     id: str = ""
     nodes: list[str] = []
     required: bool | None = None
@@ -25,7 +25,7 @@ class BranchFields(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("id", "nodes")
 
 
-class JoinFields(Part):
+class JoinFields(OpenFields):
     strategy: Literal["all", "any", "n_of"] | None = None
     n: Annotated[int, Meta(ge=0, le=limits.COUNT)] | None = None
     timeout_ms: Annotated[int, Meta(ge=1, le=limits.MS)] | None = None

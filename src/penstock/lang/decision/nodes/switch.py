@@ -10,7 +10,7 @@ from penstock.expr.limits import MAX_INTEGER, MAX_SOURCE
 from penstock.lang.decision import limits
 from penstock.lang.decision.expression_literals import expression_literal, list_literal
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.node_fields import NodeFields, Part
+from penstock.lang.decision.node_fields import NodeFields, OpenFields
 from penstock.lang.decision.nodes.contract import Fragment, NodeType
 from penstock.lang.decision.nodes.fragments import complete_fragment, net_node, report_unused_fields, single_node
 
@@ -18,7 +18,7 @@ from penstock.lang.decision.nodes.fragments import complete_fragment, net_node, 
 DEFAULT_PRIORITY = 1000
 
 
-class Case(Part):
+class SwitchCase(OpenFields):
     value: Any = None
     condition: str | None = None
     label: str = ""
@@ -28,14 +28,14 @@ class Case(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("goto",)
 
 
-class Default(Part):
+class SwitchDefault(OpenFields):
     label: str = ""
     goto: str = ""
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("goto",)
 
 
-class MultiMatch(Part):
+class MultiMatch(OpenFields):
     enabled: bool = False
     mode: Literal["first", "all", "priority"] = "first"
 
@@ -44,8 +44,8 @@ class SwitchFields(NodeFields):
     expression: Annotated[str | None, Meta(description="The value that is compared.")] = None
     condition: Annotated[str | None, Meta(description="The same, where there is no expression.")] = None
     mode: Literal["value", "condition"] | None = None
-    cases: list[Case] = []
-    default: Default | None = None
+    cases: list[SwitchCase] = []
+    default: SwitchDefault | None = None
     multi_match: MultiMatch | None = None
 
     REQUIRED: ClassVar[tuple[str, ...]] = (*NodeFields.REQUIRED, "cases")
@@ -90,7 +90,7 @@ def lower(f: SwitchFields, context: LoweringContext) -> Fragment:
 
 
 def _report_unused_settings(f: SwitchFields, context: LoweringContext, conditions: bool) -> None:
-    """C-11: either values are compared or conditions decide; settings of the other way are reported."""
+    """C-11: either values are compared or conditions decide; settings of the other kind are reported."""
     hint = "Leave it out, or write `mode: value` or `mode: condition`."
     if f.expression is not None and (conditions or f.condition is not None):
         name = "expression" if conditions else "condition"
@@ -99,7 +99,7 @@ def _report_unused_settings(f: SwitchFields, context: LoweringContext, condition
     raw = context.node.raw.get("cases")
     raw_cases = [case for case in raw if isinstance(case, dict)] if isinstance(raw, list) else []
     if len(raw_cases) != len(f.cases):
-        return  # some could not be read, which has been told
+        return  # some could not be read, which is reported
     for i, (case, read_case) in enumerate(zip(raw_cases, f.cases, strict=True)):
         if conditions:
             if "value" in case and read_case.condition is not None:
@@ -115,7 +115,7 @@ def _report_unused_settings(f: SwitchFields, context: LoweringContext, condition
             context.warning("switch_setting", message, f"cases/{i}/condition", hint=hint)
 
 
-def _test(case: Case, i: int, conditions: bool, selector: str, context: LoweringContext) -> str:
+def _test(case: SwitchCase, i: int, conditions: bool, selector: str, context: LoweringContext) -> str:
     if conditions:
         if case.condition is None:
             hint = 'Write `"condition": "…"`.'
@@ -144,7 +144,7 @@ def _order(f: SwitchFields, context: LoweringContext) -> list[int]:
     return sorted(order, key=rank)
 
 
-def _case_name(case: Case) -> Any:
+def _case_name(case: SwitchCase) -> Any:
     return case.label or (case.value if case.value is not None else case.goto)
 
 

@@ -10,7 +10,7 @@ from penstock.expr.filters import problems, unranked
 from penstock.lang.decision import limits, literal_checks
 from penstock.lang.decision.expression_literals import list_literal
 from penstock.lang.decision.lowering_context import LoweringContext
-from penstock.lang.decision.node_fields import NodeFields, OutputFields, Part
+from penstock.lang.decision.node_fields import NodeFields, OpenFields, OutputFields
 from penstock.lang.decision.nodes.contract import Fragment, NodeType, id_without
 from penstock.lang.decision.nodes.fragments import (
     HOUR,
@@ -32,14 +32,14 @@ _FAILED = ("failed", "rolled_back", "error", "cancelled")
 _ARRIVED = {"event": "event.payload", "polling": "polling.response", "manual": "signal.body"}
 
 
-class EventFields(Part):
+class WaitEvent(OpenFields):
     source: str = ""
     filter: dict[str, Any] = {}
 
     REQUIRED: ClassVar[tuple[str, ...]] = ("source",)
 
 
-class Polling(Part):
+class Polling(OpenFields):
     endpoint: str = ""
     connection: str = "default_api"
     method: str = "GET"
@@ -50,9 +50,9 @@ class Polling(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("endpoint", "success_condition")
 
 
-class Condition(Part):
+class WaitCondition(OpenFields):
     type: Literal["event", "time", "polling", "manual"] | None = None
-    event: EventFields | None = None
+    event: WaitEvent | None = None
     polling: Polling | None = None
     time: Any = None
     until: str | None = None
@@ -65,7 +65,7 @@ class Condition(Part):
     REQUIRED: ClassVar[tuple[str, ...]] = ("type",)
 
 
-class Timeout(Part):
+class WaitTimeout(OpenFields):
     on_timeout: Literal["fail", "skip", "default_value", "alternative_path"] = "fail"
     default: Any = None
     goto: str = ""
@@ -85,15 +85,15 @@ class WaitOutput(OutputFields):
 
 
 class WaitFields(NodeFields):
-    condition: Condition | None = None
-    timeout: Timeout | None = None
+    condition: WaitCondition | None = None
+    timeout: WaitTimeout | None = None
     output: WaitOutput | None = None
 
     REQUIRED: ClassVar[tuple[str, ...]] = (*NodeFields.REQUIRED, "condition")
 
 
 def lower(f: WaitFields, context: LoweringContext) -> Fragment:
-    condition = f.condition or Condition()
+    condition = f.condition or WaitCondition()
     _check_checkpoint(f, context)
     text = _output_expression(f, str(condition.type), context)
     if condition.type == "polling":
@@ -139,7 +139,7 @@ def _output_expression(f: WaitFields, kind: str, context: LoweringContext) -> st
     return None
 
 
-def _time_trigger(condition: Condition, context: LoweringContext) -> Trigger:
+def _time_trigger(condition: WaitCondition, context: LoweringContext) -> Trigger:
     raw = context.node.raw["condition"]
     inner = raw.get("time") if isinstance(raw.get("time"), dict) else {}
     until = condition.until if condition.until is not None else (inner or {}).get("until")
@@ -159,8 +159,8 @@ def _time_trigger(condition: Condition, context: LoweringContext) -> Trigger:
     return Trigger(after_ms=(after or 0) + (more or 0), action="value", value=value)
 
 
-def _event_trigger(condition: Condition, context: LoweringContext) -> Trigger:
-    event = condition.event or EventFields()
+def _event_trigger(condition: WaitCondition, context: LoweringContext) -> Trigger:
+    event = condition.event or WaitEvent()
     if condition.event is None:
         hint = 'Write `"event": {"source": "…", "filter": {…}}`.'
         context.error("missing_field", "«event» is missing.", "condition", hint=hint)
@@ -178,7 +178,7 @@ def _event_trigger(condition: Condition, context: LoweringContext) -> Trigger:
     return Trigger(kind="signal", name=event.source if name is not None else "", filter=filter, match=match)
 
 
-def _polling(f: WaitFields, condition: Condition, context: LoweringContext) -> Fragment:
+def _polling(f: WaitFields, condition: WaitCondition, context: LoweringContext) -> Fragment:
     """C-38: a failed poll means not yet; five in a row fail the node, and so does a status that says so."""
     poll = condition.polling or Polling()
     if condition.polling is None:
@@ -206,7 +206,7 @@ def _polling(f: WaitFields, condition: Condition, context: LoweringContext) -> F
 
 def _timeout_triggers(f: WaitFields, context: LoweringContext, *, default: bool = True) -> list[Trigger]:
     """What happens when nothing came in time (W-4.7.5, C-36)."""
-    timeout = f.timeout or Timeout()
+    timeout = f.timeout or WaitTimeout()
     raw = context.node.raw.get("timeout")
     after = read_duration(raw, context, "timeout") if isinstance(raw, dict) else None
     if after is None:

@@ -1,4 +1,4 @@
-"""endpoint (D-X.19): keeps what it got as the run's output under its label, and in a file if told so."""
+"""endpoint (D-X.19): keeps its input as the run's output under its label, and optionally in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node type from outside (D-X.15, D-X.30): its fields go to the executor as they stand."""
+"""A node type from outside (D-X.15, D-X.30): its fields are passed to the executor unchanged."""
 
 from __future__ import annotations
 

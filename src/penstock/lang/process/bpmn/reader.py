@@ -24,7 +24,7 @@ from penstock.lang.process.bpmn.vocabulary import (
     TRIGGERS,
     UNSUPPORTED,
 )  # fmt: skip
-from penstock.lang.process.bpmn.xml_tree import XmlElement, XmlTree, parse, to_xml
+from penstock.lang.process.bpmn.xml_tree import XmlElement, XmlTree, mark_of, parse, to_xml
 from penstock.lang.read_json import parse_json
 
 _FLOW_NODES = (*TASKS, *GATEWAYS, *POSITIONS)
@@ -80,7 +80,7 @@ class _Reader:
             known = {str(role.get("id")) for role in roles if isinstance(role, dict)}
             data["roles"] = [*roles, *(role for role in self.roles.values() if role["id"] not in known)]
         if "roles" in data:
-            marks["roles"] = _mark_value(data["roles"], process)
+            marks["roles"] = mark_of(data["roles"], process)
         for name, entries in self.collections.items():
             data[name] = [entry for entry, _ in entries]
             lines = [_mark(entry, node) for entry, node in entries]
@@ -88,10 +88,10 @@ class _Reader:
         drawing = diagram_interchange.read(self.root, self._author_id)
         if drawing:
             data["diagram"] = drawing
-            marks["diagram"] = _mark_value(drawing, process)
+            marks["diagram"] = mark_of(drawing, process)
         if self.extensions:
             data["extensions"] = self.extensions
-            marks["extensions"] = _mark_value(self.extensions, process)
+            marks["extensions"] = mark_of(self.extensions, process)
         items = {name: (mark.line, mark.column, mark) for name, mark in marks.items()}
         return data, Mark(process.line, process.column, items)
 
@@ -392,18 +392,9 @@ def _mark(entry: dict[str, Any], node: XmlElement) -> Mark:
         at = node
         if name == "condition":
             at = node.first("conditionExpression", BPMN) or node
-        spots[name] = (at.line, at.column, _mark_value(value, at))
+        spots[name] = (at.line, at.column, mark_of(value, at))
     return Mark(node.line, node.column, spots)
 
 
 def _marks(top: dict[str, Any], node: XmlElement) -> dict[str, Mark]:
-    return {name: _mark_value(value, node) for name, value in top.items()}
-
-
-def _mark_value(value: Any, node: XmlElement) -> Mark:
-    if isinstance(value, dict):
-        inner = {str(name): (node.line, node.column, _mark_value(item, node)) for name, item in value.items()}
-        return Mark(node.line, node.column, inner)
-    if isinstance(value, list):
-        return Mark(node.line, node.column, [_mark_value(item, node) for item in value])
-    return Mark(node.line, node.column)
+    return {name: mark_of(value, node) for name, value in top.items()}

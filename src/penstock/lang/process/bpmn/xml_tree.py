@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from penstock.errors import DocumentUnreadable, Place
+from penstock.lang.document import Mark
 
 MAX_DEPTH = 100
 MAX_ELEMENTS = 60_000
@@ -149,3 +150,13 @@ def open_tag(tag: str, attributes: Mapping[str, str]) -> str:
 def xml_text(text: str) -> str:
     """A text as XML can hold it: escaped, without characters that XML does not have."""
     return escape(_NOT_XML.sub("", text))
+
+
+def mark_of(value: Any, node: XmlElement) -> Mark:
+    """The places of a value that was read from an element: the element's own, everywhere in it."""
+    if isinstance(value, dict):
+        inner = {str(name): (node.line, node.column, mark_of(item, node)) for name, item in value.items()}
+        return Mark(node.line, node.column, inner)
+    if isinstance(value, list):
+        return Mark(node.line, node.column, [mark_of(item, node) for item in value])
+    return Mark(node.line, node.column)

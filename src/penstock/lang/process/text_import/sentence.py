@@ -8,7 +8,7 @@ from typing import NamedTuple
 from penstock.lang.process.text_import.guards import EXPRESSION, NEGATION, find_comparison
 
 BULLET = re.compile(r"\s*[-*•]\s+(.+)")
-#: a longer sentence is read by nobody as one condition, and its patterns would take their time
+#: Longer sentences are not searched for conditions: the patterns would be slow.
 MAX_LENGTH = 600
 #: words that end like «if» in Korean
 _NOUN_MYEON = "화면|서면|반면|측면|표면|도면|평면|전면|정면|후면|국면|장면|대면|단면|양면|수면|노면|방면|그러면"
