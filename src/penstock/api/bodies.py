@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import msgspec
@@ -27,9 +27,9 @@ class ResponseBody(BaseModel):
     one that has a default, and the description of the API says so.
 
     `class RunOut(ResponseBody, of=Run)` has the fields of the struct `Run` in its order: those in `first` before
-    the others, without those in `omit`, and with their defaults where `defaults` is true. A field that the class
-    declares itself replaces the struct's; others that it declares follow. Structs within the struct have bodies of
-    their own; `parts` names those that are no more than their fields, the inner ones first."""
+    the others, without those in `omit`, or those in `only`; with their defaults where `defaults` is true. A field that
+    the class declares itself replaces the struct's; others that it declares follow. Structs within the struct have
+    bodies of their own; `parts` names those that are no more than their fields, the inner ones first."""
 
     model_config = ConfigDict(populate_by_name=True, json_schema_serialization_defaults_required=True)
 
@@ -37,6 +37,7 @@ class ResponseBody(BaseModel):
         cls,
         *,
         of: type[msgspec.Struct] | None = None,
+        only: Sequence[str] = (),
         omit: Collection[str] = (),
         first: Sequence[str] = (),
         defaults: bool = False,
@@ -48,8 +49,9 @@ class ResponseBody(BaseModel):
         for struct, name in (parts or {}).items():
             create_model(name, __base__=ResponseBody, __module__=cls.__module__, __cls_kwargs__={"of": struct})
         if of is not None:
-            _take_fields(cls, of, omit, first, defaults=defaults)
-        if of is not None and not omit:
+            wanted = only.__contains__ if only else lambda name: name not in omit
+            _take_fields(cls, of, wanted, only or first, defaults=defaults)
+        if of is not None and not omit and not only:
             assert of not in _BODY_OF, f"{of.__name__} has a body already: {_BODY_OF[of].__name__}"
             _BODY_OF[of] = cls
 
@@ -57,20 +59,21 @@ class ResponseBody(BaseModel):
 def _take_fields(
     model: type[ResponseBody],
     struct: type[msgspec.Struct],
-    omit: Collection[str],
+    wanted: Callable[[str], bool],
     first: Sequence[str],
     *,
     defaults: bool,
 ) -> None:
     own = dict(inspect.get_annotations(model))
-    annotations: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for field in msgspec.structs.fields(struct):
         if field.name in own:
-            annotations[field.name] = own.pop(field.name)
-        elif field.name not in omit:
-            annotations[field.name] = _sent_as(field.type, is_time=_is_time(field.name))
+            fields[field.name] = own.pop(field.name)
+        elif wanted(field.name):
+            fields[field.name] = _sent_as(field.type, is_time=_is_time(field.name))
             _declare(model, field, default=defaults)
-    model.__annotations__ = {name: annotations[name] for name in first} | annotations | own
+    fields |= own
+    model.__annotations__ = {name: fields[name] for name in dict.fromkeys((*first, *fields))}
 
 
 def _declare(model: type[ResponseBody], field: msgspec.structs.FieldInfo, *, default: bool) -> None:

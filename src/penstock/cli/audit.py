@@ -9,8 +9,12 @@ import typer
 
 from penstock.app.access.audit import AuditEntry, AuditLog
 from penstock.cli.open_store import reading
-from penstock.cli.options import STORE, Json, Store
+from penstock.cli.options import STORE, Json, Limit, Store
 from penstock.cli.output import DONE, FAILED, TONES, moment, print_json, print_list, say, short
+
+Actor = Annotated[str | None, typer.Option("--by", metavar="USER", help="Only what this one did.")]
+Action = Annotated[str | None, typer.Option("--action", metavar="NAME", help="Only this, such as key.create.")]
+Target = Annotated[str | None, typer.Option("--target", metavar="ID", help="Only about this.")]
 
 
 def verify(json: Json = False, store: Store = STORE) -> int:
@@ -35,15 +39,9 @@ def verify(json: Json = False, store: Store = STORE) -> int:
 
 
 def ls(
-    actor: Annotated[str | None, typer.Option("--by", metavar="USER", help="Only what this one did.")] = None,
-    action: Annotated[
-        str | None, typer.Option("--action", metavar="NAME", help="Only this, such as key.create.")
-    ] = None,
-    target: Annotated[str | None, typer.Option("--target", metavar="ID", help="Only about this.")] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many.")] = 50,
-    json: Json = False,
+    actor: Actor = None, action: Action = None, target: Target = None, limit: Limit = 50, json: Json = False,
     store: Store = STORE,
-) -> int:
+) -> int:  # fmt: skip
     """List who changed what, newest first."""
     with reading(store) as door:
         entries = AuditLog(door.store).each(door.tenant, limit=limit, actor=actor, action=action, target=target)

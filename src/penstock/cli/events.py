@@ -20,6 +20,8 @@ from penstock.cli.output import DONE, TONES, moment, print_json, print_list, run
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.store.contract import EventRow
 
+OnlySource = Annotated[str | None, typer.Option("--source", metavar="SOURCE", help="Only these.")]
+Newest = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many, the newest.")]
 EventId = Annotated[
     str | None, typer.Option("--id", metavar="ID", help="The sender's id: the same again is the same event.")
 ]
@@ -81,11 +83,8 @@ def _print_receipt(receipt: EventReceipt, looks: list[RunView]) -> None:
 
 
 def ls(
-    source: Annotated[str | None, typer.Option("--source", metavar="SOURCE", help="Only these.")] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many, the newest.")] = 50,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    source: OnlySource = None, limit: Newest = 50, json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """List the events that are kept, oldest first, and whom they have reached."""
     with reading(store) as door:
         rows = door.store.events(door.tenant, source, limit=10**9)[-limit:]

@@ -68,13 +68,9 @@ def _print_item(item: open_items.InboxItem) -> None:
 
 
 def approve(
-    id: Item,
-    by: By = None,
-    comment: Comment = None,
-    decision: Verdict = None,
-    json: Json = False,
+    id: Item, by: By = None, comment: Comment = None, decision: Verdict = None, json: Json = False,
     store: Store = STORE,
-) -> int:
+) -> int:  # fmt: skip
     """Approve what waits, or give a review its verdict, and drive the run on until it ends or waits."""
     return _decide(id, decision or "approved", by, comment, json, store)
 

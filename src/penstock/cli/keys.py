@@ -20,6 +20,8 @@ from penstock.cli.options import STORE, Json, Store
 from penstock.cli.output import DONE, TONES, moment, print_json, print_list, say
 from penstock.errors import BadInput
 
+Name = Annotated[str, typer.Argument(metavar="NAME", help="What it is for.")]
+User = Annotated[str, typer.Option("--user", metavar="USER", help="Whom it acts for.")]
 Roles = Annotated[
     list[str] | None, typer.Option("--role", metavar="NAME", help="A role besides those of its user; repeatable.")
 ]
@@ -53,15 +55,9 @@ def _print(key: ApiKey) -> None:
 
 
 def make(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for.")],
-    user: Annotated[str, typer.Option("--user", metavar="USER", help="Whom it acts for.")],
-    role: Roles = None,
-    scope: Scopes = None,
-    expires: Expires = None,
-    rate: Rate = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    name: Name, user: User, role: Roles = None, scope: Scopes = None, expires: Expires = None, rate: Rate = None,
+    json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """Make a key, and show it: this once, for the store has only its hash."""
     until = _moment(expires) if expires is not None else None
     with reading(store) as door:

@@ -36,6 +36,7 @@ Profile = Annotated[
     ),
 ]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value for programs instead of text for people.")]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="The run: its key, its id, or a unique beginning of it.")]
 Document = Annotated[
     Path, typer.Argument(metavar="FILE", help="The document: a diagram or a decision workflow, in YAML or JSON.")

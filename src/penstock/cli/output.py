@@ -67,6 +67,15 @@ def print_json(value: Any) -> None:
     sys.stdout.buffer.flush()
 
 
+def print_one(item: T, json: bool, as_json: Callable[[T], Any], print_item: Callable[[T], None]) -> int:
+    """Prints one thing that a command shows; the exit code."""
+    if json:
+        print_json(as_json(item))
+    else:
+        print_item(item)
+    return DONE
+
+
 def print_list(
     items: Iterable[T], json: bool, as_json: Callable[[T], Any], print_item: Callable[[T], None], *, empty: str = ""
 ) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
@@ -13,6 +13,7 @@ import typer
 from penstock.app.penstock import Penstock
 from penstock.app.releases.diff import Change
 from penstock.app.releases.releases import ActiveRelease, Releases, document_of
+from penstock.app.releases.version_row import version_row
 from penstock.cli.drive import leaving, reaching, until_done
 from penstock.cli.options import STORE, Document, Json, Store, Whose
 from penstock.cli.output import (
@@ -23,6 +24,7 @@ from penstock.cli.output import (
     print_finding,
     print_json,
     print_list,
+    print_one,
     say,
     short,
     store_option,
@@ -35,6 +37,7 @@ OnlyName = Annotated[str | None, typer.Argument(metavar="NAME", help="Only versi
 Version = Annotated[int, typer.Argument(metavar="VERSION", help="Which version.")]
 Old = Annotated[int, typer.Argument(metavar="OLD", help="The older version.")]
 New = Annotated[int, typer.Argument(metavar="NEW", help="The newer version.")]
+Feedback = Annotated[str, typer.Option("--feedback", "-m", metavar="TEXT", help="What must be changed.")]
 SAME = "They are the same but for their version."
 By = Annotated[str | None, typer.Option("--by", metavar="USER", help="Who does it.")]
 _STYLES = {"active": TONES["done"], "pending_approval": TONES["held"], "draft": TONES["held"]}
@@ -68,7 +71,7 @@ def submit(
             raise
     if json:
         findings = [finding_json(finding) for finding in done.findings]
-        print_json({**_json(done.release), "new": done.new, "findings": findings})
+        print_json({**version_row(done.release), "new": done.new, "findings": findings})
         return DONE
     for finding in done.findings:
         print_finding(finding, file, err=True)
@@ -77,15 +80,6 @@ def submit(
         say("  it was submitted before")
     _print_next(done.release, store)
     return DONE
-
-
-def _json(row: ReleaseRow) -> dict[str, Any]:
-    return {
-        "id": row.id, "workflow_id": row.name, "version": row.version, "tenant_id": row.tenant, "dsl_hash": row.hash,
-        "status": row.status, "created_by": row.created_by, "created_at": row.created_at,
-        "approved_by": row.approved_by, "approved_at": row.approved_at, "deprecated_at": row.deprecated_at,
-        "change_summary": row.change_summary, "feedback": row.feedback,
-    }  # fmt: skip
 
 
 #: what comes next for a version
@@ -111,7 +105,7 @@ def ls(name: OnlyName = None, json: Json = False, store: Store = STORE) -> int:
     """List the versions, by workflow, the oldest first."""
     with leaving(store) as door:
         rows = Releases(door).each(name)
-    return print_list(rows, json, _json, _print, empty="Nothing was submitted: penstock releases submit FILE.")
+    return print_list(rows, json, version_row, _print, empty="Nothing was submitted: penstock releases submit FILE.")
 
 
 def show(
@@ -124,7 +118,7 @@ def show(
     with leaving(store) as door:
         row = Releases(door).get(name, version)
     if json:
-        print_json({**_json(row), "dsl": document_of(row)})
+        print_json({**version_row(row), "dsl": document_of(row)})
     else:
         say(msgspec.json.format(msgspec.json.encode(document_of(row)), indent=2).decode())
     return DONE
@@ -136,13 +130,8 @@ def approve(name: Name, version: Version, by: By = None, json: Json = False, sto
 
 
 def reject(
-    name: Name,
-    version: Version,
-    feedback: Annotated[str, typer.Option("--feedback", "-m", metavar="TEXT", help="What must be changed.")],
-    by: By = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    name: Name, version: Version, feedback: Feedback, by: By = None, json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """Give a version back to its author, with what must be changed."""
     return _change(store, json, lambda versions: versions.reject(name, version, by=by, feedback=feedback))
 
@@ -152,7 +141,7 @@ def activate(name: Name, version: Version, json: Json = False, store: Store = ST
     letters whose document asks for it are replayed with the new one."""
     row = until_done(_activate(store, name, version))
     if json:
-        print_json({**_json(row), "replayed": row.replayed})
+        print_json({**version_row(row), "replayed": row.replayed})
         return DONE
     _print(row)
     for run in row.replayed:
@@ -173,12 +162,12 @@ def deprecate(name: Name, version: Version, json: Json = False, store: Store = S
 def _change(store: Path, json: bool, move: Callable[[Releases], ReleaseRow]) -> int:
     with leaving(store) as door:
         row = move(Releases(door))
-    if json:
-        print_json(_json(row))
-    else:
+
+    def print_row(row: ReleaseRow) -> None:
         _print(row)
         _print_next(row, store)
-    return DONE
+
+    return print_one(row, json, version_row, print_row)
 
 
 def diff(name: Name, old: Old, new: New, json: Json = False, store: Store = STORE) -> int:

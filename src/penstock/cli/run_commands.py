@@ -18,6 +18,8 @@ from penstock.cli.output import DONE, exit_code, print_json, print_run, run_json
 from penstock.cli.run import finish
 from penstock.errors import BadInput, ItemDecided, ItemNotFound
 
+Restart = Annotated[bool, typer.Option("--restart", help="From the start nodes, not where it failed.")]
+Boundary = Annotated[bool, typer.Option("--boundary", help="Let what is in flight finish first.")]
 Value = Annotated[
     str, typer.Argument(metavar="ANSWER", help="JSON, @FILE, or - for stdin; a plain word is taken as text.")
 ]
@@ -93,11 +95,8 @@ def resume(run: Run, json: Json = False, store: Store = STORE) -> int:
 
 
 def retry(
-    run: Run,
-    restart: Annotated[bool, typer.Option("--restart", help="From the start nodes, not where it failed.")] = False,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    run: Run, restart: Restart = False, json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """Try a failed run again where it failed, and drive it until it ends or waits. What was done before is not done
     again, and the effect that failed has the same idempotency key."""
     how = "restart" if restart else "here"
@@ -127,11 +126,8 @@ def compensate(
 
 
 def cancel(
-    run: Run,
-    boundary: Annotated[bool, typer.Option("--boundary", help="Let what is in flight finish first.")] = False,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    run: Run, boundary: Boundary = False, json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """End a run now, and what it has called with it."""
     if not boundary:
         return _only(run, store, json, lambda door, target: door.cancel(target))

@@ -17,7 +17,7 @@ from penstock.app.runs.run_view import RunView
 from penstock.cli.drive import leaving, reaching, until_done
 from penstock.cli.events import at_rest
 from penstock.cli.options import STORE, Json, Store
-from penstock.cli.output import DONE, moment, print_json, print_list, say, short, status_text
+from penstock.cli.output import moment, print_list, print_one, say, short, status_text
 from penstock.errors import BadInput
 from penstock.store.contract import ScheduleRow
 
@@ -56,12 +56,7 @@ def resume(name: Name, json: Json = False, store: Store = STORE) -> int:
 
 def _change(store: Path, json: bool, change: Callable[[TenantSchedules], ScheduleRow]) -> int:
     with leaving(store) as door:
-        row = change(TenantSchedules(door))
-    if json:
-        print_json(_json(row))
-    else:
-        _print(row)
-    return DONE
+        return print_one(change(TenantSchedules(door)), json, _json, _print)
 
 
 def fire(name: Name, json: Json = False, store: Store = STORE) -> int:

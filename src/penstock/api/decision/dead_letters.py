@@ -17,13 +17,13 @@ from penstock.app.decision.dead_letters import discard, letter, letters
 from penstock.errors import PenstockError
 
 router = APIRouter(prefix="/dlq", tags=["dead letters"], route_class=AuditedRoute)
+Name = Annotated[str | None, Query(max_length=200)]
 
 
 @router.get("", response_model=shape.LetterPage, summary="Those that lie there, the newest first")
 async def each(
-    door: Door, name: Annotated[str | None, Query(max_length=200)] = None, limit: paging.Limit = 50,
-    cursor: paging.Cursor = None, _: Caller = may("ops.read"),
-) -> Response:  # fmt: skip
+    door: Door, name: Name = None, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("ops.read")
+) -> Response:
     start = paging.read_cursor(cursor, int) or 0
     found = letters(door, name=name, limit=start + limit + 1)[start:]
     following = paging.cursor_of(start + limit) if len(found) > limit else None

@@ -9,10 +9,12 @@ from pydantic import Field
 from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.paging import LARGEST
 from penstock.api.problems import FoundOut
+from penstock.api.shapes.definitions import DECIDED
 from penstock.api.shapes.runs import TraceTrigger
 from penstock.api.time_fields import Moment
 from penstock.app.runs.timeline import trace
 from penstock.dialects.transitions import Transition
+from penstock.store.contract import ReleaseRow
 
 EXAMPLE = {
     "id": "wf_line_check", "name": "Line check", "version": 1,
@@ -20,22 +22,16 @@ EXAMPLE = {
 }  # fmt: skip
 
 
-class WorkflowVersion(ResponseBody):
+class WorkflowVersion(
+    ResponseBody,
+    of=ReleaseRow,
+    only=("id", "workflow_id", "version", "tenant_id", "dsl_hash", "status", *DECIDED),
+):
     """A row of workflow_versions (W-9.3.1)."""
 
-    id: str
     workflow_id: str
-    version: int
     tenant_id: str
     dsl_hash: str
-    status: str
-    created_by: str | None
-    created_at: Moment
-    approved_by: str | None
-    approved_at: Moment | None
-    deprecated_at: Moment | None
-    change_summary: str | None
-    feedback: str | None
 
 
 class WorkflowVersionWhole(WorkflowVersion):

@@ -17,6 +17,7 @@ from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.app.releases.releases import canonical, document_of
 from penstock.app.releases.triggers import trigger_findings
+from penstock.app.releases.version_row import version_row
 from penstock.errors import Finding, ReleaseNotFound
 from penstock.store.contract import ReleaseRow
 
@@ -25,21 +26,16 @@ Id = Annotated[str, Path(max_length=200)]
 Number = Annotated[int, Path(ge=1, le=2_000_000_000)]
 
 
-def _version(row: ReleaseRow) -> dict[str, Any]:
-    return {
-        "id": row.id, "workflow_id": row.name, "version": row.version, "tenant_id": row.tenant, "dsl_hash": row.hash,
-        "status": row.status, "created_by": row.created_by, "created_at": row.created_at,
-        "approved_by": row.approved_by, "approved_at": row.approved_at, "deprecated_at": row.deprecated_at,
-        "change_summary": row.change_summary, "feedback": row.feedback,
-    }  # fmt: skip
-
-
 def _found(door: Door, id: str, version: int | None = None) -> ReleaseRow:
     """A diagram is no workflow, although both have versions."""
     row = door.releases.get(id, version)
-    if door.store.net(row.net).language != "decision":
+    if not _is_workflow(door, row):
         raise ReleaseNotFound(name=id, version=version)
     return row
+
+
+def _is_workflow(door: Door, row: ReleaseRow) -> bool:
+    return door.store.net(row.net).language == "decision"
 
 
 def _told(findings: list[Finding], *, errors: bool) -> list[dict[str, Any]]:
@@ -50,11 +46,9 @@ def _told(findings: list[Finding], *, errors: bool) -> list[dict[str, Any]]:
 async def each(
     door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("definition.read")
 ) -> Response:
-    by_name: dict[str, list[ReleaseRow]] = {}
-    for row in door.releases.each():
-        if door.store.net(row.net).language == "decision":
-            by_name.setdefault(row.name, []).append(row)
-    page, after = paging.page_of(list(by_name.values()), cursor, limit)
+    versions = [[row for row in rows if _is_workflow(door, row)] for rows in door.releases.by_name().values()]
+    workflows = [rows for rows in versions if rows]
+    page, after = paging.page_of(workflows, cursor, limit)
     return reply(shape.WorkflowPage, {"items": [_workflow(rows) for rows in page], "next": after})
 
 
@@ -75,7 +69,7 @@ def _workflow(rows: list[ReleaseRow]) -> dict[str, Any]:
 async def submit(asked: shape.WorkflowAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     done = door.releases.submit(asked.dsl, by=who.user, change_summary=asked.change_summary)
     row = done.release
-    told = {**_version(row), "warnings": _told(done.findings, errors=False)}
+    told = {**version_row(row), "warnings": _told(done.findings, errors=False)}
     where = f"/api/v1/workflows/{row.name}/versions/{row.version}"
     return reply(shape.WorkflowSubmitted, told, status=201 if done.new else 200, headers={"Location": where})
 
@@ -95,19 +89,19 @@ async def versions(
 ) -> Response:
     _found(door, id)
     page, after = paging.page_of(door.releases.each(id)[::-1], cursor, limit)
-    return reply(shape.WorkflowVersionPage, {"items": [_version(row) for row in page], "next": after})
+    return reply(shape.WorkflowVersionPage, {"items": [version_row(row) for row in page], "next": after})
 
 
 @router.get("/{id}/versions/{version}", response_model=shape.WorkflowVersionWhole, summary="One of them, with its DSL")
 async def version(id: Id, version: Number, door: Door, _: Caller = may("definition.read")) -> Response:
     row = _found(door, id, version)
-    return reply(shape.WorkflowVersionWhole, {**_version(row), "dsl": document_of(row)})
+    return reply(shape.WorkflowVersionWhole, {**version_row(row), "dsl": document_of(row)})
 
 
 @router.post("/{id}/versions/{version}/approve", response_model=shape.WorkflowVersion, summary="Approve it")
 async def approve(id: Id, version: Number, door: Door, who: Caller = may("definition.approve")) -> Response:
     _found(door, id, version)
-    return reply(shape.WorkflowVersion, _version(door.releases.approve(id, version, by=who.user)))
+    return reply(shape.WorkflowVersion, version_row(door.releases.approve(id, version, by=who.user)))
 
 
 @router.post("/{id}/versions/{version}/reject", response_model=shape.WorkflowVersion, summary="Send it back")
@@ -116,7 +110,7 @@ async def reject(
 ) -> Response:
     _found(door, id, version)
     return reply(
-        shape.WorkflowVersion, _version(door.releases.reject(id, version, by=who.user, feedback=asked.feedback))
+        shape.WorkflowVersion, version_row(door.releases.reject(id, version, by=who.user, feedback=asked.feedback))
     )
 
 
@@ -124,10 +118,10 @@ async def reject(
 async def activate(id: Id, version: Number, door: Door, _: Caller = may("definition.activate")) -> Response:
     _found(door, id, version)
     done = door.releases.activate(id, version)
-    return reply(shape.WorkflowActivated, {**_version(done), "replayed": done.replayed})
+    return reply(shape.WorkflowActivated, {**version_row(done), "replayed": done.replayed})
 
 
 @router.post("/{id}/versions/{version}/deprecate", response_model=shape.WorkflowVersion, summary="Take it out of force")
 async def deprecate(id: Id, version: Number, door: Door, _: Caller = may("definition.activate")) -> Response:
     _found(door, id, version)
-    return reply(shape.WorkflowVersion, _version(door.releases.deprecate(id, version)))
+    return reply(shape.WorkflowVersion, version_row(door.releases.deprecate(id, version)))

@@ -78,23 +78,16 @@ class RemarkAsked(RequestBody):
     text: Comment
 
 
-class WorkitemLine(ResponseBody):
+class WorkitemLine(
+    ResponseBody,
+    of=instance.WorkItem,
+    only=(
+        "id", "proc_inst_id", "proc_def_id", "activity_id", "activity_name", "activity_type", "agent_mode", "status",
+        "assignee", "role", "priority", "due_at", "version", "created_at",
+    ),
+):  # fmt: skip
     """A line of a list. `version` grows with every change."""
 
-    id: str
-    proc_inst_id: str
-    proc_def_id: str
-    activity_id: str
-    activity_name: str
-    activity_type: str
-    agent_mode: str
-    status: str
-    assignee: str | None
-    role: str | None
-    priority: str | None
-    due_at: Moment | None
-    version: int
-    created_at: Moment
     updated_at: Moment
 
 

@@ -33,11 +33,9 @@ _LIFE = MACHINES["release"]
 async def each(
     door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("definition.read")
 ) -> Response:
-    by_name: dict[str, list[ReleaseRow]] = {}
-    for row in door.releases.each():
-        by_name.setdefault(row.name, []).append(row)
-    open_ = _open_runs(door)
-    page, after = paging.page_of([_definition(door, rows, open_) for rows in by_name.values()], cursor, limit)
+    open_runs = _open_runs(door)
+    definitions = [_definition(door, rows, open_runs) for rows in door.releases.by_name().values()]
+    page, after = paging.page_of(definitions, cursor, limit)
     return reply(shape.DefinitionPage, {"items": page, "next": after})
 
 

@@ -12,21 +12,14 @@ from penstock.api.shapes.runs import GraphOut
 from penstock.api.time_fields import Moment
 from penstock.app.releases.diff import Change
 from penstock.app.releases.inspection import InspectionStep, SoundnessReport
+from penstock.store.contract import ReleaseRow
+
+#: what was decided about a version, and by whom
+DECIDED = ("created_by", "created_at", "approved_by", "approved_at", "deprecated_at", "change_summary", "feedback")
 
 
-class VersionOut(ResponseBody):
-    name: str
-    version: int
-    id: str
-    status: str
-    hash: str
-    created_by: str | None
-    created_at: Moment
-    approved_by: str | None
-    approved_at: Moment | None
-    deprecated_at: Moment | None
-    change_summary: str | None
-    feedback: str | None
+class VersionOut(ResponseBody, of=ReleaseRow, only=("name", "version", "id", "status", "hash", *DECIDED)):
+    pass
 
 
 class VersionWhole(VersionOut):

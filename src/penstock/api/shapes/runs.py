@@ -115,24 +115,22 @@ class TraceTrigger(ResponseBody, of=trace.TraceTrigger):
     pass
 
 
-class TraceOut(
-    ResponseBody,
-    of=trace.Trace,
-    parts={
-        trace.TraceError: "TraceError", trace.OutputSummary: "OutputSummary", trace.TracedExecution: "Execution",
-    },
-):  # fmt: skip
+_OF_TRACE = {
+    trace.TraceError: "TraceError", trace.OutputSummary: "OutputSummary", trace.TracedExecution: "Execution",
+}  # fmt: skip
+
+
+class TraceOut(ResponseBody, of=trace.Trace, parts=_OF_TRACE):
     pass
 
 
-class GraphOut(
-    ResponseBody,
-    of=run_graph.RunGraph,
-    parts={
-        net_graph.GraphNode: "GraphNode", net_graph.GraphEdge: "GraphEdge", run_overlay.TokenPlace: "GraphToken",
-        run_overlay.NodeState: "GraphState",
-    },
-):  # fmt: skip
+_OF_GRAPH = {
+    net_graph.GraphNode: "GraphNode", net_graph.GraphEdge: "GraphEdge", run_overlay.TokenPlace: "GraphToken",
+    run_overlay.NodeState: "GraphState",
+}  # fmt: skip
+
+
+class GraphOut(ResponseBody, of=run_graph.RunGraph, parts=_OF_GRAPH):
     at: int
     time: Moment | None
 

@@ -111,6 +111,13 @@ class Releases:
     def each(self, name: str | None = None) -> list[ReleaseRow]:
         return self.door.store.releases(self.door.tenant, name)
 
+    def by_name(self) -> dict[str, list[ReleaseRow]]:
+        """The versions of every definition, the oldest first."""
+        versions: dict[str, list[ReleaseRow]] = {}
+        for row in self.each():
+            versions.setdefault(row.name, []).append(row)
+        return versions
+
     def get(self, name: str, version: int | None = None) -> ReleaseRow:
         """The version asked for; else the active one, else the newest."""
         if version is not None:

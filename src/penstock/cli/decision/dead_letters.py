@@ -15,7 +15,7 @@ from penstock.app.runs.run_view import RunView
 from penstock.cli.documents import compile_named
 from penstock.cli.drive import Started, drive, driving, go_on, leaving
 from penstock.cli.open_store import reading
-from penstock.cli.options import STORE, Json, Store
+from penstock.cli.options import STORE, Json, Limit, Store
 from penstock.cli.output import DONE, TONES, moment, print_json, print_list, say, short, store_option
 from penstock.cli.run import finish
 from penstock.errors import StoreBusy
@@ -24,15 +24,13 @@ _minute = partial(moment, seconds=False)
 Mended = Annotated[
     Path | None, typer.Argument(metavar="[FILE]", help="The mended document; without it the same one again.")
 ]
+OnlyName = Annotated[str | None, typer.Option("--name", metavar="ID", help="Only of this document.")]
 Ended = Annotated[str, typer.Argument(metavar="RUN", help="The run that ended badly: its id, key, or a beginning.")]
 
 
 def ls(
-    name: Annotated[str | None, typer.Option("--name", metavar="ID", help="Only of this document.")] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many.")] = 50,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    name: OnlyName = None, limit: Limit = 50, json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """List the runs that ended badly, newest first."""
     with reading(store) as door:
         listed = desk.letters(door, name=name, limit=limit)

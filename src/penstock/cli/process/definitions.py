@@ -28,6 +28,7 @@ from penstock.errors import BadInput, DocumentInvalid
 from penstock.lang.process.diff import difference
 from penstock.store.contract import ReleaseRow
 
+Reason = Annotated[str, typer.Option("--comment", "-m", metavar="TEXT", help="Why: it is kept with it.")]
 Into = Annotated[
     str | None, typer.Option("--into", metavar="ID", help="It becomes the next version of this process besides.")
 ]
@@ -159,12 +160,8 @@ def _print_diff(changes: dict[str, Any], *, whole: bool = False) -> None:
 
 
 def approve(
-    id: Id,
-    by: By,
-    into: Into = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    id: Id, by: By, into: Into = None, json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """Let a process be begun that was mined or extracted, and waits for somebody's approval."""
 
     async def work() -> Defined:
@@ -175,12 +172,8 @@ def approve(
 
 
 def reject(
-    id: Id,
-    by: By,
-    comment: Annotated[str, typer.Option("--comment", "-m", metavar="TEXT", help="Why: it is kept with it.")],
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    id: Id, by: By, comment: Reason, json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """Keep a process from being begun that waits for somebody's approval. It stays readable, with the reason."""
     with leaving(store) as door:
         row = Processes(door).reject(id, by=by, comment=comment)

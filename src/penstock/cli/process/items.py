@@ -37,6 +37,10 @@ Result = Annotated[
 Overrides = Annotated[
     str | None, typer.Option("--result", metavar="JSON", help="Members of the result that the approver changes.")
 ]
+Reason = Annotated[str, typer.Option("--comment", "-m", metavar="TEXT", help="Why: for whoever does it again.")]
+Mode = Annotated[str, typer.Argument(metavar="MODE", help="MANUAL, SUPERVISED or AUTONOMOUS.")]
+To = Annotated[str, typer.Argument(metavar="USER", help="Who shall do it: user:ID, role:NAME or group:NAME.")]
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="What there is to say about it.")]
 Comment = Annotated[str | None, typer.Option("--comment", "-m", metavar="TEXT", help="Why.")]
 Seen = Annotated[
     int | None,
@@ -197,13 +201,8 @@ def start(id: Item, by: By, version: Seen = None, json: Json = False, store: Sto
 
 
 def submit(
-    id: Item,
-    by: By,
-    result: Result = None,
-    version: Seen = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    id: Item, by: By, result: Result = None, version: Seen = None, json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """Hand in the result of a work item, and drive the instance on."""
     value = read_object(result, "--result")
     target = _Target(id, store, json)
@@ -211,14 +210,9 @@ def submit(
 
 
 def approve(
-    id: Item,
-    by: By,
-    comment: Comment = None,
-    result: Overrides = None,
-    version: Seen = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    id: Item, by: By, comment: Comment = None, result: Overrides = None, version: Seen = None,
+    json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """Take a draft as the result, and drive the instance on."""
     changed = {"comment": comment, "overrides": read_object(result, "--result")}
     return _Target(id, store, json).act(
@@ -227,13 +221,8 @@ def approve(
 
 
 def reject(
-    id: Item,
-    by: By,
-    comment: Annotated[str, typer.Option("--comment", "-m", metavar="TEXT", help="Why: for whoever does it again.")],
-    version: Seen = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    id: Item, by: By, comment: Reason, version: Seen = None, json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """Send a draft back: it is done again."""
     target = _Target(id, store, json)
     return target.act(f"rejected by {by}", WorkItems.reject, by=by, comment=comment, version=version)
@@ -260,38 +249,24 @@ take_over = _with_comment(
 
 
 def set_mode(
-    id: Item,
-    mode: Annotated[str, typer.Argument(metavar="MODE", help="MANUAL, SUPERVISED or AUTONOMOUS.")],
-    by: By,
-    version: Seen = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    id: Item, mode: Mode, by: By, version: Seen = None, json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """Say whether a person or an agent does it, while nobody has begun."""
     return _Target(id, store, json).act(f"{mode} by {by}", WorkItems.set_mode, mode, by=by, version=version)
 
 
 def delegate(
-    id: Item,
-    to: Annotated[str, typer.Argument(metavar="USER", help="Who shall do it: user:ID, role:NAME or group:NAME.")],
-    by: By,
-    comment: Comment = None,
-    version: Seen = None,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    id: Item, to: To, by: By, comment: Comment = None, version: Seen = None,
+    json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """Let somebody else do it: one person has it then, of a role or a group anybody may."""
     target = _Target(id, store, json)
     return target.act(f"passed on to {to} by {by}", WorkItems.delegate, to, by=by, comment=comment, version=version)
 
 
 def comment(
-    id: Item,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What there is to say about it.")],
-    by: By,
-    json: Json = False,
-    store: Store = STORE,
-) -> int:
+    id: Item, text: Text, by: By, json: Json = False, store: Store = STORE,
+) -> int:  # fmt: skip
     """Say something about a work item: it stays with it."""
     with leaving(store) as door:
         work_items = WorkItems(door)
