@@ -275,6 +275,8 @@ def test_everything_that_can_be_said_is_said_here() -> None:
     """P-X.1: no rule of the language without a document that shows it; those about the graph are semantic."""
     said = [one for document, _, _ in (*BROKEN.values(), *WARNED.values()) for one in findings(document)]
     said += check_document(b"[1]", name="p.json", language="process")[1]
+    calls_itself = as_bytes(process([sub("S", orchestration={"sub_process": "p"})], []))
+    said += check_document(calls_itself, name="p.json", resolve=lambda name: calls_itself)[1]
     said += check_document(
         as_bytes(process([service("B", bpmn="businessRuleTask", rule_pack="r")], [])), name="p.json",
         registered=_nothing,
