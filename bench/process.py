@@ -29,7 +29,7 @@ from penstock.app.process.event_log import MEDIA, Wanted, written
 from penstock.app.process.work_items import WorkItems
 from penstock.lang.compile import compile_document
 from penstock.net.soundness import verdict
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 
 
 def chain(count: int, id: str = "chain") -> dict[str, Any]:

@@ -22,7 +22,7 @@ from penstock.app.overview import home
 from penstock.app.penstock import Penstock
 from penstock.errors import ApproverDenied, FourEyes, ItemAmbiguous, ItemDecided, ItemNotFound, NotWaiting
 from penstock.kernel.state import WAITING
-from penstock.store.contract_admin import RemarkRow
+from penstock.store.drafts import RemarkRow
 from tests.conformance.decision.make import approval, document, parallel, wait
 from tests.contract.store_suite import a_batch, a_run
 

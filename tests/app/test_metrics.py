@@ -23,7 +23,7 @@ from penstock.app.metrics.readings import Readings
 from penstock.app.metrics.series import detailed, exposed
 from penstock.host.gate import BreakerState
 from penstock.kernel.state import CANCELLED, COMPENSATED, COMPLETED, FAILED, WAITING
-from penstock.store.contract_lists import Gauges
+from penstock.store.run_lists import Gauges
 from tests.conformance.decision.world import DEFECT, HOUR, MANAGER, MINUTE, T0, Door, Wire, World, go
 from tests.contract.store_suite import a_batch, a_run
 from tests.host.decisions import TENANT

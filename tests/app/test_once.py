@@ -10,7 +10,7 @@ import pytest
 from penstock.app.access.idempotency import LEASE_MS, IdempotencyKeys, StoredResponse, Ticket, fingerprint
 from penstock.errors import BadInput, IdempotencyConflict, RequestRunning
 from penstock.host.clock import ManualClock
-from penstock.store.contract_admin import REQUESTS_KEPT_MS
+from penstock.store.access import REQUESTS_KEPT_MS
 from penstock.store.sqlite import Sqlite
 
 ANSWER = StoredResponse(201, {"location": "/api/v1/runs/r1"}, b'{"id":"r1"}')

@@ -23,7 +23,7 @@ from penstock.errors import (
     PenstockError,
     TargetNotFound,
 )
-from penstock.store.contract_admin import RemarkRow
+from penstock.store.drafts import RemarkRow
 
 QA, MANAGER, IT, OPERATOR = "qa@example.com", "manager@example.com", "it@example.com", "operator@example.com"
 

@@ -23,7 +23,7 @@ from penstock.errors import PenstockError
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED
-from penstock.store.contract import JournalRow
+from penstock.store.run_store import JournalRow
 from tests.app.test_history import KNOWN, MANUAL, MORE, RETRY, stir
 from tests.app.workflows import workflow as small
 from tests.conformance.decision.harness import INPUT

@@ -18,7 +18,8 @@ import pytest
 
 from penstock.kernel import fact as F
 from penstock.store.address import open_store
-from penstock.store.contract import Batch, NetRow, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import Batch, NetRow
 from penstock.store.sqlite import Sqlite
 
 ROOT = Path(__file__).resolve().parents[2]

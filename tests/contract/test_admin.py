@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from penstock.app.access.audit import AuditLog
 from penstock.kernel.state import COMPLETED, WAITING
-from penstock.store.chain import FIRST, anchor_of, hash_of, pruned
-from penstock.store.contract_admin import REQUESTS_KEPT_MS, AuditRow, DraftRow, KeyRow, RemarkRow, RequestRow
+from penstock.store.access import REQUESTS_KEPT_MS, KeyRow, RequestRow
+from penstock.store.audit_chain import FIRST, AuditRow, anchor_of, hash_of, pruned
+from penstock.store.drafts import DraftRow, RemarkRow
 from tests.contract.store_suite import Capability, Kit, a_batch, a_net, a_run, needs
 
 MINUTE = 60_000

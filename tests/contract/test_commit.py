@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import Fenced, StoreBusy, StoreError, StoreFull
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 from tests.contract.store_suite import Capability, Kit, a_batch, a_net, a_run, a_turn, needs, python, started
 
 TABLES_OF_A_BATCH = (

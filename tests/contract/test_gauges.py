@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.kernel.state import COMPLETED, RUNNING, WAITING
-from penstock.store.contract import ArtifactRow
+from penstock.store.artifacts import ArtifactRow
 from tests.contract.store_suite import STORES, Kit, a_batch, a_net, a_run
 
 

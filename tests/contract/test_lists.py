@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, RUNNING, WAITING
-from penstock.store.contract_admin import RemarkRow
-from penstock.store.contract_lists import Ranking, RunFilter
+from penstock.store.drafts import RemarkRow
+from penstock.store.run_lists import Ranking, RunFilter
 from tests.contract.store_suite import STORES, Kit, a_batch, a_net, a_run
 
 HOUR = 3_600_000

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from penstock.kernel.state import COMPLETED, WAITING
-from penstock.store.contract import ReleaseRow
-from penstock.store.contract_lists import Ranking, RunFilter
+from penstock.store.releases import ReleaseRow
+from penstock.store.run_lists import Ranking, RunFilter
 from tests.contract.store_suite import PostgresKit, a_batch, a_net, a_run, a_turn
 
 RUNS = 4000
@@ -155,7 +155,7 @@ SMALL = {"net", "waiting"}
 def test_what_is_asked_is_answered_by_an_index(kit: PostgresKit, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """D-11.3, C-84: as the server plans it by itself, with no setting of ours: one run, lists, inbox, items, events."""
     from penstock.store.address import Server, place
-    from penstock.store.postgres_link import connect
+    from penstock.store.postgres.connection import connect
 
     ask, index = ASKED[asked]
     seen = statements(kit.opened[0], ask, monkeypatch)
@@ -184,8 +184,8 @@ def plan_of(c: Any, sql: str, values: tuple[Any, ...]) -> dict[str, Any]:
 )
 def test_what_a_batch_changes_is_found_by_its_key(kit: PostgresKit, field: str) -> None:
     """A batch is planned while the tables are empty and kept for the life of the connection: it must be right for a
-    million rows. The engine's session is told so; see `postgres_link.BY_KEY`."""
-    from penstock.store.postgres_batch import WRITES
+    million rows. The engine's session is told so; see `BY_KEY` in store/postgres/connection.py."""
+    from penstock.store.postgres.batch import WRITES
 
     (write,) = [w for w in WRITES if w.field == field]
     store = kit.opened[0]

@@ -27,7 +27,8 @@ from penstock.errors import (
 )
 from penstock.store import postgres_schema, schema
 from penstock.store.address import Server, open_store, place
-from penstock.store.contract import CheckpointRow, ReleaseRow
+from penstock.store.document_checkpoints import CheckpointRow
+from penstock.store.releases import ReleaseRow
 from penstock.store.tables import SERVER_TABLES, TABLES, Table
 from tests.contract.store_suite import PostgresKit, a_batch, a_net, a_run, a_turn, started
 
@@ -197,7 +198,7 @@ def test_an_older_store_is_brought_up_to_date_at_once(kit: PostgresKit, monkeypa
     a_net(store)
     store.commit(started(1))
     kit.close()
-    monkeypatch.setattr("penstock.store.postgres.VERSION", then)
+    monkeypatch.setattr("penstock.store.postgres.store.VERSION", then)
     add = 'ALTER TABLE "run" ADD COLUMN "colour" text'
     monkeypatch.setitem(postgres_schema.MIGRATIONS, then, (add, "this is no statement"))
     with pytest.raises(StoreError):

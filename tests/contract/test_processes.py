@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from penstock.store.contract import AGENT, ReleaseRow
+from penstock.store.releases import ReleaseRow
+from penstock.store.work_items import AGENT
 from tests.contract.store_suite import STORES, Kit, SqliteKit, a_batch, a_net, a_run
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import RunAmbiguous, RunNotFound, StoreError
 from penstock.kernel.state import COMPLETED, FAILED, PENDING, RUNNING, WAITING
-from penstock.store.contract import NetRow
+from penstock.store.run_store import NetRow
 from tests.contract.store_suite import Capability, Kit, a_batch, a_net, a_run, a_turn, needs, started
 
 

@@ -9,7 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from penstock.errors import StoreError
-from penstock.store.contract import ArtifactRow, EventRow, MessageRow, ReleaseRow, ScheduleRow
+from penstock.store.artifacts import ArtifactRow
+from penstock.store.events import EventRow
+from penstock.store.messages import MessageRow
+from penstock.store.releases import ReleaseRow
+from penstock.store.schedules import ScheduleRow
 from tests.contract.store_suite import Kit, SqliteKit, a_batch, a_net, a_run, a_turn
 
 HOUR = 3_600_000

@@ -17,8 +17,8 @@ import pytest
 
 from penstock.errors import StoreError, StoreFull, StoreNewer, StoreNotOurs
 from penstock.store import schema
-from penstock.store.contract_admin import AuditRow
-from penstock.store.contract_lists import Ranking, RunFilter
+from penstock.store.audit_chain import AuditRow
+from penstock.store.run_lists import Ranking, RunFilter
 from penstock.store.sqlite import Sqlite
 from penstock.store.tables import TABLES, Table
 from tests.contract.store_suite import a_batch, a_net, a_run, a_turn, python, started

@@ -14,7 +14,8 @@ import msgspec
 from penstock.host.artifact_versions import status_of
 from penstock.host.secrets import SecretPlaces
 from penstock.host.tenants import StoredTenant
-from penstock.store.contract import ArtifactRow, EventRow
+from penstock.store.artifacts import ArtifactRow
+from penstock.store.events import EventRow
 from penstock.store.sqlite import Sqlite
 
 _pack = msgspec.msgpack.encode

@@ -10,7 +10,7 @@ from penstock.errors import StoreError
 from penstock.host.blobs import LIMIT, REF, Blobs
 from penstock.kernel import command as C
 from penstock.net.model import Edge, Net
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 from penstock.store.sqlite import Sqlite
 from tests.host.rig import END, START, Fn, Rig, chain, ended, eventually, fan, go, task, wait
 

@@ -13,7 +13,7 @@ from penstock.host.clock import ManualClock
 from penstock.host.gate import Gate, Wait, WaitingEffects
 from penstock.kernel import command as C
 from penstock.net.model import Breaker, Cache, Concurrency, Dedupe, Rate, Retry
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 from penstock.store.sqlite import Sqlite
 from tests.host.rig import Fn, Rig, chain, ended, eventually, fan, go, quiet, task
 

@@ -16,7 +16,7 @@ from penstock.app.penstock import Penstock
 from penstock.errors import Refused, StoreFull
 from penstock.host.clock import SystemClock
 from penstock.kernel import command as C
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 from penstock.store.sqlite import Sqlite
 from tests.contract.store_suite import python
 from tests.host.rig import Fn, Rig, chain, eventually, go, task, wait

@@ -14,7 +14,9 @@ from penstock.host.embedded import Host
 from penstock.host.intake import WARNING, Reached
 from penstock.kernel.state import STATUS
 from penstock.net.model import Net, Node, Trigger
-from penstock.store.contract import ArtifactRow, EventRow, ReleaseRow
+from penstock.store.artifacts import ArtifactRow
+from penstock.store.events import EventRow
+from penstock.store.releases import ReleaseRow
 from penstock.store.sqlite import Sqlite
 from tests.host.dying import each_death
 from tests.host.rig import Fn, Rig, chain, fan, pause, wait

@@ -14,7 +14,7 @@ from penstock.app.inbox.inbox import decision
 from penstock.app.inbox.open_items import find
 from penstock.app.penstock import Penstock
 from penstock.host.clock import ManualClock
-from penstock.store.contract import EventRow
+from penstock.store.events import EventRow
 from tests.host.decisions import TENANT, House, workflow
 from tests.host.rig import eventually, go
 

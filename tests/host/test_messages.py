@@ -21,7 +21,8 @@ from penstock.kernel import fact as F
 from penstock.kernel.state import STATUS
 from penstock.net.model import Edge, Net, Node, Trigger
 from penstock.store.address import open_store
-from penstock.store.contract import Batch, EventRow, JournalRow, RunRow
+from penstock.store.events import EventRow
+from penstock.store.run_store import Batch, JournalRow, RunRow
 from penstock.store.sqlite import Sqlite
 from tests.conformance.decision.stores import NAMES, Base
 from tests.conformance.decision.stores import base as kind_of_store

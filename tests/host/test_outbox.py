@@ -13,7 +13,7 @@ from penstock.executors.contract import failed
 from penstock.host.clock import ManualClock
 from penstock.host.outbox import RETRY_MS, Outbox
 from penstock.kernel import command as C
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 from penstock.store.sqlite import Sqlite
 from tests.host.rig import Fn, Rig, chain, ended, eventually, go, task, wait, work
 

@@ -11,7 +11,8 @@ from penstock.app.access.audit import AuditLog
 from penstock.errors import BadInput
 from penstock.host.clock import ManualClock
 from penstock.host.retention import AUDIT_DAYS, DAY_MS, Retention
-from penstock.store.contract_admin import AuditRow, DraftRow, RemarkRow
+from penstock.store.audit_chain import AuditRow
+from penstock.store.drafts import DraftRow, RemarkRow
 from penstock.store.sqlite import Sqlite
 
 

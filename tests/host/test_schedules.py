@@ -15,7 +15,8 @@ from penstock.host.embedded import Host
 from penstock.host.intake import WARNING
 from penstock.host.schedules import GRACE_MS, last_time, next_time
 from penstock.kernel import command as C
-from penstock.store.contract import ReleaseRow, ScheduleRow
+from penstock.store.releases import ReleaseRow
+from penstock.store.schedules import ScheduleRow
 from penstock.store.sqlite import Sqlite
 from tests.host.dying import each_death
 from tests.host.rig import Fn, Net, Rig, chain, wait

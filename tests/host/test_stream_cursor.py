@@ -13,7 +13,8 @@ import pytest
 from penstock.app.penstock import Penstock
 from penstock.errors import StoreFull
 from penstock.host.stream_cursor import Arrivals, Source, StreamBatch
-from penstock.store.contract import Batch, EventRow
+from penstock.store.events import EventRow
+from penstock.store.run_store import Batch
 from penstock.store.sqlite import Sqlite
 from tests.conformance.decision.make import document
 

@@ -15,7 +15,7 @@ from penstock.expr.calendar import compile_calendar
 from penstock.host.artifact_versions import version_key
 from penstock.host.secrets import SecretPlaces
 from penstock.host.tenants import StoredTenant
-from penstock.store.contract import ArtifactRow
+from penstock.store.artifacts import ArtifactRow
 from penstock.store.sqlite import Sqlite
 
 

@@ -24,7 +24,7 @@ from penstock.kernel import command as C
 from penstock.kernel.state import CANCELLED
 from penstock.net.compiled import Compiled
 from penstock.net.model import Concurrency, Rate
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 from penstock.store.sqlite import Sqlite
 from tests.host.rig import Fn, Rig, call, chain, eventually, fan, go, pause, task, wait
 

@@ -13,7 +13,7 @@ from penstock.executors.contract import Done, failed
 from penstock.kernel import command as C
 from penstock.kernel.state import WAITING
 from penstock.net.compiled import Compiled
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 from penstock.store.sqlite import Sqlite
 from tests.host.rig import QUICK, Fn, Rig, call, chain, ended, eventually, fan, go, pause, quiet, task, wait, work
 

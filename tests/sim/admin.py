@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import astuple, replace
 
-from penstock.store.chain import FIRST, by_tenant, linked, old_of, pruned
-from penstock.store.contract_admin import (
-    PRUNED_AT_ONCE,
-    REQUESTS_KEPT_MS,
-    AuditRow,
-    DraftRow,
-    KeyRow,
-    RemarkRow,
-    RequestRow,
-)
+from penstock.store.access import PRUNED_AT_ONCE, REQUESTS_KEPT_MS, KeyRow, RequestRow
+from penstock.store.audit_chain import FIRST, AuditRow, by_tenant, linked, old_of, pruned
+from penstock.store.drafts import DraftRow, RemarkRow
 
 if TYPE_CHECKING:
     from tests.sim.store import Disk

@@ -21,7 +21,8 @@ from penstock.kernel import fact as F
 from penstock.kernel.fact_lines import FactReader
 from penstock.kernel.run import Run
 from penstock.net.compiled import Compiled
-from penstock.store.contract import Batch, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import Batch
 from penstock.store.sqlite import Sqlite
 from tests.sim.faults import Crash, Plan, Violation
 from tests.sim.nets import Workload

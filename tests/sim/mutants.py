@@ -28,7 +28,7 @@ from penstock.kernel.flow import ask, set_timer
 from penstock.kernel.run import Run
 from penstock.kernel.state import EFFECT, encode_state, key
 from penstock.net.compiled import ALL
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 from tests.sim.store import SimStore
 
 Plant = Callable[["Patches"], None]

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import astuple
 
-from penstock.store.contract import ArtifactRow, EventRow, JudgmentRow, MessageRow, ReleaseRow, ScheduleRow
+from penstock.store.artifacts import ArtifactRow
+from penstock.store.events import EventRow
+from penstock.store.judgments import JudgmentRow
+from penstock.store.messages import MessageRow
+from penstock.store.releases import ReleaseRow
+from penstock.store.schedules import ScheduleRow
 
 if TYPE_CHECKING:
     from tests.sim.store import Disk

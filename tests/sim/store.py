@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from penstock.errors import Fenced, RunAmbiguous, RunNotFound, StoreError, StoreFull
-from penstock.store.contract import AGENT, Batch, JournalRow, NetRow, RunRow
-from penstock.store.sqlite import INBOX_KEPT_MS
+from penstock.store.run_store import Batch, JournalRow, NetRow, RunRow
+from penstock.store.sql_store import INBOX_KEPT_MS
 from penstock.store.tables import TABLES
+from penstock.store.work_items import AGENT
 from tests.sim.admin import SimAdmin
 from tests.sim.registry import SimRegistry
 

@@ -10,7 +10,7 @@ import pytest
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED
 from penstock.net.compiled import Compiled
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 from tests.sim.faults import Violation
 from tests.sim.nets import by_hand
 from tests.sim.sim import Sim

@@ -33,7 +33,7 @@ from penstock.kernel.state import (
 from penstock.kernel.token import SOLE
 from penstock.lifecycle import MACHINES
 from penstock.net.compiled import ALL, MOST, CNode, Compiled, K
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 from tests.sim.faults import Violation
 
 _RUN = MACHINES["run"]

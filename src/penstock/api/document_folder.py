@@ -12,7 +12,7 @@ from penstock.app.releases.documents import compile_source, read_source
 from penstock.app.releases.releases import Submission
 from penstock.errors import Finding, PenstockError, VersionConflict
 from penstock.lang.read import read_document
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 EVERY_S = 1.0
 _BY = "dev"

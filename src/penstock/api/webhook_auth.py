@@ -20,7 +20,7 @@ from penstock.api.server_state import ServerState
 from penstock.app.access.roles import tenant_closed
 from penstock.app.releases.triggers import Webhook, active_release, webhook_of, webhooks
 from penstock.errors import KeyInvalid, KeyMissing, NotAllowed, RouteMissing, SignatureInvalid
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 WINDOW_S = 300
 TENANT = "x-penstock-tenant"

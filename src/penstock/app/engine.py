@@ -28,7 +28,7 @@ from penstock.host.tenants import Installation, Shared, Tenants
 from penstock.kernel import fact as F
 from penstock.kernel.state import RUNNING
 from penstock.store.address import open_store
-from penstock.store.contract import Batch, RunRow
+from penstock.store.run_store import Batch, RunRow
 
 if TYPE_CHECKING:
     from penstock.executors.parts.network.self_calls import SelfCallHandler

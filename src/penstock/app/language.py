@@ -13,7 +13,8 @@ import msgspec
 from penstock.kernel.state import Item
 from penstock.languages import APPS, names, part_of
 from penstock.net.compiled import CNode, Compiled
-from penstock.store.contract import ReleaseRow, Store
+from penstock.store.contract import Store
+from penstock.store.releases import ReleaseRow
 
 #: the door (`app/penstock.py`), which imports this file
 Door = Any

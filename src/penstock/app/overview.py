@@ -19,8 +19,8 @@ from penstock.app.runs.waiting.wait_reasons import deadline
 from penstock.app.runs.waiting.why import STUCK, deadline_near, is_stuck, why, why_state
 from penstock.kernel.state import COMPENSATING, COMPLETED, FAILED, PENDING, RUNNING, WAITING, State
 from penstock.net.author import author
-from penstock.store.contract import RunRow
-from penstock.store.contract_lists import ItemRow
+from penstock.store.run_store import RunRow
+from penstock.store.work_items import ItemRow
 
 #: So many runs that could be stuck are looked at: by their next timer, and by how long nothing was heard of them.
 LOOKED_AT = 200

@@ -18,7 +18,7 @@ from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store, read_value
 from penstock.cli.output import DONE, TONES, moment, print_json, print_list, run_json, say, short, status_text
 from penstock.kernel.state import COMPLETED, STATUS
-from penstock.store.contract import EventRow
+from penstock.store.events import EventRow
 
 OnlySource = Annotated[str | None, typer.Option("--source", metavar="SOURCE", help="Only these.")]
 Newest = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many, the newest.")]

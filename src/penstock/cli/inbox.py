@@ -21,7 +21,7 @@ from penstock.cli.options import STORE, Json, Store
 from penstock.cli.output import DONE, moment, print_list, say, store_option
 from penstock.cli.run import finish
 from penstock.errors import BadInput, Refused
-from penstock.store.contract import MessageRow
+from penstock.store.messages import MessageRow
 
 _minute = partial(moment, seconds=False)
 Item = Annotated[

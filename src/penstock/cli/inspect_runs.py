@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # imported where they are used: these commands are called oft
     from penstock.app.runs.timeline.replay import Replay
     from penstock.dialects.transitions import Transition
     from penstock.kernel.fact_lines import FactLine
-    from penstock.store.contract import RunRow
+    from penstock.store.run_store import RunRow
 
 _COUNTED = 1000  # more ended runs than these are not counted
 _VALUE = 60  # most characters of a value in a trace, unless all of it is asked for

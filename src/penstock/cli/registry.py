@@ -14,7 +14,7 @@ from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store, Whose, read_source
 from penstock.cli.output import DONE, finding_json, print_finding, print_json, print_list, say
 from penstock.errors import BadInput
-from penstock.store.contract import ArtifactRow
+from penstock.store.artifacts import ArtifactRow
 
 Type = Annotated[str, typer.Argument(metavar="TYPE", help=f"One of {', '.join(TYPES)}.")]
 OnlyType = Annotated[str | None, typer.Argument(metavar="TYPE", help="Only things of this type.")]

@@ -30,7 +30,7 @@ from penstock.cli.output import (
     store_option,
 )
 from penstock.errors import DocumentInvalid
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The id of the workflow.")]
 OnlyName = Annotated[str | None, typer.Argument(metavar="NAME", help="Only versions of this workflow.")]

@@ -19,7 +19,7 @@ from penstock.cli.events import at_rest
 from penstock.cli.options import STORE, Json, Store
 from penstock.cli.output import moment, print_list, print_one, say, short, status_text
 from penstock.errors import BadInput
-from penstock.store.contract import ScheduleRow
+from penstock.store.schedules import ScheduleRow
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The id of the workflow.")]
 

@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.app.runs.queries import Queries
 from penstock.errors import SampleNotFound, StandInAbsent
-from penstock.store.contract import MessageRow
+from penstock.store.messages import MessageRow
 
 #: the laboratory takes so long, unless somebody sends its result before
 ANALYSED_MS = 5_000

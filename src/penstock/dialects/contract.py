@@ -19,8 +19,11 @@ if TYPE_CHECKING:  # a list of runs asks for words, and needs no engine for that
     from penstock.kernel.run import Run
     from penstock.net.compiled import Compiled
     from penstock.net.model import Net
-    from penstock.store.contract import Batch, EventRow, ReleaseRow, Store
+    from penstock.store.contract import Store
+    from penstock.store.events import EventRow
     from penstock.store.projection import Projector
+    from penstock.store.releases import ReleaseRow
+    from penstock.store.run_store import Batch
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,8 +10,8 @@ from penstock.dialects.contract import ProjectedRun
 from penstock.kernel.state import State
 from penstock.net.compiled import Compiled
 from penstock.store import projection
-from penstock.store.contract import Batch, JournalRow, RunRow
 from penstock.store.projection import Projector
+from penstock.store.run_store import Batch, JournalRow, RunRow
 
 
 def rows_of(

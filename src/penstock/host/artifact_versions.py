@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from penstock.store.contract import ArtifactRow, Store
+    from penstock.store.artifacts import ArtifactRow
+    from penstock.store.contract import Store
 
 #: C-53, C-82: what somebody has approved is used; «active» is approved and deployed.
 IN_FORCE = ("approved", "active")

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from penstock.errors import StoreError
-from penstock.store.contract import Batch, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import Batch
 
 LIMIT = 64 * 1024
 REF = "$blob"

@@ -20,7 +20,8 @@ from penstock.kernel import command as C
 from penstock.kernel import state as S
 from penstock.kernel.failure import Failure
 from penstock.net.compiled import CNode
-from penstock.store.contract import RunRow, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import RunRow
 
 CALLED = "c"  # begins the id of a run that another one has called
 

@@ -10,7 +10,8 @@ import msgspec
 from penstock.dialects import dialect_of
 from penstock.errors import PenstockError
 from penstock.net.model import Net
-from penstock.store.contract import EventRow, ReleaseRow
+from penstock.store.events import EventRow
+from penstock.store.releases import ReleaseRow
 
 _unpack = msgspec.msgpack.decode
 

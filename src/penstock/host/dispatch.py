@@ -22,7 +22,8 @@ from penstock.kernel.state import Firing
 from penstock.kernel.view import View
 from penstock.net.compiled import CNode, expression, value
 from penstock.net.model import Effect
-from penstock.store.contract import Batch, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import Batch
 
 _canonical = msgspec.msgpack.Encoder(order="deterministic").encode
 WIDTH = 256

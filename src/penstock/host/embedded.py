@@ -8,7 +8,7 @@ import contextlib
 from penstock.errors import PenstockError, StoreError
 from penstock.host.engine_loop import EngineLoop
 from penstock.kernel import command as C
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 
 
 class ReplyWaiter:

@@ -13,7 +13,7 @@ from penstock.host.fork import fork_batch
 from penstock.host.wiring import EngineParts
 from penstock.kernel import command as C
 from penstock.net.model import Net
-from penstock.store.contract import Batch, JournalRow, RunRow
+from penstock.store.run_store import Batch, JournalRow, RunRow
 
 MAINTENANCE_MS = 3_600_000
 POLL_S = 0.1

@@ -10,7 +10,7 @@ from penstock.host.nets import Nets
 from penstock.kernel import fact as F
 from penstock.kernel.replay import fold
 from penstock.kernel.state import encode_state, new_state
-from penstock.store.contract import Batch, JournalRow, RunRow
+from penstock.store.run_store import Batch, JournalRow, RunRow
 
 
 def fork_batch(

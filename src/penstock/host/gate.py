@@ -20,7 +20,8 @@ from penstock.host.workers import QUEUE, Workers
 from penstock.kernel.failure import OUTAGE
 from penstock.kernel.flow import LAST_MOMENT
 from penstock.net.model import Breaker, Cache, Concurrency, Dedupe, Rate
-from penstock.store.contract import Batch, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import Batch
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode

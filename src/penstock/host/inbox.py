@@ -10,7 +10,8 @@ from penstock.errors import PenstockError, Refused
 from penstock.host.loaded_run import InboxReply
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
-from penstock.store.contract import Batch, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import Batch
 
 NO_COMMAND = Refused(why="it is no command that this version knows")
 _unpack = msgspec.msgpack.decode

@@ -29,7 +29,8 @@ from penstock.kernel import fact as F
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED
 from penstock.kernel.trigger import matches as wait_matches
-from penstock.store.contract import EventRow, Store
+from penstock.store.contract import Store
+from penstock.store.events import EventRow
 
 #: C-37: how long events are kept unless the setting `events.keep_hours` says otherwise.
 KEEP_HOURS = 24.0

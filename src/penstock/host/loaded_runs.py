@@ -12,7 +12,8 @@ from penstock.kernel import fact as F
 from penstock.kernel.replay import fold
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED, PENDING, WAITING, decode_state, new_state
-from penstock.store.contract import JournalRow, RunRow, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import JournalRow, RunRow
 
 
 class LoadedRuns:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from penstock.net import codec
 from penstock.net.compiled import Compiled
 from penstock.net.model import Net
-from penstock.store.contract import NetRow, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import NetRow
 
 
 class Nets:

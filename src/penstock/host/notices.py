@@ -19,7 +19,8 @@ from penstock.errors import PenstockError, StoreError
 from penstock.executors.contract import Executor, Failed, Request, Services, failed
 from penstock.host.clock import Clock
 from penstock.kernel.failure import OUTAGE
-from penstock.store.contract import Batch, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import Batch
 
 TOPIC = "notice"
 RETRY_MS = (1_000, 5_000, 30_000, 300_000)

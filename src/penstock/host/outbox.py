@@ -18,7 +18,8 @@ from penstock.host.loaded_run import LoadedRun
 from penstock.host.runtimes import Runtimes
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
-from penstock.store.contract import Batch, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import Batch
 
 #: topic, body, key: the key is the same on every delivery
 Sink = Callable[[str, dict[str, Any], str], Awaitable[None]]

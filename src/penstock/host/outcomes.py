@@ -11,7 +11,7 @@ from penstock.host.stream_cursor import Arrivals, StreamBatch
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel.state import BACKOFF, EFFECT
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 
 
 class Outcomes:

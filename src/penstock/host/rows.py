@@ -11,8 +11,8 @@ from penstock.host.runtimes import Runtimes
 from penstock.kernel import fact as F
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED, PENDING, WAITING, State, encode_state
-from penstock.store.contract import Batch
 from penstock.store.projection import WATCHED, firing_row, project, sweep_waits
+from penstock.store.run_store import Batch
 
 CHECKPOINT_EVERY = 50
 

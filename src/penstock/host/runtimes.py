@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.dialects import dialect_of
 from penstock.dialects.contract import HostServices, Runtime
 from penstock.languages import HOUSE
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 
 
 class Runtimes(dict[str, Runtime | None]):

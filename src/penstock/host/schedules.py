@@ -11,7 +11,8 @@ import msgspec
 from penstock.errors import InputInvalid, PenstockError
 from penstock.expr.cron import fire_times
 from penstock.host.starter import Starter
-from penstock.store.contract import ScheduleRow, Store
+from penstock.store.contract import Store
+from penstock.store.schedules import ScheduleRow
 
 #: How late a fire may be that is not a missed one yet.
 GRACE_MS = 60_000

@@ -13,7 +13,9 @@ from typing import Any
 import msgspec
 
 from penstock.host.loaded_run import Ask
-from penstock.store.contract import Batch, EventRow, Store
+from penstock.store.contract import Store
+from penstock.store.events import EventRow
+from penstock.store.run_store import Batch
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode

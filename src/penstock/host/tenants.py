@@ -19,7 +19,11 @@ from penstock.executors.parts.similarity_search import SimilarityIndex
 from penstock.host.artifact_versions import usable, version_key
 from penstock.host.secrets import Lends, SecretPlaces
 from penstock.host.stream_cursor import Source, StreamBatch
-from penstock.store.contract import ArtifactRow, EventRow, JudgmentRow, MessageRow, Store
+from penstock.store.artifacts import ArtifactRow
+from penstock.store.contract import Store
+from penstock.store.events import EventRow
+from penstock.store.judgments import JudgmentRow
+from penstock.store.messages import MessageRow
 
 #: Which tenants are not the operator of this machine, and so have folders of their own.
 Shared = Literal["none", "others", "all"]

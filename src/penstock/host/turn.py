@@ -33,7 +33,8 @@ from penstock.kernel.failure import Failure
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED
 from penstock.kernel.step import advance
-from penstock.store.contract import Batch, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import Batch
 
 BATCH = 512
 

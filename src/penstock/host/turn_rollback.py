@@ -14,7 +14,8 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED
-from penstock.store.contract import Batch, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import Batch
 
 #: a run of the batch: its status before, the facts, the replies, the commands it took, and why they were refused
 Stepped = tuple[LoadedRun, int, list[F.Fact], dict[int, Reply], list[C.Command], PenstockError | None]

@@ -11,7 +11,7 @@ from penstock.errors import BadInput, ExtraMissing
 
 if TYPE_CHECKING:
     from penstock.store.contract import Store
-    from penstock.store.postgres import Postgres
+    from penstock.store.postgres.store import Postgres
 
 #: what lies beside a store (settings, outputs, keys) lies here when the store is on a server
 HOME = Path(".penstock")
@@ -93,7 +93,7 @@ def _postgres() -> type[Postgres]:
         import psycopg  # noqa: F401
     except ImportError as error:
         raise ExtraMissing(extra="postgresql") from error
-    from penstock.store.postgres import Postgres
+    from penstock.store.postgres.store import Postgres
 
     return Postgres
 

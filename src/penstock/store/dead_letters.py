@@ -1,37 +1,55 @@
-"""Dead letters, notices and the checkpoints that documents ask for."""
+"""Dead letters: runs that ended badly and that nobody retries unasked."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
-from penstock.store.contract import CheckpointRow, LetterRow
-from penstock.store.sql import Sql
+import msgspec
+
+from penstock.store.sql import HOUR_MS, Sql
+
+
+class LetterRow(msgspec.Struct, frozen=True):
+    tenant: str
+    run: str
+    name: str
+    version: int
+    queue: str
+    status: str
+    code: str
+    category: str
+    body: bytes
+    replays: int
+    at: int
+    until: int
+    no: int = 0
+
+
+class DeadLetterStore(Protocol):
+    def letters(self, tenant: str, *, name: str | None = None, since: int = 0, limit: int = 100) -> list[LetterRow]:
+        """Newest first."""
+        ...
+
+    def letter(self, tenant: str, run: str) -> LetterRow | None: ...
+
+    def letters_since(self, tenant: str, queue: str, since: int) -> int:
+        """How many letters of a queue have come after a time."""
+        ...
+
+    def letter_replayed(self, run: str, replays: int) -> None: ...
+
+    def letter_counts(self, tenant: str, since: int) -> tuple[int, list[tuple[int, int]]]:
+        """How many dead letters there are, and by hour those that came after `since`."""
+        ...
+
 
 _LETTER = "tenant,run,name,version,queue,status,code,category,body,replays,at,until,no"
-CHECKPOINT = "run,number,id,node,status,context,outputs,pending,size,storage,moved,at,until"
-#: C-47: the newest checkpoint of a run that has not ended is never purged
-_OVER = (
-    "until<=? AND (number < (SELECT max(c.number) FROM checkpoint c WHERE c.run=checkpoint.run)"
-    " OR NOT EXISTS (SELECT 1 FROM run WHERE run.id=checkpoint.run AND run.status<5))"
-)
-TIDY = (
-    "DELETE FROM letter WHERE until<=?",
-    f"DELETE FROM checkpoint WHERE {_OVER} AND (storage='database' OR moved=0)",
-)
+
+#: forgotten by `tidy` at a time
+FORGET_LETTERS = "DELETE FROM letter WHERE until<=?"
 
 
-class Letters(Sql):
-    # -- notices -------------------------------------------------------------------------------------------------------
-
-    def notices(self, now: int, limit: int) -> list[tuple[int, bytes, int]]:
-        sql = "SELECT no,body,tries FROM outbox WHERE topic='notice' AND due_at<=? ORDER BY no LIMIT ?"
-        return self._read(sql, (now, limit)).fetchall()
-
-    def notices_left(self) -> bool:
-        return self._one("SELECT 1 FROM outbox WHERE topic='notice' LIMIT 1") is not None
-
-    # -- letters -------------------------------------------------------------------------------------------------------
-
+class SqlDeadLetters(Sql):
     def letters(self, tenant: str, *, name: str | None = None, since: int = 0, limit: int = 100) -> list[LetterRow]:
         """Newest first."""
         sql = f"SELECT {_LETTER} FROM letter WHERE tenant=? AND at>=?"
@@ -52,39 +70,7 @@ class Letters(Sql):
         with self.transaction():
             self._execute(f"UPDATE letter SET replays={self.LARGER}(replays,?) WHERE run=?", (replays, run))
 
-    # -- checkpoints ---------------------------------------------------------------------------------------------------
-
-    def last_checkpoint(self, run: str) -> tuple[int, int] | None:
-        """The number and the time of the newest one."""
-        sql = "SELECT number,at FROM checkpoint WHERE run=? ORDER BY number DESC LIMIT 1"
-        found: tuple[int, int] | None = self._read(sql, (run,)).fetchone()
-        return found
-
-    def checkpoints(self, run: str) -> list[CheckpointRow]:
-        """Newest first."""
-        sql = f"SELECT {CHECKPOINT} FROM checkpoint WHERE run=? ORDER BY number DESC"
-        return [CheckpointRow(*row) for row in self._read(sql, (run,))]
-
-    def checkpoints_to_move(self, limit: int) -> list[CheckpointRow]:
-        sql = f"SELECT {CHECKPOINT} FROM checkpoint WHERE moved=0 ORDER BY at LIMIT ?"
-        return [CheckpointRow(*row) for row in self._read(sql, (limit,))]
-
-    def checkpoint_moved(self, row: CheckpointRow) -> None:
-        with self.transaction():
-            self._execute(
-                "UPDATE checkpoint SET context=?,outputs=?,pending=?,moved=1 WHERE run=? AND number=?",
-                (row.context, row.outputs, row.pending, row.run, row.number),
-            )
-
-    def checkpoints_over(self, now: int, limit: int) -> list[CheckpointRow]:
-        sql = f"SELECT {CHECKPOINT} FROM checkpoint WHERE {_OVER} AND storage<>'database' AND moved=1 LIMIT ?"
-        return [CheckpointRow(*row) for row in self._read(sql, (now, limit))]
-
-    def drop_checkpoint(self, run: str, number: int) -> None:
-        with self.transaction():
-            self._execute("DELETE FROM checkpoint WHERE run=? AND number=?", (run, number))
-
-    def checkpoint_sizes(self) -> tuple[int, int, int]:
-        """How many there are, their bytes, and the bytes of the largest."""
-        row = self._read("SELECT count(*), coalesce(sum(size),0), coalesce(max(size),0) FROM checkpoint").fetchone()
-        return int(row[0]), int(row[1]), int(row[2])
+    def letter_counts(self, tenant: str, since: int) -> tuple[int, list[tuple[int, int]]]:
+        ((total,),) = self._rows("SELECT count(*) FROM letter WHERE tenant=?", (tenant,))
+        sql = f"SELECT at/{HOUR_MS}, count(*) FROM letter WHERE tenant=? AND at>=? GROUP BY 1"
+        return int(total), self._rows(sql, (tenant, since))

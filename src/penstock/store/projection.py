@@ -10,7 +10,7 @@ import msgspec
 from penstock.kernel import fact as F
 from penstock.kernel.evolve import EVOLVE
 from penstock.kernel.state import Firing, State, new_state
-from penstock.store.contract import Batch, JournalRow, RunRow
+from penstock.store.run_store import Batch, JournalRow, RunRow
 
 _pack = msgspec.msgpack.Encoder().encode
 WATCHED = frozenset({F.WORK_OPENED, F.WORK_MOVED, F.WAIT_OPENED, F.WAIT_GONE, F.INCIDENT, F.SWEPT})

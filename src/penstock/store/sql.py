@@ -1,10 +1,12 @@
-"""What a database can do with a statement. Rooms of the store are written once, upon this; a value's place is «?»."""
+"""What a database can do with a statement: the SQL of every repository is written once, upon this, «?» for values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
+
+HOUR_MS = 3_600_000  # lists count by hours
 
 
 class Rows(Protocol):
@@ -59,6 +61,13 @@ class Sql:
         row = self._read(sql, values).fetchone()
         return None if row is None else row[0]
 
+    def _rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
+        return self._read(sql, values).fetchall()
+
+    def _put(self, sql: str, values: tuple[Any, ...]) -> bool:
+        """One statement is one commit: has it changed anything?"""
+        return self._change(sql, values) > 0
+
     def _change(self, sql: str, values: tuple[Any, ...]) -> int:
         """One statement is one commit: how many rows it has changed."""
         with self.transaction():
@@ -67,3 +76,12 @@ class Sql:
 
 def marks(values: Sized) -> str:
     return ",".join("?" * len(values))
+
+
+def is_in(column: str, values: Sized) -> str:
+    return f"{column} IN ({marks(values)})" if values else "1=0"
+
+
+def insert_new(table: str, columns: str) -> str:
+    """Nothing changes where there is such a row already."""
+    return f"INSERT INTO {table}({columns}) VALUES({marks(columns.split(','))}) ON CONFLICT DO NOTHING"

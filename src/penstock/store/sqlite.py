@@ -12,7 +12,7 @@ import fcntl
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,13 @@ from penstock.errors import (
     StoreNewer,
     StoreNotOurs,
 )
-from penstock.store.admin import TIDY as ADMIN_TIDY
-from penstock.store.admin import Admin
-from penstock.store.contract import AGENT, Batch, JournalRow, NetRow, RunRow
-from penstock.store.dead_letters import CHECKPOINT, TIDY, Letters
-from penstock.store.lists import Lists
-from penstock.store.reads import RUN, Reads
-from penstock.store.registry import Registry
+from penstock.store.document_checkpoints import CHECKPOINT
+from penstock.store.run_store import RUN, Batch, JournalRow, NetRow, RunRow
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
+from penstock.store.sql_store import SqlStore
 from penstock.store.sqlite_sql import SqliteSql, raise_for
 from penstock.store.tables import PROJECTIONS
+from penstock.store.work_items import AGENT
 
 FENCE = "SELECT value FROM mark WHERE name='fence'"
 INSERT_RUN = "INSERT INTO run VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
@@ -71,10 +68,9 @@ DELETE_LETTER = "DELETE FROM letter WHERE run=?"
 INSERT_CHECKPOINT = f"INSERT INTO checkpoint({CHECKPOINT}) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
 KEEP_CHECKPOINTS = "UPDATE checkpoint SET until=? WHERE run=?"
 LOOKS = 5
-INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 
 
-class Sqlite(SqliteSql, Reads, Registry, Letters, Admin, Lists):
+class Sqlite(SqliteSql, SqlStore):
     """`engine=True` takes the store for driving: one process at a time, held by a lock file and a fence. Readers need
     neither."""
 
@@ -281,20 +277,6 @@ class Sqlite(SqliteSql, Reads, Registry, Letters, Admin, Lists):
         cursor = self._write("INSERT INTO inbox(run,command,at) VALUES(?,?,?)", (run, command, at))
         assert cursor.lastrowid is not None
         return cursor.lastrowid
-
-    def outbox_moved(self, done: Iterable[int], later: Iterable[tuple[int, int]]) -> None:
-        with self.transaction():
-            self.c.executemany("DELETE FROM outbox WHERE no=?", [(no,) for no in done])
-            self.c.executemany("UPDATE outbox SET tries=tries+1, due_at=? WHERE no=?", [(at, no) for no, at in later])
-
-    def tidy(self, now: int) -> None:
-        with self.transaction():
-            self.c.execute("DELETE FROM memo WHERE until<=?", (now,))
-            for statement in (*TIDY, *ADMIN_TIDY):
-                self.c.execute(statement, (now,))
-            self.c.execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<?", (now - INBOX_KEPT_MS,))
-            ended = "SELECT 1 FROM run WHERE no=intent.run AND status>=5"
-            self.c.execute(f"DELETE FROM intent WHERE EXISTS ({ended})")
 
     # -- projections ---------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""SQLite's half of the store's rooms: how a statement is asked, and its errors in the house's words."""
+"""SQLite's half of the repositories: how a statement is asked, and its errors in the house's words."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from penstock.errors import Fenced, StoreAway, StoreBusy, StoreError, StoreFull, StoreNotOurs
-from penstock.store.contract import JournalRow, RunRow
-from penstock.store.reads import RUN
+from penstock.store.run_store import RUN, JournalRow, RunRow
 from penstock.store.sql import Sql, marks
 
 

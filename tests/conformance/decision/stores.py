@@ -88,7 +88,7 @@ class Databases:
             self._drop(name)
 
     def dying(self, path: Path, at: int) -> Any:
-        from penstock.store.postgres import Postgres
+        from penstock.store.postgres.store import Postgres
 
         class DiesThere(Mortal, Postgres):
             """A store on a server whose process dies at its n-th step."""

@@ -28,7 +28,7 @@ from penstock.kernel import fact as F
 from penstock.kernel.state import STATUS
 from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.read import read_document
-from penstock.store.contract import EventRow
+from penstock.store.events import EventRow
 from penstock.store.sqlite import Sqlite
 from tests.api.sites import STORES, database
 from tests.conformance.process.http.world import world

@@ -22,7 +22,7 @@ from penstock.app.runs.search import Filters, find_runs
 from penstock.app.runs.summary import RunSummary
 from penstock.app.runs.timeline.trace import trace
 from penstock.errors import CheckpointNotFound, NodeNotFound, NotWaiting, ReleaseNotFound, RunNotFound
-from penstock.store.contract import RunRow
+from penstock.store.run_store import RunRow
 
 router = APIRouter(prefix="/instances", tags=["instances"], route_class=AuditedRoute)
 Id = Annotated[str, Path(max_length=200)]

@@ -19,7 +19,7 @@ from penstock.app.releases.releases import canonical, document_of
 from penstock.app.releases.triggers import trigger_findings
 from penstock.app.releases.version_row import version_row
 from penstock.errors import Finding, ReleaseNotFound
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 router = APIRouter(prefix="/workflows", tags=["workflows"], route_class=AuditedRoute)
 Id = Annotated[str, Path(max_length=200)]

@@ -19,7 +19,7 @@ from penstock.app.process.definitions import CONTAINERS, Defined, Processes, app
 from penstock.app.process.extraction import text_of_pdf
 from penstock.app.process.models import extracted, import_discovered
 from penstock.errors import ProcessScope, ProcessUnreadable
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 router = APIRouter(
     prefix="/processes", tags=["processes"], route_class=InProcessWords, dependencies=[Depends(same_tenant)]

@@ -19,7 +19,7 @@ from penstock.app.process.reevaluation import reevaluation
 from penstock.app.process.work_items import LocatedItem, WorkItems, instance_body, status_of, version_of
 from penstock.dialects.process.words import ITEMS
 from penstock.errors import BadInput, ProcessScope
-from penstock.store.contract_lists import WorkRow
+from penstock.store.work_items import WorkRow
 
 router = APIRouter(
     prefix="/processes", tags=["processes"], route_class=InProcessWords, dependencies=[Depends(same_tenant)]

@@ -22,7 +22,7 @@ from penstock.app.drawing.run_graph import definition_graph
 from penstock.app.releases.releases import document_of
 from penstock.errors import NotAllowed
 from penstock.lifecycle import MACHINES
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 router = APIRouter(prefix="/definitions", tags=["definitions"], route_class=AuditedRoute)
 Number = Annotated[int, Path(ge=1, le=paging.LARGEST)]

@@ -21,7 +21,7 @@ from penstock.app.access.keys import ApiKeys
 from penstock.app.access.roles import ROLES, roles_of
 from penstock.app.registry.registry import shown as shown_thing
 from penstock.errors import ChangedMeanwhile, ThingNotFound
-from penstock.store.contract import ArtifactRow
+from penstock.store.artifacts import ArtifactRow
 
 #: the path of each kind, and what the registry calls it
 KINDS = {

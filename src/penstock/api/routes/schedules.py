@@ -14,7 +14,7 @@ from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import operations as shape
 from penstock.api.time_fields import moment
 from penstock.host.schedules import next_time
-from penstock.store.contract import ScheduleRow
+from penstock.store.schedules import ScheduleRow
 
 router = APIRouter(prefix="/schedules", tags=["schedules"], route_class=AuditedRoute)
 _UPCOMING = 5

@@ -14,7 +14,7 @@ from penstock.app.decision.judgments import Judgment
 from penstock.app.releases.schedules import FiredSchedule
 from penstock.app.releases.triggers import EventReceipt
 from penstock.app.runs.waiting.breakers import Breaker
-from penstock.store.contract import ScheduleRow
+from penstock.store.schedules import ScheduleRow
 
 
 class EventAsked(RequestBody):

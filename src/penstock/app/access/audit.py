@@ -11,9 +11,8 @@ import msgspec
 
 from penstock.executors.parts.secrets import MASK
 from penstock.host.clock import Clock, SystemClock
-from penstock.store.chain import FIRST, PRUNED, anchor_of, hash_of
+from penstock.store.audit_chain import FIRST, PRUNED, AuditRow, anchor_of, hash_of
 from penstock.store.contract import Store
-from penstock.store.contract_admin import AuditRow
 
 #: C-29, and what else is nobody's business
 _SECRET = re.compile(

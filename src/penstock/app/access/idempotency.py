@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from penstock.errors import BadInput, IdempotencyConflict, RequestRunning
 from penstock.host.clock import Clock, SystemClock
+from penstock.store.access import REQUESTS_KEPT_MS, RequestRow
 from penstock.store.contract import Store
-from penstock.store.contract_admin import REQUESTS_KEPT_MS, RequestRow
 
 _LONGEST = 200
 #: after so long without an answer, whoever worked on it is not there any more

@@ -17,7 +17,7 @@ import msgspec
 from penstock.app.access.roles import ADMIN, in_our_words
 from penstock.errors import BadInput, KeyExpired, KeyInvalid, KeyNotFound, KeyRevoked, StoreError, TooMany
 from penstock.host.clock import Clock, SystemClock
-from penstock.store.contract_admin import KeyRow
+from penstock.store.access import KeyRow
 
 if TYPE_CHECKING:
     from penstock.app.runs.queries import Queries

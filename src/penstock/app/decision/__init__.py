@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.app.language import AppLanguage, Door
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 
 class DecisionApp(AppLanguage):

@@ -9,7 +9,9 @@ import msgspec
 
 from penstock.dialects.decision.dead_letters import Replay, dlq_of
 from penstock.errors import LetterNotFound, PenstockError, ReplayRefused
-from penstock.store.contract import Batch, LetterRow, ReleaseRow
+from penstock.store.dead_letters import LetterRow
+from penstock.store.releases import ReleaseRow
+from penstock.store.run_store import Batch
 
 if TYPE_CHECKING:
     from penstock.app.releases.documents import Release

@@ -17,7 +17,7 @@ from penstock.app.releases.releases import STATUS, Submission, canonical
 from penstock.errors import BadInput, ReleaseNotFound, VersionConflict
 from penstock.lang.contract import Compiled as Document
 from penstock.lang.read import read_document
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock

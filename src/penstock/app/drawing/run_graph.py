@@ -16,7 +16,7 @@ from penstock.kernel import fact as F
 from penstock.kernel.fact_lines import NetOf
 from penstock.net.compiled import Compiled
 from penstock.net.model import Net
-from penstock.store.contract import RunRow
+from penstock.store.run_store import RunRow
 
 #: So many facts are told step by step at once.
 MOST_STEPS = 400

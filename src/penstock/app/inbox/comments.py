@@ -13,7 +13,7 @@ from penstock.app.inbox.open_items import InboxItem, find
 from penstock.app.runs.queries import Queries
 from penstock.errors import ApproverDenied, BadInput, FourEyes, ItemClaimed, TargetNotFound
 from penstock.host.clock import Clock, SystemClock
-from penstock.store.contract_admin import RemarkRow
+from penstock.store.drafts import RemarkRow
 
 _LONGEST = 4000
 _TRIES = 20

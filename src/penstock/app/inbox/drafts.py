@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.errors import BadInput, ChangedMeanwhile
 from penstock.host.clock import Clock, SystemClock
-from penstock.store.contract_admin import DraftRow
+from penstock.store.drafts import DraftRow
 
 if TYPE_CHECKING:
     from penstock.app.runs.queries import Queries

@@ -13,7 +13,7 @@ from penstock.app.inbox.comments import Comments, ItemActivity
 from penstock.app.inbox.open_items import MOST, asked_of, key_of
 from penstock.app.runs.queries import Queries
 from penstock.net.compiled import CNode
-from penstock.store.contract_lists import GroupKey, ItemGroup, ItemRow
+from penstock.store.work_items import GroupKey, ItemGroup, ItemRow
 
 #: Of more groups than these all rows are read: each is a condition of the question.
 _GROUPS = 100

@@ -25,7 +25,7 @@ from penstock.dialects.net_nodes import is_companion
 from penstock.errors import ApproverDenied, FourEyes
 from penstock.net.author import author
 from penstock.net.compiled import CNode, Compiled
-from penstock.store.contract_lists import ItemRow
+from penstock.store.work_items import ItemRow
 
 _DECIDING = ("approve", "reject", "judge", "respond")
 #: so many are sorted by their deadlines

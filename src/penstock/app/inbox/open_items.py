@@ -16,8 +16,8 @@ from penstock.kernel.state import State
 from penstock.kernel.work_item import moment
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
-from penstock.store.contract import RunRow
-from penstock.store.contract_lists import ItemRow, WorkRow
+from penstock.store.run_store import RunRow
+from penstock.store.work_items import ItemRow, WorkRow
 
 _unpack = msgspec.msgpack.decode
 #: So many rows of open items are read at most.

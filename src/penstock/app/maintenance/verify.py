@@ -21,8 +21,9 @@ from penstock.kernel.state import CLOSED_DONE, COMPLETED, STATUS, State, decode_
 from penstock.lifecycle import MACHINES
 from penstock.net import codec
 from penstock.net.compiled import EPOCH, MOST, Compiled
-from penstock.store.contract import Batch, JournalRow, RunRow, Store
+from penstock.store.contract import Store
 from penstock.store.projection import rows_of
+from penstock.store.run_store import Batch, JournalRow, RunRow
 
 _RUN = MACHINES["run"]
 _ITEM = MACHINES["work_item"]

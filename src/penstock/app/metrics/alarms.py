@@ -14,7 +14,7 @@ from penstock.app.language import MetricThreshold
 from penstock.app.metrics.collector import MetricsCollector
 from penstock.app.metrics.readings import Readings
 from penstock.dialects.notice import Notice
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 
 if TYPE_CHECKING:
     from penstock.host.embedded import Host

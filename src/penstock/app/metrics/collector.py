@@ -21,8 +21,9 @@ from penstock.dialects.net_nodes import is_companion, is_synthetic
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, FAILURE, SKIPPED
 from penstock.net.compiled import CNode, Compiled
-from penstock.store.contract import Batch, Store
-from penstock.store.contract_lists import Gauges
+from penstock.store.contract import Store
+from penstock.store.run_lists import Gauges
+from penstock.store.run_store import Batch
 
 if TYPE_CHECKING:
     from penstock.host.embedded import Host

@@ -8,7 +8,7 @@ from penstock.app.language import LanguageFigures, Numbers
 from penstock.app.metrics.collector import MetricsCollector, TenantStats, approves, total_of
 from penstock.app.metrics.histogram import Histogram, beyond, quantile
 from penstock.kernel.state import STATUS, WAITING
-from penstock.store.contract_lists import Gauges
+from penstock.store.run_lists import Gauges
 
 OPEN = ("pending", "running", "waiting", "compensating")
 ENDED = ("completed", "failed", "cancelled", "compensated")

@@ -10,7 +10,7 @@ from penstock.app.metrics.exposition import ExpositionPage
 from penstock.app.metrics.readings import APPROVALS, ENDED, Readings
 from penstock.app.runs.runs import Runs
 from penstock.kernel.state import COMPLETED, FAILURE, STATUS
-from penstock.store.contract_lists import RunFilter
+from penstock.store.run_lists import RunFilter
 
 #: C-62: the long form is cut here
 MOST_DETAIL = 10_000

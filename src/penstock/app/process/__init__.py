@@ -9,7 +9,8 @@ from penstock.app.language import AppLanguage, Door, LanguageFigures
 from penstock.app.process.work_rules import ProcessWorkRules
 from penstock.dialects.process.words import PROCESS_DISCOVERED
 from penstock.net.compiled import Compiled
-from penstock.store.contract import ReleaseRow, Store
+from penstock.store.contract import Store
+from penstock.store.releases import ReleaseRow
 
 
 class ProcessApp(AppLanguage):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 if TYPE_CHECKING:
     from penstock.app.runs.queries import Queries

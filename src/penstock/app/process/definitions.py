@@ -34,7 +34,7 @@ from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.process.diff import difference
 from penstock.lang.process.schema import TENANT
 from penstock.lang.read import read_document
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock

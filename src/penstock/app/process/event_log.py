@@ -16,8 +16,8 @@ from penstock.app.process.definitions import Processes
 from penstock.app.times import iso
 from penstock.errors import BadInput
 from penstock.kernel import fact as F
-from penstock.store.contract import Batch
-from penstock.store.contract_lists import DoneRow
+from penstock.store.run_store import Batch
+from penstock.store.work_items import DoneRow
 
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock

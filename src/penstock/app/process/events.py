@@ -13,8 +13,8 @@ from penstock.dialects.process.events import events
 from penstock.dialects.process.instance import Instance
 from penstock.host.blobs import Blobs
 from penstock.kernel import fact as F
-from penstock.store.contract import RunRow
-from penstock.store.contract_lists import RunFilter
+from penstock.store.run_lists import RunFilter
+from penstock.store.run_store import RunRow
 
 if TYPE_CHECKING:
     from penstock.app.runs.queries import Queries

@@ -15,7 +15,9 @@ from penstock.host.blobs import Blobs
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPENSATED, FAILED
 from penstock.net.compiled import Compiled
-from penstock.store.contract import ReleaseRow, RunRow, Store
+from penstock.store.contract import Store
+from penstock.store.releases import ReleaseRow
+from penstock.store.run_store import RunRow
 
 _LOOKED_AT = 200  # of the newest runs that were undone, and of those that have failed
 _ELEMENTS = ("activities", "gateways", "transitions", "roles", "data", "events")

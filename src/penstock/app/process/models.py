@@ -12,7 +12,7 @@ from penstock.app.process.definitions import DISCOVERED, Defined, Processes, app
 from penstock.app.process.extraction import propose
 from penstock.errors import Finding
 from penstock.lang.process.diff import difference
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock

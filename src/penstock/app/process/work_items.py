@@ -38,8 +38,10 @@ from penstock.kernel.state import STATUS
 from penstock.lifecycle.work_item import WORK_ITEM
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
-from penstock.store.contract import ReleaseRow, RunRow, Store
-from penstock.store.contract_lists import WorkRow
+from penstock.store.contract import Store
+from penstock.store.releases import ReleaseRow
+from penstock.store.run_store import RunRow
+from penstock.store.work_items import WorkRow
 
 if TYPE_CHECKING:
     from penstock.app.penstock import Penstock

@@ -19,7 +19,8 @@ from penstock.executors.agents import AGENTS
 from penstock.executors.parts.secrets import MASK
 from penstock.host.artifact_versions import status_of, usable
 from penstock.host.secret_encryption import sealed
-from penstock.store.contract import ArtifactRow, Store
+from penstock.store.artifacts import ArtifactRow
+from penstock.store.contract import Store
 
 if TYPE_CHECKING:
     from penstock.app.engine import Engine

@@ -11,7 +11,7 @@ import msgspec
 from penstock.app.registry.artifact_types import check_artifact
 from penstock.app.runs.runs import Runs
 from penstock.errors import ChangedMeanwhile, FourEyes, ThingNotFound
-from penstock.store.contract import ArtifactRow
+from penstock.store.artifacts import ArtifactRow
 
 CONFIG = "config"
 #: kept apart from what is in force: nobody who reads settings can take one for the other

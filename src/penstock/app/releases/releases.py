@@ -42,7 +42,8 @@ from penstock.lang.compile import language_of
 from penstock.lang.read import read_document
 from penstock.lifecycle import MACHINES
 from penstock.net.model import Net
-from penstock.store.contract import ReleaseRow, ScheduleRow
+from penstock.store.releases import ReleaseRow
+from penstock.store.schedules import ScheduleRow
 
 STATUS = MACHINES["release"]
 #: C-17: how the status of a version is written in its document's metadata.

@@ -11,7 +11,7 @@ from penstock.app.runs.runs import Runs
 from penstock.errors import BadInput, ReleaseNotFound, ScheduleNotFound
 from penstock.host.clock import Clock, SystemClock
 from penstock.host.schedules import key_of, keys_of, next_time, times_between, trigger_of
-from penstock.store.contract import ScheduleRow
+from penstock.store.schedules import ScheduleRow
 
 #: So many times are filled in at once.
 MOST = 1000

@@ -9,7 +9,7 @@ from penstock.app.language import app_language
 from penstock.app.releases.triggers import active_release
 from penstock.app.runs.runs import Runs
 from penstock.errors import ReleaseNotFound
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 
 async def start(

@@ -17,7 +17,10 @@ from penstock.host.nets import Nets
 from penstock.host.schedules import next_time
 from penstock.host.starter import Prepare
 from penstock.net.model import Net
-from penstock.store.contract import EventRow, ReleaseRow, ScheduleRow, Store
+from penstock.store.contract import Store
+from penstock.store.events import EventRow
+from penstock.store.releases import ReleaseRow
+from penstock.store.schedules import ScheduleRow
 
 #: W-3.2.4: where a workflow is started from outside, unless its trigger says otherwise.
 WEBHOOK_PATH = "/api/v1/workflows/{workflow_id}/trigger"

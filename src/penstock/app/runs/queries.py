@@ -22,7 +22,8 @@ from penstock.kernel.replay import fold_to
 from penstock.kernel.state import COMPLETED, State, encode_state
 from penstock.net.compiled import Compiled
 from penstock.store.address import open_store
-from penstock.store.contract import Batch, RunRow, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import Batch, RunRow
 
 if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
     from penstock.app.runs.timeline.tokens import TokenRecord

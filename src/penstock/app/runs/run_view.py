@@ -17,7 +17,7 @@ from penstock.kernel.fact_lines import FactLine, FactReader, failure_dict, firin
 from penstock.kernel.state import BACKOFF, COMPLETED, DONE, EFFECT, PHASE, RUN, STATUS, SUSPENDED, Firing, State
 from penstock.net.author import author, stem, within
 from penstock.net.compiled import MOST, CNode, Compiled
-from penstock.store.contract import JournalRow
+from penstock.store.run_store import JournalRow
 
 if TYPE_CHECKING:  # imported by those who draw: a command that only lists runs is quick
     from penstock.net.draw.marks import Marks

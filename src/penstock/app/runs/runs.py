@@ -36,7 +36,7 @@ from penstock.lang.contract import Compiled as Document
 from penstock.net.codec import content_hash
 from penstock.net.model import Net
 from penstock.store.address import place
-from penstock.store.contract import Batch, RunRow
+from penstock.store.run_store import Batch, RunRow
 
 if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a command is quick
     from penstock.executors.parts.network.self_calls import SelfCallHandler

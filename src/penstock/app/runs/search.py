@@ -15,8 +15,8 @@ from penstock.errors import BadInput, RunNotFound
 from penstock.kernel.state import STATUS, State
 from penstock.net.author import author
 from penstock.net.compiled import MOST, Compiled
-from penstock.store.contract import RunRow
-from penstock.store.contract_lists import Rank, Ranking, RunFilter
+from penstock.store.run_lists import Rank, Ranking, RunFilter
+from penstock.store.run_store import RunRow
 
 #: So many states are folded for one page; a cursor leads on from there.
 MOST_FOLDED = 2_000

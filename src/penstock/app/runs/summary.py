@@ -23,7 +23,7 @@ from penstock.kernel.replay import fold
 from penstock.kernel.state import COMPLETED, State, decode_state, new_state
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
-from penstock.store.contract import RunRow
+from penstock.store.run_store import RunRow
 
 _LONGEST = 160  # of a result
 _FIRST = ("decision", "status", "result", "title")  # what people want to read first of an output

@@ -26,7 +26,7 @@ from penstock.cli.process.items import By
 from penstock.cli.releases import CHANGES, SAME, New, Old
 from penstock.errors import BadInput, DocumentInvalid
 from penstock.lang.process.diff import difference
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 Reason = Annotated[str, typer.Option("--comment", "-m", metavar="TEXT", help="Why: it is kept with it.")]
 Into = Annotated[

@@ -20,7 +20,7 @@ from penstock.cli.run import finish
 from penstock.dialects.process.instance import Instance
 from penstock.errors import BadInput
 from penstock.net.draw.marks import Tone
-from penstock.store.contract import RunRow
+from penstock.store.run_store import RunRow
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The process, by its id.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="The instance: its key, its id, or a unique beginning of it.")]

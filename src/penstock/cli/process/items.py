@@ -21,7 +21,7 @@ from penstock.cli.run import finish
 from penstock.dialects.process.instance import Passage, WorkItem
 from penstock.dialects.process.words import ITEMS
 from penstock.errors import BadInput, ItemAmbiguous, ProcessNotFound
-from penstock.store.contract_lists import WorkRow
+from penstock.store.work_items import WorkRow
 
 Item = Annotated[
     str,

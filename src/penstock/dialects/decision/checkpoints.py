@@ -31,8 +31,10 @@ from penstock.kernel.flow import LAST_MOMENT
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED, PHASE, STATUS, WAITING
 from penstock.net.compiled import EPOCH, MOST, Compiled
-from penstock.store.contract import Batch, CheckpointRow, Store
+from penstock.store.contract import Store
+from penstock.store.document_checkpoints import CheckpointRow
 from penstock.store.encryption import Damaged, cipher, opened, seal
+from penstock.store.run_store import Batch
 
 HOUR_MS = 3_600_000
 RETRY_S = 5.0

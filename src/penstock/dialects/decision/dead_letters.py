@@ -22,7 +22,8 @@ from penstock.kernel.run import Run
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, INTERRUPTED, SETTLED, STATUS
 from penstock.net.author import author, stem
 from penstock.net.compiled import CNode, Compiled
-from penstock.store.contract import Batch, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import Batch
 
 DAY_MS = 86_400_000
 LONGEST_HISTORY = 1000

@@ -11,7 +11,7 @@ import msgspec
 from penstock.dialects.contract import ProjectedRun
 from penstock.kernel.state import DONE, Firing
 from penstock.net.compiled import Compiled
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode

@@ -17,7 +17,7 @@ from penstock.expr import compile_template
 from penstock.kernel import fact as F
 from penstock.kernel.run import Run
 from penstock.kernel.view import View
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 
 TYPE = "NOTIFY"
 #: W-4.6.6: where the document and the tenant say nothing, the seed's own channels.

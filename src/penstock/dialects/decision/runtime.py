@@ -12,7 +12,7 @@ from penstock.dialects.decision.notifications import NotificationWriter
 from penstock.kernel.fact import SETTLED, Fact
 from penstock.kernel.run import Run
 from penstock.net.compiled import Compiled
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 
 
 class DecisionRuntime(Runtime):

@@ -9,8 +9,9 @@ from penstock.dialects.contract import Dialect, EventStart, HostServices, Projec
 from penstock.dialects.process.labels import LABELS
 from penstock.dialects.process.words import WORDS
 from penstock.net.model import Net
-from penstock.store.contract import EventRow, ReleaseRow
+from penstock.store.events import EventRow
 from penstock.store.projection import Projector
+from penstock.store.releases import ReleaseRow
 
 
 class Process(Dialect):

@@ -8,7 +8,7 @@ from penstock.dialects.notice import Notice
 from penstock.kernel import fact as F
 from penstock.kernel.run import Run
 from penstock.net.author import author
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 
 STEP_FAILED = "COMPENSATION_STEP_FAILED"
 

@@ -12,7 +12,8 @@ from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
-from penstock.store.contract import Batch, Store
+from penstock.store.contract import Store
+from penstock.store.run_store import Batch
 
 #: so many instances are kept folded while somebody listens
 KEPT = 1000

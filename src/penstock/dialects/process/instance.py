@@ -20,7 +20,7 @@ from penstock.kernel.saga import first_failure
 from penstock.kernel.state import COMPENSATED, COMPLETED, FAILED, STATUS, Firing, State, new_state
 from penstock.net.author import author
 from penstock.net.compiled import CNode, Compiled
-from penstock.store.contract import AGENT
+from penstock.store.work_items import AGENT
 
 #: why the kernel has taken an item away → what the process language calls it
 _REASONS = {

@@ -8,7 +8,7 @@ from penstock.dialects.process.events import ProcessEvents
 from penstock.dialects.process.work_rows import WorkRows
 from penstock.kernel.fact import Fact
 from penstock.kernel.run import Run
-from penstock.store.contract import Batch
+from penstock.store.run_store import Batch
 
 
 class ProcessRuntime(Runtime):

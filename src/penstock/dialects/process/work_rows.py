@@ -7,7 +7,8 @@ from typing import Any
 
 from penstock.kernel import fact as F
 from penstock.kernel.state import Firing
-from penstock.store.contract import AGENT, Batch
+from penstock.store.run_store import Batch
+from penstock.store.work_items import AGENT
 
 AUTONOMOUS = "AUTONOMOUS"
 

@@ -9,7 +9,7 @@ from penstock.dialects.contract import RunEvents
 from penstock.dialects.token_events import Event
 from penstock.kernel import fact as F
 from penstock.net.compiled import Compiled
-from penstock.store.contract import JournalRow
+from penstock.store.run_store import JournalRow
 
 
 class EventReader:

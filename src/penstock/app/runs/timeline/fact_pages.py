@@ -6,7 +6,7 @@ from penstock.app.runs.queries import Queries
 from penstock.kernel import fact as F
 from penstock.kernel.fact_lines import FactLine, FactReader
 from penstock.kernel.state import decode_state
-from penstock.store.contract import RunRow
+from penstock.store.run_store import RunRow
 
 
 def fact_page(door: Queries, run: str, after: int, limit: int) -> tuple[list[FactLine], int | None, int]:

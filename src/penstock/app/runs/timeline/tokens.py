@@ -15,7 +15,7 @@ from penstock.kernel.fact_lines import FactLine, FactReader
 from penstock.kernel.token import Envelope as Carried
 from penstock.kernel.token import content_type_of
 from penstock.net.compiled import Compiled
-from penstock.store.contract import JournalRow
+from penstock.store.run_store import JournalRow
 
 Resolve = Callable[[Any], Any]
 Where = tuple[str, str, int, int]  # edge, scope, epoch, sequence number

@@ -21,7 +21,7 @@ from penstock.host.tenants import StoredTenant
 from penstock.kernel import fact as F
 from penstock.kernel.fact_lines import FactLine, firing_of
 from penstock.kernel.state import COMPLETED, State
-from penstock.store.contract import RunRow
+from penstock.store.run_store import RunRow
 
 _LONGEST = 200  # characters of a value in a summary
 _MOST = 50  # values of a summary, errors of a run

@@ -20,7 +20,7 @@ from penstock.host.children import child_id
 from penstock.kernel.state import COMPLETED, EFFECT, FAILED, PENDING, RUNNING, State
 from penstock.net.compiled import MOST as PLACES
 from penstock.net.compiled import Compiled
-from penstock.store.contract import RunRow
+from penstock.store.run_store import RunRow
 
 #: From this share of its time on a deadline is near enough to be told.
 NEARLY = 0.9

@@ -12,8 +12,8 @@ import psycopg
 from psycopg import pq
 from psycopg.errors import error_from_result
 
-from penstock.store.postgres_batch import FENCE, SQL, Ready
-from penstock.store.postgres_link import Patient
+from penstock.store.postgres.batch import FENCE, SQL, Ready
+from penstock.store.postgres.connection import Patient
 
 FENCED = b"penstock_fence"
 

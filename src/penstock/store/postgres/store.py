@@ -14,29 +14,31 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import psycopg
 
 from penstock.errors import Fenced, StoreAway, StoreBusy, StoreMissing, StoreNewer, StoreNotOurs
-from penstock.store.address import Server
-from penstock.store.admin import TIDY as ADMIN_TIDY
-from penstock.store.admin import Admin
-from penstock.store.contract import Batch, JournalRow, NetRow, RunRow
-from penstock.store.dead_letters import TIDY, Letters
-from penstock.store.lists import Lists
-from penstock.store.postgres_batch import Ready, again, packed
-from penstock.store.postgres_link import BY_KEY, ENGINE_S, READER_S, Patient, connect, lost, raise_for
-from penstock.store.postgres_pipe import Pipe
-from penstock.store.postgres_schema import FIRST, MIGRATIONS, create_all
-from penstock.store.postgres_sql import HERE, Connection, PostgresSql
-from penstock.store.reads import RUN, Reads
-from penstock.store.registry import Registry
+from penstock.store.postgres.batch import Ready, again, packed
+from penstock.store.postgres.connection import (
+    BY_KEY,
+    ENGINE_S,
+    READER_S,
+    Patient,
+    ServerAddress,
+    connect,
+    lost,
+    raise_for,
+)
+from penstock.store.postgres.pipeline import Pipe
+from penstock.store.postgres.schema import FIRST, MIGRATIONS, create_all
+from penstock.store.postgres.sql import HERE, Connection, PostgresSql
+from penstock.store.run_store import RUN, Batch, JournalRow, NetRow, RunRow
 from penstock.store.schema import APPLICATION_ID, VERSION
+from penstock.store.sql_store import SqlStore
 from penstock.store.tables import PROJECTIONS, SERVER_TABLES, TABLES
 
 WORKER = 1
-INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
 #: how long the session of an engine that was killed may take to be noticed
 PATIENCE_S = 1.0
 #: the advisory locks: whoever drives the store, and whoever makes or changes its tables
@@ -63,10 +65,10 @@ _REBUILT = frozenset({
 })  # fmt: skip
 
 
-class Postgres(PostgresSql, Reads, Registry, Letters, Admin, Lists):
+class Postgres(PostgresSql, SqlStore):
     """`engine=True` takes the store for driving: one process at a time. Readers need nothing."""
 
-    def __init__(self, server: Server, *, engine: bool = True, create: bool = True) -> None:
+    def __init__(self, server: ServerAddress, *, engine: bool = True, create: bool = True) -> None:
         self.path = server
         self.commits = 0
         self.found = 0  # commits of which only the answer was lost
@@ -91,7 +93,7 @@ class Postgres(PostgresSql, Reads, Registry, Letters, Admin, Lists):
     # -- opening -------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def there(cls, server: Server) -> bool:
+    def there(cls, server: ServerAddress) -> bool:
         """Is there a store in this database?"""
         c = connect(server)
         try:
@@ -102,7 +104,7 @@ class Postgres(PostgresSql, Reads, Registry, Letters, Admin, Lists):
             c.close()
 
     @classmethod
-    def driver(cls, server: Server) -> str | None:
+    def driver(cls, server: ServerAddress) -> str | None:
         """Who drives the store; None when nobody does."""
         c = connect(server)
         try:
@@ -269,20 +271,6 @@ class Postgres(PostgresSql, Reads, Registry, Letters, Admin, Lists):
             sql = "INSERT INTO inbox(run,command,at) VALUES(%s,%s,%s) RETURNING no"
             ((no,),) = self._execute(sql, (run, command, at)).fetchall()
         return int(no)
-
-    def outbox_moved(self, done: Iterable[int], later: Iterable[tuple[int, int]]) -> None:
-        with self.transaction():
-            self._many("DELETE FROM outbox WHERE no=%s", [(no,) for no in done])
-            self._many("UPDATE outbox SET tries=tries+1, due_at=%s WHERE no=%s", [(at, no) for no, at in later])
-
-    def tidy(self, now: int) -> None:
-        with self.transaction():
-            self._execute("DELETE FROM memo WHERE until<=%s", (now,))
-            for statement in (*TIDY, *ADMIN_TIDY):
-                self._execute(statement, (now,))
-            self._execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<%s", (now - INBOX_KEPT_MS,))
-            ended = "SELECT 1 FROM run WHERE no=intent.run AND status>=5"
-            self._execute(f"DELETE FROM intent WHERE EXISTS ({ended})")
 
     # -- projections ---------------------------------------------------------------------------------------------------
 

@@ -8,12 +8,24 @@ from collections.abc import Iterable
 import msgspec
 from msgspec.structs import replace
 
-from penstock.store.contract_admin import AuditRow
-
 #: what the first row of a chain has before it
 FIRST = "0" * 64
 #: who takes the beginning of a chain away when it is old enough, and what that is called; no request has this name
 KEEPER, PRUNED = "retention", "audit.prune"
+
+
+class AuditRow(msgspec.Struct, frozen=True):
+    """`no`, `prev` and `hash` are given by the store."""
+
+    tenant: str
+    no: int
+    at: int
+    actor: str
+    action: str
+    target: str
+    body: bytes
+    prev: str = ""
+    hash: str = ""
 
 
 def hash_of(prev: str, row: AuditRow) -> str:

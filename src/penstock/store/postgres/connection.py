@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import psycopg
 from psycopg import pq
@@ -14,7 +14,6 @@ from psycopg.adapt import Dumper
 from psycopg.types.numeric import Int8BinaryDumper
 
 from penstock.errors import BadInput, Fenced, StoreAway, StoreBusy, StoreDenied, StoreError, StoreFull
-from penstock.store.address import Server
 
 #: RELIABILITY g.2: nobody waits for ever, and a server that has lost its client notices
 SETTINGS = (
@@ -36,6 +35,12 @@ _DENIED = ("28", "3D", "42501", "3F")
 _DENIED_WORDS = (
     "password", "authentication", "does not exist", "pg_hba", "permission denied", "not permitted", "no encryption",
 )  # fmt: skip
+
+
+class ServerAddress(Protocol):
+    """Where a server is; as text it is without the password."""
+
+    conninfo: dict[str, str]
 
 
 class TextDumper(Dumper):
@@ -83,7 +88,7 @@ class Patient(psycopg.Connection[tuple[Any, ...]]):
             return found
 
 
-def connect(server: Server, patience_s: float = READER_S) -> Patient:
+def connect(server: ServerAddress, patience_s: float = READER_S) -> Patient:
     asked: dict[str, Any] = {
         "connect_timeout": "5", "application_name": "penstock", "keepalives_idle": "10", "keepalives_interval": "5",
         "keepalives_count": "3", "tcp_user_timeout": "15000", **server.conninfo, "client_encoding": "utf8",
@@ -120,7 +125,7 @@ def _patience(said: str | None, usual_s: float) -> float | None:
     return int(said) / 1000 or None
 
 
-def _raise_unreachable(error: psycopg.Error, server: Server) -> NoReturn:
+def _raise_unreachable(error: psycopg.Error, server: ServerAddress) -> NoReturn:
     said = _without(str(error), server)
     lines = [line.strip() for line in said.splitlines() if line.strip()] or ["it does not answer"]
     why = f"{server}: {lines[0].removeprefix('connection failed: ')}"
@@ -130,7 +135,7 @@ def _raise_unreachable(error: psycopg.Error, server: Server) -> NoReturn:
     raise StoreAway(why=why, hint=hint) from None
 
 
-def _without(said: str, server: Server) -> str:
+def _without(said: str, server: ServerAddress) -> str:
     secret = server.conninfo.get("password")
     return said.replace(secret, "…") if secret else said
 
@@ -140,7 +145,7 @@ def lost(error: psycopg.Error, c: psycopg.Connection[Any]) -> bool:
     return c.closed or (error.sqlstate or "").startswith(("08", "57P"))
 
 
-def raise_for(error: psycopg.Error, server: Server) -> NoReturn:
+def raise_for(error: psycopg.Error, server: ServerAddress) -> NoReturn:
     """The server's many words, in ours."""
     code = error.sqlstate or ""
     said = _without(str(error).strip(), server).partition("\n")[0]

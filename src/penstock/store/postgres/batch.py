@@ -14,9 +14,10 @@ import msgspec
 
 from penstock.errors import StoreError
 from penstock.store import tables as T
-from penstock.store.contract import AGENT, Batch
-from penstock.store.postgres_link import ARRAYS
-from penstock.store.postgres_schema import columns_of, key_of
+from penstock.store.postgres.connection import ARRAYS
+from penstock.store.postgres.schema import columns_of, key_of
+from penstock.store.run_store import Batch
+from penstock.store.work_items import AGENT
 
 Rows = list[tuple[Any, ...]]
 #: name of the prepared statement, its parameters

@@ -1,43 +1,136 @@
-"""Keys, audit, answered requests, drafts and remarks. Each write is its own commit."""
+"""Who calls, and what became of it: keys, the audit, and answered requests. Every write is a commit of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
+import msgspec
 from msgspec.structs import astuple
 
-from penstock.store.chain import FIRST, by_tenant, linked, mark, old_of, pruned
-from penstock.store.contract_admin import (
-    PRUNED_AT_ONCE,
-    REQUESTS_KEPT_MS,
-    AuditRow,
-    DraftRow,
-    KeyRow,
-    RemarkRow,
-    RequestRow,
-)
-from penstock.store.sql import Sql, marks
+from penstock.store.audit_chain import FIRST, AuditRow, by_tenant, linked, mark, old_of, pruned
+from penstock.store.sql import Sql, insert_new, marks
+
+#: how long the answer to a request is kept for those who send it again
+REQUESTS_KEPT_MS = 86_400_000
+#: rows of an audit
+PRUNED_AT_ONCE = 10_000
+
+
+class KeyRow(msgspec.Struct, frozen=True):
+    id: str
+    tenant: str
+    name: str
+    user: str
+    hash: str
+    roles: bytes
+    scopes: bytes | None
+    rate: int | None
+    created_at: int
+    created_by: str
+    expires_at: int | None = None
+    revoked_at: int | None = None
+    last_used_at: int | None = None
+
+
+class RequestRow(msgspec.Struct, frozen=True):
+    """`status` is None while the one who holds it is still at work."""
+
+    tenant: str
+    key: str
+    fingerprint: str
+    holder: str
+    at: int
+    status: int | None = None
+    headers: bytes | None = None
+    body: bytes | None = None
+
+
+class AccessStore(Protocol):
+    def add_key(self, row: KeyRow) -> bool:
+        """False, and nothing changes, when there is one with this id already."""
+        ...
+
+    def key(self, id: str) -> KeyRow | None:
+        """Of any tenant: whose it is, is what the key says."""
+        ...
+
+    def keys(self, tenant: str) -> list[KeyRow]:
+        """Oldest first."""
+        ...
+
+    def has_keys(self) -> bool:
+        """Is there any, of anybody?"""
+        ...
+
+    def revoke_key(self, tenant: str, id: str, at: int) -> bool:
+        """False when there is none, or it was revoked before."""
+        ...
+
+    def key_used(self, id: str, at: int, before: int) -> None:
+        """Note it, unless it was noted at or after `before`."""
+        ...
+
+    def append_audit(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
+        """Add them to the ends of their tenants' chains, all in one commit; with their numbers and their hashes, by
+        tenant."""
+        ...
+
+    def prune_audit(self, tenant: str, before: int, at: int) -> AuditRow | None:
+        """Take the beginning of a chain away, row by row up to the first that is not older than `before`, and say so in
+        a row at its end that has the number and the hash of the last one taken; all in one commit. That row, or None
+        where nothing is so old. At most PRUNED_AT_ONCE are taken."""
+        ...
+
+    def audit(
+        self, tenant: str, *, before: int | None = None, limit: int = 100, actor: str | None = None,
+        action: str | None = None, target: str | None = None,
+    ) -> list[AuditRow]:  # fmt: skip
+        """Newest first, those before a number."""
+        ...
+
+    def audit_chain(self, tenant: str, after: int = 0, limit: int = 1000) -> list[AuditRow]:
+        """Oldest first, those after a number."""
+        ...
+
+    def audit_last(self, tenant: str) -> int:
+        """The last number that was given, whether its row is still there or not."""
+        ...
+
+    def audit_tenants(self) -> list[str]: ...
+
+    def put_request(self, row: RequestRow) -> RequestRow | None:
+        """None when it was put; else the one that is there, and nothing changes."""
+        ...
+
+    def take_request(self, row: RequestRow, seen: RequestRow) -> bool:
+        """In the place of one that is still as it was seen."""
+        ...
+
+    def answer_request(self, row: RequestRow) -> bool:
+        """What came of it. False, and nothing changes, when another holds it now."""
+        ...
+
+    def drop_request(self, tenant: str, key: str, holder: str) -> bool:
+        """One that came to nothing: it may be sent again."""
+        ...
+
 
 _KEY = 'id,tenant,name,"user",hash,roles,scopes,rate,created_at,created_by,expires_at,revoked_at,last_used_at'
 _AUDIT = "tenant,no,at,actor,action,target,body,prev,hash"
 _REQUEST = "tenant,key,fingerprint,holder,at,status,headers,body"
-_DRAFT = 'tenant,"user",key,number,body,at'
-_REMARK = 'tenant,item,no,"by",at,kind,body'
 #: the number of the last row, when so many are added; the mark is locked until the commit, so appends come one after
 #: the other
 _COUNT = "INSERT INTO mark VALUES(?,?) ON CONFLICT(name) DO UPDATE SET value=mark.value+excluded.value RETURNING value"
 _SEEN = "tenant=? AND key=? AND fingerprint=? AND holder=? AND at=? AND status"
-_MANY = 500
 
-TIDY = (f"DELETE FROM request WHERE at<=?-{REQUESTS_KEPT_MS}",)
+#: forgotten by `tidy` at a time
+FORGET_REQUESTS = f"DELETE FROM request WHERE at<=?-{REQUESTS_KEPT_MS}"
 
 
-class Admin(Sql):
-    # -- keys ----------------------------------------------------------------------------------------------------------
-
+class SqlAccess(Sql):
     def add_key(self, row: KeyRow) -> bool:
-        return self._put(_new("api_key", _KEY), astuple(row))
+        return self._put(insert_new("api_key", _KEY), astuple(row))
 
     def key(self, id: str) -> KeyRow | None:
         row = self._read(f"SELECT {_KEY} FROM api_key WHERE id=?", (id,)).fetchone()
@@ -58,22 +151,9 @@ class Admin(Sql):
         sql = "UPDATE api_key SET last_used_at=? WHERE id=? AND coalesce(last_used_at,0)<?"
         self._put(sql, (at, id, before))
 
-    # -- audit ---------------------------------------------------------------------------------------------------------
-
     def append_audit(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
         with self.transaction():
             return self._append(rows)
-
-    def _append(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
-        found: list[AuditRow] = []
-        for tenant, those in by_tenant(rows):
-            (last,) = self._execute(_COUNT, (mark(tenant), len(those))).fetchone()
-            sql = "SELECT hash FROM audit WHERE tenant=? AND no=?"
-            before = self._execute(sql, (tenant, last - len(those))).fetchone()
-            found += linked(those, last - len(those), FIRST if before is None else before[0])
-        insert = f"INSERT INTO audit({_AUDIT}) VALUES({marks(AuditRow.__struct_fields__)})"
-        self._many(insert, [astuple(row) for row in found])
-        return found
 
     def prune_audit(self, tenant: str, before: int, at: int) -> AuditRow | None:
         with self.transaction():
@@ -114,11 +194,9 @@ class Admin(Sql):
         )
         return [row[0] for row in self._read(sql, (begin, begin[:-1] + ";"))]
 
-    # -- requests ------------------------------------------------------------------------------------------------------
-
     def put_request(self, row: RequestRow) -> RequestRow | None:
         with self.transaction():
-            sql = _new("request", _REQUEST)
+            sql = insert_new("request", _REQUEST)
             while not self._execute(sql, astuple(row)).rowcount:  # again where it is gone in between
                 sought = f"SELECT {_REQUEST} FROM request WHERE tenant=? AND key=?"
                 found = self._execute(sought, (row.tenant, row.key)).fetchone()
@@ -144,49 +222,13 @@ class Admin(Sql):
         sql = "DELETE FROM request WHERE tenant=? AND key=? AND holder=? AND status IS NULL"
         return self._put(sql, (tenant, key, holder))
 
-    # -- drafts --------------------------------------------------------------------------------------------------------
-
-    def put_draft(self, row: DraftRow, was: int | None) -> bool:
-        if was is None:
-            return self._put(_new("draft", _DRAFT), astuple(row))
-        sql = 'UPDATE draft SET number=?,body=?,at=? WHERE tenant=? AND "user"=? AND key=? AND number=?'
-        return self._put(sql, (row.number, row.body, row.at, row.tenant, row.user, row.key, was))
-
-    def draft(self, tenant: str, user: str, key: str) -> DraftRow | None:
-        sql = f'SELECT {_DRAFT} FROM draft WHERE tenant=? AND "user"=? AND key=?'
-        row = self._read(sql, (tenant, user, key)).fetchone()
-        return None if row is None else DraftRow(*row)
-
-    def drafts(self, tenant: str, user: str) -> list[DraftRow]:
-        sql = f'SELECT {_DRAFT} FROM draft WHERE tenant=? AND "user"=? ORDER BY key'
-        return [DraftRow(*row) for row in self._read(sql, (tenant, user))]
-
-    def drop_draft(self, tenant: str, user: str, key: str) -> bool:
-        return self._put('DELETE FROM draft WHERE tenant=? AND "user"=? AND key=?', (tenant, user, key))
-
-    def forget_drafts(self, before: int) -> int:
-        return self._change("DELETE FROM draft WHERE at<?", (before,))
-
-    # -- remarks -------------------------------------------------------------------------------------------------------
-
-    def add_remark(self, row: RemarkRow) -> bool:
-        return self._put(_new("remark", _REMARK), astuple(row))
-
-    def remarks(self, tenant: str, items: Iterable[str]) -> list[RemarkRow]:
-        asked, found = sorted(set(items)), list[RemarkRow]()
-        for i in range(0, len(asked), _MANY):
-            part = asked[i : i + _MANY]
-            sql = f"SELECT {_REMARK} FROM remark WHERE tenant=? AND item IN ({marks(part)})"
-            found += [RemarkRow(*row) for row in self._read(f"{sql} ORDER BY item,no", (tenant, *part))]
+    def _append(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
+        found: list[AuditRow] = []
+        for tenant, those in by_tenant(rows):
+            (last,) = self._execute(_COUNT, (mark(tenant), len(those))).fetchone()
+            sql = "SELECT hash FROM audit WHERE tenant=? AND no=?"
+            before = self._execute(sql, (tenant, last - len(those))).fetchone()
+            found += linked(those, last - len(those), FIRST if before is None else before[0])
+        insert = f"INSERT INTO audit({_AUDIT}) VALUES({marks(AuditRow.__struct_fields__)})"
+        self._many(insert, [astuple(row) for row in found])
         return found
-
-    def forget_remarks(self, before: int) -> int:
-        run = f"SELECT 1 FROM run WHERE id={self.RUN_OF_ITEM} AND status<5"
-        return self._change(f"DELETE FROM remark WHERE at<? AND NOT EXISTS ({run})", (before,))
-
-    def _put(self, sql: str, values: tuple[Any, ...]) -> bool:
-        return self._change(sql, values) > 0
-
-
-def _new(table: str, columns: str) -> str:
-    return f"INSERT INTO {table}({columns}) VALUES({marks(columns.split(','))}) ON CONFLICT DO NOTHING"

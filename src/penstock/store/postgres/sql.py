@@ -1,4 +1,4 @@
-"""PostgreSQL's half of the store's rooms: how a statement is asked, on a connection that may be lost meanwhile."""
+"""PostgreSQL's half of the repositories: how a statement is asked, on a connection that may be lost meanwhile."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from typing import Any
 import psycopg
 
 from penstock.errors import StoreError
-from penstock.store.address import Server
-from penstock.store.contract import JournalRow, RunRow
-from penstock.store.postgres_link import Numbers, Patient, lost, raise_for
-from penstock.store.reads import RUN
+from penstock.store.postgres.connection import Numbers, Patient, ServerAddress, lost, raise_for
+from penstock.store.run_store import RUN, JournalRow, RunRow
 from penstock.store.sql import Sql
 
 #: run rows, and beside each the turns after its checkpoint as arrays: one statement, so one moment
@@ -34,7 +32,7 @@ Cursor = psycopg.Cursor[tuple[Any, ...]]
 
 class PostgresSql(Sql):
     c: Patient
-    path: Server
+    path: ServerAddress
     mutex: threading.RLock  # a connection has one conversation at a time
     _inside = False  # a transaction of several statements, which no other connection can go on with
 

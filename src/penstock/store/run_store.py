@@ -1,0 +1,254 @@
+"""Runs, their journals and nets, and what a turn commits with them: all that an engine needs to drive runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+
+import msgspec
+
+from penstock.errors import RunAmbiguous, RunNotFound, StoreError
+from penstock.store.sql import Sql
+
+
+class Batch(msgspec.Struct, eq=False):
+    """Everything that one commit writes. Rows are tuples in the order of `tables.py`."""
+
+    new: list[tuple[Any, ...]] = []  # run rows
+    journal: list[tuple[Any, ...]] = []  # run, seq_from, seq_to, at, body
+    moved: list[tuple[Any, ...]] = []  # status, updated_at, wake_at, checkpoint_seq, checkpoint, net, no
+    ended: list[tuple[Any, ...]] = []  # status, updated_at, net, no: ended runs keep the checkpoint they had
+    firing: list[tuple[Any, ...]] = []
+    wait: list[tuple[Any, ...]] = []
+    unwait: list[tuple[Any, ...]] = []
+    item_new: list[tuple[Any, ...]] = []
+    item_moved: list[tuple[Any, ...]] = []  # status, by, moved_at, run, firing
+    work_new: list[tuple[Any, ...]] = []
+    work_moved: list[tuple[Any, ...]] = []  # status, assignee, mode, version, run, firing
+    incident: list[tuple[Any, ...]] = []
+    outbox: list[tuple[Any, ...]] = []  # run, seq, topic, body, tries, due_at
+    intent: list[tuple[Any, ...]] = []
+    intent_moved: list[tuple[Any, ...]] = []  # state, key
+    intent_gone: list[tuple[Any, ...]] = []  # key
+    inbox_answered: list[tuple[Any, ...]] = []  # answer, no
+    event_taken: list[tuple[Any, ...]] = []  # answer, no
+    gate: list[tuple[Any, ...]] = []
+    memo: list[tuple[Any, ...]] = []
+    blobs: list[tuple[Any, ...]] = []
+    judgment: list[tuple[Any, ...]] = []
+    letter: list[tuple[Any, ...]] = []  # all but its number
+    letter_gone: list[tuple[Any, ...]] = []  # run
+    checkpoint: list[tuple[Any, ...]] = []
+    checkpoint_until: list[tuple[Any, ...]] = []  # until, run
+
+    def mark(self) -> list[int]:
+        """How much it holds, to go back to."""
+        return [len(getattr(self, name)) for name in self.__struct_fields__]
+
+    def back_to(self, mark: list[int]) -> None:
+        for name, size in zip(self.__struct_fields__, mark, strict=True):
+            del getattr(self, name)[size:]
+
+
+class RunRow(msgspec.Struct, frozen=True):
+    no: int
+    id: str
+    tenant: str
+    net: int
+    key: str | None
+    status: int
+    priority: int
+    created_at: int
+    updated_at: int
+    wake_at: int | None
+    parent: str | None
+    checkpoint_seq: int
+    checkpoint: bytes | None
+
+
+class NetRow(msgspec.Struct, frozen=True):
+    no: int
+    hash: str
+    name: str
+    language: str
+    body: bytes
+    source: bytes | None
+    released_at: int
+
+
+class JournalRow(msgspec.Struct, frozen=True):
+    seq_from: int
+    seq_to: int
+    at: int
+    body: bytes
+
+
+class RunStore(Protocol):
+    """`commit` is atomic and durable: when it returns, the batch survives kill -9 of everything; when it raises,
+    nothing of it was written. It raises Fenced when another host has the store, StoreFull when there is no room.
+
+    Here one engine holds the whole store, by one fence. When several share one, each will claim runs: to claim, renew
+    and release a run, and the fence of a claim, belong to this contract, beside `load` and `commit`, and nowhere else;
+    `unfinished` and `due` will then give only runs that are claimed here."""
+
+    #: how many there were since it was opened
+    commits: int
+
+    def commit(self, batch: Batch) -> None: ...
+
+    def load(self, numbers: Iterable[int]) -> list[tuple[RunRow, list[JournalRow]]]:
+        """Run rows with the journal after their checkpoint, for many runs at once."""
+        ...
+
+    def run_by_id(self, prefix: str, *, tenant: str | None = None) -> RunRow:
+        """By id or a unique beginning of it; RunNotFound, RunAmbiguous."""
+        ...
+
+    def run_by_key(self, tenant: str, key: str) -> RunRow | None: ...
+
+    def unfinished(self) -> list[int]:
+        """Runs that can go on by themselves."""
+        ...
+
+    def open_below(self, prefix: str) -> list[tuple[int, str]]:
+        """Runs that have not ended and whose id begins so: number, id."""
+        ...
+
+    def due(self, before: int, limit: int) -> list[tuple[int, int]]:
+        """Runs whose next timer is due before then: number, due time."""
+        ...
+
+    def last_run(self) -> int: ...
+
+    def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]: ...
+
+    def add_net(self, row: NetRow) -> int:
+        """The number of the net with this hash, released now or before."""
+        ...
+
+    def net(self, no: int) -> NetRow: ...
+
+    def net_by_hash(self, hash: str) -> NetRow | None: ...
+
+    def put_inbox(self, run: int, command: bytes, at: int) -> int: ...
+
+    def inbox(self, limit: int = 512) -> list[tuple[int, int, bytes]]: ...
+
+    def inbox_answer(self, no: int) -> bytes | None: ...
+
+    def blob(self, hash: str) -> bytes | None: ...
+
+    def memo(self, key: str, now: int) -> tuple[bytes | None] | None: ...
+
+    def gates(self) -> list[tuple[str, bytes]]: ...
+
+    def intents(self) -> list[tuple[str, int, int, int, str]]: ...
+
+    def outbox(self, now: int, limit: int) -> list[tuple[int, int, int, str, bytes, int]]:
+        """What may be delivered now, oldest first: no, run, seq, topic, body, tries. Nothing of a run whose oldest row
+        waits for a later try."""
+        ...
+
+    def outbox_left(self) -> bool:
+        """Is there anything, due or not?"""
+        ...
+
+    def outbox_moved(self, done: Iterable[int], later: Iterable[tuple[int, int]]) -> None:
+        """In one transaction: rows that were delivered, and rows to be tried again at a time."""
+        ...
+
+
+RUN = "no,id,tenant,net,key,status,priority,created_at,updated_at,wake_at,parent,checkpoint_seq,checkpoint"
+UNFINISHED = "SELECT no FROM run WHERE status IN (0,2,4) AND status < 5"  # «< 5» is what the partial index asks for
+
+
+class SqlRuns(Sql):
+    def run_by_id(self, prefix: str, *, tenant: str | None = None) -> RunRow:
+        if not prefix.isalnum():
+            raise RunNotFound(run=prefix)
+        low = prefix.lower()
+        mine, values = ("", ()) if tenant is None else (" AND tenant=?", (tenant,))
+        sql = f"SELECT {RUN} FROM run WHERE id >= ? AND id < ?{mine} ORDER BY id LIMIT 3"
+        rows = self._read(sql, (low, low + "\x7f", *values)).fetchall()
+        exact = [r for r in rows if r[1] == low]
+        if exact:
+            return RunRow(*exact[0])
+        if not rows:
+            raise RunNotFound(run=prefix)
+        if len(rows) > 1:
+            raise RunAmbiguous(run=prefix, count="several")
+        return RunRow(*rows[0])
+
+    def run_by_key(self, tenant: str, key: str) -> RunRow | None:
+        row = self._read(f"SELECT {RUN} FROM run WHERE tenant=? AND key=?", (tenant, key)).fetchone()
+        return None if row is None else RunRow(*row)
+
+    def unfinished(self) -> list[int]:
+        return [r[0] for r in self._read(f"{UNFINISHED} ORDER BY no")]
+
+    def open_below(self, prefix: str) -> list[tuple[int, str]]:
+        sql = "SELECT no,id FROM run WHERE id >= ? AND id < ? AND status < 5"
+        return self._read(sql, (prefix, prefix + "\x7f")).fetchall()
+
+    def due(self, before: int, limit: int) -> list[tuple[int, int]]:
+        sql = "SELECT no, wake_at FROM run WHERE wake_at IS NOT NULL AND wake_at<=? ORDER BY wake_at LIMIT ?"
+        return self._read(sql, (before, limit)).fetchall()
+
+    def last_run(self) -> int:
+        found: int = self._one("SELECT coalesce(max(no),0) FROM run")
+        return found
+
+    def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]:
+        sql = "SELECT seq_from,seq_to,at,body FROM journal WHERE run=? AND seq_from>? ORDER BY seq_from"
+        for row in self._read(sql, (run, after)):
+            yield JournalRow(*row)
+
+    def net(self, no: int) -> NetRow:
+        sql = "SELECT no,hash,name,language,body,source,released_at FROM net WHERE no=?"
+        row = self._read(sql, (no,)).fetchone()
+        if row is None:
+            raise StoreError(why=f"net {no} is missing")
+        return NetRow(*row)
+
+    def net_by_hash(self, hash: str) -> NetRow | None:
+        sql = "SELECT no,hash,name,language,body,source,released_at FROM net WHERE hash=?"
+        row = self._read(sql, (hash,)).fetchone()
+        return None if row is None else NetRow(*row)
+
+    def inbox(self, limit: int = 512) -> list[tuple[int, int, bytes]]:
+        sql = "SELECT no,run,command FROM inbox WHERE answer IS NULL ORDER BY no LIMIT ?"
+        return self._read(sql, (limit,)).fetchall()
+
+    def inbox_answer(self, no: int) -> bytes | None:
+        found: bytes | None = self._one("SELECT answer FROM inbox WHERE no=?", (no,))
+        return found
+
+    def blob(self, hash: str) -> bytes | None:
+        found: bytes | None = self._one("SELECT body FROM blob WHERE hash=?", (hash,))
+        return found
+
+    def memo(self, key: str, now: int) -> tuple[bytes | None] | None:
+        sql = "SELECT body FROM memo WHERE key=? AND until>?"
+        row: tuple[bytes | None] | None = self._read(sql, (key, now)).fetchone()
+        return row
+
+    def gates(self) -> list[tuple[str, bytes]]:
+        return self._read("SELECT name,body FROM gate").fetchall()
+
+    def intents(self) -> list[tuple[str, int, int, int, str]]:
+        return self._read("SELECT key,run,firing,attempt,state FROM intent").fetchall()
+
+    def outbox(self, now: int, limit: int) -> list[tuple[int, int, int, str, bytes, int]]:
+        sql = (
+            "SELECT no,run,seq,topic,body,tries FROM outbox WHERE due_at<=? AND topic<>'notice' AND run NOT IN"
+            " (SELECT run FROM outbox WHERE due_at>? AND tries>0 AND topic<>'notice') ORDER BY no LIMIT ?"
+        )
+        return self._read(sql, (now, now, limit)).fetchall()
+
+    def outbox_left(self) -> bool:
+        return self._one("SELECT 1 FROM outbox WHERE topic<>'notice' LIMIT 1") is not None
+
+    def outbox_moved(self, done: Iterable[int], later: Iterable[tuple[int, int]]) -> None:
+        with self.transaction():
+            self._many("DELETE FROM outbox WHERE no=?", [(no,) for no in done])
+            self._many("UPDATE outbox SET tries=tries+1, due_at=? WHERE no=?", [(at, no) for no, at in later])

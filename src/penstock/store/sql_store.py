@@ -1,0 +1,32 @@
+"""The SQL of every repository, for both databases; what they do not share is in `sqlite.py` and `postgres/`."""
+
+from __future__ import annotations
+
+from penstock.store.access import FORGET_REQUESTS, SqlAccess
+from penstock.store.artifacts import SqlArtifacts
+from penstock.store.dead_letters import FORGET_LETTERS, SqlDeadLetters
+from penstock.store.document_checkpoints import FORGET_CHECKPOINTS, SqlCheckpoints
+from penstock.store.drafts import SqlDrafts
+from penstock.store.events import SqlEvents
+from penstock.store.judgments import SqlJudgments
+from penstock.store.messages import SqlMessages
+from penstock.store.releases import SqlReleases
+from penstock.store.run_lists import SqlRunLists
+from penstock.store.run_store import SqlRuns
+from penstock.store.schedules import SqlSchedules
+from penstock.store.work_items import SqlWorkItems
+
+INBOX_KEPT_MS = 3_600_000  # how long an answer waits for whoever asked
+
+
+class SqlStore(
+    SqlRuns, SqlRunLists, SqlWorkItems, SqlArtifacts, SqlReleases, SqlSchedules, SqlEvents, SqlMessages, SqlJudgments,
+    SqlDeadLetters, SqlCheckpoints, SqlAccess, SqlDrafts,
+):  # fmt: skip
+    def tidy(self, now: int) -> None:
+        with self.transaction():
+            for statement in ("DELETE FROM memo WHERE until<=?", FORGET_LETTERS, FORGET_CHECKPOINTS, FORGET_REQUESTS):
+                self._execute(statement, (now,))
+            self._execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<?", (now - INBOX_KEPT_MS,))
+            ended = "SELECT 1 FROM run WHERE no=intent.run AND status>=5"
+            self._execute(f"DELETE FROM intent WHERE EXISTS ({ended})")
