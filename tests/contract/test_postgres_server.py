@@ -25,9 +25,10 @@ from penstock.errors import (
     StoreNewer,
     StoreNotOurs,
 )
-from penstock.store import postgres_schema, schema
+from penstock.store import schema
 from penstock.store.address import Server, open_store, place
 from penstock.store.document_checkpoints import CheckpointRow
+from penstock.store.postgres import schema as postgres_schema
 from penstock.store.releases import ReleaseRow
 from penstock.store.tables import SERVER_TABLES, TABLES, Table
 from tests.contract.store_suite import PostgresKit, a_batch, a_net, a_run, a_turn, started

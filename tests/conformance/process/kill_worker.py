@@ -24,7 +24,7 @@ from penstock import Penstock
 from penstock.app.process.definitions import Processes
 from penstock.app.process.work_items import WorkItems, folded
 from penstock.errors import StoreError
-from penstock.store import postgres, sqlite  # noqa: F401  (so that those who are forked have it)
+from penstock.store import sqlite
 from tests.conformance.process.make import as_bytes, gateway, process, service
 
 KEY = "the one"
