@@ -14,7 +14,7 @@ from penstock.api.shapes.runs import TraceTrigger
 from penstock.api.time_fields import Moment
 from penstock.app.runs.timeline import trace
 from penstock.dialects.transitions import Transition
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 EXAMPLE = {
     "id": "wf_line_check", "name": "Line check", "version": 1,

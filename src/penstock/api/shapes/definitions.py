@@ -12,7 +12,7 @@ from penstock.api.shapes.runs import GraphOut
 from penstock.api.time_fields import Moment
 from penstock.app.releases.diff import Change
 from penstock.app.releases.inspection import InspectionStep, SoundnessReport
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 #: what was decided about a version, and by whom
 DECIDED = ("created_by", "created_at", "approved_by", "approved_at", "deprecated_at", "change_summary", "feedback")

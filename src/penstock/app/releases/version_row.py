@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.store.contract import ReleaseRow
+from penstock.store.releases import ReleaseRow
 
 
 def version_row(row: ReleaseRow) -> dict[str, Any]:
