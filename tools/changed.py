@@ -29,8 +29,8 @@ OWN = "tools/changed.py"
 EVERYTHING = ("pyproject.toml", "constraints.txt", "bootstrap.py")
 #: the program: whoever starts Python and names one of these starts all of it
 PROGRAM = ("penstock", "penstock.cli.main", "penstock.cli.main.main")
-#: imports modules by names that it finds
-DYNAMIC = {"import_module", "iter_modules", "walk_packages"}
+#: imports modules by names that stand in texts, or by names that it finds in its folder
+DYNAMIC, LISTING = {"import_module"}, {"iter_modules", "walk_packages"}
 #: what is built from a folder, and read at another place
 BUILT = {"console/": "src/penstock/api/console/index.html"}
 #: an import in a program that is kept as a text
@@ -50,6 +50,7 @@ class Source:
     constants: set[str] = field(default_factory=set)
     starts_python: bool = False
     dynamic: bool = False
+    listing: bool = False
 
     @property
     def starts_the_program(self) -> bool:
@@ -124,8 +125,10 @@ def read(text: bytes) -> Source:
             source.starts_python |= node.attr == "executable" and ast.unparse(node.value) == "sys"
             source.starts_python |= node.attr == "fork" and ast.unparse(node.value) == "os"
             source.dynamic |= node.attr in DYNAMIC
+            source.listing |= node.attr in LISTING
         elif isinstance(node, ast.Name):
             source.dynamic |= node.id in DYNAMIC
+            source.listing |= node.id in LISTING
     return source
 
 
@@ -150,14 +153,17 @@ class Graph:
         for name in source.imports:
             yield from self._imported(name)
         for name in source.texts:  # a module to be run or loaded
-            for known in [name] if "." in name else [f"{inside}.{name}"] if source.dynamic else []:
+            for known in [name, f"{inside}.{name.lstrip('.')}"] if source.dynamic else [name] if "." in name else []:
                 if known in self.modules:
                     yield self.modules[known]
+            if source.dynamic and "{}" in name:  # a table says where the parts of each language are
+                part = re.compile(re.escape(name).replace(re.escape("{}"), r"\w+"))
+                yield from (other for module, other in self.modules.items() if part.fullmatch(module))
         for name in source.imports:  # a package runs before what is in it
             for parent in _parents(name):
                 if parent in self.modules:
                     yield self.modules[parent] + "#"
-        if source.dynamic:
+        if source.listing:
             yield from (other for name, other in self.modules.items() if name.rpartition(".")[0] == inside)
         if file.startswith("tests/"):
             for folder in Path(file).parents:
