@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Depends, Header, Query
 from starlette.responses import Response
 
 from penstock.api import paging
@@ -30,101 +31,116 @@ async def each(
     limit: paging.Limit = 50, cursor: paging.Cursor = None, who: Caller = may("inbox.read"),
 ) -> Response:  # fmt: skip
     start = paging.read_cursor(cursor, int) or 0
-    found = page(door, who, who.permissions, mine=mine, kind=kind, start=start, limit=limit)
-    after = paging.cursor_of(start + limit) if found.more else None
-    return reply(shape.ItemPage, {"items": found.items, "next": after, "total": found.total})
+    items = page(door, who, who.permissions, mine=mine, kind=kind, start=start, limit=limit)
+    after = paging.cursor_of(start + limit) if items.more else None
+    return reply(shape.ItemPage, {"items": items.items, "next": after, "total": items.total})
 
 
 @router.get("/{run}/{node}", response_model=shape.ItemOut, summary="One of them")
 async def get(run: str, node: str, door: Door, who: Caller = may("inbox.read")) -> Response:
-    found = item(door, who, who.permissions, f"{run}/{node}")
-    return reply(shape.ItemOut, found, headers={"ETag": f'"{found.etag}"'})
+    body = item(door, who, who.permissions, f"{run}/{node}")
+    return reply(shape.ItemOut, body, headers={"ETag": f'"{body.etag}"'})
+
+
+class Item:
+    """The work item that the path names. It is looked up in the route: who may not is refused before."""
+
+    def __init__(self, run: str, node: str, door: Door) -> None:
+        self._run, self.node, self.door = run, node, door
+
+    @functools.cached_property
+    def run(self) -> str:
+        return run_of_item(self.door, self._run, self.node)
+
+    @property
+    def id(self) -> str:
+        """Raises ItemNotFound."""
+        return f"{self.run}/{self.node}"
+
+    def reply(self, who: Caller, id: str | None = None) -> Response:
+        return reply(shape.ItemOut, item(self.door, who, who.permissions, id or self.id))
+
+
+class ItemToDecide(Item):
+    """The same, with what its decision needs: the version that was seen, and who is told."""
+
+    def __init__(self, run: str, node: str, door: Door, server: Server, if_match: IfMatch = None) -> None:
+        super().__init__(run, node, door)
+        self.server, self.if_match = server, if_match
+
+    def unchanged(self, who: Caller) -> str:
+        """The item's id. Raises ChangedMeanwhile where it has changed since it was seen, so that nobody decides on
+        what it was."""
+        if self.if_match is not None:
+            now = item(self.door, who, who.permissions, self.id).etag
+            if now != self.if_match.strip('" '):
+                raise ChangedMeanwhile(what=self.id, now=now)
+        return self.id
+
+    def decided(self, who: Caller, id: str, run: str) -> Response:
+        view = self.door.view(run)
+        self.server.hub.publish(who.tenant, "inbox", {"item": id})
+        body = {"item": id, "run": view.run_id, "status": view.status, "state": view.internal_status}
+        return reply(shape.Decided, body)
+
+
+At = Annotated[Item, Depends()]
+ToDecide = Annotated[ItemToDecide, Depends()]
 
 
 @router.post("/{run}/{node}/approve", response_model=shape.Decided, summary="Approve it")
-async def approve(
-    run: str, node: str, asked: shape.DecisionAsked, door: Door, server: Server, if_match: IfMatch = None,
-    who: Caller = may("inbox.decide"),
-) -> Response:  # fmt: skip
-    run = run_of_item(door, run, node)
-    _unchanged(door, who, run, node, if_match)
-    done = await door.inbox.approve(f"{run}/{node}", by=who, comment=asked.comment, value=asked.value)
-    return _decided(door, server, who, done.id, done.run)
+async def approve(at: ToDecide, asked: shape.DecisionAsked, who: Caller = may("inbox.decide")) -> Response:
+    done = await at.door.inbox.approve(at.unchanged(who), by=who, comment=asked.comment, value=asked.value)
+    return at.decided(who, done.id, done.run)
 
 
 @router.post("/{run}/{node}/reject", response_model=shape.Decided, summary="Reject it")
-async def reject(
-    run: str, node: str, asked: shape.DecisionAsked, door: Door, server: Server, if_match: IfMatch = None,
-    who: Caller = may("inbox.decide"),
-) -> Response:  # fmt: skip
-    run = run_of_item(door, run, node)
-    _unchanged(door, who, run, node, if_match)
-    done = await door.inbox.reject(f"{run}/{node}", by=who, comment=asked.comment, value=asked.value)
-    return _decided(door, server, who, done.id, done.run)
+async def reject(at: ToDecide, asked: shape.DecisionAsked, who: Caller = may("inbox.decide")) -> Response:
+    done = await at.door.inbox.reject(at.unchanged(who), by=who, comment=asked.comment, value=asked.value)
+    return at.decided(who, done.id, done.run)
 
 
 @router.post("/{run}/{node}/judge", response_model=shape.Decided, summary="Give a review its verdict")
-async def judge(
-    run: str, node: str, asked: shape.JudgeAsked, door: Door, server: Server, if_match: IfMatch = None,
-    who: Caller = may("inbox.decide"),
-) -> Response:  # fmt: skip
-    run = run_of_item(door, run, node)
-    _unchanged(door, who, run, node, if_match)
-    done = await door.inbox.judge(f"{run}/{node}", asked.decision, by=who, comment=asked.comment)
-    return _decided(door, server, who, done.id, done.run)
+async def judge(at: ToDecide, asked: shape.JudgeAsked, who: Caller = may("inbox.decide")) -> Response:
+    done = await at.door.inbox.judge(at.unchanged(who), asked.decision, by=who, comment=asked.comment)
+    return at.decided(who, done.id, done.run)
 
 
 @router.post("/{run}/{node}/respond", response_model=shape.Decided, summary="Answer it")
-async def respond(
-    run: str, node: str, asked: shape.AnswerAsked, door: Door, server: Server, if_match: IfMatch = None,
-    who: Caller = may("inbox.decide"),
-) -> Response:  # fmt: skip
-    run = run_of_item(door, run, node)
-    if if_match is not None:  # a node that is stuck has no item, and so no ETag
-        _unchanged(door, who, run, node, if_match)
-    await answer(door, run, node, asked.value, by=who, permissions=who.permissions)
-    return _decided(door, server, who, f"{run}/{node}", run)
+async def respond(at: ToDecide, asked: shape.AnswerAsked, who: Caller = may("inbox.decide")) -> Response:
+    id = at.unchanged(who)
+    await answer(at.door, at.run, at.node, asked.value, by=who, permissions=who.permissions)
+    return at.decided(who, id, at.run)
 
 
 @router.post("/{run}/{node}/claim", response_model=shape.ItemOut, summary="Say that I am on it")
-async def claim(run: str, node: str, door: Door, who: Caller = may("inbox.decide")) -> Response:
-    run = run_of_item(door, run, node)
-    Comments(door).claim(f"{run}/{node}", who)
-    return reply(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
+async def claim(at: At, who: Caller = may("inbox.decide")) -> Response:
+    Comments(at.door).claim(at.id, who)
+    return at.reply(who)
 
 
 @router.post("/{run}/{node}/release", response_model=shape.ItemOut, summary="Leave it to others")
-async def release(run: str, node: str, door: Door, who: Caller = may("inbox.decide")) -> Response:
-    run = run_of_item(door, run, node)
-    Comments(door).release(f"{run}/{node}", who)
-    return reply(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
+async def release(at: At, who: Caller = may("inbox.decide")) -> Response:
+    Comments(at.door).release(at.id, who)
+    return at.reply(who)
 
 
 @router.post("/{run}/{node}/delegate", response_model=shape.ItemOut, summary="Let somebody else decide")
-async def delegate(
-    run: str, node: str, asked: shape.DelegateAsked, door: Door, who: Caller = may("inbox.decide")
-) -> Response:
-    run = run_of_item(door, run, node)
-    Comments(door).delegate(f"{run}/{node}", who, asked.to, asked.comment)
-    return reply(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
+async def delegate(at: At, asked: shape.DelegateAsked, who: Caller = may("inbox.decide")) -> Response:
+    Comments(at.door).delegate(at.id, who, asked.to, asked.comment)
+    return at.reply(who)
 
 
 @router.post("/{run}/{node}/comment", response_model=shape.ItemOut, summary="Say something about it")
-async def comment(
-    run: str, node: str, asked: shape.CommentAsked, door: Door, who: Caller = may("inbox.read")
-) -> Response:
-    run = run_of_item(door, run, node)
-    Comments(door).comment(f"{run}/{node}", who, asked.text)
-    return reply(shape.ItemOut, item(door, who, who.permissions, f"{run}/{node}"))
+async def comment(at: At, asked: shape.CommentAsked, who: Caller = may("inbox.read")) -> Response:
+    Comments(at.door).comment(at.id, who, asked.text)
+    return at.reply(who)
 
 
 @router.post("/{run}/{node}/escalate", response_model=shape.ItemOut, summary="Let others decide, now")
-async def escalate(
-    run: str, node: str, asked: shape.EscalateAsked, door: Door, who: Caller = may("inbox.decide")
-) -> Response:
-    run = run_of_item(door, run, node)
-    done = await escalated(door, f"{run}/{node}", by=who, to=asked.to, comment=asked.comment)
-    return reply(shape.ItemOut, item(door, who, who.permissions, done.id))
+async def escalate(at: At, asked: shape.EscalateAsked, who: Caller = may("inbox.decide")) -> Response:
+    done = await escalated(at.door, at.id, by=who, to=asked.to, comment=asked.comment)
+    return at.reply(who, done.id)
 
 
 @router.post("/{run}/{node}/looking", response_model=shape.LookingOut, summary="Say that I look at it; who else does?")
@@ -142,16 +158,3 @@ async def looking(
     if tell(who.tenant, id, who.user):
         server.hub.publish(who.tenant, "looking", {"item": id})
     return reply(shape.LookingOut, {"others": server.presence.others(who.tenant, id, who.user) if here else []})
-
-
-def _unchanged(door: Door, who: Caller, run: str, node: str, if_match: str | None) -> None:
-    """Who looked at something that has changed since decides on what it is now, not on what it was."""
-    if if_match is not None and (now := item(door, who, who.permissions, f"{run}/{node}").etag) != if_match.strip('" '):
-        raise ChangedMeanwhile(what=f"{run}/{node}", now=now)
-
-
-def _decided(door: Door, server: Server, who: Caller, id: str, run: str) -> Response:
-    look = door.view(run)
-    server.hub.publish(who.tenant, "inbox", {"item": id})
-    told = {"item": id, "run": look.run_id, "status": look.status, "state": look.internal_status}
-    return reply(shape.Decided, told)
