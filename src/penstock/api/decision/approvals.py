@@ -30,30 +30,31 @@ def _id(item: str) -> str:
 
 def _item(door: Door, id: str, kind: str) -> str:
     run, _, node = id.partition(":")
-    whole = run_of_item(door, run, node)
-    found = find(door, f"{whole}/{node}" if node else whole)
-    if found.kind != kind:
+    run_id = run_of_item(door, run, node)
+    item = find(door, f"{run_id}/{node}" if node else run_id)
+    if item.kind != kind:
         raise ItemNotFound(item=id)
-    return found.id
+    return item.id
 
 
 def _page(
     door: Door, who: Caller, kind: str, mine: bool, cursor: str | None, limit: int
 ) -> tuple[list[ItemDetail], str | None]:
     start = paging.read_cursor(cursor, int) or 0
-    found = page(door, who, who.permissions, mine=mine, kind=kind, start=start, limit=limit)
-    return found.items, paging.cursor_of(start + limit) if found.more else None
+    items = page(door, who, who.permissions, mine=mine, kind=kind, start=start, limit=limit)
+    return items.items, paging.cursor_of(start + limit) if items.more else None
 
 
-def _approval(one: ItemDetail) -> dict[str, Any]:
+def _approval(item: ItemDetail) -> dict[str, Any]:
     return {
-        "id": _id(one.id), "instance_id": one.run, "workflow_id": one.document, "node_id": one.node,
-        "status": one.status, "title": one.title, "description": one.description, "approvers": one.candidates,
-        "data": one.data, "priority": one.priority, "deadline": one.due_at, "escalation_level": one.escalation_level,
+        "id": _id(item.id), "instance_id": item.run, "workflow_id": item.document, "node_id": item.node,
+        "status": item.status, "title": item.title, "description": item.description, "approvers": item.candidates,
+        "data": item.data, "priority": item.priority, "deadline": item.due_at,
+        "escalation_level": item.escalation_level,
         "decisions": [
-            {"approver": v.by, "decision": v.decision, "comment": v.comment, "at": v.at} for v in one.approvals
+            {"approver": v.by, "decision": v.decision, "comment": v.comment, "at": v.at} for v in item.approvals
         ],
-        "requested_at": one.opened_at,
+        "requested_at": item.opened_at,
     }  # fmt: skip
 
 
@@ -62,8 +63,8 @@ async def approvals(
     door: Door, mine: bool = False, limit: paging.Limit = 50, cursor: paging.Cursor = None,
     who: Caller = may("inbox.read"),
 ) -> Response:  # fmt: skip
-    found, after = _page(door, who, "approval", mine, cursor, limit)
-    return reply(shape.ApprovalPage, {"items": [_approval(one) for one in found], "next": after})
+    items, after = _page(door, who, "approval", mine, cursor, limit)
+    return reply(shape.ApprovalPage, {"items": [_approval(item) for item in items], "next": after})
 
 
 @router.post("/approvals/{id}/approve", response_model=shape.ApprovalDecided, summary="Approve it")
@@ -103,14 +104,14 @@ async def reviews(
     door: Door, mine: bool = False, limit: paging.Limit = 50, cursor: paging.Cursor = None,
     who: Caller = may("inbox.read"),
 ) -> Response:  # fmt: skip
-    found, after = _page(door, who, "review", mine, cursor, limit)
-    told = [
-        {"id": _id(one.id), "instance_id": one.run, "workflow_id": one.document, "node_id": one.node,
-         "title": one.title, "reviewers": one.candidates, "data": one.data, "deadline": one.due_at,
-         "requested_at": one.opened_at}
-        for one in found
+    items, after = _page(door, who, "review", mine, cursor, limit)
+    bodies = [
+        {"id": _id(item.id), "instance_id": item.run, "workflow_id": item.document, "node_id": item.node,
+         "title": item.title, "reviewers": item.candidates, "data": item.data, "deadline": item.due_at,
+         "requested_at": item.opened_at}
+        for item in items
     ]  # fmt: skip
-    return reply(shape.ReviewPage, {"items": told, "next": after})
+    return reply(shape.ReviewPage, {"items": bodies, "next": after})
 
 
 @router.post("/judgment-reviews", response_model=shape.ApprovalDecided, summary="Give a review its verdict")
@@ -122,5 +123,5 @@ async def judge(asked: shape.ReviewAsked, door: Door, server: Server, who: Calle
 
 def _decided(door: Door, server: Server, who: Caller, item: str, run: str) -> Response:
     server.hub.publish(who.tenant, "inbox", {"item": item})
-    told = {"id": _id(item), "instance_id": run, "instance_status": door.view(run).status}
-    return reply(shape.ApprovalDecided, told)
+    body = {"id": _id(item), "instance_id": run, "instance_status": door.view(run).status}
+    return reply(shape.ApprovalDecided, body)

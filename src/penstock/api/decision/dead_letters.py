@@ -25,9 +25,9 @@ async def each(
     door: Door, name: Name = None, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("ops.read")
 ) -> Response:
     start = paging.read_cursor(cursor, int) or 0
-    found = letters(door, name=name, limit=start + limit + 1)[start:]
-    following = paging.cursor_of(start + limit) if len(found) > limit else None
-    return reply(shape.LetterPage, {"items": found[:limit], "next": following})
+    page = letters(door, name=name, limit=start + limit + 1)[start:]
+    following = paging.cursor_of(start + limit) if len(page) > limit else None
+    return reply(shape.LetterPage, {"items": page[:limit], "next": following})
 
 
 @router.get("/{run}", response_model=shape.LetterOut, summary="One of them, whole")
@@ -56,9 +56,9 @@ async def replay_many(
     for run in dict.fromkeys(asked.runs):
         try:
             if asked.dry_run:
-                found = letter(door, run)
-                if found.replays >= found.max_replays:
-                    refused[run] = f"it was replayed {found.replays} times"
+                dead_letter = letter(door, run)
+                if dead_letter.replays >= dead_letter.max_replays:
+                    refused[run] = f"it was replayed {dead_letter.replays} times"
                 else:
                     replayed[run] = ""
             else:
@@ -66,5 +66,5 @@ async def replay_many(
                 replayed[run] = await door.replay_letter(id, key=f"{run_key}:{id}" if run_key is not None else None)
         except PenstockError as error:
             refused[run] = error.message
-    told = {"count": len(replayed), "replayed": replayed, "refused": refused, "dry_run": asked.dry_run}
-    return reply(shape.BulkReplayOut, told)
+    body = {"count": len(replayed), "replayed": replayed, "refused": refused, "dry_run": asked.dry_run}
+    return reply(shape.BulkReplayOut, body)

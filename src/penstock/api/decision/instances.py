@@ -38,31 +38,31 @@ def _row(door: Door, id: str) -> RunRow:
     return row
 
 
-def _short(one: RunSummary) -> dict[str, Any]:
+def _summary(run: RunSummary) -> dict[str, Any]:
     return {
-        "instance_id": one.id, "workflow_id": one.name, "version": one.version, "tenant_id": one.tenant,
-        "status": one.status, "active_ms": one.active_ms, "parent_instance_id": one.parent,
-        "started_at": one.started_at, "updated_at": one.updated_at, "completed_at": one.ended_at,
+        "instance_id": run.id, "workflow_id": run.name, "version": run.version, "tenant_id": run.tenant,
+        "status": run.status, "active_ms": run.active_ms, "parent_instance_id": run.parent,
+        "started_at": run.started_at, "updated_at": run.updated_at, "completed_at": run.ended_at,
     }  # fmt: skip
 
 
-def _whole(door: Door, id: str, *, status: int = 200) -> Response:
-    one = detail(door, id, (), newest=paging.LARGEST)
+def _instance_reply(door: Door, id: str, *, status: int = 200) -> Response:
+    run = detail(door, id, (), newest=paging.LARGEST)
     nodes = [
         {"node_id": f.node, "type": f.type, "status": f.status, "attempt": f.attempt, "started_at": f.started_at,
          "completed_at": f.ended_at}
-        for f in one.firings
+        for f in run.firings
     ]  # fmt: skip
-    failure = one.failure
+    failure = run.failure
     error = None
     if failure is not None:
         error = {name: failure.get(name) for name in ("code", "category", "message")}
         error["node_id"] = failure.get("node")
-    told = {
-        **_short(one.run), "trigger": one.trigger, "input": one.input, "output": one.output, "context": one.variables,
+    body = {
+        **_summary(run.run), "trigger": run.trigger, "input": run.input, "output": run.output, "context": run.variables,
         "error": error, "nodes": nodes,
     }  # fmt: skip
-    return reply(shape.WorkflowInstanceOut, told, status=status)
+    return reply(shape.WorkflowInstanceOut, body, status=status)
 
 
 @router.get("", response_model=shape.InstancePage, summary="Find instances, newest first")
@@ -77,7 +77,7 @@ async def each(
         until=moment(until, "until") if until else None,
     )  # fmt: skip
     items, after = find_runs(door, wanted, cursor, limit)
-    return reply(shape.InstancePage, {"items": [_short(one) for one in items], "next": after})
+    return reply(shape.InstancePage, {"items": [_summary(item) for item in items], "next": after})
 
 
 @router.post("", response_model=shape.WorkflowInstanceStarted, status_code=201, summary="Start a workflow by hand")
@@ -90,13 +90,13 @@ async def start(asked: shape.InstanceAsked, door: Door, run_key: RunKey, who: Ca
         door, asked.workflow_id, asked.input, version=asked.version, parent=parent, key=run_key,
         trigger={"type": "manual", "source": f"user:{who.user}"},
     )  # fmt: skip
-    told = {"instance_id": run, "status": door.view(run).status}
-    return reply(shape.WorkflowInstanceStarted, told, status=201, headers={"Location": f"/api/v1/instances/{run}"})
+    body = {"instance_id": run, "status": door.view(run).status}
+    return reply(shape.WorkflowInstanceStarted, body, status=201, headers={"Location": f"/api/v1/instances/{run}"})
 
 
 @router.get("/{id}", response_model=shape.WorkflowInstanceOut, summary="One instance")
 async def get(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
-    return _whole(door, _row(door, id).id)
+    return _instance_reply(door, _row(door, id).id)
 
 
 @router.get("/{id}/trace", response_model=TraceOut, summary="Its execution trace (W-10.2.1)")
@@ -106,46 +106,46 @@ async def execution(id: Id, door: Door, _: Caller = may("run.read")) -> Response
 
 @router.get("/{id}/history", response_model=shape.HistoryOut, summary="Every transition (W-2.2.5)")
 async def history(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(shape.HistoryOut, told_history(door, _row(door, id)))
+    return reply(shape.HistoryOut, history_body(door, _row(door, id)))
 
 
 @router.get("/{id}/checkpoints", response_model=shape.CheckpointPage, summary="Its checkpoints (W-8.2.1)")
 async def checkpoints(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(shape.CheckpointPage, told_checkpoints(door, _row(door, id)))
+    return reply(shape.CheckpointPage, checkpoints_body(door, _row(door, id)))
 
 
 @router.get(
     "/{id}/checkpoints/{number}", response_model=shape.CheckpointWhole, summary="What one of them holds (W-8.1.2)"
 )
 async def checkpoint(id: Id, number: Number, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(shape.CheckpointWhole, await told_checkpoint(door, _row(door, id), number))
+    return reply(shape.CheckpointWhole, await checkpoint_body(door, _row(door, id), number))
 
 
-def told_history(door: Door, row: RunRow) -> dict[str, Any]:
-    return {"items": [msgspec.to_builtins(one) for one in door.history(row.id)]}
+def history_body(door: Door, row: RunRow) -> dict[str, Any]:
+    return {"items": [msgspec.to_builtins(transition) for transition in door.history(row.id)]}
 
 
-def told_checkpoints(door: Door, row: RunRow) -> dict[str, Any]:
+def checkpoints_body(door: Door, row: RunRow) -> dict[str, Any]:
     return {
         "items": [
-            {"id": one.id, "instance_id": one.run, "checkpoint_number": one.number, "node_id": one.node,
-             "status": one.status, "size_bytes": one.size, "storage": one.storage, "created_at": one.at,
-             "expires_at": one.until or None}
-            for one in door.store.checkpoints(row.id)
+            {"id": checkpoint.id, "instance_id": checkpoint.run, "checkpoint_number": checkpoint.number,
+             "node_id": checkpoint.node, "status": checkpoint.status, "size_bytes": checkpoint.size,
+             "storage": checkpoint.storage, "created_at": checkpoint.at, "expires_at": checkpoint.until or None}
+            for checkpoint in door.store.checkpoints(row.id)
         ]
     }  # fmt: skip
 
 
-async def told_checkpoint(door: Door, row: RunRow, number: int) -> dict[str, Any]:
-    there = any(one.number == number for one in door.store.checkpoints(row.id))
-    found = await door.checkpoint(row.id, number) if there else None
-    if found is None:
+async def checkpoint_body(door: Door, row: RunRow, number: int) -> dict[str, Any]:
+    exists = any(checkpoint.number == number for checkpoint in door.store.checkpoints(row.id))
+    content = await door.checkpoint(row.id, number) if exists else None
+    if content is None:
         raise CheckpointNotFound(number=number, run=row.id)
     return {
-        "instance_id": found.run, "checkpoint_number": found.number, "node_id": found.node, "status": found.status,
-        "context_snapshot": found.context_snapshot, "node_outputs": found.node_outputs,
-        "pending_events": found.pending_events, "size_bytes": found.size, "created_at": found.at,
-        "damaged": found.damaged,
+        "instance_id": content.run, "checkpoint_number": content.number, "node_id": content.node,
+        "status": content.status, "context_snapshot": content.context_snapshot, "node_outputs": content.node_outputs,
+        "pending_events": content.pending_events, "size_bytes": content.size, "created_at": content.at,
+        "damaged": content.damaged,
     }  # fmt: skip
 
 
@@ -155,21 +155,21 @@ async def cancel(
 ) -> Response:
     run = _row(door, exact_run_id(door, id)).id
     await door.cancel(run)
-    return _whole(door, run)
+    return _instance_reply(door, run)
 
 
 @router.post("/{id}/resume", response_model=shape.WorkflowInstanceOut, summary="Let it go on")
 async def resume(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
     run = _row(door, exact_run_id(door, id)).id
     await door.resume(run)
-    return _whole(door, run)
+    return _instance_reply(door, run)
 
 
 @router.post("/{id}/retry", response_model=shape.WorkflowInstanceOut, summary="Try again where it failed")
 async def retry(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
     run = _row(door, exact_run_id(door, id)).id
     await door.retry(run)
-    return _whole(door, run)
+    return _instance_reply(door, run)
 
 
 @router.post("/{id}/compensate", response_model=shape.WorkflowInstanceOut, summary="Undo what it has done")
@@ -178,7 +178,7 @@ async def compensate(
 ) -> Response:
     run = _row(door, exact_run_id(door, id)).id
     await door.compensate(run, only=asked.node_ids if asked is not None else ())
-    return _whole(door, run)
+    return _instance_reply(door, run)
 
 
 @router.post(
@@ -189,10 +189,10 @@ async def signal(
     _: Caller = may("run.steer"),
 ) -> Response:  # fmt: skip
     row, given = _row(door, exact_run_id(door, id)), asked or shape.NodeSignalAsked(payload=None, id="")
-    waits = next((one for one in door.view(row.id).waiting if one.node == node_id and one.name), None)
+    waits = next((waiting for waiting in door.view(row.id).waiting if waiting.node == node_id and waiting.name), None)
     if waits is None:
         if node_id not in door.net_of(door.hash_of(row.net)).by_id:
             raise NodeNotFound(node=node_id)
         raise NotWaiting(why=f"«{node_id}» of {row.id} does not wait for a signal")
     await door.signal(row.id, waits.name, given.payload, id=given.id or run_key or "")
-    return _whole(door, row.id)
+    return _instance_reply(door, row.id)

@@ -35,5 +35,5 @@ async def judgments(
     _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
     after = moment(since, "since") if since else 0
-    found = door.judgments(since=after, reviews=reviews, name=name, limit=limit)
-    return reply(shape.JudgmentPage, {"items": found, "next": None})
+    page = door.judgments(since=after, reviews=reviews, name=name, limit=limit)
+    return reply(shape.JudgmentPage, {"items": page, "next": None})

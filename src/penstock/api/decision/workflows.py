@@ -26,7 +26,7 @@ Id = Annotated[str, Path(max_length=200)]
 Number = Annotated[int, Path(ge=1, le=2_000_000_000)]
 
 
-def _found(door: Door, id: str, version: int | None = None) -> ReleaseRow:
+def _workflow_version(door: Door, id: str, version: int | None = None) -> ReleaseRow:
     """A diagram is no workflow, although both have versions."""
     row = door.releases.get(id, version)
     if not _is_workflow(door, row):
@@ -38,8 +38,8 @@ def _is_workflow(door: Door, row: ReleaseRow) -> bool:
     return door.store.net(row.net).language == "decision"
 
 
-def _told(findings: list[Finding], *, errors: bool) -> list[dict[str, Any]]:
-    return [finding_body(one) for one in findings if (one.severity == "error") is errors]
+def _findings(findings: list[Finding], *, errors: bool) -> list[dict[str, Any]]:
+    return [finding_body(finding) for finding in findings if (finding.severity == "error") is errors]
 
 
 @router.get("", response_model=shape.WorkflowPage, summary="Every workflow, with the version in force")
@@ -69,9 +69,9 @@ def _workflow(rows: list[ReleaseRow]) -> dict[str, Any]:
 async def submit(asked: shape.WorkflowAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     done = door.releases.submit(asked.dsl, by=who.user, change_summary=asked.change_summary)
     row = done.release
-    told = {**version_row(row), "warnings": _told(done.findings, errors=False)}
+    body = {**version_row(row), "warnings": _findings(done.findings, errors=False)}
     where = f"/api/v1/workflows/{row.name}/versions/{row.version}"
-    return reply(shape.WorkflowSubmitted, told, status=201 if done.new else 200, headers={"Location": where})
+    return reply(shape.WorkflowSubmitted, body, status=201 if done.new else 200, headers={"Location": where})
 
 
 @router.post("/validate", response_model=shape.ValidateOut, summary="What is wrong with a workflow")
@@ -79,7 +79,7 @@ async def validate(asked: shape.ValidateAsked, _: Caller = may("definition.read"
     language, findings = await check_document(canonical(asked.dsl))
     if language is not None:
         findings += trigger_findings("decision", asked.dsl)
-    errors, warnings = _told(findings, errors=True), _told(findings, errors=False)
+    errors, warnings = _findings(findings, errors=True), _findings(findings, errors=False)
     return reply(shape.ValidateOut, {"valid": not errors, "errors": errors, "warnings": warnings})
 
 
@@ -87,20 +87,20 @@ async def validate(asked: shape.ValidateAsked, _: Caller = may("definition.read"
 async def versions(
     id: Id, door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("definition.read")
 ) -> Response:
-    _found(door, id)
+    _workflow_version(door, id)
     page, after = paging.page_of(door.releases.each(id)[::-1], cursor, limit)
     return reply(shape.WorkflowVersionPage, {"items": [version_row(row) for row in page], "next": after})
 
 
 @router.get("/{id}/versions/{version}", response_model=shape.WorkflowVersionWhole, summary="One of them, with its DSL")
 async def version(id: Id, version: Number, door: Door, _: Caller = may("definition.read")) -> Response:
-    row = _found(door, id, version)
+    row = _workflow_version(door, id, version)
     return reply(shape.WorkflowVersionWhole, {**version_row(row), "dsl": document_of(row)})
 
 
 @router.post("/{id}/versions/{version}/approve", response_model=shape.WorkflowVersion, summary="Approve it")
 async def approve(id: Id, version: Number, door: Door, who: Caller = may("definition.approve")) -> Response:
-    _found(door, id, version)
+    _workflow_version(door, id, version)
     return reply(shape.WorkflowVersion, version_row(door.releases.approve(id, version, by=who.user)))
 
 
@@ -108,7 +108,7 @@ async def approve(id: Id, version: Number, door: Door, who: Caller = may("defini
 async def reject(
     id: Id, version: Number, asked: shape.FeedbackAsked, door: Door, who: Caller = may("definition.approve")
 ) -> Response:
-    _found(door, id, version)
+    _workflow_version(door, id, version)
     return reply(
         shape.WorkflowVersion, version_row(door.releases.reject(id, version, by=who.user, feedback=asked.feedback))
     )
@@ -116,12 +116,12 @@ async def reject(
 
 @router.post("/{id}/versions/{version}/activate", response_model=shape.WorkflowActivated, summary="Put it in force")
 async def activate(id: Id, version: Number, door: Door, _: Caller = may("definition.activate")) -> Response:
-    _found(door, id, version)
+    _workflow_version(door, id, version)
     done = door.releases.activate(id, version)
     return reply(shape.WorkflowActivated, {**version_row(done), "replayed": done.replayed})
 
 
 @router.post("/{id}/versions/{version}/deprecate", response_model=shape.WorkflowVersion, summary="Take it out of force")
 async def deprecate(id: Id, version: Number, door: Door, _: Caller = may("definition.activate")) -> Response:
-    _found(door, id, version)
+    _workflow_version(door, id, version)
     return reply(shape.WorkflowVersion, version_row(door.releases.deprecate(id, version)))

@@ -36,24 +36,24 @@ async def keep_diagram(
     try:
         done = diagrams.submit(door, _source(asked.document), by=who.user)
     except (DocumentInvalid, DocumentUnreadable, LanguageUnknown) as wrong:
-        found = wrong.findings if isinstance(wrong, DocumentInvalid) else None
-        return problem(request, 400, wrong.code, wrong.message, hint=wrong.hint, where=wrong.where, findings=found)
+        findings = wrong.findings if isinstance(wrong, DocumentInvalid) else None
+        return problem(request, 400, wrong.code, wrong.message, hint=wrong.hint, where=wrong.where, findings=findings)
     row = done.release
-    told = {
+    body = {
         "id": row.name, "version": row.version, "name": str(msgspec.json.decode(row.document).get("name") or row.name),
         "hash": row.hash, "status": row.status, "new": done.new,
-        "warnings": [finding_body(one) for one in done.findings],
+        "warnings": [finding_body(finding) for finding in done.findings],
     }  # fmt: skip
     where = f"/api/v1/definitions/{row.name}/versions/{row.version}"
-    return reply(shape.DiagramOut, told, status=201, headers={"Location": where})
+    return reply(shape.DiagramOut, body, status=201, headers={"Location": where})
 
 
 @router.post("/diagrams:validate", response_model=shape.DiagramChecked, summary="What is wrong with a diagram")
 async def validate_diagram(asked: shape.DiagramAsked, _: Caller = may("definition.read")) -> Response:
     findings = (await check_document(asked.document))[1]
-    told = [finding_body(one) for one in findings]
-    valid = not any(one.severity == "error" for one in findings)
-    return reply(shape.DiagramChecked, {"valid": valid, "problems": told})
+    problems = [finding_body(finding) for finding in findings]
+    valid = not any(finding.severity == "error" for finding in findings)
+    return reply(shape.DiagramChecked, {"valid": valid, "problems": problems})
 
 
 @router.post("/diagrams/{id}/runs", response_model=shape.DiagramStarted, status_code=201, summary="Run a diagram")
@@ -77,9 +77,9 @@ def _run(door: Door, id: str) -> str:
     return row.id
 
 
-def _whole(door: Door, id: str, *, status: int = 200) -> Response:
+def _run_reply(door: Door, id: str, *, status: int = 200) -> Response:
     look = door.view(id)
-    told = {
+    body = {
         "run_id": look.run_id, "name": look.name, "status": look.status, "nodes": look.nodes,
         "counters": look.counters, "branches": look.branches, "outputs": look.outputs, "output": look.output,
         "warnings": look.warnings, "error": look.failure, "created_at": look.created_at, "updated_at": look.updated_at,
@@ -88,12 +88,12 @@ def _whole(door: Door, id: str, *, status: int = 200) -> Response:
             for w in look.waiting
         ],
     }  # fmt: skip
-    return reply(shape.DiagramRunOut, told, status=status)
+    return reply(shape.DiagramRunOut, body, status=status)
 
 
 @router.get("/diagram-runs/{id}", response_model=shape.DiagramRunOut, summary="How a run stands")
 async def get_diagram_run(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
-    return _whole(door, _run(door, id))
+    return _run_reply(door, _run(door, id))
 
 
 @router.get("/diagram-runs/{id}/trace", response_model=shape.DiagramTrace, summary="What happened, step by step")
@@ -129,7 +129,7 @@ async def diagram_events(id: Id, door: Door, request: Request, who: Who) -> Stre
 async def cancel_diagram_run(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
     run = _run(door, exact_run_id(door, id))
     await door.cancel(run)
-    return _whole(door, run, status=202)
+    return _run_reply(door, run, status=202)
 
 
 @router.post(
@@ -141,4 +141,4 @@ async def respond(
 ) -> Response:  # fmt: skip
     run = _run(door, exact_run_id(door, id))
     await answer(door, run, label, asked.value, by=who, permissions=who.permissions)
-    return _whole(door, run)
+    return _run_reply(door, run)

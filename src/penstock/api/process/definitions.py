@@ -32,31 +32,31 @@ _AGAIN: dict[int | str, dict[str, Any]] = {
 
 
 def _document(row: ReleaseRow) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.json.decode(row.document)
-    return found
+    document: dict[str, Any] = msgspec.json.decode(row.document)
+    return document
 
 
 def _line(row: ReleaseRow, rows: list[ReleaseRow]) -> dict[str, Any]:
-    said = _document(row)
+    document = _document(row)
     return {
-        "id": row.name, "uuid": rows[0].id, "name": str(said.get("process_definition_name") or row.name),
+        "id": row.name, "uuid": rows[0].id, "name": str(document.get("process_definition_name") or row.name),
         "type": row.kind, "version": row.version, "newest_version": rows[-1].version,
-        "approval_status": approval_of(row), "parent_id": said.get("parent_id") or None,
+        "approval_status": approval_of(row), "parent_id": document.get("parent_id") or None,
         "startable": row.kind not in CONTAINERS and approval_of(row) == "approved",
-        "source_event_log_id": said.get("source_event_log_id") or None, "tenant_id": row.tenant,
+        "source_event_log_id": document.get("source_event_log_id") or None, "tenant_id": row.tenant,
         "created_at": rows[0].created_at, "updated_at": row.created_at,
     }  # fmt: skip
 
 
 def _saved(done: Defined, *, status: int | None = None) -> Response:
     row = done.release
-    told = {
+    body = {
         "id": row.name, "version": row.version, "uuid": row.id, "type": row.kind, "approval_status": approval_of(row),
         "new": done.new, "diff": done.diff, "confidence": origin_of(row).get("confidence"),
-        "warnings": [finding_body(one) for one in done.findings if one.severity != "error"],
+        "warnings": [finding_body(finding) for finding in done.findings if finding.severity != "error"],
     }  # fmt: skip
     where = {"Location": f"/api/v1/processes/definitions/{row.name}"}
-    return reply(shape.DefinitionSaved, told, status=status or (201 if done.new else 200), headers=where)
+    return reply(shape.DefinitionSaved, body, status=status or (201 if done.new else 200), headers=where)
 
 
 def _given(asked: shape.DefinitionAsked) -> dict[str, Any] | str:
@@ -89,8 +89,8 @@ async def import_bpmn(asked: shape.BpmnAsked, door: Door, who: Caller = may("def
 )  # fmt: skip
 async def extract(asked: shape.ExtractAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     done = await extracted(door, await _text(asked), id=asked.id, by=who.user, store=not asked.dry_run)
-    told = {**msgspec.to_builtins(done), "findings": [finding_body(one) for one in done.findings]}
-    return reply(shape.ExtractedOut, told, status=201 if done.new else 200)
+    body = {**msgspec.to_builtins(done), "findings": [finding_body(finding) for finding in done.findings]}
+    return reply(shape.ExtractedOut, body, status=201 if done.new else 200)
 
 
 async def _text(asked: shape.ExtractAsked) -> str:
@@ -112,10 +112,10 @@ async def _text(asked: shape.ExtractAsked) -> str:
 async def import_model(asked: shape.DiscoveredAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     if asked.tenant_id not in (None, "", who.tenant):
         raise ProcessScope(why="The model is of another tenant than yours")
-    said = asked.mining_metadata.model_dump()
+    metadata = asked.mining_metadata.model_dump()
     more = {"conformance": asked.conformance, "bottlenecks": asked.bottlenecks}
     done = await import_discovered(
-        door, asked.event_log_id, asked.bpmn_xml, said, by=who.user, base=asked.base_proc_def_id, more=more
+        door, asked.event_log_id, asked.bpmn_xml, metadata, by=who.user, base=asked.base_proc_def_id, more=more
     )
     return _saved(done)
 
@@ -129,8 +129,8 @@ async def definitions(
     for row in door.store.releases(door.tenant, kind=type or "*"):
         by_name.setdefault(row.name, []).append(row)
     lines = [_line(in_force(rows), rows) for rows in by_name.values()]
-    meant = [one for one in lines if parent_id in (None, one["parent_id"])]
-    page, after = paging.page_of(meant, cursor, limit)
+    wanted = [line for line in lines if parent_id in (None, line["parent_id"])]
+    page, after = paging.page_of(wanted, cursor, limit)
     return reply(shape.ProcessDefinitionPage, {"items": page, "next": after})
 
 
@@ -139,15 +139,17 @@ async def definition(id: Id, door: Door, version: paging.Nth = None, _: Caller =
     held = Processes(door)
     rows = held.versions(id)
     row = in_force(rows) if version is None else held.get(id, version)
-    said = _document(row)
-    children = [one for one in held.each() if _document(one).get("parent_id") in (row.name, rows[0].id)]
-    told = {
-        **_line(row, rows), "description": str(said.get("description") or ""), "definition": said,
-        "children": [{"id": one.name, "name": _line(one, [one])["name"], "type": one.kind} for one in children],
+    document = _document(row)
+    children = [child for child in held.each() if _document(child).get("parent_id") in (row.name, rows[0].id)]
+    body = {
+        **_line(row, rows), "description": str(document.get("description") or ""), "definition": document,
+        "children": [
+            {"id": child.name, "name": _line(child, [child])["name"], "type": child.kind} for child in children
+        ],
         "origin": origin_of(row), "created_by": row.created_by, "approved_by": row.approved_by,
         "feedback": row.feedback,
     }  # fmt: skip
-    return reply(shape.ProcessDefinitionOut, told, headers={"ETag": f'"{row.version}"'})
+    return reply(shape.ProcessDefinitionOut, body, headers={"ETag": f'"{row.version}"'})
 
 
 @router.put(
@@ -162,7 +164,7 @@ async def versions(
     id: Id, door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("definition.read")
 ) -> Response:
     page, after = paging.page_of(Processes(door).versions(id)[::-1], cursor, limit)
-    told = [
+    items = [
         {"id": row.id, "proc_def_id": row.name, "version": row.version, "status": row.status,
          "approval_status": approval_of(row), "snapshot": _document(row),
          "diff": msgspec.json.decode(row.diff) if row.diff is not None else None,
@@ -170,7 +172,7 @@ async def versions(
          "created_at": row.created_at, "approved_by": row.approved_by, "approved_at": row.approved_at}
         for row in page
     ]  # fmt: skip
-    return reply(shape.DefinitionVersionPage, {"items": told, "next": after})
+    return reply(shape.DefinitionVersionPage, {"items": items, "next": after})
 
 
 @router.get(

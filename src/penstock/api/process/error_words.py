@@ -21,13 +21,13 @@ class InProcessWords(AuditedRoute):
     def get_route_handler(self) -> Handler:
         plain = super().get_route_handler()
 
-        async def told(request: Request) -> Response:
+        async def handle(request: Request) -> Response:
             try:
                 return await plain(request)
             except PenstockError as error:
                 raise in_process_words(error) from error
 
-        return told
+        return handle
 
 
 async def same_tenant(

@@ -62,10 +62,10 @@ async def event_log(
 
 def _one_of(name: str, given: str, known: Mapping[T, str]) -> T:
     """P-X.28: what the log cannot be asked for is 400."""
-    found = next((one for one in known if one == given), None)
-    if found is None:
+    value = next((name for name in known if name == given), None)
+    if value is None:
         raise BadInput(what=f"«{name}»", why=f"it is {' or '.join(map(str, known))}")
-    return found
+    return value
 
 
 async def _pieces(door: Penstock, asked: Wanted, format: Format) -> AsyncIterator[bytes]:

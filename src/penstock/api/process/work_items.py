@@ -46,50 +46,50 @@ def _own(given: str | None, who: Caller) -> None:
 async def initiate(
     id: Id, asked: shape.InitiateAsked, door: Door, run_key: RunKey, who: Caller = may("run.start")
 ) -> Response:
-    held = WorkItems(door)
-    run = run_started_by(door, run_key) or await held.initiate(
+    work_items = WorkItems(door)
+    run = run_started_by(door, run_key) or await work_items.initiate(
         id, by=who, initiator=asked.initiator_id, input=asked.input_data, modes=asked.mode_overrides,
         version=asked.version, key=run_key,
     )  # fmt: skip
-    row = held.run(run)
+    row = work_items.run(run)
     net = door.net_of(door.hash_of(row.net))
-    told = {
+    body = {
         "proc_inst_id": row.id, "proc_def_id": net.net.name, "proc_def_version": version_of(net),
         "status": status_of(row),
     }  # fmt: skip
     where = {"Location": f"/api/v1/processes/instances/{row.id}"}
-    return reply(shape.ProcessInstanceStarted, told, status=201, headers=where)
+    return reply(shape.ProcessInstanceStarted, body, status=201, headers=where)
 
 
 @router.get("/instances/{id}", response_model=shape.ProcessInstanceOut, summary="One instance, with its work items")
 async def instance(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
-    row, found = WorkItems(door).instance(id)
-    return reply(shape.ProcessInstanceOut, instance_body(row, found))
+    row, process = WorkItems(door).instance(id)
+    return reply(shape.ProcessInstanceOut, instance_body(row, process))
 
 
 @router.post(
     "/instances/{id}:compensate", response_model=shape.InstanceTold, status_code=202, summary="Undo what it has done"
 )
 async def compensate_instance(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
-    held = WorkItems(door)
-    await held.compensate(id)
-    return _told(held, id)
+    work_items = WorkItems(door)
+    await work_items.compensate(id)
+    return _instance_reply(work_items, id)
 
 
 @router.post("/instances/{id}:terminate", response_model=shape.InstanceTold, status_code=202, summary="End it now")
 async def terminate_instance(id: Id, door: Door, _: Caller = may("run.steer")) -> Response:
-    held = WorkItems(door)
-    await held.terminate(id)
-    return _told(held, id)
+    work_items = WorkItems(door)
+    await work_items.terminate(id)
+    return _instance_reply(work_items, id)
 
 
-def _told(held: WorkItems, id: str) -> Response:
-    row, found = held.instance(id)
-    told = {
-        "proc_inst_id": row.id, "status": found.status, "compensation_status": found.compensation_status,
-        "compensation_steps": found.compensation_results(),
+def _instance_reply(work_items: WorkItems, id: str) -> Response:
+    row, process = work_items.instance(id)
+    body = {
+        "proc_inst_id": row.id, "status": process.status, "compensation_status": process.compensation_status,
+        "compensation_steps": process.compensation_results(),
     }  # fmt: skip
-    return reply(shape.InstanceTold, told, status=202)
+    return reply(shape.InstanceTold, body, status=202)
 
 
 # ---- work items ------------------------------------------------------------------------------------------------------
@@ -100,14 +100,14 @@ async def workitems(
     door: Door, status: Text = None, assignee: Text = None, limit: paging.Limit = 50, cursor: paging.Cursor = None,
     _: Caller = may("inbox.read"),
 ) -> Response:  # fmt: skip
-    wanted = [one for one in (status or "").split(",") if one]
-    if any(one not in ITEMS for one in wanted):
+    wanted = [part for part in (status or "").split(",") if part]
+    if any(part not in ITEMS for part in wanted):
         raise BadInput(what="«status»", why="it is no status of a work item", hint=f"They are {', '.join(ITEMS)}.")
     after = paging.read_cursor(cursor, tuple[int, int]) or (0, 0)
-    found = WorkItems(door).each(status=wanted, assignee=assignee, after=after, limit=limit + 1)
-    page = found[:limit]
-    more = paging.cursor_of((page[-1].run, page[-1].firing)) if len(found) > limit else None
-    return reply(shape.WorkitemPage, {"items": [_line(door, one) for one in page], "next": more})
+    rows = WorkItems(door).each(status=wanted, assignee=assignee, after=after, limit=limit + 1)
+    page = rows[:limit]
+    more = paging.cursor_of((page[-1].run, page[-1].firing)) if len(rows) > limit else None
+    return reply(shape.WorkitemPage, {"items": [_line(door, part) for part in page], "next": more})
 
 
 def _line(door: Door, row: WorkRow) -> dict[str, Any]:
@@ -127,55 +127,55 @@ async def workitem(id: Id, door: Door, _: Caller = may("inbox.read")) -> Respons
     return _item(WorkItems(door), id)
 
 
-def _item(held: WorkItems, id: str) -> Response:
-    item, said, history = held.get(id)
-    told = {**msgspec.to_builtins(item), "comments": said, "history": history}
-    return reply(shape.WorkitemWhole, told, headers={"ETag": f'"{item.version}"'})
+def _item(work_items: WorkItems, id: str) -> Response:
+    item, comments, history = work_items.get(id)
+    body = {**msgspec.to_builtins(item), "comments": comments, "history": history}
+    return reply(shape.WorkitemWhole, body, headers={"ETag": f'"{item.version}"'})
 
 
-class Desk:
+class ItemTarget:
     """The work item that somebody does something with, and how it stands when they have."""
 
     def __init__(self, id: Id, door: Door, server: Server, if_match: IfMatch = None) -> None:
         self.id, self.server, self.if_match = id, server, if_match
-        self.held = WorkItems(door)
+        self.work_items = WorkItems(door)
 
     def seen(self, asked: shape.Seen | None) -> int | None:
         return seen_version(self.if_match, asked.version if asked is not None else None)
 
     def whole(self) -> Response:
-        self._tell()
-        return _item(self.held, self.id)
+        self._publish()
+        return _item(self.work_items, self.id)
 
     def next(self, reached: list[str]) -> Response:
-        found = self._tell()
-        told = {
-            "next_nodes": reached, "workitem_id": found.id, "status": found.row.status, "version": found.row.version,
-            "instance_status": status_of(found.run),
+        item = self._publish()
+        body = {
+            "next_nodes": reached, "workitem_id": item.id, "status": item.row.status, "version": item.row.version,
+            "instance_status": status_of(item.run),
         }  # fmt: skip
-        return reply(shape.WorkItemSubmittedOut, told, headers={"ETag": f'"{found.row.version}"'})
+        return reply(shape.WorkItemSubmittedOut, body, headers={"ETag": f'"{item.row.version}"'})
 
-    def _tell(self) -> LocatedItem:
-        found = self.held.find(self.id)
-        self.server.hub.publish(found.run.tenant, "inbox", {"item": f"{found.row.run_id}/{found.node}"})
-        return found
+    def _publish(self) -> LocatedItem:
+        item = self.work_items.find(self.id)
+        self.server.hub.publish(item.run.tenant, "inbox", {"item": f"{item.row.run_id}/{item.node}"})
+        return item
 
 
-At = Annotated[Desk, Depends()]
+At = Annotated[ItemTarget, Depends()]
 
 
 @router.post("/workitems/{id}:start", response_model=shape.WorkitemWhole, summary="Begin with it: I have it")
 async def start_workitem(
     at: At, asked: shape.WorkItemStartAsked | None = None, who: Caller = may("process.work")
 ) -> Response:
-    await at.held.start(at.id, by=who, version=at.seen(asked))
+    await at.work_items.start(at.id, by=who, version=at.seen(asked))
     return at.whole()
 
 
 @router.post("/workitems/{id}:submit", response_model=shape.WorkItemSubmittedOut, summary="Hand in its result")
 async def submit_workitem(at: At, asked: shape.WorkItemSubmitAsked, who: Caller = may("process.work")) -> Response:
     _own(asked.submitter_id, who)
-    return at.next(await at.held.submit(at.id, asked.result_data, by=who, version=at.seen(asked)))
+    return at.next(await at.work_items.submit(at.id, asked.result_data, by=who, version=at.seen(asked)))
 
 
 @router.post(
@@ -187,13 +187,15 @@ async def approve_workitem(
     given = asked or shape.ApproveAsked()
     _own(given.approver_id, who)
     changed, version = given.result_overrides, at.seen(given)
-    return at.next(await at.held.approve(at.id, by=who, comment=given.comment, overrides=changed, version=version))
+    return at.next(
+        await at.work_items.approve(at.id, by=who, comment=given.comment, overrides=changed, version=version)
+    )
 
 
 @router.post("/workitems/{id}:reject", response_model=shape.WorkitemWhole, summary="Send the draft back")
 async def reject_workitem(at: At, asked: shape.WorkItemRejectAsked, who: Caller = may("process.approve")) -> Response:
     _own(asked.approver_id, who)
-    await at.held.reject(at.id, by=who, comment=asked.comment, version=at.seen(asked))
+    await at.work_items.reject(at.id, by=who, comment=asked.comment, version=at.seen(asked))
     return at.whole()
 
 
@@ -201,13 +203,13 @@ async def reject_workitem(at: At, asked: shape.WorkItemRejectAsked, who: Caller 
 async def rework_workitem(
     at: At, asked: shape.ReworkAsked | None = None, who: Caller = may("process.approve")
 ) -> Response:
-    await at.held.rework(at.id, by=who, comment=asked.comment if asked else None, version=at.seen(asked))
+    await at.work_items.rework(at.id, by=who, comment=asked.comment if asked else None, version=at.seen(asked))
     return at.whole()
 
 
 @router.post("/workitems/{id}:set-mode", response_model=shape.WorkitemWhole, summary="Say who does it (P-X.40)")
 async def set_workitem_mode(at: At, asked: shape.SetModeAsked, who: Caller = may("process.work")) -> Response:
-    await at.held.set_mode(at.id, asked.mode, by=who, version=at.seen(asked))
+    await at.work_items.set_mode(at.id, asked.mode, by=who, version=at.seen(asked))
     return at.whole()
 
 
@@ -215,13 +217,13 @@ async def set_workitem_mode(at: At, asked: shape.SetModeAsked, who: Caller = may
 async def take_over_workitem(
     at: At, asked: shape.TakeOverAsked | None = None, who: Caller = may("process.work")
 ) -> Response:
-    await at.held.take_over(at.id, by=who, comment=asked.comment if asked else None, version=at.seen(asked))
+    await at.work_items.take_over(at.id, by=who, comment=asked.comment if asked else None, version=at.seen(asked))
     return at.whole()
 
 
 @router.post("/workitems/{id}:delegate", response_model=shape.WorkitemWhole, summary="Let somebody else do it")
 async def delegate_workitem(at: At, asked: shape.DelegateToAsked, who: Caller = may("process.work")) -> Response:
-    await at.held.delegate(at.id, asked.to, by=who, comment=asked.comment, version=at.seen(asked))
+    await at.work_items.delegate(at.id, asked.to, by=who, comment=asked.comment, version=at.seen(asked))
     return at.whole()
 
 
@@ -229,9 +231,9 @@ async def delegate_workitem(at: At, asked: shape.DelegateToAsked, who: Caller = 
 async def comment_workitem(
     id: Id, asked: shape.RemarkAsked, door: Door, server: Server, who: Caller = may("process.work")
 ) -> Response:
-    desk = Desk(id, door, server)
-    desk.held.comment(id, asked.text, by=who)
-    return desk.whole()
+    target = ItemTarget(id, door, server)
+    target.work_items.comment(id, asked.text, by=who)
+    return target.whole()
 
 
 # ---- beside ----------------------------------------------------------------------------------------------------------
@@ -245,9 +247,9 @@ async def events(
     cursor: paging.Cursor = None, _: Caller = may("run.read"),
 ) -> Response:  # fmt: skip
     after = paging.read_cursor(cursor, tuple[int, int])
-    found, place = each_event(door, run=proc_inst_id, topic=event, after=after, limit=limit)
+    page, place = each_event(door, run=proc_inst_id, topic=event, after=after, limit=limit)
     following = paging.cursor_of(place) if place is not None else None
-    return reply(shape.ProcessEventPage, {"items": found, "next": following})
+    return reply(shape.ProcessEventPage, {"items": page, "next": following})
 
 
 @router.get("/reevaluation", response_model=shape.ReevaluationOut, summary="Thresholds, and which are exceeded (P-8)")

@@ -33,7 +33,7 @@ async def keys(
     door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("key.write")
 ) -> Response:
     page, after = paging.page_of(ApiKeys(door).each(), cursor, limit)
-    return reply(shape.KeyPage, {"items": [_key(one) for one in page], "next": after})
+    return reply(shape.KeyPage, {"items": [_key(key) for key in page], "next": after})
 
 
 @router.post("/keys", response_model=shape.KeyMade, status_code=201, tags=["keys"], summary="Make a key")
@@ -55,8 +55,8 @@ async def revoke_key(id: Annotated[str, Path(max_length=64)], door: Door, _: Cal
 
 
 def _key(key: ApiKey) -> dict[str, Any]:
-    told: dict[str, Any] = msgspec.to_builtins(key)
-    return {**told, "scopes": sorted(key.scopes) if key.scopes is not None else None}
+    fields: dict[str, Any] = msgspec.to_builtins(key)
+    return {**fields, "scopes": sorted(key.scopes) if key.scopes is not None else None}
 
 
 def no_more_than(who: Caller, given: Iterable[str]) -> None:
@@ -71,9 +71,9 @@ def no_more_than(who: Caller, given: Iterable[str]) -> None:
 
 def _tenant(server: ServerState, id: str) -> dict[str, Any]:
     door = server.door.of(id)
-    held = [one for one in ApiKeys(door).each() if one.revoked_at is None]
+    active = [key for key in ApiKeys(door).each() if key.revoked_at is None]
     name = str(config_of(door).get("name") or id)
-    return {"id": id, "name": name, "users": len(each_user(door)), "keys": len(held)}
+    return {"id": id, "name": name, "users": len(each_user(door)), "keys": len(active)}
 
 
 @router.get("/tenants", response_model=shape.TenantPage, tags=["tenants"], summary="The tenants that the caller sees")
@@ -85,7 +85,7 @@ async def tenants(
     if who.tenant == server.door.tenant:
         known |= set(server.audit.tenants())
     page, after = paging.page_of(sorted(known), cursor, limit)
-    return reply(shape.TenantPage, {"items": [_tenant(server, one) for one in page], "next": after})
+    return reply(shape.TenantPage, {"items": [_tenant(server, tenant) for tenant in page], "next": after})
 
 
 @router.post("/tenants", response_model=shape.TenantMade, status_code=201, tags=["tenants"], summary="Make a tenant")
@@ -112,18 +112,18 @@ async def audit(
     cursor: paging.Cursor = None, _: Caller = may("audit.read"),
 ) -> Response:  # fmt: skip
     before = paging.read_cursor(cursor, int)
-    found = server.audit.each(
+    entries = server.audit.each(
         door.tenant, before=before, limit=limit + 1, actor=actor, action=action, target=target
     )  # fmt: skip
-    following = paging.cursor_of(found[limit - 1].no) if len(found) > limit else None
-    return reply(shape.EntryPage, {"items": found[:limit], "next": following})
+    following = paging.cursor_of(entries[limit - 1].no) if len(entries) > limit else None
+    return reply(shape.EntryPage, {"items": entries[:limit], "next": following})
 
 
 @router.get("/audit/verify", response_model=shape.VerifiedOut, tags=["audit"], summary="Does its chain hold?")
 async def verify(door: Door, server: Server, _: Caller = may("audit.read")) -> Response:
     breaks = server.audit.verify(door.tenant)
-    told = {"ok": not breaks, "entries": door.store.audit_last(door.tenant), "breaks": breaks}
-    return reply(shape.VerifiedOut, told)
+    body = {"ok": not breaks, "entries": door.store.audit_last(door.tenant), "breaks": breaks}
+    return reply(shape.VerifiedOut, body)
 
 
 # -- drafts ------------------------------------------------------------------------------------------------------------
@@ -147,10 +147,10 @@ async def drafts(
 
 @router.get("/drafts/{key}", response_model=shape.DraftOut, tags=["drafts"], summary="One draft of the caller's")
 async def get_draft(key: Name, door: Door, who: Caller = may("run.read")) -> Response:
-    found = Drafts(door, who.user).get(key)
-    if found is None:
+    draft = Drafts(door, who.user).get(key)
+    if draft is None:
         raise DraftNotFound(key=key)
-    return _drafted(found)
+    return _drafted(draft)
 
 
 @router.put("/drafts/{key}", response_model=shape.DraftOut, tags=["drafts"], summary="Keep a draft")
@@ -197,18 +197,19 @@ async def outbox(
     _: Caller = may("ops.read"),
 ) -> Response:  # fmt: skip
     wanted = door.row(run).id if run is not None else None
-    told = [
+    messages = [
         {"run": row.run, "channel": row.channel, "target": row.target, "at": row.at,
          "message": msgspec.msgpack.decode(row.body)}
         for row in door.store.messages(door.tenant, wanted, limit)
     ]  # fmt: skip
-    return reply(shape.MessagePage, {"items": told})
+    return reply(shape.MessagePage, {"items": messages})
 
 
 def given_by(door: Door, type: str, body: dict[str, Any]) -> frozenset[str]:
     """What a user or a role that is registered so may do."""
     if type == "role":
-        said = body.get("permissions")
-        return in_our_words(one for one in said if isinstance(one, str)) if isinstance(said, list) else frozenset()
+        permissions = body.get("permissions")
+        names = permissions if isinstance(permissions, list) else ()
+        return in_our_words(name for name in names if isinstance(name, str))
     roles = body.get("roles")
-    return permissions_of(door, [str(one) for one in roles] if isinstance(roles, list) else ())
+    return permissions_of(door, [str(name) for name in roles] if isinstance(roles, list) else ())

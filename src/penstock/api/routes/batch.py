@@ -25,7 +25,7 @@ async def steer(asked: shape.BatchAsked, door: Door, who: Caller = may("run.stee
         raise BadInput(what="the request", why="it has either «ids» or a «filter»")
     if asked.verb == "signal" and not asked.name:
         raise BadInput(what="the signal", why="it has no «name»")
-    runs, more = [_whole(door, one) for one in asked.ids or ()], False
+    runs, more = [_run_id(door, run) for run in asked.ids or ()], False
     if asked.filter is not None:
         runs, more = matching_runs(door, _filters(asked.filter))
     done = await command_many(
@@ -35,7 +35,7 @@ async def steer(asked: shape.BatchAsked, door: Door, who: Caller = may("run.stee
     return reply(shape.BatchOut, done)
 
 
-def _whole(door: Door, run: str) -> str:
+def _run_id(door: Door, run: str) -> str:
     """One that nobody knows is told with the others; a beginning of an id is refused."""
     try:
         door.row(run)

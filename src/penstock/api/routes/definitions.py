@@ -41,10 +41,10 @@ async def each(
 
 def _open_runs(door: Door) -> dict[int, int]:
     """By net."""
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for _, net, _, count in door.store.open_counts(door.tenant, door.now()):
-        found[net] = found.get(net, 0) + count
-    return found
+        counts[net] = counts.get(net, 0) + count
+    return counts
 
 
 def _definition(door: Door, rows: list[ReleaseRow], open_runs: dict[int, int]) -> dict[str, Any]:
@@ -68,19 +68,23 @@ def _title(document: dict[str, Any]) -> str:
 @router.post("/check", response_model=shape.CheckOut, summary="What is wrong with a document, and where")
 async def check(asked: shape.CheckAsked, _: Caller = may("definition.read")) -> Response:
     language, findings = await check_document(asked.document)
-    ok = language is not None and not any(one.severity == "error" for one in findings)
-    told = [finding_body(one) for one in findings]
-    return reply(shape.CheckOut, {"ok": ok, "language": language, "findings": told})
+    ok = language is not None and not any(finding.severity == "error" for finding in findings)
+    bodies = [finding_body(finding) for finding in findings]
+    return reply(shape.CheckOut, {"ok": ok, "language": language, "findings": bodies})
 
 
 @router.post(
     "/inspect", response_model=shape.InspectedOut, summary="A document as an editor shows it, with its drawing"
 )
 async def inspect(asked: shape.CheckAsked, _: Caller = may("definition.read")) -> Response:
-    found = await inspect_document(asked.document)
-    ok = found.language is not None and not any(one.severity == "error" for one in found.findings)
-    told = {**msgspec.structs.asdict(found), "ok": ok, "findings": [finding_body(one) for one in found.findings]}
-    return reply(shape.InspectedOut, told)
+    inspection = await inspect_document(asked.document)
+    ok = inspection.language is not None and not any(finding.severity == "error" for finding in inspection.findings)
+    body = {
+        **msgspec.structs.asdict(inspection),
+        "ok": ok,
+        "findings": [finding_body(finding) for finding in inspection.findings],
+    }
+    return reply(shape.InspectedOut, body)
 
 
 @router.post(
@@ -90,9 +94,9 @@ async def inspect(asked: shape.CheckAsked, _: Caller = may("definition.read")) -
 async def submit(asked: shape.SubmitAsked, door: Door, who: Caller = may("definition.write")) -> Response:
     done = door.releases.submit(_bytes(asked.document), by=who.user, change_summary=asked.change_summary)
     row = done.release
-    told = {"version": row, "new": done.new, "findings": [finding_body(one) for one in done.findings]}
+    body = {"version": row, "new": done.new, "findings": [finding_body(finding) for finding in done.findings]}
     where = f"/api/v1/definitions/{row.name}/versions/{row.version}"
-    return reply(shape.SubmittedOut, told, status=201 if done.new else 200, headers={"Location": where})
+    return reply(shape.SubmittedOut, body, status=201 if done.new else 200, headers={"Location": where})
 
 
 def _bytes(document: dict[str, Any] | str) -> bytes:
@@ -112,8 +116,8 @@ async def versions(
 async def version(name: str, version: Number, door: Door, _: Caller = may("definition.read")) -> Response:
     row = door.releases.get(name, version)
     moves = [event for event in ("approve", "reject", "activate", "deprecate") if _LIFE.allows(row.status, event)]
-    told = {**msgspec.structs.asdict(row), "document": document_of(row), "moves": moves}
-    return reply(shape.VersionWhole, told, headers={"ETag": f'"{row.hash[:16]}-{row.status}"'})
+    body = {**msgspec.structs.asdict(row), "document": document_of(row), "moves": moves}
+    return reply(shape.VersionWhole, body, headers={"ETag": f'"{row.hash[:16]}-{row.status}"'})
 
 
 @router.post("/{name}/versions/{version}/approve", response_model=shape.VersionOut, summary="Approve it")

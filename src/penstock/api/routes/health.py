@@ -28,11 +28,11 @@ class Health(ResponseBody):
 @router.get("/health", response_model=Health, summary="Is it there")
 async def health(server: Server) -> Response:
     trouble = server.door.host.trouble
-    told: dict[str, Any] = {
+    body: dict[str, Any] = {
         "status": "ok" if trouble is None else "degraded", "version": penstock.__version__,
         "store": "ok" if trouble is None else trouble.code, "drives": server.door.drives,
     }  # fmt: skip
-    return reply(Health, told)
+    return reply(Health, body)
 
 
 @router.get("/ready", response_model=Health, summary="Does it take more")

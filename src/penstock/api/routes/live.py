@@ -17,5 +17,5 @@ router = APIRouter(tags=["live"], route_class=StrictRoute)
 )
 async def stream(request: Request, server: Server, who: Caller = may("run.read")) -> StreamingResponse:
     last = request.headers.get("last-event-id")
-    told = server.hub.listen(who.tenant, last, server.identity.still_allowed(request, who))
-    return StreamingResponse(told, media_type="text/event-stream")
+    messages = server.hub.listen(who.tenant, last, server.identity.still_allowed(request, who))
+    return StreamingResponse(messages, media_type="text/event-stream")

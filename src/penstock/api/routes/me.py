@@ -21,12 +21,12 @@ FIRST_USER = "manager@example.com"
 
 @router.get("/me", response_model=Me, summary="Who the caller is, and what they may do")
 async def me(who: Who, door: Door) -> Response:
-    told = {
+    body = {
         "user": who.user, "name": who.name, "tenant": who.tenant, "roles": list(who.roles), "groups": list(who.groups),
         "permissions": sorted(who.permissions), "locale": locale_of(door, who.user), "zone": zone_of(door),
         "profile": door.profile, "version": penstock.__version__,
     }  # fmt: skip
-    return reply(Me, told)
+    return reply(Me, body)
 
 
 @router.post("/session", status_code=204, summary="Open a session of the console with an API key or a JWT")

@@ -93,16 +93,16 @@ async def alarms(
     server: Server, state: Annotated[str, Query(pattern="^(open|all)$")] = "all", who: Caller = may(NEEDS)
 ) -> Response:
     stand = server.telemetry.alarms.of(who.tenant)
-    items = sorted(stand.open.values(), key=lambda one: -one.raised_at) + (stand.recent if state == "all" else [])
-    told = [
+    items = sorted(stand.open.values(), key=lambda alarm: -alarm.raised_at) + (stand.recent if state == "all" else [])
+    bodies = [
         {
-            "id": one.id, "metric": one.metric, "state": "open" if one.cleared_at is None else "cleared",
-            "value": one.value, "threshold": one.threshold, "comparison": one.comparison, "unit": one.unit,
-            "detail": one.detail, "raised_at": one.raised_at, "cleared_at": one.cleared_at,
+            "id": alarm.id, "metric": alarm.metric, "state": "open" if alarm.cleared_at is None else "cleared",
+            "value": alarm.value, "threshold": alarm.threshold, "comparison": alarm.comparison, "unit": alarm.unit,
+            "detail": alarm.detail, "raised_at": alarm.raised_at, "cleared_at": alarm.cleared_at,
         }
-        for one in items
+        for alarm in items
     ]  # fmt: skip
-    return reply(AlarmPage, {"items": told, "next": None})
+    return reply(AlarmPage, {"items": bodies, "next": None})
 
 
 @router.get("/dashboard", response_model=DashboardOut, summary="The dashboard's panels with their values (W-10.3)")

@@ -33,10 +33,10 @@ KINDS = {
 WRITES = {"users": "user.write", "roles": "user.write"}
 
 
-def told_thing(row: ArtifactRow, findings: list[Any] | None = None) -> dict[str, Any]:
+def artifact_body(row: ArtifactRow, findings: list[Any] | None = None) -> dict[str, Any]:
     return {
         "id": row.id, "type": row.type, "version": row.version, "status": row.status, "at": row.at,
-        "body": shown_thing(row), "findings": [finding_body(one) for one in findings or ()],
+        "body": shown_thing(row), "findings": [finding_body(finding) for finding in findings or ()],
     }  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def etag_of(row: ArtifactRow) -> str:
     return f'"{row.at}-{hashlib.blake2b(seen, digest_size=8).hexdigest()}"'
 
 
-def found_thing(door: Door, type: str, id: str) -> ArtifactRow:
+def find_artifact(door: Door, type: str, id: str) -> ArtifactRow:
     row = door.registry.get(type, id)
     if row is None and type == "role" and id in ROLES:
         return _built_in(door, id)
@@ -86,12 +86,12 @@ def _router(path: str, type: str) -> APIRouter:
         door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may(read)
     ) -> Response:
         page, after = paging.page_of(_rows(door, type), cursor, limit)
-        return reply(shape.ThingPage, {"items": [told_thing(row) for row in page], "next": after})
+        return reply(shape.ThingPage, {"items": [artifact_body(row) for row in page], "next": after})
 
     @router.get("/{id}", response_model=shape.ThingOut, summary=f"One {type}", name=f"get_{type}")
     async def get(id: str, door: Door, _: Caller = may(read)) -> Response:
-        row = found_thing(door, type, id)
-        return reply(shape.ThingOut, told_thing(row), headers={"ETag": etag_of(row)})
+        row = find_artifact(door, type, id)
+        return reply(shape.ThingOut, artifact_body(row), headers={"ETag": etag_of(row)})
 
     @router.put("/{id}", response_model=shape.ThingOut, summary=f"Register a {type}, or replace it", name=f"put_{type}")
     async def put(
@@ -108,8 +108,8 @@ def _router(path: str, type: str) -> APIRouter:
         if there is not None:
             body = unmasked(f"{type} «{id}»", body, msgspec.msgpack.decode(there.body))
         findings = door.registry.put(type, id, body)
-        row = found_thing(door, type, id)
-        return reply(shape.ThingOut, told_thing(row, findings), headers={"ETag": etag_of(row)})
+        row = find_artifact(door, type, id)
+        return reply(shape.ThingOut, artifact_body(row, findings), headers={"ETag": etag_of(row)})
 
     @router.delete("/{id}", status_code=204, summary=f"Take a {type} away", name=f"drop_{type}")
     async def drop(id: str, request: Request, door: Door, who: Caller = may(write)) -> Response:
@@ -154,7 +154,7 @@ async def put_secret(name: str, asked: shape.SecretAsked, door: Door, _: Caller 
 
 @secrets.delete("/{name}", status_code=204, summary="Take a secret away")
 async def drop_secret(name: str, door: Door, _: Caller = may("secret.write")) -> Response:
-    found_thing(door, "secret", name)
+    find_artifact(door, "secret", name)
     door.registry.remove("secret", name)
     return Response(status_code=204)
 

@@ -28,11 +28,11 @@ async def logs(
     """`level` is the lowest that is told."""
     asked = shape.LEVELS.index(level)
     lines = [
-        one for one in run_log(door, run)
-        if one.seq > after and shape.LEVELS.index(one.level) >= asked and node in (None, one.node)
+        line for line in run_log(door, run)
+        if line.seq > after and shape.LEVELS.index(line.level) >= asked and node in (None, line.node)
     ]  # fmt: skip
     last = lines[min(limit, len(lines)) - 1].seq if lines else 0
-    page = [one for one in lines if one.seq <= last]  # lines of one fact stay together
+    page = [line for line in lines if line.seq <= last]  # lines of one fact stay together
     return reply(shape.LogPage, {"items": page, "next": last if len(page) < len(lines) else None})
 
 

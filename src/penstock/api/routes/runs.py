@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 
 from penstock.api import paging
 from penstock.api.audited import AuditedRoute, RunKey, run_started_by
-from penstock.api.decision.instances import Number, told_checkpoint, told_checkpoints, told_history
+from penstock.api.decision.instances import Number, checkpoint_body, checkpoints_body, history_body
 from penstock.api.decision.shapes import CheckpointPage, CheckpointWhole, HistoryOut
 from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawing_reply
 from penstock.api.replies import reply
@@ -61,8 +61,8 @@ def variable(text: str | None) -> tuple[str, str] | None:
     """NAME:VALUE, where the name may have dots."""
     if text is None:
         return None
-    name, found, value = text.partition(":")
-    if not found or not name:
+    name, colon, value = text.partition(":")
+    if not colon or not name:
         raise BadInput(what="«var»", why="it is not NAME:VALUE", hint="Write var=judgment_result.decision:critical.")
     return name, value
 
@@ -75,8 +75,8 @@ async def start(asked: shape.StartAsked, door: Door, run_key: RunKey, who: Calle
         door, asked.definition, asked.input, version=asked.version, key=run_key if asked.key is None else asked.key,
         trigger=trigger, priority=asked.priority,
     )  # fmt: skip
-    told = {"id": run, "status": door.view(run).status}
-    return reply(shape.Started, told, status=201, headers={"Location": f"/api/v1/runs/{run}"})
+    body = {"id": run, "status": door.view(run).status}
+    return reply(shape.Started, body, status=201, headers={"Location": f"/api/v1/runs/{run}"})
 
 
 @router.get("/{run}", response_model=shape.RunOut, summary="One run, as it stands")
@@ -132,17 +132,17 @@ async def execution(run: str, door: Door, _: Caller = may("run.read")) -> Respon
 
 @router.get("/{run}/history", response_model=HistoryOut, summary="Every transition of it (W-2.2.5)")
 async def history(run: str, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(HistoryOut, told_history(door, door.row(run)))
+    return reply(HistoryOut, history_body(door, door.row(run)))
 
 
 @router.get("/{run}/checkpoints", response_model=CheckpointPage, summary="Its checkpoints (W-8.2.1)")
 async def checkpoints(run: str, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(CheckpointPage, told_checkpoints(door, door.row(run)))
+    return reply(CheckpointPage, checkpoints_body(door, door.row(run)))
 
 
 @router.get("/{run}/checkpoints/{number}", response_model=CheckpointWhole, summary="What one of them holds (W-8.1.2)")
 async def checkpoint(run: str, number: Number, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(CheckpointWhole, await told_checkpoint(door, door.row(run), number))
+    return reply(CheckpointWhole, await checkpoint_body(door, door.row(run), number))
 
 
 @router.get(
@@ -154,45 +154,45 @@ async def events(run: str, door: Door, request: Request, who: Who) -> StreamingR
     last = request.headers.get("last-event-id") or "0"
     after = int(last) if last.isdecimal() and len(last) < 16 else 0
     server = server_of(request)
-    told = run_events(server.hub, door, row.id, after, server.identity.still_allowed(request, who))
-    return StreamingResponse(told, media_type="text/event-stream")
+    messages = run_events(server.hub, door, row.id, after, server.identity.still_allowed(request, who))
+    return StreamingResponse(messages, media_type="text/event-stream")
 
 
 # -- steering ----------------------------------------------------------------------------------------------------------
 
 
-async def _now(door: Door, run: str, who: Caller) -> Response:
+async def _run_reply(door: Door, run: str, who: Caller) -> Response:
     return reply(shape.RunOut, run_body(door, run, who.permissions))
 
 
 @router.post("/{run}/cancel", response_model=shape.RunOut, summary="End it")
 async def cancel(run: str, asked: shape.CancelAsked, door: Door, who: Caller = may("run.steer")) -> Response:
     await door.cancel(exact_run_id(door, run), mode=asked.mode)
-    return await _now(door, run, who)
+    return await _run_reply(door, run, who)
 
 
 @router.post("/{run}/pause", response_model=shape.RunOut, summary="Let it start nothing new")
 async def pause(run: str, door: Door, who: Caller = may("run.steer")) -> Response:
     await door.pause(exact_run_id(door, run))
-    return await _now(door, run, who)
+    return await _run_reply(door, run, who)
 
 
 @router.post("/{run}/resume", response_model=shape.RunOut, summary="Let it go on")
 async def resume(run: str, door: Door, who: Caller = may("run.steer")) -> Response:
     await door.resume(exact_run_id(door, run))
-    return await _now(door, run, who)
+    return await _run_reply(door, run, who)
 
 
 @router.post("/{run}/retry", response_model=shape.RunOut, summary="Try again where it failed, or from the start")
 async def retry(run: str, asked: shape.RetryAsked, door: Door, who: Caller = may("run.steer")) -> Response:
     await door.retry(exact_run_id(door, run), how=asked.how)
-    return await _now(door, run, who)
+    return await _run_reply(door, run, who)
 
 
 @router.post("/{run}/compensate", response_model=shape.RunOut, summary="Undo what it has done")
 async def compensate(run: str, asked: shape.CompensateAsked, door: Door, who: Caller = may("run.steer")) -> Response:
     await door.compensate(exact_run_id(door, run), only=asked.only)
-    return await _now(door, run, who)
+    return await _run_reply(door, run, who)
 
 
 @router.post("/{run}/fork", response_model=shape.Started, status_code=201, summary="A new run from a fact of this one")
@@ -208,22 +208,22 @@ async def signal(
     run: str, asked: shape.SignalAsked, door: Door, run_key: RunKey, who: Caller = may("run.steer")
 ) -> Response:
     await door.signal(exact_run_id(door, run), asked.name, asked.payload, id=asked.id or run_key or "")
-    return await _now(door, run, who)
+    return await _run_reply(door, run, who)
 
 
 @router.post("/{run}/resolve", response_model=shape.RunOut, summary="Give a node its result by hand")
 async def resolve(run: str, asked: shape.ResolveAsked, door: Door, who: Caller = may("run.edit")) -> Response:
     await door.resolve(exact_run_id(door, run), asked.node, asked.value)
-    return await _now(door, run, who)
+    return await _run_reply(door, run, who)
 
 
 @router.post("/{run}/skip", response_model=shape.RunOut, summary="Go on without what a node would give")
 async def skip(run: str, asked: shape.SkipAsked, door: Door, who: Caller = may("run.edit")) -> Response:
     await door.resolve(exact_run_id(door, run), asked.node, None)
-    return await _now(door, run, who)
+    return await _run_reply(door, run, who)
 
 
 @router.patch("/{run}/variables", response_model=shape.RunOut, summary="Change variables; the reason is kept")
 async def edit(run: str, asked: shape.VariablesAsked, door: Door, who: Caller = may("run.edit")) -> Response:
     await door.edit(exact_run_id(door, run), asked.set)
-    return await _now(door, run, who)
+    return await _run_reply(door, run, who)
