@@ -95,7 +95,7 @@ class LoadedRuns:
 
     def prepared(self, run: Run, tenant: str) -> Run:
         if self.resolve_blob is not None:
-            run.whole = self.resolve_blob(tenant)
+            run.resolve_blob = self.resolve_blob(tenant)
         run.refuse = self.refused_nodes
         return run
 

@@ -10,7 +10,7 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire_by_hand, fire_entry
-from penstock.kernel.flow import REVIVE, Broken, ask, close, expr_failure, set_timer, settle
+from penstock.kernel.flow import REVIVE, ExpressionFailed, ask, close, expr_failure, set_timer, settle
 from penstock.kernel.kinds import scope as scope_kind
 from penstock.kernel.ledger import book_draft, lineage_of
 from penstock.kernel.migrate import plan as plan_migration
@@ -130,7 +130,7 @@ def _answered(r: Run, firing: Firing, node: CNode, body: Any, content_type: str 
     poll = node.spec.poll
     if poll is not None:
         view = view_of(r, firing, node)
-        view["response"] = r.whole(body)
+        view["response"] = r.resolve_blob(body)
         try:
             if node.fail_if is not None and node.fail_if(view) is True:
                 failure = Failure("POLL_FAILURE_STATUS", "permanent", "the polled status means failure", node.id, body)
@@ -138,7 +138,7 @@ def _answered(r: Run, firing: Firing, node: CNode, body: Any, content_type: str 
             if node.until is not None and node.until(view) is not True:
                 return _probe_later(r, firing, poll.every_ms)
         except ExprError as error:
-            raise Broken(firing, expr_failure(error, node)) from error
+            raise ExpressionFailed(firing, expr_failure(error, node)) from error
     if node.spec.work is not None and needs_approval(r, node, firing, body):
         fact: F.Fact = (F.WORK_MOVED, firing.no, "SUBMITTED", "submit_for_approval", "agent", body, None)
         # how the draft came about is read by whoever approves it

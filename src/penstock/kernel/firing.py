@@ -9,7 +9,7 @@ from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.flow import (
     BEGIN,
-    Broken,
+    ExpressionFailed,
     after_take,
     ask,
     close,
@@ -139,14 +139,14 @@ def _wanted(r: Run, node: CNode, firing: Firing) -> bool:
     try:
         return truth(node.only_if(View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)))
     except ExprError as error:
-        raise Broken(firing, expr_failure(error, node)) from error
+        raise ExpressionFailed(firing, expr_failure(error, node)) from error
 
 
 def work(r: Run, node: CNode, firing: Firing) -> None:
     try:
         FIRE[node.kind](r, node, firing)
     except ExprError as error:
-        raise Broken(firing, expr_failure(error, node)) from error
+        raise ExpressionFailed(firing, expr_failure(error, node)) from error
 
 
 def fire_entry(r: Run, node: CNode, scope: Scope, path: Any, *, fuse: bool = True) -> None:

@@ -34,7 +34,7 @@ class NoMatch(Exception):
         self.node = node
 
 
-class Broken(Exception):
+class ExpressionFailed(Exception):
     """An expression of the net failed while a firing settled; the firing fails with it."""
 
     def __init__(self, firing: Firing, failure: Failure) -> None:
@@ -97,7 +97,7 @@ def put(
 def _transformed(r: Run, edge: CEdge, scope: Scope, epoch: int, body: Any, sets: dict[str, Any] | None = None) -> Any:
     assert edge.transform is not None
     view = View(r, scope, epoch, edge.src)
-    view["body"] = view["default"] = r.whole(body)
+    view["body"] = view["default"] = r.resolve_blob(body)
     view.update(sets or {})
     return edge.transform(view)
 
@@ -256,7 +256,7 @@ def settle(
         try:
             sets, port, outs = ways_out(r, firing, node, status, body, failure, port)
         except ExprError as error:
-            raise Broken(firing, expr_failure(error, node)) from error
+            raise ExpressionFailed(firing, expr_failure(error, node)) from error
     r.record(
         (F.SETTLED, no, status, port, node.no, firing.attempt, firing.at, body, content_type, meta, failure, flags)
     )
@@ -451,16 +451,16 @@ def ask(r: Run, firing: Firing, attempt: int, probe: int = 0) -> None:
             view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
             view["attempt"], view["visit"] = attempt, firing.visit
             if firing.comp >= 0:
-                view["undone"] = r.whole(r.st.ledger[firing.comp].output)
+                view["undone"] = r.resolve_blob(r.st.ledger[firing.comp].output)
             if node.kind == WORK and r.st.items[firing.no].mode:
                 _tell_agent(r, view, r.st.items[firing.no])
             args = node.args(view)
         except ExprError as error:
-            raise Broken(firing, expr_failure(error, node)) from error
+            raise ExpressionFailed(firing, expr_failure(error, node)) from error
     r.record((F.ASKED, firing.no, attempt, probe, args))
     r.asks.append(firing.no)
 
 
 def _tell_agent(r: Run, view: View, item: Item) -> None:
     """P-X.14: one that is asked again is told what was wrong with its draft."""
-    view["mode"], view["feedback"], view["draft"] = item.mode, item.comment, r.whole(item.draft)
+    view["mode"], view["feedback"], view["draft"] = item.mode, item.comment, r.resolve_blob(item.draft)

@@ -7,7 +7,7 @@ from typing import Any
 from penstock.errors import ExprError
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
-from penstock.kernel.flow import FIRE_ENTRY, ROOT_FAILED, Broken, close, expr_failure, truth
+from penstock.kernel.flow import FIRE_ENTRY, ROOT_FAILED, ExpressionFailed, close, expr_failure, truth
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
 from penstock.kernel.state import CLOSED_DONE, CLOSED_FAILED, DONE, FAILURE, OPEN, SCOPE_STATUS, Firing, Scope
@@ -72,7 +72,7 @@ def judge(r: Run, scope: Scope) -> None:
         else:
             _judge_parallel(r, firing, node, scope)
     except ExprError as error:
-        raise Broken(firing, expr_failure(error, node)) from error
+        raise ExpressionFailed(firing, expr_failure(error, node)) from error
 
 
 def _failure(scope: Scope) -> Failure:
@@ -84,7 +84,7 @@ def _counts(r: Run, firing: Firing, node: CNode, scope: Scope) -> View:
     view = view_of(r, firing, node)
     done, failed, opened = firing.tally[:3]
     view.update(done=done, failed=failed, open=opened, total=len(firing.kids or ()))
-    view.update(last=r.whole(scope.last), round=scope.index)
+    view.update(last=r.resolve_blob(scope.last), round=scope.index)
     return view
 
 

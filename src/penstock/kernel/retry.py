@@ -8,7 +8,7 @@ from typing import Any
 from penstock.errors import ExprError
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
-from penstock.kernel.flow import JUDGE, ROOT_FAILED, Broken, close, expr_failure, set_timer
+from penstock.kernel.flow import JUDGE, ROOT_FAILED, ExpressionFailed, close, expr_failure, set_timer
 from penstock.kernel.run import Run
 from penstock.kernel.state import CLOSED_FAILED, DONE, EFFECT, FAILURE, OPEN, RUN, SKIPPED, Firing, Scope
 from penstock.kernel.sweep import sweep
@@ -114,7 +114,7 @@ def _instead(r: Run, firing: Firing, node: CNode) -> Any:
     try:
         return node.value(View(r, r.st.scopes[firing.scope], firing.epoch, node, firing))
     except ExprError as error:
-        raise Broken(firing, expr_failure(error, node)) from error
+        raise ExpressionFailed(firing, expr_failure(error, node)) from error
 
 
 def scope_failed(r: Run, scope: Scope, failure: Failure) -> None:

@@ -28,9 +28,8 @@ DEEPEST = 64
 class Run:
     __slots__ = (
         "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "deferred", "limits",
-        "marks", "net", "now",
-        "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch", "whole", "holding",
-        "loaded", "blockers", "refuse",
+        "marks", "net", "now", "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch",
+        "resolve_blob", "holding", "loaded", "blockers", "refuse",
     )  # fmt: skip
 
     def __init__(self, net: Compiled, st: State) -> None:
@@ -64,7 +63,7 @@ class Run:
         self.due: list[tuple[int, int]] = []  # timers, lazily cleaned
         self.resting: set[tuple[int, int, int]] = set()  # scope, node, epoch: joins whose timer may have to be set
         self.ttl: dict[tuple[int, int, int], int] = {}  # scope, place, seq → timer
-        self.whole: Callable[[Any], Any] = _same  # gives the value of a body that is stored by reference
+        self.resolve_blob: Callable[[Any], Any] = _same  # gives the value of a body that is stored by reference
         self.limits = {**net.limits, **st.options.get("limits", {})} if st.options else net.limits
 
     @classmethod

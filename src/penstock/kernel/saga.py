@@ -68,7 +68,7 @@ def applies(
         return True
     view = View(r, r.st.scopes[0], 0, node)
     view["failure"] = None if failure is None else failure_view(failure)
-    view["undone"] = r.whole(entry.output)
+    view["undone"] = r.resolve_blob(entry.output)
     try:
         return node.undo_if(view) is True
     except ExprError:

@@ -17,7 +17,7 @@ from penstock.kernel.deferred import DEFERRED
 from penstock.kernel.due_timers import fire_timer, next_due
 from penstock.kernel.failure import Failure
 from penstock.kernel.firing import fire, fire_via, forward
-from penstock.kernel.flow import Broken, NoMatch
+from penstock.kernel.flow import ExpressionFailed, NoMatch
 from penstock.kernel.quiet import arm_joins, at_max, close_scopes, conclude, has_token, relax
 from penstock.kernel.ready import has_room_ahead, ready, release_debts
 from penstock.kernel.retry import fail, fail_scope
@@ -47,14 +47,14 @@ def step(r: Run, commands: list[C.Command], now: int, blocked: frozenset[int] = 
     if r.stops:
         r.stops = []
     if r.loaded:
-        _prime(r)
+        _rebuild_candidates(r)
     for index, command in enumerate(commands):
         r.strict = False
         try:
             if blocked and index in blocked:
-                _blocked(r, command)
+                _record_blocked(r, command)
             else:
-                _one(r, command)
+                _run_command(r, command)
         except NoMatch as no_match:
             if r.strict:
                 raise NoBranch(node=no_match.node.id) from None
@@ -77,7 +77,7 @@ def advance(r: Run, commands: list[C.Command], now: int, reload: Callable[[], Ru
             r = reload()
 
 
-def _one(r: Run, c: C.Command) -> None:
+def _run_command(r: Run, c: C.Command) -> None:
     st = r.st
     tag = c[0]
     if st.status >= COMPLETED and tag != C.OUTCOME:
@@ -93,13 +93,13 @@ def _one(r: Run, c: C.Command) -> None:
     else:
         try:
             DECIDE[tag](r, c)
-        except Broken as broken:
-            _break(r, broken)
+        except ExpressionFailed as broken:
+            _fail_broken(r, broken)
         if tag != C.MIGRATE:  # the caller goes on with the new net
             to_quiet(r)
 
 
-def _prime(r: Run) -> None:
+def _rebuild_candidates(r: Run) -> None:
     """After a load everybody with a token is asked once without firing, so that a reload changes nothing: who waits
     for what is known again, and nobody is queued who would not have been."""
     r.loaded = False
@@ -111,7 +111,7 @@ def _prime(r: Run) -> None:
         r.queue(candidate)
 
 
-def _blocked(r: Run, c: C.Command) -> None:
+def _record_blocked(r: Run, c: C.Command) -> None:
     """The second try of a command whose consequences found no branch."""
     if c[0] == C.OUTCOME:
         firing = r.st.firings[c[1]]
@@ -130,7 +130,7 @@ def _blocked(r: Run, c: C.Command) -> None:
             r.record((F.PAUSED, True, "no_matching_branch"))
 
 
-def _break(r: Run, broken: Broken) -> None:
+def _fail_broken(r: Run, broken: ExpressionFailed) -> None:
     """An expression failed: the firing that needed it fails with it. If the way it would then take is broken as well,
     its scope fails."""
     firing = broken.firing
@@ -138,7 +138,7 @@ def _break(r: Run, broken: Broken) -> None:
         return
     try:
         fail(r, firing, broken.failure, again=False)
-    except Broken as twice:
+    except ExpressionFailed as twice:
         fail_scope(r, firing, twice.failure)
 
 
@@ -171,8 +171,8 @@ def to_quiet(r: Run) -> None:
                 continue
             elif st.firings or not relax(r):
                 break
-        except Broken as broken:
-            _break(r, broken)
+        except ExpressionFailed as broken:
+            _fail_broken(r, broken)
     if r.resting:
         arm_joins(r)
     conclude(r)
@@ -239,8 +239,8 @@ def tick(r: Run) -> None:
         fired = True
         try:
             fire_timer(r, due)
-        except Broken as broken:
-            _break(r, broken)
+        except ExpressionFailed as broken:
+            _fail_broken(r, broken)
         to_quiet(r)
     if not fired:
         r.record((F.IGNORED, "tick", "nothing_due", None))

@@ -7,7 +7,7 @@ from typing import Any
 from penstock.errors import ExprError
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
-from penstock.kernel.flow import Broken, close, expr_failure, put, set_timer, truth
+from penstock.kernel.flow import ExpressionFailed, close, expr_failure, put, set_timer, truth
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
 from penstock.kernel.state import DONE, EFFECT, INTERRUPTED, SKIPPED, Firing, Wait
@@ -32,10 +32,10 @@ def arm(r: Run, firing: Firing, node: CNode) -> None:
                 name = trigger.name if template is None else str(template(view))
                 wanted = node.trigger_filter[i](view)
                 if trigger.filter is not None and _has_null(wanted):
-                    raise Broken(firing, _filter_failure(node, wanted))
+                    raise ExpressionFailed(firing, _filter_failure(node, wanted))
                 r.record((F.WAIT_OPENED, r.st.next_wait, firing.no, i, name, wanted))
         except (ExprError, TypeError, ValueError) as error:
-            raise Broken(firing, _as_failure(error, node)) from error
+            raise ExpressionFailed(firing, _as_failure(error, node)) from error
 
 
 def _has_null(wanted: Any) -> bool:
@@ -88,7 +88,7 @@ def matches(r: Run, firing: Firing, node: CNode, wait: Wait, payload: Any) -> bo
     if match is None:
         return True
     view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
-    view["event"], view["filter"] = r.whole(payload), wait.filter
+    view["event"], view["filter"] = r.resolve_blob(payload), wait.filter
     try:
         return truth(match(view))
     except ExprError:
@@ -136,7 +136,7 @@ def _value(r: Run, firing: Firing, node: CNode, i: int) -> Any:
             view["request_id"] = f"{r.st.run}/{r.firing_id(firing)}"
         return node.trigger_value[i](view)
     except ExprError as error:
-        raise Broken(firing, expr_failure(error, node)) from error
+        raise ExpressionFailed(firing, expr_failure(error, node)) from error
 
 
 def _beside(r: Run, firing: Firing, node: CNode, i: int, value: Any) -> None:

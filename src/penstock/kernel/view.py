@@ -44,17 +44,17 @@ class View(dict[str, Any]):
         if firing is not None and (takes := firing.takes):
             edges = run.net.edges
             body = takes[0].envelope.body
-            self["default"] = run.whole(body) if type(body) is dict else body  # a reference is a dict
+            self["default"] = run.resolve_blob(body) if type(body) is dict else body  # a reference is a dict
             for taken in takes:
                 var = edges[taken.edge].var
                 if var:
                     body = taken.envelope.body
-                    self[var] = run.whole(body) if type(body) is dict else body
+                    self[var] = run.resolve_blob(body) if type(body) is dict else body
 
     def __missing__(self, name: str) -> Any:
         value = self._find(name)
         if type(value) is dict:
-            value = self.run.whole(value)
+            value = self.run.resolve_blob(value)
         self[name] = value
         return value
 
@@ -78,7 +78,7 @@ class View(dict[str, Any]):
             record = st.records.get(node.no)
             if record is None and name in net.cores:
                 record = st.records.get(net.cores[name].no)
-            return node_view(record, run.whole)
+            return node_view(record, run.resolve_blob)
         root = _ROOTS.get(name)
         if root is not None:
             return root(self)
@@ -106,7 +106,7 @@ class View(dict[str, Any]):
         node = self.node
         if node is not None:
             if name == node.id:
-                return True, _settled_view(status, self.run.whole(output), failure)
+                return True, _settled_view(status, self.run.resolve_blob(output), failure)
             if status != FAILURE and name in node.spec.out:
                 return True, output
         return False, None
@@ -193,7 +193,7 @@ def _branches(view: View) -> dict[str, Any]:
 
 def _nodes(view: View) -> dict[str, Any]:
     nodes = view.run.net.nodes
-    return {nodes[no].id: node_view(record, view.run.whole) for no, record in view.run.st.records.items()}
+    return {nodes[no].id: node_view(record, view.run.resolve_blob) for no, record in view.run.st.records.items()}
 
 
 def _context(view: View) -> dict[str, Any]:
@@ -211,7 +211,11 @@ def _locals(view: View) -> dict[str, Any]:
     while scope.no:
         owner = st.firings.get(scope.firing)
         body = nodes[owner.node].spec.body if owner is not None else None
-        mine = {n: view.run.whole(scope.vars[n]) for n in body.locals if n in scope.vars} if body is not None else {}
+        mine = (
+            {n: view.run.resolve_blob(scope.vars[n]) for n in body.locals if n in scope.vars}
+            if body is not None
+            else {}
+        )
         names = {**mine, **names}
         scope = st.scopes[scope.parent]
     return names
@@ -240,7 +244,7 @@ def _outside(view: View, root: str) -> dict[str, Any]:
     names, node = view.run.st.names, view.node
     context: dict[str, Any] = {}
     for name in ("context.prefetch", f"{node.spec.origin or node.id}.context" if node is not None else ""):
-        fetched = view.run.whole(names.get(name))
+        fetched = view.run.resolve_blob(names.get(name))
         for key, value in (fetched.get(root) or {}).items() if type(fetched) is dict else ():
             before = context.get(key)
             context[key] = {**before, **value} if type(before) is dict and type(value) is dict else value

@@ -8,7 +8,7 @@ from penstock.errors import ExprError, NodeNotFound, ProcessChanged, Refused, St
 from penstock.expr.calendar import moment_at, text_of_moment
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
-from penstock.kernel.flow import Broken, ask, close, expr_failure, truth
+from penstock.kernel.flow import ExpressionFailed, ask, close, expr_failure, truth
 from penstock.kernel.run import Run
 from penstock.kernel.state import BACKOFF, DONE, EFFECT, SUSPENDED, Firing, Item
 from penstock.kernel.sweep import stop_effect
@@ -87,7 +87,7 @@ def record_opened(r: Run, node: CNode, firing: Firing, candidates: Resolve, leve
         view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
         prompt, who = node.prompt(view), candidates(view)
     except ExprError as error:
-        raise Broken(firing, expr_failure(error, node)) from error
+        raise ExpressionFailed(firing, expr_failure(error, node)) from error
     fact: F.Fact = (F.WORK_OPENED, firing.no, node.no, prompt, who, level)
     r.record((*fact, mode) if mode else fact)
 
@@ -110,11 +110,11 @@ def needs_approval(r: Run, node: CNode, firing: Firing, draft: Any) -> bool:
     if node.approve_if is None:
         return bool(mode) or spec is not None and spec.approve
     view = View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
-    view["draft"] = r.whole(draft)
+    view["draft"] = r.resolve_blob(draft)
     try:
         return truth(node.approve_if(view))
     except ExprError as error:
-        raise Broken(firing, expr_failure(error, node)) from error
+        raise ExpressionFailed(firing, expr_failure(error, node)) from error
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def _edited(r: Run, item: Item, data: Any) -> Any:
     """P-X.14: the draft; what the approver gives stands instead of it, or of those of its members that it names."""
     if data is None:
         return item.draft
-    draft = r.whole(item.draft) if item.mode and type(data) is dict else None
+    draft = r.resolve_blob(item.draft) if item.mode and type(data) is dict else None
     return {**draft, **data} if type(draft) is dict else data
 
 

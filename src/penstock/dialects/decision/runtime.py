@@ -32,7 +32,7 @@ class DecisionRuntime(Runtime):
     def write(self, live: LiveRun, run: Run, facts: list[Fact], was: int, now: int, batch: Batch) -> None:
         if run.ended and judges(run.net):
             firings = {firing.no: firing for firing, _ in run.ended}
-            of = ProjectedRun(live.no, live.id, live.tenant, run.net, run.whole, self.store)
+            of = ProjectedRun(live.no, live.id, live.tenant, run.net, run.resolve_blob, self.store)
             judgments = Judgments(of)
             for fact in facts:
                 if fact[0] == SETTLED and fact[1] in firings:

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.errors import ExprError
 from penstock.kernel.failure import Failure
-from penstock.kernel.flow import Broken, close, expr_failure, set_timer, truth
+from penstock.kernel.flow import ExpressionFailed, close, expr_failure, set_timer, truth
 from penstock.kernel.region import open_child, view_of
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
@@ -22,7 +22,7 @@ def fire(r: Run, node: CNode, firing: Firing) -> None:
     try:
         children = _children(r, node, firing)
     except ExprError as error:
-        raise Broken(firing, expr_failure(error, node)) from error
+        raise ExpressionFailed(firing, expr_failure(error, node)) from error
     begin(r, node, firing)
     if children is None:
         return fail(r, firing, Failure("SCOPE_ITEMS", "validation", "what it is to be done for is no list", node.id))
