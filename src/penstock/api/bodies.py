@@ -22,16 +22,13 @@ class RequestBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class ResponseBody(BaseModel):
-    """A response body, filled from what the app computes by the names of its fields. Each field is always written, also
-    one that has a default, and the description of the API says so.
+class StructBody(BaseModel):
+    """A model that takes its fields from a struct of the app.
 
     `class RunOut(ResponseBody, of=Run)` has the fields of the struct `Run` in its order: those in `first` before
     the others, without those in `omit`, or those in `only`; with their defaults where `defaults` is true. A field that
     the class declares itself replaces the struct's; others that it declares follow. Structs within the struct have
     bodies of their own; `parts` names those that are no more than their fields, the inner ones first."""
-
-    model_config = ConfigDict(populate_by_name=True, json_schema_serialization_defaults_required=True)
 
     def __init_subclass__(
         cls,
@@ -56,8 +53,15 @@ class ResponseBody(BaseModel):
             _BODY_OF[of] = cls
 
 
+class ResponseBody(StructBody):
+    """A response body, filled from what the app computes by the names of its fields. Each field is always written, also
+    one that has a default, and the description of the API says so."""
+
+    model_config = ConfigDict(populate_by_name=True, json_schema_serialization_defaults_required=True)
+
+
 def _take_fields(
-    model: type[ResponseBody],
+    model: type[BaseModel],
     struct: type[msgspec.Struct],
     wanted: Callable[[str], bool],
     first: Sequence[str],
@@ -76,7 +80,7 @@ def _take_fields(
     model.__annotations__ = {name: fields[name] for name in dict.fromkeys((*first, *fields))}
 
 
-def _declare(model: type[ResponseBody], field: msgspec.structs.FieldInfo, *, default: bool) -> None:
+def _declare(model: type[BaseModel], field: msgspec.structs.FieldInfo, *, default: bool) -> None:
     """Sets the default of the field, and the name under which it is sent."""
     options: dict[str, Any] = {}
     if field.encode_name != field.name:

@@ -13,7 +13,8 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from penstock.errors import DocumentInvalid, Finding, ItemDecided, PenstockError, StoreError
+from penstock.api.bodies import StructBody
+from penstock.errors import DocumentInvalid, Finding, ItemDecided, PenstockError, Place, StoreError
 
 log = logging.getLogger("penstock.api")
 
@@ -28,24 +29,14 @@ _CODES = {404: "PS-404-ROUTE", 405: "PS-405", 406: "PS-406", 413: "PS-413", 415:
 _RETRY_S = "2"
 
 
-class Where(BaseModel):
+class Where(StructBody, of=Place, defaults=True):
     """A place in the caller's document."""
 
-    pointer: str = ""
-    line: int = 0
-    column: int = 0
 
-
-class FoundOut(BaseModel):
+class FoundOut(StructBody, of=Finding, defaults=True):
     """One thing a check has to say."""
 
-    rule: str
-    severity: str
-    message: str
     where: Where
-    hint: str = ""
-    node: str = ""
-    category: str = ""
 
 
 class DecidedBy(BaseModel):

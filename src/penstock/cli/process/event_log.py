@@ -18,22 +18,22 @@ from penstock.cli.options import STORE, Store
 from penstock.cli.output import DONE, say
 from penstock.errors import BadInput
 
+Process = Annotated[str, typer.Argument(metavar="ID", help="The process, by its id.")]
+Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help="json or xes.")]
+Since = Annotated[
+    str | None, typer.Option("--since", metavar="CURSOR", help="Only what was done after the export that told it.")
+]
+First = Annotated[str | None, typer.Option("--from", metavar="TIME", help="Completed at this time or later.")]
+Last = Annotated[str | None, typer.Option("--to", metavar="TIME", help="Completed before this time.")]
+Full = Annotated[bool, typer.Option("--full", help="Also when work items were started.")]
+All = Annotated[bool, typer.Option("--all", help="Also what was undone since.")]
+Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write it here.")]
+
 
 def log(
-    id: Annotated[str, typer.Argument(metavar="ID", help="The process, by its id.")],
-    format: Annotated[str, typer.Option("--format", metavar="FORMAT", help="json or xes.")] = "json",
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="CURSOR", help="Only what was done after the export that told it.")
-    ] = None,
-    first: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="Completed at this time or later.")
-    ] = None,
-    last: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Completed before this time.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="Also when work items were started.")] = False,
-    all: Annotated[bool, typer.Option("--all", help="Also what was undone since.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write it here.")] = None,
-    store: Store = STORE,
-) -> int:
+    id: Process, format: Format = "json", since: Since = None, first: First = None, last: Last = None,
+    full: Full = False, all: All = False, out: Out = None, store: Store = STORE,
+) -> int:  # fmt: skip
     """Write what was done in the instances of a process, case by case, for process mining."""
     if format not in ("json", "xes"):
         raise BadInput(what="--format", why="it is json or xes")
