@@ -271,7 +271,7 @@ def test_starting_by_name_while_another_process_drives(tmp_path: Path) -> None:
         try:
             assert process.stdout is not None and "working" in process.stdout.readline()
             run = asyncio.run(start(door, "wf_small", {"a": 1}, parent="r77", trigger={"type": "manual"}))
-            st = door.watcher(door.row(run)).reader.st
+            st = door.fold(door.row(run)).reader.st
             assert (st.parent, st.input, st.options["trigger"]) == ("r77", {"a": 1}, {"type": "manual"})
         finally:
             process.kill()

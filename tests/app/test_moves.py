@@ -36,7 +36,7 @@ def world(tmp_path: Path, wire: Wire) -> World:
 
 
 def of(door: Queries, run: str, **more: Any) -> list[Move]:
-    return moves(door.watcher(door.row(run)), **more)
+    return moves(door.reading(run), **more)
 
 
 def verbs(found: list[Move]) -> set[str]:

@@ -43,7 +43,7 @@ def world(tmp_path: Path, wire: Wire) -> World:
 
 
 def of(door: Queries, run: str) -> list[WaitReason]:
-    return why(door, door.row(run))
+    return why(door, door.reading(run), read_environment(door))
 
 
 def seen(sim: Sim, **more: Any) -> list[WaitReason]:

@@ -12,7 +12,8 @@ from penstock.app.inbox.item_filter import ItemFilter
 from penstock.app.inbox.open_items import id_in, key_of
 from penstock.app.metrics.tiles import DAY_MS, DayFigures, Hour, SlowNode, Tile
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.summary import RunSummary, load_states, states_of, summary, title_of
+from penstock.app.runs.reading import RunReading
+from penstock.app.runs.summary import RunSummary, load_readings, states_of, summary, title_of
 from penstock.app.runs.waiting.environment import Environment, read_environment
 from penstock.app.runs.waiting.wait_context import WaitContext, WaitReason
 from penstock.app.runs.waiting.wait_reasons import deadline
@@ -105,13 +106,13 @@ def home(door: Queries, who: Who | None = None) -> Home:
     day = DayFigures(door, beside.now)
     found = _stuck(door, beside)
     mine = ItemFilter(door, day.items, who)
-    open_stuck = sum(row.status < COMPLETED for row, _ in found)
+    open_stuck = sum(reading.row.status < COMPLETED for reading in found)
     headline = Headline(
         stuck=len(found), waiting=mine.total, flowing=max(day.count_open() - open_stuck, 0),
         ended_24h=day.count_ended(), completed_24h=day.count_ended(COMPLETED),
     )  # fmt: skip
     return Home(
-        at=beside.now, headline=headline, stuck=[_shown(door, row, st, beside) for row, st in found[:SHOWN]],
+        at=beside.now, headline=headline, stuck=[_shown(door, reading, beside) for reading in found[:SHOWN]],
         waiting=_short(door, mine.rows(0, SHOWN), beside), tiles=day.tiles(list(beside.breakers)),
         workers=_workers(door), hours=day.hours(), slowest=day.slowest(), by_language=_by_language(door, day, found),
         schedules=_schedules(door),
@@ -121,7 +122,7 @@ def home(door: Queries, who: Who | None = None) -> Home:
 # ---- stuck -----------------------------------------------------------------------------------------------------------
 
 
-def _stuck(door: Queries, beside: Environment) -> list[tuple[RunRow, State]]:
+def _stuck(door: Queries, beside: Environment) -> list[RunReading]:
     """Runs of the day that failed and were not replayed, and open ones that do not go on by themselves, or whose time
     is almost over; the gravest first, the oldest first."""
     store, tenant = door.store, door.tenant
@@ -130,14 +131,14 @@ def _stuck(door: Queries, beside: Environment) -> list[tuple[RunRow, State]]:
     numbers |= dict.fromkeys(store.open_runs(tenant, LOOKED_AT, soonest=False))
     failed = {row.no: row for row in _failed(door, beside.now)}
     found = []
-    for row, st in load_states(door, [*failed, *numbers]):
-        reasons = _reasons(door, row, st, beside)
+    for reading in load_readings(door, [*failed, *numbers]):
+        row, reasons = reading.row, why_state(reading, beside)
         if row.no in failed or is_stuck(reasons, beside.now):
             first = min(reasons, key=lambda one: (not deadline_near(one, beside.now), one.rank), default=None)
             rank = 0 if first is None else min(first.rank, 4)
-            found.append((rank, first.since or 0 if first is not None else 0, row.no, row, st))
-    found.sort(key=lambda one: one[:3])
-    return [(row, st) for *_, row, st in found]
+            found.append((rank, first.since or 0 if first is not None else 0, row.no, reading))
+    found.sort(key=lambda ranked: ranked[:3])
+    return [reading for *_, reading in found]
 
 
 def _failed(door: Queries, now: int) -> list[RunRow]:
@@ -147,18 +148,16 @@ def _failed(door: Queries, now: int) -> list[RunRow]:
     return [row for row in rows if row.id not in replayed]
 
 
-def _reasons(door: Queries, row: RunRow, st: State, beside: Environment) -> list[WaitReason]:
-    return why_state(st, door.nets.get(row.net), row.no, beside, row.updated_at)
-
-
-def _shown(door: Queries, row: RunRow, st: State, beside: Environment) -> StuckRun:
+def _shown(door: Queries, reading: RunReading, beside: Environment) -> StuckRun:
     """One that has not ended is folded, so that its times are exact. The reason is the one that makes it stuck."""
+    row = reading.row
     if row.status >= COMPLETED:
-        run, reasons = summary(door, row, beside, st), _reasons(door, row, st, beside)
+        reasons = why_state(reading, beside)
     else:
-        watcher = door.watcher(row)
-        run, reasons = summary(door, row, beside, None, watcher), why(door, row, watcher=watcher, beside=beside)
-    grave = (one for one in reasons if one.rank <= STUCK or deadline_near(one, beside.now))
+        reading = door.reading(row)
+        reasons = why(door, reading, beside)
+    run = summary(door, reading, beside, reasons)
+    grave = (reason for reason in reasons if reason.rank <= STUCK or deadline_near(reason, beside.now))
     return StuckRun(run=run, why=next(grave, run.why) or WaitReason(rank=1, kind="failed", since=row.updated_at))
 
 
@@ -210,7 +209,7 @@ def _workers(door: Queries) -> list[Worker]:
     return found
 
 
-def _by_language(door: Queries, day: DayFigures, found: list[tuple[RunRow, State]]) -> list[LanguageCounts]:
+def _by_language(door: Queries, day: DayFigures, found: list[RunReading]) -> list[LanguageCounts]:
     languages = {no: language for no, _, _, language in door.store.nets()}
     told: dict[str, LanguageCounts] = {}
 
@@ -223,8 +222,8 @@ def _by_language(door: Queries, day: DayFigures, found: list[tuple[RunRow, State
         one.running += count if status in (PENDING, RUNNING) else 0
         one.waiting += count if status == WAITING else 0
         one.undoing += count if status == COMPENSATING else 0
-    for row, _ in found:
-        of(row.net).stuck += 1
+    for reading in found:
+        of(reading.row.net).stuck += 1
     return sorted(told.values(), key=lambda one: one.language)
 
 

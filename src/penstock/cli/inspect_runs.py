@@ -125,7 +125,7 @@ def show(run: Run, json: Json = False, store: Store = STORE) -> int:
     driver = driver_of(store)
     with reading(store) as door:
         row = door.row(run)
-        look, watcher = door.view(row.id), door.watcher(row)
+        look, watcher = door.view(row.id), door.fold(row)
         if json:
             past = [msgspec.to_builtins(transition) for transition in door.history(row.id)]
             driven = int(driver) if driver and driver.isdecimal() else None

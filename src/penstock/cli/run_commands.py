@@ -38,7 +38,7 @@ def signal(
     started = Started(run)
 
     async def give(door: Penstock, target: str) -> None:
-        if id and id in door.watcher(door.row(target)).reader.st.seen:
+        if id and id in door.fold(door.row(target)).reader.st.seen:
             started.notes.append(f"a signal with the id «{id}» has come before: this one changes nothing")
             started.more["duplicate"] = True
         await door.signal(target, name, value, id=id)

@@ -92,7 +92,7 @@ async def _to_the_end(p: Penstock, case: Case) -> Ran:
 
 def _drawn(p: Penstock, ran: Ran) -> None:
     """In every form, with and without what the run did; every label of the author stands in it."""
-    marks = p.watcher(p.row(ran.id)).marks()
+    marks = p.fold(p.row(ran.id)).marks()
     labels = [n.id for n in ran.net.nodes if n.spec.origin in ("", n.id)]
     for shown in (None, marks):
         picture = svg(ran.net.net, shown)

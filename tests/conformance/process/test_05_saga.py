@@ -21,7 +21,7 @@ AGENTS: dict[str, Any] = {"A": {"a": 1}, "B": {"b": 2}, "C": Failing("C is broke
 
 def ledger(run: Instance) -> dict[str, str]:
     """The steps of compensation by activity, in the words of the process."""
-    st = run.p.watcher(run.p.row(run.id)).reader.st
+    st = run.p.fold(run.p.row(run.id)).reader.st
     net = run.p.net_of(run.of("run.started")[0].data["net"])
     return {net.nodes[one.node].id: step_status(one.status) for one in st.ledger}
 
@@ -262,7 +262,7 @@ async def test_a_longer_branch_and_an_implicit_fork(tmp_path: Path) -> None:
         await run.submit("T")
         assert [tool for tool, _ in office.undone] == ["undo_a2", "undo_a1"]
         assert ledger(run) == {"P": "PENDING", "A1": "FAILED", "A2": "EXECUTED"}
-        st = run.p.watcher(run.p.row(run.id)).reader.st
+        st = run.p.fold(run.p.row(run.id)).reader.st
         groups = {net_name(run, one.node): (one.path or [])[-1:] for one in st.ledger}
         assert groups["P"] == [] and groups["A1"] and groups["A1"][0][0].startswith("P@") and groups["A1"][0][1] == 0
 

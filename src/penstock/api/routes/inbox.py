@@ -69,19 +69,19 @@ class ItemToDecide(Item):
         self.server, self.if_match = server, if_match
 
     def unchanged(self, who: Caller) -> str:
-        """The item's id. Raises ChangedMeanwhile where it has changed since it was seen, so that nobody decides on
-        what it was."""
-        if self.if_match is not None:
-            now = item(self.door, who, who.permissions, self.id).etag
-            if now != self.if_match.strip('" '):
-                raise ChangedMeanwhile(what=self.id, now=now)
+        """The item's id, to be looked up exactly. Raises ChangedMeanwhile where it has changed since it was seen, so
+        that nobody decides on what it was."""
+        if self.if_match is None:
+            return f"{self._run}/{self.node}"
+        now = item(self.door, who, who.permissions, self.id).etag
+        if now != self.if_match.strip('" '):
+            raise ChangedMeanwhile(what=self.id, now=now)
         return self.id
 
     def decided(self, who: Caller, id: str, run: str) -> Response:
-        view = self.door.view(run)
+        now = self.door.status(run)
         self.server.hub.publish(who.tenant, "inbox", {"item": id})
-        body = {"item": id, "run": view.run_id, "status": view.status, "state": view.internal_status}
-        return reply(shape.Decided, body)
+        return reply(shape.Decided, {"item": id, "run": now.run, "status": now.status, "state": now.state})
 
 
 At = Annotated[Item, Depends()]
@@ -90,19 +90,19 @@ ToDecide = Annotated[ItemToDecide, Depends()]
 
 @router.post("/{run}/{node}/approve", response_model=shape.Decided, summary="Approve it")
 async def approve(at: ToDecide, asked: shape.DecisionAsked, who: Caller = may("inbox.decide")) -> Response:
-    done = await at.door.inbox.approve(at.unchanged(who), by=who, comment=asked.comment, value=asked.value)
+    done = await at.door.inbox.approve(at.unchanged(who), by=who, comment=asked.comment, value=asked.value, exact=True)
     return at.decided(who, done.id, done.run)
 
 
 @router.post("/{run}/{node}/reject", response_model=shape.Decided, summary="Reject it")
 async def reject(at: ToDecide, asked: shape.DecisionAsked, who: Caller = may("inbox.decide")) -> Response:
-    done = await at.door.inbox.reject(at.unchanged(who), by=who, comment=asked.comment, value=asked.value)
+    done = await at.door.inbox.reject(at.unchanged(who), by=who, comment=asked.comment, value=asked.value, exact=True)
     return at.decided(who, done.id, done.run)
 
 
 @router.post("/{run}/{node}/judge", response_model=shape.Decided, summary="Give a review its verdict")
 async def judge(at: ToDecide, asked: shape.JudgeAsked, who: Caller = may("inbox.decide")) -> Response:
-    done = await at.door.inbox.judge(at.unchanged(who), asked.decision, by=who, comment=asked.comment)
+    done = await at.door.inbox.judge(at.unchanged(who), asked.decision, by=who, comment=asked.comment, exact=True)
     return at.decided(who, done.id, done.run)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import msgspec
 
-from penstock.app.access.candidates import Who, id_of
+from penstock.app.access.candidates import Who
 from penstock.errors import KeyInvalid
 
 if TYPE_CHECKING:
@@ -48,21 +48,60 @@ ROLES: dict[str, frozenset[str]] = {
 }
 
 
-class _Known(msgspec.Struct):
-    """What the registry said about a tenant's people when it had this number."""
+class Standing(NamedTuple):
+    """Somebody who acts: what the registry says about them, with the roles and groups that they came with."""
+
+    user: str
+    known: Mapping[str, Any]
+    inactive: bool
+
+
+class Directory(msgspec.Struct):
+    """The users and roles of a tenant, as the registry had them when it had this number."""
 
     number: int
     users: dict[str, Mapping[str, Any]]
     roles: dict[str, frozenset[str]]
     config: Mapping[str, Any]
 
+    def active_user(self, user: str) -> Mapping[str, Any] | None:
+        """None for somebody who is not registered, or not any more («active»: false)."""
+        body = self.users.get(user)
+        return None if body is None or body.get("active") is False else body
 
-_held: WeakKeyDictionary[Store, dict[str, _Known]] = WeakKeyDictionary()
+    def inactive(self, user: str) -> bool:
+        """Was somebody registered, and is not to act any more («active»: false)?"""
+        return self.users.get(user, {}).get("active") is False
+
+    def permissions_of(self, roles: Iterable[str]) -> frozenset[str]:
+        """What people with these roles may do. A role that nobody knows allows nothing."""
+        return frozenset().union(*(self.roles.get(role, frozenset()) for role in roles))
+
+    def known_of(self, who: Who) -> Mapping[str, Any]:
+        """What the registry says about somebody, with the roles and groups that they came with."""
+        user = who if isinstance(who, str) else who.user
+        body = self.active_user(user) or {}
+        if isinstance(who, str):
+            return body
+        return {
+            **body,
+            "roles": [*(body.get("roles") or ()), *who.roles],
+            "groups": [*(body.get("groups") or ()), *who.groups],
+        }
 
 
-def _known(door: Queries) -> _Known:
-    """Asked with every request, so that it is read anew only when the registry has changed."""
-    store, tenants = door.store, _held.setdefault(door.store, {})
+def standing(door: Queries, who: Who) -> Standing:
+    """One read of the directory for everything that is asked about somebody who decides."""
+    user, people = who if isinstance(who, str) else who.user, directory(door)
+    return Standing(user, people.known_of(who), people.inactive(user))
+
+
+_directories: WeakKeyDictionary[Store, dict[str, Directory]] = WeakKeyDictionary()
+
+
+def directory(door: Queries) -> Directory:
+    """Asked with every request: one read of the registry's number, and a new directory only when that has changed."""
+    store, tenants = door.store, _directories.setdefault(door.store, {})
     number, found = store.registry_number(), tenants.get(door.tenant)
     if found is None or found.number != number:
         users = {row.id: msgspec.msgpack.decode(row.body) for row in store.artifacts(door.tenant, "user")}
@@ -70,7 +109,7 @@ def _known(door: Queries) -> _Known:
         roles = {name: in_our_words(body.get("permissions") or ()) for name, body in own.items()}
         # nobody can take the administrator's rights away and lock everybody out
         known = {**ROLES, **roles, ADMIN: ROLES[ADMIN]}
-        found = tenants[door.tenant] = _Known(number, users, known, _config(door))
+        found = tenants[door.tenant] = Directory(number, users, known, _config(door))
     return found
 
 
@@ -82,36 +121,27 @@ def in_our_words(permissions: Iterable[str]) -> frozenset[str]:
 
 def roles_of(door: Queries) -> dict[str, frozenset[str]]:
     """Every role of the tenant, and what it allows."""
-    return dict(_known(door).roles)
+    return dict(directory(door).roles)
 
 
 def permissions_of(door: Queries, roles: Iterable[str]) -> frozenset[str]:
     """What people with these roles may do. A role that nobody knows allows nothing."""
-    known = _known(door).roles
-    return frozenset().union(*(known.get(role, frozenset()) for role in roles))
+    return directory(door).permissions_of(roles)
 
 
 def user_of(door: Queries, user: str) -> Mapping[str, Any] | None:
     """None for somebody who is not registered, or not any more («active»: false)."""
-    found = _known(door).users.get(user)
-    return None if found is None or found.get("active") is False else found
+    return directory(door).active_user(user)
 
 
 def inactive(door: Queries, user: str) -> bool:
     """Was somebody registered, and is not to act any more («active»: false)?"""
-    return _known(door).users.get(user, {}).get("active") is False
+    return directory(door).inactive(user)
 
 
 def known_of(door: Queries, who: Who) -> Mapping[str, Any]:
     """What the registry says about somebody, with the roles and groups that they came with."""
-    body = user_of(door, id_of(who)) or {}
-    if isinstance(who, str):
-        return body
-    return {
-        **body,
-        "roles": [*(body.get("roles") or ()), *who.roles],
-        "groups": [*(body.get("groups") or ()), *who.groups],
-    }
+    return directory(door).known_of(who)
 
 
 def each_user(door: Queries) -> list[dict[str, Any]]:
@@ -121,7 +151,7 @@ def each_user(door: Queries) -> list[dict[str, Any]]:
             "id": id, "name": str(body.get("name") or id), "roles": list(body.get("roles") or ()),
             "groups": list(body.get("groups") or ()),
         }
-        for id, body in sorted(_known(door).users.items())
+        for id, body in sorted(directory(door).users.items())
         if body.get("active") is not False
     ]  # fmt: skip
 
@@ -141,12 +171,13 @@ def person(door: Queries, user: str, *, roles: Iterable[str] = (), scopes: froze
     """A user of the door's tenant with the roles that the registry gives, and those that a key or a token gives
     besides; `scopes` can only take away. Raises KeyInvalid for who is not active any more: no key of theirs, whatever
     roles it has of its own, lets them in."""
-    if inactive(door, user):
+    people = directory(door)
+    if people.inactive(user):
         hint = "An administrator can make the user active again."
         raise KeyInvalid(why=f"its user «{user}» is not active any more", hint=hint)
-    body = user_of(door, user) or {}
+    body = people.active_user(user) or {}
     held = tuple(dict.fromkeys((*(body.get("roles") or ()), *roles)))
-    allowed = permissions_of(door, held)
+    allowed = people.permissions_of(held)
     groups = tuple(body.get("groups") or ())
     return Person(
         door.tenant, user, str(body.get("name") or user), held, groups, allowed if scopes is None else allowed & scopes
@@ -164,7 +195,8 @@ def target_exists(door: Queries, target: str) -> bool:
 
 def locale_of(door: Queries, user: str) -> str:
     """The user's language, else the tenant's."""
-    mine = (user_of(door, user) or {}).get("locale") or config_of(door).get("locale")
+    people = directory(door)
+    mine = (people.active_user(user) or {}).get("locale") or people.config.get("locale")
     return str(mine) if mine in ("ko", "en") else "ko"
 
 
@@ -177,20 +209,21 @@ def zone_of(door: Queries) -> str:
 
 def tenant_known(door: Queries) -> bool:
     """Is there such a tenant: was it made, or has anybody a key or a name in it?"""
-    if _known(door).config or _known(door).users or door.store.keys(door.tenant):
+    people = directory(door)
+    if people.config or people.users or door.store.keys(door.tenant):
         return True
-    _held[door.store].pop(door.tenant, None)  # whoever is not there is not remembered
+    _directories[door.store].pop(door.tenant, None)  # whoever is not there is not remembered
     return False
 
 
 def tenant_closed(door: Queries) -> bool:
     """Has the operator closed it («active»: false)?"""
-    return _known(door).config.get("active") is False
+    return directory(door).config.get("active") is False
 
 
 def config_of(door: Queries) -> Mapping[str, Any]:
     """What the tenant has said about itself."""
-    return _known(door).config
+    return directory(door).config
 
 
 def _config(door: Queries) -> Mapping[str, Any]:

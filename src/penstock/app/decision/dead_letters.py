@@ -92,7 +92,7 @@ async def replay(door: Runs, run: str, release: Release | str | None = None, key
     row = _row(door, run)
     known = door.store.run_by_key(door.tenant, key) if key is not None else None
     if known is not None:
-        trigger = door.watcher(known).reader.st.options.get("trigger") or {}
+        trigger = door.reading(known).state.options.get("trigger") or {}
         door.store.letter_replayed(row.run, int(trigger.get("attempt") or 0))  # a crash may have come in between
         return known.id
     again = _again(door, row)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.access.candidates import Who, held_by, id_of, may_act, target_for, targets_of
-from penstock.app.access.roles import inactive, known_of, target_exists
+from penstock.app.access.roles import Standing, standing, target_exists
 from penstock.app.inbox.open_items import InboxItem, find
 from penstock.app.runs.queries import Queries
 from penstock.errors import ApproverDenied, BadInput, FourEyes, ItemClaimed, TargetNotFound
@@ -74,12 +74,13 @@ class Comments:
         """Let others decide as well: user:…, role:… or group:…; a name alone is a user with @, else a role. Whoever was
         on it is not any more. Raises TargetNotFound, ApproverDenied, ItemClaimed."""
         item = find(self.door, id)
-        said = self.about(item)
-        check_eligible(self.door, item, by, said)
+        actor, said = standing(self.door, by), self.about(item)
+        check_eligible(self.door, item, by, said, actor)
         target = target_of(to)
         if not target_exists(self.door, target):
             raise TargetNotFound(target=to)
-        body = {"to": target, "for": stands_for(self.door, item, by, said), "text": _text(comment or "", empty=True)}
+        stands = stands_for(actor, item, said)
+        body = {"to": target, "for": stands, "text": _text(comment or "", empty=True)}
         return self._add(item, id_of(by), "delegate", body)
 
     def comment(self, id: str, by: Who, text: str) -> ItemActivity:
@@ -139,34 +140,36 @@ def _text(text: str, *, empty: bool = False) -> str:
 # ---- who may decide --------------------------------------------------------------------------------------------------
 
 
-def check_eligible(door: Queries, item: InboxItem, who: Who, said: ItemActivity | None = None) -> None:
+def check_eligible(
+    door: Queries, item: InboxItem, who: Who, activity: ItemActivity | None = None, actor: Standing | None = None
+) -> None:
     """Those whom the document names, and those to whom it was passed on; not who asked for it, where the document wants
     two persons (C-32, A3), nor who was registered and is not active any more. Raises ApproverDenied, FourEyes."""
-    said = Comments(door).about(item) if said is None else said
-    user, body = id_of(who), known_of(door, who)
-    if inactive(door, user) or not may_act(item.candidates, user, body) and not held_by(said.delegated, user, body):
+    activity = Comments(door).about(item) if activity is None else activity
+    user, known, inactive = standing(door, who) if actor is None else actor
+    if inactive or not may_act(item.candidates, user, known) and not held_by(activity.delegated, user, known):
         raise ApproverDenied(user=user, item=item.id)
     if two_persons(item.candidates) and item.requested_by == user:
         raise FourEyes(user=user, what=f"«{item.id}»")
 
 
-def check_may_decide(door: Queries, item: InboxItem, who: Who) -> ItemActivity:
+def check_may_decide(door: Queries, item: InboxItem, who: Who, actor: Standing | None = None) -> ItemActivity:
     """The same, and nobody else is on it. Raises ItemClaimed besides."""
-    said = Comments(door).about(item)
-    check_eligible(door, item, who, said)
-    if said.claimed_by not in (None, id_of(who)):
-        raise ItemClaimed(by=said.claimed_by, item=item.id)
-    return said
+    actor = standing(door, who) if actor is None else actor
+    activity = Comments(door).about(item)
+    check_eligible(door, item, who, activity, actor)
+    if activity.claimed_by not in (None, actor.user):
+        raise ItemClaimed(by=activity.claimed_by, item=item.id)
+    return activity
 
 
-def stands_for(door: Queries, item: InboxItem, who: Who, said: ItemActivity) -> str | None:
+def stands_for(actor: Standing, item: InboxItem, activity: ItemActivity) -> str | None:
     """The target that a vote of theirs counts for: their own, else that of whoever has passed it on to them, so that
     where each target must approve, a delegate stands for one of them and not for one more."""
-    user, body = id_of(who), known_of(door, who)
-    own = target_for(item.candidates, user, body, item.votes)
+    own = target_for(item.candidates, actor.user, actor.known, item.votes)
     if own is not None or not targets_of(item.candidates):
         return own
-    return next((said.stands_for[one] for one in held_by(said.delegated, user, body)), None)
+    return next((activity.stands_for[target] for target in held_by(activity.delegated, actor.user, actor.known)), None)
 
 
 def two_persons(candidates: Any) -> bool:

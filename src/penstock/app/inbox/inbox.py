@@ -6,12 +6,13 @@ import contextlib
 from typing import Any
 
 from penstock.app.access.candidates import Who, id_of
-from penstock.app.access.roles import each_user
+from penstock.app.access.roles import each_user, standing
 from penstock.app.inbox.comments import check_may_decide, stands_for
 from penstock.app.inbox.item_filter import rows_for
-from penstock.app.inbox.open_items import MOST, InboxItem, find, fold_items
+from penstock.app.inbox.open_items import MOST, InboxItem, find, find_open, fold_items
 from penstock.app.inbox.votes import vote_for
 from penstock.app.runs.queries import Queries
+from penstock.app.runs.reading import RunReading
 from penstock.app.runs.runs import Runs
 from penstock.errors import ApproverDenied, BadInput, FourEyes, ItemClaimed
 from penstock.kernel import command as C
@@ -37,11 +38,13 @@ def anybody(door: Queries, item: InboxItem) -> str | None:
 
 def decision(
     door: Queries, item: InboxItem, verdict: str, who: Who, comment: str | None, confidence: float = 1.0,
-    value: dict[str, Any] | None = None,
+    value: dict[str, Any] | None = None, reading: RunReading | None = None,
 ) -> C.Command:  # fmt: skip
-    """The command of an approval or a rejection. Raises ApproverDenied where somebody else must decide, ItemClaimed
-    where somebody else is on it, FourEyes where whoever asked for it may not decide it."""
-    said, by = check_may_decide(door, item, who), id_of(who)
+    """The command of an approval or a rejection; `reading`: its run, where that is in hand. Raises ApproverDenied where
+    somebody else must decide, ItemClaimed where somebody else is on it, FourEyes where whoever asked for it may not
+    decide it."""
+    actor = standing(door, who)
+    activity, by = check_may_decide(door, item, who, actor), actor.user
     if item.kind == "review":
         if verdict not in DECISIONS:
             why = f"a review gives one of {', '.join(DECISIONS)}"
@@ -50,10 +53,10 @@ def decision(
     data: dict[str, Any] = {"vote": verdict, "comment": comment}
     if value:
         data["value"] = value
-    target = stands_for(door, item, who, said)
+    target = stands_for(actor, item, activity)
     if target is not None:
         data["target"] = target
-    return C.work(item.firing, "vote", by, vote_for(door, item, by, data))
+    return C.work(item.firing, "vote", by, vote_for(reading or door.reading(item.run), item, by, data))
 
 
 def _judged(decision: str, by: str, comment: str | None, confidence: float) -> dict[str, Any]:
@@ -79,22 +82,23 @@ class Inbox:
         return find(self.door, id)
 
     async def approve(
-        self, id: str, *, by: Who, comment: str | None = None, value: dict[str, Any] | None = None
+        self, id: str, *, by: Who, comment: str | None = None, value: dict[str, Any] | None = None, exact: bool = False
     ) -> InboxItem:
-        """What was approved, as it stood before; `value` is what its form asks for. Raises ApproverDenied where
-        somebody else must decide."""
-        return await self._decide(id, "approved", by, comment, value=value)
+        """What was approved, as it stood before; `value` is what its form asks for. `exact`: a beginning of the run's
+        id will not do. Raises ApproverDenied where somebody else must decide."""
+        return await self._decide(id, "approved", by, comment, value=value, exact=exact)
 
     async def reject(
-        self, id: str, *, by: Who, comment: str | None = None, value: dict[str, Any] | None = None
+        self, id: str, *, by: Who, comment: str | None = None, value: dict[str, Any] | None = None, exact: bool = False
     ) -> InboxItem:
-        return await self._decide(id, "rejected", by, comment, value=value)
+        return await self._decide(id, "rejected", by, comment, value=value, exact=exact)
 
     async def judge(
-        self, id: str, decision: str, *, by: Who, comment: str | None = None, confidence: float = 1.0
-    ) -> InboxItem:
+        self, id: str, decision: str, *, by: Who, comment: str | None = None, confidence: float = 1.0,
+        exact: bool = False,
+    ) -> InboxItem:  # fmt: skip
         """Give a review its verdict: normal, warning, critical or unknown."""
-        return await self._decide(id, decision, by, comment, confidence)
+        return await self._decide(id, decision, by, comment, confidence, exact=exact)
 
     async def answer(self, id: str, value: Any, *, by: Who) -> InboxItem:
         """Give what waits the answer that it asks for. Only who may decide it may answer."""
@@ -105,8 +109,9 @@ class Inbox:
 
     async def _decide(
         self, id: str, verdict: str, by: Who, comment: str | None, confidence: float = 1.0,
-        value: dict[str, Any] | None = None,
+        value: dict[str, Any] | None = None, exact: bool = False,
     ) -> InboxItem:  # fmt: skip
-        item = find(self.door, id)
-        await self.door.command(item.run, decision(self.door, item, verdict, by, comment, confidence, value))
-        return item
+        opened = find_open(self.door, id, exact=exact)
+        command = decision(self.door, opened.item, verdict, by, comment, confidence, value, opened.reading)
+        await self.door.command(opened.reading.row, command)
+        return opened.item

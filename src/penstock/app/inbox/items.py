@@ -15,7 +15,7 @@ from penstock.app.inbox.item_filter import ItemFilter
 from penstock.app.inbox.open_items import InboxItem, OpenItem, find_open, fold_items, requester
 from penstock.app.language import ItemWork, WorkRules, app_language
 from penstock.app.runs.moves import Move, moves
-from penstock.app.runs.run_view import RunFold
+from penstock.app.runs.reading import RunReading
 from penstock.app.runs.runs import Runs
 from penstock.app.runs.summary import states_of, title_of
 from penstock.app.runs.waiting.environment import Environment, read_environment
@@ -165,12 +165,11 @@ def item(door: Runs, who: Who, permissions: Iterable[str], id: str) -> ItemDetai
 
 
 def _item(door: Runs, opened: OpenItem, who: Who, permissions: frozenset[str], beside: Environment) -> ItemDetail:
-    one, row, watcher = opened
-    net, st = watcher.reader.net, watcher.reader.st
-    assert net is not None
+    one, reading = opened
+    row, net, st = reading.row, reading.net, reading.state
     firing = st.firings[one.firing]
     node = net.nodes[firing.node]
-    due_at, due_then = deadline(WaitContext(st, net, 0, beside, watcher), firing, node)
+    due_at, due_then = deadline(WaitContext(st, net, 0, beside), firing, node)
     remarks = Comments(door).about(one)
     targets = [*targets_of(one.candidates), *remarks.delegated]
     mine = held_by(targets, id_of(who), known_of(door, who))
@@ -179,9 +178,9 @@ def _item(door: Runs, opened: OpenItem, who: Who, permissions: frozenset[str], b
     votes = [Vote(by, str(v.get("vote")), v.get("comment"), int(v.get("at") or 0)) for by, v in one.votes.items()]
     spec = node.spec.work
     needed = max(spec.quorum, len(targets_of(one.candidates)) if spec.all_of else 0, 1) if spec is not None else 1
-    known = {name: watcher.resolve(value) for name, value in {**st.vars, **st.names}.items()}
+    known = {name: reading.resolve(value) for name, value in {**st.vars, **st.names}.items()}
     work = rules.work_of(one, net, st.items[one.firing]) if rules is not None else None
-    moves_ = [] if because is not None else _moves(watcher, one.node, permissions)
+    moves_ = [] if because is not None else _moves(reading, one.node, permissions)
     if rules is not None:
         due_at = due_at if due_at is not None else one.due_at
         moves_ = rules.moves(one, node, st.items[one.firing], id_of(who), permissions) if because is None else []
@@ -232,8 +231,8 @@ def _not_eligible(door: Runs, one: InboxItem, who: Who, said: ItemActivity, perm
     return None if permitted else "permission"
 
 
-def _moves(watcher: RunFold, node: str, permissions: frozenset[str]) -> list[Move]:
-    found = (one for one in moves(watcher, permissions=permissions) if one.target == node and one.verb in _DECIDING)
+def _moves(reading: RunReading, node: str, permissions: frozenset[str]) -> list[Move]:
+    found = (one for one in moves(reading, permissions=permissions) if one.target == node and one.verb in _DECIDING)
     return [*{one.verb: one for one in found}.values()]  # several firings of a node have the same
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.run_view import RunFold
+from penstock.app.runs.reading import RunReading
 from penstock.dialects import dialect_of
 from penstock.errors import ItemAmbiguous, ItemDecided, ItemNotFound, RunAmbiguous, RunNotFound
 from penstock.kernel import fact as F
@@ -63,11 +63,10 @@ class InboxItem(msgspec.Struct, kw_only=True):
 
 
 class OpenItem(NamedTuple):
-    """A work item with the fold that it was read from: whoever needs more of the run does not fold it again."""
+    """A work item with the run that it was read from: whoever needs more of the run does not fold it again."""
 
     item: InboxItem
-    row: RunRow
-    watcher: RunFold
+    reading: RunReading
 
 
 class _Approvers(msgspec.Struct):
@@ -104,24 +103,21 @@ def id_in(st: State, net: Compiled, run: str, firing: int) -> str:
 
 def fold_items(door: Queries, rows: Iterable[ItemRow]) -> Iterator[OpenItem]:
     """Rows as people read them, in their order. What was closed meanwhile is left out."""
-    asked = list(rows)
-    runs = {row.no: row for row, _ in door.store.load({one.run for one in asked})}
-    watchers: dict[int, RunFold] = {}
-    for one in asked:
-        row = runs.get(one.run)
-        if row is None or row.tenant != door.tenant:
-            continue
-        if one.run not in watchers:
-            watchers[one.run] = door.watcher(row)
-        found = _read(one, row, watchers[one.run])
-        if found is not None:
-            yield OpenItem(found, row, watchers[one.run])
+    rows = list(rows)
+    numbers = {row.run for row in rows}
+    loaded = door.store.load(numbers)
+    readings = {run.no: door.reading(run, turns) for run, turns in loaded if run.tenant == door.tenant}
+    for row in rows:
+        reading = readings.get(row.run)
+        item = _read(row, reading) if reading is not None else None
+        if reading is not None and item is not None:
+            yield OpenItem(item, reading)
 
 
-def _read(one: ItemRow, row: RunRow, watcher: RunFold) -> InboxItem | None:
-    st, net, firing = watcher.reader.st, watcher.reader.net, one.firing
+def _read(one: ItemRow, reading: RunReading) -> InboxItem | None:
+    row, st, net, firing = reading.row, reading.state, reading.net, one.firing
     item = st.items.get(firing)
-    if net is None or item is None or firing not in st.firings:
+    if item is None or firing not in st.firings:
         return None
     node, asked, status = net.nodes[st.firings[firing].node], _unpack(one.prompt), one.status
     said = asked if isinstance(asked, dict) else {"title": asked}
@@ -137,14 +133,14 @@ def _read(one: ItemRow, row: RunRow, watcher: RunFold) -> InboxItem | None:
         description=str(said.get("description") or said.get("instruction") or ""),
         priority=str(said.get("priority") or "normal"), data=said.get("data"),
         candidates=None if packed is None else _unpack(packed), escalation_level=item.level,
-        due_at=due if isinstance(due, int) else _due(watcher, firing), votes=item.votes, requested_by=requester(st),
+        due_at=due if isinstance(due, int) else _due(st, firing), votes=item.votes, requested_by=requester(st),
         form=form if isinstance(form, dict) else None,
     )  # fmt: skip
 
 
-def _due(watcher: RunFold, firing: int) -> int | None:
+def _due(st: State, firing: int) -> int | None:
     """When its time is over: the last timer that it has set."""
-    timers = [t.due for t in watcher.reader.st.timers.values() if t.firing == firing]
+    timers = [t.due for t in st.timers.values() if t.firing == firing]
     return max(timers, default=None)
 
 
@@ -154,10 +150,16 @@ def find(door: Queries, id: str) -> InboxItem:
     return find_open(door, id).item
 
 
-def find_open(door: Queries, id: str) -> OpenItem:
-    """The same with its fold. Only the items of that run are read."""
+def find_open(door: Queries, id: str, *, exact: bool = False) -> OpenItem:
+    """The same with its run. Only the items of that run are read. `exact`: for what is to be changed; a beginning of
+    the run's id that is enough today is another's tomorrow."""
     run, _, node = id.partition("/")
-    of_run = [*fold_items(door, _rows_of(door, run))]
+    if exact:
+        row = _exact_run(door, id, run)
+        run, id, rows = row.id, f"{row.id}/{node}", _rows_of_run(door, row)
+    else:
+        rows = _rows_of(door, run)
+    of_run = [*fold_items(door, rows)]
     named = [one for one in of_run if node in ("", one.item.node)]
     found = named or [one for one in of_run if node == one.item.firing_name]
     if not found:
@@ -175,6 +177,20 @@ def _rows_of(door: Queries, run: str) -> list[ItemRow]:
         return []
     except RunAmbiguous:  # of those with this beginning perhaps only one waits for somebody
         return [one for one in door.store.open_items(door.tenant, MOST) if one.run_id.startswith(run.lower())]
+    return _rows_of_run(door, row)
+
+
+def _exact_run(door: Queries, id: str, run: str) -> RunRow:
+    try:
+        row = door.row(run)
+    except (RunNotFound, RunAmbiguous):
+        raise ItemNotFound(item=id) from None
+    if run not in (row.id, row.key):
+        raise ItemNotFound(item=id)
+    return row
+
+
+def _rows_of_run(door: Queries, row: RunRow) -> list[ItemRow]:
     return [
         ItemRow(row.no, row.id, row.net, firing, node, status, prompt, candidates, opened_at)
         for _, firing, node, status, prompt, candidates, _, opened_at, _ in door.store.items(run=row.no)
@@ -187,8 +203,7 @@ def _decided(door: Queries, run: str, node: str) -> ItemDecided | None:
         row = door.row(run)
     except (RunNotFound, RunAmbiguous):
         return None
-    net = door.watcher(row).reader.net
-    assert net is not None
+    net = door.reading(row).net
     past = [
         (moved_at, name, by, firing)
         for _, firing, no, _, _, _, by, _, moved_at in door.store.items(open_only=False, run=row.no)

@@ -21,15 +21,14 @@ async def answer(door: Runs, run: str, node: str, value: Any, *, by: Who, permis
     node that is stuck gets its result by an operator's hand. An activity of a process is submitted, by whoever
     may. Raises ApproverDenied, FourEyes, ItemClaimed, NotAllowed, Refused, NotWaiting, ItemAmbiguous."""
     try:
-        item, _, watcher = find_open(door, f"{run}/{node}")
+        item, reading = find_open(door, f"{run}/{node}")
     except (ItemNotFound, ItemDecided):
         if "run.edit" not in permissions and _stuck(door, run, node):
             raise NotAllowed(user=id_of(by), permission="run.edit") from None
     else:
         if item.kind in _OTHERWISE:
             raise Refused(why=f"«{item.id}» is {_OTHERWISE[item.kind]}, and not answered")
-        net = watcher.reader.net
-        rules = app_language(net.net.language).work_rules if net is not None else None
+        rules = app_language(reading.net.net.language).work_rules
         if rules is not None:
             if (needed := rules.permission("TODO")) not in permissions:
                 raise NotAllowed(user=id_of(by), permission=needed)
@@ -41,5 +40,5 @@ async def answer(door: Runs, run: str, node: str, value: Any, *, by: Who, permis
 
 
 def _stuck(door: Runs, run: str, node: str) -> bool:
-    watcher = door.watcher(door.row(run))
-    return any(watcher.reader.st.firings[no].blocked for no in firings_of(watcher, node))
+    reading = door.reading(run)
+    return any(reading.state.firings[no].blocked for no in firings_of(reading, node))

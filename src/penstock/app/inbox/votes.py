@@ -7,20 +7,18 @@ from typing import Any
 import msgspec
 
 from penstock.app.inbox.open_items import InboxItem
-from penstock.app.runs.queries import Queries
+from penstock.app.runs.reading import RunReading
 from penstock.errors import AnswerInvalid
 from penstock.executors.shape import present
 from penstock.kernel.work_item import decided, enough, read_vote
 
 
-def vote_for(door: Queries, item: InboxItem, by: str, data: dict[str, Any]) -> dict[str, Any]:
+def vote_for(reading: RunReading, item: InboxItem, by: str, data: dict[str, Any]) -> dict[str, Any]:
     """The vote as it was given. Raises AnswerInvalid where it would decide, and what comes of it does not fit
     `output.schema` (W-4.6, W-4.0.3); who had nothing to say has no comment, and not one that is null."""
-    watcher = door.watcher(door.row(item.run))
-    net, held = watcher.reader.net, watcher.reader.st.items.get(item.firing)
-    assert net is not None
+    net, held = reading.net, reading.state.items.get(item.firing)
     schema = net.net.declares.policies.get("nodes", {}).get(item.node, {}).get("answer")
-    spec = net.nodes[watcher.reader.st.firings[item.firing].node].spec.work if held is not None else None
+    spec = net.nodes[reading.state.firings[item.firing].node].spec.work if held is not None else None
     if schema is None or held is None or spec is None or by in held.votes:
         return data  # whoever has voted already hears of that
     vote = read_vote(data, item.opened_at)  # any moment will do to see whether it fits

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.app.runs.run_view import RunFold, RunView
+from penstock.app.runs.reading import RunReading
+from penstock.app.runs.run_view import RunView
 from penstock.errors import (
     IllegalTransition,
     ItemAmbiguous,
@@ -35,20 +36,19 @@ _KINDS: dict[str, type[PenstockError]] = {
 _DONE = ("COMPLETED", "SUCCEEDED", "MAXITER_REACHED")
 
 
-def firings_of(watcher: RunFold, node: str) -> list[int]:
+def firings_of(reading: RunReading, node: str) -> list[int]:
     """Those that wait for an answer, by the node's name in the document; NODE~FIRING is one of them."""
-    st, net = watcher.reader.st, watcher.reader.net
-    assert net is not None
+    st, net = reading.state, reading.net
     held = [(no, net.nodes[one.node]) for no, one in st.firings.items() if no in st.items or one.blocked]
     named = [no for no, one in held if node in (one.id, author(one))]
     return named or [no for no, one in held if node == f"{author(one)}~{no}"]
 
 
-def answer_to(watcher: RunFold, node: str, value: Any, by: str | None) -> C.Command | None:
+def answer_to(reading: RunReading, node: str, value: Any, by: str | None) -> C.Command | None:
     """For a node by its name in the document; None when it does not wait for an answer. Raises ItemAmbiguous where
     several of its firings ask somebody: they may have been asked different things."""
-    st = watcher.reader.st
-    found = firings_of(watcher, node)
+    st = reading.state
+    found = firings_of(reading, node)
     if not found:
         return None
     asked = [no for no in found if no in st.items]

@@ -21,6 +21,7 @@ from penstock.host.embedded import ReplyWaiter
 from penstock.kernel import command as C
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.author import author
+from penstock.store.run_store import RunRow
 
 #: How long a command waits in the inbox until whoever drives the store has taken it.
 PATIENCE_S = 10.0
@@ -32,8 +33,9 @@ class RunCommands:
     def __init__(self, engine: Engine, door: Queries) -> None:
         self.engine, self.door = engine, door
 
-    async def command(self, run: str, command: C.Command) -> None:
-        row = self.door.row(run)
+    async def command(self, run: str | RunRow, command: C.Command) -> None:
+        """To a run by its name, or by its row where that is in hand."""
+        row = self.door.row(run) if isinstance(run, str) else run
         if self.engine.host is not None:
             self.engine.begin()
             told = ReplyWaiter(1)
@@ -76,22 +78,21 @@ class RunCommands:
         await self.command(run, C.signal(id, name, payload))
 
     async def respond(self, run: str, node: str, value: Any, by: str | None) -> None:
-        row = self.door.row(run)
-        watcher = self.door.watcher(row)
-        command, net = answer_to(watcher, node, value, by), watcher.reader.net
-        assert net is not None
+        reading = self.door.reading(run)
+        waiting = reading.fold.waiting()
+        command = answer_to(reading, node, value, by)
         if command is None:
-            raise not_waiting(self.door.view(row.id), net, node)
-        for one in watcher.view().waiting:
-            if one.node == node.partition("~")[0]:
-                check_result(one.prompt, value, node)
+            raise not_waiting(self.door.view_of(reading), reading.net, node)
+        for wait in waiting:
+            if wait.node == node.partition("~")[0]:
+                check_result(wait.prompt, value, node)
         try:
-            await self.command(run, command)
+            await self.command(reading.row, command)
         except StatusConflict as refused:  # somebody else was faster: said in the words of whoever answers
-            raise not_waiting(self.door.view(row.id), net, node) from refused
+            raise not_waiting(self.door.view(reading.row.id), reading.net, node) from refused
 
     async def cancel(self, run: str, mode: str) -> None:
-        calls, _ = self.door.watcher(self.door.row(run)).calls()
+        calls, _ = self.door.fold(self.door.row(run)).calls()
         await self.command(run, C.cancel(mode))
         for id in (child_id(key) for key in calls if mode == "now"):
             with contextlib.suppress(Refused, RunNotFound):
@@ -117,14 +118,12 @@ class RunCommands:
 
     async def resolve(self, run: str, node: str, output: Any) -> None:
         """Give a node that works, waits or is stuck its result by hand."""
-        row = self.door.row(run)
-        watcher = self.door.watcher(row)
-        net, st = watcher.reader.net, watcher.reader.st
-        assert net is not None
+        reading = self.door.reading(run)
+        row, net, st = reading.row, reading.net, reading.state
         held = [no for no, one in st.firings.items() if author(net.nodes[one.node]) == node and not one.kids]
         if not held:
             raise NodeNotFound(node=node, what="that works or waits")
-        await self.command(row.id, C.resolve(held[0], output))
+        await self.command(row, C.resolve(held[0], output))
 
     async def edit(self, run: str, values: Mapping[str, Any]) -> None:
         """Change variables of a run that goes on; each is a fact of its own."""

@@ -13,7 +13,7 @@ from penstock.app.runs.moves import Move, moves
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.run_view import FiringView, PendingWait, RunFold
 from penstock.app.runs.search import Filters, find_runs
-from penstock.app.runs.summary import RunSummary, net_of, summary
+from penstock.app.runs.summary import RunSummary, summary
 from penstock.app.runs.waiting.environment import read_environment
 from penstock.app.runs.waiting.wait_context import WaitReason
 from penstock.app.runs.waiting.why import why
@@ -95,16 +95,16 @@ class RunDetail(msgspec.Struct, kw_only=True):
 
 def detail(door: Queries, run: str, permissions: Collection[str] | None = None, *, newest: int = NEWEST) -> RunDetail:
     """Costs one fold of its journal, one of each run that it calls and waits for, and a search for its children."""
-    row, beside = door.row(run), read_environment(door)
-    watcher = door.watcher(row)
-    st, look, net = watcher.reader.st, door.view(row.id), watcher.reader.net or net_of(door, row)
-    trigger, told = st.options.get("trigger"), Firings(watcher)
+    reading, environment = door.reading(run), read_environment(door)
+    view, reasons = door.view_of(reading), why(door, reading, environment)
+    row, st, net = reading.row, reading.state, reading.net
+    trigger, told = st.options.get("trigger"), Firings(reading.fold)
     firings, older = told.newest(newest)
     return RunDetail(
-        run=summary(door, row, beside, None, watcher), why=why(door, row, watcher=watcher, beside=beside),
-        moves=moves(st, net, permissions=permissions), input=watcher.resolve(st.input), output=look.output,
-        outputs=look.outputs, variables=look.variables, failure=_failure(look.failure), warnings=look.warnings,
-        firings=firings, older=older, firing_count=len(told.shown), attempt_count=told.attempts(), waiting=look.waiting,
+        run=summary(door, reading, environment, reasons), why=reasons,
+        moves=moves(reading, permissions=permissions), input=reading.resolve(st.input), output=view.output,
+        outputs=view.outputs, variables=view.variables, failure=_failure(view.failure), warnings=view.warnings,
+        firings=firings, older=older, firing_count=len(told.shown), attempt_count=told.attempts(), waiting=view.waiting,
         children=find_runs(door, Filters(parent=row.id), None, _CHILDREN)[0],
         definition=Definition(
             name=net.net.name, version=net.net.declares.version or None, hash=net.hash, language=net.net.language
@@ -123,7 +123,7 @@ def _failure(failure: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def firing_page(door: Queries, run: str, below: int | None, limit: int) -> tuple[list[FiringDetail], int | None]:
     """Newest first, those below a number; and the number below which there are more."""
-    watcher = door.watcher(door.row(run))
+    watcher = door.fold(door.row(run))
     if watcher.reader.st.n == 0:
         return [], None
     told = Firings(watcher)

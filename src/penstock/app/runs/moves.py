@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from penstock.app.runs.run_view import RunFold
+from penstock.app.runs.reading import RunReading
 from penstock.kernel.state import BACKOFF, COMPLETED, EFFECT, RUNNING, STATUS, SUSPENDED, WAITING, Firing, State
 from penstock.lifecycle.run import RUN
 from penstock.lifecycle.work_item import WORK_ITEM
@@ -41,15 +41,9 @@ class Move(msgspec.Struct, kw_only=True):
     allowed: bool = True
 
 
-def moves(
-    seen: RunFold | State, net: Compiled | None = None, *, permissions: Collection[str] | None = None
-) -> list[Move]:
+def moves(reading: RunReading, *, permissions: Collection[str] | None = None) -> list[Move]:
     """Only what the kernel would not refuse now, and the caller may do; None: everything. Costs the open firings."""
-    if isinstance(seen, RunFold):
-        st, net = seen.reader.st, seen.reader.net
-    else:
-        st = seen
-    assert net is not None, "a state is read with its net"
+    st, net = reading.state, reading.net
     return [
         _move(verb, target)
         for verb, target in dict.fromkeys((*_of_run(st, net), *_of_firings(st, net)))

@@ -47,16 +47,16 @@ class _Effect(msgspec.Struct):
 def preview_of(door: Queries, run: str, verb: str, fact: int | None = None) -> Preview:
     """Costs one reading of the journal; nothing is changed. A fork stands at the end of the turn that holds the fact.
     Raises RunNotFound, BadInput."""
-    row = door.row(run)
+    reading = door.reading(run)
+    row = reading.row
     if verb not in VERBS:
         raise BadInput(what="the verb", why=f"it is not one of {', '.join(VERBS)}")
-    lines, watcher = door.lines(row.id), door.watcher(row)
-    net, of = watcher.reader.net, lines[-1].seq if lines else 0
+    lines = door.lines(row.id)
+    of = lines[-1].seq if lines else 0
     cut = door.end_of_turn(row.id, fact)[2] if verb == "fork" and fact is not None else of
-    assert net is not None
-    effects = _effects(lines)
+    net, effects = reading.net, _effects(lines)
     if verb == "compensate":
-        ledger = watcher.reader.st.ledger
+        ledger = reading.state.ledger
         undone = [(_author(net, net.nodes[one.node].id), one.firing) for one in ledger if _undoable(net, one)]
         return Preview(verb, cut, of, _undone(net, effects, [node for node, _ in reversed(undone)]))
     fates = ((one, _fate(one, verb, cut)) for one in effects)

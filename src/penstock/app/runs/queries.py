@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
 from penstock.app.defaults import DEFAULT_TENANT
-from penstock.app.runs.run_view import RunFold, RunView, fold_journal
+from penstock.app.runs.reading import RunReading
+from penstock.app.runs.run_view import RunFold, RunView, run_word
 from penstock.dialects import dialect_of
 from penstock.dialects.projection import rows_of
 from penstock.errors import BadInput, Refused, RunAmbiguous, RunNotFound
@@ -19,11 +20,11 @@ from penstock.host.nets import Nets
 from penstock.kernel import fact as F
 from penstock.kernel.fact_lines import FactLine
 from penstock.kernel.replay import fold_to
-from penstock.kernel.state import COMPLETED, State, encode_state
+from penstock.kernel.state import COMPLETED, STATUS, State, encode_state
 from penstock.net.compiled import Compiled
 from penstock.store.address import open_store
 from penstock.store.contract import Store
-from penstock.store.run_store import Batch, RunRow
+from penstock.store.run_store import Batch, JournalRow, RunRow
 
 if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
     from penstock.app.runs.timeline.tokens import TokenRecord
@@ -31,6 +32,14 @@ if TYPE_CHECKING:  # what looking at a run does not need is imported by those wh
     from penstock.dialects.token_events import Event
     from penstock.dialects.transitions import Transition
     from penstock.host.embedded import Host
+
+
+class RunStatus(NamedTuple):
+    """`status` in the words of the run's language, `state` in those of the kernel."""
+
+    run: str
+    status: str
+    state: str
 
 
 class OpenStore:
@@ -115,38 +124,53 @@ class Queries:
             return F.fields_of(F.decode_facts(turn.body)[0])["input"]
         return None
 
+    def reading(self, run: str | RunRow, turns: list[JournalRow] | None = None) -> RunReading:
+        """A run to be read: by its name (id, key, beginning of the id), or by its row where that is in hand; `turns`
+        are those after its checkpoint, where the store has just loaded them."""
+        row = self.row(run) if isinstance(run, str) else run
+        live = self._held.catch_up(row.no)
+        known = live if live is not None and live.reader.net is not None else None
+        return RunReading(self.store, self.nets, row, turns, known)
+
+    def fold(self, row: RunRow) -> RunFold:
+        """Every fact of a run as a line, with its firings, attempts and prompts. Costs its whole journal."""
+        return self.reading(row).fold
+
     def view(self, run: str) -> RunView:
         """A run's status, firings and results in its language's words. One that only calls runs that wait is waiting,
         too, for what they wait for."""
-        row = self.row(run)
-        watcher = self.watcher(row)
-        look = watcher.view()
-        look.key = row.key
-        calls, only = watcher.calls()
+        return self.view_of(self.reading(run))
+
+    def view_of(self, reading: RunReading) -> RunView:
+        """The same of a run that is in hand."""
+        view = reading.fold.view()
+        view.key = reading.row.key
+        calls, only = reading.fold.calls()
         if not calls:
-            return look
+            return view
         from penstock.host.children import child_id
 
         called = [self.view(id) for id in (child_id(key) for key in calls) if self._known(id)]
-        look.waiting += [replace(w, run=w.run or one.run_id) for one in called for w in one.waiting]
-        if only and len(called) == len(calls) and all(waits_for_outside(one) for one in called):
-            look.status, look.internal_status = watcher.word("WAITING"), "WAITING"
-        return look
+        view.waiting += [replace(wait, run=wait.run or child.run_id) for child in called for wait in child.waiting]
+        if only and len(called) == len(calls) and all(waits_for_outside(child) for child in called):
+            view.status, view.internal_status = reading.fold.word("WAITING"), "WAITING"
+        return view
+
+    def status(self, run: str) -> RunStatus:
+        """A run's status alone. Costs one read; only a run that may wait for runs that it has called is folded."""
+        row = self.row(run)
+        net = self.nets.get(row.net)
+        if row.status < COMPLETED and any(node.calls for node in net.nodes):
+            view = self.view_of(self.reading(row))
+            return RunStatus(row.id, view.status, view.internal_status)
+        state = STATUS[row.status]
+        return RunStatus(row.id, run_word(net.net.language, state), state)
 
     def _known(self, run: str) -> bool:
         try:
             return self.row(run).id == run
         except RunNotFound:
             return False
-
-    def watcher(self, row: RunRow) -> RunFold:
-        held = self._held.catch_up(row.no)
-        if held is not None and held.reader.net is not None:
-            return held
-        found = fold_journal(self.net_of, self.store.journal(row.no), Blobs(self.store).of(row.tenant))
-        if found.reader.net is None:  # accepted, and its first turn is still to come: PENDING (D-X.8)
-            found.reader.net, found.reader.st.run = self.nets.get(row.net), row.id
-        return found
 
     def hash_of(self, net: int) -> str:
         """The content hash of a net by its number."""

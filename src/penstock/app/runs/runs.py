@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -41,6 +42,8 @@ from penstock.store.run_store import Batch, RunRow
 if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a command is quick
     from penstock.executors.parts.network.self_calls import SelfCallHandler
 
+#: What a door makes for its tenant when it is first needed.
+_PARTS = ("registry", "_commands", "_starter", "_follower")
 Fn = TypeVar("Fn", bound=Callable[..., Any])
 
 
@@ -77,19 +80,30 @@ class Runs(Queries):
             grow_mb=grow_mb,
             shared=shared,
         )
-        self._stand_for(tenant)
-
-    def _stand_for(self, tenant: str) -> None:
         super().__init__(tenant, self._engine)
-        self.registry = Registry(self._engine, self)
-        self._commands = RunCommands(self._engine, self)
-        self._starter = RunStarter(self._engine, self, self._commands)
-        self._follower = RunFollower(self._engine, self)
+
+    @cached_property
+    def registry(self) -> Registry:
+        return Registry(self._engine, self)
+
+    @cached_property
+    def _commands(self) -> RunCommands:
+        return RunCommands(self._engine, self)
+
+    @cached_property
+    def _starter(self) -> RunStarter:
+        return RunStarter(self._engine, self, self._commands)
+
+    @cached_property
+    def _follower(self) -> RunFollower:
+        return RunFollower(self._engine, self)
 
     def of(self, tenant: str) -> Self:
         """A door to the same store and engine for another tenant. It is open as long as this one is."""
         other = copy.copy(self)
-        other._stand_for(tenant)
+        other.tenant = tenant
+        for part in _PARTS:
+            other.__dict__.pop(part, None)
         return other
 
     # -- opening and closing -------------------------------------------------------------------------------------------
@@ -347,7 +361,7 @@ class Runs(Queries):
         """Let whoever drives the store go on with a run, which may have been left by a crash."""
         await self._commands.wake_up(run)
 
-    async def command(self, run: str, command: C.Command) -> None:
+    async def command(self, run: str | RunRow, command: C.Command) -> None:
         """Send any command of the kernel and wait until it is committed. Raises when it is refused."""
         await self._commands.command(run, command)
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.summary import RunSummary, net_of, states_of, summaries
+from penstock.app.runs.summary import RunSummary, states_of, summaries
 from penstock.app.runs.waiting.environment import read_environment
 from penstock.errors import BadInput, RunNotFound
 from penstock.kernel.state import STATUS, State
@@ -144,7 +144,7 @@ class _Search:
         states = states_of(self.door, [row.no for row in rows])
         self.folded += len(rows)
         for row in rows:
-            if row.no in states and _fits(states[row.no], net_of(self.door, row), self.filters):
+            if row.no in states and _fits(states[row.no], self.door.nets.get(row.net), self.filters):
                 yield row
 
 

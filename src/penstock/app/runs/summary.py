@@ -10,7 +10,8 @@ import msgspec
 from penstock.app.access.idempotency import shown_key
 from penstock.app.drawing.tone import run_state, run_tone
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.run_view import RunFold, run_word
+from penstock.app.runs.reading import RunReading
+from penstock.app.runs.run_view import run_word
 from penstock.app.runs.waiting.environment import Environment
 from penstock.app.runs.waiting.wait_context import WaitReason
 from penstock.app.runs.waiting.why import why, why_state
@@ -18,9 +19,7 @@ from penstock.dialects import dialect_of
 from penstock.dialects.net_nodes import is_companion
 from penstock.expr.calendar import moment_at, text_of_moment
 from penstock.host.blobs import Blobs
-from penstock.kernel import fact as F
-from penstock.kernel.replay import fold
-from penstock.kernel.state import COMPLETED, State, decode_state, new_state
+from penstock.kernel.state import COMPLETED, State
 from penstock.net.author import author
 from penstock.net.compiled import Compiled
 from penstock.store.run_store import RunRow
@@ -56,54 +55,45 @@ class RunSummary(msgspec.Struct, kw_only=True):
     tenant: str
 
 
-def load_states(door: Queries, numbers: Iterable[int]) -> list[tuple[RunRow, State]]:
-    """Rows and folded states of many runs: their checkpoints, and what came after. No journal is read from its
+def load_readings(door: Queries, numbers: Iterable[int]) -> list[RunReading]:
+    """Many runs by their numbers, read at once: their checkpoints, and what came after. No journal is read from its
     beginning where there is a checkpoint; costs some tenths of a millisecond each."""
-    found = []
-    for row, tail in door.store.load(numbers):
-        st = new_state() if row.checkpoint is None else decode_state(row.checkpoint)
-        for turn in tail:
-            fold(st, F.decode_facts(turn.body), turn.at)  # type: ignore[arg-type]
-        found.append((row, st))
-    return found
+    return [door.reading(row, turns) for row, turns in door.store.load(numbers)]
 
 
 def states_of(door: Queries, numbers: Iterable[int]) -> dict[int, State]:
-    return {row.no: st for row, st in load_states(door, numbers)}
+    return {reading.row.no: reading.state for reading in load_readings(door, numbers)}
 
 
-def summaries(door: Queries, rows: list[RunRow], beside: Environment) -> list[RunSummary]:
+def summaries(door: Queries, rows: list[RunRow], environment: Environment) -> list[RunSummary]:
     """One fold for each run that has not ended; those that have are read from their states."""
-    states = states_of(door, [row.no for row in rows if row.status >= COMPLETED])
-    return [summary(door, row, beside, states.get(row.no)) for row in rows]
+    numbers = [row.no for row in rows if row.status >= COMPLETED]
+    ended = {reading.row.no: reading for reading in load_readings(door, numbers)}
+    found = []
+    for row in rows:
+        reading = ended.get(row.no)
+        if reading is not None:
+            found.append(summary(door, reading, environment, why_state(reading, environment)))
+        else:
+            reading = door.reading(row)
+            found.append(summary(door, reading, environment, why(door, reading, environment)))
+    return found
 
 
-def summary(
-    door: Queries, row: RunRow, beside: Environment, st: State | None = None, watcher: RunFold | None = None
-) -> RunSummary:
-    """With a state in hand the reasons are told from it alone; without it, or a watcher, the run is folded."""
-    net = net_of(door, row)
-    if st is None:
-        watcher = watcher or door.watcher(row)
-        st, found = watcher.reader.st, why(door, row, watcher=watcher, beside=beside)
-        net = watcher.reader.net or net
-    else:
-        found = why_state(st, net, row.no, beside, row.updated_at)
+def summary(door: Queries, reading: RunReading, environment: Environment, reasons: list[WaitReason]) -> RunSummary:
+    """A run's line in a list; `reasons` are why it waits, the gravest first."""
+    row, st, net = reading.row, reading.state, reading.net
     state = run_state(row.status)
     ended = row.status >= COMPLETED
     return RunSummary(
         id=row.id, key=shown_key(row.key), name=net.net.name, title=title_of(door, row.net, net),
         language=net.net.language,
         version=net.net.declares.version or None, status=run_word(net.net.language, state), state=state,
-        tone=run_tone(state, paused=st.paused), why=found[0] if found else None, more_why=max(len(found) - 1, 0),
-        result=result_of(door, st) if ended else None, node=_node(st, net, found), started_at=row.created_at,
+        tone=run_tone(state, paused=st.paused), why=reasons[0] if reasons else None, more_why=max(len(reasons) - 1, 0),
+        result=result_of(door, st) if ended else None, node=_node(st, net, reasons), started_at=row.created_at,
         updated_at=max(row.updated_at, st.at), ended_at=row.updated_at if ended else None,
-        active_ms=active_ms(st, beside.now), priority=row.priority, parent=row.parent or None, tenant=row.tenant,
+        active_ms=active_ms(st, environment.now), priority=row.priority, parent=row.parent or None, tenant=row.tenant,
     )  # fmt: skip
-
-
-def net_of(door: Queries, row: RunRow) -> Compiled:
-    return door.nets.get(row.net)
 
 
 def active_ms(st: State, now: int) -> int:

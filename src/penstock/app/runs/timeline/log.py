@@ -34,7 +34,7 @@ class LogLine(msgspec.Struct, kw_only=True):
 def run_log(door: Queries, run: str) -> list[LogLine]:
     """Oldest first. Raises RunNotFound."""
     row = door.row(run)
-    net, mask = door.watcher(row).reader.net, mask_of(door)
+    net, mask = door.fold(row).reader.net, mask_of(door)
     began: dict[str, int] = {}
     found = (_line(line, net, began, mask) for line in door.lines(row.id))
     return [one for one in found if one is not None]

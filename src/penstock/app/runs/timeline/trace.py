@@ -122,7 +122,7 @@ class _TraceFold:
                 if line.fact == "settled":
                     self._settled(line)
         if self.watcher.reader.net is None:  # its first turn is still to come
-            self.watcher = door.watcher(row)
+            self.watcher = door.fold(row)
         failure = self.watcher.view().failure
         if failure is not None and failure["code"] not in [one.code for one in self.errors]:
             self._failed(failure, self.watcher.past.moved_at)

@@ -10,17 +10,15 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.run_view import RunFold
-from penstock.app.runs.waiting.environment import Environment, read_environment
+from penstock.app.runs.reading import RunReading
+from penstock.app.runs.waiting.environment import Environment
 from penstock.app.runs.waiting.joins import dead_joins, reported_joins
 from penstock.app.runs.waiting.wait_context import MOST, Followup, WaitContext, WaitReason
 from penstock.app.runs.waiting.wait_reasons import reasons_of_firing
 from penstock.errors import RunAmbiguous, RunNotFound
 from penstock.host.children import child_id
-from penstock.kernel.state import COMPLETED, EFFECT, FAILED, PENDING, RUNNING, State
+from penstock.kernel.state import COMPLETED, EFFECT, FAILED, PENDING, RUNNING
 from penstock.net.compiled import MOST as PLACES
-from penstock.net.compiled import Compiled
-from penstock.store.run_store import RunRow
 
 #: From this share of its time on a deadline is near enough to be told.
 NEARLY = 0.9
@@ -28,27 +26,28 @@ NEARLY = 0.9
 STUCK = 4
 
 
-def why(
-    door: Queries, row: RunRow, *, watcher: RunFold | None = None, beside: Environment | None = None
-) -> list[WaitReason]:
-    """Of a run and of those that it has called: theirs name their `run`. Costs one fold of each of their journals; with
-    a watcher that is in hand, none."""
-    seen = _seen(door, row, watcher, beside)
-    found = reasons(seen)
-    for id in _called(seen):
+def why(door: Queries, reading: RunReading, environment: Environment) -> list[WaitReason]:
+    """Of a run and of those that it has called: theirs name their `run`. Costs one fold of each of their journals."""
+    fold, row = reading.fold, reading.row
+    context = WaitContext(reading.state, reading.net, row.no, environment, fold, row.updated_at)
+    found = reasons(context)
+    for id in _called(context):
         try:
             called = door.row(id)
         except (RunNotFound, RunAmbiguous):
             continue
         if called.id == id and called.status < COMPLETED:
-            found += [replace(one, run=one.run or id) for one in why(door, called, beside=seen.around)]
+            theirs = why(door, door.reading(called), environment)
+            found += [replace(reason, run=reason.run or id) for reason in theirs]
     return _ranked(found)
 
 
-def why_state(st: State, net: Compiled, no: int, beside: Environment, ended_at: int | None = None) -> list[WaitReason]:
-    """The same from a folded state alone, for lists: times of waits are those of their firings, what attempts have
+def why_state(reading: RunReading, environment: Environment) -> list[WaitReason]:
+    """The same from the folded state alone, for lists: times of waits are those of their firings, what attempts have
     failed with is not known, and called runs are not looked into."""
-    return _ranked(reasons(WaitContext(st, net, no, beside, ended_at=ended_at)))
+    row = reading.row
+    context = WaitContext(reading.state, reading.net, row.no, environment, ended_at=row.updated_at)
+    return _ranked(reasons(context))
 
 
 def lowest(found: list[WaitReason]) -> WaitReason | None:
@@ -65,13 +64,6 @@ def deadline_near(one: WaitReason, now: int) -> bool:
     if one.kind not in ("work", "event", "child") or one.until is None or one.since is None:
         return False
     return one.until > one.since and now - one.since >= NEARLY * (one.until - one.since)
-
-
-def _seen(door: Queries, row: RunRow, watcher: RunFold | None, beside: Environment | None) -> WaitContext:
-    watcher = watcher or door.watcher(row)
-    net = watcher.reader.net
-    assert net is not None, "a run that is known has a net"
-    return WaitContext(watcher.reader.st, net, row.no, beside or read_environment(door), watcher, row.updated_at)
 
 
 def _ranked(found: list[WaitReason]) -> list[WaitReason]:
