@@ -38,19 +38,8 @@ DOCUMENT = {
 }  # fmt: skip
 #: what the store is asked; everything else of it writes, opens or closes
 _WRITES = (
-    "put_",
-    "add_",
-    "append_",
-    "commit",
-    "drop_",
-    "take_",
-    "open",
-    "close",
-    "rebuild",
-    "move_",
-    "pause_",
-    "schedule_fired",
-)
+    "put_", "add_", "append_", "commit", "drop_", "take_", "open", "close", "rebuild", "move_", "pause_", "schedule_fired",
+)  # fmt: skip
 
 
 _RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
