@@ -22,7 +22,7 @@ from penstock.kernel.reading import Reader
 from penstock.api.server import create
 from penstock.api.server_state import Options
 from penstock.app.access.keys import ApiKeys
-from penstock.app.penstock import Penstock
+from penstock.app.penstock import Penstock, Release
 from penstock.app.runs.reading import state_of
 from penstock.store.contract import Store
 
@@ -38,7 +38,8 @@ DOCUMENT = {
 }  # fmt: skip
 #: what the store is asked; everything else of it writes, opens or closes
 _WRITES = (
-    "put_", "add_", "append_", "commit", "drop_", "take_", "open", "close", "rebuild", "move_", "pause_", "schedule_fired",
+    "put_", "add_", "append_", "commit", "drop_", "take_", "open", "close", "rebuild", "move_", "pause_",
+    "schedule_fired",
 )  # fmt: skip
 
 
@@ -112,17 +113,21 @@ async def approval(folder: Path) -> Walk:
         headers = {"Authorization": f"Bearer {token}"}
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client:
             release = door.release(json.dumps(DOCUMENT).encode(), name="walk.json")
-            for _ in range(2):  # the second one finds everything imported and cached
-                run = await door.start(release)
-                await door.wait(run, until_waiting=True)
-                profile = _Profile()
-                sys.setprofile(profile)
-                try:
-                    answer = await client.post(f"/api/v1/inbox/{run}/ask/approve", json={"comment": "yes"})
-                finally:
-                    sys.setprofile(None)
-                answer.raise_for_status()
-                profile.walk.body = answer.json()
+            walks = [await _approve(door, client, release) for _ in range(6)]
+    return min(walks[1:], key=lambda walk: walk.hops)  # everything is imported, and no timer of the engine came between
+
+
+async def _approve(door: Penstock, client: httpx.AsyncClient, release: Release) -> Walk:
+    run = await door.start(release)
+    await door.wait(run, until_waiting=True)
+    profile = _Profile()
+    sys.setprofile(profile)
+    try:
+        answer = await client.post(f"/api/v1/inbox/{run}/ask/approve", json={"comment": "yes"})
+    finally:
+        sys.setprofile(None)
+    answer.raise_for_status()
+    profile.walk.body = answer.json()
     return profile.walk
 
 
