@@ -17,13 +17,13 @@ from typing import Any
 
 import httpx
 import msgspec
-from penstock.kernel.reading import Reader
 
 from penstock.api.server import create
 from penstock.api.server_state import Options
 from penstock.app.access.keys import ApiKeys
 from penstock.app.penstock import Penstock, Release
 from penstock.app.runs.reading import state_of
+from penstock.kernel.fact_lines import FactReader
 from penstock.store.contract import Store
 
 SOURCE = str(Path(__file__).resolve().parents[1] / "src" / "penstock")
@@ -74,7 +74,7 @@ class _Profile:
 
     def __init__(self) -> None:
         self.walk, self.last = Walk(), ""
-        self.folding = {Reader.__init__.__code__, state_of.__code__}
+        self.folding = {FactReader.__init__.__code__, state_of.__code__}
         self.seen: set[str] = set()
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:

@@ -18,7 +18,7 @@ from penstock.app.inbox.comments import Comments
 from penstock.app.inbox.item_filter import ItemFilter
 from penstock.app.inbox.items import SORTED, item, page
 from penstock.app.inbox.respond import answer
-from penstock.app.overview import home
+from penstock.app.metrics.overview import home
 from penstock.app.penstock import Penstock
 from penstock.errors import ApproverDenied, FourEyes, ItemAmbiguous, ItemDecided, ItemNotFound, NotWaiting
 from penstock.kernel.state import WAITING

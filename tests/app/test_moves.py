@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app.runs.moves import PERMISSIONS, Move, moves
+from penstock.app.runs.moves import PERMISSIONS, Move, moves, moves_of
 from penstock.app.runs.queries import Queries
 from penstock.errors import PenstockError
 from penstock.kernel import command as C
@@ -132,13 +132,13 @@ def test_undoing_is_offered_where_something_can_be_undone() -> None:
     """KERNEL 7: a finished run whose work has an undo can be compensated by hand, once."""
     nodes = [Node(id="s", kind="start"), task("a", undo=("u",)), task("u", off_path=True)]
     sim = Sim(net("n", nodes, "s>a"))
-    assert "compensate" not in verbs(moves(sim.st, sim.net))
+    assert "compensate" not in verbs(moves_of(sim.st, sim.net))
     sim.ok("a")
-    assert verbs(moves(sim.st, sim.net)) == {"compensate", "fork"}
+    assert verbs(moves_of(sim.st, sim.net)) == {"compensate", "fork"}
     sim.do(C.compensate())
-    assert "compensate" not in verbs(moves(sim.st, sim.net))
+    assert "compensate" not in verbs(moves_of(sim.st, sim.net))
     sim.ok("u")
-    assert verbs(moves(sim.st, sim.net)) == {"fork"}
+    assert verbs(moves_of(sim.st, sim.net)) == {"fork"}
 
 
 def test_what_is_offered_is_not_refused() -> None:
@@ -156,7 +156,7 @@ def test_what_is_offered_is_not_refused() -> None:
         return sim
 
     for steps in range(7):
-        offered = verbs(moves((one := made(steps)).st, one.net))
+        offered = verbs(moves_of((one := made(steps)).st, one.net))
         for verb, command in commands.items():
             sim = made(steps)
             try:

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.app.metrics.overview import Home, home
 from penstock.app.metrics.tiles import HOUR_MS, p95
-from penstock.app.overview import Home, home
 from penstock.app.penstock import Penstock
 from penstock.kernel.state import CANCELLED, COMPLETED, FAILED, WAITING
 from tests.app.scenes import ASK, ccp, opened

@@ -241,8 +241,7 @@ def test_a_second_process_is_told_who_drives(kit: PostgresKit) -> None:
     kit.open()
     with pytest.raises(StoreBusy, match=str(os.getpid())):
         kit.make(engine=True)
-    from penstock.app.defaults import driver_of
-    from penstock.store.address import place
+    from penstock.store.address import driver_of, place
 
     assert driver_of(place(kit.url)) == str(os.getpid())
     kit.close()

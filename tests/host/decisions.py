@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.defaults import DEFAULT_TENANT
+from penstock.app.penstock import Penstock
 from penstock.app.registry.registry import artifact, install_sample
-from penstock.app.runs.queries import StoreReader
 from penstock.executors import ExecutorTable
 from penstock.host.clock import Clock
 from penstock.host.embedded import Host
@@ -21,6 +20,7 @@ from penstock.kernel import fact as F
 from penstock.kernel.state import STATUS
 from penstock.lang.compile import compile_document
 from penstock.net.compiled import Compiled
+from penstock.store.address import DEFAULT_TENANT
 from penstock.store.sqlite import Sqlite
 from tests.host.rig import ENGINES, eventually
 
@@ -104,7 +104,7 @@ class House:
 
     @contextlib.contextmanager
     def reading(self) -> Any:
-        door = StoreReader(self.path)
+        door = Penstock(self.path, drive=False, create=False).open()
         try:
             yield door
         finally:

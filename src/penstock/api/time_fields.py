@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from penstock.app.times import iso, moment
+from penstock.app.timestamps import iso, moment
 
 __all__ = ["Moment", "iso", "moment"]
 

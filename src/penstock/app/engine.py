@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.app.defaults import DEFAULT_TENANT
 from penstock.app.releases.triggers import prepare_with
 from penstock.app.runs.queries import OpenStore
 from penstock.dialects import dialect_of
@@ -27,7 +26,7 @@ from penstock.host.start_requests import ServingHost
 from penstock.host.tenants import Installation, Shared, Tenants
 from penstock.kernel import fact as F
 from penstock.kernel.state import RUNNING
-from penstock.store.address import open_store
+from penstock.store.address import DEFAULT_TENANT, open_store
 from penstock.store.run_store import Batch, RunRow
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from penstock.app.defaults import DEFAULT_STORE
 from penstock.app.language import app_languages
 from penstock.app.releases.documents import Release
 from penstock.app.releases.triggers import EventReceipt
 from penstock.app.runs.run_view import RunView
 from penstock.app.runs.runs import Runs
+from penstock.store.address import DEFAULT_STORE
 
 if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a command is quick
     from penstock.app.decision.dead_letters import DeadLetter

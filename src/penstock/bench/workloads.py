@@ -20,7 +20,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penstock.app.defaults import DEFAULT_TENANT
 from penstock.bench.disk import Bare, fdatasync_ms
 from penstock.bench.nets import chain_net, fan_net, loop_net, rich_net, waiting_net
 from penstock.errors import BadInput, StoreError
@@ -28,7 +27,7 @@ from penstock.executors.function import FunctionExecutor
 from penstock.host.embedded import Host
 from penstock.host.loaded_run import LoadedRun
 from penstock.kernel import command as C
-from penstock.store.address import Server, open_store, place
+from penstock.store.address import DEFAULT_TENANT, Server, open_store, place
 
 PAYLOAD = 300
 GROW_MB = 24

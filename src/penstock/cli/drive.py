@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from penstock.app.defaults import driver_of
 from penstock.app.penstock import Penstock
 from penstock.app.runs.queries import waits_for_outside
 from penstock.app.runs.run_view import RunView
@@ -21,6 +20,7 @@ from penstock.dialects import dialect_of
 from penstock.errors import NotTaken, StoreBusy
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.lang.contract import Compiled as Document
+from penstock.store.address import driver_of
 
 T = TypeVar("T")
 

@@ -49,7 +49,7 @@ def ps(
     store: Store = STORE,
 ) -> int:
     """List the runs that are open, newest first; with --all also those that have ended."""
-    from penstock.app.defaults import driver_of
+    from penstock.store.address import driver_of
 
     with reading(store) as door:
         rows = [_row(door, row) for row in door.runs(limit=limit, open_only=not all)]
@@ -120,7 +120,7 @@ def _age(at: int) -> str:
 
 def show(run: Run, json: Json = False, store: Store = STORE) -> int:
     """Show how a run stands: its net with the tokens, its status, its variables, what it waits for."""
-    from penstock.app.defaults import driver_of
+    from penstock.store.address import driver_of
 
     driver = driver_of(store)
     with reading(store) as door:

@@ -16,13 +16,13 @@ import typer
 from typer.core import TyperGroup
 
 import penstock
-from penstock.app.defaults import DEFAULT_TENANT
 from penstock.cli.language import with_languages
 from penstock.cli.options import Whose
 from penstock.cli.output import DONE, INTERRUPTED, WRONG, print_error, print_interrupted, print_message
 from penstock.errors import PenstockError
 from penstock.languages import COMMANDS as LANGUAGE_COMMANDS
 from penstock.languages import HOUSE, outside
+from penstock.store.address import DEFAULT_TENANT
 
 ABOUT = """Runs diagrams and decision workflows durably: what happened is written down before it goes on, in one store.
 

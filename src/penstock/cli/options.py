@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from penstock.app.defaults import DEFAULT_STORE, DEFAULT_TENANT
 from penstock.errors import BadInput
-from penstock.store.address import place
+from penstock.store.address import DEFAULT_STORE, DEFAULT_TENANT, place
 
 STORE = Path(DEFAULT_STORE)
 #: The largest input that is read; a larger one belongs into a file that the document names.

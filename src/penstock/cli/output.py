@@ -238,8 +238,8 @@ _DECIDED = {"approval": "an approval", "review": "a person's verdict"}
 
 def store_option(store: Path) -> str:
     """What a command must be given again to find the same runs."""
-    from penstock.app.defaults import DEFAULT_TENANT
     from penstock.cli.options import STORE, Whose
+    from penstock.store.address import DEFAULT_TENANT
 
     whose = "" if Whose.tenant == DEFAULT_TENANT else f" --tenant {_quoted(Whose.tenant)}"
     return whose if store == STORE else f"{whose} --store {_quoted(str(store))}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
 from pathlib import Path, PosixPath
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from penstock.store.contract import Store
     from penstock.store.postgres.store import Postgres
 
+DEFAULT_STORE = ".penstock/penstock.db"
+#: whose runs they are unless somebody says otherwise: the sample tenant of C-81
+DEFAULT_TENANT = "tenant_001"
 #: what lies beside a store (settings, outputs, keys) lies here when the store is on a server
 HOME = Path(".penstock")
 #: what a path makes of «://»
@@ -107,3 +112,20 @@ def open_store(store: str | Path, *, engine: bool = True, grow_mb: int = 0, crea
     from penstock.store.sqlite import Sqlite
 
     return Sqlite(where, engine=engine, grow_mb=grow_mb, create=create)
+
+
+def driver_of(store: Path) -> str | None:
+    """The process id of whoever drives a store ("" where it cannot be read); None when nobody does."""
+    if isinstance(store, Server):
+        return store.driver()
+    try:
+        lock = os.open(f"{store}.lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.pread(lock, 20, 0).decode("ascii", "replace").strip()
+    finally:
+        os.close(lock)  # and with it what was locked
+    return None

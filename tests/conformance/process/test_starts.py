@@ -14,7 +14,6 @@ import msgspec
 import pytest
 
 from penstock import Penstock
-from penstock.app.defaults import DEFAULT_TENANT
 from penstock.app.maintenance.verify import verify
 from penstock.app.process.definitions import Processes
 from penstock.app.releases.releases import Releases
@@ -28,6 +27,7 @@ from penstock.kernel import fact as F
 from penstock.kernel.state import STATUS
 from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.read import read_document
+from penstock.store.address import DEFAULT_TENANT
 from penstock.store.events import EventRow
 from penstock.store.sqlite import Sqlite
 from tests.api.sites import STORES, database

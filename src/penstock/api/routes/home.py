@@ -11,7 +11,7 @@ from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes.home import HomeOut
 from penstock.api.strict_routes import StrictRoute
-from penstock.app.overview import home
+from penstock.app.metrics.overview import home
 
 router = APIRouter(tags=["home"], route_class=StrictRoute)
 

@@ -108,9 +108,9 @@ async def judge(at: ToDecide, asked: shape.JudgeAsked, who: Caller = may("inbox.
 
 @router.post("/{run}/{node}/respond", response_model=shape.Decided, summary="Answer it")
 async def respond(at: ToDecide, asked: shape.AnswerAsked, who: Caller = may("inbox.decide")) -> Response:
-    id = at.unchanged(who)
+    at.unchanged(who)
     await answer(at.door, at.run, at.node, asked.value, by=who, permissions=who.permissions)
-    return at.decided(who, id, at.run)
+    return at.decided(who, at.id, at.run)
 
 
 @router.post("/{run}/{node}/claim", response_model=shape.ItemOut, summary="Say that I am on it")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from penstock.api.bodies import ResponseBody
 from penstock.api.shapes.runs import RunSummary, WhyOut
+from penstock.app.metrics.overview import Headline, Home, ItemSummary, LanguageCounts, NextSchedule, StuckRun, Worker
 from penstock.app.metrics.tiles import Hour, SlowNode, Tile
-from penstock.app.overview import Headline, Home, ItemSummary, LanguageCounts, NextSchedule, StuckRun, Worker
 
 
 class StuckOut(ResponseBody, of=StuckRun):

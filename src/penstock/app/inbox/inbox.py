@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+import msgspec
+
 from penstock.app.access.candidates import Who, id_of
 from penstock.app.access.roles import each_user, standing
 from penstock.app.inbox.comments import check_may_decide, stands_for
 from penstock.app.inbox.item_filter import rows_for
 from penstock.app.inbox.open_items import MOST, InboxItem, find, find_open, fold_items
-from penstock.app.inbox.votes import vote_for
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.reading import RunReading
 from penstock.app.runs.runs import Runs
-from penstock.errors import ApproverDenied, BadInput, FourEyes, ItemClaimed
+from penstock.errors import AnswerInvalid, ApproverDenied, BadInput, FourEyes, ItemClaimed
+from penstock.executors.shape import present
 from penstock.kernel import command as C
+from penstock.kernel.work_item import decided, enough, read_vote
 
 DECISIONS = ("normal", "warning", "critical", "unknown")
 
@@ -56,7 +59,28 @@ def decision(
     target = stands_for(actor, item, activity)
     if target is not None:
         data["target"] = target
-    return C.work(item.firing, "vote", by, vote_for(reading or door.reading(item.run), item, by, data))
+    return C.work(item.firing, "vote", by, _checked_vote(reading or door.reading(item.run), item, by, data))
+
+
+def _checked_vote(reading: RunReading, item: InboxItem, by: str, data: dict[str, Any]) -> dict[str, Any]:
+    """The vote as it was given. Raises AnswerInvalid where it would decide, and what comes of it does not fit
+    `output.schema` (W-4.6, W-4.0.3): nobody decides in vain. Who had nothing to say has no comment, and not one that is
+    null."""
+    net, held = reading.net, reading.state.items.get(item.firing)
+    schema = net.net.declares.policies.get("nodes", {}).get(item.node, {}).get("answer")
+    spec = net.nodes[reading.state.firings[item.firing].node].spec.work if held is not None else None
+    if schema is None or held is None or spec is None or by in held.votes:
+        return data  # whoever has voted already hears of that
+    vote = read_vote(data, item.opened_at)  # any moment will do to see whether it fits
+    with_it = msgspec.structs.replace(held, votes={**held.votes, by: vote})
+    if vote["vote"] == "approved" and not enough(with_it.votes, spec, held.candidates):
+        return data
+    from penstock.executors.parts.json_schema import schema_failure
+
+    wrong = schema_failure(present(decided(with_it, vote["vote"], by, vote["at"], item.id)), schema)
+    if wrong is not None:
+        raise AnswerInvalid(item=item.id, why=wrong.failure.message.rstrip("."))
+    return data
 
 
 def _judged(decision: str, by: str, comment: str | None, confidence: float) -> dict[str, Any]:

@@ -18,13 +18,12 @@ import msgspec
 
 import penstock
 from penstock.app.access.audit import AuditLog
-from penstock.app.defaults import driver_of
 from penstock.app.maintenance.verify import verify
 from penstock.errors import PenstockError
 from penstock.host.secrets import places_of
 from penstock.host.tenants import StoredTenant
 from penstock.store import schema
-from penstock.store.address import Server
+from penstock.store.address import Server, driver_of
 from penstock.store.contract import Store
 
 GIB = 1024**3

@@ -7,10 +7,10 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import IO, Any
 
-from penstock.app.metrics.trace_id import TRACE
 from penstock.executors.parts.network.trace_context import CURRENT, trace_id
 
 #: what a line may say beside its message: names, numbers and ids
@@ -19,6 +19,8 @@ FIELDS = (
     "active_ms", "metric", "value",
 )  # fmt: skip
 VARIABLE = "PENSTOCK_LOG"
+#: the trace that a request belongs to, 32 hex digits: what it starts carries it on, and log lines name it
+TRACE: ContextVar[str] = ContextVar("penstock_trace", default="")
 
 
 class JsonLines(logging.Formatter):

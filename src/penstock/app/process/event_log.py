@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import msgspec
 
 from penstock.app.process.definitions import Processes
-from penstock.app.times import iso
+from penstock.app.timestamps import iso
 from penstock.errors import BadInput
 from penstock.kernel import fact as F
 from penstock.store.run_store import Batch

@@ -12,13 +12,13 @@ import msgspec
 
 from penstock import sample_tenant
 from penstock.app.access.audit import masked
-from penstock.app.defaults import DEFAULT_TENANT
 from penstock.app.registry.artifact_types import check_artifact, known_type, read_artifact
 from penstock.errors import Finding
 from penstock.executors.agents import AGENTS
 from penstock.executors.parts.secrets import MASK
 from penstock.host.artifact_versions import status_of, usable
 from penstock.host.secret_encryption import sealed
+from penstock.store.address import DEFAULT_TENANT
 from penstock.store.artifacts import ArtifactRow
 from penstock.store.contract import Store
 

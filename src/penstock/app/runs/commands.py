@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.defaults import driver_of
 from penstock.app.engine import Engine
 from penstock.app.releases.triggers import EventReceipt, event_row, receipt_of
 from penstock.app.runs.answers import answer_to, check_result, not_waiting, refusal_of
@@ -21,6 +20,7 @@ from penstock.host.embedded import ReplyWaiter
 from penstock.kernel import command as C
 from penstock.kernel.state import COMPLETED, STATUS
 from penstock.net.author import author
+from penstock.store.address import driver_of
 from penstock.store.run_store import RunRow
 
 #: How long a command waits in the inbox until whoever drives the store has taken it.

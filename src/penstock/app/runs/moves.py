@@ -43,7 +43,11 @@ class Move(msgspec.Struct, kw_only=True):
 
 def moves(reading: RunReading, *, permissions: Collection[str] | None = None) -> list[Move]:
     """Only what the kernel would not refuse now, and the caller may do; None: everything. Costs the open firings."""
-    st, net = reading.state, reading.net
+    return moves_of(reading.state, reading.net, permissions=permissions)
+
+
+def moves_of(st: State, net: Compiled, *, permissions: Collection[str] | None = None) -> list[Move]:
+    """The same of a folded state."""
     return [
         _move(verb, target)
         for verb, target in dict.fromkeys((*_of_run(st, net), *_of_firings(st, net)))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from penstock.app.defaults import DEFAULT_TENANT
 from penstock.app.runs.reading import RunReading
 from penstock.app.runs.run_view import RunFold, RunView, run_word
 from penstock.dialects import dialect_of
@@ -22,7 +21,7 @@ from penstock.kernel.fact_lines import FactLine
 from penstock.kernel.replay import fold_to
 from penstock.kernel.state import COMPLETED, STATUS, State, encode_state
 from penstock.net.compiled import Compiled
-from penstock.store.address import open_store
+from penstock.store.address import DEFAULT_TENANT, open_store
 from penstock.store.contract import Store
 from penstock.store.run_store import Batch, JournalRow, RunRow
 

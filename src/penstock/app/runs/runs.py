@@ -9,7 +9,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from penstock.app.defaults import DEFAULT_STORE, DEFAULT_TENANT
 from penstock.app.engine import Engine
 from penstock.app.registry.registry import Registry
 from penstock.app.releases.documents import Release, compile_source
@@ -36,7 +35,7 @@ from penstock.kernel.state import COMPLETED
 from penstock.lang.contract import Compiled as Document
 from penstock.net.codec import content_hash
 from penstock.net.model import Net
-from penstock.store.address import place
+from penstock.store.address import DEFAULT_STORE, DEFAULT_TENANT, place
 from penstock.store.run_store import Batch, RunRow
 
 if TYPE_CHECKING:  # what runs do not need is imported when it is asked for: a command is quick

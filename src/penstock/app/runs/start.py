@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from penstock.app.engine import Engine
-from penstock.app.metrics.trace_id import TRACE
+from penstock.app.metrics.logs import TRACE
 from penstock.app.releases.documents import Release
 from penstock.app.runs.commands import RunCommands
 from penstock.app.runs.queries import Queries

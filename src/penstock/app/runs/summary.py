@@ -14,7 +14,7 @@ from penstock.app.runs.reading import RunReading
 from penstock.app.runs.run_view import run_word
 from penstock.app.runs.waiting.environment import Environment
 from penstock.app.runs.waiting.wait_context import WaitReason
-from penstock.app.runs.waiting.why import why, why_state
+from penstock.app.runs.waiting.why import why, why_listed
 from penstock.dialects import dialect_of
 from penstock.dialects.net_nodes import is_companion
 from penstock.expr.calendar import moment_at, text_of_moment
@@ -73,7 +73,7 @@ def summaries(door: Queries, rows: list[RunRow], environment: Environment) -> li
     for row in rows:
         reading = ended.get(row.no)
         if reading is not None:
-            found.append(summary(door, reading, environment, why_state(reading, environment)))
+            found.append(summary(door, reading, environment, why_listed(reading, environment)))
         else:
             reading = door.reading(row)
             found.append(summary(door, reading, environment, why(door, reading, environment)))

@@ -11,7 +11,7 @@ import typer
 
 from penstock.app.penstock import Penstock
 from penstock.app.process.event_log import Wanted, following, wanted, written
-from penstock.app.times import moment
+from penstock.app.timestamps import moment
 from penstock.cli.drive import reaching, until_done
 from penstock.cli.open_store import there
 from penstock.cli.options import STORE, Store

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.app.defaults import driver_of
-from penstock.store.address import place
+from penstock.store.address import driver_of, place
 from tests.api.serving import until
 from tests.api.sites import STORES
 from tests.cli.shell import Zygote

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from penstock.app.defaults import driver_of
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.waiting.breakers import breakers
 from penstock.host.gate import WaitingEffects
+from penstock.store.address import driver_of
 
 
 class Environment(msgspec.Struct):

@@ -17,8 +17,9 @@ from penstock.app.runs.waiting.wait_context import MOST, Followup, WaitContext, 
 from penstock.app.runs.waiting.wait_reasons import reasons_of_firing
 from penstock.errors import RunAmbiguous, RunNotFound
 from penstock.host.children import child_id
-from penstock.kernel.state import COMPLETED, EFFECT, FAILED, PENDING, RUNNING
+from penstock.kernel.state import COMPLETED, EFFECT, FAILED, PENDING, RUNNING, State
 from penstock.net.compiled import MOST as PLACES
+from penstock.net.compiled import Compiled
 
 #: From this share of its time on a deadline is near enough to be told.
 NEARLY = 0.9
@@ -42,12 +43,17 @@ def why(door: Queries, reading: RunReading, environment: Environment) -> list[Wa
     return _ranked(found)
 
 
-def why_state(reading: RunReading, environment: Environment) -> list[WaitReason]:
-    """The same from the folded state alone, for lists: times of waits are those of their firings, what attempts have
-    failed with is not known, and called runs are not looked into."""
-    row = reading.row
-    context = WaitContext(reading.state, reading.net, row.no, environment, ended_at=row.updated_at)
-    return _ranked(reasons(context))
+def why_listed(reading: RunReading, environment: Environment) -> list[WaitReason]:
+    """The same for lists, from the folded state alone: see `why_state`."""
+    return why_state(reading.state, reading.net, reading.row.no, environment, reading.row.updated_at)
+
+
+def why_state(
+    st: State, net: Compiled, no: int, environment: Environment, ended_at: int | None = None
+) -> list[WaitReason]:
+    """Times of waits are those of their firings, what attempts have failed with is not known, and called runs are not
+    looked into."""
+    return _ranked(reasons(WaitContext(st, net, no, environment, ended_at=ended_at)))
 
 
 def lowest(found: list[WaitReason]) -> WaitReason | None:

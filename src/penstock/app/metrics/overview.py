@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from penstock.app.access.candidates import Who, targets_of
-from penstock.app.defaults import driver_of
 from penstock.app.inbox.item_filter import ItemFilter
 from penstock.app.inbox.open_items import id_in, key_of
 from penstock.app.metrics.tiles import DAY_MS, DayFigures, Hour, SlowNode, Tile
@@ -17,9 +16,10 @@ from penstock.app.runs.summary import RunSummary, load_readings, states_of, summ
 from penstock.app.runs.waiting.environment import Environment, read_environment
 from penstock.app.runs.waiting.wait_context import WaitContext, WaitReason
 from penstock.app.runs.waiting.wait_reasons import deadline
-from penstock.app.runs.waiting.why import STUCK, deadline_near, is_stuck, why, why_state
+from penstock.app.runs.waiting.why import STUCK, deadline_near, is_stuck, why, why_listed
 from penstock.kernel.state import COMPENSATING, COMPLETED, FAILED, PENDING, RUNNING, WAITING, State
 from penstock.net.author import author
+from penstock.store.address import driver_of
 from penstock.store.run_store import RunRow
 from penstock.store.work_items import ItemRow
 
@@ -132,7 +132,7 @@ def _stuck(door: Queries, beside: Environment) -> list[RunReading]:
     failed = {row.no: row for row in _failed(door, beside.now)}
     found = []
     for reading in load_readings(door, [*failed, *numbers]):
-        row, reasons = reading.row, why_state(reading, beside)
+        row, reasons = reading.row, why_listed(reading, beside)
         if row.no in failed or is_stuck(reasons, beside.now):
             first = min(reasons, key=lambda one: (not deadline_near(one, beside.now), one.rank), default=None)
             rank = 0 if first is None else min(first.rank, 4)
@@ -152,7 +152,7 @@ def _shown(door: Queries, reading: RunReading, beside: Environment) -> StuckRun:
     """One that has not ended is folded, so that its times are exact. The reason is the one that makes it stuck."""
     row = reading.row
     if row.status >= COMPLETED:
-        reasons = why_state(reading, beside)
+        reasons = why_listed(reading, beside)
     else:
         reading = door.reading(row)
         reasons = why(door, reading, beside)
