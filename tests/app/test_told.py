@@ -16,7 +16,7 @@ import pytest
 from penstock.app.penstock import Penstock
 from penstock.app.runs.run_view import RunFold, RunView
 from penstock.app.runs.timeline.events import EventReader
-from penstock.dialects.decision.dead_letters import Past
+from penstock.dialects.decision.dead_letters import ExecutionLog
 from penstock.dialects.decision.words import EVENTS, RUN
 from penstock.dialects.token_events import Event
 from penstock.errors import PenstockError
@@ -64,7 +64,7 @@ def look(sim: Sim) -> RunView:
 
 def lines(sim: Sim) -> list[dict[str, Any]]:
     """The execution history of its dead letter."""
-    past = Past(sim.net)
+    past = ExecutionLog(sim.net)
     return [line for at, body in sim.turns for line in past.turn(F.decode_facts(body), at)]
 
 

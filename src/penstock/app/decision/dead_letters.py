@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from penstock.dialects.decision.dead_letters import Replay, dlq_of
+from penstock.dialects.decision.dead_letters import ReplayPolicy, dead_letter_policy
 from penstock.errors import LetterNotFound, PenstockError, ReplayRefused
 from penstock.store.dead_letters import LetterRow
 from penstock.store.releases import ReleaseRow
@@ -67,9 +67,9 @@ def _row(door: Queries, run: str) -> LetterRow:
     return row
 
 
-def _replay_policy(door: Queries, run: str) -> Replay:
-    policy = dlq_of(door.net_of(door.hash_of(door.row(run).net))).replay or Replay()
-    return policy if policy.enabled else Replay(enabled=False, max_replay_attempts=0)
+def _replay_policy(door: Queries, run: str) -> ReplayPolicy:
+    policy = dead_letter_policy(door.net_of(door.hash_of(door.row(run).net))).replay or ReplayPolicy()
+    return policy if policy.enabled else ReplayPolicy(enabled=False, max_replay_attempts=0)
 
 
 def _letter(door: Queries, row: LetterRow) -> DeadLetter:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PAGE = 50  # runs that are read at once
 _MOST = 500  # runs that are folded for one page
-Place = tuple[int, int]
+Position = tuple[int, int]
 
 
 class PublishedEvent(msgspec.Struct, frozen=True):
@@ -33,12 +33,12 @@ class PublishedEvent(msgspec.Struct, frozen=True):
 
 
 def each_event(
-    door: Queries, *, run: str | None = None, topic: str | None = None, after: Place | None = None, limit: int = 50
-) -> tuple[list[PublishedEvent], Place | None]:
+    door: Queries, *, run: str | None = None, topic: str | None = None, after: Position | None = None, limit: int = 50
+) -> tuple[list[PublishedEvent], Position | None]:
     """In order per instance, the oldest instance first; events of definitions before all of them. With the place from
     which they go on, None at the end."""
     start = after or (0, 0)
-    page: list[tuple[Place, PublishedEvent]] = []
+    page: list[tuple[Position, PublishedEvent]] = []
     for place, event in _all(door, run_of(door, run) if run is not None else None, start):
         if event is None:  # so many were looked through
             return [event for _, event in page], place
@@ -49,7 +49,7 @@ def each_event(
     return [event for _, event in page], None
 
 
-def _all(door: Queries, only: RunRow | None, start: Place) -> Iterator[tuple[Place, PublishedEvent | None]]:
+def _all(door: Queries, only: RunRow | None, start: Position) -> Iterator[tuple[Position, PublishedEvent | None]]:
     if only is None and start[0] == 0:
         for n, event in enumerate(_imports(door), 1):
             if n > start[1]:

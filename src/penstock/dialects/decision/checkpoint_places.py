@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from penstock.errors import ExtraMissing
 
 
-class Place(Protocol):
+class CheckpointPlace(Protocol):
     async def put(self, name: str, data: bytes) -> str:
         """Keep it; the reference under which it is found again."""
         ...
@@ -88,7 +88,7 @@ class Redis:
 PLACES: Mapping[str, type[S3] | type[Redis]] = {"s3": S3, "redis": Redis}
 
 
-def place_of(kind: str, settings: Mapping[str, Any]) -> Place | None:
+def place_of(kind: str, settings: Mapping[str, Any]) -> CheckpointPlace | None:
     """As the setting `checkpoint.s3` or `checkpoint.redis` says: a URL, or {url, …options}; None without it."""
     given = settings.get(f"checkpoint.{kind}")
     if not given or kind not in PLACES:

@@ -21,7 +21,7 @@ import msgspec
 
 from penstock.dialects.contract import DocumentCheckpoint, LiveRun
 from penstock.dialects.decision.checkpoint_keys import CheckpointKeys
-from penstock.dialects.decision.checkpoint_places import PLACES, Place, place_of
+from penstock.dialects.decision.checkpoint_places import PLACES, CheckpointPlace, place_of
 from penstock.dialects.decision.dead_letters import DAY_MS, snapshot
 from penstock.dialects.masking import mask_of
 from penstock.errors import CheckpointKeyMissing, CheckpointPlaceMissing, StoreError
@@ -45,47 +45,47 @@ _NAMESPACE = uuid.UUID("6f0c3b0e-6a53-5a6e-9b1b-8d7f4a1c2e90")
 log = logging.getLogger("penstock")
 
 
-class Include(msgspec.Struct):
+class CheckpointContents(msgspec.Struct):
     context_variables: bool = True
     node_outputs: bool = True
     execution_position: bool = True
     pending_events: bool = True
 
 
-class Storage(msgspec.Struct):
+class CheckpointStorage(msgspec.Struct):
     type: Literal["database", "s3", "redis"] = "database"
     compression: bool = True
     encryption: bool = True
 
 
-class Retention(msgspec.Struct):
+class CheckpointRetention(msgspec.Struct):
     completed_hours: float = 24
     failed_days: float = 30
     running_days: float = 7
 
 
-class Policy(msgspec.Struct):
+class CheckpointPolicy(msgspec.Struct):
     strategy: Literal["node_boundary", "time_interval", "explicit"] = "node_boundary"
     time_interval_ms: int = 60_000
-    include: Include | None = None
-    storage: Storage | None = None
-    retention: Retention | None = None
+    include: CheckpointContents | None = None
+    storage: CheckpointStorage | None = None
+    retention: CheckpointRetention | None = None
 
 
-class Plan:
+class CheckpointPlan:
     """What a net's document asks for: its policy, and the nodes that ask for one themselves, by number."""
 
-    def __init__(self, net: Compiled, policy: Policy, explicit: set[str]) -> None:
+    def __init__(self, net: Compiled, policy: CheckpointPolicy, explicit: set[str]) -> None:
         self.policy = policy
-        self.include, self.storage = policy.include or Include(), policy.storage or Storage()
-        self.retention = policy.retention or Retention()
+        self.include, self.storage = policy.include or CheckpointContents(), policy.storage or CheckpointStorage()
+        self.retention = policy.retention or CheckpointRetention()
         mine = [n for n in net.nodes if n.spec.type not in _INNER]
         self.authored = frozenset(n.no for n in mine)
         self.explicit = frozenset(n.no for n in mine if (n.spec.origin or n.id) in explicit)
 
 
 @lru_cache(1024)
-def plan_of(net: Compiled) -> Plan | None:
+def plan_of(net: Compiled) -> CheckpointPlan | None:
     """None where neither the document nor a node says anything about checkpoints."""
     policies = net.net.declares.policies
     stated = policies.get("checkpoint")
@@ -96,7 +96,7 @@ def plan_of(net: Compiled) -> Plan | None:
     if stated is None:  # a node's own words about storage and the like hold for the rows that nodes ask for
         own: dict[str, Any] = next((asks for asks in asked.values() if isinstance(asks, dict)), {})
         stated = {**own, "strategy": "explicit"}
-    return Plan(net, msgspec.convert(stated, Policy), set(asked))
+    return CheckpointPlan(net, msgspec.convert(stated, CheckpointPolicy), set(asked))
 
 
 class Checkpoints:
@@ -110,7 +110,7 @@ class Checkpoints:
         self.keys = CheckpointKeys(tenant, Path(file) if file is not None else None, operators)
         self.last: dict[int, tuple[int, int]] = {}  # run → number and time of its newest one
         self.wrote = False  # something that is to be moved
-        self._places: dict[str, Place | None] = {}
+        self._places: dict[str, CheckpointPlace | None] = {}
         self._told: set[str] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -134,7 +134,7 @@ class Checkpoints:
         if plan.storage.type != "database" and self._place(plan.storage.type) is None and not self.dev:
             raise CheckpointPlaceMissing(name=net.net.name, place=plan.storage.type)
 
-    def _place(self, kind: str) -> Place | None:
+    def _place(self, kind: str) -> CheckpointPlace | None:
         if kind not in self._places:
             self._places[kind] = place_of(kind, self.settings)
         return self._places[kind]
@@ -155,7 +155,9 @@ class Checkpoints:
             batch.checkpoint_until.append((min(now + int(keep_ms), LAST_MOMENT), live.id))
             self.last.pop(live.no, None)
 
-    def _due(self, plan: Plan, live: LiveRun, run: Run, facts: list[F.Fact], was: int, now: int) -> int | None:
+    def _due(
+        self, plan: CheckpointPlan, live: LiveRun, run: Run, facts: list[F.Fact], was: int, now: int
+    ) -> int | None:
         """The node that one is written for; None when none is due. Whoever suspends always gets one (W-8.1.5)."""
         over = [n for f in facts if (n := _node_of(f)) is not None and n in plan.authored]
         waiting = run.st.status == WAITING and (was != WAITING or any(f[0] in _SUSPENDS for f in facts))
@@ -183,7 +185,7 @@ class Checkpoints:
             self.last[live.no] = last
         return last
 
-    def _add(self, plan: Plan, live: LiveRun, run: Run, node: int, now: int, batch: Batch) -> None:
+    def _add(self, plan: CheckpointPlan, live: LiveRun, run: Run, node: int, now: int, batch: Batch) -> None:
         key = self.keys.current(live.tenant) if plan.storage.encryption else None
         if plan.storage.encryption and key is None:
             if live.tenant not in self._told:
@@ -330,7 +332,7 @@ def _node_of(f: F.Fact) -> int | None:
     return f[4] if f[0] == F.SETTLED else f[2] if f[0] == F.PASSED else None
 
 
-def contents(include: Include, run: Run) -> dict[str, Any]:
+def contents(include: CheckpointContents, run: Run) -> dict[str, Any]:
     """The three columns of W-8.2.1; the position has no column of its own and is part of the context."""
     st, net = run.st, run.net
     known = snapshot(run)

@@ -37,39 +37,39 @@ def _word(status: str) -> str:
     return UNIT[_ENDED[status]]
 
 
-class Include(msgspec.Struct):
+class LetterContents(msgspec.Struct):
     error: bool = True
     input: bool = True
     context_snapshot: bool = True
     execution_history: bool = True
 
 
-class Alerts(msgspec.Struct):
+class LetterAlerts(msgspec.Struct):
     threshold: int = 10
     window_minutes: int = 60
     channels: list[str] = []
 
 
-class Replay(msgspec.Struct):
+class ReplayPolicy(msgspec.Struct):
     enabled: bool = True
     auto_replay_on_fix: bool = False
     max_replay_attempts: int = 3
 
 
-class Dlq(msgspec.Struct):
+class DeadLetterPolicy(msgspec.Struct):
     """W-7.5.1: a document that says nothing has it, too."""
 
     enabled: bool = True
     queue_name: str = "workflow_dlq"
     retention_days: int = 30
-    include: Include | None = None
-    alerts: Alerts | None = None
-    replay: Replay | None = None
+    include: LetterContents | None = None
+    alerts: LetterAlerts | None = None
+    replay: ReplayPolicy | None = None
 
 
 @lru_cache(1024)
-def dlq_of(net: Compiled) -> Dlq:
-    return msgspec.convert(net.net.declares.policies.get("dlq") or {}, Dlq)
+def dead_letter_policy(net: Compiled) -> DeadLetterPolicy:
+    return msgspec.convert(net.net.declares.policies.get("dlq") or {}, DeadLetterPolicy)
 
 
 class DeadLetterWriter:
@@ -89,17 +89,17 @@ class DeadLetterWriter:
                 batch.letter_gone.append((live.id,))  # somebody has mended it
             return
         mask = mask_of(self.tenant(live.tenant), run)
-        policy = dlq_of(run.net)
+        policy = dead_letter_policy(run.net)
         if policy.enabled:
             self._letter(live, run, policy, mask, now, batch)
         self._ended(live, run, mask, batch)
 
     # -- the letter ----------------------------------------------------------------------------------------------------
 
-    def _letter(self, live: LiveRun, run: Run, policy: Dlq, mask: Mask, now: int, batch: Batch) -> None:
+    def _letter(self, live: LiveRun, run: Run, policy: DeadLetterPolicy, mask: Mask, now: int, batch: Batch) -> None:
         st, net = run.st, run.net.net
         failure = st.failure or Failure("UNKNOWN", "system")
-        wanted = policy.include or Include()
+        wanted = policy.include or LetterContents()
         history = list(self._history(live, run, batch))[-LONGEST_HISTORY:]
         body: dict[str, Any] = {}
         if wanted.error:
@@ -118,7 +118,7 @@ class DeadLetterWriter:
 
     def _history(self, live: LiveRun, run: Run, batch: Batch) -> Iterator[dict[str, Any]]:
         """Every execution of an author's node that has ended, in order; the last ones are in this batch."""
-        past = Past(run.net)
+        past = ExecutionLog(run.net)
         for turn in self.store.journal(live.no):
             yield from past.turn(F.decode_facts(turn.body), turn.at)
         for no, _, _, at, body in batch.journal:
@@ -127,9 +127,9 @@ class DeadLetterWriter:
 
     # -- who hears of it -----------------------------------------------------------------------------------------------
 
-    def _alert(self, live: LiveRun, run: Run, policy: Dlq, now: int, batch: Batch) -> None:
+    def _alert(self, live: LiveRun, run: Run, policy: DeadLetterPolicy, now: int, batch: Batch) -> None:
         """W-7.5.3: more than so many in the window, told once in a window."""
-        alerts = policy.alerts or Alerts()
+        alerts = policy.alerts or LetterAlerts()
         queue, window = policy.queue_name, min(alerts.window_minutes * 60_000, now)
         fresh = sum(1 for row in batch.letter if row[0] == live.tenant and row[4] == queue)
         count = self.store.letters_since(live.tenant, queue, now - window) + fresh
@@ -216,7 +216,7 @@ def snapshot(run: Run, ended: Mapping[str, str] | None = None) -> dict[str, Any]
     return {"variables": {**net.net.declares.variables, **st.vars}, "outputs": outputs, "nodes": nodes}
 
 
-class Past:
+class ExecutionLog:
     """Reads firings as executions of the author's nodes: one line for all the parts of one."""
 
     def __init__(self, net: Compiled) -> None:
