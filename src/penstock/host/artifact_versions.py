@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from penstock.store.artifacts import ArtifactRow
-    from penstock.store.contract import Store
+    from penstock.store.artifacts import ArtifactRow, ArtifactStore
 
 #: C-53, C-82: what somebody has approved is used; «active» is approved and deployed.
 IN_FORCE = ("approved", "active")
@@ -53,7 +52,7 @@ def newest(rows: Iterable[ArtifactRow]) -> ArtifactRow | None:
     return max(known, key=lambda row: version_key(row.version), default=None)
 
 
-def registered(store: Store, tenant: str, type: str, id: str) -> Any:
+def registered(store: ArtifactStore, tenant: str, type: str, id: str) -> Any:
     """The body of a thing as it is used now; None where there is none."""
     found = newest(row for row in store.artifacts(tenant, type) if row.id == id)
     return None if found is None else msgspec.msgpack.decode(found.body)

@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from penstock.errors import StoreError
-from penstock.store.contract import Store
-from penstock.store.run_store import Batch
+from penstock.store.run_store import Batch, RunStore
 
 LIMIT = 64 * 1024
 REF = "$blob"
@@ -24,7 +23,7 @@ class Blobs:
     """The name of a blob says whose it is: a reference that somebody has written into a document or an answer gives
     nobody another tenant's value."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RunStore) -> None:
         self.store = store
         self.pending: list[tuple[str, int, bytes]] = []
         self.fresh: dict[tuple[str, str], Any] = {}

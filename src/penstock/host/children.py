@@ -20,8 +20,7 @@ from penstock.kernel import command as C
 from penstock.kernel import state as S
 from penstock.kernel.failure import Failure
 from penstock.net.compiled import CNode
-from penstock.store.contract import Store
-from penstock.store.run_store import RunRow
+from penstock.store.run_store import RunRow, RunStore
 
 CALLED = "c"  # begins the id of a run that another one has called
 
@@ -35,7 +34,7 @@ class Children:
 
     def __init__(
         self,
-        store: Store,
+        store: RunStore,
         nets: Nets,
         turns: Turns,
         blobs: Blobs,

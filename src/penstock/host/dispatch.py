@@ -22,8 +22,7 @@ from penstock.kernel.state import Firing
 from penstock.kernel.view import View
 from penstock.net.compiled import CNode, expression, value
 from penstock.net.model import Effect
-from penstock.store.contract import Store
-from penstock.store.run_store import Batch
+from penstock.store.run_store import Batch, RunStore
 
 _canonical = msgspec.msgpack.Encoder(order="deterministic").encode
 WIDTH = 256
@@ -38,7 +37,7 @@ class Dispatch:
     """`answer` takes every outcome; `call` starts child runs; `wake_up` has the engine look again."""
 
     def __init__(
-        self, store: Store, executors: Mapping[str, Executor], services: Services, gate: Gate, blobs: Blobs,
+        self, store: RunStore, executors: Mapping[str, Executor], services: Services, gate: Gate, blobs: Blobs,
         answer: Answer, call: Callable[[Ask], None], wake_up: Callable[[], None], now: Callable[[], int], *,
         width: int = WIDTH,
     ) -> None:  # fmt: skip

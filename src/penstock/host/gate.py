@@ -20,8 +20,7 @@ from penstock.host.workers import QUEUE, Workers
 from penstock.kernel.failure import OUTAGE
 from penstock.kernel.flow import LAST_MOMENT
 from penstock.net.model import Breaker, Cache, Concurrency, Dedupe, Rate
-from penstock.store.contract import Store
-from penstock.store.run_store import Batch
+from penstock.store.run_store import Batch, RunStore
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
@@ -65,7 +64,7 @@ _POLL_MS = 50  # how soon a call asks again when all that holds it up are calls 
 class Gate:
     """`owner` is the effect's key: the same effect asked again, after a crash too, is not a stranger to itself."""
 
-    def __init__(self, store: Store, workers: Workers | None = None) -> None:
+    def __init__(self, store: RunStore, workers: Workers | None = None) -> None:
         self.store = store
         self.workers = workers or Workers()
         self.running: dict[str, int] = {}

@@ -10,8 +10,7 @@ from penstock.errors import PenstockError, Refused
 from penstock.host.loaded_run import InboxReply
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
-from penstock.store.contract import Store
-from penstock.store.run_store import Batch
+from penstock.store.run_store import Batch, RunStore
 
 NO_COMMAND = Refused(why="it is no command that this version knows")
 _unpack = msgspec.msgpack.decode
@@ -20,7 +19,7 @@ _unpack = msgspec.msgpack.decode
 class Inbox:
     """`resume_run` loads a run before its command is sent, where the host drives only what it is asked for."""
 
-    def __init__(self, store: Store, turns: Turns, resume_run: Callable[[int], None] | None = None) -> None:
+    def __init__(self, store: RunStore, turns: Turns, resume_run: Callable[[int], None] | None = None) -> None:
         self.store, self.turns, self.resume_run = store, turns, resume_run
         self.taken: set[int] = set()  # commands that wait for their turn
 

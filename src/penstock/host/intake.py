@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -29,8 +29,9 @@ from penstock.kernel import fact as F
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED
 from penstock.kernel.trigger import matches as wait_matches
-from penstock.store.contract import Store
-from penstock.store.events import EventRow
+from penstock.store.events import EventRow, EventStore
+from penstock.store.releases import ReleaseStore
+from penstock.store.run_store import RunStore
 
 #: C-37: how long events are kept unless the setting `events.keep_hours` says otherwise.
 KEEP_HOURS = 24.0
@@ -52,13 +53,17 @@ def scales_of(tenant: Tenant) -> Mapping[str, Mapping[str, float]]:
     return {**SCALES, **{name: scale for name, scale in own.items() if isinstance(scale, Mapping)}}
 
 
+class IntakeStore(EventStore, ReleaseStore, RunStore, Protocol):
+    """What the intake needs of a store."""
+
+
 class Intake:
     """`resume_run` drives a run of the store here, for a host that leaves others be; `shelve` keeps a large payload by
     reference."""
 
     def __init__(
         self,
-        store: Store,
+        store: IntakeStore,
         turns: Turns,
         starter: Starter,
         tenant: Callable[[str], Tenant],

@@ -12,12 +12,11 @@ from penstock.kernel import fact as F
 from penstock.kernel.replay import fold
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED, PENDING, WAITING, decode_state, new_state
-from penstock.store.contract import Store
-from penstock.store.run_store import JournalRow, RunRow
+from penstock.store.run_store import JournalRow, RunRow, RunStore
 
 
 class LoadedRuns:
-    def __init__(self, store: Store, nets: Nets) -> None:
+    def __init__(self, store: RunStore, nets: Nets) -> None:
         self.store, self.nets = store, nets
         self.runs: dict[int, LoadedRun] = {}
         self.parked: dict[int, str] = {}  # runs that tripped over a bug of the engine, and why

@@ -5,12 +5,11 @@ from __future__ import annotations
 from penstock.net import codec
 from penstock.net.compiled import Compiled
 from penstock.net.model import Net
-from penstock.store.contract import Store
-from penstock.store.run_store import NetRow
+from penstock.store.run_store import NetRow, RunStore
 
 
 class Nets:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RunStore) -> None:
         self.store = store
         self.by_number: dict[int, Compiled] = {}
         self.numbers: dict[str, int] = {}
@@ -23,7 +22,7 @@ class Nets:
         return self._made
 
     def release(self, net: Net, source: bytes | None, now: int) -> int:
-        """Store a net if it is new; its number."""
+        """RunStore a net if it is new; its number."""
         compiled = self.made(net)
         number = self.numbers.get(compiled.hash)
         if number is None:

@@ -18,8 +18,7 @@ from penstock.host.loaded_run import LoadedRun
 from penstock.host.runtimes import Runtimes
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
-from penstock.store.contract import Store
-from penstock.store.run_store import Batch
+from penstock.store.run_store import Batch, RunStore
 
 #: topic, body, key: the key is the same on every delivery
 Sink = Callable[[str, dict[str, Any], str], Awaitable[None]]
@@ -33,7 +32,7 @@ _pack = msgspec.msgpack.Encoder().encode
 class Outbox:
     """`publish` writes rows although nobody is there to take them yet."""
 
-    def __init__(self, store: Store, clock: Clock, *, publish: bool = False) -> None:
+    def __init__(self, store: RunStore, clock: Clock, *, publish: bool = False) -> None:
         self.store, self.clock, self.publish = store, clock, publish
         self.sinks: list[Sink] = []
         self.runtimes = Runtimes()  # a language may have events of its own

@@ -15,7 +15,7 @@ from penstock.host.timers import Timers
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel.state import EFFECT
-from penstock.store.contract import Store
+from penstock.store.run_store import RunStore
 
 #: run, firing → attempt and key of an at-most-once effect that was marked before its call
 Intents = dict[tuple[int, int], tuple[int, str]]
@@ -24,7 +24,7 @@ _AT_ONCE = 500
 
 class Recovery:
     def __init__(
-        self, store: Store, turns: Turns, timers: Timers, outcomes: Outcomes, dispatch: Dispatch, children: Children,
+        self, store: RunStore, turns: Turns, timers: Timers, outcomes: Outcomes, dispatch: Dispatch, children: Children,
         intake: Intake,
     ) -> None:  # fmt: skip
         self.store, self.turns, self.timers, self.outcomes = store, turns, timers, outcomes

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.errors import BadInput
-from penstock.store.contract import Store
+from penstock.store.access import AccessStore
+from penstock.store.drafts import DraftStore
 
 log = logging.getLogger("penstock.keeping")
 
@@ -16,10 +17,14 @@ DAY_MS = 86_400_000
 AUDIT_DAYS, DRAFT_DAYS, REMARK_DAYS = 1095, 90, 365
 
 
+class RetentionStore(AccessStore, DraftStore, Protocol):
+    """What retention needs of a store."""
+
+
 class Retention:
     """Of the audit a beginning is taken away, and its last hash stays in the chain: what is left can be verified."""
 
-    def __init__(self, store: Store, settings: Mapping[str, Any]) -> None:
+    def __init__(self, store: RetentionStore, settings: Mapping[str, Any]) -> None:
         self.store = store
         self.audit_ms = _ms("audit.keep_days", settings.get("audit.keep_days", AUDIT_DAYS))
         self.drafts_ms = _ms("drafts.keep_days", settings.get("drafts.keep_days", DRAFT_DAYS))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from penstock.errors import InputInvalid, PenstockError
 from penstock.expr.cron import fire_times
 from penstock.host.starter import Starter
-from penstock.store.contract import Store
-from penstock.store.schedules import ScheduleRow
+from penstock.store.releases import ReleaseStore
+from penstock.store.run_lists import RunListStore
+from penstock.store.schedules import ScheduleRow, ScheduleStore
 
 #: How late a fire may be that is not a missed one yet.
 GRACE_MS = 60_000
@@ -62,6 +63,10 @@ def last_time(row: ScheduleRow, first: int, last: int) -> int | None:
     return None
 
 
+class SchedulerStore(ReleaseStore, RunListStore, ScheduleStore, Protocol):
+    """What firing schedules needs of a store."""
+
+
 class _Fire:
     """A schedule that fires: runs that must still be heard of, and how it stands afterwards."""
 
@@ -73,7 +78,7 @@ class _Fire:
 class Schedules:
     """`on=False` fires nothing: a host that drives only what it is asked for."""
 
-    def __init__(self, store: Store, starter: Starter, warn: Warn, *, on: bool = True) -> None:
+    def __init__(self, store: SchedulerStore, starter: Starter, warn: Warn, *, on: bool = True) -> None:
         self.store, self.starter, self.warn, self.on = store, starter, warn, on
         self.at: int | None = 0 if on else None  # when the next one is due, as far as is known; 0: look
         self.going: dict[tuple[str, str], _Fire] = {}

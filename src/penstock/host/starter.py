@@ -10,7 +10,7 @@ from penstock.host.loaded_run import InternalReply
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel.state import COMPLETED
-from penstock.store.contract import Store
+from penstock.store.run_store import RunStore
 
 #: tenant, number of the net, what is given → the input with its defaults, and the run's options; raises InputInvalid
 Prepare = Callable[[str, int, Any], tuple[Any, dict[str, Any]]]
@@ -20,7 +20,7 @@ Begun = Callable[[str, PenstockError | None], None]
 
 class Starter:
     def __init__(
-        self, store: Store, turns: Turns, new_id: Callable[[], str], resume_run: Callable[[int], None]
+        self, store: RunStore, turns: Turns, new_id: Callable[[], str], resume_run: Callable[[int], None]
     ) -> None:
         self.store, self.turns, self.new_id, self.resume_run = store, turns, new_id, resume_run
         self.prepare: Prepare | None = None

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from penstock.host.loaded_run import Ask
-from penstock.store.contract import Store
-from penstock.store.events import EventRow
-from penstock.store.run_store import Batch
+from penstock.store.events import EventRow, EventStore
+from penstock.store.run_store import Batch, RunStore
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
@@ -23,10 +22,14 @@ _FOR_EVER = 1 << 62
 PREFIX = "taken:"
 
 
+class StreamStore(EventStore, RunStore, Protocol):
+    """What reading events as a stream needs of a store."""
+
+
 class Source:
     """How far a source of events has been read: everything up to `low`, and what is known of the numbers after it."""
 
-    def __init__(self, store: Store, tenant: str, name: str, now: int) -> None:
+    def __init__(self, store: StreamStore, tenant: str, name: str, now: int) -> None:
         self.store, self.tenant, self.name = store, tenant, name
         self.key = PREFIX + hashlib.sha256(f"{tenant}/{name}".encode()).hexdigest()
         kept = store.memo(self.key, now)

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -19,11 +19,12 @@ from penstock.executors.parts.similarity_search import SimilarityIndex
 from penstock.host.artifact_versions import usable, version_key
 from penstock.host.secrets import Lends, SecretPlaces
 from penstock.host.stream_cursor import Source, StreamBatch
-from penstock.store.artifacts import ArtifactRow
-from penstock.store.contract import Store
-from penstock.store.events import EventRow
-from penstock.store.judgments import JudgmentRow
-from penstock.store.messages import MessageRow
+from penstock.store.artifacts import ArtifactRow, ArtifactStore
+from penstock.store.events import EventRow, EventStore
+from penstock.store.judgments import JudgmentRow, JudgmentStore
+from penstock.store.messages import MessageRow, MessageStore
+from penstock.store.run_store import RunStore
+from penstock.store.work_items import WorkItemStore
 
 #: Which tenants are not the operator of this machine, and so have folders of their own.
 Shared = Literal["none", "others", "all"]
@@ -38,10 +39,14 @@ _LOADS = 20_000  # so many open work items are counted
 _JUDGED: Mapping[str, Any] = {"source": "judgments"}  # a collection that nobody has registered
 
 
+class TenantStore(ArtifactStore, EventStore, JudgmentStore, MessageStore, RunStore, WorkItemStore, Protocol):
+    """What belongs to a tenant in a store."""
+
+
 class StoredTenant:
     """One tenant, as the store has it. What is registered is read again when the store's registry has changed."""
 
-    def __init__(self, id: str, store: Store, places: SecretPlaces, now: Callable[[], int]) -> None:
+    def __init__(self, id: str, store: TenantStore, places: SecretPlaces, now: Callable[[], int]) -> None:
         self.id = id
         self.store, self.places, self.now = store, places, now
         self.held: dict[str, dict[str, list[tuple[str, str, Mapping[str, Any]]]]] = {}
@@ -161,7 +166,7 @@ class _Index:
 class Tenants:
     """Every tenant that has been asked for, made once."""
 
-    def __init__(self, store: Store, places: SecretPlaces, now: Callable[[], int]) -> None:
+    def __init__(self, store: TenantStore, places: SecretPlaces, now: Callable[[], int]) -> None:
         self.store, self.places, self.now = store, places, now
         self.known: dict[str, StoredTenant] = {}
 

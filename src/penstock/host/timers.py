@@ -8,7 +8,7 @@ from collections.abc import Callable
 from penstock.host.clock import Clock
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
-from penstock.store.contract import Store
+from penstock.store.run_store import RunStore
 
 HORIZON_MS = 60_000
 FAR_POLL_MS = 15_000
@@ -17,7 +17,7 @@ FAR_POLL_MS = 15_000
 class Timers:
     """`all_runs=False`: the store holds runs that others drive, so far timers are kept in memory, too."""
 
-    def __init__(self, store: Store, turns: Turns, clock: Clock, *, all_runs: bool = True) -> None:
+    def __init__(self, store: RunStore, turns: Turns, clock: Clock, *, all_runs: bool = True) -> None:
         self.store, self.turns, self.clock, self.all_runs = store, turns, clock, all_runs
         self.near: list[tuple[int, int]] = []  # heap of due time, run
         self.due: dict[int, int] = {}  # run → the one time in `near` that counts

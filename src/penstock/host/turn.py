@@ -33,8 +33,7 @@ from penstock.kernel.failure import Failure
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED
 from penstock.kernel.step import advance
-from penstock.store.contract import Store
-from penstock.store.run_store import Batch
+from penstock.store.run_store import Batch, RunStore
 
 BATCH = 512
 
@@ -45,7 +44,7 @@ def _nobody_sleeps() -> None:
 
 class Turns(TurnRollback):
     def __init__(
-        self, store: Store, nets: Nets, clock: Clock, *, batch: int = BATCH, checkpoint_every: int = CHECKPOINT_EVERY
+        self, store: RunStore, nets: Nets, clock: Clock, *, batch: int = BATCH, checkpoint_every: int = CHECKPOINT_EVERY
     ) -> None:
         super().__init__(store, nets, clock)
         self.batch_size = batch

@@ -14,8 +14,7 @@ from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED
-from penstock.store.contract import Store
-from penstock.store.run_store import Batch
+from penstock.store.run_store import Batch, RunStore
 
 #: a run of the batch: its status before, the facts, the replies, the commands it took, and why they were refused
 Stepped = tuple[LoadedRun, int, list[F.Fact], dict[int, Reply], list[C.Command], PenstockError | None]
@@ -24,7 +23,7 @@ Stepped = tuple[LoadedRun, int, list[F.Fact], dict[int, Reply], list[C.Command],
 class TurnRollback(LoadedRuns):
     """The runs in memory and their queue, as a failed commit leaves them."""
 
-    def __init__(self, store: Store, nets: Nets, clock: Clock) -> None:
+    def __init__(self, store: RunStore, nets: Nets, clock: Clock) -> None:
         super().__init__(store, nets)
         self.clock = clock
         self.ready: deque[LoadedRun] = deque()
