@@ -6,27 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.errors import ExprTypeError, ExprUnknownRoot
+from penstock.expr import nodes as N
 from penstock.expr.functions import FUNCTIONS
 from penstock.expr.functions.contract import Callback, Closure
 from penstock.expr.limits import Frame, ItemFrame, View, bounded_text, check_text_size, host_value, meter_of
-from penstock.expr.nodes import (
-    Array,
-    Call,
-    Chain,
-    FieldPath,
-    HostCall,
-    Lambda,
-    Literal,
-    Logic,
-    Name,
-    Negate,
-    Node,
-    Not,
-    Object,
-    Path,
-    Snippet,
-    Template,
-)
 from penstock.expr.operator_closures import (
     all_of,
     any_of,
@@ -52,77 +35,77 @@ class Compiler:
     def __init__(self, source: str) -> None:
         self.source = source
 
-    def closure(self, node: Node) -> Closure:
+    def closure(self, node: N.Node) -> Closure:
         match node:
-            case Literal():
+            case N.Literal():
                 return _constant(node.value)
-            case Name():
+            case N.Name():
                 return _root(node.name)
-            case Path():
+            case N.Path():
                 return self.path(node)
-            case Chain():
+            case N.Chain():
                 return self.chain(node)
-            case Logic():
+            case N.Logic():
                 return self.logic(node)
-            case Call():
+            case N.Call():
                 return self.call(node)
-            case Not():
+            case N.Not():
                 return negation(self.closure(node.children[0]), self.shown(node))
-            case Negate():
+            case N.Negate():
                 return minus(self.closure(node.children[0]), self.shown(node))
-            case Array():
+            case N.Array():
                 return _array(self.closures(node))
-            case Object():
+            case N.Object():
                 return _object(node.keys, self.closures(node))
-            case Lambda():
+            case N.Lambda():
                 return _lambda(node.params, self.closure(node.body), node.body.size)
-            case Snippet():
+            case N.Snippet():
                 return _snippet(node.locals, self.closure(node.body), node.body.size)
-            case FieldPath():
+            case N.FieldPath():
                 return _constant(_field_path(node.keys))
-            case HostCall():
+            case N.HostCall():
                 return _host_call(node.root, node.member, self.closures(node))
-            case Template():
+            case N.Template():
                 return self.template(node)
         raise AssertionError("every kind of node has its closure")
 
-    def closures(self, node: Node) -> list[Closure]:
+    def closures(self, node: N.Node) -> list[Closure]:
         return [self.closure(child) for child in node.children]
 
-    def shown(self, node: Node) -> str:
+    def shown(self, node: N.Node) -> str:
         text = " ".join(self.source[node.start : node.end].split())
         return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
-    def path(self, node: Path) -> Closure:
+    def path(self, node: N.Path) -> Closure:
         match node.target, node.constant_keys():
             case target, None:
                 return _steps(self.closure(target), [self.closure(step) for step in node.steps])
-            case Name(name=name), (str(key),):
+            case N.Name(name=name), (str(key),):
                 return _root_key(name, key)
-            case Name(name=name), (str(first), str(second)):
+            case N.Name(name=name), (str(first), str(second)):
                 return _root_keys(name, first, second)
             case target, keys:
                 return _keys(self.closure(target), keys)
 
-    def chain(self, node: Chain) -> Closure:
+    def chain(self, node: N.Chain) -> Closure:
         operands, where = self.closures(node), self.shown(node)
         match node.operators, node.children:
-            case ("==" | "!=" as symbol,), (_, Literal(value=constant)):
+            case ("==" | "!=" as symbol,), (_, N.Literal(value=constant)):
                 return equals_constant(symbol, operands[0], constant)
-            case (symbol,), (_, Literal(value=int() | float() as constant)) if symbol in COMPARE:
+            case (symbol,), (_, N.Literal(value=int() | float() as constant)) if symbol in COMPARE:
                 return order_constant(symbol, operands[0], constant, where)
             case (symbol,), _:
                 return binary(symbol, operands[0], operands[1], where)
         return fold_chain(operands, [OPERATORS[symbol] for symbol in node.operators], where)
 
-    def logic(self, node: Logic) -> Closure:
+    def logic(self, node: N.Logic) -> Closure:
         operands = [
             self.closure(child) if _is_boolean(child) else condition(self.closure(child), self.shown(child))
             for child in node.children
         ]
         return (all_of if node.operator == "&&" else any_of)(operands)
 
-    def call(self, node: Call) -> Closure:
+    def call(self, node: N.Call) -> Closure:
         function = FUNCTIONS[node.function]
         arguments = self.closures(node)
         if function.lazy:
@@ -130,25 +113,25 @@ class Compiler:
             return closure
         return (_call_with_view if function.sees_view else _call)(function.call, arguments)
 
-    def template(self, node: Template) -> Closure:
+    def template(self, node: N.Template) -> Closure:
         return _text(
             [
-                part.value if isinstance(part, Literal) and isinstance(part.value, str) else self.closure(part)
+                part.value if isinstance(part, N.Literal) and isinstance(part.value, str) else self.closure(part)
                 for part in node.children
             ]
         )
 
 
-def _is_boolean(node: Node) -> bool:
+def _is_boolean(node: N.Node) -> bool:
     """Whether the value is certainly true or false, so that nobody needs to ask at every evaluation."""
     match node:
-        case Literal():
+        case N.Literal():
             return isinstance(node.value, bool)
-        case Chain():
+        case N.Chain():
             return node.operators[-1] in COMPARE or node.operators[-1] in ("==", "!=")
-        case Call():
+        case N.Call():
             return FUNCTIONS[node.function].returns == "boolean"
-    return isinstance(node, Logic | Not)
+    return isinstance(node, N.Logic | N.Not)
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------

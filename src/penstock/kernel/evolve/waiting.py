@@ -9,25 +9,33 @@ SEEN_CAP = 1024
 CLOSED_CAP = 256
 
 
+def _with(numbers: list[int] | None, no: int) -> list[int]:
+    if numbers is None:
+        return [no]
+    numbers.append(no)
+    return numbers
+
+
+def _without(numbers: list[int], no: int) -> list[int] | None:
+    """None when it was the last: most firings have no list at all."""
+    numbers.remove(no)
+    return numbers or None
+
+
 def timer_set(st: State, f: F.Fact) -> None:
     _, no, due, why, firing, data = f
     st.timers[no] = Timer(due, why, firing, data)
     st.next_timer = no + 1
     owner = st.firings.get(firing)
     if owner is not None:
-        if owner.timers is None:
-            owner.timers = [no]
-        else:
-            owner.timers.append(no)
+        owner.timers = _with(owner.timers, no)
 
 
 def timer_gone(st: State, f: F.Fact) -> None:
     timer = st.timers.pop(f[1])
     owner = st.firings.get(timer.firing)
     if owner is not None and owner.timers is not None:
-        owner.timers.remove(f[1])
-        if not owner.timers:
-            owner.timers = None
+        owner.timers = _without(owner.timers, f[1])
 
 
 def wait_opened(st: State, f: F.Fact) -> None:
@@ -35,19 +43,14 @@ def wait_opened(st: State, f: F.Fact) -> None:
     st.waits[no] = Wait(firing, trigger, name, wanted)
     st.next_wait = no + 1
     owner = st.firings[firing]
-    if owner.waits is None:
-        owner.waits = [no]
-    else:
-        owner.waits.append(no)
+    owner.waits = _with(owner.waits, no)
 
 
 def wait_gone(st: State, f: F.Fact) -> None:
     wait = st.waits.pop(f[1])
     owner = st.firings.get(wait.firing)
     if owner is not None and owner.waits is not None:
-        owner.waits.remove(f[1])
-        if not owner.waits:
-            owner.waits = None
+        owner.waits = _without(owner.waits, f[1])
 
 
 def signal_kept(st: State, f: F.Fact) -> None:
