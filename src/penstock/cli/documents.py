@@ -14,7 +14,7 @@ from penstock.app.releases.documents import check_source, compile_source
 from penstock.app.releases.rehearsal import Level, judge_levels
 from penstock.cli.net_text import drawing
 from penstock.cli.open_store import reading
-from penstock.cli.options import STORE, Document, Json, Store, Whose
+from penstock.cli.options import STORE, Document, Json, SelectedTenant, Store
 from penstock.cli.output import (
     DONE,
     TONES,
@@ -97,9 +97,9 @@ def _registered(store: Path) -> Callable[[str, str], bool]:
     places = SecretPlaces(read_settings(store)["secrets"])
     if store.exists():
         with reading(store) as door:
-            held = known_to(door.store, Whose.tenant)
+            held = known_to(door.store, SelectedTenant.tenant)
     else:
-        held = known_to(None, Whose.tenant)
+        held = known_to(None, SelectedTenant.tenant)
 
     def registered(kind: str, name: str) -> bool:
         return held(kind, name) or kind == "secret" and places.find(name, None) is not None

@@ -1,4 +1,4 @@
-"""Driving a run until it ends or waits: here, or in the process that has the store, and then by following it."""
+"""Driving a run until it ends or waits: in this process, or by following it in the one that drives the store."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from penstock.app.penstock import Penstock
 from penstock.app.runs.queries import waits_for_outside
 from penstock.app.runs.run_view import RunView
 from penstock.cli.live_view import view_of
-from penstock.cli.open_store import there
-from penstock.cli.options import Whose
+from penstock.cli.open_store import require_store
+from penstock.cli.options import SelectedTenant
 from penstock.cli.settings import read_settings
 from penstock.dialects import dialect_of
 from penstock.errors import NotTaken, StoreBusy
@@ -46,7 +46,7 @@ class RunRequest(NamedTuple):
 
 
 class Started:
-    """The run under way, for the message of an interruption, and what is told about it beside how it stands."""
+    """The run under way, for the message of an interruption, with notes and JSON members that are printed with it."""
 
     def __init__(self, run: str = "") -> None:
         self.run = run
@@ -55,18 +55,18 @@ class Started:
 
 
 Command = Callable[[Penstock, str], Awaitable[None]]
-_LOOK_S = 0.1  # how often a run that another process drives is looked at
+_LOOK_S = 0.1  # seconds between two readings of a run that another process drives
 
 
 @contextlib.asynccontextmanager
 async def driving(
     store: Path, *, create: bool = False, everything: bool = False, profile: str | None = None
 ) -> AsyncIterator[Penstock]:
-    """For driving: the runs that are asked for, or everything that can go on."""
+    """The store, to drive the runs that are named, or every run that can go on."""
     if not create:
-        there(store)
+        require_store(store)
     settings = read_settings(store)
-    whose = Whose.tenant
+    whose = SelectedTenant.tenant
     async with Penstock(
         store, alone=not everything, settings=settings, create=create, profile=profile, tenant=whose
     ) as door:
@@ -74,24 +74,24 @@ async def driving(
 
 
 @contextlib.contextmanager
-def leaving(store: Path) -> Iterator[Penstock]:
-    """For looking, and for leaving commands to the process that drives the store."""
-    there(store)
-    door = Penstock(store, drive=False, create=False, tenant=Whose.tenant).open()
+def attached(store: Path) -> Iterator[Penstock]:
+    """The store, to read it and to put commands into the inbox of the process that drives it."""
+    require_store(store)
+    door = Penstock(store, drive=False, create=False, tenant=SelectedTenant.tenant).open()
     try:
         yield door
     finally:
         door.close()
 
 
-async def reaching(stack: contextlib.AsyncExitStack, store: Path, *, create: bool = False) -> Penstock:
-    """For driving what is asked for; while another process drives the store, for leaving it to that one."""
-    door = await _taken(stack, store, create=create)
-    return door if door is not None else stack.enter_context(leaving(store))
+async def driving_or_attached(stack: contextlib.AsyncExitStack, store: Path, *, create: bool = False) -> Penstock:
+    """The store, to drive runs; while another process drives it, to put commands into that one's inbox."""
+    door = await _driving_if_free(stack, store, create=create)
+    return door if door is not None else stack.enter_context(attached(store))
 
 
 def until_done(work: Coroutine[None, None, T]) -> T:
-    """Run it; a polite end of the process (SIGTERM) is the same as Ctrl-C."""
+    """Runs it in an event loop; SIGTERM is the same as Ctrl-C."""
 
     async def main() -> T:
         task = asyncio.current_task()
@@ -122,46 +122,46 @@ async def start(store: Path, asked: RunRequest, started: Started, *, quiet: bool
     When another process drives the store, the run is left for it to start and followed from here; when that process
     goes away meanwhile, the run is driven here."""
     async with contextlib.AsyncExitStack() as stack:
-        door = await _taken(stack, store, create=True, profile=asked.profile)
+        door = await _driving_if_free(stack, store, create=True, profile=asked.profile)
         if door is not None:
             release, new = door.keep(asked.document, asked.source), _is_new(door, asked.key)
             started.run = await door.start(release, asked.input, **asked.more)
             door.go_on(started.run)
             return await drive(door, started.run, quiet=quiet, whole=new)
-    with leaving(store) as door:
+    with attached(store) as door:
         release, new = door.keep(asked.document, asked.source), _is_new(door, asked.key)
         try:
             started.run = await door.hand_in(release, asked.input, **asked.more)
         except NotTaken as late:
-            await _do_inbox(store, late)
+            await _answer_inbox(store, late)
             started.run = door.row(asked.key or late.facts["run"]).id
-        return await _follow(store, door, started.run, quiet=quiet, whole=new)
+        return await _follow_run(store, door, started.run, quiet=quiet, whole=new)
 
 
 def _is_new(door: Penstock, key: str | None) -> bool:
     return key is None or door.store.run_by_key(door.tenant, key) is None
 
 
-async def go_on(store: Path, run: str, started: Started, *, quiet: bool) -> RunView:
+async def continue_run(store: Path, run: str, started: Started, *, quiet: bool) -> RunView:
     """Drive a run of the store, or let the process that drives the store do it."""
     async with contextlib.AsyncExitStack() as stack:
-        door = await _taken(stack, store)
+        door = await _driving_if_free(stack, store)
         if door is not None:
             started.run = door.go_on(run)
             return await drive(door, started.run, quiet=quiet)
-    with leaving(store) as door:
+    with attached(store) as door:
         started.run = door.top(run)
         with contextlib.suppress(NotTaken):
             await door.wake_up(started.run)
-        return await _follow(store, door, started.run, quiet=quiet)
+        return await _follow_run(store, door, started.run, quiet=quiet)
 
 
-async def steer(store: Path, run: str, command: Command, *, on: bool, quiet: bool, begin: str = "") -> RunView:
+async def command_run(store: Path, run: str, command: Command, *, on: bool, quiet: bool, begin: str = "") -> RunView:
     """Give a run a command. With `on` it is then driven like `run` does; the run that was driven.
 
     When another process drives the store, the command goes through its inbox, and that process drives on."""
     async with contextlib.AsyncExitStack() as stack:
-        door = await _taken(stack, store)
+        door = await _driving_if_free(stack, store)
         if door is not None:
             target = door.row(run).id
             if on:
@@ -169,14 +169,14 @@ async def steer(store: Path, run: str, command: Command, *, on: bool, quiet: boo
                 return await drive(door, seen, quiet=quiet, first=command(door, target), begin=begin)
             await command(door, target)
             return door.view(target)
-    with leaving(store) as door:
+    with attached(store) as door:
         target = door.row(run).id
         try:
             await command(door, target)
         except NotTaken as late:
-            await _do_inbox(store, late)
+            await _answer_inbox(store, late)
         if on:
-            return await _follow(store, door, _seen(door, door.top(target), target), quiet=quiet)
+            return await _follow_run(store, door, _seen(door, door.top(target), target), quiet=quiet)
         return door.view(target)
 
 
@@ -185,7 +185,7 @@ def _seen(door: Penstock, top: str, target: str) -> str:
     return top if door.row(top).status < COMPLETED else target
 
 
-async def _taken(
+async def _driving_if_free(
     stack: contextlib.AsyncExitStack, store: Path, *, create: bool = False, profile: str | None = None
 ) -> Penstock | None:
     """The store, to drive runs in it; None when another process does."""
@@ -195,8 +195,8 @@ async def _taken(
         return None
 
 
-async def _do_inbox(store: Path, late: NotTaken) -> None:
-    """What was left in the inbox is ours to do when whoever drove the store has gone; else it is a matter of theirs."""
+async def _answer_inbox(store: Path, late: NotTaken) -> None:
+    """Answers a command that was left in the inbox when the process that drove the store is gone. Raises NotTaken."""
     if driver_of(store) is not None:
         raise late
     async with driving(store) as mine:
@@ -204,12 +204,12 @@ async def _do_inbox(store: Path, late: NotTaken) -> None:
             raise late
 
 
-async def _follow(store: Path, door: Penstock, run: str, *, quiet: bool, whole: bool = False) -> RunView:
-    """Look at a run that another process drives, until it ends or waits, or is to be driven here."""
+async def _follow_run(store: Path, door: Penstock, run: str, *, quiet: bool, whole: bool = False) -> RunView:
+    """Shows a run that another process drives, until it ends or waits; drives it when that process goes away."""
     look = await _followed(store, door, run, quiet=quiet, whole=whole)
     while look is None:
         async with contextlib.AsyncExitStack() as stack:
-            mine = await _taken(stack, store)
+            mine = await _driving_if_free(stack, store)
             if mine is not None:
                 return await drive(mine, mine.go_on(run), quiet=quiet)
         look = await _followed(store, door, run, quiet=quiet, whole=False)

@@ -15,7 +15,7 @@ from penstock.app.inbox import open_items
 from penstock.app.language import WorkRules, app_language
 from penstock.app.penstock import Penstock
 from penstock.app.runs.queries import Queries
-from penstock.cli.drive import Started, steer
+from penstock.cli.drive import Started, command_run
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Store
 from penstock.cli.output import DONE, moment, print_list, say, store_option
@@ -103,7 +103,7 @@ def _decide(id: str, verdict: str, by: str | None, comment: str | None, json: bo
             else:
                 await rules.approve(door, item.run, item.firing, by=who, comment=comment)
 
-    return finish(steer(store, item.run, give, on=True, quiet=json), started, store, json)
+    return finish(command_run(store, item.run, give, on=True, quiet=json), started, store, json)
 
 
 def _rules_for(door: Queries, item: open_items.InboxItem, verdict: str, comment: str | None) -> WorkRules:

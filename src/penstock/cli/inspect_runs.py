@@ -65,8 +65,8 @@ def ps(
     else:
         say("no runs are open")
     if driver is None and any(row["status"].upper() in ("PENDING", "RUNNING") and not row["paused"] for row in rows):
-        go_on = f"go on with penstock work{store_option(store)}"
-        say(("nobody drives the runs that are RUNNING: ", TONES["held"]), go_on)
+        hint = f"go on with penstock work{store_option(store)}"
+        say(("nobody drives the runs that are RUNNING: ", TONES["held"]), hint)
     if hidden:
         many = f"more than {_COUNTED}" if hidden > _COUNTED else str(hidden)
         say((f"{many} ended run{'' if hidden == 1 else 's'} hidden, -a shows them", "bright_black"))

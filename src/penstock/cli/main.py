@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 import penstock
 from penstock.cli.language import with_languages
-from penstock.cli.options import Whose
+from penstock.cli.options import SelectedTenant
 from penstock.cli.output import DONE, INTERRUPTED, WRONG, print_error, print_interrupted, print_message
 from penstock.errors import PenstockError
 from penstock.languages import COMMANDS as LANGUAGE_COMMANDS
@@ -149,7 +149,7 @@ def every_command(
     ] = DEFAULT_TENANT,
 ) -> None:
     """Everything that is common to all commands; `main` looks for them itself, so that they may stand anywhere."""
-    Whose.tenant = tenant
+    SelectedTenant.tenant = tenant
 
 
 def main(arguments: list[str] | None = None) -> None:

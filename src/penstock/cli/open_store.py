@@ -1,4 +1,4 @@
-"""Opening a store for looking only."""
+"""Opening a store for reading only."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 @contextlib.contextmanager
 def reading(store: Path) -> Iterator[StoreReader]:
     """Takes no lock, and makes no store where there is none."""
-    there(store)
+    require_store(store)
     from penstock.app.runs.queries import StoreReader
-    from penstock.cli.options import Whose
+    from penstock.cli.options import SelectedTenant
 
-    door = StoreReader(store, Whose.tenant)
+    door = StoreReader(store, SelectedTenant.tenant)
     try:
         yield door
     finally:
         door.close()
 
 
-def there(store: Path) -> None:
+def require_store(store: Path) -> None:
     if not store.exists():
         raise StoreMissing(path=store)

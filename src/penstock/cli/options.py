@@ -1,4 +1,4 @@
-"""Options and arguments that commands share, and reading what is given in them."""
+"""Options and arguments that commands share, and the values that they hold."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ Document = Annotated[
 ]
 
 
-class Whose:
-    """The tenant that this command is for; `--tenant` may stand anywhere, so `main` sets it."""
+class SelectedTenant:
+    """The tenant of this command; `--tenant` may stand anywhere, so `main` sets it."""
 
     tenant = DEFAULT_TENANT
 

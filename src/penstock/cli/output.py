@@ -238,10 +238,10 @@ _DECIDED = {"approval": "an approval", "review": "a person's verdict"}
 
 def store_option(store: Path) -> str:
     """What a command must be given again to find the same runs."""
-    from penstock.cli.options import STORE, Whose
+    from penstock.cli.options import STORE, SelectedTenant
     from penstock.store.address import DEFAULT_TENANT
 
-    whose = "" if Whose.tenant == DEFAULT_TENANT else f" --tenant {_quoted(Whose.tenant)}"
+    whose = "" if SelectedTenant.tenant == DEFAULT_TENANT else f" --tenant {_quoted(SelectedTenant.tenant)}"
     return whose if store == STORE else f"{whose} --store {_quoted(str(store))}"
 
 

@@ -11,7 +11,7 @@ from penstock.app.penstock import Penstock
 from penstock.app.registry.artifact_types import TYPES, known_type
 from penstock.app.registry.registry import shown
 from penstock.cli.open_store import reading
-from penstock.cli.options import STORE, Json, Store, Whose, read_source
+from penstock.cli.options import STORE, Json, SelectedTenant, Store, read_source
 from penstock.cli.output import DONE, finding_json, print_finding, print_json, print_list, say
 from penstock.errors import BadInput
 from penstock.store.artifacts import ArtifactRow
@@ -85,7 +85,7 @@ class _Open:
     """The store for writing registry rows: they are read anew by whoever drives the store."""
 
     def __init__(self, store: Path) -> None:
-        self.door = Penstock(store, drive=False, tenant=Whose.tenant)
+        self.door = Penstock(store, drive=False, tenant=SelectedTenant.tenant)
 
     def __enter__(self) -> Penstock:
         self.door.open()

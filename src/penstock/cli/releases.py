@@ -14,8 +14,8 @@ from penstock.app.penstock import Penstock
 from penstock.app.releases.diff import Change
 from penstock.app.releases.releases import ActiveRelease, Releases, document_of
 from penstock.app.releases.version_row import version_row
-from penstock.cli.drive import leaving, reaching, until_done
-from penstock.cli.options import STORE, Document, Json, Store, Whose
+from penstock.cli.drive import attached, driving_or_attached, until_done
+from penstock.cli.options import STORE, Document, Json, SelectedTenant, Store
 from penstock.cli.output import (
     DONE,
     TONES,
@@ -48,7 +48,7 @@ CHANGES = {"added": TONES["done"], "removed": TONES["failed"], "changed": TONES[
 @contextlib.contextmanager
 def _opened(store: Path) -> Iterator[Releases]:
     """A store that is made where there is none; nothing is driven."""
-    door = Penstock(store, drive=False, tenant=Whose.tenant).open()
+    door = Penstock(store, drive=False, tenant=SelectedTenant.tenant).open()
     try:
         yield Releases(door)
     finally:
@@ -103,7 +103,7 @@ def _print(row: ReleaseRow) -> None:
 
 def ls(name: OnlyName = None, json: Json = False, store: Store = STORE) -> int:
     """List the versions, by workflow, the oldest first."""
-    with leaving(store) as door:
+    with attached(store) as door:
         rows = Releases(door).each(name)
     return print_list(rows, json, version_row, _print, empty="Nothing was submitted: penstock releases submit FILE.")
 
@@ -115,7 +115,7 @@ def show(
     store: Store = STORE,
 ) -> int:
     """Print the document of a version."""
-    with leaving(store) as door:
+    with attached(store) as door:
         row = Releases(door).get(name, version)
     if json:
         print_json({**version_row(row), "dsl": document_of(row)})
@@ -151,7 +151,7 @@ def activate(name: Name, version: Version, json: Json = False, store: Store = ST
 
 async def _activate(store: Path, name: str, version: int) -> ActiveRelease:
     async with contextlib.AsyncExitStack() as stack:
-        return (await reaching(stack, store)).releases.activate(name, version)
+        return (await driving_or_attached(stack, store)).releases.activate(name, version)
 
 
 def deprecate(name: Name, version: Version, json: Json = False, store: Store = STORE) -> int:
@@ -160,7 +160,7 @@ def deprecate(name: Name, version: Version, json: Json = False, store: Store = S
 
 
 def _change(store: Path, json: bool, move: Callable[[Releases], ReleaseRow]) -> int:
-    with leaving(store) as door:
+    with attached(store) as door:
         row = move(Releases(door))
 
     def print_row(row: ReleaseRow) -> None:
@@ -172,7 +172,7 @@ def _change(store: Path, json: bool, move: Callable[[Releases], ReleaseRow]) -> 
 
 def diff(name: Name, old: Old, new: New, json: Json = False, store: Store = STORE) -> int:
     """Show what differs between two versions: nodes, edges, policies and the rest, by their place."""
-    with leaving(store) as door:
+    with attached(store) as door:
         changes = Releases(door).diff(name, old, new)
     return print_list(changes, json, msgspec.to_builtins, _print_change, empty=SAME)
 

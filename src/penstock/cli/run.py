@@ -12,7 +12,7 @@ import typer
 from penstock.app.penstock import Penstock
 from penstock.app.runs.run_view import RunView
 from penstock.cli.documents import compile_named
-from penstock.cli.drive import RunRequest, Started, drive, driving, go_on, start, until_done
+from penstock.cli.drive import RunRequest, Started, continue_run, drive, driving, start, until_done
 from penstock.cli.options import STORE, Document, Json, Profile, Run, Store, read_value
 from penstock.cli.output import (
     DONE,
@@ -78,8 +78,8 @@ def finish(work: Any, started: Started, store: Path, json: bool, again: str | No
     except KeyboardInterrupt:
         kept = f" Run {started.run} is kept in {store}." if started.run else ""
         command = again or (f"penstock work {started.run}" if started.run else "")
-        go_on = f"go on with: {command}{store_option(store)}" if command else ""
-        print_interrupted(f"Interrupted.{kept}", go_on, json=json)
+        hint = f"go on with: {command}{store_option(store)}" if command else ""
+        print_interrupted(f"Interrupted.{kept}", hint, json=json)
         return INTERRUPTED
     if json:
         print_json({**run_json(look), **started.more})
@@ -128,7 +128,7 @@ def work(
     Meanwhile it takes what other commands leave for it: new runs, answers, signals."""
     if run is not None:
         started = Started()
-        return finish(go_on(store, run, started, quiet=json), started, store, json)
+        return finish(continue_run(store, run, started, quiet=json), started, store, json)
     worker = _Worker(store, json, until_idle)
     try:
         until_done(worker.work())

@@ -12,7 +12,7 @@ from penstock.app.access.candidates import for_anybody
 from penstock.app.inbox import inbox, open_items
 from penstock.app.language import WorkRules, app_language
 from penstock.app.penstock import Penstock
-from penstock.cli.drive import Started, steer, until_done
+from penstock.cli.drive import Started, command_run, until_done
 from penstock.cli.options import STORE, Json, Run, Store, read_text_or_value
 from penstock.cli.output import DONE, exit_code, print_json, print_run, run_json
 from penstock.cli.run import finish
@@ -43,7 +43,7 @@ def signal(
             started.more["duplicate"] = True
         await door.signal(target, name, value, id=id)
 
-    return finish(steer(store, run, give, on=True, quiet=json), started, store, json)
+    return finish(command_run(store, run, give, on=True, quiet=json), started, store, json)
 
 
 def respond(
@@ -117,7 +117,7 @@ def compensate(
     async def give(door: Penstock, target: str) -> None:
         await door.compensate(target, only=only or ())
 
-    look = until_done(steer(store, run, give, on=True, quiet=json, begin="undoing what it has done"))
+    look = until_done(command_run(store, run, give, on=True, quiet=json, begin="undoing what it has done"))
     if json:
         print_json(run_json(look))
     else:
@@ -143,13 +143,13 @@ def pause(run: Run, json: Json = False, store: Store = STORE) -> int:
 def _drive_on(
     run: str, store: Path, json: bool, command: Callable[[Penstock, str], Awaitable[None]], begin: str = ""
 ) -> int:
-    work = steer(store, run, command, on=True, quiet=json, begin=begin)
+    work = command_run(store, run, command, on=True, quiet=json, begin=begin)
     return finish(work, Started(run), store, json)
 
 
 def _only(run: str, store: Path, json: bool, command: Callable[[Penstock, str], Awaitable[None]]) -> int:
     """The command was done: that is what the exit code says, whatever became of the run."""
-    look = until_done(steer(store, run, command, on=False, quiet=json))
+    look = until_done(command_run(store, run, command, on=False, quiet=json))
     if json:
         print_json(run_json(look))
     else:

@@ -14,7 +14,7 @@ import typer
 
 from penstock.app.releases.schedules import FiredSchedule, TenantSchedules
 from penstock.app.runs.run_view import RunView
-from penstock.cli.drive import leaving, reaching, until_done
+from penstock.cli.drive import attached, driving_or_attached, until_done
 from penstock.cli.events import at_rest
 from penstock.cli.options import STORE, Json, Store
 from penstock.cli.output import moment, print_list, print_one, say, short, status_text
@@ -26,7 +26,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The id of the workflo
 
 def ls(json: Json = False, store: Store = STORE) -> int:
     """List the schedules: what starts when, and with what."""
-    with leaving(store) as door:
+    with attached(store) as door:
         rows = TenantSchedules(door).each()
     empty = "Nothing starts by the clock. A workflow with a schedule as its trigger does once it is activated."
     return print_list(rows, json, _json, _print, empty=empty)
@@ -55,7 +55,7 @@ def resume(name: Name, json: Json = False, store: Store = STORE) -> int:
 
 
 def _change(store: Path, json: bool, change: Callable[[TenantSchedules], ScheduleRow]) -> int:
-    with leaving(store) as door:
+    with attached(store) as door:
         return print_one(change(TenantSchedules(door)), json, _json, _print)
 
 
@@ -99,7 +99,7 @@ def _time(text: str, what: str, zone: str) -> int:
 def _fire(store: Path, json: bool, work: Callable[[TenantSchedules], Awaitable[list[FiredSchedule]]]) -> int:
     async def go() -> tuple[list[FiredSchedule], list[RunView]]:
         async with contextlib.AsyncExitStack() as stack:
-            door = await reaching(stack, store)
+            door = await driving_or_attached(stack, store)
             fired = await work(TenantSchedules(door))
             runs = [run for firing in fired for run in firing.runs]
             return fired, await at_rest(door, runs) if door.drives else [door.view(run) for run in runs]

@@ -13,7 +13,7 @@ from penstock.app.decision import dead_letters as desk
 from penstock.app.penstock import Penstock, Release
 from penstock.app.runs.run_view import RunView
 from penstock.cli.documents import compile_named
-from penstock.cli.drive import Started, drive, driving, go_on, leaving
+from penstock.cli.drive import Started, attached, continue_run, drive, driving
 from penstock.cli.open_store import reading
 from penstock.cli.options import STORE, Json, Limit, Store
 from penstock.cli.output import DONE, TONES, moment, print_json, print_list, say, short, store_option
@@ -111,10 +111,10 @@ def replay(
         except StoreBusy:
             if started.run:
                 raise
-        with leaving(store) as door:
+        with attached(store) as door:
             started.run = await desk.replay(door, run, mended(door))
             started.more = {"replay_of": door.row(run).id}
-        return await go_on(store, started.run, started, quiet=json)
+        return await continue_run(store, started.run, started, quiet=json)
 
     return finish(work(), started, store, json)
 

@@ -17,7 +17,7 @@ from penstock.app.process.models import Proposed, extracted
 from penstock.app.process.models import import_discovered as discovered
 from penstock.app.process.reevaluation import ThresholdReading, reevaluation
 from penstock.app.releases.documents import read_source
-from penstock.cli.drive import leaving, reaching, until_done
+from penstock.cli.drive import attached, driving_or_attached, until_done
 from penstock.cli.options import STORE, Document, Json, Store
 from penstock.cli.output import DONE, TONES, finding_json, print_finding, print_json, print_list, say, short
 from penstock.cli.process.event_log import log
@@ -66,7 +66,7 @@ def define(
 
     async def work() -> Defined:
         async with contextlib.AsyncExitStack() as stack:
-            door = await reaching(stack, store, create=True)
+            door = await driving_or_attached(stack, store, create=True)
             return await Processes(door).define(read_source(file), by=by or None, unsound=unsound)
 
     try:
@@ -91,14 +91,14 @@ def ls(
     store: Store = STORE,
 ) -> int:  # fmt: skip
     """List the processes, as they are in force."""
-    with leaving(store) as door:
+    with attached(store) as door:
         rows = Processes(door).each(type)
     return print_list(rows, json, _json, _print, empty="There is no process: penstock process define FILE.")
 
 
 def show(id: Id, version: Version = None, json: Json = False, store: Store = STORE) -> int:
     """Print the definition of a process."""
-    with leaving(store) as door:
+    with attached(store) as door:
         row = Processes(door).get(id, version)
     definition = msgspec.json.decode(row.document)
     if json:
@@ -110,7 +110,7 @@ def show(id: Id, version: Version = None, json: Json = False, store: Store = STO
 
 def bpmn(id: Id, version: Version = None, store: Store = STORE) -> int:
     """Print a process as BPMN 2.0 XML."""
-    with leaving(store) as door:
+    with attached(store) as door:
         row = Processes(door).get(id, version)
     print((row.bpmn or b"").decode())
     return DONE
@@ -118,7 +118,7 @@ def bpmn(id: Id, version: Version = None, store: Store = STORE) -> int:
 
 def versions(id: Id, json: Json = False, store: Store = STORE) -> int:
     """List the versions of a process, the oldest first."""
-    with leaving(store) as door:
+    with attached(store) as door:
         rows = Processes(door).versions(id)
     return print_list(rows, json, _version_json, _print_version)
 
@@ -134,7 +134,7 @@ def _print_version(row: ReleaseRow) -> None:
 
 def diff(id: Id, old: Old, new: New, json: Json = False, store: Store = STORE) -> int:
     """Show what differs between two versions: elements that were added, removed, or changed, and in what."""
-    with leaving(store) as door:
+    with attached(store) as door:
         processes = Processes(door)
         was, now = (msgspec.json.decode(processes.get(id, version).document) for version in (old, new))
     changes = difference(was, now)
@@ -166,7 +166,7 @@ def approve(
 
     async def work() -> Defined:
         async with contextlib.AsyncExitStack() as stack:
-            return await Processes(await reaching(stack, store)).approve(id, by=by, into=into)
+            return await Processes(await driving_or_attached(stack, store)).approve(id, by=by, into=into)
 
     return _saved(until_done(work()), json)
 
@@ -175,7 +175,7 @@ def reject(
     id: Id, by: By, comment: Reason, json: Json = False, store: Store = STORE,
 ) -> int:  # fmt: skip
     """Keep a process from being begun that waits for somebody's approval. It stays readable, with the reason."""
-    with leaving(store) as door:
+    with attached(store) as door:
         row = Processes(door).reject(id, by=by, comment=comment)
     return _saved(Defined(row, False), json)
 
@@ -212,7 +212,7 @@ def import_discovered(
 
     async def work() -> Defined:
         async with contextlib.AsyncExitStack() as stack:
-            door = await reaching(stack, store, create=True)
+            door = await driving_or_attached(stack, store, create=True)
             return await discovered(door, log, source, mined, by=by or "cli", base=base)
 
     try:
@@ -237,7 +237,7 @@ def extract(
 
     async def work() -> Proposed:
         async with contextlib.AsyncExitStack() as stack:
-            door = await reaching(stack, store, create=True)
+            door = await driving_or_attached(stack, store, create=True)
             words = await text_of_pdf(source) if text is None else text
             return await extracted(door, words, id=id, by=by or "cli", store=save)
 
@@ -283,7 +283,7 @@ def read_text(file: Path) -> str:
 
 def reevaluate(json: Json = False, store: Store = STORE) -> int:
     """Show the thresholds at which to think again, what is measured now, and which of them are exceeded."""
-    with leaving(store) as door:
+    with attached(store) as door:
         rows = reevaluation(door)
     return print_list(rows, json, msgspec.to_builtins, _print_threshold)
 

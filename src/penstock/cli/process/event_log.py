@@ -12,8 +12,8 @@ import typer
 from penstock.app.penstock import Penstock
 from penstock.app.process.event_log import Wanted, following, wanted, written
 from penstock.app.timestamps import moment
-from penstock.cli.drive import reaching, until_done
-from penstock.cli.open_store import there
+from penstock.cli.drive import driving_or_attached, until_done
+from penstock.cli.open_store import require_store
 from penstock.cli.options import STORE, Store
 from penstock.cli.output import DONE, say
 from penstock.errors import BadInput
@@ -39,11 +39,11 @@ def log(
         raise BadInput(what="--format", why="it is json or xes")
     begin = moment(first, "--from") if first else None
     end = moment(last, "--to") if last else None
-    there(store)
+    require_store(store)
 
     async def work() -> Wanted:
         async with contextlib.AsyncExitStack() as stack:
-            door = await reaching(stack, store)
+            door = await driving_or_attached(stack, store)
             asked = await wanted(door, id, begin=begin, end=end, since=since, full=full, undone=all)
             _write(door, asked, "json" if format == "json" else "xes", out)
             return asked

@@ -12,7 +12,7 @@ import typer
 from penstock.app.penstock import Penstock
 from penstock.app.process.events import PublishedEvent, each_event
 from penstock.app.process.work_items import WorkItems, instance_body
-from penstock.cli.drive import Started, leaving, reaching, steer, until_done
+from penstock.cli.drive import Started, attached, command_run, driving_or_attached, until_done
 from penstock.cli.options import STORE, Json, Store
 from penstock.cli.output import DONE, FAILED, TONES, moment, print_json, print_list, say, short, status_text
 from penstock.cli.process.items import By, named_run, print_history, print_line, read_object
@@ -59,7 +59,7 @@ def start(
 
     async def begin() -> str:
         async with contextlib.AsyncExitStack() as stack:
-            door = await reaching(stack, store)
+            door = await driving_or_attached(stack, store)
             return await WorkItems(door).initiate(
                 id, by=by or "cli", initiator=initiator, input=given, modes=modes, version=version, key=key
             )
@@ -69,7 +69,7 @@ def start(
     async def nothing(door: Penstock, target: str) -> None:
         await door.wake_up(target)
 
-    return finish(steer(store, run, nothing, on=True, quiet=json), Started(run), store, json)
+    return finish(command_run(store, run, nothing, on=True, quiet=json), Started(run), store, json)
 
 
 def _modes(options: list[str]) -> dict[str, str]:
@@ -85,7 +85,7 @@ def _modes(options: list[str]) -> dict[str, str]:
 
 def instance(run: Run, history: WithHistory = False, json: Json = False, store: Store = STORE) -> int:
     """Show an instance: how it stands, its work items, and what was undone, step by step."""
-    with leaving(store) as door:
+    with attached(store) as door:
         row, process = WorkItems(door).instance(named_run(door, run))
         body = _json(row, process)
     _show(body, json)
@@ -137,14 +137,14 @@ def compensate(run: Run, json: Json = False, store: Store = STORE) -> int:
 
 
 async def _move(store: Path, run: str, move: Any, *, on: bool, quiet: bool) -> dict[str, Any]:
-    with leaving(store) as door:
+    with attached(store) as door:
         id = named_run(door, run)
 
     async def give(door: Penstock, target: str) -> None:
         await move(WorkItems(door), target)
 
-    await steer(store, id, give, on=on, quiet=quiet)
-    with leaving(store) as door:
+    await command_run(store, id, give, on=on, quiet=quiet)
+    with attached(store) as door:
         return _json(*WorkItems(door).instance(id))
 
 
@@ -166,7 +166,7 @@ def events(
 ) -> int:
     """List what was told about instances and models, in order per instance."""
     published: list[PublishedEvent] = []
-    with leaving(store) as door:
+    with attached(store) as door:
         named = named_run(door, run) if run is not None else None
         place: tuple[int, int] | None = (0, 0)
         while place is not None and len(published) < limit:

@@ -14,7 +14,7 @@ from penstock.app.penstock import Penstock
 from penstock.app.process.error_words import process_words
 from penstock.app.process.work_items import OPEN, WorkItems, folded, run_of
 from penstock.app.runs.run_view import RunView
-from penstock.cli.drive import Started, leaving, steer
+from penstock.cli.drive import Started, attached, command_run
 from penstock.cli.options import STORE, Json, Store, read_value
 from penstock.cli.output import DONE, moment, print_json, print_list, say, short
 from penstock.cli.run import finish
@@ -62,7 +62,7 @@ def ls(
     wanted = [part for part in (status or "").split(",") if part] or list(OPEN)
     if any(part not in ITEMS for part in wanted):
         raise BadInput(what="--status", why="it is no status of a work item", hint=f"They are {', '.join(ITEMS)}.")
-    with leaving(store) as door:
+    with attached(store) as door:
         if run is None:
             rows = WorkItems(door).each(status=wanted, assignee=assignee, limit=200)
         else:
@@ -134,7 +134,7 @@ def _print_passage(passage: Passage, whose: str = "") -> None:
 
 
 def _read(id: str, store: Path) -> tuple[WorkItem, list[ItemComment], list[Passage]]:
-    with leaving(store) as door:
+    with attached(store) as door:
         return WorkItems(door).get(named_item(door, id))
 
 
@@ -177,7 +177,7 @@ class _Target(NamedTuple):
     def act(self, note: str, verb: Callable[..., Awaitable[Any]], *given: Any, then: bool = False, **more: Any) -> int:
         """Calls the verb of `WorkItems`, and drives the instance on, here or in the process that has the store. With
         `then` what comes next is printed."""
-        with leaving(self.store) as door:
+        with attached(self.store) as door:
             item = WorkItems(door).find(named_item(door, self.item))
         started = Started(item.row.run_id)
         started.notes.append(note)
@@ -186,9 +186,9 @@ class _Target(NamedTuple):
             await verb(WorkItems(door), item.id, *given, **more)
 
         async def work() -> RunView:
-            look = await steer(self.store, started.run, give, on=True, quiet=self.json)
+            look = await command_run(self.store, started.run, give, on=True, quiet=self.json)
             if then:  # another process may have done it, but it is in the journal
-                with leaving(self.store) as door:
+                with attached(self.store) as door:
                     started.more["next_nodes"] = WorkItems(door).next_nodes(item)
             return look
 
@@ -268,7 +268,7 @@ def comment(
     id: Item, text: Text, by: By, json: Json = False, store: Store = STORE,
 ) -> int:  # fmt: skip
     """Say something about a work item: it stays with it."""
-    with leaving(store) as door:
+    with attached(store) as door:
         work_items = WorkItems(door)
         item = named_item(door, id)
         work_items.comment(item, text, by=by)
