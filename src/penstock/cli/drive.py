@@ -165,7 +165,7 @@ async def command_run(store: Path, run: str, command: Command, *, on: bool, quie
         if door is not None:
             target = door.row(run).id
             if on:
-                seen = _seen(door, door.go_on(target), target)
+                seen = _shown_run(door, door.go_on(target), target)
                 return await drive(door, seen, quiet=quiet, first=command(door, target), begin=begin)
             await command(door, target)
             return door.view(target)
@@ -176,11 +176,11 @@ async def command_run(store: Path, run: str, command: Command, *, on: bool, quie
         except NotTaken as late:
             await _answer_inbox(store, late)
         if on:
-            return await _follow_run(store, door, _seen(door, door.top(target), target), quiet=quiet)
+            return await _follow_run(store, door, _shown_run(door, door.top(target), target), quiet=quiet)
         return door.view(target)
 
 
-def _seen(door: Penstock, top: str, target: str) -> str:
+def _shown_run(door: Penstock, top: str, target: str) -> str:
     """The run at the top is looked at while it goes on; else the one that was named."""
     return top if door.row(top).status < COMPLETED else target
 

@@ -1,4 +1,4 @@
-"""What is seen while a run goes on: the net with its tokens moving on a terminal, plain lines elsewhere.
+"""The live view of a run: the net with its tokens moving on a terminal, plain lines elsewhere.
 
 A turn moves many tokens at once and takes a millisecond, so the view plays it back in frames that an eye can follow. It
 never holds the engine up: it lags behind a little, and leaves frames out when it would lag behind too much.
@@ -49,20 +49,20 @@ async def view_of(
     if quiet:
         yield
         return
-    watcher = door.watch_live(run)
-    past = [line for line in door.lines(run) if line.seq <= watcher.reader.st.n] if whole else []
+    fold = door.watch_live(run)
+    past = [line for line in door.lines(run) if line.seq <= fold.reader.st.n] if whole else []
     screen = console()
     moving = screen.is_terminal and not screen.is_dumb_terminal
-    first = begin if whole else _begun(watcher, begin)
-    view = _Moving(screen, run, watcher, first, past) if moving else _Plain(watcher, first, past)
-    door.listen(lambda whose, lines: view.tell(lines) if whose == run else None)
+    first = begin if whole else _first_line(fold, begin)
+    view = _NetView(screen, run, fold, first, past) if moving else _LineView(fold, first, past)
+    door.listen(lambda whose, lines: view.show(lines) if whose == run else None)
     async with view:
         yield
 
 
-def _begun(watcher: RunFold, begin: str) -> str:
+def _first_line(fold: RunFold, begin: str) -> str:
     """What is said first about a run that has a past."""
-    st = watcher.reader.st
+    st = fold.reader.st
     if not st.n:
         return ""
     if begin:
@@ -72,16 +72,16 @@ def _begun(watcher: RunFold, begin: str) -> str:
     return f"going on after fact {st.n}"
 
 
-class _Plain:
+class _LineView:
     """One line for every effect that is asked and every node that settles."""
 
-    def __init__(self, watcher: RunFold, first: str, past: list[FactLine]) -> None:
-        self.watcher, self.first, self.past = watcher, first, past
+    def __init__(self, fold: RunFold, first: str, past: list[FactLine]) -> None:
+        self.fold, self.first, self.past = fold, first, past
         self.began = time.monotonic()
 
     async def __aenter__(self) -> None:
         if self.past:
-            self.tell(self.past)
+            self.show(self.past)
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
@@ -92,14 +92,14 @@ class _Plain:
             say(self.first)
         self.first = ""
 
-    def tell(self, lines: Iterable[FactLine]) -> None:
+    def show(self, lines: Iterable[FactLine]) -> None:
         self._begin()
         for line in lines:
-            if told := _told(line, self.watcher.reader.net):
-                say((f"{time.monotonic() - self.began:7.2f} s  ", "bright_black"), *told)
+            if text := _fact_text(line, self.fold.reader.net):
+                say((f"{time.monotonic() - self.began:7.2f} s  ", "bright_black"), *text)
 
 
-def _told(line: FactLine, net: Compiled | None) -> list[str | tuple[str, str]]:
+def _fact_text(line: FactLine, net: Compiled | None) -> list[str | tuple[str, str]]:
     """In the author's words: what the net has beside a node of the document is told as that node."""
     node = net.by_id.get(line.node) if net is not None else None
     drawn = author(node) if node is not None else line.node
@@ -164,11 +164,11 @@ def _times(visit: int, limit: int | None) -> str:
     return f" ({visit}/{limit})" if limit is not None else f" ({visit})" if visit > 1 else ""
 
 
-class _Moving:
+class _NetView:
     """The drawing, redrawn in place. Marks are kept line by line: a long run costs no more at its end than at first."""
 
-    def __init__(self, screen: Console, run: str, watcher: RunFold, first: str, past: list[FactLine]) -> None:
-        self.screen, self.run, self.watcher, self.first, self.past = screen, run, watcher, first, past
+    def __init__(self, screen: Console, run: str, fold: RunFold, first: str, past: list[FactLine]) -> None:
+        self.screen, self.run, self.fold, self.first, self.past = screen, run, fold, first, past
         self.drawn: dict[int, Net] = {}  # the net as its author drew it
         self.tokens: dict[str, int] = {}
         self.nodes: dict[str, NodeMark] = {}
@@ -183,9 +183,9 @@ class _Moving:
 
     async def __aenter__(self) -> None:
         if self.past:
-            self.tell(self.past)
-        elif self.watcher.reader.net is not None:
-            self._take(self.watcher.marks())
+            self.show(self.past)
+        elif self.fold.reader.net is not None:
+            self._take(self.fold.marks())
             self.last = self.first
         self.live.start()
         self.task = asyncio.ensure_future(self._play())
@@ -198,9 +198,9 @@ class _Moving:
         if self.task is not None:
             self.task.cancel()
             await asyncio.gather(self.task, return_exceptions=True)
-        if self.watcher.reader.net is not None and kind is None:
+        if self.fold.reader.net is not None and kind is None:
             with contextlib.suppress(PenstockError):
-                self._show(self.watcher.marks(), self.last)
+                self._show(self.fold.marks(), self.last)
         self.live.stop()
 
     # -- frames --------------------------------------------------------------------------------------------------------
@@ -208,9 +208,9 @@ class _Moving:
     def _take(self, marks: Marks) -> None:
         self.tokens, self.nodes = dict(marks.tokens), dict(marks.nodes)
 
-    def tell(self, lines: Iterable[FactLine]) -> None:
+    def show(self, lines: Iterable[FactLine]) -> None:
         """A frame whenever tokens have come to lie somewhere, and one when they are taken."""
-        net = self.watcher.reader.net
+        net = self.fold.reader.net
         if not self.nodes and net is not None:
             self.nodes = {n.id: NodeMark(status="PENDING", limit=n.max_iter) for n in net.nodes if n.id == author(n)}
         put = False
@@ -256,13 +256,13 @@ class _Moving:
         return False
 
     def _drawn(self, node: str) -> str:
-        net = self.watcher.reader.net
+        net = self.fold.reader.net
         node_spec = net.by_id.get(node) if net is not None else None
         return author(node_spec) if node_spec is not None else node
 
     def _fired(self, line: FactLine, node: str) -> None:
         """A node that begins with another part of it has been counted when that part fired."""
-        net = self.watcher.reader.net
+        net = self.fold.reader.net
         fired = net.by_id.get(line.node) if net is not None else None
         if fired is not None and is_companion(fired):
             return
@@ -270,7 +270,7 @@ class _Moving:
         self._mark(node, status="RUNNING", count=self._count(node) + (not again))
 
     def _settled(self, line: FactLine) -> None:
-        net = self.watcher.reader.net
+        net = self.fold.reader.net
         node = net.by_id.get(line.node) if net is not None else None
         if node is not None and (is_companion(node) or _more_follows(node, line)):
             return
@@ -315,13 +315,13 @@ class _Moving:
                 await asyncio.wait_for(self.news.wait(), 0.25)
 
     def _show(self, marks: Marks, last: str) -> None:
-        net = self.watcher.reader.net
+        net = self.fold.reader.net
         if net is not None:
             self.live.update(Group(*self._picture(net.net, marks, last)), refresh=True)
 
     def _picture(self, net: Net, marks: Marks, last: str) -> Iterable[RenderableType]:
-        st = self.watcher.reader.st
-        status = self.watcher.word(STATUS[st.status])
+        st = self.fold.reader.st
+        status = self.fold.word(STATUS[st.status])
         shown = f"{status}, paused" if st.paused else status
         head = Text.assemble(
             ("● ", TONES[status_style(status).tone]), (safe(net.name), "bold"),

@@ -57,7 +57,7 @@ def put(
 ) -> int:
     """Register a thing, or replace it. It is checked first; what is wrong is not stored."""
     source, name = read_source(body, "the body")
-    with _Open(store) as door:
+    with _WritableStore(store) as door:
         findings = door.registry.put_source(known_type(type), id, source, name)
     if json:
         print_json({"type": type, "id": id, "findings": [finding_json(finding) for finding in findings]})
@@ -70,7 +70,7 @@ def put(
 
 def rm(type: Type, id: Id, json: Json = False, store: Store = STORE) -> int:
     """Take a thing out of the registry, all versions of it."""
-    with _Open(store) as door:
+    with _WritableStore(store) as door:
         gone = door.unregister(known_type(type), id)
     if not gone:
         raise BadInput(what=f"{type} «{id}»", why="it is not registered", hint=f"`penstock registry ls {type}`")
@@ -81,7 +81,7 @@ def rm(type: Type, id: Id, json: Json = False, store: Store = STORE) -> int:
     return DONE
 
 
-class _Open:
+class _WritableStore:
     """The store for writing registry rows: they are read anew by whoever drives the store."""
 
     def __init__(self, store: Path) -> None:

@@ -37,7 +37,7 @@ async def health(server: Server) -> Response:
 
 @router.get("/ready", response_model=Health, summary="Does it take more")
 async def ready(request: Request, server: Server) -> Response:
-    trouble = server.door.host.trouble or _asked(server)
+    trouble = server.door.host.trouble or _store_trouble(server)
     if server.draining:
         return problem(request, 503, "PS-503-DRAINING", "The server is about to stop.", headers={"Retry-After": "5"})
     if trouble is not None:
@@ -46,7 +46,7 @@ async def ready(request: Request, server: Server) -> Response:
     return await health(server)
 
 
-def _asked(server: Server) -> StoreError | None:
+def _store_trouble(server: Server) -> StoreError | None:
     """A store that nobody has used for a while may be gone without anybody having noticed."""
     try:
         server.door.store.notices_left()

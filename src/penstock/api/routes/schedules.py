@@ -20,7 +20,7 @@ router = APIRouter(prefix="/schedules", tags=["schedules"], route_class=AuditedR
 _UPCOMING = 5
 
 
-def _shown(row: ScheduleRow) -> dict[str, Any]:
+def _schedule_body(row: ScheduleRow) -> dict[str, Any]:
     upcoming, at = list[int](), row.next_at
     while at is not None and len(upcoming) < _UPCOMING:
         upcoming.append(at)
@@ -37,22 +37,22 @@ async def each(
     door: Door, limit: paging.Limit = 50, cursor: paging.Cursor = None, _: Caller = may("ops.read")
 ) -> Response:
     page, after = paging.page_of(door.schedules.each(), cursor, limit)
-    return reply(shape.SchedulePage, {"items": [_shown(row) for row in page], "next": after})
+    return reply(shape.SchedulePage, {"items": [_schedule_body(row) for row in page], "next": after})
 
 
 @router.get("/{name}", response_model=shape.ScheduleOut, summary="One of them")
 async def get(name: str, door: Door, _: Caller = may("ops.read")) -> Response:
-    return reply(shape.ScheduleOut, _shown(door.schedules.get(name)))
+    return reply(shape.ScheduleOut, _schedule_body(door.schedules.get(name)))
 
 
 @router.post("/{name}/pause", response_model=shape.ScheduleOut, summary="Start nothing by it for now")
 async def pause(name: str, door: Door, _: Caller = may("ops.write")) -> Response:
-    return reply(shape.ScheduleOut, _shown(door.schedules.pause(name)))
+    return reply(shape.ScheduleOut, _schedule_body(door.schedules.pause(name)))
 
 
 @router.post("/{name}/resume", response_model=shape.ScheduleOut, summary="Let it go on")
 async def resume(name: str, door: Door, _: Caller = may("ops.write")) -> Response:
-    return reply(shape.ScheduleOut, _shown(door.schedules.resume(name)))
+    return reply(shape.ScheduleOut, _schedule_body(door.schedules.resume(name)))
 
 
 @router.post("/{name}/fire", response_model=shape.FiredOut, status_code=201, summary="Start it now")
