@@ -62,14 +62,14 @@ class Patches:
 
     def said(self, tag: int, change: Callable[[list[Any]], list[Any] | None]) -> None:
         """Facts of a kind are said otherwise, or not at all."""
-        right = Run.say
+        right = Run.record
 
-        def say(self: Run, fact: F.Fact) -> None:
+        def record(self: Run, fact: F.Fact) -> None:
             changed = change(list(fact)) if fact[0] == tag else fact
             if changed is not None:
                 right(self, tuple(changed))
 
-        self.attribute(Run, "say", say)
+        self.attribute(Run, "record", record)
 
 
 @contextlib.contextmanager
