@@ -23,7 +23,6 @@ from penstock.errors import PenstockError
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.state import COMPLETED
-from penstock.store.run_store import JournalRow
 from tests.app.test_history import KNOWN, MANUAL, MORE, RETRY, stir
 from tests.app.workflows import workflow as small
 from tests.conformance.decision.harness import INPUT
@@ -47,8 +46,8 @@ ENDS = ("node.succeeded", "node.failed", "node.skipped")
 
 
 def events(sim: Sim) -> list[Event]:
-    teller = EventReader(lambda _: sim.net, "r1")
-    return [e for at, body in sim.turns for e in teller.turn(JournalRow(1, 1, at, bytes(body)))]
+    reader = EventReader(lambda _: sim.net, "r1")
+    return [e for at, body in sim.turns for e in reader.turn(at, F.decode_facts(bytes(body)))]
 
 
 def of(sim: Sim, node: str) -> list[str]:

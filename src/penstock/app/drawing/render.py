@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from penstock.app.drawing.authored_net import authored_net
-from penstock.app.drawing.run_graph import known_fact, turns_of
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.run_view import RunFold
-from penstock.host.blobs import Blobs
 from penstock.net.draw import Marks, mermaid, svg, terminal
 from penstock.net.draw.theme import ThemeName
 from penstock.net.model import Net
@@ -31,20 +28,13 @@ def of_definition(door: Queries, net: int) -> Subject:
 
 def of_run(door: Queries, run: str, at: int | None = None) -> Subject:
     """After fact `at`, the last one by default."""
-    row = door.row(run)
-    turns = turns_of(door, row)
-    of = sum(len(facts) for _, facts in turns)
-    if not of:  # accepted, and its first turn is still to come
-        return of_definition(door, row.net)._replace(marks=Marks())
-    left = known_fact(of if at is None else at, of)
-    watcher = RunFold(door.net_of, Blobs(door.store).of(door.tenant))
-    for time, facts in turns:
-        if left > 0:
-            watcher.turn(time, facts[:left])
-        left -= len(facts)
-    assert watcher.reader.net is not None, "a run's first fact names its net"
-    net = watcher.reader.net.net
-    return Subject(net, watcher.marks(), f"{net.name} · {watcher.reader.st.run}")
+    timeline = door.timeline(run)
+    if not timeline.count:  # accepted, and its first turn is still to come
+        return of_definition(door, timeline.reading.row.net)._replace(marks=Marks())
+    fold = timeline.fold_to(at)
+    assert fold.reader.net is not None, "a run's first fact names its net"
+    net = fold.reader.net.net
+    return Subject(net, fold.marks(), f"{net.name} · {fold.reader.st.run}")
 
 
 def render(subject: Subject, form: Form, theme: ThemeName = "light") -> str:

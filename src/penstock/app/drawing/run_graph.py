@@ -10,13 +10,10 @@ import msgspec
 from penstock.app.drawing.net_graph import GraphEdge, GraphNode, drawing_of
 from penstock.app.drawing.run_overlay import NodeState, RunOverlay, TokenPlace
 from penstock.app.runs.queries import Queries
-from penstock.errors import BadInput
-from penstock.host.blobs import Blobs
 from penstock.kernel import fact as F
 from penstock.kernel.fact_lines import NetOf
 from penstock.net.compiled import Compiled
 from penstock.net.model import Net
-from penstock.store.run_store import RunRow
 
 #: So many facts are told step by step at once.
 MOST_STEPS = 400
@@ -86,12 +83,11 @@ def definition_graph(net: Net | Compiled) -> RunGraph:
 
 def graph(door: Queries, run: str, at: int | None = None) -> RunGraph:
     """After fact `at`, the last one by default. Costs one fold of the journal up to there."""
-    row = door.row(run)
-    turns = turns_of(door, row)
-    of = sum(len(facts) for _, facts in turns)
-    if not of:
-        return definition_graph(door.nets.get(row.net))  # accepted, and its first turn is still to come
-    return graph_of(door.net_of, turns, known_fact(of if at is None else at, of), of, Blobs(door.store).of(door.tenant))
+    timeline = door.timeline(run)
+    reading = timeline.reading
+    if not timeline.count:
+        return definition_graph(door.nets.get(reading.row.net))  # accepted, and its first turn is still to come
+    return graph_of(door.net_of, timeline.facts, timeline.checked(at), timeline.count, reading.resolve)
 
 
 def graph_of(net_of: NetOf, turns: Turns, last: int, of: int, resolve: Callable[[Any], Any]) -> RunGraph:
@@ -105,11 +101,10 @@ def graph_of(net_of: NetOf, turns: Turns, last: int, of: int, resolve: Callable[
 def deltas(door: Queries, run: str, first: int, last: int) -> GraphDeltas:
     """The graph after fact `first`, and every fact from there to `last`: one fold, in which a step costs what lies and
     works then, not what the net has. At most MOST_STEPS are told."""
-    turns = turns_of(door, door.row(run))
-    of = sum(len(facts) for _, facts in turns)
-    begin = known_fact(first, of)
-    end = min(max(last, begin), begin + MOST_STEPS, of)
-    return steps_of(door.net_of, turns, begin, end, Blobs(door.store).of(door.tenant))
+    timeline = door.timeline(run)
+    begin = timeline.checked(first)
+    end = min(max(last, begin), begin + MOST_STEPS, timeline.count)
+    return steps_of(door.net_of, timeline.facts, begin, end, timeline.reading.resolve)
 
 
 def steps_of(net_of: NetOf, turns: Turns, begin: int, end: int, resolve: Callable[[Any], Any]) -> GraphDeltas:
@@ -176,10 +171,6 @@ def _graph(picture: RunOverlay, of: int) -> RunGraph:
     )  # fmt: skip
 
 
-def turns_of(door: Queries, row: RunRow) -> Turns:
-    return [(turn.at, F.decode_facts(turn.body)) for turn in door.store.journal(row.no)]
-
-
 def _facts(turns: Turns, last: int) -> Iterator[tuple[int, Any, bool]]:
     """The first facts, each with its time and whether it is the last of its turn."""
     left = last
@@ -189,9 +180,3 @@ def _facts(turns: Turns, last: int) -> Iterator[tuple[int, Any, bool]]:
         left -= len(facts)
         if left <= 0:
             return
-
-
-def known_fact(fact: int, of: int) -> int:
-    if not 1 <= fact <= of:
-        raise BadInput(what="the fact number", why=f"the run has facts 1 to {of}")
-    return fact

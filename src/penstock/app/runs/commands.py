@@ -108,7 +108,7 @@ class RunCommands:
         if unknown:
             undone = ", ".join(f"«{node.id}»" for node in net.nodes if node.undo) or "none"
             raise NodeNotFound(node=unknown[0], hint=f"Nodes that can be undone: {undone}.")
-        before = self.door.view(row.id).facts
+        before = self.door.reading(row).state.n
         await self.command(row.id, C.compensate(only))
         for line in self.door.lines(row.id):
             if line.seq > before and line.fact == "ignored" and line.data.get("command") == "compensate":

@@ -12,6 +12,7 @@ from penstock.app.runs.timeline.events import EventReader
 from penstock.dialects.token_events import Event
 from penstock.errors import RunNotFound
 from penstock.host.blobs import Blobs
+from penstock.kernel import fact as F
 from penstock.kernel.fact_lines import FactLine
 from penstock.kernel.state import COMPLETED, STATUS
 
@@ -45,13 +46,13 @@ class RunFollower:
     async def subscribe(self, run: str, after: int = 0) -> AsyncIterator[Event]:
         """Those with a number above `after`; numbers count events, so all before are folded, but not handed over."""
         row = self.door.row(run)
-        teller, told = EventReader(self.door.net_of, row.id), 0
+        reader, told = EventReader(self.door.net_of, row.id), 0
         while True:
             future = self.engine.next_turn(row.id)
             ended = self.door.row(row.id).status >= COMPLETED  # asked first: what it ended with is in the journal then
             for turn in list(self.door.store.journal(row.no, told)):
                 told = turn.seq_to
-                for event in teller.turn(turn):
+                for event in reader.turn(turn.at, F.decode_facts(turn.body)):
                     if event.seq > after:
                         yield event
             if ended:

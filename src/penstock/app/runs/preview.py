@@ -48,12 +48,12 @@ def preview_of(door: Queries, run: str, verb: str, fact: int | None = None) -> P
     """Costs one reading of the journal; nothing is changed. A fork stands at the end of the turn that holds the fact.
     Raises RunNotFound, BadInput."""
     reading = door.reading(run)
-    row = reading.row
     if verb not in VERBS:
         raise BadInput(what="the verb", why=f"it is not one of {', '.join(VERBS)}")
-    lines = door.lines(row.id)
+    timeline = door.timeline(reading)
+    lines = timeline.lines
     of = lines[-1].seq if lines else 0
-    cut = door.end_of_turn(row.id, fact)[2] if verb == "fork" and fact is not None else of
+    cut = timeline.turn_of(fact)[2] if verb == "fork" and fact is not None else of
     net, effects = reading.net, _effects(lines)
     if verb == "compensate":
         ledger = reading.state.ledger

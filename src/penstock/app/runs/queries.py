@@ -10,15 +10,13 @@ from msgspec.structs import replace
 
 from penstock.app.runs.reading import RunReading
 from penstock.app.runs.run_view import RunFold, RunView, run_word
-from penstock.dialects import dialect_of
 from penstock.dialects.projection import rows_of
-from penstock.errors import BadInput, Refused, RunAmbiguous, RunNotFound
+from penstock.errors import Refused, RunAmbiguous, RunNotFound
 from penstock.host.blobs import Blobs
 from penstock.host.clock import SystemClock
 from penstock.host.nets import Nets
 from penstock.kernel import fact as F
 from penstock.kernel.fact_lines import FactLine
-from penstock.kernel.replay import fold_to
 from penstock.kernel.state import COMPLETED, STATUS, State, encode_state
 from penstock.net.compiled import Compiled
 from penstock.store.address import DEFAULT_TENANT, open_store
@@ -26,6 +24,7 @@ from penstock.store.contract import Store
 from penstock.store.run_store import Batch, JournalRow, RunRow
 
 if TYPE_CHECKING:  # what looking at a run does not need is imported by those who ask for it: a command is quick
+    from penstock.app.runs.timeline.timeline import Timeline
     from penstock.app.runs.timeline.tokens import TokenRecord
     from penstock.app.runs.waiting.breakers import Breaker
     from penstock.dialects.token_events import Event
@@ -180,58 +179,40 @@ class Queries:
         assert found is not None, "a run's net is in its store"
         return found[1]
 
+    def timeline(self, run: str | RunReading) -> Timeline:
+        """What happened in a run, from its first fact on; the journal is read once."""
+        from penstock.app.runs.timeline.timeline import Timeline
+
+        return Timeline(self.reading(run) if isinstance(run, str) else run, self.net_of)
+
     def lines(self, run: str) -> list[FactLine]:
         """Every fact of a run, as people read it."""
-        return [line for turn in self.turns(run) for line in turn]
+        return self.timeline(run).lines
 
     def turns(self, run: str) -> list[list[FactLine]]:
         """The same, turn by turn: what was committed at once."""
-        watcher = RunFold(self.net_of)
-        journal = self.store.journal(self.row(run).no)
-        return [watcher.turn(turn.at, F.decode_facts(turn.body)) for turn in journal]
+        return [turn.lines for turn in self.timeline(run).turns]
 
     def end_of_turn(self, run: str, fact: int) -> tuple[int, int, int]:
         """The turn that holds a fact: its number, its first fact and its last."""
-        past = list(self.store.journal(self.row(run).no))
-        for number, turn in enumerate(past, 1):
-            if turn.seq_from <= fact <= turn.seq_to:
-                return number, turn.seq_from, turn.seq_to
-        raise BadInput(what="the fact number", why=f"the run has facts 1 to {past[-1].seq_to if past else 0}")
+        return self.timeline(run).turn_of(fact)
 
     def events(self, run: str, *, after: int = 0) -> list[Event]:
         """What subscribers are told (D-X.22), in order."""
-        from penstock.app.runs.timeline.events import EventReader
-
-        row = self.row(run)
-        reader = EventReader(self.net_of, row.id)
-        return [e for turn in self.store.journal(row.no) for e in reader.turn(turn) if e.seq > after]
+        return self.timeline(run).events(after)
 
     def history(self, run: str) -> list[Transition]:
         """Every transition of a run, of its nodes and its approvals (W-2.2.5), oldest first."""
-        row = self.row(run)
-        language = self.net_of(self.hash_of(row.net)).net.language
-        history = dialect_of(language).history(self.net_of, row.created_at)
-        for turn in self.store.journal(row.no):
-            history.turn(turn.at, F.decode_facts(turn.body))
-        return history.transitions
+        return self.timeline(run).history()
 
     def tokens(self, run: str, *, edge: str | None = None, epoch: int | None = None) -> list[TokenRecord]:
         """Every token that was ever put, with its envelope; of one edge or one epoch if asked for."""
-        from penstock.app.runs.timeline.tokens import tokens_of
-
-        journal = self.store.journal(self.row(run).no)
-        found = tokens_of(self.net_of, journal, Blobs(self.store).of(self.tenant))
-        return [t for t in found if edge in (None, t.edge) and epoch in (None, t.epoch)]
+        tokens = self.timeline(run).tokens()
+        return [token for token in tokens if edge in (None, token.edge) and epoch in (None, token.epoch)]
 
     def state_at(self, run: str, fact: int | None = None) -> State:
         """The state folded from the first `fact` facts; all of them by default."""
-        row = self.row(run)
-        turns = [(t.at, F.decode_facts(t.body)) for t in self.store.journal(row.no)]
-        total = sum(len(facts) for _, facts in turns)
-        last = total if fact is None else fact
-        if not 1 <= last <= total:
-            raise BadInput(what="the fact number", why=f"the run has facts 1 to {total}")
-        return fold_to(turns, last)  # type: ignore[arg-type]
+        return self.timeline(run).state_at(fact)
 
     def state_bytes(self, run: str, fact: int | None = None) -> bytes:
         return encode_state(self.state_at(run, fact))

@@ -32,10 +32,18 @@ class RunReading:
     @cached_property
     def fold(self) -> RunFold:
         """Every fact as a line, with firings, attempts and prompts."""
-        folded = fold_journal(self._net_of, self._store.journal(self.row.no), self.resolve)
+        folded = fold_journal(self._net_of, self.journal(), self.resolve)
         if folded.reader.net is None:  # accepted, and its first turn is still to come: PENDING (D-X.8)
             folded.reader.net, folded.reader.st.run = self._nets.get(self.row.net), self.row.id
         return folded
+
+    def journal(self) -> Iterable[JournalRow]:
+        """Every turn of the run, from its first on."""
+        return self._store.journal(self.row.no)
+
+    def keep(self, fold: RunFold) -> None:
+        """A fold that somebody has made of the whole journal: nobody needs to make it again."""
+        self.__dict__.setdefault("fold", fold)
 
     @cached_property
     def state(self) -> State:

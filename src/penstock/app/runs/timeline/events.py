@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from penstock.dialects import dialect_of
 from penstock.dialects.contract import RunEvents
 from penstock.dialects.token_events import Event
-from penstock.kernel import fact as F
 from penstock.net.compiled import Compiled
-from penstock.store.run_store import JournalRow
 
 
 class EventReader:
@@ -19,9 +18,8 @@ class EventReader:
         self.net_of, self.run_id = net_of, run_id
         self.events: RunEvents | None = None
 
-    def turn(self, row: JournalRow) -> Iterator[Event]:
-        facts = F.decode_facts(row.body)
+    def turn(self, at: int, facts: list[Any]) -> Iterator[Event]:
         if self.events is None:
             language = self.net_of(facts[0][3]).net.language  # a run begins with its net
             self.events = dialect_of(language).events(self.net_of, self.run_id)
-        yield from self.events.turn(row.at, facts)
+        yield from self.events.turn(at, facts)

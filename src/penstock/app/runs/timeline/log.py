@@ -33,11 +33,11 @@ class LogLine(msgspec.Struct, kw_only=True):
 
 def run_log(door: Queries, run: str) -> list[LogLine]:
     """Oldest first. Raises RunNotFound."""
-    row = door.row(run)
-    net, mask = door.fold(row).reader.net, mask_of(door)
+    timeline, mask = door.timeline(run), mask_of(door)
+    lines, net = timeline.lines, timeline.reading.net
     began: dict[str, int] = {}
-    found = (_line(line, net, began, mask) for line in door.lines(row.id))
-    return [one for one in found if one is not None]
+    entries = (_line(line, net, began, mask) for line in lines)
+    return [entry for entry in entries if entry is not None]
 
 
 def _line(line: FactLine, net: Compiled | None, began: dict[str, int], mask: Callable[[Any], Any]) -> LogLine | None:

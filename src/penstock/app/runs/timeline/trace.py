@@ -9,16 +9,15 @@ from typing import Any
 import msgspec
 
 from penstock.app.runs.queries import Queries
-from penstock.app.runs.run_view import FiringView, RunFold
+from penstock.app.runs.run_view import FiringView
 from penstock.app.runs.summary import moment
+from penstock.app.runs.timeline.timeline import Timeline
 from penstock.dialects.net_nodes import is_companion
 from penstock.errors import SecretSealed
 from penstock.executors.parts.network.trace_context import hexed, trace_id
 from penstock.executors.parts.secrets import Secrets
-from penstock.host.blobs import Blobs
 from penstock.host.secrets import places_of
 from penstock.host.tenants import StoredTenant
-from penstock.kernel import fact as F
 from penstock.kernel.fact_lines import FactLine, firing_of
 from penstock.kernel.state import COMPLETED, State
 from penstock.store.run_store import RunRow
@@ -88,10 +87,9 @@ class Trace(msgspec.Struct, kw_only=True):
 
 def trace(door: Queries, run: str) -> Trace:
     """Of any run, also while it goes on. Costs one fold of its journal."""
-    row = door.row(run)
-    told = _TraceFold(door, row)
-    st, net = told.watcher.reader.st, told.watcher.reader.net
-    assert net is not None
+    timeline = door.timeline(run)
+    told, reading = _TraceFold(door, timeline), timeline.reading
+    row, st, net = reading.row, reading.state, reading.net
     ended = row.status >= COMPLETED
     execution = TracedExecution(
         workflow_id=net.net.name, instance_id=row.id, version=net.net.declares.version or None, tenant_id=row.tenant,
@@ -109,28 +107,26 @@ def trace(door: Queries, run: str) -> Trace:
 class _TraceFold:
     """What the lines of a run tell beside its state."""
 
-    def __init__(self, door: Queries, row: RunRow) -> None:
-        self.resolve = Blobs(door.store).of(door.tenant)
-        self.watcher = RunFold(door.net_of, self.resolve)
+    def __init__(self, door: Queries, timeline: Timeline) -> None:
         self.mask = mask_of(door)
         self.metas: dict[str, dict[str, Any]] = {}  # by firing
         self.decision: str | None = None
         self.actions: list[str] = []
         self.errors: list[TraceError] = []
-        for turn in door.store.journal(row.no):
-            for line in self.watcher.turn(turn.at, F.decode_facts(turn.body)):
+        turns, self.resolve = timeline.turns, timeline.reading.resolve
+        self.net = timeline.reading.net
+        for turn in turns:
+            self.net = turn.net
+            for line in turn.lines:
                 if line.fact == "settled":
                     self._settled(line)
-        if self.watcher.reader.net is None:  # its first turn is still to come
-            self.watcher = door.fold(row)
+        self.watcher = timeline.reading.fold
         failure = self.watcher.view().failure
         if failure is not None and failure["code"] not in [one.code for one in self.errors]:
             self._failed(failure, self.watcher.past.moved_at)
 
     def _settled(self, line: FactLine) -> None:
-        net = self.watcher.reader.net
-        assert net is not None
-        node, data = net.by_id[line.node], line.data
+        node, data = self.net.by_id[line.node], line.data
         if is_companion(node):
             return
         meta = data.get("meta") or {}
@@ -148,8 +144,7 @@ class _TraceFold:
             self.actions.append(f"{channel}_notification" if channel in _NOTIFIES else channel)
 
     def _failed(self, failure: dict[str, Any], at: int) -> None:
-        net = self.watcher.reader.net
-        found = net.by_id.get(str(failure.get("node") or "")) if net is not None else None
+        found = self.net.by_id.get(str(failure.get("node") or ""))
         message = str(self.mask(failure.get("message", "")))[:_LONGEST]
         error = TraceError(
             node_id=(found.spec.origin or found.id) if found is not None else failure.get("node"),
