@@ -415,7 +415,7 @@ def test_r4_an_answer_that_is_lost_is_told_from_a_batch_that_is_lost(kit: Postgr
         store.commit(started(n))
         assert not proxy.cut
     assert proxy.cuts == {"question": 20, "answer": 20}
-    assert store.found == 20, "found committed"
+    assert store.answers_lost == 20, "found committed"
     assert [(row.no, len(tail)) for row, tail in store.load(range(50))] == [(n, 1) for n in range(1, 42)]
     store.close()
     proxy.close()

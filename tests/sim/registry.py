@@ -126,8 +126,8 @@ class SimRegistry:
 
     # -- releases and schedules ---------------------------------------------------------------------------------------
 
-    def put_release(self, row: ReleaseRow, told: Iterable[tuple[Any, ...]] = ()) -> bool:
-        return self.move_releases((), new=[row], told=told)
+    def put_release(self, row: ReleaseRow, outbox: Iterable[tuple[Any, ...]] = ()) -> bool:
+        return self.move_releases((), new=[row], outbox=outbox)
 
     def releases(
         self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None,
@@ -151,7 +151,7 @@ class SimRegistry:
     def move_releases(
         self, moves: Iterable[tuple[ReleaseRow, str]], schedules: Iterable[ScheduleRow] = (),
         unscheduled: Iterable[tuple[str, str]] = (), new: Iterable[ReleaseRow] = (),
-        told: Iterable[tuple[Any, ...]] = (),
+        outbox: Iterable[tuple[Any, ...]] = (),
     ) -> bool:  # fmt: skip
         rows = dict(self.disk.tables["release"])
         for row, was in moves:
@@ -171,7 +171,7 @@ class SimRegistry:
             self.disk.tables["schedule"].pop(key, None)
         for one in schedules:
             self.disk.tables["schedule"][one.tenant, one.name] = astuple(one)
-        for said in told:
+        for said in outbox:
             self._insert("outbox", (self._number("outbox"), *said), "fail")
         self.disk.undo.clear()
         return True

@@ -21,8 +21,8 @@ Key = tuple[tuple[int, int | str], ...]
 
 def status_of(type: str, body: Any) -> str:
     """The status with which a thing is kept."""
-    said = str(body.get("status") or "approved")
-    return said if type in APPROVED_TYPES or said in STATUSES else "approved"
+    status = str(body.get("status") or "approved")
+    return status if type in APPROVED_TYPES or status in STATUSES else "approved"
 
 
 def usable(type: str, status: str, *, asked_for: bool = False) -> bool:
@@ -54,5 +54,5 @@ def newest(rows: Iterable[ArtifactRow]) -> ArtifactRow | None:
 
 def registered(store: ArtifactStore, tenant: str, type: str, id: str) -> Any:
     """The body of a thing as it is used now; None where there is none."""
-    found = newest(row for row in store.artifacts(tenant, type) if row.id == id)
-    return None if found is None else msgspec.msgpack.decode(found.body)
+    row = newest(row for row in store.artifacts(tenant, type) if row.id == id)
+    return None if row is None else msgspec.msgpack.decode(row.body)

@@ -93,15 +93,15 @@ class Children:
         run = ask.loaded.run
         assert run is not None
         args = _args(ask, node)
-        found = self.nets.by_hash(str(args.get("net", ""))) if isinstance(args, dict) else None
-        if found is None:
+        net = self.nets.by_hash(str(args.get("net", ""))) if isinstance(args, dict) else None
+        if net is None:
             self._forget(child)
             self.answer(ask, failed("NET_UNKNOWN", "permanent", "the net that is called is not released"), 0)
             return
         given = args.get("input")
         if given is None:
             given = self.inputs(ask, node)
-        loaded = self.turns.start(child, found[0], given, tenant=run.st.tenant, parent=run.st.run, trace=run.st.trace)
+        loaded = self.turns.start(child, net[0], given, tenant=run.st.tenant, parent=run.st.run, trace=run.st.trace)
         self.numbers[child] = loaded.no
 
     def row(self, run_id: str) -> RunRow | None:
@@ -150,12 +150,12 @@ class Children:
         args = _args(ask, run.net.nodes[ask.firing.node])
         if isinstance(args, dict) and "variables" in args:
             return {as_: whole(child.vars.get(name)) for as_, name in args["variables"].items()}
-        found = {name: whole(body) for name, body in child.results.items()}
+        results = {name: whole(body) for name, body in child.results.items()}
         if isinstance(args, dict) and "output" in args:
-            return found.get(args["output"])
+            return results.get(args["output"])
         if isinstance(args, dict) and "outputs" in args:
-            return {as_: found.get(name) for name, as_ in args["outputs"].items()}
-        return found or whole(child.scopes[0].last)
+            return {as_: results.get(name) for name, as_ in args["outputs"].items()}
+        return results or whole(child.scopes[0].last)
 
     def stop(self, loaded: LoadedRun, firings: list[int]) -> None:
         """The kernel has dropped these calls."""

@@ -226,11 +226,11 @@ def _inputs(blobs: Blobs, tenant: str, edges: tuple[Any, ...], firing: Firing) -
         kind = envelope.content_type or content_type_of(body)
         more = ((envelope.meta,), (taken.seq,), (envelope.at,), (envelope.visit,))
         return (Input(edge.id, edge.src.id, edge.var, (body,), (kind,), *more),)
-    found: dict[int, list[Taken]] = {}
+    by_edge: dict[int, list[Taken]] = {}
     for taken in takes:
-        found.setdefault(taken.edge, []).append(taken)
+        by_edge.setdefault(taken.edge, []).append(taken)
     out = []
-    for no, mine in found.items():
+    for no, mine in by_edge.items():
         edge = edges[no]
         envelopes = [t.envelope for t in mine]
         bodies = tuple(_copy(blobs.resolve(tenant, e.body)) for e in envelopes)

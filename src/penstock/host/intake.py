@@ -94,13 +94,13 @@ class Intake:
             self.todo.extend((no, delivery) for no in (*delivery.runs, _STARTS))
         return bool(rows)
 
-    def tell(self, number: int, told: Callable[[PenstockError | None], None]) -> None:
-        """Have somebody told when an event is delivered."""
+    def tell(self, number: int, reply: Callable[[PenstockError | None], None]) -> None:
+        """`reply` is called when an event is delivered."""
         delivery = self.going.get(number)
         if delivery is None:
-            told(None)
+            reply(None)
         else:
-            delivery.told.append(told)
+            delivery.told.append(reply)
 
     def recover(self) -> None:
         """A crash may have come after a run began to wait and before it was looked what had come for it."""
@@ -144,14 +144,14 @@ class Intake:
         """Everybody has it: it is open no longer."""
         done, self.done = self.done, []
         try:
-            self.store.events_delivered([(_pack(one.reached), one.event.no) for one in done])
+            self.store.events_delivered([(_pack(delivery.reached), delivery.event.no) for delivery in done])
         except PenstockError:
             self.done = done + self.done
             raise
-        for one in done:
-            del self.going[one.event.no]
-            for told in one.told:
-                told(None)
+        for delivery in done:
+            del self.going[delivery.event.no]
+            for reply in delivery.told:
+                reply(None)
 
     def _heard(self, delivery: Delivery) -> None:
         delivery.left -= 1
@@ -211,14 +211,14 @@ class Intake:
         if not waits or id in seen:
             return False
 
-        def told(error: PenstockError | None) -> None:
+        def heard(error: PenstockError | None) -> None:
             if delivery is not None:
                 if error is None and run_id not in delivery.reached.resumed:
                     delivery.reached.resumed.append(run_id)
                 self._heard(delivery)
 
         given = C.signal(id, event.source, self.shelve(loaded.tenant, payload), broadcast=True)
-        self._send(loaded, given, waits, InternalReply(told))
+        self._send(loaded, given, waits, InternalReply(heard))
         return True
 
     def _open(self, loaded: LoadedRun, event: EventRow, payload: Any, *, message: bool) -> list[int]:
@@ -242,16 +242,16 @@ class Intake:
         self.turns.send(no, command, own)
 
     def _matching(self, run: Run, event: EventRow, payload: Any, tenant: str, message: bool) -> list[int]:
-        found = []
+        matching = []
         for no, wait in run.st.waits.items():
             firing = run.st.firings[wait.firing]
             if wait.name != event.source or run.net.nodes[firing.node].spec.triggers[wait.trigger].one != message:
                 continue
             if wait_matches(run, firing, run.net.nodes[firing.node], wait, payload):
-                found.append(no)
+                matching.append(no)
             elif isinstance(wait.filter, dict):
                 self._off_scale(event, payload, wait.filter, tenant, run.st.run)
-        return found
+        return matching
 
     # -- the one that takes a message ----------------------------------------------------------------------------------
 
@@ -260,8 +260,8 @@ class Intake:
         a process, unless it has done so before a crash."""
         event, delivery.settled = delivery.event, True
         listeners = self._listeners(event) if delivery.begins else ()
-        begins = [one for one in listeners if one.message and self._fits(delivery, one)]
-        before = (self.store.run_by_key(event.tenant, one.key) for one in begins)
+        begins = [listener for listener in listeners if listener.message and self._fits(delivery, listener)]
+        before = (self.store.run_by_key(event.tenant, listener.key) for listener in begins)
         known = next((row for row in before if row is not None), None)
         if known is not None:
             delivery.reached.started.append(known.id)
@@ -283,10 +283,10 @@ class Intake:
         waits, run = self._open(loaded, event, payload, message=True), loaded.id
         if reached.taken_by not in ("", run) or not waits or loaded.run is None or event.id in loaded.run.st.seen:
             return False
-        others = [one for one in reached.resumed if one != run]
+        others = [other for other in reached.resumed if other != run]
         taken = msgspec.structs.replace(reached, taken_by=run, resumed=[*others, run])
 
-        def told(error: PenstockError | None) -> None:
+        def heard(error: PenstockError | None) -> None:
             reached.taken_by, reached.resumed = (run, taken.resumed) if error is None else ("", others)
             if error is not None:  # it has ended meanwhile, or waits no longer
                 delivery.settled = False
@@ -295,7 +295,7 @@ class Intake:
 
         delivery.left += 1
         given = C.signal(event.id, event.source, self.shelve(loaded.tenant, payload), broadcast=True, keep=False)
-        self._send(loaded, given, waits, EventReply(told, event.id, (_pack(taken), event.no)))
+        self._send(loaded, given, waits, EventReply(heard, event.id, (_pack(taken), event.no)))
         return True
 
     def _settle_again(self, loaded: LoadedRun, event: EventRow, delivery: Delivery | None) -> None:
@@ -307,7 +307,7 @@ class Intake:
             delivery.reached = msgspec.msgpack.decode(event.answer or b"", type=Reached)
         if delivery.reached.taken_by not in ("", loaded.id):
             return
-        self.done = [one for one in self.done if one is not delivery]
+        self.done = [other for other in self.done if other is not delivery]
         self.going[event.no] = delivery
         delivery.left, delivery.settled, delivery.begins = 1, False, False
         delivery.runs.append(loaded.no)
@@ -321,40 +321,40 @@ class Intake:
     # -- runs that begin -----------------------------------------------------------------------------------------------
 
     def _start(self, delivery: Delivery) -> None:
-        for one in self._listeners(delivery.event):
-            if not one.message and self._fits(delivery, one):
-                self._begin(delivery, one)
+        for candidate in self._listeners(delivery.event):
+            if not candidate.message and self._fits(delivery, candidate):
+                self._begin(delivery, candidate)
         self._heard(delivery)
 
     def _listeners(self, event: EventRow) -> Iterator[Listener]:
         for release in self.store.releases(event.tenant, status="active", listens=event.source):
             yield listener(event, release, lambda no: self.turns.nets.get(no).net)
 
-    def _fits(self, delivery: Delivery, one: Listener) -> bool:
-        event, who = delivery.event, f"{one.release.name} v{one.release.version}"
-        if matches(delivery.payload, one.wanted, scales_of(self.tenant(event.tenant))):
+    def _fits(self, delivery: Delivery, listener: Listener) -> bool:
+        event, who = delivery.event, f"{listener.release.name} v{listener.release.version}"
+        if matches(delivery.payload, listener.wanted, scales_of(self.tenant(event.tenant))):
             return True
-        delivery.reached.warnings += self._off_scale(event, delivery.payload, one.wanted, event.tenant, who)
+        delivery.reached.warnings += self._off_scale(event, delivery.payload, listener.wanted, event.tenant, who)
         return False
 
-    def _begin(self, delivery: Delivery, one: Listener) -> None:
-        event, release = delivery.event, one.release
+    def _begin(self, delivery: Delivery, listener: Listener) -> None:
+        event, release = delivery.event, listener.release
 
-        def told(run: str, error: PenstockError | None) -> None:
+        def begun(run: str, error: PenstockError | None) -> None:
             if error is None:
                 delivery.reached.started.append(run)
-            if error is None and one.message:
+            if error is None and listener.message:
                 delivery.reached.taken_by = run
             self._heard(delivery)
 
         delivery.left += 1
         try:
             trigger = envelope(event, delivery.payload)
-            self.starter.begin(event.tenant, release.net, delivery.payload, one.key, trigger, told)
+            self.starter.begin(event.tenant, release.net, delivery.payload, listener.key, trigger, begun)
         except InputInvalid as wrong:
             self._heard(delivery)
             text = f"{release.name} v{release.version} was not started by event {event.id}: {wrong}"
-            delivery.reached.warnings += self.warn(event.tenant, f"{one.key}:refused", text, {"event": event.id})
+            delivery.reached.warnings += self.warn(event.tenant, f"{listener.key}:refused", text, {"event": event.id})
 
     # -- warnings ------------------------------------------------------------------------------------------------------
 

@@ -49,10 +49,10 @@ class LoadedRuns:
         for turn in journal:
             fold(st, F.decode_facts(turn.body), turn.at)  # type: ignore[arg-type]
         if st.net and st.net != net.hash:
-            found = self.nets.by_hash(st.net)
-            if found is None:
+            moved_to = self.nets.by_hash(st.net)
+            if moved_to is None:
                 raise StoreError(why=f"run {row.id} moved to a net that is not in the store")
-            loaded.net_no, net = found
+            loaded.net_no, net = moved_to
         else:
             loaded.net_no = row.net
         loaded.run = self.prepared(Run.load(net, st), row.tenant)

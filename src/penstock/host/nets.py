@@ -33,13 +33,13 @@ class Nets:
         return number
 
     def get(self, number: int) -> Compiled:
-        found = self.by_number.get(number)
-        if found is None:
+        net = self.by_number.get(number)
+        if net is None:
             row = self.store.net(number)
-            found = Compiled(codec.decode(row.body))
-            self.by_number[number] = found
-            self.numbers[found.hash] = number
-        return found
+            net = Compiled(codec.decode(row.body))
+            self.by_number[number] = net
+            self.numbers[net.hash] = number
+        return net
 
     def by_hash(self, hash: str) -> tuple[int, Compiled] | None:
         number = self.numbers.get(hash)
@@ -52,6 +52,6 @@ class Nets:
 
     def of(self, hash: str) -> Compiled:
         """The net of a run of this store."""
-        found = self.by_hash(hash)
-        assert found is not None, "a run's net is in its store"
-        return found[1]
+        known = self.by_hash(hash)
+        assert known is not None, "a run's net is in its store"
+        return known[1]

@@ -55,11 +55,11 @@ def times_between(row: ScheduleRow, first: int, last: int) -> Iterator[int]:
 def last_time(row: ScheduleRow, first: int, last: int) -> int | None:
     """The last one between them; it is looked for from the end, so that a long absence costs nothing."""
     for span in _SPANS:
-        found = None
+        latest = None
         for at in times_between(row, max(first, last - span), last):
-            found = at
-        if found is not None or last - span <= first:
-            return found
+            latest = at
+        if latest is not None or last - span <= first:
+            return latest
     return None
 
 

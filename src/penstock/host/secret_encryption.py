@@ -19,7 +19,7 @@ def sealed(body: dict[str, Any], owner: str, file: Path | None) -> dict[str, Any
         closed, _ = seal(value, owner, compress=False, key=key_in(file))
     except ExtraMissing:
         return body
-    return {**{name: one for name, one in body.items() if name != "value"}, "sealed": closed.decode()}
+    return {**{name: value for name, value in body.items() if name != "value"}, "sealed": closed.decode()}
 
 
 def unsealed(closed: str, owner: str, file: Path | None) -> str:
@@ -32,9 +32,9 @@ def unsealed(closed: str, owner: str, file: Path | None) -> str:
         return key
 
     try:
-        found = opened(closed.encode(), owner, key_of)
-        if not isinstance(found, str):
+        secret = opened(closed.encode(), owner, key_of)
+        if not isinstance(secret, str):
             raise Damaged("it is not what was sealed")
-        return found
+        return secret
     except (Damaged, OSError) as error:
         raise SecretSealed(name=owner.rpartition("/")[2], why=str(error)) from error

@@ -61,9 +61,9 @@ class SecretPlaces:
 
     def own(self, name: str) -> str | None:
         """The operator's, for the engine itself."""
-        found = self._asked(name)
-        if found is not None:
-            return found
+        secret = self._asked(name)
+        if secret is not None:
+            return secret
         for prefix in PREFIXES:
             for spelling in (name, name.upper()):
                 value = self.environment.get(prefix + spelling)

@@ -25,23 +25,23 @@ class Starter:
         self.store, self.turns, self.new_id, self.resume_run = store, turns, new_id, resume_run
         self.prepare: Prepare | None = None
 
-    def begin(self, tenant: str, net: int, given: Any, key: str, trigger: dict[str, Any], told: Begun) -> None:
-        """`told` is called when the run is in the store: at once when it was there. Raises what refuses the input."""
+    def begin(self, tenant: str, net: int, given: Any, key: str, trigger: dict[str, Any], begun: Begun) -> None:
+        """`begun` is called when the run is in the store: at once when it was there. Raises what refuses the input."""
         unborn = self.turns.starting.get((tenant, key))
         if unborn is not None:
             self.turns.send(
-                unborn.no, C.nudge(), InternalReply(lambda error: told(unborn.id, None))
+                unborn.no, C.nudge(), InternalReply(lambda error: begun(unborn.id, None))
             )  # after its first turn
             return
         row = self.store.run_by_key(tenant, key)
         if row is not None:
             if row.status < COMPLETED:
                 self.resume_run(row.no)
-            told(row.id, None)
+            begun(row.id, None)
             return
         input, options = (given, dict[str, Any]()) if self.prepare is None else self.prepare(tenant, net, given)
         id = self.new_id()
         self.turns.start(
             id, net, input, tenant=tenant, key=key, options={**options, "trigger": trigger},
-            reply=InternalReply(lambda error: told(id, error)),
+            reply=InternalReply(lambda error: begun(id, error)),
         )  # fmt: skip

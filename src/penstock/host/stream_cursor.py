@@ -42,12 +42,12 @@ class Source:
         """The oldest that nobody has; None where there is none."""
         known = self.held | self.arrived
         rows: list[EventRow] = self.store.events(self.tenant, self.name, after=self.low, limit=most + len(known))
-        found = [row for row in rows if row.no not in known][:most]
-        last = found[-1].no if found else rows[-1].no if rows else _FOR_EVER
+        free = [row for row in rows if row.no not in known][:most]
+        last = free[-1].no if free else rows[-1].no if rows else _FOR_EVER
         self.back -= {no for no in self.back if no <= last}  # taken now, or forgotten by the store
-        if not found:
+        if not free:
             return None
-        taken = StreamBatch(self, [row.no for row in found], [_unpack(row.body) for row in found])
+        taken = StreamBatch(self, [row.no for row in free], [_unpack(row.body) for row in free])
         self.held.update(taken.numbers)
         return taken
 

@@ -64,25 +64,27 @@ class StoredTenant:
             if number != self.number:
                 self.held.clear()
                 self.number = number
-        found = self.held.get(type)
-        if found is None:
-            found = {}
+        by_id = self.held.get(type)
+        if by_id is None:
+            by_id = {}
             for row in self.store.artifacts(self.id, type):
-                found.setdefault(row.id, []).append((row.version, row.status, _unpack(row.body)))
-            self.held[type] = found
-        return found
+                by_id.setdefault(row.id, []).append((row.version, row.status, _unpack(row.body)))
+            self.held[type] = by_id
+        return by_id
 
     def find(self, type: str, id: str, version: str | None = None) -> Mapping[str, Any] | None:
         """The version asked for, which must have been approved; else the newest one that is."""
         asked = version is not None
-        versions = [one for one in self._of(type).get(id, []) if usable(type, one[1], asked_for=asked)]
+        versions = [
+            version_row for version_row in self._of(type).get(id, []) if usable(type, version_row[1], asked_for=asked)
+        ]
         if asked:
             return next((body for known, _, body in versions if known == version), None)
-        return max(versions, key=lambda one: version_key(one[0]))[2] if versions else None
+        return max(versions, key=lambda version_row: version_key(version_row[0]))[2] if versions else None
 
     def each(self, type: str) -> Mapping[str, Mapping[str, Any]]:
-        found = {id: self.find(type, id) for id in self._of(type)}
-        return {id: body for id, body in found.items() if body is not None}
+        newest = {id: self.find(type, id) for id in self._of(type)}
+        return {id: body for id, body in newest.items() if body is not None}
 
     def secret(self, name: str) -> str | None:
         return self.places.find(name, self.find("secret", name) if ":" not in name else None, self.id)
@@ -107,14 +109,14 @@ class StoredTenant:
 
     def loads(self) -> Mapping[str, int]:
         """How many open work items each person has who is named for them by name."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for row in self.store.open_items(self.id, _LOADS):
             who = _unpack(row.candidates) if row.candidates is not None else None
             targets = who.get("targets") if isinstance(who, dict) else None
-            for one in targets if isinstance(targets, list) else ():
-                if isinstance(one, str) and one.startswith("user:"):
-                    found[one[5:]] = found.get(one[5:], 0) + 1
-        return found
+            for target in targets if isinstance(targets, list) else ():
+                if isinstance(target, str) and target.startswith("user:"):
+                    counts[target[5:]] = counts.get(target[5:], 0) + 1
+        return counts
 
     async def search(self, collection: str, query: Any, top_k: int) -> list[Any]:
         body = self.find("collection", collection) or _JUDGED
@@ -143,8 +145,10 @@ class _Index:
     def __init__(self, body: Mapping[str, Any]) -> None:
         self.body, self.similar, self.at = body, SimilarityIndex(), 0
         self.known: dict[str, int] = {}  # judgment → its time, in the order they came
-        for i, one in enumerate(body.get("documents") or []):
-            self.similar.add(str(one.get("id", i)) if isinstance(one, dict) else str(i), one, {"document": one})
+        for i, document in enumerate(body.get("documents") or []):
+            self.similar.add(
+                str(document.get("id", i)) if isinstance(document, dict) else str(i), document, {"document": document}
+            )
 
     def take(self, rows: list[JudgmentRow]) -> None:
         """Newest first; those of the last moment may be known already."""
@@ -171,15 +175,15 @@ class Tenants:
         self.known: dict[str, StoredTenant] = {}
 
     def __call__(self, id: str) -> Tenant:
-        found = self.known.get(id)
-        if found is None:
-            found = self.known[id] = StoredTenant(id, self.store, self.places, self.now)
-        return found
+        tenant = self.known.get(id)
+        if tenant is None:
+            tenant = self.known[id] = StoredTenant(id, self.store, self.places, self.now)
+        return tenant
 
     def refresh(self) -> None:
         """Something was registered: read it again when it is next asked for."""
-        for one in self.known.values():
-            one.refresh()
+        for tenant in self.known.values():
+            tenant.refresh()
 
 
 class Installation(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,10 +201,10 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
             return None
 
         def lent(tenant: str, name: str) -> bool:
-            said = settings.get(f"tenants.{tenant}.secrets")
-            if said is None:
+            granted = settings.get(f"tenants.{tenant}.secrets")
+            if granted is None:
                 return tenant == self.home
-            return bool({"*", name} & set(_lines(said)))
+            return bool({"*", name} & set(_lines(granted)))
 
         return lent
 
@@ -217,7 +221,7 @@ class TenantServices:
         self.folder = Path(os.path.realpath(installation.store.parent))
         own = [self.folder / "settings.toml", *(services.settings.get(name) for name in _OWN)]
         self.path_policy = PathPolicy(
-            store=self.folder / installation.store.name, own=tuple(_real(one) for one in own if one is not None)
+            store=self.folder / installation.store.name, own=tuple(_real(path) for path in own if path is not None)
         )
         declared = (services.output_dir, services.input_dir, self.folder / "files")
         policy = msgspec.structs.replace(self.path_policy, open=tuple(map(_real, declared)))
@@ -225,11 +229,11 @@ class TenantServices:
         self.base = msgspec.structs.replace(services, path_policy=policy, lend=lend)
 
     def to(self, tenant: str) -> Services:
-        found = self.known.get(tenant)
-        if found is None:
+        services = self.known.get(tenant)
+        if services is None:
             at_home = self.installation.shared == "others" and tenant == self.installation.home
-            found = self.known[tenant] = self.base if at_home else self._apart(tenant)
-        return found
+            services = self.known[tenant] = self.base if at_home else self._apart(tenant)
+        return services
 
     def _apart(self, tenant: str) -> Services:
         settings, around = self.base.settings, self.folder / "tenants"
@@ -264,7 +268,7 @@ class TenantServices:
         """The machine's, without what is the operator's alone: its secrets, and the right to start programs."""
         settings = self.base.settings
         secrets = self.base.tenant(tenant).secret if self.base.tenant is not None else None
-        return {**settings, "secrets": secrets, "mcp.commands": said_for(settings, tenant, "mcp.commands")}
+        return {**settings, "secrets": secrets, "mcp.commands": listed_for(settings, tenant, "mcp.commands")}
 
 
 def folder_name(tenant: str) -> str:
@@ -272,17 +276,17 @@ def folder_name(tenant: str) -> str:
     return tenant if _PLAIN.match(tenant) else f"~{hashlib.sha256(tenant.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def said_for(settings: Mapping[str, Any], tenant: str, name: str) -> list[Any]:
+def listed_for(settings: Mapping[str, Any], tenant: str, name: str) -> list[Any]:
     """A list of the settings: what is said for everybody, and for one tenant."""
     return [*_lines(settings.get(name)), *_lines(settings.get(f"tenants.{tenant}.{name}"))]
 
 
-def _lines(said: Any) -> list[Any]:
-    return [] if said is None else [said] if isinstance(said, str | Path) else list(said)
+def _lines(setting: Any) -> list[Any]:
+    return [] if setting is None else [setting] if isinstance(setting, str | Path) else list(setting)
 
 
 def _listed(settings: Mapping[str, Any], tenant: str, name: str) -> list[Path]:
-    return [_real(one) for one in said_for(settings, tenant, name)]
+    return [_real(path) for path in listed_for(settings, tenant, name)]
 
 
 def _real(path: str | Path) -> Path:

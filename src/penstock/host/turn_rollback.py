@@ -40,12 +40,12 @@ class TurnRollback(LoadedRuns):
         """H13: nothing of the batch has happened. Those who wait for it are told; the engine's own commands (answers,
         timers, calls) have no other keeper and stay."""
         why = error if isinstance(error, PenstockError) else StoreError(why=str(error))
-        told: list[tuple[Reply, PenstockError]] = []
+        refusals: list[tuple[Reply, PenstockError]] = []
         for loaded, was, facts, replies, commands, refused in stepped:
             if loaded.no in self.parked:
-                told += [(reply, refused or why) for reply in replies.values()]
+                refusals += [(reply, refused or why) for reply in replies.values()]
                 continue
-            kept, tell = _kept(commands, replies, told, why)
+            kept, tell = _kept(commands, replies, refusals, why)
             loaded.replies = tell | {i + len(kept): reply for i, reply in loaded.replies.items()}
             loaded.commands = kept + loaded.commands
             if refused is None and loaded.run is not None:
@@ -57,21 +57,21 @@ class TurnRollback(LoadedRuns):
         self.ready.extendleft(reversed(again))
         for undo in self.on_rollback:
             undo(batch)
-        for reply, because in told:
+        for reply, because in refusals:
             reply(because)
 
     def refuse_waiting(self, why: PenstockError) -> None:
         """No turn can be taken for a while: who waits for one is told, and the engine's own commands stay."""
-        told: list[tuple[Reply, PenstockError]] = []
+        refusals: list[tuple[Reply, PenstockError]] = []
         for loaded in self.ready:
             if loaded.replies:
-                loaded.commands, loaded.replies = _kept(loaded.commands, loaded.replies, told, why)
+                loaded.commands, loaded.replies = _kept(loaded.commands, loaded.replies, refusals, why)
                 if not loaded.commands and not loaded.in_store:
                     self.runs.pop(loaded.no, None)
                     if loaded.key is not None:
                         self.starting.pop((loaded.tenant, loaded.key), None)
         self.ready = deque(loaded for loaded in self.ready if loaded.commands)
-        for reply, because in told:
+        for reply, because in refusals:
             reply(because)
 
     def fold_again(self) -> list[LoadedRun]:
@@ -80,7 +80,7 @@ class TurnRollback(LoadedRuns):
         for loaded in self.rolled_back.values():
             self.runs[loaded.no] = loaded
         self.load([no for no in self.rolled_back if no not in self.parked])
-        found = []
+        folded = []
         for loaded in self.rolled_back.values():
             if loaded.run is None and not loaded.in_store and loaded.commands and loaded.commands[0][0] == C.START:
                 loaded.run = self.prepared(Run.fresh(self.nets.get(loaded.net_no)), loaded.tenant)
@@ -89,14 +89,14 @@ class TurnRollback(LoadedRuns):
                 if loaded.key is not None:
                     self.starting[loaded.tenant, loaded.key] = loaded
             elif loaded.run is not None:
-                found.append(loaded)
+                folded.append(loaded)
             elif not loaded.commands:
                 self.runs.pop(loaded.no, None)
         self.rolled_back = {}
-        for loaded in found:
+        for loaded in folded:
             self._report_late(loaded)
         self.unreported = {}
-        return found
+        return folded
 
     def _report_late(self, loaded: LoadedRun) -> None:
         """H5: the answer to the commit was lost and nothing else: its turn is there, and nobody was told."""
@@ -114,8 +114,9 @@ class TurnRollback(LoadedRuns):
 
 
 def _kept(
-    commands: list[C.Command], replies: dict[int, Reply], told: list[tuple[Reply, PenstockError]], why: PenstockError
-) -> tuple[list[C.Command], dict[int, Reply]]:
+    commands: list[C.Command], replies: dict[int, Reply], refusals: list[tuple[Reply, PenstockError]],
+    why: PenstockError,
+) -> tuple[list[C.Command], dict[int, Reply]]:  # fmt: skip
     """The commands that nobody would send again, and who hears of them; the others are to be told why."""
     kept: list[C.Command] = []
     tell: dict[int, Reply] = {}
@@ -126,5 +127,5 @@ def _kept(
                 tell[len(kept)] = reply
             kept.append(command)
         else:
-            told.append((reply, why))
+            refusals.append((reply, why))
     return kept, tell

@@ -18,9 +18,9 @@ class Unstorable(Exception):
 
 
 def unstorable(run: Run, facts: list[F.Fact], error: Exception) -> Unstorable:
-    found = Unstorable(str(error))
-    found.node = _maker(run, facts)
-    return found
+    failure = Unstorable(str(error))
+    failure.node = _maker(run, facts)
+    return failure
 
 
 def _maker(run: Run, facts: list[F.Fact]) -> int | None:

@@ -163,9 +163,9 @@ class SqlAccess(Sql):
             old = old_of(self._execute(sql, (tenant, PRUNED_AT_ONCE)), before)
             if old is None:
                 return None
-            (said,) = self._append([pruned(tenant, at, old)])
+            (row,) = self._append([pruned(tenant, at, old)])
             self._execute("DELETE FROM audit WHERE tenant=? AND no<=?", (tenant, old[1]))
-            return said
+            return row
 
     def audit(
         self, tenant: str, *, before: int | None = None, limit: int = 100, actor: str | None = None,
@@ -199,9 +199,9 @@ class SqlAccess(Sql):
             sql = insert_new("request", _REQUEST)
             while not self._execute(sql, astuple(row)).rowcount:  # again where it is gone in between
                 sought = f"SELECT {_REQUEST} FROM request WHERE tenant=? AND key=?"
-                found = self._execute(sought, (row.tenant, row.key)).fetchone()
-                if found is not None:
-                    return RequestRow(*found)
+                held = self._execute(sought, (row.tenant, row.key)).fetchone()
+                if held is not None:
+                    return RequestRow(*held)
         return None
 
     def take_request(self, row: RequestRow, seen: RequestRow) -> bool:
@@ -223,12 +223,12 @@ class SqlAccess(Sql):
         return self._put(sql, (tenant, key, holder))
 
     def _append(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
-        found: list[AuditRow] = []
+        chained: list[AuditRow] = []
         for tenant, those in by_tenant(rows):
             (last,) = self._execute(_COUNT, (mark(tenant), len(those))).fetchone()
             sql = "SELECT hash FROM audit WHERE tenant=? AND no=?"
             before = self._execute(sql, (tenant, last - len(those))).fetchone()
-            found += linked(those, last - len(those), FIRST if before is None else before[0])
+            chained += linked(those, last - len(those), FIRST if before is None else before[0])
         insert = f"INSERT INTO audit({_AUDIT}) VALUES({marks(AuditRow.__struct_fields__)})"
-        self._many(insert, [astuple(row) for row in found])
-        return found
+        self._many(insert, [astuple(row) for row in chained])
+        return chained

@@ -81,12 +81,12 @@ def _server(rest: str) -> Server:
     if "@" in host or "/" in base or "\0" in rest:
         raise _bad("it cannot be understood")
     named = {"host": host, "port": str(port or ""), "user": user, "password": password, "dbname": base}
-    found = {**asked, **{name: value for name, value in named.items() if value}}
+    conninfo = {**asked, **{name: value for name, value in named.items() if value}}
     at = f"{f'[{host}]' if ':' in host else host}{f':{port}' if port else ''}"
     shown = f"postgresql://{f'{user}@' if user else ''}{at}/{base}"
-    one = Server(shown)
-    one.conninfo, one.shown = found, shown
-    return one
+    server = Server(shown)
+    server.conninfo, server.shown = conninfo, shown
+    return server
 
 
 def _bad(why: str) -> BadInput:

@@ -72,8 +72,8 @@ class SqlArtifacts(Sql):
 
     def profile(self) -> str | None:
         """What the store was born with: dev or production; None while nobody has said."""
-        found: int | None = self._one("SELECT value FROM mark WHERE name='profile'")
-        return None if found is None else PROFILES[found]
+        number: int | None = self._one("SELECT value FROM mark WHERE name='profile'")
+        return None if number is None else PROFILES[number]
 
     def born_with(self, profile: str) -> str:
         """Say it once; the first word stays."""

@@ -37,12 +37,12 @@ def hash_of(prev: str, row: AuditRow) -> str:
 
 def linked(rows: Iterable[AuditRow], last: int, prev: str) -> list[AuditRow]:
     """Rows of one tenant with their numbers and hashes, after the row with this number and this hash."""
-    found: list[AuditRow] = []
+    chained: list[AuditRow] = []
     for row in rows:
         row, last = replace(row, no=last + 1, prev=prev), last + 1
         prev = hash_of(prev, row)
-        found.append(replace(row, hash=prev))
-    return found
+        chained.append(replace(row, hash=prev))
+    return chained
 
 
 def old_of(rows: Iterable[tuple[int, int, str]], before: int) -> tuple[int, int, str] | None:
@@ -68,19 +68,19 @@ def anchor_of(row: AuditRow) -> tuple[int, str] | None:
     if (row.actor, row.action) != (KEEPER, PRUNED):
         return None
     try:
-        said = msgspec.json.decode(row.body, type=dict[str, int | str])
+        body = msgspec.json.decode(row.body, type=dict[str, int | str])
     except msgspec.MsgspecError:
         return None
-    last, hash = said.get("last"), said.get("hash")
+    last, hash = body.get("last"), body.get("hash")
     return (last, hash) if isinstance(last, int) and isinstance(hash, str) else None
 
 
 def by_tenant(rows: Iterable[AuditRow]) -> list[tuple[str, list[AuditRow]]]:
     """In the order of their names, so that two who write for several tenants never wait for each other."""
-    found: dict[str, list[AuditRow]] = {}
+    by_tenant_name: dict[str, list[AuditRow]] = {}
     for row in rows:
-        found.setdefault(row.tenant, []).append(row)
-    return sorted(found.items())
+        by_tenant_name.setdefault(row.tenant, []).append(row)
+    return sorted(by_tenant_name.items())
 
 
 def mark(tenant: str) -> str:

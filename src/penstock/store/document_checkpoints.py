@@ -70,8 +70,8 @@ class SqlCheckpoints(Sql):
     def last_checkpoint(self, run: str) -> tuple[int, int] | None:
         """The number and the time of the newest one."""
         sql = "SELECT number,at FROM checkpoint WHERE run=? ORDER BY number DESC LIMIT 1"
-        found: tuple[int, int] | None = self._read(sql, (run,)).fetchone()
-        return found
+        newest: tuple[int, int] | None = self._read(sql, (run,)).fetchone()
+        return newest
 
     def checkpoints(self, run: str) -> list[CheckpointRow]:
         """Newest first."""

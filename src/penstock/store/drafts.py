@@ -91,12 +91,12 @@ class SqlDrafts(Sql):
         return self._put(insert_new("remark", _REMARK), astuple(row))
 
     def remarks(self, tenant: str, items: Iterable[str]) -> list[RemarkRow]:
-        asked, found = sorted(set(items)), list[RemarkRow]()
+        asked, remarks = sorted(set(items)), list[RemarkRow]()
         for i in range(0, len(asked), _MANY):
             part = asked[i : i + _MANY]
             sql = f"SELECT {_REMARK} FROM remark WHERE tenant=? AND item IN ({marks(part)})"
-            found += [RemarkRow(*row) for row in self._read(f"{sql} ORDER BY item,no", (tenant, *part))]
-        return found
+            remarks += [RemarkRow(*row) for row in self._read(f"{sql} ORDER BY item,no", (tenant, *part))]
+        return remarks
 
     def forget_remarks(self, before: int) -> int:
         run = f"SELECT 1 FROM run WHERE id={self.RUN_OF_ITEM} AND status<5"

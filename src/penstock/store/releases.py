@@ -38,8 +38,8 @@ class ReleaseRow(msgspec.Struct, frozen=True):
 
 
 class ReleaseStore(Protocol):
-    def put_release(self, row: ReleaseRow, told: Iterable[tuple[Any, ...]] = ()) -> bool:
-        """False, and nothing changes, when there is this version already. `told` are rows of the outbox, written with
+    def put_release(self, row: ReleaseRow, outbox: Iterable[tuple[Any, ...]] = ()) -> bool:
+        """False, and nothing changes, when there is this version already. `outbox` are rows of the outbox, written with
         it."""
         ...
 
@@ -55,7 +55,7 @@ class ReleaseStore(Protocol):
     def move_releases(
         self, moves: Iterable[tuple[ReleaseRow, str]], schedules: Iterable[ScheduleRow] = (),
         unscheduled: Iterable[tuple[str, str]] = (), new: Iterable[ReleaseRow] = (),
-        told: Iterable[tuple[Any, ...]] = (),
+        outbox: Iterable[tuple[Any, ...]] = (),
     ) -> bool:  # fmt: skip
         """In one transaction: versions that become this row from that status, schedules as they are now, tenant and
         name of those that are gone, then versions that are new, and rows of the outbox. False, and nothing changes,
@@ -71,8 +71,8 @@ _RELEASED = f"INSERT INTO release({_RELEASE}) VALUES({marks(_RELEASE.split(','))
 
 
 class SqlReleases(Sql):
-    def put_release(self, row: ReleaseRow, told: Iterable[tuple[Any, ...]] = ()) -> bool:
-        return self.move_releases((), new=[row], told=told)
+    def put_release(self, row: ReleaseRow, outbox: Iterable[tuple[Any, ...]] = ()) -> bool:
+        return self.move_releases((), new=[row], outbox=outbox)
 
     def releases(
         self, tenant: str, name: str | None = None, *, status: str | None = None, listens: str | None = None,
@@ -102,7 +102,7 @@ class SqlReleases(Sql):
     def move_releases(
         self, moves: Iterable[tuple[ReleaseRow, str]], schedules: Iterable[ScheduleRow] = (),
         unscheduled: Iterable[tuple[str, str]] = (), new: Iterable[ReleaseRow] = (),
-        told: Iterable[tuple[Any, ...]] = (),
+        outbox: Iterable[tuple[Any, ...]] = (),
     ) -> bool:  # fmt: skip
         move = (
             "UPDATE release SET status=?,approved_by=?,approved_at=?,deprecated_at=?,feedback=?"
@@ -115,10 +115,10 @@ class SqlReleases(Sql):
                     if not self._execute(move, (*to, row.tenant, row.name, row.version, was)).rowcount:
                         raise _Moved
                 self._many("DELETE FROM schedule WHERE tenant=? AND name=?", unscheduled)
-                self._many(PUT_SCHEDULE, [astuple(one) for one in schedules])
+                self._many(PUT_SCHEDULE, [astuple(row) for row in schedules])
                 if not all(self._execute(_RELEASED, astuple(row)).rowcount for row in new):
                     raise _Moved
-                self._many("INSERT INTO outbox(run,seq,topic,body,tries,due_at) VALUES(?,?,?,?,?,?)", told)
+                self._many("INSERT INTO outbox(run,seq,topic,body,tries,due_at) VALUES(?,?,?,?,?,?)", outbox)
         except (_Moved, Fenced):  # Fenced: somebody else has made another version the active one
             return False
         return True

@@ -35,7 +35,7 @@ class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def by_index(self) -> bool:
         """An index leads to the runs that are meant: called ones, or open ones."""
-        return self.parent is not None or (self.status is not None and all(one < 5 for one in self.status))
+        return self.parent is not None or (self.status is not None and all(status < 5 for status in self.status))
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,8 +173,8 @@ class SqlRunLists(Sql):
         return [RunRow(*r) for r in rows]
 
     def next_wake(self) -> int | None:
-        found: int | None = self._one("SELECT min(wake_at) FROM run WHERE wake_at IS NOT NULL")
-        return found
+        at: int | None = self._one("SELECT min(wake_at) FROM run WHERE wake_at IS NOT NULL")
+        return at
 
     def find_runs(self, wanted: RunFilter, limit: int, *, oldest: bool = False) -> list[RunRow]:
         where, values = _where(wanted)
@@ -276,8 +276,8 @@ class SqlRunLists(Sql):
     def _by_number(self, by: Rank, ranked: list[Any]) -> list[RunRow]:
         """Whole rows, with the value by which they were ranked: one that changes in between keeps its place."""
         numbers = tuple(no for no, _ in ranked)
-        found = self._rows(f"SELECT {RUN} FROM run WHERE {is_in('no', numbers)}", numbers) if numbers else []
-        known = {row[0]: RunRow(*row) for row in found}
+        rows = self._rows(f"SELECT {RUN} FROM run WHERE {is_in('no', numbers)}", numbers) if numbers else []
+        known = {row[0]: RunRow(*row) for row in rows}
         return [replace(known[no], **{by: value}) for no, value in ranked if no in known]
 
 
@@ -287,7 +287,7 @@ def _where(wanted: RunFilter) -> tuple[str, list[Any]]:
         if ones is not None:
             where.append(is_in(column, ones))
             values += ones
-    if wanted.status is not None and all(one < _ENDED for one in wanted.status):
+    if wanted.status is not None and all(status < _ENDED for status in wanted.status):
         where.append("status<5")
     for condition, value in (
         ("created_at>=?", wanted.since), ("created_at<?", wanted.until), ("parent=?", wanted.parent)

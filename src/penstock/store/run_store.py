@@ -195,8 +195,8 @@ class SqlRuns(Sql):
         return self._read(sql, (before, limit)).fetchall()
 
     def last_run(self) -> int:
-        found: int = self._one("SELECT coalesce(max(no),0) FROM run")
-        return found
+        number: int = self._one("SELECT coalesce(max(no),0) FROM run")
+        return number
 
     def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]:
         sql = "SELECT seq_from,seq_to,at,body FROM journal WHERE run=? AND seq_from>? ORDER BY seq_from"
@@ -220,12 +220,12 @@ class SqlRuns(Sql):
         return self._read(sql, (limit,)).fetchall()
 
     def inbox_answer(self, no: int) -> bytes | None:
-        found: bytes | None = self._one("SELECT answer FROM inbox WHERE no=?", (no,))
-        return found
+        answer: bytes | None = self._one("SELECT answer FROM inbox WHERE no=?", (no,))
+        return answer
 
     def blob(self, hash: str) -> bytes | None:
-        found: bytes | None = self._one("SELECT body FROM blob WHERE hash=?", (hash,))
-        return found
+        body: bytes | None = self._one("SELECT body FROM blob WHERE hash=?", (hash,))
+        return body
 
     def memo(self, key: str, now: int) -> tuple[bytes | None] | None:
         sql = "SELECT body FROM memo WHERE key=? AND until>?"

@@ -62,8 +62,8 @@ class SqlSchedules(Sql):
 
     def next_schedule(self, after: int = 0) -> int | None:
         sql = "SELECT min(next_at) FROM schedule WHERE paused = 0 AND next_at IS NOT NULL AND next_at>?"
-        found: int | None = self._one(sql, (after,))
-        return found
+        at: int | None = self._one(sql, (after,))
+        return at
 
     def schedule_fired(self, row: ScheduleRow, last_at: int | None, next_at: int | None) -> bool:
         where = f"tenant=? AND name=? AND version=? AND next_at {self.SAME} ?"

@@ -148,10 +148,10 @@ def _before(table: Table, later: tuple[str, ...]) -> Table:
 def _added(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
     """Columns that an older table gets."""
 
-    def one(column: Column) -> str:
+    def added(column: Column) -> str:
         return f'ALTER TABLE "{table.name}" ADD COLUMN "{column.name}" {_TYPE[column.type]}'
 
-    return tuple(one(column) for column in table.columns if column.name in names)
+    return tuple(added(column) for column in table.columns if column.name in names)
 
 
 #: version → statements that lead from the version before to it

@@ -157,8 +157,8 @@ class Sqlite(SqliteSql, SqlStore):
     def _migrate(self) -> None:
         c = self.c
         c.execute("BEGIN IMMEDIATE")
-        found = _refuse_newer(c)  # asked again: another process may have been first
-        for version in range(found + 1, VERSION + 1):
+        version_there = _refuse_newer(c)  # asked again: another process may have been first
+        for version in range(version_there + 1, VERSION + 1):
             for statement in MIGRATIONS[version]:
                 c.execute(statement)
         c.execute("UPDATE mark SET value=? WHERE name='schema_version'", (VERSION,))
@@ -264,9 +264,9 @@ class Sqlite(SqliteSql, SqlStore):
             raise_for(error, self.path)
 
     def add_net(self, row: NetRow) -> int:
-        found = self._read("SELECT no FROM net WHERE hash=?", (row.hash,)).fetchone()
-        if found is not None:
-            return int(found[0])
+        known = self._read("SELECT no FROM net WHERE hash=?", (row.hash,)).fetchone()
+        if known is not None:
+            return int(known[0])
         self._write(
             "INSERT OR IGNORE INTO net(hash,name,language,body,source,released_at) VALUES(?,?,?,?,?,?)",
             (row.hash, row.name, row.language, row.body, row.source, row.released_at),
@@ -311,8 +311,8 @@ class Sqlite(SqliteSql, SqlStore):
 
 
 def _refuse_newer(c: sqlite3.Connection) -> int:
-    found: int
-    (found,) = c.execute("SELECT value FROM mark WHERE name='schema_version'").fetchone()
-    if found > VERSION:
-        raise StoreNewer(found=found, known=VERSION)
-    return found
+    version: int
+    (version,) = c.execute("SELECT value FROM mark WHERE name='schema_version'").fetchone()
+    if version > VERSION:
+        raise StoreNewer(found=version, known=VERSION)
+    return version

@@ -50,7 +50,7 @@ class SqliteSql(Sql):
                 self.c.execute("ROLLBACK")
 
     def load(self, numbers: Iterable[int]) -> list[tuple[RunRow, list[JournalRow]]]:
-        found: dict[int, tuple[RunRow, list[JournalRow]]] = {}
+        by_number: dict[int, tuple[RunRow, list[JournalRow]]] = {}
         asked = list(numbers)
         for i in range(0, len(asked), 500):
             part = asked[i : i + 500]
@@ -61,10 +61,10 @@ class SqliteSql(Sql):
             )
             with self.transaction("BEGIN"):  # rows and tail as of one moment, while another process commits
                 for row in self.c.execute(f"SELECT {RUN} FROM run WHERE {those}", part):
-                    found[row[0]] = (RunRow(*row), [])
+                    by_number[row[0]] = (RunRow(*row), [])
                 for row in self.c.execute(tail, part):
-                    found[row[0]][1].append(JournalRow(*row[1:]))
-        return list(found.values())
+                    by_number[row[0]][1].append(JournalRow(*row[1:]))
+        return list(by_number.values())
 
 
 def raise_for(error: sqlite3.Error, path: Path) -> NoReturn:

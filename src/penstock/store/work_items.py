@@ -131,7 +131,7 @@ _DONE = (
 #: runs in which something may have been done since: an end is the last that is done in a run
 _TOUCHED = (
     "SELECT no FROM run WHERE tenant=? AND status<5 UNION ALL SELECT no FROM run WHERE tenant=? AND status>=5 AND"
-    f" status IN ({','.join(str(one) for one in range(5, len(STATUS)))}) AND updated_at>=?"
+    f" status IN ({','.join(str(status) for status in range(5, len(STATUS)))}) AND updated_at>=?"
 )
 
 
@@ -153,7 +153,10 @@ class SqlWorkItems(Sql):
         meant, values = _meant(of, spoken)
         # one status after the other, each in the order of the index: to sort them together would read all of them
         here = f"SELECT {_ITEM} FROM item i {self.ITS_RUN} WHERE {OPEN_ITEM_SQL} AND {self.PLAIN}r.tenant=?{meant}"
-        each = (f"SELECT * FROM ({here} AND i.status='{one}' ORDER BY {_OLDEST} LIMIT ?) AS {one}" for one in OPEN_ITEM)
+        each = (
+            f"SELECT * FROM ({here} AND i.status='{status}' ORDER BY {_OLDEST} LIMIT ?) AS {status}"
+            for status in OPEN_ITEM
+        )
         given = (tenant, *values, limit) * len(OPEN_ITEM)
         sql = f"{' UNION ALL '.join(each)} ORDER BY 9, 1, 4 LIMIT ?"
         return [ItemRow(*row) for row in self._rows(sql, (*given, limit))]
@@ -173,8 +176,8 @@ class SqlWorkItems(Sql):
         mine = "w.tenant=? AND w.status=?" if assignee is None else "w.tenant=? AND w.assignee=? AND w.status=?"
         sql = f"{_WORK} WHERE {mine} AND (w.run,w.firing)>(?,?) ORDER BY w.run,w.firing LIMIT ?"
         who = (tenant,) if assignee is None else (tenant, assignee)
-        found = [WorkRow(*row) for one in statuses for row in self._rows(sql, (*who, one, *after, limit))]
-        return sorted(found, key=lambda row: (row.run, row.firing))[:limit]
+        rows = [WorkRow(*row) for status in statuses for row in self._rows(sql, (*who, status, *after, limit))]
+        return sorted(rows, key=lambda row: (row.run, row.firing))[:limit]
 
     def work_of(self, run: int, firing: int | None = None) -> list[WorkRow]:
         if firing is not None:
@@ -192,8 +195,8 @@ class SqlWorkItems(Sql):
             f"{late} ORDER BY w.run,w.firing LIMIT ?"
         )
         more = () if since is None else (since, tenant, tenant, since)
-        found = [row for one in statuses for row in self._rows(sql, (tenant, one, *after, *of, *more, limit))]
-        return [DoneRow(*row) for row in sorted(found, key=lambda row: (row[0], row[2]))[:limit]]
+        rows = [row for status in statuses for row in self._rows(sql, (tenant, status, *after, *of, *more, limit))]
+        return [DoneRow(*row) for row in sorted(rows, key=lambda row: (row[0], row[2]))[:limit]]
 
 
 def _meant(of: Iterable[GroupKey] | None, spoken: bool) -> tuple[str, list[Any]]:

@@ -66,21 +66,21 @@ def _pair(rows: Rows) -> Iterable[tuple[Any, ...]]:
 
 def _moves(rows: Rows) -> Iterable[tuple[Any, ...]]:
     """Who moved an item last stays, when the last move does not name anybody."""
-    found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    merged: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for status, by, at, run, firing in rows:
-        was = found.get((run, firing))
-        found[run, firing] = (status, was[1] if by is None and was is not None else by, at, run, firing)
-    return found.values()
+        was = merged.get((run, firing))
+        merged[run, firing] = (status, was[1] if by is None and was is not None else by, at, run, firing)
+    return merged.values()
 
 
 def _works(rows: Rows) -> Iterable[tuple[Any, ...]]:
     """Who has an item and how it is done stay, when the last move says nothing of it."""
-    found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    merged: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for status, assignee, mode, version, run, firing in rows:
-        was = found.get((run, firing), (None, None, None))
+        was = merged.get((run, firing), (None, None, None))
         kept = (was[1] if assignee is None else assignee, was[2] if mode is None else mode)
-        found[run, firing] = (status, *kept, version, run, firing)
-    return found.values()
+        merged[run, firing] = (status, *kept, version, run, firing)
+    return merged.values()
 
 
 def _arrays(types: Sequence[T.Type]) -> str:
@@ -112,10 +112,10 @@ def _change(
 ) -> Write:  # fmt: skip
     """Changed columns of rows that are found by their key; `u` is what the batch says."""
     where = " AND ".join(f't."{name}"=u."{name}"' for name in key)
-    told = ", ".join(f'"{name}"' for name in names)
+    columns = ", ".join(f'"{name}"' for name in names)
     head = f'UPDATE "{table.name}" t SET {set_}' if set_ else f'DELETE FROM "{table.name}" t'
     joined = "FROM" if set_ else "USING"
-    return Write(field, f"{head} {joined} unnest({_arrays(types)}) u({told}) WHERE {where}", tuple(types), once)
+    return Write(field, f"{head} {joined} unnest({_arrays(types)}) u({columns}) WHERE {where}", tuple(types), once)
 
 
 _ALL: tuple[str, ...] = ()  # every column but the key
@@ -187,12 +187,12 @@ SQL: dict[bytes, bytes] = {
 
 def packed(batch: Batch, only: frozenset[str] | None = None) -> list[Ready]:
     """The statements that a batch needs, with their rows."""
-    found: list[Ready] = []
+    ready: list[Ready] = []
     for write in WRITES:
         rows: Rows = getattr(batch, write.field)
         if rows and (only is None or write.field in only):
-            found.append((write.name, write.arguments(rows)))
-    return found
+            ready.append((write.name, write.arguments(rows)))
+    return ready
 
 
 def again(ready: list[Ready], constraint: str | None) -> list[Ready] | None:

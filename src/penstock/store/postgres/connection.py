@@ -84,8 +84,8 @@ class Patient(psycopg.Connection[tuple[Any, ...]]):
                     raise psycopg.OperationalError(f"it has not answered for {self.patience_s:g} s")
                 wants = gen.send(ready)
         except StopIteration as ended:
-            found: RV = ended.value
-            return found
+            result: RV = ended.value
+            return result
 
 
 def connect(server: ServerAddress, patience_s: float = READER_S) -> Patient:
@@ -118,26 +118,26 @@ def connect(server: ServerAddress, patience_s: float = READER_S) -> Patient:
     return c
 
 
-def _patience(said: str | None, usual_s: float) -> float | None:
+def _patience(setting: str | None, usual_s: float) -> float | None:
     """What an address says of the network below (`tcp_user_timeout`, in ms, 0 for ever) holds for answers, too."""
-    if said is None or not said.isdecimal():
+    if setting is None or not setting.isdecimal():
         return usual_s
-    return int(said) / 1000 or None
+    return int(setting) / 1000 or None
 
 
 def _raise_unreachable(error: psycopg.Error, server: ServerAddress) -> NoReturn:
-    said = _without(str(error), server)
-    lines = [line.strip() for line in said.splitlines() if line.strip()] or ["it does not answer"]
+    message = _without(str(error), server)
+    lines = [line.strip() for line in message.splitlines() if line.strip()] or ["it does not answer"]
     why = f"{server}: {lines[0].removeprefix('connection failed: ')}"
-    if any(word in said for word in _DENIED_WORDS):
+    if any(word in message for word in _DENIED_WORDS):
         raise StoreDenied(why=why) from None
     hint = "Is the server running, and is it reached from here? Nothing that was acknowledged is lost."
     raise StoreAway(why=why, hint=hint) from None
 
 
-def _without(said: str, server: ServerAddress) -> str:
+def _without(message: str, server: ServerAddress) -> str:
     secret = server.conninfo.get("password")
-    return said.replace(secret, "…") if secret else said
+    return message.replace(secret, "…") if secret else message
 
 
 def lost(error: psycopg.Error, c: psycopg.Connection[Any]) -> bool:
@@ -148,7 +148,7 @@ def lost(error: psycopg.Error, c: psycopg.Connection[Any]) -> bool:
 def raise_for(error: psycopg.Error, server: ServerAddress) -> NoReturn:
     """The server's many words, in ours."""
     code = error.sqlstate or ""
-    said = _without(str(error).strip(), server).partition("\n")[0]
+    message = _without(str(error).strip(), server).partition("\n")[0]
     if code == "53100":
         raise StoreFull from error
     if code in _BUSY:
@@ -156,10 +156,10 @@ def raise_for(error: psycopg.Error, server: ServerAddress) -> NoReturn:
     if code == "23505":
         raise Fenced from error  # somebody else has written this turn, or this run
     if code.startswith(_AWAY) or (not code and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)):
-        raise StoreAway(why=f"{server}: {said}{f' ({code})' if code else ''}") from error
+        raise StoreAway(why=f"{server}: {message}{f' ({code})' if code else ''}") from error
     if code.startswith(_DENIED):
-        raise StoreDenied(why=f"{server}: {said} ({code})") from error
-    raise StoreError(why=f"{server}: {said} ({code or 'psycopg'})") from error
+        raise StoreDenied(why=f"{server}: {message} ({code})") from error
+    raise StoreError(why=f"{server}: {message} ({code or 'psycopg'})") from error
 
 
 # ---- arrays ----------------------------------------------------------------------------------------------------------

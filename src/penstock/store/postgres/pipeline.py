@@ -113,6 +113,6 @@ class Pipe:
         return pg.get_result()
 
     def _give_up(self, wrong: Wrong = None) -> NoReturn:
-        said = self.pg.get_error_message().strip()
+        message = self.pg.get_error_message().strip()
         self.c.close()
-        raise psycopg.OperationalError(said or "the connection is lost") from wrong and wrong[1]
+        raise psycopg.OperationalError(message or "the connection is lost") from wrong and wrong[1]

@@ -147,8 +147,8 @@ def _added(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
     """Columns that an older table gets, and what they are for."""
     new = [column for column in table.columns if column.name in names]
     return (
-        *(f'ALTER TABLE "{table.name}" ADD COLUMN "{one.name}" {_TYPE[one.type]}' for one in new),
-        *(f'COMMENT ON COLUMN "{table.name}"."{one.name}" IS {_text(one.comment)}' for one in new),
+        *(f'ALTER TABLE "{table.name}" ADD COLUMN "{column.name}" {_TYPE[column.type]}' for column in new),
+        *(f'COMMENT ON COLUMN "{table.name}"."{column.name}" IS {_text(column.comment)}' for column in new),
     )
 
 

@@ -112,8 +112,8 @@ class PostgresSql(Sql):
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def load(self, numbers: Iterable[int]) -> list[tuple[RunRow, list[JournalRow]]]:
-        found = []
+        runs = []
         for *row, first, last, at, body in self._read(LOAD, (Numbers(numbers),)):
             tail = [] if first is None else list(map(JournalRow, first, last, at, body))
-            found.append((RunRow(*row), tail))
-        return found
+            runs.append((RunRow(*row), tail))
+        return runs

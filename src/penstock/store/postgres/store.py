@@ -71,7 +71,7 @@ class Postgres(PostgresSql, SqlStore):
     def __init__(self, server: ServerAddress, *, engine: bool = True, create: bool = True) -> None:
         self.path = server
         self.commits = 0
-        self.found = 0  # commits of which only the answer was lost
+        self.answers_lost = 0  # commits of which only the answer was lost
         self.fence = -1
         self.mutex = threading.RLock()
         self._engine = engine
@@ -128,22 +128,22 @@ class Postgres(PostgresSql, SqlStore):
 
     def _prepare(self, create: bool) -> None:
         """Create the tables of an empty schema; bring an older store up to date; leave what is not ours alone."""
-        found = _version(self.c)
-        if found is not None and found > VERSION:
-            raise StoreNewer(found=found, known=VERSION)
-        if found == VERSION:
+        version = _version(self.c)
+        if version is not None and version > VERSION:
+            raise StoreNewer(found=version, known=VERSION)
+        if version == VERSION:
             return
-        if found is None and not create:
+        if version is None and not create:
             raise StoreMissing(path=self.path)
         with self._unhurried(), self.transaction():
             self._execute("SET LOCAL statement_timeout=0")
             self._execute("SET LOCAL lock_timeout='30s'")
             self._execute(f"SELECT pg_advisory_xact_lock({HERE})", (MAKER,))
-            found = _version(self.c)  # asked again: another process may have been first
-            if found is None:
+            version = _version(self.c)  # asked again: another process may have been first
+            if version is None:
                 self._create()
             else:
-                self._migrate(found)
+                self._migrate(version)
 
     def _create(self) -> None:
         if _others(self.c):
@@ -153,11 +153,11 @@ class Postgres(PostgresSql, SqlStore):
             self.c.execute(statement)
         self._execute("INSERT INTO mark VALUES('application', %s), ('schema_version', %s)", (APPLICATION_ID, VERSION))
 
-    def _migrate(self, found: int) -> None:
-        if found > VERSION:
-            raise StoreNewer(found=found, known=VERSION)
-        for version in range(max(found, FIRST) + 1, VERSION + 1):
-            for statement in MIGRATIONS[version]:
+    def _migrate(self, version: int) -> None:
+        if version > VERSION:
+            raise StoreNewer(found=version, known=VERSION)
+        for later in range(max(version, FIRST) + 1, VERSION + 1):
+            for statement in MIGRATIONS[later]:
                 self.c.execute(statement)
         self._execute("UPDATE mark SET value=%s WHERE name='schema_version'", (VERSION,))
 
@@ -240,7 +240,7 @@ class Postgres(PostgresSql, SqlStore):
             if not lost(error, self.c):
                 raise
             if self._reconnect() == commit_id:  # H5: only the answer was lost
-                self.found += 1
+                self.answers_lost += 1
             else:
                 self._send(ready, commit_id)
 
@@ -255,9 +255,9 @@ class Postgres(PostgresSql, SqlStore):
 
     def add_net(self, row: NetRow) -> int:
         by_hash = "SELECT no FROM net WHERE hash=%s"
-        found: int | None = self._one(by_hash, (row.hash,))
-        if found is not None:
-            return found
+        number: int | None = self._one(by_hash, (row.hash,))
+        if number is not None:
+            return number
         with self.transaction():
             self._execute(
                 "INSERT INTO net(hash,name,language,body,source,released_at) VALUES(%s,%s,%s,%s,%s,%s)"
@@ -318,8 +318,8 @@ def _others(c: Connection) -> bool:
         " AND o.relkind IN ('r','p','v','m','f') AND NOT EXISTS (SELECT 1 FROM pg_depend d"
         " WHERE d.classid='pg_class'::regclass AND d.objid=o.oid AND d.deptype='e'))"
     )
-    ((found,),) = c.execute(sql).fetchall()
-    return bool(found)
+    ((others,),) = c.execute(sql).fetchall()
+    return bool(others)
 
 
 def _near(who: str) -> str:
