@@ -47,6 +47,21 @@ def compared_names(file: str, text: str) -> Iterator[tuple[int, str]]:
             yield getattr(node, "lineno", 0), name
 
 
+def imported_folders(file: str, text: str) -> Iterator[tuple[int, str]]:
+    """Line and module of every import of a language's folder from outside of the languages' folders."""
+    if folder_of(file):
+        return
+    for node in ast.walk(ast.parse(text)):
+        modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for module in modules:
+            parts = module.split(".")
+            if parts[0] == "penstock" and len(parts) > 2 and parts[1] in ROOMS and parts[2] in NAMES:
+                yield getattr(node, "lineno", 0), module
+                break
+
+
 def _compared(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Compare):
         for side in (node.left, *node.comparators):

@@ -6,7 +6,14 @@ import pytest
 
 from penstock import languages
 from tests.house.files import ROOT
-from tests.house.language_names import NAMES, ROOMS, compared_names, named_modules, source_files
+from tests.house.language_names import (
+    NAMES,
+    ROOMS,
+    compared_names,
+    imported_folders,
+    named_modules,
+    source_files,
+)
 
 SOURCE = ROOT / "src" / "penstock"
 #: modules that carry such a word and mean something else
@@ -14,6 +21,7 @@ OTHER_MODULES = {
     "diagram.py": "public: what authors of handlers import",
     "executors/parts/rules/decisions.py": "the decisions of a DMN file",
     "lang/process/bpmn/diagram_interchange.py": "BPMN's own word for how it is drawn",
+    "store/postgres/pipeline.py": "PostgreSQL's own word for statements that are sent together",
     "executors/parts/processes/": "processes of the operating system",
 }
 _AGENT = "the kind of agent that is a program of the operator's"
@@ -41,6 +49,16 @@ def test_nothing_compares_with_the_name_of_a_language() -> None:
     allowed = {(file, name) for file, name in found for other in OTHER_WORDS if _fits((file, name), other)}
     assert {where: line for where, line in found.items() if where not in allowed} == {}
     assert [other for other in OTHER_WORDS if not any(_fits(where, other) for where in found)] == []
+
+
+def test_nothing_imports_the_folder_of_a_language() -> None:
+    """The table finds them by name. Two documented methods of the door are about workflows alone."""
+    found = {
+        file: module
+        for file in source_files(SOURCE)
+        for _, module in imported_folders(file, (SOURCE / file).read_text(encoding="utf-8"))
+    }
+    assert set(found) == {"app/penstock.py"}
 
 
 def _fits(found: tuple[str, str], other: tuple[str, str]) -> bool:
@@ -92,6 +110,18 @@ def test_a_module_in_its_own_folder_is_not(file: str) -> None:
 def test_a_planted_comparison_is_found(text: str) -> None:
     assert list(compared_names("host/planted.py", text))
     assert not list(compared_names("dialects/process/planted.py", text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from penstock.lang.process import words", "import penstock.app.decision.judgments",
+        "def f():\n    from penstock.dialects import diagram",
+    ],
+)  # fmt: skip
+def test_a_planted_import_is_found(text: str) -> None:
+    assert list(imported_folders("host/planted.py", text))
+    assert not list(imported_folders("cli/process/planted.py", text))
 
 
 @pytest.mark.parametrize(

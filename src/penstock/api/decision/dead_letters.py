@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from penstock.api import paging
 from penstock.api.audited import AuditedRoute, RunKey
+from penstock.api.decision import operation_shapes as shape
 from penstock.api.replies import reply
 from penstock.api.run_body import exact_run_id
 from penstock.api.server_state import Caller, Door, may
-from penstock.api.shapes import operations as shape
 from penstock.app.decision.dead_letters import discard, letter, letters
 from penstock.errors import PenstockError
 

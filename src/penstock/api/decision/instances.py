@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import msgspec
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
@@ -13,7 +12,9 @@ from penstock.api.audited import AuditedRoute, RunKey, run_started_by
 from penstock.api.decision import shapes as shape
 from penstock.api.replies import reply
 from penstock.api.run_body import exact_run_id
+from penstock.api.run_history import Number, checkpoint_body, checkpoints_body, history_body
 from penstock.api.server_state import Caller, Door, may
+from penstock.api.shapes.run_history import CheckpointPage, CheckpointWhole, HistoryOut
 from penstock.api.shapes.runs import TraceOut
 from penstock.api.time_fields import moment
 from penstock.app.releases import start_release
@@ -21,12 +22,11 @@ from penstock.app.runs.detail import detail
 from penstock.app.runs.search import Filters, find_runs
 from penstock.app.runs.summary import RunSummary
 from penstock.app.runs.timeline.trace import trace
-from penstock.errors import CheckpointNotFound, NodeNotFound, NotWaiting, ReleaseNotFound, RunNotFound
+from penstock.errors import NodeNotFound, NotWaiting, ReleaseNotFound, RunNotFound
 from penstock.store.run_store import RunRow
 
 router = APIRouter(prefix="/instances", tags=["instances"], route_class=AuditedRoute)
 Id = Annotated[str, Path(max_length=200)]
-Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 Text = Annotated[str | None, Query(max_length=200)]
 
 
@@ -104,49 +104,21 @@ async def execution(id: Id, door: Door, _: Caller = may("run.read")) -> Response
     return reply(TraceOut, trace(door, _row(door, id).id))
 
 
-@router.get("/{id}/history", response_model=shape.HistoryOut, summary="Every transition (W-2.2.5)")
+@router.get("/{id}/history", response_model=HistoryOut, summary="Every transition (W-2.2.5)")
 async def history(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(shape.HistoryOut, history_body(door, _row(door, id)))
+    return reply(HistoryOut, history_body(door, _row(door, id)))
 
 
-@router.get("/{id}/checkpoints", response_model=shape.CheckpointPage, summary="Its checkpoints (W-8.2.1)")
+@router.get("/{id}/checkpoints", response_model=CheckpointPage, summary="Its checkpoints (W-8.2.1)")
 async def checkpoints(id: Id, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(shape.CheckpointPage, checkpoints_body(door, _row(door, id)))
+    return reply(CheckpointPage, checkpoints_body(door, _row(door, id)))
 
 
 @router.get(
-    "/{id}/checkpoints/{number}", response_model=shape.CheckpointWhole, summary="What one of them holds (W-8.1.2)"
+    "/{id}/checkpoints/{number}", response_model=CheckpointWhole, summary="What one of them holds (W-8.1.2)"
 )
 async def checkpoint(id: Id, number: Number, door: Door, _: Caller = may("run.read")) -> Response:
-    return reply(shape.CheckpointWhole, await checkpoint_body(door, _row(door, id), number))
-
-
-def history_body(door: Door, row: RunRow) -> dict[str, Any]:
-    return {"items": [msgspec.to_builtins(transition) for transition in door.history(row.id)]}
-
-
-def checkpoints_body(door: Door, row: RunRow) -> dict[str, Any]:
-    return {
-        "items": [
-            {"id": checkpoint.id, "instance_id": checkpoint.run, "checkpoint_number": checkpoint.number,
-             "node_id": checkpoint.node, "status": checkpoint.status, "size_bytes": checkpoint.size,
-             "storage": checkpoint.storage, "created_at": checkpoint.at, "expires_at": checkpoint.until or None}
-            for checkpoint in door.store.checkpoints(row.id)
-        ]
-    }  # fmt: skip
-
-
-async def checkpoint_body(door: Door, row: RunRow, number: int) -> dict[str, Any]:
-    exists = any(checkpoint.number == number for checkpoint in door.store.checkpoints(row.id))
-    content = await door.checkpoint(row.id, number) if exists else None
-    if content is None:
-        raise CheckpointNotFound(number=number, run=row.id)
-    return {
-        "instance_id": content.run, "checkpoint_number": content.number, "node_id": content.node,
-        "status": content.status, "context_snapshot": content.context_snapshot, "node_outputs": content.node_outputs,
-        "pending_events": content.pending_events, "size_bytes": content.size, "created_at": content.at,
-        "damaged": content.damaged,
-    }  # fmt: skip
+    return reply(CheckpointWhole, await checkpoint_body(door, _row(door, id), number))
 
 
 @router.post("/{id}/cancel", response_model=shape.WorkflowInstanceOut, summary="Cancel it")

@@ -9,23 +9,24 @@ from starlette.responses import Response
 
 from penstock.api import paging
 from penstock.api.audited import AuditedRoute
+from penstock.api.decision import operation_shapes as shape
 from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
-from penstock.api.shapes import operations as shape
+from penstock.api.shapes.operations import BreakerPage
 from penstock.api.time_fields import moment
 
 router = APIRouter(tags=["operations"], route_class=AuditedRoute)
 
 
-@router.get("/circuit-breakers", response_model=shape.BreakerPage, summary="Every breaker")
+@router.get("/circuit-breakers", response_model=BreakerPage, summary="Every breaker")
 async def breakers(door: Door, _: Caller = may("ops.read")) -> Response:
-    return reply(shape.BreakerPage, {"items": door.breakers()})
+    return reply(BreakerPage, {"items": door.breakers()})
 
 
-@router.post("/circuit-breakers/{workflow}/{node}/reset", response_model=shape.BreakerPage, summary="Close one by hand")
+@router.post("/circuit-breakers/{workflow}/{node}/reset", response_model=BreakerPage, summary="Close one by hand")
 async def reset(workflow: str, node: str, door: Door, _: Caller = may("ops.write")) -> Response:
     door.reset_breaker(f"{workflow}/{node}")
-    return reply(shape.BreakerPage, {"items": door.breakers()})
+    return reply(BreakerPage, {"items": door.breakers()})
 
 
 @router.get("/judgments", response_model=shape.JudgmentPage, summary="Verdicts with their inputs, the newest first")

@@ -13,7 +13,6 @@ from penstock.api.shapes.definitions import DECIDED
 from penstock.api.shapes.runs import TraceTrigger
 from penstock.api.time_fields import Moment
 from penstock.app.runs.timeline import trace
-from penstock.dialects.transitions import Transition
 from penstock.store.releases import ReleaseRow
 
 EXAMPLE = {
@@ -139,48 +138,6 @@ class WorkflowInstanceOut(InstanceSummary):
     nodes: list[NodeExecution]
 
 
-class TransitionOut(ResponseBody, of=Transition):
-    """What has moved: the instance, a node or an approval (W-2.2.5)."""
-
-
-class HistoryOut(ResponseBody):
-    items: list[TransitionOut]
-
-
-class CheckpointOut(ResponseBody):
-    """A row of workflow_checkpoints (W-8.2.1); what it holds is told of one alone."""
-
-    id: str
-    instance_id: str
-    checkpoint_number: int
-    node_id: str
-    status: str
-    size_bytes: int
-    storage: str
-    created_at: Moment
-    expires_at: Moment | None
-
-
-class CheckpointWhole(ResponseBody):
-    """What one holds (W-8.1.2), without secrets. Where it cannot be read it is the one before it, and `damaged` names
-    those that could not (C-79)."""
-
-    instance_id: str
-    checkpoint_number: int
-    node_id: str
-    status: str
-    context_snapshot: Any
-    node_outputs: Any
-    pending_events: Any
-    size_bytes: int
-    created_at: Moment
-    damaged: list[int]
-
-
-class CheckpointPage(ResponseBody):
-    items: list[CheckpointOut]
-
-
 class NodeSignalAsked(RequestBody):
     payload: Any = Field(None, examples=[{"go": True}])
     id: str = Field("", max_length=200, description="The same id again changes nothing.")
@@ -263,10 +220,3 @@ class ReviewAsked(RequestBody):
     decision: str = Field(pattern="^(normal|warning|critical|unknown)$", examples=["warning"])
     confidence: float = Field(1.0, ge=0, le=1)
     comment: str | None = Field(None, max_length=4000)
-
-
-class Triggered(ResponseBody):
-    """`new` is false when the same request had come before: nothing was started again."""
-
-    instance_id: str
-    new: bool

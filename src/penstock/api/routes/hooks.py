@@ -9,10 +9,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match
 
-from penstock.api.decision.shapes import Triggered
 from penstock.api.replies import reply
 from penstock.api.run_body import exact_run_id
 from penstock.api.server_state import Server, caller_of, server_of
+from penstock.api.shapes.operations import Triggered
 from penstock.api.strict_routes import StrictRoute, read_json
 from penstock.api.webhook_auth import FindWebhook, WebhookCall, at_path, authenticate, by_name, has_credentials
 from penstock.app.releases.start_release import begin

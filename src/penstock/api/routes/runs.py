@@ -9,13 +9,13 @@ from starlette.responses import Response, StreamingResponse
 
 from penstock.api import paging
 from penstock.api.audited import AuditedRoute, RunKey, run_started_by
-from penstock.api.decision.instances import Number, checkpoint_body, checkpoints_body, history_body
-from penstock.api.decision.shapes import CheckpointPage, CheckpointWhole, HistoryOut
 from penstock.api.drawings import DRAWINGS, AsForm, AsTheme, drawing_reply
 from penstock.api.replies import reply
 from penstock.api.run_body import exact_run_id, run_body
+from penstock.api.run_history import Number, checkpoint_body, checkpoints_body, history_body
 from penstock.api.server_state import Caller, Door, Who, may, server_of
 from penstock.api.shapes import runs as shape
+from penstock.api.shapes.run_history import CheckpointPage, CheckpointWhole, HistoryOut
 from penstock.api.stream import EVENTS, run_events
 from penstock.api.time_fields import moment
 from penstock.app.drawing.render import of_run

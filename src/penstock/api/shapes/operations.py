@@ -1,4 +1,4 @@
-"""Operations at the edge: events, schedules, dead letters, breakers, judgments, registered things."""
+"""Operations at the edge: events, schedules, breakers, registered things."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from pydantic import Field
 from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.problems import FoundOut
 from penstock.api.time_fields import Moment
-from penstock.app.decision.dead_letters import DeadLetter
-from penstock.app.decision.judgments import Judgment
 from penstock.app.releases.schedules import FiredSchedule
 from penstock.app.releases.triggers import EventReceipt
 from penstock.app.runs.waiting.breakers import Breaker
@@ -66,47 +64,12 @@ class BackfillAsked(RequestBody):
     until: str = Field(max_length=40, examples=["2026-11-15T07:00:00Z"])
 
 
-class LetterOut(ResponseBody, of=DeadLetter, defaults=True):
-    pass
-
-
-class LetterPage(ResponseBody):
-    items: list[LetterOut]
-    next: str | None
-
-
-class BulkReplayAsked(RequestBody):
-    runs: list[str] = Field(min_length=1, max_length=1000)
-    dry_run: bool = True
-
-
-class BulkReplayOut(ResponseBody):
-    count: int
-    replayed: dict[str, str]
-    refused: dict[str, str]
-    dry_run: bool
-
-
-class Replayed(ResponseBody):
-    run: str
-    of: str
-
-
 class BreakerOut(ResponseBody, of=Breaker, defaults=True):
     pass
 
 
 class BreakerPage(ResponseBody):
     items: list[BreakerOut]
-
-
-class JudgmentOut(ResponseBody, of=Judgment, omit=("firing",), defaults=True):
-    pass
-
-
-class JudgmentPage(ResponseBody):
-    items: list[JudgmentOut]
-    next: str | None
 
 
 class ThingOut(ResponseBody):
@@ -138,3 +101,10 @@ class SecretPage(ResponseBody):
 
 class SecretAsked(RequestBody):
     value: str = Field(min_length=1, max_length=65536)
+
+
+class Triggered(ResponseBody):
+    """`new` is false when the same request had come before: nothing was started again."""
+
+    instance_id: str
+    new: bool
