@@ -150,9 +150,9 @@ class Engine(OpenStore):
         error = None if task.cancelled() else task.exception()
         if error is not None:
             for waiters in self._waiters.values():
-                for one in waiters:
-                    if not one.done():
-                        one.set_exception(error)
+                for waiter in waiters:
+                    if not waiter.done():
+                        waiter.set_exception(error)
         for told in self._asking:
             told.never(error or Refused(why="the engine is closed"))
 

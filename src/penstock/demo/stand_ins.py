@@ -58,7 +58,7 @@ def release_parts(door: Queries, reservation: str, reason: str, now: int) -> Rel
     _here(door, "store of parts")
     key, said = f"inventory/{door.tenant}/{reservation}", {"reservation_id": reservation, "reason": reason}
     door.store.put_message(MessageRow(key, door.tenant, "", "webhook", _PARTS, _pack(said), now))
-    kept = next((one for one in door.store.messages(door.tenant, "", _LOOKED) if one.key == key), None)
+    kept = next((message for message in door.store.messages(door.tenant, "", _LOOKED) if message.key == key), None)
     if kept is None:  # long ago
         return ReleasedParts(reservation, "released", reason, now)
     return ReleasedParts(reservation, "released", str(_unpack(kept.body)["reason"]), kept.at)

@@ -73,7 +73,7 @@ class AuditLog:
         return _entry(await future)
 
     def _write(self) -> None:
-        waiting, self._waiting = sorted(self._waiting, key=lambda one: one[0].tenant), []  # as they come back
+        waiting, self._waiting = sorted(self._waiting, key=lambda wait: wait[0].tenant), []  # as they come back
         try:
             rows = self.store.append_audit([row for row, _ in waiting])
         except Exception as error:  # whatever it is, whoever waits hears of it
@@ -110,18 +110,18 @@ class AuditLog:
     def verify(self, tenant: str) -> list[ChainBreak]:
         """Every place where the chain does not hold; none when nothing was changed, taken out or put in. A beginning
         that was pruned when it was old enough is no break: its last hash is in the chain."""
-        found, (last, prev) = list[ChainBreak](), self._begins(tenant)
+        breaks, (last, prev) = list[ChainBreak](), self._begins(tenant)
         while rows := self.store.audit_chain(tenant, after=last):
             for row in rows:
                 why = _wrong(row, prev, last + 1)
                 if why:
-                    found.append(ChainBreak(tenant, row.no if row.no == last + 1 else last + 1, why))
+                    breaks.append(ChainBreak(tenant, row.no if row.no == last + 1 else last + 1, why))
                 prev, last = row.hash, row.no
         given = self.store.audit_last(tenant)
         if given != last:
             why = f"rows up to {given} were written, and the last one is {last}"
-            found.append(ChainBreak(tenant, min(last, given) + 1, why))
-        return found
+            breaks.append(ChainBreak(tenant, min(last, given) + 1, why))
+        return breaks
 
     def _begins(self, tenant: str) -> tuple[int, str]:
         """Number and hash of the row before the first. Where old rows were pruned, the chain itself says which; what is

@@ -51,7 +51,7 @@ def targets_of(candidates: Any) -> list[str]:
 
 def held_by(candidates: Any, user: str, body: Mapping[str, Any] | None) -> list[str]:
     """The targets that this user can act for."""
-    return [one for one in targets_of(candidates) if is_target(one, user, body or {})]
+    return [target for target in targets_of(candidates) if is_target(target, user, body or {})]
 
 
 def may_act(candidates: Any, user: str, body: Mapping[str, Any] | None) -> bool:

@@ -115,7 +115,7 @@ def directory(door: Queries) -> Directory:
 
 def in_our_words(permissions: Iterable[str]) -> frozenset[str]:
     """Permissions that there are, whichever seed names them; what is not known allows nothing."""
-    asked = [SEEDS.get(one, one) for one in permissions]
+    asked = [SEEDS.get(permission, permission) for permission in permissions]
     return frozenset((*asked, *(more for one in asked for more in _WITH.get(one, ())))) & frozenset(PERMISSIONS)
 
 

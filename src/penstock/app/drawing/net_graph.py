@@ -96,18 +96,18 @@ class NetDrawing:
         framed = set(parents.values())
         plain = [edge for edge in self.edges if edge.port != "undo"]
         ins, outs = Counter(edge.to for edge in plain), Counter(edge.from_ for edge in plain)
-        found = []
+        nodes = []
         for id, node in self.first.items():
             if is_synthetic(node) and id not in ins:
                 continue  # an end that nobody leads to
             shape = _shape(node, facts.chooses(node.no), id in framed, (ins[id], outs[id]))
-            found.append(
+            nodes.append(
                 GraphNode(
                     id=id, label=node.label, kind=node.spec.kind, shape=shape, type=node.spec.type, parent=parents[id],
                     icon=node_shape(facts, node.no).icon,
                 )
             )  # fmt: skip
-        return found
+        return nodes
 
     def _parent(self, node: CNode) -> str | None:
         """The nearest scope around it that its author drew as another node."""

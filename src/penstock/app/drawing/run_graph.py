@@ -140,20 +140,20 @@ def _delta(picture: RunOverlay, time: int, fact: Any, before: _Before) -> GraphD
     tokens, resting = picture.counts()
     states = {node: state for node in picture.touched() if (state := picture.state(node)) != before.states.get(node)}
     before.states.update(states)
-    found = GraphDelta(
+    delta = GraphDelta(
         fact=picture.st.n, at=time, kind=F.name_of(fact), node=picture.node,
         tokens=_changed(before.tokens, tokens), resting=_changed(before.resting, resting),
         states=states, taken=picture.newly,
     )  # fmt: skip
     before.tokens, before.resting = tokens, resting
     if (states or picture.newly) and (ways := picture.not_taken()) != before.not_taken:
-        found.not_taken = before.not_taken = ways
+        delta.not_taken = before.not_taken = ways
     if fact[0] in _NAMES:
         variables = picture.variables()
-        found.variables = {k: v for k, v in variables.items() if k not in before.variables or before.variables[k] != v}
-        found.gone = [name for name in before.variables if name not in variables]
+        delta.variables = {k: v for k, v in variables.items() if k not in before.variables or before.variables[k] != v}
+        delta.gone = [name for name in before.variables if name not in variables]
         before.variables = dict(variables)
-    return found
+    return delta
 
 
 def _changed(old: dict[str, int], new: dict[str, int]) -> dict[str, int]:

@@ -47,7 +47,7 @@ class TokenPlace(msgspec.Struct, kw_only=True):
 
 class RunOverlay:
     def __init__(self, net_of: Callable[[str], Compiled], resolve: Callable[[Any], Any]) -> None:
-        self.watcher = RunFold(net_of, resolve)
+        self.fold = RunFold(net_of, resolve)
         self.last: dict[str, int] = {}  # author's node → its last firing
         self.fired: dict[str, int] = {}  # how often
         self.notes: dict[str, str] = {}
@@ -57,16 +57,16 @@ class RunOverlay:
         self.node: str | None = None  # that the last fact is about
         self.settled = ""  # the author's node that settled last, while its tokens are still to be put
         self._touched: set[str] = set()
-        self._known = 0  # firings of the watcher that are counted
+        self._known = 0  # firings of the fold that are counted
 
     @property
     def st(self) -> State:
-        return self.watcher.reader.st
+        return self.fold.reader.st
 
     @property
     def net(self) -> Compiled:
-        assert self.watcher.reader.net is not None, "a run begins with its net"
-        return self.watcher.reader.net
+        assert self.fold.reader.net is not None, "a run begins with its net"
+        return self.fold.reader.net
 
     @property
     def drawn(self) -> NetDrawing:
@@ -78,19 +78,19 @@ class RunOverlay:
         """`ends`: it is the last of its turn."""
         self._touched, self.newly, self.node = set(), [], None
         was = self.st.status
-        lines = self.watcher.one(at, fact)
+        lines = self.fold.one(at, fact)
         for line in lines:
             self._tell(line)
-        for number in range(self._known, len(self.watcher.firings)):
-            self._count(number, self.watcher.firings[number])
-        self._known = len(self.watcher.firings)
+        for number in range(self._known, len(self.fold.firings)):
+            self._count(number, self.fold.firings[number])
+        self._known = len(self.fold.firings)
         if ends:
             self.st.hand = None
         if (was >= COMPLETED) != (self.st.status >= COMPLETED):
             self._touched |= {node.id for node in self.drawn.nodes}
 
     def _count(self, number: int, firing: FiringView) -> None:
-        if number not in self.watcher.items:
+        if number not in self.fold.items:
             self.last[firing.node] = number
             self.fired[firing.node] = self.fired.get(firing.node, 0) + 1
             self._touched.add(firing.node)
@@ -112,8 +112,8 @@ class RunOverlay:
             self.undone[node] = _UNDONE.get(line.data["status"], "")
             self._touched.add(node)
         elif line.fact == "swept":
-            looks = (self.watcher.by_id.get(id) for id in line.data.get("firings", ()))
-            self._touched |= {one.node for one in looks if one is not None}
+            looks = (self.fold.by_id.get(id) for id in line.data.get("firings", ()))
+            self._touched |= {look.node for look in looks if look is not None}
         elif line.fact == "run.reopened" and line.data["how"] == "restart":
             self.notes, self.undone = {}, {}
 
@@ -147,7 +147,7 @@ class RunOverlay:
             unit = "SKIPPED" if ended else "PENDING"
             word = words.unit.get("SKIPPED" if ended else "QUEUED", unit)
             return NodeState(state=unit, status=word, tone=node_tone(unit))
-        was, firing = self.watcher.firings[number], self._live(self.watcher.ids[number])
+        was, firing = self.fold.firings[number], self._live(self.fold.ids[number])
         unit = UNIT_WORDS[PHASE[firing.phase]] if firing is not None else was.status
         spoken = self.drawn.first[node]
         item = self.st.items.get(firing.no) if firing is not None else None
@@ -164,7 +164,7 @@ class RunOverlay:
         )  # fmt: skip
 
     def _live(self, id: str) -> Firing | None:
-        reader = self.watcher.reader
+        reader = self.fold.reader
         return next((f for f in self.st.firings.values() if reader.firing_id(f) == id), None)
 
     def counts(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -196,7 +196,7 @@ class RunOverlay:
         """Ways that were decided against: their node has ended, and nothing went along them."""
         found = []
         for node, number in self.last.items():
-            ended = self.watcher.firings[number].ended_at is not None
+            ended = self.fold.firings[number].ended_at is not None
             if ended and not (self.st.hand is not None and node == self.settled):
                 found += [id for id in self.drawn.outs.get(node, ()) if id not in self.taken]
         return found + self._behind(set(found))
@@ -210,7 +210,7 @@ class RunOverlay:
             into: dict[str, bool] = {}
             for edge in ways:
                 into[edge.to] = into.get(edge.to, True) and edge.id in dead
-            new = [one.id for one in ways if into.get(one.from_) and one.from_ not in self.last and one.id not in dead]
+            new = [way.id for way in ways if into.get(way.from_) and way.from_ not in self.last and way.id not in dead]
             dead.update(new)
             found += new
             more = bool(new)

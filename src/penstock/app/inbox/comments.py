@@ -74,12 +74,12 @@ class Comments:
         """Let others decide as well: user:…, role:… or group:…; a name alone is a user with @, else a role. Whoever was
         on it is not any more. Raises TargetNotFound, ApproverDenied, ItemClaimed."""
         item = find(self.door, id)
-        actor, said = standing(self.door, by), self.about(item)
-        check_eligible(self.door, item, by, said, actor)
+        actor, activity = standing(self.door, by), self.about(item)
+        check_eligible(self.door, item, by, activity, actor)
         target = target_of(to)
         if not target_exists(self.door, target):
             raise TargetNotFound(target=to)
-        stands = stands_for(actor, item, said)
+        stands = stands_for(actor, item, activity)
         body = {"to": target, "for": stands, "text": _text(comment or "", empty=True)}
         return self._add(item, id_of(by), "delegate", body)
 
@@ -91,38 +91,38 @@ class Comments:
         store, tenant = self.door.store, self.door.tenant
         packed = msgspec.msgpack.encode({**body, "firing": item.firing})
         for _ in range(_TRIES):
-            said = self.about(item)
-            held = said.claimed_by
+            activity = self.about(item)
+            held = activity.claimed_by
             if kind != "comment" and held not in (None, by) and not force:
                 raise ItemClaimed(by=held, item=item.id)
             if kind == "claim" and held == by or kind == "release" and held is None:
-                return said
-            row = RemarkRow(tenant, item.key, said.last + 1, by, self.clock.now(), kind, packed)
+                return activity
+            row = RemarkRow(tenant, item.key, activity.last + 1, by, self.clock.now(), kind, packed)
             if store.add_remark(row):
                 return self.about(item)
         raise ItemClaimed(by="Somebody else", item=item.id)
 
 
 def _activity(rows: Iterable[RemarkRow], firing: int | None, only: bool = False) -> ItemActivity:
-    said = ItemActivity()
+    activity = ItemActivity()
     for row in rows:
-        body, said.last = msgspec.msgpack.decode(row.body), row.no
+        body, activity.last = msgspec.msgpack.decode(row.body), row.no
         of_this = firing is None or body.get("firing") == firing
         if body.get("text") and (of_this or not only):
-            said.comments.append(ItemComment(row.by, row.at, body["text"]))
+            activity.comments.append(ItemComment(row.by, row.at, body["text"]))
         if not of_this:
             continue
         if row.kind == "claim":
-            said.claimed_by = row.by
+            activity.claimed_by = row.by
         elif row.kind in ("release", "delegate"):
-            said.claimed_by = None
+            activity.claimed_by = None
         if row.kind == "delegate":
-            said.standing.append((body["to"], body.get("for")))
-        if row.kind == "delegate" and body["to"] not in said.stands_for:
-            said.delegated.append(body["to"])
-            said.passed.append((row.by, body["to"]))
-            said.stands_for[body["to"]] = body.get("for")
-    return said
+            activity.standing.append((body["to"], body.get("for")))
+        if row.kind == "delegate" and body["to"] not in activity.stands_for:
+            activity.delegated.append(body["to"])
+            activity.passed.append((row.by, body["to"]))
+            activity.stands_for[body["to"]] = body.get("for")
+    return activity
 
 
 def target_of(to: str) -> str:

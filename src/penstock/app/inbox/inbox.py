@@ -26,7 +26,7 @@ DECISIONS = ("normal", "warning", "critical", "unknown")
 def open_items(door: Queries, who: Who | None = None) -> list[InboxItem]:
     """Everything open of the tenant, oldest first; of one user if asked for. Costs a fold of each run."""
     rows = door.store.open_items(door.tenant, MOST)
-    return [one.item for one in fold_items(door, rows if who is None else rows_for(door, rows, who))]
+    return [fold_item.item for fold_item in fold_items(door, rows if who is None else rows_for(door, rows, who))]
 
 
 def anybody(door: Queries, item: InboxItem) -> str | None:

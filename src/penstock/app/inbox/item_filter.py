@@ -30,8 +30,8 @@ class ItemFilter:
     ) -> None:  # fmt: skip
         self.door, self.who, self.kind, self.free, self.may = door, who, kind, free, may
         counted = Counter[GroupKey]()
-        for one in groups:
-            counted[one.key] += one.count
+        for group in groups:
+            counted[group.key] += group.count
         self.chosen = self._chosen(counted)
         self.every = len(self.chosen) == len(counted)
         self.whole: list[ItemRow] | None = None

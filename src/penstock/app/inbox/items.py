@@ -119,8 +119,8 @@ def page(
     `total` is counted from the rows, so that of what is mine it has also what I have voted on, or have asked for
     myself where two persons are wanted; a page leaves those out. Costs a count of what is open, the rows up to the end
     of the page, at most SORTED states, and a fold of the runs of one page."""
-    allowed, beside = frozenset(permissions), read_environment(door)
-    groups = door.store.open_groups(door.tenant, beside.now)
+    allowed, environment = frozenset(permissions), read_environment(door)
+    groups = door.store.open_groups(door.tenant, environment.now)
     if mine:
 
         def may(net: int, status: str) -> bool:
@@ -131,32 +131,32 @@ def page(
         meant = ItemFilter(door, groups, kind=kind)
     total = meant.total
     if total <= SORTED:
-        nearest = _by_deadline(door, meant.rows(0, SORTED), id_of(who) if mine else None, beside)
+        nearest = _by_deadline(door, meant.rows(0, SORTED), id_of(who) if mine else None, environment)
         total, rows = len(nearest), nearest[start : start + limit]
     else:
         rows = meant.rows(start, limit)
-    found = [_item(door, one, who, allowed, beside) for one in fold_items(door, rows)]
+    found = [_item(door, fold_item, who, allowed, environment) for fold_item in fold_items(door, rows)]
     return InboxPage([one for one in found if one.eligible or not mine], total, start + limit < total)
 
 
-def _by_deadline(door: Runs, rows: list[ItemRow], user: str | None, beside: Environment) -> list[ItemRow]:
+def _by_deadline(door: Runs, rows: list[ItemRow], user: str | None, environment: Environment) -> list[ItemRow]:
     """In the order of their deadlines; with a user, without what that one has had a say in."""
-    states = states_of(door, {one.run for one in rows})
+    states = states_of(door, {row.run for row in rows})
     found = []
-    for one in rows:
-        st = states.get(one.run)
-        firing, asked = (st.firings.get(one.firing), st.items.get(one.firing)) if st is not None else (None, None)
+    for row in rows:
+        st = states.get(row.run)
+        firing, asked = (st.firings.get(row.firing), st.items.get(row.firing)) if st is not None else (None, None)
         if st is None or firing is None or asked is None:
             continue
         if user is not None and (user in asked.votes or two_persons(asked.candidates) and requester(st) == user):
             continue
-        net = door.nets.get(one.net)
+        net = door.nets.get(row.net)
         rules = app_language(net.net.language).work_rules
         if user is not None and rules is not None and rules.busy_elsewhere(asked, user):
             continue
-        due, _ = deadline(WaitContext(st, net, one.run, beside), firing, net.nodes[firing.node])
-        found.append(((due is None, due or one.opened_at, one.run_id, one.firing), one))
-    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+        due, _ = deadline(WaitContext(st, net, row.run, environment), firing, net.nodes[firing.node])
+        found.append(((due is None, due or row.opened_at, row.run_id, row.firing), row))
+    return [row for _, row in sorted(found, key=lambda pair: pair[0])]
 
 
 def item(door: Runs, who: Who, permissions: Iterable[str], id: str) -> ItemDetail:
@@ -164,17 +164,17 @@ def item(door: Runs, who: Who, permissions: Iterable[str], id: str) -> ItemDetai
     return _item(door, find_open(door, id), who, frozenset(permissions), read_environment(door))
 
 
-def _item(door: Runs, opened: OpenItem, who: Who, permissions: frozenset[str], beside: Environment) -> ItemDetail:
+def _item(door: Runs, opened: OpenItem, who: Who, permissions: frozenset[str], environment: Environment) -> ItemDetail:
     one, reading = opened
     row, net, st = reading.row, reading.net, reading.state
     firing = st.firings[one.firing]
     node = net.nodes[firing.node]
-    due_at, due_then = deadline(WaitContext(st, net, 0, beside), firing, node)
-    remarks = Comments(door).about(one)
-    targets = [*targets_of(one.candidates), *remarks.delegated]
+    due_at, due_then = deadline(WaitContext(st, net, 0, environment), firing, node)
+    activity = Comments(door).about(one)
+    targets = [*targets_of(one.candidates), *activity.delegated]
     mine = held_by(targets, id_of(who), known_of(door, who))
     rules = app_language(net.net.language).work_rules
-    because = _not_eligible(door, one, who, remarks, _permission(_rules(door, row.net), one.status) in permissions)
+    because = _not_eligible(door, one, who, activity, _permission(_rules(door, row.net), one.status) in permissions)
     votes = [Vote(by, str(v.get("vote")), v.get("comment"), int(v.get("at") or 0)) for by, v in one.votes.items()]
     spec = node.spec.work
     needed = max(spec.quorum, len(targets_of(one.candidates)) if spec.all_of else 0, 1) if spec is not None else 1
@@ -199,8 +199,8 @@ def _item(door: Runs, opened: OpenItem, who: Who, permissions: frozenset[str], b
         fields=_decisive(one.data, known, st.input), form=one.form or form_of(net, node), candidates=targets,
         why_me=mine,
         eligible=because is None, not_eligible_because=because, needed=needed, approvals=votes,
-        escalation_level=one.escalation_level, claimed_by=remarks.claimed_by, comments=remarks.comments,
-        delegations=[Delegation(by, to) for by, to in remarks.passed],
+        escalation_level=one.escalation_level, claimed_by=activity.claimed_by, comments=activity.comments,
+        delegations=[Delegation(by, to) for by, to in activity.passed],
         effects=DecisionEffects(_follows(node, "done"), _follows(node, "rejected")),
         moves=moves_, etag=hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()[:16], work=work,
     )  # fmt: skip
@@ -215,24 +215,24 @@ def _permission(rules: WorkRules | None, status: str) -> str:
     return "inbox.decide" if rules is None else rules.permission(status)
 
 
-def _not_eligible(door: Runs, one: InboxItem, who: Who, said: ItemActivity, permitted: bool) -> str | None:
+def _not_eligible(door: Runs, one: InboxItem, who: Who, activity: ItemActivity, permitted: bool) -> str | None:
     """Why not, as a word that the console has a sentence for."""
     user = id_of(who)
     if user in one.votes:
         return "voted"
     try:
-        check_eligible(door, one, who, said)
+        check_eligible(door, one, who, activity)
     except ApproverDenied:
         return "target"
     except FourEyes:
         return "four_eyes"
-    if said.claimed_by not in (None, user):
+    if activity.claimed_by not in (None, user):
         return "claimed"
     return None if permitted else "permission"
 
 
 def _moves(reading: RunReading, node: str, permissions: frozenset[str]) -> list[Move]:
-    found = (one for one in moves(reading, permissions=permissions) if one.target == node and one.verb in _DECIDING)
+    found = (move for move in moves(reading, permissions=permissions) if move.target == node and move.verb in _DECIDING)
     return [*{one.verb: one for one in found}.values()]  # several firings of a node have the same
 
 
@@ -267,11 +267,11 @@ def _follows(node: CNode, port: str) -> str | None:
         part, name = here.pop(0)
         seen.add(part.id)
         ways = [way.dst for way in part.ports.get(name, ()) if not is_companion(way.dst)]
-        others = [one for one in ways if author(one) != author(part)]
-        on = next((one for one in others if one.spec.kind != "end"), None)
+        others = [way for way in ways if author(way) != author(part)]
+        on = next((other for other in others if other.spec.kind != "end"), None)
         if on is not None:
             return on.net.by_id.get(author(on), on).label
-        here += [(one, "done") for one in ways if one not in others and one.id not in seen]
+        here += [(way, "done") for way in ways if way not in others and way.id not in seen]
         if (others or name not in part.ports) and part.scope and part.scope not in seen:
             here.append((part.net.by_id[part.scope], "done"))
     return None

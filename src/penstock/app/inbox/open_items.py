@@ -176,7 +176,11 @@ def _rows_of(door: Queries, run: str) -> list[ItemRow]:
     except RunNotFound:
         return []
     except RunAmbiguous:  # of those with this beginning perhaps only one waits for somebody
-        return [one for one in door.store.open_items(door.tenant, MOST) if one.run_id.startswith(run.lower())]
+        return [
+            open_item
+            for open_item in door.store.open_items(door.tenant, MOST)
+            if open_item.run_id.startswith(run.lower())
+        ]
     return _rows_of_run(door, row)
 
 
@@ -209,8 +213,8 @@ def _decided(door: Queries, run: str, node: str) -> ItemDecided | None:
         for _, firing, no, _, _, _, by, _, moved_at in door.store.items(open_only=False, run=row.no)
         if no < len(net.nodes) and (name := author(net.nodes[no]))
     ]
-    named = [one for one in past if node in ("", one[1])]
-    closed = named or [one for one in past if node == f"{one[1]}~{one[3]}"]
+    named = [entry for entry in past if node in ("", entry[1])]
+    closed = named or [entry for entry in past if node == f"{entry[1]}~{entry[3]}"]
     if not closed:
         return None
     at, name, by, firing = max(closed, key=lambda one: one[0])

@@ -76,21 +76,21 @@ class Alarms:
         self.stands: dict[str, AlarmState] = {}
 
     def of(self, tenant: str) -> AlarmState:
-        found = self.stands.get(tenant)
-        if found is None:
+        state = self.stands.get(tenant)
+        if state is None:
             row = self.host.store.memo(_key(tenant), self.host.clock.now())
             kept = row[0] if row is not None else None
-            found = AlarmState() if kept is None else msgspec.msgpack.decode(kept, type=AlarmState)
-            self.stands[tenant] = found
-        return found
+            state = AlarmState() if kept is None else msgspec.msgpack.decode(kept, type=AlarmState)
+            self.stands[tenant] = state
+        return state
 
     def look(self) -> list[Alarm]:
         """Evaluate every rule for every tenant; what was raised or cleared by it. Costs one read of the gauges."""
         now = self.host.clock.now()
         self.meter.tick(now)
         gauges = self.meter.gauges()
-        tenants = {*self.meter.of, *(one[0] for one in gauges.runs + gauges.versions)}
-        tenants |= {one[0] for one in gauges.letters}
+        tenants = {*self.meter.of, *(run[0] for run in gauges.runs + gauges.versions)}
+        tenants |= {letter[0] for letter in gauges.letters}
         changed: list[Alarm] = []
         for tenant in sorted(tenants):
             read = Readings(self.meter, tenant, now, gauges)

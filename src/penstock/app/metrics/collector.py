@@ -92,10 +92,10 @@ class TenantStats:
             _forget(hours, now)
 
     def kind(self, type: str, waits: bool) -> NodeTypeStats:
-        found = self.kinds.get(type)
-        if found is None:
-            found = self.kinds[type] = NodeTypeStats(type, waits)
-        return found
+        stats = self.kinds.get(type)
+        if stats is None:
+            stats = self.kinds[type] = NodeTypeStats(type, waits)
+        return stats
 
     # -- of the last 24 hours ------------------------------------------------------------------------------------------
 
@@ -106,8 +106,8 @@ class TenantStats:
 
     def nodes(self) -> tuple[int, int]:
         """Finally failed, and executed."""
-        hours = [one for kind in self.kinds.values() for one in kind.hours.values()]
-        return sum(one[1] for one in hours), sum(one[0] for one in hours)
+        hours = [hour for kind in self.kinds.values() for hour in kind.hours.values()]
+        return sum(hour[1] for hour in hours), sum(hour[0] for hour in hours)
 
     def timeouts(self) -> tuple[int, int]:
         every = sum(self.approval_hours.values(), Counter[str]())
@@ -144,7 +144,7 @@ def approves(node: CNode) -> bool:
 
 def _forget(hours: dict[int, Any], now: int) -> None:
     first = now // HOUR_MS - HOURS
-    for hour in [one for one in hours if one <= first]:
+    for hour in [hour for hour in hours if hour <= first]:
         del hours[hour]
 
 
@@ -219,10 +219,10 @@ class MetricsCollector:
         return plan
 
     def tenant(self, name: str) -> TenantStats:
-        found = self.of.get(name)
-        if found is None:
-            found = self.of[name] = TenantStats()
-        return found
+        stats = self.of.get(name)
+        if stats is None:
+            stats = self.of[name] = TenantStats()
+        return stats
 
     def _asked(self, live: LoadedRun, run: Run, facts: list[F.Fact], now: int) -> None:
         """What became of approvals: decided, timed out, or gone with their run."""
@@ -347,9 +347,9 @@ class MetricsCollector:
 
 
 def _net_of(host: Host, hash: str) -> Compiled:
-    found = host.nets.by_hash(hash)
-    assert found is not None, "the journal names only nets that are kept"
-    return found[1]
+    known = host.nets.by_hash(hash)
+    assert known is not None, "the journal names only nets that are kept"
+    return known[1]
 
 
 def total_of(meter: MetricsCollector, tenant: str | None) -> TenantStats:

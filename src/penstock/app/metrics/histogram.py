@@ -38,7 +38,7 @@ class Histogram:
             for ms in came:
                 self.counts[bisect_left(self.bounds, ms)] += 1
         first = now // HOUR_MS - HOURS
-        for hour in [one for one in self.hours if one <= first]:
+        for hour in [hour for hour in self.hours if hour <= first]:
             del self.hours[hour]
 
     def put(self, came: Sequence[int], at: int) -> None:

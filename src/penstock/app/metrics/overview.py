@@ -102,9 +102,9 @@ def home(door: Queries, who: Who | None = None) -> Home:
     items; at most 20,000 rows of firings, and the SHOWN work items; the states (checkpoint and what came after) of at
     most 2 x LOOKED_AT open runs, FAILED_MOST failed ones and SHOWN items; and a fold of the SHOWN stuck runs. Nothing
     grows with the runs that the store has had."""
-    beside = read_environment(door)
-    day = DayFigures(door, beside.now)
-    found = _stuck(door, beside)
+    environment = read_environment(door)
+    day = DayFigures(door, environment.now)
+    found = _stuck(door, environment)
     mine = ItemFilter(door, day.items, who)
     open_stuck = sum(reading.row.status < COMPLETED for reading in found)
     headline = Headline(
@@ -112,8 +112,8 @@ def home(door: Queries, who: Who | None = None) -> Home:
         ended_24h=day.count_ended(), completed_24h=day.count_ended(COMPLETED),
     )  # fmt: skip
     return Home(
-        at=beside.now, headline=headline, stuck=[_shown(door, reading, beside) for reading in found[:SHOWN]],
-        waiting=_short(door, mine.rows(0, SHOWN), beside), tiles=day.tiles(list(beside.breakers)),
+        at=environment.now, headline=headline, stuck=[_shown(door, reading, environment) for reading in found[:SHOWN]],
+        waiting=_short(door, mine.rows(0, SHOWN), environment), tiles=day.tiles(list(environment.breakers)),
         workers=_workers(door), hours=day.hours(), slowest=day.slowest(), by_language=_by_language(door, day, found),
         schedules=_schedules(door),
     )  # fmt: skip
@@ -122,19 +122,21 @@ def home(door: Queries, who: Who | None = None) -> Home:
 # ---- stuck -----------------------------------------------------------------------------------------------------------
 
 
-def _stuck(door: Queries, beside: Environment) -> list[RunReading]:
+def _stuck(door: Queries, environment: Environment) -> list[RunReading]:
     """Runs of the day that failed and were not replayed, and open ones that do not go on by themselves, or whose time
     is almost over; the gravest first, the oldest first."""
     store, tenant = door.store, door.tenant
     numbers = dict.fromkeys(store.incident_runs(tenant, "DEADLOCK", LOOKED_AT))
     numbers |= dict.fromkeys(store.open_runs(tenant, LOOKED_AT, soonest=True))
     numbers |= dict.fromkeys(store.open_runs(tenant, LOOKED_AT, soonest=False))
-    failed = {row.no: row for row in _failed(door, beside.now)}
+    failed = {row.no: row for row in _failed(door, environment.now)}
     found = []
     for reading in load_readings(door, [*failed, *numbers]):
-        row, reasons = reading.row, why_listed(reading, beside)
-        if row.no in failed or is_stuck(reasons, beside.now):
-            first = min(reasons, key=lambda one: (not deadline_near(one, beside.now), one.rank), default=None)
+        row, reasons = reading.row, why_listed(reading, environment)
+        if row.no in failed or is_stuck(reasons, environment.now):
+            first = min(
+                reasons, key=lambda reason: (not deadline_near(reason, environment.now), reason.rank), default=None
+            )
             rank = 0 if first is None else min(first.rank, 4)
             found.append((rank, first.since or 0 if first is not None else 0, row.no, reading))
     found.sort(key=lambda ranked: ranked[:3])
@@ -144,20 +146,20 @@ def _stuck(door: Queries, beside: Environment) -> list[RunReading]:
 def _failed(door: Queries, now: int) -> list[RunRow]:
     store = door.store
     rows = store.ended_runs(door.tenant, FAILED, now - DAY_MS, FAILED_MOST)
-    replayed = {one.run for one in store.letters(door.tenant, since=now - DAY_MS, limit=1000) if one.replays}
+    replayed = {letter.run for letter in store.letters(door.tenant, since=now - DAY_MS, limit=1000) if letter.replays}
     return [row for row in rows if row.id not in replayed]
 
 
-def _shown(door: Queries, reading: RunReading, beside: Environment) -> StuckRun:
+def _shown(door: Queries, reading: RunReading, environment: Environment) -> StuckRun:
     """One that has not ended is folded, so that its times are exact. The reason is the one that makes it stuck."""
     row = reading.row
     if row.status >= COMPLETED:
-        reasons = why_listed(reading, beside)
+        reasons = why_listed(reading, environment)
     else:
         reading = door.reading(row)
-        reasons = why(door, reading, beside)
-    run = summary(door, reading, beside, reasons)
-    grave = (reason for reason in reasons if reason.rank <= STUCK or deadline_near(reason, beside.now))
+        reasons = why(door, reading, environment)
+    run = summary(door, reading, environment, reasons)
+    grave = (reason for reason in reasons if reason.rank <= STUCK or deadline_near(reason, environment.now))
     return StuckRun(run=run, why=next(grave, run.why) or WaitReason(rank=1, kind="failed", since=row.updated_at))
 
 
@@ -168,20 +170,22 @@ def _candidates(item: ItemRow) -> Any:
     return None if item.candidates is None else _unpack(item.candidates)
 
 
-def _short(door: Queries, items: list[ItemRow], beside: Environment) -> list[ItemSummary]:
+def _short(door: Queries, items: list[ItemRow], environment: Environment) -> list[ItemSummary]:
     """By their time, those without one last."""
     states = states_of(door, {item.run for item in items})
-    found = [_item(door, item, states.get(item.run), beside) for item in items]
-    return sorted(found, key=lambda one: (one.due_at is None, one.due_at or one.opened_at))
+    summaries = [_item(door, item, states.get(item.run), environment) for item in items]
+    return sorted(summaries, key=lambda summary: (summary.due_at is None, summary.due_at or summary.opened_at))
 
 
-def _item(door: Queries, item: ItemRow, st: State | None, beside: Environment) -> ItemSummary:
+def _item(door: Queries, item: ItemRow, st: State | None, environment: Environment) -> ItemSummary:
     net = door.nets.get(item.net)
     node, asked = net.nodes[item.node], _unpack(item.prompt)
     said = asked if isinstance(asked, dict) else {"title": asked}
     firing = st.firings.get(item.firing) if st is not None else None
     due, then = (
-        (None, None) if st is None or firing is None else deadline(WaitContext(st, net, item.run, beside), firing, node)
+        (None, None)
+        if st is None or firing is None
+        else deadline(WaitContext(st, net, item.run, environment), firing, node)
     )
     known = st is not None and firing is not None and item.firing in st.items
     id = id_in(st, net, item.run_id, item.firing) if st is not None and known else key_of(door, item)
@@ -201,12 +205,12 @@ def _workers(door: Queries) -> list[Worker]:
     driver = driver_of(path) if path is not None else None
     if host is None:
         return [Worker(name=driver or "", state="driving" if driver is not None else "none")]
-    found = [Worker(name=driver or "", state="driving", detail={"here": True})]
+    workers = [Worker(name=driver or "", state="driving", detail={"here": True})]
     for name, queue in host.dispatch.queues.items():
         busy = len(queue.tasks) - len(queue.idle)
         state = "queued" if queue.queue else "working" if busy > 0 else "idle"
-        found.append(Worker(name=name, state=state, detail={"queued": len(queue.queue), "working": max(busy, 0)}))
-    return found
+        workers.append(Worker(name=name, state=state, detail={"queued": len(queue.queue), "working": max(busy, 0)}))
+    return workers
 
 
 def _by_language(door: Queries, day: DayFigures, found: list[RunReading]) -> list[LanguageCounts]:
@@ -231,9 +235,9 @@ def _schedules(door: Queries) -> list[NextSchedule]:
     rows = [
         (row.next_at, row) for row in door.store.schedules(door.tenant) if row.next_at is not None and not row.paused
     ]
-    found = []
-    for at, row in sorted(rows, key=lambda one: one[0])[:NEXT]:
+    schedules = []
+    for at, row in sorted(rows, key=lambda row: row[0])[:NEXT]:
         release = door.store.release(row.tenant, row.name, row.version)
         title = title_of(door, release.net, door.nets.get(release.net)) if release is not None else row.name
-        found.append(NextSchedule(name=row.name, next_at=at, title=title))
-    return found
+        schedules.append(NextSchedule(name=row.name, next_at=at, title=title))
+    return schedules

@@ -84,7 +84,7 @@ class Readings:
     def _tenants(self) -> set[str]:
         of = self._gauges
         return (
-            {self.tenant} if self.tenant is not None else {*self.meter.of, *(one[0] for one in of.runs + of.versions)}
+            {self.tenant} if self.tenant is not None else {*self.meter.of, *(run[0] for run in of.runs + of.versions)}
         )
 
     # -- rates and durations of 24 hours -------------------------------------------------------------------------------

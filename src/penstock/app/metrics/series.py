@@ -145,9 +145,12 @@ def detailed(door: Runs) -> str:
     page.family("workflow_versions", "gauge", "One for each version of a workflow.", versions)
     left -= len(versions)
     asked = [
-        ({"status": "pending", "instance_id": one.run_id, "request": f"{one.run_id}/{one.firing}"}, 1.0)
-        for one in (door.store.open_items(door.tenant, left) if left > 0 else [])
-        if _approves(door, one.net, one.node)
+        (
+            {"status": "pending", "instance_id": open_item.run_id, "request": f"{open_item.run_id}/{open_item.firing}"},
+            1.0,
+        )
+        for open_item in (door.store.open_items(door.tenant, left) if left > 0 else [])
+        if _approves(door, open_item.net, open_item.node)
     ]
     page.family("approval_requests", "gauge", "One for each approval that waits.", asked)
     return page.text()

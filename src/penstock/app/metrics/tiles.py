@@ -138,14 +138,16 @@ class DayFigures:
         )  # fmt: skip
 
     def _approvals(self) -> Tile:
-        asked = [one for one in self.items if (node := self._node(one.net, one.node)) and type_of(node) == "APPROVAL"]
+        asked = [
+            item for item in self.items if (node := self._node(item.net, item.node)) and type_of(node) == "APPROVAL"
+        ]
         opened = Counter[int]()
         for one in asked:
             opened[one.hour] += one.count
         count, oldest = opened.total(), min((one.oldest for one in asked), default=None)
         return Tile(
             id="approvals", value=float(count), unit="items", threshold=50, alarm=count > 50,
-            detail={"work_items": sum(one.count for one in self.items), "oldest_at": oldest},
+            detail={"work_items": sum(item.count for item in self.items), "oldest_at": oldest},
             series=self._by_hour(opened),
         )  # fmt: skip
 

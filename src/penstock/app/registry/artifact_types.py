@@ -58,16 +58,19 @@ def check_artifact(type: str, id: str, body: Any, document: Document | None = No
     if not id or len(id) > _SIZE or any(ord(c) < 32 for c in id):
         raise BadInput(what="the id", why="it is empty, too long, or holds a control character")
     if not isinstance(body, Mapping):
-        found = [_finding("wrong_type", "It must be an object.", "", 'Write for example {"type": "sqlite"}.')]
+        findings = [_finding("wrong_type", "It must be an object.", "", 'Write for example {"type": "sqlite"}.')]
     elif type == "rule_pack":
-        found = _rule_pack(id, body, document)
+        findings = _rule_pack(id, body, document)
     else:
-        found = _CHECKS[type](body) if type in _CHECKS else []
+        findings = _CHECKS[type](body) if type in _CHECKS else []
     if document is not None:
-        found = [one if one.where.line else replace(one, where=document.place(one.where.pointer)) for one in found]
-    if any(one.severity == "error" for one in found):
-        raise ThingInvalid(found, what=f"{known_type(type)} «{id}»", file=file)
-    return found
+        findings = [
+            finding if finding.where.line else replace(finding, where=document.place(finding.where.pointer))
+            for finding in findings
+        ]
+    if any(finding.severity == "error" for finding in findings):
+        raise ThingInvalid(findings, what=f"{known_type(type)} «{id}»", file=file)
+    return findings
 
 
 def _finding(rule: str, message: str, at: str, hint: str) -> Finding:
@@ -96,7 +99,7 @@ def _calendar(body: Mapping[str, Any]) -> list[Finding]:
 
 
 def _template(body: Mapping[str, Any]) -> list[Finding]:
-    said = [one for name in ("subject", "body") for one in _texts(body.get(name), f"/{name}", secrets=False)]
+    said = [text for name in ("subject", "body") for text in _texts(body.get(name), f"/{name}", secrets=False)]
     return said + _texts(body.get("channel_config"), "/channel_config", secrets=True)
 
 
@@ -107,9 +110,9 @@ def _channel(body: Mapping[str, Any]) -> list[Finding]:
 def _texts(value: Any, at: str, *, secrets: bool) -> list[Finding]:
     """Templates that cannot be read, or ask for a secret that they must not have, each with its place."""
     if isinstance(value, Mapping):
-        return [one for name, part in value.items() for one in _texts(part, f"{at}/{name}", secrets=secrets)]
+        return [text for name, part in value.items() for text in _texts(part, f"{at}/{name}", secrets=secrets)]
     if isinstance(value, list):
-        return [one for i, part in enumerate(value) for one in _texts(part, f"{at}/{i}", secrets=secrets)]
+        return [text for i, part in enumerate(value) for text in _texts(part, f"{at}/{i}", secrets=secrets)]
     return _text(value, at, secrets) if isinstance(value, str) and "${" in value else []
 
 
@@ -204,19 +207,19 @@ def _role(body: Mapping[str, Any]) -> list[Finding]:
 def _robot(body: Mapping[str, Any]) -> list[Finding]:
     """C-56: a robot does only what it is registered to do."""
     hint = 'Write {"commands": ["stop"]}, or {"commands": {"move": {"type": "object"}}} with a JSON Schema for each.'
-    given, found = body.get("commands"), list[Finding]()
+    given, findings = body.get("commands"), list[Finding]()
     if isinstance(given, Mapping):
-        found = [
+        findings = [
             _finding("wrong_type", f"The parameters of «{name}» need a JSON Schema.", f"/commands/{name}", hint)
             for name, schema in given.items()
             if not isinstance(schema, Mapping)
         ]
     elif not isinstance(given, list) or _no_names(given):
-        found = [_finding("wrong_type", "«commands» is a list of names, or an object.", "/commands", hint)]
+        findings = [_finding("wrong_type", "«commands» is a list of names, or an object.", "/commands", hint)]
     if "queues" in body:
-        found += [_finding("wrong_type", "«queues» is a list of names.", f"/queues{at}", hint)
+        findings += [_finding("wrong_type", "«queues» is a list of names.", f"/queues{at}", hint)
                   for at in _no_names(body["queues"])]  # fmt: skip
-    return found
+    return findings
 
 
 def _aas(body: Mapping[str, Any]) -> list[Finding]:

@@ -46,7 +46,7 @@ def _dates_of(entry: Any, year: int) -> set[str]:
         raise BadInput(what="The calendar's holidays", why="«country» must be a code such as KR")
     if not isinstance(years, list | tuple) or not 0 < len(years) <= _MOST_YEARS or not all(map(_is_year, years)):
         raise BadInput(what="The calendar's holidays", why=f"«years» must be a list of at most {_MOST_YEARS} years")
-    dates = {date for one in years for date in _public(country.upper(), one)}
+    dates = {date for year in years for date in _public(country.upper(), year)}
     return (dates | set(_texts(given, "also"))) - set(_texts(given, "except"))
 
 

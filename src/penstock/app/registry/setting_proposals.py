@@ -54,10 +54,10 @@ class SettingProposals:
         return [msgspec.msgpack.decode(row.body, type=SettingProposal) for row in rows]
 
     def get(self, id: str) -> SettingProposal:
-        found = next((one for one in self.each() if one.id == id), None)
-        if found is None:
+        proposal = next((one for one in self.each() if one.id == id), None)
+        if proposal is None:
             raise ThingNotFound(type="proposal of the config", id=id)
-        return found
+        return proposal
 
     def approve(self, id: str, by: str) -> None:
         """Raises FourEyes for who has made it, ChangedMeanwhile where it was made for other settings than there are."""

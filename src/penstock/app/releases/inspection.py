@@ -71,7 +71,7 @@ def inspect(source: bytes) -> Inspection:
 
 def _as_refused(source: bytes, findings: list[Finding]) -> list[Finding]:
     """As a release would say it: of some languages it refuses what cannot end."""
-    if not any(one.rule == "unsound" for one in findings):
+    if not any(finding.rule == "unsound" for finding in findings):
         return findings
     try:
         compile_source(source)

@@ -136,7 +136,7 @@ class _Rehearsal:
                 edge.default = False
                 edge.guard = _Forced(edge, self.choices)  # type: ignore[assignment]
         self.run = Run.fresh(self.net)
-        self.watcher = RunFold(lambda _: self.net, lambda value: value)
+        self.fold = RunFold(lambda _: self.net, lambda value: value)
         self.fired: list[str] = []
         self.now = 0
 
@@ -151,7 +151,7 @@ class _Rehearsal:
 
     def _do(self, command: C.Command) -> None:
         self.run, facts = advance(self.run, [command], self.now, lambda: self.run)
-        lines = self.watcher.turn(self.now, facts)
+        lines = self.fold.turn(self.now, facts)
         self.fired += [line.node for line in lines if line.fact == "fired"]
 
     def _next(self) -> C.Command | None:
@@ -198,10 +198,10 @@ class _Rehearsal:
 
     def _told(self) -> RehearsalResult:
         st = self.run.st
-        held = self.watcher.marks().tokens
+        held = self.fold.marks().tokens
         leaving = {edge.src.id for edge in self.net.edges}
         ends = sum(1 for id in self.fired if id not in leaving and not self.net.by_id[id].spec.off_path)
-        incidents = [str(one[0]) for one in st.incidents]
+        incidents = [str(incident[0]) for incident in st.incidents]
         code = st.failure.code if st.failure is not None else "DEADLOCK" if "DEADLOCK" in incidents else None
         target = {edge.id: edge.dst.id for edge in self.net.edges}
         stuck = list(dict.fromkeys(target[id] for id in held if id in target))

@@ -217,7 +217,7 @@ class Releases:
         force: an author cannot leave it out of the next one."""
         former = active_release(self.door.store, row.tenant, row.name)
         documents = [document_of(one) for one in (row, former) if one is not None]
-        asked = [config_of(self.door).get("release"), *(one.get("metadata") for one in documents)]
+        asked = [config_of(self.door).get("release"), *(document.get("metadata") for document in documents)]
         return any(isinstance(one, Mapping) and one.get("four_eyes") is True for one in asked)
 
     def reject(self, name: str, version: int, *, by: str | None = None, feedback: str) -> ReleaseRow:
@@ -284,11 +284,13 @@ class Releases:
         """What its trigger registers. Raises PathTaken where another workflow has its webhook, ProcessState where
         another process begins by its message."""
         store, hook, net = self.door.store, webhook_of(row), self.net(row.net)
-        refuse_message(store, row.tenant, row.name, net, self.net, [one for one in others if one.status == "active"])
+        refuse_message(
+            store, row.tenant, row.name, net, self.net, [other for other in others if other.status == "active"]
+        )
         for other in webhooks(store, row.tenant) if hook is not None else ():
             if hook is not None and other.name != row.name and (other.method, other.path) == (hook.method, hook.path):
                 raise PathTaken(method=hook.method, path=hook.path, name=other.name)
-        former = next((one for one in store.schedules(row.tenant) if one.name == row.name), None)
+        former = next((schedule for schedule in store.schedules(row.tenant) if schedule.name == row.name), None)
         found = schedule_of(store, row, net, now, former)
         return [] if found is None else [found]
 
@@ -307,4 +309,4 @@ def _source(document: str | Path | bytes | Mapping[str, Any]) -> tuple[bytes, st
 
 def _unplaced(findings: list[Finding]) -> list[Finding]:
     """The version was filled in, so the lines are not the author's; the pointers are."""
-    return [replace(one, where=Place(one.where.pointer)) for one in findings]
+    return [replace(finding, where=Place(finding.where.pointer)) for finding in findings]

@@ -69,22 +69,22 @@ def check_result(prompt: Any, value: Any, item: str, *, whole: bool = True) -> N
         raise ResultInvalid(item=item, why=why)
 
 
-def not_waiting(look: RunView, net: Compiled, node: str) -> PenstockError:
+def not_waiting(view: RunView, net: Compiled, node: str) -> PenstockError:
     """Why a node cannot be answered, and which ones can."""
     plain = node.rpartition("~")[0]
-    node = plain if node not in look.nodes and plain in look.nodes else node
-    names = dict.fromkeys(one.node for one in look.waiting if one.for_ in ("person", "operator"))
+    node = plain if node not in view.nodes and plain in view.nodes else node
+    names = dict.fromkeys(wait.node for wait in view.waiting if wait.for_ in ("person", "operator"))
     waiting = ", ".join(f"«{name}»" for name in names)
     hint = f"An answer is awaited by {waiting}." if names else "Nothing in this run waits for an answer now."
-    if node not in look.nodes:
+    if node not in view.nodes:
         return NodeNotFound(node=node, hint=hint)
-    if look.internal_status in STATUS[COMPLETED:]:
-        why = f"Run {look.run_id} has ended ({look.status}), so nothing in it waits for an answer"
-        if look.nodes[node].upper() in _DONE and net.by_id[node].spec.work:
-            why = f"«{node}» has been answered already, and run {look.run_id} has ended ({look.status})"
+    if view.internal_status in STATUS[COMPLETED:]:
+        why = f"Run {view.run_id} has ended ({view.status}), so nothing in it waits for an answer"
+        if view.nodes[node].upper() in _DONE and net.by_id[node].spec.work:
+            why = f"«{node}» has been answered already, and run {view.run_id} has ended ({view.status})"
         return NotWaiting(why=why, hint="`penstock show RUN` shows how it ended.")
     why = f"«{node}» does not wait for an answer"
-    if look.nodes[node].upper() in _DONE:
+    if view.nodes[node].upper() in _DONE:
         why = f"«{node}» has been answered already" if net.by_id[node].spec.work else f"«{node}» is done already"
     return NotWaiting(why=why, hint=hint)
 

@@ -47,7 +47,7 @@ async def command_many(
     for run in dict.fromkeys(runs):
         try:
             row = door.row(run)
-            allowed = {one.verb for one in moves(door.reading(row), permissions=permissions)}
+            allowed = {move.verb for move in moves(door.reading(row), permissions=permissions)}
             if verb not in allowed and not (verb == "signal" and "pause" in allowed):
                 now = door.view(row.id)
                 code = dialect_of(now.language).conflict.code

@@ -38,9 +38,9 @@ class RunCommands:
         row = self.door.row(run) if isinstance(run, str) else run
         if self.engine.host is not None:
             self.engine.begin()
-            told = ReplyWaiter(1)
-            self.engine.host.send(row.no, command, told)
-            await self.engine.heard(told)
+            waiter = ReplyWaiter(1)
+            self.engine.host.send(row.no, command, waiter)
+            await self.engine.heard(waiter)
             return
         await self.leave(row.no, msgspec.msgpack.encode(command), row.id)
 
@@ -56,9 +56,9 @@ class RunCommands:
         for waited in range(int(patience_s / 0.05)):
             answer = store.inbox_answer(number)
             if answer is not None:
-                said = msgspec.msgpack.decode(answer)
-                if "code" in said:
-                    raise refusal_of(said)
+                body = msgspec.msgpack.decode(answer)
+                if "code" in body:
+                    raise refusal_of(body)
                 return True
             if self.engine.host is None and waited % 4 == 1 and driver_of(self.engine.path) is None:
                 return store.inbox_answer(number) is not None
@@ -136,11 +136,11 @@ class RunCommands:
         new = store.put_event(event) is not None
         if host is not None:
             self.engine.begin()
-            told = ReplyWaiter(1)
+            waiter = ReplyWaiter(1)
             host.intake.poll()
-            host.intake.tell(receipt_of(store, event, new).number, told)
+            host.intake.tell(receipt_of(store, event, new).number, waiter)
             host.wake_up()
-            await self.engine.heard(told)
+            await self.engine.heard(waiter)
         else:
             for _ in range(int(PATIENCE_S / 0.05)):
                 if receipt_of(store, event, new).delivered or driver_of(self.engine.path) is None:

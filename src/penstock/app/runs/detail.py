@@ -123,24 +123,24 @@ def _failure(failure: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def firing_page(door: Queries, run: str, below: int | None, limit: int) -> tuple[list[FiringDetail], int | None]:
     """Newest first, those below a number; and the number below which there are more."""
-    watcher = door.fold(door.row(run))
-    if watcher.reader.st.n == 0:
+    fold = door.fold(door.row(run))
+    if fold.reader.st.n == 0:
         return [], None
-    told = Firings(watcher)
-    places = [place for place, (number, _) in enumerate(told.shown) if below is None or number < below]
-    page = [told.one(place) for place in reversed(places[-limit:])]
+    firings = Firings(fold)
+    places = [place for place, (number, _) in enumerate(firings.shown) if below is None or number < below]
+    page = [firings.one(place) for place in reversed(places[-limit:])]
     return page, page[-1].number if len(places) > limit else None
 
 
 class Firings:
     """What a run has done. The page of a firing costs its own parts, not those of all others."""
 
-    def __init__(self, watcher: RunFold) -> None:
-        assert watcher.reader.net is not None, "a run that is known has a net"
-        self.watcher, self.net, self.shown = watcher, watcher.reader.net, watcher.shown()
-        self.live = {watcher.reader.firing_id(f): f for f in watcher.reader.st.firings.values()}
+    def __init__(self, fold: RunFold) -> None:
+        assert fold.reader.net is not None, "a run that is known has a net"
+        self.fold, self.net, self.shown = fold, fold.reader.net, fold.shown()
+        self.live = {fold.reader.firing_id(f): f for f in fold.reader.st.firings.values()}
         self.parts: dict[int, list[str]] = {}
-        for id, number in watcher.numbers.items():
+        for id, number in fold.numbers.items():
             self.parts.setdefault(number, []).append(id)
 
     def newest(self, most: int) -> tuple[list[FiringDetail], int | None]:
@@ -151,23 +151,21 @@ class Firings:
         return told, self.shown[first][0] if first else None
 
     def attempts(self) -> int:
-        past = self.watcher.past
+        past = self.fold.attempt_history
         return sum(len(past.attempts.get(part, ())) for n, _ in self.shown for part in self.parts.get(n, ()))
 
     def one(self, place: int) -> FiringDetail:
-        watcher, (number, shown) = self.watcher, self.shown[place]
-        was, live = watcher.firings[number], self.live.get(watcher.ids[number])
+        fold, (number, shown) = self.fold, self.shown[place]
+        was, live = fold.firings[number], self.live.get(fold.ids[number])
         state = UNIT_WORDS[PHASE[live.phase]] if live is not None and was.ended_at is None else was.status
         parts = self.parts.get(number, [])
-        return _firing(self.net, watcher, shown, number, state, parts)
+        return _firing(self.net, fold, shown, number, state, parts)
 
 
-def _firing(
-    net: Compiled, watcher: RunFold, shown: FiringView, number: int, state: str, parts: list[str]
-) -> FiringDetail:
-    node, past = net.by_id.get(shown.node), watcher.past
+def _firing(net: Compiled, fold: RunFold, shown: FiringView, number: int, state: str, parts: list[str]) -> FiringDetail:
+    node, past = net.by_id.get(shown.node), fold.attempt_history
     return FiringDetail(
-        id=watcher.ids[number], number=number, node=shown.node, label=node.label if node is not None else shown.node,
+        id=fold.ids[number], number=number, node=shown.node, label=node.label if node is not None else shown.node,
         type=shown.type,
         kind=node.spec.kind if node is not None else "", status=shown.status, state=state, tone=node_tone(state),
         epoch=shown.epoch, iteration=shown.iteration, scope=shown.scope, attempt=shown.attempt,

@@ -30,14 +30,14 @@ class RunFollower:
             while True:
                 future = self.engine.next_turn(row.id)
                 try:
-                    look = None if self.engine.goes_on(row.no) else self.door.view(row.id)
+                    view = None if self.engine.goes_on(row.no) else self.door.view(row.id)
                 except RunNotFound:
-                    look = None
-                if look is not None and (
-                    look.internal_status in STATUS[COMPLETED:] or until_waiting and waits_for_outside(look)
+                    view = None
+                if view is not None and (
+                    view.internal_status in STATUS[COMPLETED:] or until_waiting and waits_for_outside(view)
                 ):
                     self.engine.not_any_more(row.id, future)
-                    return look
+                    return view
                 self.engine.raise_if_stopped()
                 await future
 

@@ -59,7 +59,7 @@ def preview_of(door: Queries, run: str, verb: str, fact: int | None = None) -> P
         ledger = reading.state.ledger
         undone = [(_author(net, net.nodes[one.node].id), one.firing) for one in ledger if _undoable(net, one)]
         return Preview(verb, cut, of, _undone(net, effects, [node for node, _ in reversed(undone)]))
-    fates = ((one, _fate(one, verb, cut)) for one in effects)
+    fates = ((effect, _fate(effect, verb, cut)) for effect in effects)
     return Preview(verb, cut, of, _grouped(net, [(one, fate) for one, fate in fates if fate]))
 
 
@@ -104,7 +104,7 @@ def _undoable(net: Compiled, entry: Any) -> bool:
 
 def _undone(net: Compiled, effects: list[_Effect], order: list[str]) -> list[PreviewedEffect]:
     """The last that was done is the first that is taken back."""
-    told = _grouped(net, [(one, "undone" if _author(net, one.node) in order else "done") for one in effects])
+    told = _grouped(net, [(effect, "undone" if _author(net, effect.node) in order else "done") for effect in effects])
     place = {node: n for n, node in enumerate(dict.fromkeys(order))}
     return sorted(told, key=lambda one: (one.fate != "undone", place.get(one.node, 0)))
 

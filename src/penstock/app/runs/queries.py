@@ -1,4 +1,4 @@
-"""Looking: everything that can be read from a store without driving it."""
+"""Queries: everything that can be read from a store without driving it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class OpenStore:
 
 
 class Queries:
-    """What an open store tells about the runs of one tenant; those of others are not there for it (C-78)."""
+    """Reads the runs of one tenant from an open store; runs of other tenants are not found (C-78)."""
 
     def __init__(self, tenant: str, held: OpenStore) -> None:
         self.tenant, self._held = tenant, held
@@ -175,9 +175,9 @@ class Queries:
         return self.nets.get(net).hash
 
     def net_of(self, hash_: str) -> Compiled:
-        found = self.nets.by_hash(hash_)
-        assert found is not None, "a run's net is in its store"
-        return found[1]
+        known = self.nets.by_hash(hash_)
+        assert known is not None, "a run's net is in its store"
+        return known[1]
 
     def timeline(self, run: str | RunReading) -> Timeline:
         """What happened in a run, from its first fact on; the journal is read once."""
@@ -237,7 +237,7 @@ class Queries:
 
 
 class StoreReader(Queries):
-    """A store that is only looked at: no lock is taken, and none is made where there is none."""
+    """A store opened for reading only: no lock is taken, and no store is made where there is none."""
 
     def __init__(self, store: Path, tenant: str = DEFAULT_TENANT) -> None:
         super().__init__(tenant, OpenStore())
@@ -248,8 +248,8 @@ class StoreReader(Queries):
         self._held.close()
 
 
-def waits_for_outside(look: RunView) -> bool:
+def waits_for_outside(view: RunView) -> bool:
     """Can only a person, a signal or an operator move this run on? A pure wait for time goes on by itself."""
-    if look.paused:
-        return not look.in_flight  # what has been asked is answered first
-    return look.internal_status == "WAITING" and any(w.for_ != "time" for w in look.waiting)
+    if view.paused:
+        return not view.in_flight  # what has been asked is answered first
+    return view.internal_status == "WAITING" and any(w.for_ != "time" for w in view.waiting)

@@ -1,4 +1,4 @@
-"""Looking at a run: its status, its firings, what it waits for, in the words of its document's language."""
+"""The view of a run: its status, its firings, what it waits for, in the words of its document's language."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class RunView(msgspec.Struct, omit_defaults=False):
 
 
 class RunFold:
-    """Folds a run as it grows and can be looked at any time."""
+    """Folds a run's facts as they come, and shows the run after any turn."""
 
     def __init__(self, net_of: Callable[[str], Compiled], resolve: Callable[[Any], Any] | None = None) -> None:
         self.reader = FactReader(net_of)
@@ -96,7 +96,7 @@ class RunFold:
         self.last_at = 0
         self.first_at = 0
         self.restarted = 0  # firings before the last restart
-        self.past = AttemptHistory()
+        self.attempt_history = AttemptHistory()
 
     def turn(self, at: int, facts: Iterable[Any]) -> list[FactLine]:
         lines = self.reader.turn(at, facts)
@@ -113,7 +113,7 @@ class RunFold:
         self.first_at = self.first_at or at
         self.last_at = at
         for line in lines:
-            self.past.tell(line)
+            self.attempt_history.tell(line)
             if line.fact == "fired":
                 self._fire(line)
             elif line.fact == "settled":
@@ -378,7 +378,7 @@ def _branches(st: State, net: Compiled) -> dict[str, str]:
 def fold_journal(
     net_of: Callable[[str], Compiled], journal: Iterable[JournalRow], resolve: Callable[[Any], Any] | None = None
 ) -> RunFold:
-    watcher = RunFold(net_of, resolve)
+    fold = RunFold(net_of, resolve)
     for row in journal:
-        watcher.turn(row.at, F.decode_facts(row.body))
-    return watcher
+        fold.turn(row.at, F.decode_facts(row.body))
+    return fold

@@ -390,7 +390,7 @@ class Runs(Queries):
             return unborn
 
     def watch_live(self, run: str) -> RunFold:
-        """A watcher that is kept up to date as the run goes on in this process."""
+        """The fold of a run, kept up to date as the run goes on in this process."""
         return self._follower.watch_live(run)
 
     def listen(self, tell: Callable[[str, list[FactLine]], None]) -> None:

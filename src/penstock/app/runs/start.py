@@ -100,17 +100,17 @@ class RunStarter:
         """The number of the net, the run's options and its input; whatever is wrong with them is said here."""
         assert self.engine.nets is not None
         hash_ = asked.release.hash if isinstance(asked.release, Release) else asked.release
-        found = self.engine.nets.by_hash(hash_)
-        if found is None:
+        known = self.engine.nets.by_hash(hash_)
+        if known is None:
             raise BadInput(what="the release", why=f"no net has the hash {hash_}")
         options: dict[str, Any] = {}
         if asked.max_concurrent is not None:
             if asked.max_concurrent < 1:
                 raise BadInput(what="max_concurrent", why="at least one node must be able to run")
-            options["limits"] = dict.fromkeys(found[1].limits or ("diagram",), asked.max_concurrent)
-        checked_tenant(found[1].net, self.door.store, self.door.tenant)
-        self.engine.runtime(found[1].net.language).check(found[1], self.door.tenant)
-        options |= run_options(found[1], self.door.store, self.door.tenant)
+            options["limits"] = dict.fromkeys(known[1].limits or ("diagram",), asked.max_concurrent)
+        checked_tenant(known[1].net, self.door.store, self.door.tenant)
+        self.engine.runtime(known[1].net.language).check(known[1], self.door.tenant)
+        options |= run_options(known[1], self.door.store, self.door.tenant)
         if asked.modes is not None:
             options["modes"] = dict(asked.modes)
         if asked.trigger is not None:
@@ -123,7 +123,7 @@ class RunStarter:
             raise BadInput(what="the input", why=str(error)) from error
         if key == "":
             raise BadInput(what="the key", why="it is empty")
-        return found[0], options, checked_input(found[1], input)
+        return known[0], options, checked_input(known[1], input)
 
     def _same_key(self, key: str | None, net: int, input: Any) -> str | None:
         """The run that has the key already; it must be of this net and this input."""

@@ -18,16 +18,16 @@ def fact_page(door: Queries, run: str, after: int, limit: int) -> tuple[list[Fac
     of = tail[-1].seq_to if tail else row.checkpoint_seq
     reader = _at_checkpoint(door, row) if row.checkpoint_seq <= after else None
     reader = reader or FactReader(door.net_of)
-    found: list[FactLine] = []
+    lines: list[FactLine] = []
     for turn in door.store.journal(row.no, reader.st.n):
-        found += [line for line in reader.turn(turn.at, F.decode_facts(turn.body)) if line.seq > after]
-        if len(found) > limit and found[-1].seq > found[limit - 1].seq:
+        lines += [line for line in reader.turn(turn.at, F.decode_facts(turn.body)) if line.seq > after]
+        if len(lines) > limit and lines[-1].seq > lines[limit - 1].seq:
             break
-    if len(found) <= limit:
-        return found, None, of
-    last = found[limit - 1].seq
-    page = [line for line in found if line.seq <= last]
-    return page, last if len(page) < len(found) or last < of else None, of
+    if len(lines) <= limit:
+        return lines, None, of
+    last = lines[limit - 1].seq
+    page = [line for line in lines if line.seq <= last]
+    return page, last if len(page) < len(lines) or last < of else None, of
 
 
 def _at_checkpoint(door: Queries, row: RunRow) -> FactReader | None:

@@ -94,7 +94,7 @@ def trace(door: Queries, run: str) -> Trace:
     execution = TracedExecution(
         workflow_id=net.net.name, instance_id=row.id, version=net.net.declares.version or None, tenant_id=row.tenant,
         started_at=moment(row.created_at) or "", completed_at=moment(row.updated_at) if ended else None,
-        duration_ms=row.updated_at - row.created_at if ended else None, status=told.watcher.view().status,
+        duration_ms=row.updated_at - row.created_at if ended else None, status=told.fold.view().status,
         trigger=_trigger(st, row), input_summary=_summary(st.input, told.mask),
         output_summary=OutputSummary(decision=told.decision, actions_taken=told.actions),
         nodes_executed=told.nodes(), errors=told.errors[:_MOST], checkpoints=_checkpoints(door, row),
@@ -120,10 +120,10 @@ class _TraceFold:
             for line in turn.lines:
                 if line.fact == "settled":
                     self._settled(line)
-        self.watcher = timeline.reading.fold
-        failure = self.watcher.view().failure
-        if failure is not None and failure["code"] not in [one.code for one in self.errors]:
-            self._failed(failure, self.watcher.past.moved_at)
+        self.fold = timeline.reading.fold
+        failure = self.fold.view().failure
+        if failure is not None and failure["code"] not in [error.code for error in self.errors]:
+            self._failed(failure, self.fold.attempt_history.moved_at)
 
     def _settled(self, line: FactLine) -> None:
         node, data = self.net.by_id[line.node], line.data
@@ -144,10 +144,10 @@ class _TraceFold:
             self.actions.append(f"{channel}_notification" if channel in _NOTIFIES else channel)
 
     def _failed(self, failure: dict[str, Any], at: int) -> None:
-        found = self.net.by_id.get(str(failure.get("node") or ""))
+        node = self.net.by_id.get(str(failure.get("node") or ""))
         message = str(self.mask(failure.get("message", "")))[:_LONGEST]
         error = TraceError(
-            node_id=(found.spec.origin or found.id) if found is not None else failure.get("node"),
+            node_id=(node.spec.origin or node.id) if node is not None else failure.get("node"),
             code=failure["code"], category=failure.get("category", ""), message=message, at=moment(at) or "",
         )  # fmt: skip
         if error not in self.errors[-1:]:  # what a branch has failed with its region fails with, too
@@ -155,7 +155,7 @@ class _TraceFold:
 
     def nodes(self) -> list[TraceNode]:
         """In the order in which they began."""
-        return [self._node(one, self.metas.get(self.watcher.ids[n], {})) for n, one in self.watcher.shown()]
+        return [self._node(one, self.metas.get(self.fold.ids[n], {})) for n, one in self.fold.shown()]
 
     def _node(self, one: FiringView, meta: dict[str, Any]) -> TraceNode:
         used = meta.get("tokens_used")
@@ -171,11 +171,11 @@ class _TraceFold:
 
 def _trigger(st: State, row: RunRow) -> TraceTrigger:
     """Started by hand where nothing else is said; a called run names its caller."""
-    said = st.options.get("trigger")
-    if not isinstance(said, dict):
+    option = st.options.get("trigger")
+    if not isinstance(option, dict):
         return TraceTrigger(type="call" if row.parent else "manual", source=row.parent or None)
-    source = next((said[name] for name in ("source", "cron", "replay_of", "id") if said.get(name)), None)
-    return TraceTrigger(type=str(said.get("type", "manual")), source=None if source is None else str(source))
+    source = next((option[name] for name in ("source", "cron", "replay_of", "id") if option.get(name)), None)
+    return TraceTrigger(type=str(option.get("type", "manual")), source=None if source is None else str(source))
 
 
 def _summary(value: Any, mask: Callable[[Any], Any]) -> dict[str, Any]:

@@ -24,7 +24,11 @@ def read_environment(door: Queries) -> Environment:
     """Costs one read of the gate's table, and where this process does not drive the store one look at its lock. Whoever
     asks about many runs asks once."""
     host = door.host_here
-    opened = {one.name: one.opened_at or 0 for one in breakers(door.store, door.tenant) if one.status == "open"}
+    opened = {
+        breaker.name: breaker.opened_at or 0
+        for breaker in breakers(door.store, door.tenant)
+        if breaker.status == "open"
+    }
     if host is not None:
         return Environment(door.now(), opened, True, _waiting_effects(host.dispatch.waiting))
     path = getattr(door.store, "path", None)

@@ -12,10 +12,10 @@ from penstock.net.author import author
 from penstock.net.compiled import ALL, DIAGRAM, EPOCH, MOST, CNode, K
 
 
-def dead_joins(seen: WaitContext) -> Iterator[WaitReason]:
+def dead_joins(context: WaitContext) -> Iterator[WaitReason]:
     """While something else still works: a token rests before a join, and nothing live in its scope can reach what the
     join misses. Costs the tokens at rest times the live things of their scope."""
-    st, edges = seen.st, seen.net.edges
+    st, edges = context.st, context.net.edges
     for scope in st.scopes.values():
         if scope.status != OPEN or not scope.tokens:
             continue
@@ -26,24 +26,24 @@ def dead_joins(seen: WaitContext) -> Iterator[WaitReason]:
                 marks, born = held.get((edge.dst.no, epoch), (0, queue[0].envelope.at))
                 held[edge.dst.no, epoch] = (marks | edge.bit, min(born, queue[0].envelope.at))
         for (no, epoch), (marks, born) in held.items():
-            node = seen.net.nodes[no]
-            missing = _unreachable(seen, node, scope, marks)
+            node = context.net.nodes[no]
+            missing = _unreachable(context, node, scope, marks)
             if missing:
-                yield _dead(seen, node, scope, epoch, missing, born)
+                yield _dead(context, node, scope, epoch, missing, born)
 
 
-def _dead(seen: WaitContext, node: CNode, scope: Scope, epoch: int, missing: int, since: int) -> WaitReason:
+def _dead(context: WaitContext, node: CNode, scope: Scope, epoch: int, missing: int, since: int) -> WaitReason:
     rings = [
-        t.due for t in seen.st.timers.values() if t.why == "join_wait" and list(t.data) == [scope.no, node.no, epoch]
+        t.due for t in context.st.timers.values() if t.why == "join_wait" and list(t.data) == [scope.no, node.no, epoch]
     ]
     due = min(rings, default=None)
     return WaitReason(
-        rank=4, kind="dead_join", node=author(node), label=seen.label(node), what=_branches(node, missing),
+        rank=4, kind="dead_join", node=author(node), label=context.label(node), what=_branches(node, missing),
         since=since or None, until=due, then=None if due is None else Followup("fail"), move="resolve",
     )  # fmt: skip
 
 
-def _unreachable(seen: WaitContext, node: CNode, scope: Scope, marks: int) -> int:
+def _unreachable(context: WaitContext, node: CNode, scope: Scope, marks: int) -> int:
     """The in-edges that the join needs and nothing can reach, when it cannot fill without them."""
     needs = _needs(node, scope, marks)
     if not needs:
@@ -52,7 +52,7 @@ def _unreachable(seen: WaitContext, node: CNode, scope: Scope, marks: int) -> in
     coming = 0
     for place in scope.tokens:
         coming |= along[place & (MOST - 1)]
-    for firing in seen.st.firings.values():
+    for firing in context.st.firings.values():
         if firing.scope == scope.no and firing.comp < 0:
             coming |= node.full if firing.node == node.no and node.cyclic else at[firing.node]
     gone = needs & ~coming
@@ -81,16 +81,16 @@ def _branches(node: CNode, missing: int) -> str:
     return ", ".join(dict.fromkeys(author(edge.src) for edge in node.ins if edge.bit & missing))
 
 
-def reported_joins(seen: WaitContext, detail: Any, since: int | None) -> Iterator[WaitReason]:
+def reported_joins(context: WaitContext, detail: Any, since: int | None) -> Iterator[WaitReason]:
     """Of a deadlock that the kernel has named: nodes with what they hold and what they miss."""
     for one in detail if isinstance(detail, list | tuple) else ():
-        node = seen.net.by_id.get(one.get("node", "")) if isinstance(one, dict) else None
+        node = context.net.by_id.get(one.get("node", "")) if isinstance(one, dict) else None
         if node is None or not (one.get("missing") or one.get("full")):
             continue
-        ways = [seen.net.edge_by_id[id] for id in one.get("missing", ()) if id in seen.net.edge_by_id]
+        ways = [context.net.edge_by_id[id] for id in one.get("missing", ()) if id in context.net.edge_by_id]
         branches = ", ".join(dict.fromkeys(author(way.src) for way in ways)) or None
         full = one.get("full")
         yield WaitReason(
-            rank=4, kind="dead_join", node=author(node), label=seen.label(node), since=since, code="DEADLOCK",
+            rank=4, kind="dead_join", node=author(node), label=context.label(node), since=since, code="DEADLOCK",
             what=", ".join(full) if full and not branches else branches,
         )  # fmt: skip

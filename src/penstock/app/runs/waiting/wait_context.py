@@ -1,4 +1,4 @@
-"""A run as those see it who say why it rests: its state, its net, what is around it, and its past where it is known."""
+"""What the explanation of a wait needs: state, net, environment, and the past attempts where they are known."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class WaitReason(msgspec.Struct, kw_only=True):
 
 
 class WaitContext:
-    """`watcher` is None where only the state is known; `no` is the run's number in its store."""
+    """`fold` is None where only the state is known; `no` is the run's number in its store."""
 
     def __init__(
-        self, st: State, net: Compiled, no: int, around: Environment, watcher: RunFold | None = None,
+        self, st: State, net: Compiled, no: int, environment: Environment, fold: RunFold | None = None,
         ended_at: int | None = None,
     ) -> None:  # fmt: skip
-        self.st, self.net, self.no, self.around, self.watcher = st, net, no, around, watcher
+        self.st, self.net, self.no, self.environment, self.fold = st, net, no, environment, fold
         self.ended_at = ended_at
 
     def author(self, node: CNode | None) -> str | None:
@@ -66,31 +66,31 @@ class WaitContext:
         return None if node is None else self.net.by_id.get(author(node), node).label
 
     def id_of(self, firing: Firing) -> str | None:
-        return None if self.watcher is None else self.watcher.reader.firing_id(firing)
+        return None if self.fold is None else self.fold.reader.firing_id(firing)
 
     def since(self, firing: Firing) -> int:
         """Since when it is as it is now; the firing itself is older, where the past is not known."""
         id = self.id_of(firing)
-        if self.watcher is None or id is None:
+        if self.fold is None or id is None:
             return firing.at
-        rested = self.watcher.past.since(id)
+        rested = self.fold.attempt_history.since(id)
         if rested is not None:
             return rested
-        tried = self.watcher.past.attempts.get(id)
+        tried = self.fold.attempt_history.attempts.get(id)
         return tried[-1].started_at if tried and tried[-1].ended_at is None else firing.at
 
     def failed(self, firing: Firing) -> Attempt | None:
         """What its last attempt has failed with."""
         id = self.id_of(firing)
-        return None if self.watcher is None or id is None else self.watcher.past.failed(id)
+        return None if self.fold is None or id is None else self.fold.attempt_history.failed(id)
 
     def tries(self, node: CNode) -> int | None:
         """How many attempts of a node there were, where the last of them failed."""
-        past = self.watcher.past.attempts if self.watcher is not None else {}
+        past = self.fold.attempt_history.attempts if self.fold is not None else {}
         tried = [all_[-1] for id, all_ in past.items() if id.startswith(f"{node.id}@")]
         return tried[-1].n if tried and tried[-1].outcome == "failed" else None
 
     def moved_at(self) -> int | None:
         """When the run came into its status."""
-        at = self.watcher.past.moved_at if self.watcher is not None else 0
+        at = self.fold.attempt_history.moved_at if self.fold is not None else 0
         return at or self.ended_at

@@ -16,31 +16,33 @@ from penstock.net.model import Trigger
 _MOVES = {"APPROVAL": "approve", "REVIEW": "judge"}
 
 
-def reasons_of_firing(seen: WaitContext, firing: Firing) -> Iterator[WaitReason]:
+def reasons_of_firing(context: WaitContext, firing: Firing) -> Iterator[WaitReason]:
     """Nothing where it works."""
-    node = seen.net.nodes[firing.node]
+    node = context.net.nodes[firing.node]
     if firing.blocked:
-        yield _of(seen, node, 1, "failed", since=seen.since(firing), code=_blocked_by(seen, node), move="resolve")
+        yield _of(
+            context, node, 1, "failed", since=context.since(firing), code=_blocked_by(context, node), move="resolve"
+        )
     elif firing.phase == BACKOFF:
-        yield _backoff(seen, firing, node)
+        yield _backoff(context, firing, node)
     elif firing.phase == EFFECT:
-        yield from _asked(seen, firing, node)
+        yield from _asked(context, firing, node)
     elif firing.phase == SUSPENDED:
-        yield from _suspended(seen, firing, node)
+        yield from _suspended(context, firing, node)
 
 
-def _of(seen: WaitContext, node: CNode, rank: int, kind: str, **more: Any) -> WaitReason:
-    return WaitReason(rank=rank, kind=kind, node=author(node), label=seen.label(node), **more)
+def _of(context: WaitContext, node: CNode, rank: int, kind: str, **more: Any) -> WaitReason:
+    return WaitReason(rank=rank, kind=kind, node=author(node), label=context.label(node), **more)
 
 
-def _blocked_by(seen: WaitContext, node: CNode) -> str | None:
+def _blocked_by(context: WaitContext, node: CNode) -> str | None:
     """An effect in doubt, or an answer that no branch takes: the incident says it."""
-    return next((code for code, at, _ in reversed(seen.st.incidents) if at == node.id), None)
+    return next((code for code, at, _ in reversed(context.st.incidents) if at == node.id), None)
 
 
-def _backoff(seen: WaitContext, firing: Firing, node: CNode) -> WaitReason:
-    due = next((t.due for t in _timers(seen, firing) if t.why == "retry"), None)
-    failed = seen.failed(firing)
+def _backoff(context: WaitContext, firing: Firing, node: CNode) -> WaitReason:
+    due = next((t.due for t in _timers(context, firing) if t.why == "retry"), None)
+    failed = context.failed(firing)
     tried = {
         "attempt": firing.attempt - firing.base + 1, "of": node.spec.retry.max + 1, "until": due,
         "then": Followup("retry"),
@@ -48,80 +50,82 @@ def _backoff(seen: WaitContext, firing: Firing, node: CNode) -> WaitReason:
         "message": failed.message if failed is not None else None,
     }  # fmt: skip
     breaker = node.effect.breaker if node.effect is not None else None
-    if breaker is not None and breaker.name in seen.around.breakers:
-        since = seen.around.breakers[breaker.name]
-        return _of(seen, node, 2, "breaker", what=breaker.name, since=since, **tried)
-    return _of(seen, node, 5, "backoff", since=seen.since(firing), move="skip", **tried)
+    if breaker is not None and breaker.name in context.environment.breakers:
+        since = context.environment.breakers[breaker.name]
+        return _of(context, node, 2, "breaker", what=breaker.name, since=since, **tried)
+    return _of(context, node, 5, "backoff", since=context.since(firing), move="skip", **tried)
 
 
-def _asked(seen: WaitContext, firing: Firing, node: CNode) -> Iterator[WaitReason]:
+def _asked(context: WaitContext, firing: Firing, node: CNode) -> Iterator[WaitReason]:
     if node.calls:
-        due = None if node.spec.timeout_ms is None else seen.since(firing) + node.spec.timeout_ms
+        due = None if node.spec.timeout_ms is None else context.since(firing) + node.spec.timeout_ms
         then = None if due is None else after_failure(node, "NODE_TIMEOUT", "timeout")
-        yield _of(seen, node, 10, "child", what=_child(seen, firing), since=seen.since(firing), until=due, then=then)
+        yield _of(
+            context, node, 10, "child", what=_child(context, firing), since=context.since(firing), until=due, then=then
+        )
         return
-    parked = seen.around.parked.get((seen.no, firing.no))
+    parked = context.environment.parked.get((context.no, firing.no))
     if parked is not None:
         what, until = parked
         limit = node.effect.concurrency.limit if node.effect is not None and node.effect.concurrency else None
         yield _of(
-            seen, node, 6, "limit", what=what or None, since=seen.since(firing), until=until, then=Followup("continue"),
-            of=limit,
+            context, node, 6, "limit", what=what or None, since=context.since(firing), until=until,
+            then=Followup("continue"), of=limit,
         )  # fmt: skip
 
 
-def _child(seen: WaitContext, firing: Firing) -> str | None:
+def _child(context: WaitContext, firing: Firing) -> str | None:
     from penstock.host.children import child_id
 
-    id = seen.id_of(firing)
-    return None if id is None else child_id(f"{seen.st.tenant}/{seen.st.run}/{id}")
+    id = context.id_of(firing)
+    return None if id is None else child_id(f"{context.st.tenant}/{context.st.run}/{id}")
 
 
-def _suspended(seen: WaitContext, firing: Firing, node: CNode) -> Iterator[WaitReason]:
-    since = seen.since(firing)
-    item = seen.st.items.get(firing.no)
-    until, then = deadline(seen, firing, node)
+def _suspended(context: WaitContext, firing: Firing, node: CNode) -> Iterator[WaitReason]:
+    since = context.since(firing)
+    item = context.st.items.get(firing.no)
+    until, then = deadline(context, firing, node)
     if item is not None:
         yield _of(
-            seen, node, 8, "work", who=targets_of(item.candidates), what=_title(seen, firing), since=since,
+            context, node, 8, "work", who=targets_of(item.candidates), what=_title(context, firing), since=since,
             until=until, then=then,
             move="approve" if item.status == "SUBMITTED" else _MOVES.get(node.spec.type, "respond"),
         )  # fmt: skip
     elif firing.waits:
         for number in firing.waits:
-            wait = seen.st.waits[number]
+            wait = context.st.waits[number]
             manual = wait.name.startswith("manual:")
             yield _of(
-                seen, node, 9, "event", what=wait.name, since=since, until=until, then=then, move="signal",
+                context, node, 9, "event", what=wait.name, since=since, until=until, then=then, move="signal",
                 who=["operator"] if manual else [], message=_filter(wait.filter),
             )  # fmt: skip
     else:
-        yield from _timer(seen, firing, node, since)
+        yield from _timer(context, firing, node, since)
 
 
-def _timer(seen: WaitContext, firing: Firing, node: CNode, since: int) -> Iterator[WaitReason]:
+def _timer(context: WaitContext, firing: Firing, node: CNode, since: int) -> Iterator[WaitReason]:
     """A moment, or the next question of a poll."""
-    timers = [t for t in _timers(seen, firing) if t.why in ("trigger", "poll")]
+    timers = [t for t in _timers(context, firing) if t.why in ("trigger", "poll")]
     first = min(timers, key=lambda t: t.due, default=None)
     if first is None:
         return
     if first.why == "poll":
         yield _of(
-            seen, node, 11, "timer", what="poll", since=since, until=first.due, then=Followup("retry"), move="skip"
+            context, node, 11, "timer", what="poll", since=since, until=first.due, then=Followup("retry"), move="skip"
         )
         return
     then = followup_of(node, node.spec.triggers[first.data[0]], None)
-    yield _of(seen, node, 11, "timer", since=since, until=first.due, then=then, move="skip")
+    yield _of(context, node, 11, "timer", since=since, until=first.due, then=then, move="skip")
 
 
-def _timers(seen: WaitContext, firing: Firing) -> list[Any]:
-    timers = seen.st.timers
+def _timers(context: WaitContext, firing: Firing) -> list[Any]:
+    timers = context.st.timers
     return [timers[no] for no in firing.timers or () if no in timers]
 
 
-def _title(seen: WaitContext, firing: Firing) -> str | None:
-    id = seen.id_of(firing)
-    prompt = None if seen.watcher is None or id is None else seen.watcher.prompts.get(id)
+def _title(context: WaitContext, firing: Firing) -> str | None:
+    id = context.id_of(firing)
+    prompt = None if context.fold is None or id is None else context.fold.prompts.get(id)
     title = prompt.get("title") if isinstance(prompt, dict) else prompt
     return title if isinstance(title, str) and title else None
 
@@ -136,10 +140,10 @@ def _filter(wanted: Any) -> str | None:
 # ---- what happens by itself ------------------------------------------------------------------------------------------
 
 
-def deadline(seen: WaitContext, firing: Firing, node: CNode) -> tuple[int | None, Followup | None]:
+def deadline(context: WaitContext, firing: Firing, node: CNode) -> tuple[int | None, Followup | None]:
     """When its time is over, and what then. The first trigger of a wait is what it waits for, and no deadline."""
     found = []
-    for timer in _timers(seen, firing):
+    for timer in _timers(context, firing):
         if timer.why != "trigger":
             continue
         i = timer.data[0]
@@ -149,7 +153,7 @@ def deadline(seen: WaitContext, firing: Firing, node: CNode) -> tuple[int | None
     if not found:
         return None, None
     due, i = min(found)
-    return due, followup_of(node, node.spec.triggers[i], seen.st.items.get(firing.no))
+    return due, followup_of(node, node.spec.triggers[i], context.st.items.get(firing.no))
 
 
 def followup_of(node: CNode, trigger: Trigger, item: Item | None) -> Followup:
@@ -186,5 +190,5 @@ def _path(node: CNode, port: str) -> Followup:
 
 def _names(value: Any) -> str | None:
     """Those whom the document names; who comes out of an expression is not known yet."""
-    targets = [one for one in targets_of(value) if "$" not in one]
+    targets = [target for target in targets_of(value) if "$" not in target]
     return ", ".join(targets) or None

@@ -77,72 +77,72 @@ def _ranked(found: list[WaitReason]) -> list[WaitReason]:
     return found[:MOST]
 
 
-def reasons(seen: WaitContext) -> list[WaitReason]:
+def reasons(context: WaitContext) -> list[WaitReason]:
     """In no order. An ended run has none, unless it failed."""
-    if seen.st.status >= COMPLETED:
-        return list(_failed(seen)) if seen.st.status == FAILED else []
-    found = [*_undriven(seen), *dead_joins(seen), *_again(seen), *_full(seen), *_paused(seen)]
-    for firing in seen.st.firings.values():
-        found += reasons_of_firing(seen, firing)
+    if context.st.status >= COMPLETED:
+        return list(_failed(context)) if context.st.status == FAILED else []
+    found = [*_undriven(context), *dead_joins(context), *_again(context), *_full(context), *_paused(context)]
+    for firing in context.st.firings.values():
+        found += reasons_of_firing(context, firing)
         if len(found) > MOST:
             break
     return found
 
 
-def _failed(seen: WaitContext) -> Iterator[WaitReason]:
-    st, failure = seen.st, seen.st.failure
-    since = seen.moved_at()
+def _failed(context: WaitContext) -> Iterator[WaitReason]:
+    st, failure = context.st, context.st.failure
+    since = context.moved_at()
     if failure is None:
         yield WaitReason(rank=1, kind="failed", since=since)
         return
-    node = seen.net.by_id.get(failure.node or "")
-    again, tries = st.reopen, seen.tries(node) if node is not None else None
+    node = context.net.by_id.get(failure.node or "")
+    again, tries = st.reopen, context.tries(node) if node is not None else None
     yield WaitReason(
-        rank=1, kind="failed", node=seen.author(node), label=seen.label(node), since=since, code=failure.code,
+        rank=1, kind="failed", node=context.author(node), label=context.label(node), since=since, code=failure.code,
         message=failure.message, attempt=tries,
         of=node.spec.retry.max + 1 if node is not None and tries is not None else None,
         move="retry" if again is not None else None,
     )  # fmt: skip
     if failure.code == "DEADLOCK":
-        yield from reported_joins(seen, failure.detail, since)
+        yield from reported_joins(context, failure.detail, since)
 
 
-def _undriven(seen: WaitContext) -> Iterator[WaitReason]:
+def _undriven(context: WaitContext) -> Iterator[WaitReason]:
     """Nobody drives the store: what could go on does not."""
-    st, now = seen.st, seen.around.now
-    if seen.around.driven is not False or st.paused:
+    st, now = context.st, context.environment.now
+    if context.environment.driven is not False or st.paused:
         return
-    asked = [f for f in st.firings.values() if f.phase == EFFECT and not seen.net.nodes[f.node].calls]
+    asked = [f for f in st.firings.values() if f.phase == EFFECT and not context.net.nodes[f.node].calls]
     for firing in asked:
-        node = seen.net.nodes[firing.node]
+        node = context.net.nodes[firing.node]
         executor = node.effect.executor if node.effect is not None else None
-        at = seen.since(firing)
+        at = context.since(firing)
         yield WaitReason(
-            rank=3, kind="no_worker", node=seen.author(node), label=seen.label(node), what=executor, since=at
+            rank=3, kind="no_worker", node=context.author(node), label=context.label(node), what=executor, since=at
         )
     late = [timer.due for timer in st.timers.values() if timer.due <= now]
     if not asked and (late or st.status <= RUNNING and st.status != PENDING):
         yield WaitReason(rank=3, kind="no_worker", since=min(late, default=st.at or None))
 
 
-def _again(seen: WaitContext) -> Iterator[WaitReason]:
+def _again(context: WaitContext) -> Iterator[WaitReason]:
     """The run waits for its own retry."""
-    st = seen.st
+    st = context.st
     for timer in st.timers.values():
         if timer.why == "run_retry":
             failure = st.failure
-            node = seen.net.by_id.get(failure.node or "") if failure is not None else None
+            node = context.net.by_id.get(failure.node or "") if failure is not None else None
             yield WaitReason(
-                rank=5, kind="backoff", node=seen.author(node), label=seen.label(node), since=seen.moved_at(),
-                until=timer.due, then=Followup("retry"), attempt=st.retries + 2, of=seen.net.net.run_retry.max + 1,
+                rank=5, kind="backoff", node=context.author(node), label=context.label(node), since=context.moved_at(),
+                until=timer.due, then=Followup("retry"), attempt=st.retries + 2, of=context.net.net.run_retry.max + 1,
                 code=failure.code if failure is not None else None,
                 message=failure.message if failure is not None else None,
             )  # fmt: skip
 
 
-def _full(seen: WaitContext) -> Iterator[WaitReason]:
+def _full(context: WaitContext) -> Iterator[WaitReason]:
     """Tokens before nodes of a group that has no room: they go on when another of it has ended."""
-    st, net = seen.st, seen.net
+    st, net = context.st, context.net
     limits = {**net.limits, **st.options.get("limits", {})}
     if not limits or not st.live:
         return
@@ -154,27 +154,27 @@ def _full(seen: WaitContext) -> Iterator[WaitReason]:
         limit = limits.get(node.group)
         if node.group and limit is not None and taken.get(node.group, 0) >= limit:
             yield WaitReason(
-                rank=6, kind="limit", node=seen.author(node), label=seen.label(node), what=node.group,
+                rank=6, kind="limit", node=context.author(node), label=context.label(node), what=node.group,
                 then=Followup("continue"), of=limit,
             )  # fmt: skip
 
 
-def _paused(seen: WaitContext) -> Iterator[WaitReason]:
+def _paused(context: WaitContext) -> Iterator[WaitReason]:
     """Who has paused it is not in the journal; why is."""
-    if not seen.st.paused:
+    if not context.st.paused:
         return
-    past = seen.watcher.past.paused if seen.watcher is not None else None
+    past = context.fold.attempt_history.paused if context.fold is not None else None
     since, reason = past if past is not None else (None, None)
     if reason == "deadlock":
-        for code, _, detail in seen.st.incidents[-1:]:
+        for code, _, detail in context.st.incidents[-1:]:
             if code == "DEADLOCK":
-                yield from reported_joins(seen, detail, since)
+                yield from reported_joins(context, detail, since)
     yield WaitReason(rank=7, kind="paused", what=reason, since=since, move="resume")
 
 
-def _called(seen: WaitContext) -> list[str]:
+def _called(context: WaitContext) -> list[str]:
     """The ids of the runs that it has called and waits for."""
-    if seen.watcher is None or seen.st.status >= COMPLETED:
+    if context.fold is None or context.st.status >= COMPLETED:
         return []
-    keys, _ = seen.watcher.calls()
+    keys, _ = context.fold.calls()
     return [child_id(key) for key in keys]
