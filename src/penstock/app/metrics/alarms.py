@@ -71,8 +71,8 @@ Told = Callable[[str, Alarm], None]
 
 
 class Alarms:
-    def __init__(self, meter: MetricsCollector, host: Host, told: Told | None = None) -> None:
-        self.meter, self.host, self.told = meter, host, told
+    def __init__(self, meter: MetricsCollector, host: Host, notify: Told | None = None) -> None:
+        self.meter, self.host, self.told = meter, host, notify
         self.stands: dict[str, AlarmState] = {}
 
     def of(self, tenant: str) -> AlarmState:
@@ -85,23 +85,23 @@ class Alarms:
         return state
 
     def look(self) -> list[Alarm]:
-        """Evaluate every rule for every tenant; what was raised or cleared by it. Costs one read of the gauges."""
+        """Evaluate every rule for every tenant; the alarms raised or cleared. Costs one read of the gauges."""
         now = self.host.clock.now()
         self.meter.tick(now)
         gauges = self.meter.gauges()
-        tenants = {*self.meter.of, *(run[0] for run in gauges.runs + gauges.versions)}
-        tenants |= {letter[0] for letter in gauges.letters}
+        tenants = {*self.meter.of, *(row[0] for row in gauges.runs + gauges.versions)}
+        tenants |= {row[0] for row in gauges.letters}
         changed: list[Alarm] = []
         for tenant in sorted(tenants):
             read = Readings(self.meter, tenant, now, gauges)
             changed += self._compared(tenant, measured(read) | measured_of_languages(read), now)
         return changed
 
-    def _compared(self, tenant: str, found: Mapping[str, tuple[float, bool, str]], now: int) -> list[Alarm]:
+    def _compared(self, tenant: str, measurements: Mapping[str, tuple[float, bool, str]], now: int) -> list[Alarm]:
         stand = self.of(tenant)
         open_, changed = dict(stand.open), list[Alarm]()
         for rule in (*RULES, *(line for figures in self.meter.figures for line in figures.thresholds)):
-            value, raised, detail = found.get(rule.metric, (0.0, False, ""))
+            value, raised, detail = measurements.get(rule.metric, (0.0, False, ""))
             held = open_.get(rule.metric)
             if raised and held is None:
                 open_[rule.metric] = alarm = _raised(tenant, rule, value, detail, now)
@@ -110,12 +110,12 @@ class Alarms:
                 del open_[rule.metric]
                 changed.append(msgspec.structs.replace(held, cleared_at=now))
         if changed:
-            cleared = [one for one in changed if one.cleared_at is not None]
+            cleared = [alarm for alarm in changed if alarm.cleared_at is not None]
             self._keep(tenant, AlarmState(open_, [*cleared, *stand.recent][:RECENT]), changed, now)
         return changed
 
     def _keep(self, tenant: str, stand: AlarmState, changed: list[Alarm], now: int) -> None:
-        """The commit first: who is told of it and what is kept of it cannot differ."""
+        """Commit the state and its messages together, so that what is kept and what is sent cannot differ."""
         batch = Batch()
         batch.memo.append((_key(tenant), _pack(stand), now + KEPT_MS))
         for alarm in changed if self._has_channel(tenant) else ():
@@ -129,13 +129,13 @@ class Alarms:
             self.told(tenant, alarm)
 
     def _has_channel(self, tenant: str) -> bool:
-        """Nobody is written to whom the tenant has not named for trouble."""
-        said = (self.host.tenants(tenant).find("config", "tenant") or {}).get("notification")
-        return isinstance(said, Mapping) and bool(said.get("escalation_channels"))
+        """Whether the tenant has named channels for alarms; without one no message is written."""
+        notification = (self.host.tenants(tenant).find("config", "tenant") or {}).get("notification")
+        return isinstance(notification, Mapping) and bool(notification.get("escalation_channels"))
 
 
 def measured(read: Readings) -> dict[str, tuple[float, bool, str]]:
-    """Value, whether it is beyond the threshold, and what there is to say about it; without a value there is none."""
+    """By metric: its value, whether it is beyond the threshold, and a detail. A metric without a value is left out."""
     run, node = read.duration(60_000), read.node_duration(10_000)
     values: dict[str, float | None] = {
         "workflow_success_rate": read.success_rate(), "workflow_waiting_count": read.waiting(),
@@ -143,20 +143,20 @@ def measured(read: Readings) -> dict[str, tuple[float, bool, str]]:
         "approval_timeout_rate": read.timeout_rate(), "circuit_breaker_open_count": read.breakers(),
         "dlq_message_count": read.letters(), "checkpoint_size_bytes": read.checkpoint(),
     }  # fmt: skip
-    found = {
+    measurements = {
         rule.metric: (float(value), _beyond(rule, value), "")
         for rule in RULES
         if (value := values.get(rule.metric)) is not None
     }
     if run.ms is not None:
-        found["workflow_duration_seconds"] = (run.ms / 1000, run.beyond, "p99")
+        measurements["workflow_duration_seconds"] = (run.ms / 1000, run.beyond, "p99")
     if node.ms is not None:
-        found["node_duration_seconds"] = (node.ms / 1000, node.beyond, f"p99 {node.type}")
-    return found
+        measurements["node_duration_seconds"] = (node.ms / 1000, node.beyond, f"p99 {node.type}")
+    return measurements
 
 
 def measured_of_languages(read: Readings) -> dict[str, tuple[float, bool, str]]:
-    """The same for the thresholds that languages have of their own."""
+    """The same for the thresholds that the languages define."""
     return {
         line.metric: (float(value), _beyond(line, value), "")
         for figures, numbers in read.of_languages()

@@ -1,4 +1,4 @@
-"""The collector of metrics (W-10.1): told of every committed turn, asked when somebody scrapes.
+"""The metrics collector (W-10.1): it counts every committed turn and is read on a scrape.
 
 What is on the way of a turn is a few dictionary lookups and an append; everything else happens when it is looked at.
 Totals count from the start of the process, as Prometheus expects. Rates and the alarms' durations are of the last 24
@@ -63,13 +63,13 @@ class NodeTypeStats:
         _forget(self.hours, now)
 
     def put(self, executed: int, failed: int, at: int) -> None:
-        found = self.hours.setdefault(at // HOUR_MS, [0, 0])
-        found[0] += executed
-        found[1] += failed
+        counts = self.hours.setdefault(at // HOUR_MS, [0, 0])
+        counts[0] += executed
+        counts[1] += failed
 
 
 class TenantStats:
-    """Everything that is counted of one tenant."""
+    """The counters of one tenant."""
 
     def __init__(self) -> None:
         self.ended: Counter[int] = Counter()  # by status
@@ -100,14 +100,14 @@ class TenantStats:
     # -- of the last 24 hours ------------------------------------------------------------------------------------------
 
     def runs(self) -> tuple[int, int]:
-        """C-62: completed, and what counts: completed, failed and compensated; what was cancelled does not."""
+        """C-62: the completed runs, and all that count: completed, failed and compensated, not cancelled."""
         every = sum(self.ended_hours.values(), Counter[int]())
         return every[COMPLETED], every[COMPLETED] + sum(every[status] for status in BADLY)
 
     def nodes(self) -> tuple[int, int]:
-        """Finally failed, and executed."""
-        hours = [hour for kind in self.kinds.values() for hour in kind.hours.values()]
-        return sum(hour[1] for hour in hours), sum(hour[0] for hour in hours)
+        """How many nodes finally failed, and how many were executed."""
+        hours = [counts for kind in self.kinds.values() for counts in kind.hours.values()]
+        return sum(counts[1] for counts in hours), sum(counts[0] for counts in hours)
 
     def timeouts(self) -> tuple[int, int]:
         every = sum(self.approval_hours.values(), Counter[str]())
@@ -144,7 +144,7 @@ def approves(node: CNode) -> bool:
 
 def _forget(hours: dict[int, Any], now: int) -> None:
     first = now // HOUR_MS - HOURS
-    for hour in [hour for hour in hours if hour <= first]:
+    for hour in [old for old in hours if old <= first]:
         del hours[hour]
 
 
@@ -225,17 +225,17 @@ class MetricsCollector:
         return stats
 
     def _asked(self, live: LoadedRun, run: Run, facts: list[F.Fact], now: int) -> None:
-        """What became of approvals: decided, timed out, or gone with their run."""
+        """Count the outcomes of approvals: decided, timed out, or ended with their run."""
         plan, mine = self._planned(live.tenant, run.net), self.tenant(live.tenant)
         for f in facts:
             if f[0] == F.WORK_MOVED and f[3] == "escalate" and f[4] is None:
                 firing = run.st.firings.get(f[1])
                 if firing is not None and firing.node in plan.asks:
                     self._late(mine, (live.id, f[1]), now)
-        said = {f[1]: f[7] for f in facts if f[0] == F.SETTLED}
+        outputs = {f[1]: f[7] for f in facts if f[0] == F.SETTLED}
         for firing, how in run.ended:
             if firing.node in plan.asks:
-                self._closed(mine, (live.id, firing.no), said.get(firing.no), how, now - firing.at, now)
+                self._closed(mine, (live.id, firing.no), outputs.get(firing.no), how, now - firing.at, now)
 
     def _late(self, mine: TenantStats, at: tuple[str, int], now: int) -> None:
         if at not in mine.late:
@@ -243,8 +243,8 @@ class MetricsCollector:
             mine.approvals["timeout"] += 1
             mine.approval_hours.setdefault(now // HOUR_MS, Counter()).update(("late", "asked"))
 
-    def _closed(self, mine: TenantStats, at: tuple[str, int], said: Any, how: int, took: int, now: int) -> None:
-        answer = said if isinstance(said, dict) else {}
+    def _closed(self, mine: TenantStats, at: tuple[str, int], output: Any, how: int, took: int, now: int) -> None:
+        answer = output if isinstance(output, dict) else {}
         if answer.get("timed_out") is True:
             self._late(mine, at, now)
         elif how <= FAILURE:
@@ -288,7 +288,7 @@ class MetricsCollector:
             spread.sort(now)
 
     def tick(self, now: int) -> None:
-        """Every few seconds: keep totals, so that there are rates."""
+        """Keep the totals every few seconds, for rates."""
         self.sort(now)
         ended = {name: Counter(mine.ended) for name, mine in self.of.items()}
         errors = {
@@ -315,7 +315,7 @@ class MetricsCollector:
     # -- before the start ----------------------------------------------------------------------------------------------
 
     def _remember(self, now: int) -> None:
-        """The hours before, as far as rows tell: how runs and nodes ended. Active time is not in rows."""
+        """Load how runs and nodes ended in the hours before the start. Active time is not in rows."""
         since = (now // HOUR_MS - HOURS + 1) * HOUR_MS
         floor = self.store.first_run_at(since - LONGEST_MS)
         nets: dict[int, Compiled] = {}
@@ -347,13 +347,13 @@ class MetricsCollector:
 
 
 def _net_of(host: Host, hash: str) -> Compiled:
-    known = host.nets.by_hash(hash)
-    assert known is not None, "the journal names only nets that are kept"
-    return known[1]
+    numbered_net = host.nets.by_hash(hash)
+    assert numbered_net is not None, "the journal names only nets that are kept"
+    return numbered_net[1]
 
 
 def total_of(meter: MetricsCollector, tenant: str | None) -> TenantStats:
-    """One tenant, or all of them added up; not to be told anything."""
+    """The counters of one tenant, or the sum of all; for reading only."""
     if tenant is not None:
         return meter.of.get(tenant) or TenantStats()
     every = TenantStats()
@@ -371,7 +371,7 @@ def total_of(meter: MetricsCollector, tenant: str | None) -> TenantStats:
         for kind in mine.kinds.values():
             other = every.kind(kind.type, kind.waits)
             other.passed += kind.passed
-            other.counts = [one + two for one, two in zip(other.counts, kind.counts, strict=True)]
+            other.counts = [total + count for total, count in zip(other.counts, kind.counts, strict=True)]
             _add(other.spread, kind.spread)
             for hour, (executed, failed) in kind.hours.items():
                 other.put(executed, failed, hour * HOUR_MS)

@@ -89,16 +89,16 @@ def values(read: Readings) -> list[PanelValue]:
     means = {
         kind.type: round(ms / 1000, 6) for kind in read.of.kinds.values() if (ms := kind.spread.mean_ms()) is not None
     }
-    slowest = dict(sorted(means.items(), key=lambda one: -one[1])[:10])
+    slowest = dict(sorted(means.items(), key=lambda item: -item[1])[:10])
     duration, response = read.of.duration, read.of.response
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "active_workflows": float(read.versions()["active"]), "running_instances": float(read.instances()["running"]),
         "success_rate": read.success_rate(), "executions_by_status": executions,
         "duration_distribution": _seconds(quantile(duration.bounds, duration.recent(), 0.95)),
         "slowest_nodes": slowest, "node_error_rate": errors, "pending_approvals": float(read.pending_approvals()),
         "approval_response_time": _seconds(quantile(response.bounds, response.recent(), 0.5)),
     }  # fmt: skip
-    return [_shown(panel, found[panel.id]) for panel in PANELS]
+    return [_shown(panel, figures[panel.id]) for panel in PANELS]
 
 
 def _shown(panel: Panel, value: Any) -> PanelValue:

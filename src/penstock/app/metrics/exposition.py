@@ -17,7 +17,7 @@ class ExpositionPage:
     def family(
         self, name: str, kind: str, about: str, samples: Iterable[tuple[Mapping[str, str], float | None]]
     ) -> None:
-        """None is said as NaN: there is nothing to count yet."""
+        """A family of samples; a value of None is written as NaN: there is nothing to count yet."""
         self._head(name, kind, about)
         self.lines += [f"{name}{_labels(labels)} {_number(value)}" for labels, value in samples]
 
@@ -25,7 +25,7 @@ class ExpositionPage:
         self.family(name, kind, about, [({}, value)])
 
     def histogram(self, name: str, about: str, spreads: Iterable[tuple[Mapping[str, str], Histogram]]) -> None:
-        """In seconds."""
+        """A histogram in seconds."""
         self._head(name, "histogram", about)
         for labels, spread in spreads:
             below = 0
@@ -37,8 +37,8 @@ class ExpositionPage:
             self.lines.append(f"{name}_count{_labels(labels)} {below}")
 
     def _head(self, name: str, kind: str, about: str) -> None:
-        said = about.replace("\\", "\\\\").replace("\n", "\\n")
-        self.lines += [f"# HELP {name} {said}", f"# TYPE {name} {kind}"]
+        text = about.replace("\\", "\\\\").replace("\n", "\\n")
+        self.lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
 
     def text(self) -> str:
         return "\n".join(self.lines) + "\n"

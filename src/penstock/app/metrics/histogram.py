@@ -1,4 +1,4 @@
-"""How durations are spread: a histogram since the start, and one for each of the last 24 hours."""
+"""The distribution of durations: a histogram since the start, and one for each of the last 24 hours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PEOPLE = (
 
 
 class Histogram:
-    """`add` is an append to a list and nothing more; who looks at it sorts first."""
+    """A histogram that collects cheaply: a duration is appended to a list, and sorted into buckets before a read."""
 
     __slots__ = ("bounds", "counts", "hours", "pending", "sum_ms")
 
@@ -29,7 +29,7 @@ class Histogram:
         self.hours: dict[int, tuple[list[int], list[int]]] = {}  # counts; sum
 
     def sort(self, now: int) -> None:
-        """Put what has come since into the buckets, under this hour."""
+        """Sort the pending durations into the buckets of this hour."""
         if self.pending:
             came = self.pending.copy()
             self.pending.clear()
@@ -38,11 +38,11 @@ class Histogram:
             for ms in came:
                 self.counts[bisect_left(self.bounds, ms)] += 1
         first = now // HOUR_MS - HOURS
-        for hour in [hour for hour in self.hours if hour <= first]:
+        for hour in [old for old in self.hours if old <= first]:
             del self.hours[hour]
 
     def put(self, came: Sequence[int], at: int) -> None:
-        """Into the hours only: of what was before this process."""
+        """Add durations to the hours only: they are from before this process."""
         counts, total = self.hours.setdefault(at // HOUR_MS, ([0] * (len(self.bounds) + 1), [0]))
         for ms in came:
             counts[bisect_left(self.bounds, ms)] += 1
@@ -55,11 +55,11 @@ class Histogram:
     # -- of the last 24 hours ------------------------------------------------------------------------------------------
 
     def recent(self) -> list[int]:
-        found = [0] * (len(self.bounds) + 1)
+        totals = [0] * (len(self.bounds) + 1)
         for counts, _ in self.hours.values():
             for i, count in enumerate(counts):
-                found[i] += count
-        return found
+                totals[i] += count
+        return totals
 
     def mean_ms(self) -> float | None:
         count = sum(self.recent())
@@ -67,7 +67,7 @@ class Histogram:
 
 
 def quantile(bounds: Sequence[int], counts: Sequence[int], part: float) -> float | None:
-    """As Prometheus estimates it: evenly within a bucket, and the last bound where it lies beyond."""
+    """A quantile as Prometheus estimates it: linear within a bucket, and the last bound where it lies beyond."""
     total = sum(counts)
     if not total:
         return None
@@ -89,8 +89,8 @@ def beyond(bounds: Sequence[int], counts: Sequence[int], percent: int, limit: in
 
 
 def added(all_: Sequence[Sequence[int]], size: int) -> list[int]:
-    found = [0] * size
+    totals = [0] * size
     for counts in all_:
         for i, count in enumerate(counts):
-            found[i] += count
-    return found
+            totals[i] += count
+    return totals

@@ -59,41 +59,51 @@ class Spans:
             node = run.net.nodes[firing.node]
             if is_companion(node) or is_synthetic(node):
                 continue
-            said = {
+            attributes = {
                 "penstock.node": author(node), "penstock.node_type": type_of(node), "penstock.outcome": SETTLED[how],
                 "penstock.attempt": firing.attempt,
             }  # fmt: skip
-            self._put(run, author(node), span_id(run.effect_key(firing)), firing.at, now, how == FAILURE, said, True)
+            self._put(
+                run, author(node), span_id(run.effect_key(firing)), firing.at, now, how == FAILURE, attributes, True
+            )
 
     def _end(self, live: LoadedRun) -> None:
         run = live.run
         if run is None:
             return
         st = run.st
-        said: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             "penstock.workflow": run.net.net.name, "penstock.status": STATUS[st.status].lower(),
             "penstock.active_ms": st.active_ms,
         }  # fmt: skip
         if st.failure is not None:
-            said["penstock.code"] = st.failure.code
-        self._put(run, run.net.net.name, _root(run), live.started_at, st.at, st.status != COMPLETED, said, False)
+            attributes["penstock.code"] = st.failure.code
+        self._put(run, run.net.net.name, _root(run), live.started_at, st.at, st.status != COMPLETED, attributes, False)
 
     def _put(
-        self, run: Run, name: str, span: str, began: int, ended: int, failed: bool, said: dict[str, Any], inner: bool
+        self,
+        run: Run,
+        name: str,
+        span: str,
+        began: int,
+        ended: int,
+        failed: bool,
+        attributes: dict[str, Any],
+        inner: bool,
     ) -> None:
         if len(self.waiting) >= MOST:
             self.dropped += 1
             return
-        said |= {"penstock.run": run.st.run, "penstock.tenant": run.st.tenant}
-        one: dict[str, Any] = {
+        attributes |= {"penstock.run": run.st.run, "penstock.tenant": run.st.tenant}
+        record: dict[str, Any] = {
             "traceId": trace_id(run.st.trace or run.st.run), "spanId": span, "name": name, "kind": _INTERNAL,
             "startTimeUnixNano": str(began * 1_000_000), "endTimeUnixNano": str(ended * 1_000_000),
-            "attributes": [_attribute(key, value) for key, value in said.items()],
+            "attributes": [_attribute(key, value) for key, value in attributes.items()],
             "status": {"code": _ERROR if failed else _OK},
         }  # fmt: skip
         if inner:
-            one["parentSpanId"] = _root(run)
-        self.waiting.append(one)
+            record["parentSpanId"] = _root(run)
+        self.waiting.append(record)
 
     # -- sent ----------------------------------------------------------------------------------------------------------
 
@@ -122,7 +132,7 @@ class Spans:
             self.sent += len(batch)
 
     async def close(self) -> None:
-        """What is there is sent once more."""
+        """Send the waiting spans a last time."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -137,8 +147,8 @@ def _root(run: Run) -> str:
 
 
 def _attribute(key: str, value: Any) -> dict[str, Any]:
-    said = {"intValue": str(value)} if isinstance(value, int) else {"stringValue": str(value)}
-    return {"key": key, "value": said}
+    typed = {"intValue": str(value)} if isinstance(value, int) else {"stringValue": str(value)}
+    return {"key": key, "value": typed}
 
 
 def _request(service: str, spans: list[dict[str, Any]]) -> dict[str, Any]:
@@ -149,7 +159,7 @@ def _request(service: str, spans: list[dict[str, Any]]) -> dict[str, Any]:
 def of_settings(settings: Mapping[str, Any]) -> Spans:
     """`otel.endpoint`, `otel.service`; `otel.headers.NAME` for a collector that asks for a key."""
     prefix = "otel.headers."
-    headers = {name.removeprefix(prefix): str(one) for name, one in settings.items() if name.startswith(prefix)}
+    headers = {name.removeprefix(prefix): str(value) for name, value in settings.items() if name.startswith(prefix)}
     return Spans(
         str(settings["otel.endpoint"]), service=str(settings.get("otel.service") or "penstock"), headers=headers
     )

@@ -1,4 +1,4 @@
-"""What is read off the collector for one tenant, or for all: the numbers of W-10.1.1 as they are now."""
+"""The metrics of W-10.1.1 as they are now, for one tenant or for all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Slowest(msgspec.Struct, frozen=True):
 
 
 class Readings:
-    """Gauges are asked of the store once."""
+    """The current metrics of a tenant, or of all. Gauges are read from the store once."""
 
     def __init__(self, meter: MetricsCollector, tenant: str | None, now: int, gauges: Gauges | None = None) -> None:
         meter.sort(now)
@@ -40,19 +40,19 @@ class Readings:
     # -- gauges --------------------------------------------------------------------------------------------------------
 
     def instances(self) -> dict[str, int]:
-        found = dict.fromkeys(OPEN, 0)
+        counts = dict.fromkeys(OPEN, 0)
         for tenant, status, count in self._gauges.runs:
             if self._mine(tenant):
                 word = STATUS[status].lower()
-                found[word if word in found else "pending"] += count
-        return found
+                counts[word if word in counts else "pending"] += count
+        return counts
 
     def versions(self) -> dict[str, int]:
-        found = dict.fromkeys(VERSIONS, 0)
+        counts = dict.fromkeys(VERSIONS, 0)
         for tenant, status, count in self._gauges.versions:
             if self._mine(tenant):
-                found[status] = found.get(status, 0) + count
-        return found
+                counts[status] = counts.get(status, 0) + count
+        return counts
 
     def waiting(self) -> int:
         return self.instances()[STATUS[WAITING].lower()]
@@ -84,7 +84,7 @@ class Readings:
     def _tenants(self) -> set[str]:
         of = self._gauges
         return (
-            {self.tenant} if self.tenant is not None else {*self.meter.of, *(run[0] for run in of.runs + of.versions)}
+            {self.tenant} if self.tenant is not None else {*self.meter.of, *(row[0] for row in of.runs + of.versions)}
         )
 
     # -- rates and durations of 24 hours -------------------------------------------------------------------------------
@@ -102,13 +102,13 @@ class Readings:
         return _slow(self.of.duration, limit_ms)
 
     def node_duration(self, limit_ms: int) -> Slowest:
-        """Of the type whose slowest are slowest; the one that is beyond the limit before those that are not."""
+        """The slowest node type; one that is beyond the limit comes before those that are not."""
         kinds = [kind for kind in self.of.kinds.values() if not kind.waits]
-        found = [_slow(kind.spread, limit_ms, kind.type) for kind in kinds]
-        return max(found, key=lambda one: (one.beyond, one.ms or 0), default=Slowest(None, False))
+        slowest = [_slow(kind.spread, limit_ms, kind.type) for kind in kinds]
+        return max(slowest, key=lambda candidate: (candidate.beyond, candidate.ms or 0), default=Slowest(None, False))
 
     def per_second(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Of the last five minutes: executions by status, errors by type of node."""
+        """Rates over the last five minutes: executions by status, errors by node type."""
         ended = {word: float(self.of.ended[STATUS.index(word.upper())]) for word in ENDED}
         errors = {kind.type: float(kind.counts[1]) for kind in self.of.kinds.values()}
         shots = self.meter.shots
@@ -119,7 +119,10 @@ class Readings:
             for type, count in shots[0].errors.get(name, {}).items():
                 errors[type] = errors.get(type, 0.0) - count
         over = max((self.now - at) / 1000, 1.0) if shots else max(self.meter.up_s(), 1.0)
-        return ({word: one / over for word, one in ended.items()}, {type: one / over for type, one in errors.items()})
+        return (
+            {word: count / over for word, count in ended.items()},
+            {type: count / over for type, count in errors.items()},
+        )
 
 
 def _part(some: int, all_: int) -> float | None:

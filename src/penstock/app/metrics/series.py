@@ -19,7 +19,7 @@ _TYPES = ("DATA", "JUDGMENT", "ACTION", "APPROVAL", "MCP", "WAIT", "SWITCH", "PA
 
 
 def exposed(meter: MetricsCollector, tenant: str | None, now: int, *, listening: int = 0) -> str:
-    """One tenant's, or those of all tenants together with the engine's own."""
+    """The series of one tenant, or of all tenants together with the engine's own."""
     read, page = Readings(meter, tenant, now), ExpositionPage()
     _runs(page, read)
     _nodes(page, read)
@@ -81,7 +81,7 @@ def _people(page: ExpositionPage, read: Readings) -> None:
 
 
 def _languages(page: ExpositionPage, read: Readings) -> None:
-    """What languages count of their own (P-8, P-X.27)."""
+    """The metrics that the languages define (P-8, P-X.27)."""
     for figures, numbers in read.of_languages():
         for name, value in numbers.values().items():
             page.one(name, "gauge", figures.help[name], value)
@@ -145,12 +145,9 @@ def detailed(door: Runs) -> str:
     page.family("workflow_versions", "gauge", "One for each version of a workflow.", versions)
     left -= len(versions)
     asked = [
-        (
-            {"status": "pending", "instance_id": open_item.run_id, "request": f"{open_item.run_id}/{open_item.firing}"},
-            1.0,
-        )
-        for open_item in (door.store.open_items(door.tenant, left) if left > 0 else [])
-        if _approves(door, open_item.net, open_item.node)
+        ({"status": "pending", "instance_id": item.run_id, "request": f"{item.run_id}/{item.firing}"}, 1.0)
+        for item in (door.store.open_items(door.tenant, left) if left > 0 else [])
+        if _approves(door, item.net, item.node)
     ]
     page.family("approval_requests", "gauge", "One for each approval that waits.", asked)
     return page.text()

@@ -77,32 +77,32 @@ class DayFigures:
         return sum(n for _, status, n in self.ended if not statuses or status in statuses)
 
     def hours(self) -> list[Hour]:
-        found = {hour: Hour(at=hour * HOUR_MS) for hour in range(self.first, self.first + 24)}
+        hours = {hour: Hour(at=hour * HOUR_MS) for hour in range(self.first, self.first + 24)}
         for hour, status, count in self.ended:
-            if hour in found:
-                found[hour].done += count if status == COMPLETED else 0
-                found[hour].failed += count if status in _BADLY else 0
+            if hour in hours:
+                hours[hour].done += count if status == COMPLETED else 0
+                hours[hour].failed += count if status in _BADLY else 0
         for status, _, hour, count in self.open:
-            if hour in found and status == WAITING:
-                found[hour].held += count
-        return list(found.values())
+            if hour in hours and status == WAITING:
+                hours[hour].held += count
+        return list(hours.values())
 
     # -- nodes ---------------------------------------------------------------------------------------------------------
 
     def slowest(self) -> list[SlowNode]:
-        """By type of the author's node; the longest of which only one in twenty is longer."""
+        """The slowest node types, by their 95th percentile."""
         times: dict[str, list[int]] = {}
         for net, node, _, _, started, ended in self.firings:
-            found = self._node(net, node)
-            if found is not None and found.spec.kind not in WAITS:
-                times.setdefault(type_of(found), []).append(ended - started)
+            compiled = self._node(net, node)
+            if compiled is not None and compiled.spec.kind not in WAITS:
+                times.setdefault(type_of(compiled), []).append(ended - started)
         slow = [SlowNode(node_type=type, p95_ms=p95(ms), count=len(ms)) for type, ms in times.items()]
-        return sorted(slow, key=lambda one: -one.p95_ms)[:SLOWEST]
+        return sorted(slow, key=lambda slow_node: -slow_node.p95_ms)[:SLOWEST]
 
     def _node(self, net: int, node: int) -> CNode | None:
         nodes = self.door.nets.get(net).nodes
-        found = nodes[node] if node < len(nodes) else None  # it came here from another net
-        return None if found is None or is_companion(found) or is_synthetic(found) else found
+        compiled = nodes[node] if node < len(nodes) else None  # it came here from another net
+        return None if compiled is None or is_companion(compiled) or is_synthetic(compiled) else compiled
 
     # -- tiles ---------------------------------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class DayFigures:
         return [float(counted[hour]) for hour in range(self.first, self.first + 24)]
 
     def _running(self) -> Tile:
-        """Its threshold is that of the waiting ones (workflow_waiting_count)."""
+        """The open runs that do not wait. The threshold is that of the waiting ones (workflow_waiting_count)."""
         waiting = self.count_open(WAITING)
         ended = Counter[int]()
         for hour, _, count in self.ended:
@@ -124,7 +124,7 @@ class DayFigures:
         )  # fmt: skip
 
     def _success(self) -> Tile:
-        """C-62: completed of completed, failed and compensated; what was cancelled does not count."""
+        """C-62: the share of completed runs among completed, failed and compensated; cancelled ones do not count."""
         good, all_ = Counter[int](), Counter[int]()
         for hour, status, count in self.ended:
             if status == COMPLETED or status in _BADLY:
@@ -142,9 +142,9 @@ class DayFigures:
             item for item in self.items if (node := self._node(item.net, item.node)) and type_of(node) == "APPROVAL"
         ]
         opened = Counter[int]()
-        for one in asked:
-            opened[one.hour] += one.count
-        count, oldest = opened.total(), min((one.oldest for one in asked), default=None)
+        for item in asked:
+            opened[item.hour] += item.count
+        count, oldest = opened.total(), min((item.oldest for item in asked), default=None)
         return Tile(
             id="approvals", value=float(count), unit="items", threshold=50, alarm=count > 50,
             detail={"work_items": sum(item.count for item in self.items), "oldest_at": oldest},
@@ -152,11 +152,11 @@ class DayFigures:
         )  # fmt: skip
 
     def _errors(self) -> Tile:
-        """C-62: nodes that finally failed, of those that were executed."""
+        """C-62: the share of executed nodes that finally failed."""
         bad, all_ = Counter[int](), Counter[int]()
         for net, node, status, _, _, ended in self.firings:
-            found = self._node(net, node) if status != SKIPPED else None
-            if found is not None and (status == FAILURE or not part_of(found)):
+            compiled = self._node(net, node) if status != SKIPPED else None
+            if compiled is not None and (status == FAILURE or not part_of(compiled)):
                 all_[ended // HOUR_MS] += 1
                 bad[ended // HOUR_MS] += status == FAILURE
         value = _percent(bad.total(), all_.total())
@@ -174,7 +174,7 @@ class DayFigures:
 
 
 def _broken(breakers: list[str]) -> Tile:
-    """How many were open before is not kept, so there is no series."""
+    """The open circuit breakers. Their past number is not kept, so there is no series."""
     return Tile(
         id="open_breakers", value=float(len(breakers)), unit="breakers", threshold=0, alarm=len(breakers) > 0,
         detail={"names": sorted(breakers)[:10]},
@@ -182,7 +182,7 @@ def _broken(breakers: list[str]) -> Tile:
 
 
 def part_of(node: CNode) -> bool:
-    """Is it a part of what the author drew as one node? Then it is executed with that node, and not beside it."""
+    """Whether a node is a part of one that the author drew: it is counted with that node, not beside it."""
     return author(node) != node.id
 
 
@@ -196,6 +196,6 @@ def _percent(part: int, whole: int) -> float | None:
 
 
 def p95(times: list[int]) -> int:
-    """The smallest time that at least 95 of 100 are not longer than."""
+    """The 95th percentile: the smallest time that at least 95 of 100 do not exceed."""
     ordered = sorted(times)
     return ordered[max(-(-95 * len(ordered) // 100) - 1, 0)]
