@@ -27,48 +27,48 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
-    """Nodes, edges and policies first; what is gone comes last in its part. The version itself is no change."""
-    found: list[Change] = []
+    """The differences, nodes, edges and policies first; removals come last in their part. The version is none."""
+    differences: list[Change] = []
     for part in dict.fromkeys([*_FIRST, *new, *old]):
         if part == "version" or part not in old and part not in new:
             continue
         before, after = old.get(part), new.get(part)
         if part in ("nodes", "edges") and isinstance(before, list) and isinstance(after, list):
-            found += _listed(part, before, after)
+            differences += _listed(part, before, after)
         else:
-            found += _differences(part, f"/{part}", part in old, part in new, before, after)
-    return found
+            differences += _differences(part, f"/{part}", part in old, part in new, before, after)
+    return differences
 
 
 def _listed(part: str, old: list[Any], new: list[Any]) -> Iterator[Change]:
     before, after = _named(old), _named(new)
-    for name, (i, one) in after.items():
+    for name, (i, item) in after.items():
         if name not in before:
-            yield Change(part, "added", f"/{part}/{i}", name, after=one)
+            yield Change(part, "added", f"/{part}/{i}", name, after=item)
         else:
-            for change in _differences(part, f"/{part}/{i}", True, True, before[name][1], one):
+            for change in _differences(part, f"/{part}/{i}", True, True, before[name][1], item):
                 yield msgspec.structs.replace(change, what=name)
-    for name, (i, one) in before.items():
+    for name, (i, item) in before.items():
         if name not in after:
-            yield Change(part, "removed", f"/{part}/{i}", name, before=one)
+            yield Change(part, "removed", f"/{part}/{i}", name, before=item)
 
 
 def _named(items: list[Any]) -> dict[str, tuple[int, Any]]:
-    found: dict[str, tuple[int, Any]] = {}
-    for i, one in enumerate(items):
-        name = _name(one, i)
-        while name in found:  # two ways between the same two nodes
+    by_name: dict[str, tuple[int, Any]] = {}
+    for i, item in enumerate(items):
+        name = _name(item, i)
+        while name in by_name:  # two ways between the same two nodes
             name += "'"
-        found[name] = (i, one)
-    return found
+        by_name[name] = (i, item)
+    return by_name
 
 
-def _name(one: Any, i: int) -> str:
-    if not isinstance(one, Mapping):
+def _name(item: Any, i: int) -> str:
+    if not isinstance(item, Mapping):
         return str(i)
-    if "from" in one:
-        return f"{one['from']} → {one.get('to')}"
-    return str(one.get("id", i))
+    if "from" in item:
+        return f"{item['from']} → {item.get('to')}"
+    return str(item.get("id", i))
 
 
 def _differences(part: str, at: str, was: bool, there: bool, old: Any, new: Any) -> Iterator[Change]:
@@ -88,23 +88,23 @@ def _differences(part: str, at: str, was: bool, there: bool, old: Any, new: Any)
 
 
 def summary(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> str:
-    """One line for people, where the author has written none."""
+    """A change summary in one line, for a version whose author has written none."""
     if old is None:
         parts = ("nodes", "edges") if "activities" not in new else ("activities", "transitions")
         return f"First version: {', '.join(_count(new, part) for part in parts)}."
-    found = changes(old, new)
-    if not found:
+    differences = changes(old, new)
+    if not differences:
         return "No change."
-    told = dict.fromkeys(_change_text(one) for one in found)
-    more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
-    text = ", ".join(list(told)[:_MOST]) + more
+    texts = dict.fromkeys(_change_text(change) for change in differences)
+    more = f" and {len(texts) - _MOST} more" if len(texts) > _MOST else ""
+    text = ", ".join(list(texts)[:_MOST]) + more
     return text[:1].upper() + text[1:] + "."
 
 
-def _change_text(one: Change) -> str:
-    if one.part in ("nodes", "edges"):
-        return f"{one.change} {one.part[:-1]} {one.what}"
-    return f"{one.change} {one.pointer}"
+def _change_text(change: Change) -> str:
+    if change.part in ("nodes", "edges"):
+        return f"{change.change} {change.part[:-1]} {change.what}"
+    return f"{change.change} {change.pointer}"
 
 
 def _count(document: Mapping[str, Any], part: str) -> str:

@@ -51,7 +51,7 @@ def check_source(
     registered: Callable[[str, str], bool] | None = None,
     sound: bool = False,
 ) -> tuple[str | None, list[Finding]]:
-    """The language of a file, if it has one, and everything there is to say about it. `secret` tells whether a secret
+    """The language of a file, if it has one, and all findings. `secret` tells whether a secret
     is set on this machine, `registered` whether the tenant has a thing (type, id); `sound`: can every run end?"""
     path = Path(document)
     return check_document(
@@ -75,16 +75,16 @@ def read_source(path: Path) -> bytes:
 
 
 def _beside(path: Path) -> Callable[[str], bytes]:
-    """Gives files of the document's folder and below; a name that leads out of it, by a link too, is refused."""
+    """A reader of files in the document's folder and below; a name that leads outside, by a link too, is refused."""
 
     def resolve(other: str) -> bytes:
         folder = path.parent.resolve()
         try:
-            found = (folder / other).resolve()
+            file = (folder / other).resolve()
         except (OSError, ValueError) as error:
             raise BadInput(what=f"«{other}»", why=str(error)) from error
-        if not found.is_relative_to(folder):
+        if not file.is_relative_to(folder):
             raise BadInput(what=f"«{other}»", why="it lies outside the folder of the document that names it")
-        return read_source(found)
+        return read_source(file)
 
     return resolve

@@ -54,7 +54,7 @@ class Inspection(msgspec.Struct, kw_only=True):
 
 
 def inspect(source: bytes) -> Inspection:
-    """Costs a compilation and, of what is not sound, a search for the way that shows it. Touches no store."""
+    """Inspect a document without a store. Costs a compilation and, if unsound, the search for a counterexample."""
     try:
         made, _ = compile_source(source, unsound=True)
     except DocumentInvalid as wrong:
@@ -70,7 +70,7 @@ def inspect(source: bytes) -> Inspection:
 
 
 def _as_refused(source: bytes, findings: list[Finding]) -> list[Finding]:
-    """As a release would say it: of some languages it refuses what cannot end."""
+    """The findings as a release reports them: some languages refuse an unsound document."""
     if not any(finding.rule == "unsound" for finding in findings):
         return findings
     try:
@@ -97,9 +97,9 @@ def _judged(net: Compiled, level: Level) -> SoundnessReport:
     )  # fmt: skip
 
 
-def _steps(net: Compiled, shape: NetDrawing, found: Verdict) -> Iterator[InspectionStep]:
+def _steps(net: Compiled, shape: NetDrawing, verdict: Verdict) -> Iterator[InspectionStep]:
     lying: Counter[int] = Counter()
-    for number, step in enumerate(found.trace, 1):
+    for number, step in enumerate(verdict.trace, 1):
         node = net.by_id.get(step.node)
         if node is None:
             continue
@@ -107,8 +107,8 @@ def _steps(net: Compiled, shape: NetDrawing, found: Verdict) -> Iterator[Inspect
         for no in into[:1] if node.spec.join.mode == "k" else into:
             lying[no] -= 1
         lying.update(net.edge_by_id[id].no for id in step.edges if id in net.edge_by_id)
-        if number == len(found.trace) and found.held:
-            lying = Counter(net.edge_by_id[id].no for id in found.held if id in net.edge_by_id)
+        if number == len(verdict.trace) and verdict.held:
+            lying = Counter(net.edge_by_id[id].no for id in verdict.held if id in net.edge_by_id)
         tokens: Counter[str] = Counter()
         for no, count in lying.items():
             if (way := shape.ways[no]) is not None and count > 0:

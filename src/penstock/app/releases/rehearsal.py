@@ -1,4 +1,4 @@
-"""A way that soundness has found, gone by the kernel itself: nothing is asked of the world, every choice is given."""
+"""A counterexample of the soundness check, run by the kernel: no effect is executed, every choice is given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from penstock.net.compiled import CEdge, CNode, Compiled
 from penstock.net.draw import Marks
 from penstock.net.draw.marks import NodeMark
 from penstock.net.model import Net
-from penstock.net.soundness import Verdict, explain, verdict, verdicts
+from penstock.net.soundness import Verdict, explain, verdicts
+from penstock.net.soundness import verdict as verdict_of
 
 _MOST = 2_000  # turns of one rehearsal
 
@@ -35,7 +36,7 @@ class RehearsalResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shows(self) -> bool:
-        """Does the kernel come to the same as the checker?"""
+        """Whether the kernel confirms the verdict of the checker."""
         return self.code == "DEADLOCK" or self.status != "COMPLETED" or self.ends > 1 or bool(self.tokens)
 
     def ending(self) -> str:
@@ -63,56 +64,58 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_levels(net: Net) -> list[Level]:
-    """Every level that is not known to be sound, with its way gone once by the kernel."""
+    """Every level that is not known to be sound, with its counterexample run once by the kernel."""
     levels = []
     for scope, quick in verdicts(net).items():
         if quick.status == "sound":
             continue
-        found = counterexample(net, scope) if quick.status == "unsound" else quick
-        found = found if found.status == quick.status else quick
-        rehearsed = rehearse(net, found) if found.trace and not scope else None
-        subject = Subject(net, path_marks(net, found), net.name)
-        levels.append(Level(scope=scope, found=found, way=path_text(net, found), subject=subject, rehearsed=rehearsed))
+        verdict = counterexample(net, scope) if quick.status == "unsound" else quick
+        verdict = verdict if verdict.status == quick.status else quick
+        rehearsed = rehearse(net, verdict) if verdict.trace and not scope else None
+        subject = Subject(net, path_marks(net, verdict), net.name)
+        levels.append(
+            Level(scope=scope, found=verdict, way=path_text(net, verdict), subject=subject, rehearsed=rehearsed)
+        )
     return levels
 
 
 def counterexample(net: Net, scope: str = "") -> Verdict:
-    """The verdict with every node of its way: what was reduced first is told, too."""
-    return verdict(net, scope, reductions=False)
+    """The verdict with every node of its path: found without reductions."""
+    return verdict_of(net, scope, reductions=False)
 
 
-def rehearse(net: Net, found: Verdict) -> RehearsalResult:
-    return _Rehearsal(net, found).whole()
+def rehearse(net: Net, verdict: Verdict) -> RehearsalResult:
+    return _Rehearsal(net, verdict).whole()
 
 
-def path_marks(net: Net, found: Verdict) -> Marks:
-    """The marking at the end of the way: where tokens are held, and what has run."""
+def path_marks(net: Net, verdict: Verdict) -> Marks:
+    """The marking at the end of the path: where tokens are held, and what has run."""
     taken: dict[str, int] = {}
     nodes = {}
-    for step in found.trace:
+    for step in verdict.trace:
         nodes[step.node] = NodeMark(status="done")
         for edge in step.edges:
             taken[edge] = taken.get(edge, 0) + 1
-    for id in found.nodes:
+    for id in verdict.nodes:
         nodes[id] = NodeMark(status="failed")
-    return Marks(tokens=dict.fromkeys(found.held, 1), nodes=nodes, taken=taken)
+    return Marks(tokens=dict.fromkeys(verdict.held, 1), nodes=nodes, taken=taken)
 
 
-def path_text(net: Net, found: Verdict) -> list[str]:
-    """The way, one line for each thing that runs, in the author's names; then what is wrong."""
+def path_text(net: Net, verdict: Verdict) -> list[str]:
+    """The path in the author's names, one line per node, then the explanation."""
     names = {node.id: node.label or node.origin or node.id for node in net.nodes}
     edges = {edge.id: edge for edge in net.edges}
     lines = []
-    for step in found.trace:
+    for step in verdict.trace:
         if names.get(step.node, "").startswith("."):  # no author has drawn it
             continue
         to = ", ".join(f"«{edges[id].label or names[edges[id].dst]}»" for id in step.edges if id in edges)
         lines.append(f"«{names.get(step.node, step.node)}»" + (f" → {to}" if to else ""))
-    return [*lines, explain(net, found)]
+    return [*lines, explain(net, verdict)]
 
 
 class _Forced:
-    """A guard that holds where the way says so."""
+    """A guard that holds where the path takes its edge."""
 
     def __init__(self, edge: CEdge, choices: dict[tuple[str, int], frozenset[str]]) -> None:
         self.edge, self.choices = edge, choices
@@ -123,11 +126,11 @@ class _Forced:
 
 
 class _Rehearsal:
-    def __init__(self, net: Net, found: Verdict) -> None:
+    def __init__(self, net: Net, verdict: Verdict) -> None:
         self.net = Compiled(net)
         self.choices: dict[tuple[str, int], frozenset[str]] = {}
         visits: dict[str, int] = {}
-        for step in found.trace:
+        for step in verdict.trace:
             visits[step.node] = visits.get(step.node, 0) + 1
             self.choices[step.node, visits[step.node]] = frozenset(step.edges)
         chosen = {node for node, _ in self.choices}
@@ -166,7 +169,7 @@ class _Rehearsal:
         return None
 
     def _answer(self, firing: Firing, node: CNode) -> C.Command | None:
-        """What lets this firing go on by the port that the way takes."""
+        """The command that lets this firing leave by the port that the path takes."""
         port = self._port(node, firing.visit)
         for trigger in node.spec.triggers if port != "done" else ():
             if trigger.port == port and trigger.kind == "signal":
@@ -175,7 +178,7 @@ class _Rehearsal:
                 self.now = max([self.now, *(timer.due for timer in self.run.st.timers.values())])
                 return C.tick()
         if firing.phase == EFFECT:
-            row = next((one for one in node.spec.on_error if one.action == f"port:{port}"), None)
+            row = next((handler for handler in node.spec.on_error if handler.action == f"port:{port}"), None)
             if row is not None or port == "failed":
                 code = row.match if row is not None and row.match != "*" else "REHEARSED"
                 return C.failed(firing.no, firing.attempt, Failure(code, "permanent", "rehearsed", node.id))

@@ -79,7 +79,7 @@ class ActiveRelease(ReleaseRow, frozen=True):
 
 
 def canonical(document: Any) -> bytes:
-    """W-9.3.2: sorted keys, compact, UTF-8."""
+    """The canonical JSON of a document (W-9.3.2): sorted keys, compact, UTF-8."""
     try:
         return json.dumps(
             document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
@@ -93,12 +93,12 @@ def dsl_hash(document: Any) -> str:
 
 
 def document_of(row: ReleaseRow) -> dict[str, Any]:
-    """The document as people read it: what it says about its approval is how it stands (C-17)."""
-    found: dict[str, Any] = msgspec.json.decode(row.document)
-    held = found.get("metadata")
+    """The document as people read it, with its current approval status (C-17)."""
+    document: dict[str, Any] = msgspec.json.decode(row.document)
+    held = document.get("metadata")
     if isinstance(held, dict):
-        found["metadata"] = {**held, "approval_status": APPROVAL_STATUS[row.status]}
-    return found
+        document["metadata"] = {**held, "approval_status": APPROVAL_STATUS[row.status]}
+    return document
 
 
 class Releases:
@@ -158,7 +158,7 @@ class Releases:
         if not given:
             data["version"] = max((row.version for row in known), default=0) + 1
         row, findings = self._compiled(data, source if given else None, name, by)
-        same = next((one for one in known if one.version == row.version), None)
+        same = next((release for release in known if release.version == row.version), None)
         if same is None and known and row.version < known[-1].version:
             why = f"version {known[-1].version} is newer"
             raise VersionConflict(name=id, version=row.version, why=why)
@@ -177,7 +177,7 @@ class Releases:
     def _compiled(
         self, data: dict[str, Any], source: bytes | None, name: str, by: str | None
     ) -> tuple[ReleaseRow, list[Finding]]:
-        """A draft, and what there is to say about it. `source` is the author's own text, where it is the document."""
+        """A draft and its findings. `source` is the author's own text, where it is the document."""
         body = canonical(data)
         try:
             compiled, _ = compile_source(body if source is None else source, name=name)
@@ -203,7 +203,7 @@ class Releases:
     # -- moving --------------------------------------------------------------------------------------------------------
 
     def approve(self, name: str, version: int, *, by: str | None = None) -> ReleaseRow:
-        """Raises FourEyes where another person than its author must, and this one is not."""
+        """Approve a version. Raises FourEyes where a person other than its author must approve it."""
         row = self.get(name, version)
         self.refuse_author(row, by)
         return self._move(row, "approve", approved_by=by, approved_at=self.clock.now(), feedback=None)
@@ -216,14 +216,14 @@ class Releases:
         """Where the tenant asks for it (`release.four_eyes`), the document (`metadata.four_eyes`), or the version in
         force: an author cannot leave it out of the next one."""
         former = active_release(self.door.store, row.tenant, row.name)
-        documents = [document_of(one) for one in (row, former) if one is not None]
+        documents = [document_of(release) for release in (row, former) if release is not None]
         asked = [config_of(self.door).get("release"), *(document.get("metadata") for document in documents)]
-        return any(isinstance(one, Mapping) and one.get("four_eyes") is True for one in asked)
+        return any(isinstance(section, Mapping) and section.get("four_eyes") is True for section in asked)
 
     def reject(self, name: str, version: int, *, by: str | None = None, feedback: str) -> ReleaseRow:
-        """Back to its author, with what is to be changed."""
-        told = f"{by}: {feedback}" if by else feedback
-        return self._moved(name, version, "reject", feedback=told)
+        """Return a version to its author, with feedback."""
+        signed = f"{by}: {feedback}" if by else feedback
+        return self._moved(name, version, "reject", feedback=signed)
 
     def deprecate(self, name: str, version: int) -> ReleaseRow:
         return self._moved(name, version, "deprecate", deprecated_at=self.clock.now())
@@ -234,7 +234,7 @@ class Releases:
         return self.replaying(self._moved(name, version, "activate"))
 
     def replaying(self, row: ReleaseRow) -> ActiveRelease:
-        """A version that has just come in force."""
+        """A version that has just come in force, with the runs that replay its dead letters."""
         replayed = app_language(self.net(row.net).language).activated(self.door, row)
         return ActiveRelease(**msgspec.structs.asdict(row), replayed=replayed)
 
@@ -242,7 +242,7 @@ class Releases:
         return self._move(self.get(name, version), event, **fields)
 
     def _move(self, row: ReleaseRow, event: str, **fields: Any) -> ReleaseRow:
-        """Raises StatusConflict where the lifecycle does not name it."""
+        """Move a version in its lifecycle. Raises StatusConflict where the lifecycle does not allow it."""
         for _ in range(_TRIES):
             writing = ReleaseChanges()
             if event == "activate":
@@ -262,7 +262,7 @@ class Releases:
         before is deprecated, and its trigger goes with it."""
         now, former = self.clock.now(), active_release(self.door.store, row.tenant, row.name)
         new = replace(row, status=STATUS.next(row.status, "activate"), deprecated_at=None)
-        schedules = self._registered(new, now, [one for one, _ in writing.moves] + writing.new)
+        schedules = self._registered(new, now, [moved for moved, _ in writing.moves] + writing.new)
         if former is not None:
             over = replace(former, status=STATUS.next(former.status, "deprecate"), deprecated_at=now)
             writing.moves.append((over, former.status))
@@ -275,7 +275,7 @@ class Releases:
         return new
 
     def written(self, writing: ReleaseChanges) -> bool:
-        """All of it; False, and nothing, where somebody else was faster."""
+        """Write all changes in one transaction; False, with nothing written, after a concurrent change."""
         return not (writing.moves or writing.new) or self.door.store.move_releases(
             writing.moves, writing.schedules, writing.unscheduled, writing.new, writing.told
         )
@@ -285,14 +285,14 @@ class Releases:
         another process begins by its message."""
         store, hook, net = self.door.store, webhook_of(row), self.net(row.net)
         refuse_message(
-            store, row.tenant, row.name, net, self.net, [other for other in others if other.status == "active"]
+            store, row.tenant, row.name, net, self.net, [release for release in others if release.status == "active"]
         )
         for other in webhooks(store, row.tenant) if hook is not None else ():
             if hook is not None and other.name != row.name and (other.method, other.path) == (hook.method, hook.path):
                 raise PathTaken(method=hook.method, path=hook.path, name=other.name)
         former = next((schedule for schedule in store.schedules(row.tenant) if schedule.name == row.name), None)
-        found = schedule_of(store, row, net, now, former)
-        return [] if found is None else [found]
+        schedule = schedule_of(store, row, net, now, former)
+        return [] if schedule is None else [schedule]
 
     def net(self, number: int) -> Net:
         return self.door.net_of(self.door.hash_of(number)).net
@@ -308,5 +308,5 @@ def _source(document: str | Path | bytes | Mapping[str, Any]) -> tuple[bytes, st
 
 
 def _unplaced(findings: list[Finding]) -> list[Finding]:
-    """The version was filled in, so the lines are not the author's; the pointers are."""
+    """The findings without lines: the version was filled in, so only the pointers are the author's."""
     return [replace(finding, where=Place(finding.where.pointer)) for finding in findings]

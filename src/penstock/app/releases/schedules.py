@@ -1,4 +1,4 @@
-"""Schedules for people: which there are, pause, resume, and fires by hand. The host fires those that are due."""
+"""Schedules as people manage them: list, pause, resume and fire by hand. The host fires those that are due."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ class TenantSchedules:
         return self.door.store.schedules(self.door.tenant)
 
     def get(self, name: str) -> ScheduleRow:
-        found = next((row for row in self.each() if row.name == name), None)
-        if found is None:
+        schedule = next((row for row in self.each() if row.name == name), None)
+        if schedule is None:
             raise ScheduleNotFound(name=name)
-        return found
+        return schedule
 
     def pause(self, name: str) -> ScheduleRow:
-        """It fires no more until it is resumed; what has begun goes on."""
+        """Stop a schedule from firing until it is resumed; runs that have begun go on."""
         self.door.store.pause_schedule(self.door.tenant, self.get(name).name, True, None)
         return self.get(name)
 
     def resume(self, name: str) -> ScheduleRow:
-        """It fires again from now on: times that went by while it was paused were not missed, they were not wanted."""
+        """Let a schedule fire again from now on; times that passed while it was paused are not made up for."""
         row = self.get(name)
         if row.paused:
             following = next_time(row, self.clock.now())
@@ -55,12 +55,12 @@ class TenantSchedules:
         return self.get(name)
 
     async def fire(self, name: str, *, key: str | None = None) -> FiredSchedule:
-        """Once, now, whatever the clock says and even while it is paused. The same key again is the same fire."""
+        """Fire a schedule once, now, even while it is paused. The same key again is the same fire."""
         return await self._start(self.get(name), self.clock.now(), key)
 
     async def backfill(self, name: str, first: int, last: int) -> list[FiredSchedule]:
-        """Every time from one to another, both included, oldest first. A time that has been fired is not fired again:
-        its runs are told."""
+        """Fire every time between two moments, both included, oldest first. A time that has been fired is not fired
+        again: its runs are returned."""
         row = self.get(name)
         if last < first:
             raise BadInput(what="the times", why="the second one is before the first")

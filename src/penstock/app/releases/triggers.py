@@ -91,7 +91,7 @@ def active_release(store: Store, tenant: str, name: str) -> ReleaseRow | None:
 
 
 def trigger_of(document: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Its type and its config; W-3.1.3: none is manual."""
+    """The type and the config of a document's trigger; without one it is manual (W-3.1.3)."""
     trigger = document.get("trigger")
     if not isinstance(trigger, Mapping):
         return "manual", {}
@@ -106,7 +106,7 @@ def listens_to(document: Mapping[str, Any]) -> str | None:
 
 
 def trigger_findings(language: str, document: Mapping[str, Any]) -> list[Finding]:
-    """What is wrong with a trigger for whoever registers it; its language has checked what it is."""
+    """The findings about a trigger when it is registered; its form was checked by its language."""
     problems = dialect_of(language).trigger_problems(*trigger_of(document))
     return [_error(rule, message, at) for rule, message, at in problems]
 
@@ -119,7 +119,7 @@ def _error(rule: str, message: str, at: str) -> Finding:
 
 
 def begins_of(net: Net) -> Mapping[str, Any]:
-    """What begins a run without anybody's doing, where the net itself says so."""
+    """What starts a run without a call, as the net declares it: a timer, a message or a signal."""
     return dialect_of(net.language).begins(net)
 
 
@@ -183,7 +183,7 @@ def webhooks(store: Store, tenant: str) -> list[Webhook]:
 
 
 def schedule_of(store: Store, row: ReleaseRow, net: Net, now: int, former: ScheduleRow | None) -> ScheduleRow | None:
-    """What activating a release registers; whether somebody has paused it stays as it was."""
+    """The schedule that activating a release registers; a paused one stays paused."""
     document = _unjson(row.document)
     kind, config = trigger_of(document)
     timer = begins_of(net).get("timer")
@@ -193,16 +193,16 @@ def schedule_of(store: Store, row: ReleaseRow, net: Net, now: int, former: Sched
         return None
     zone = str(config.get("timezone") or zone_of_tenant(store, row.tenant))
     cron = str(config["cron"]) if timer is None else dialect_of(net.language).schedule_text(timer, zone, now)
-    found = ScheduleRow(
+    schedule = ScheduleRow(
         row.tenant, row.name, row.version, cron, zone, _pack(_inputs(store, row, config, document)),
         str(config.get("overlap", "allow")), str(config.get("catch_up", "one")),
         former.paused if former is not None else 0, former.last_at if former is not None else None, None,
     )  # fmt: skip
-    return msgspec.structs.replace(found, next_at=next_time(found, now))
+    return msgspec.structs.replace(schedule, next_at=next_time(schedule, now))
 
 
 def _inputs(store: Store, row: ReleaseRow, config: Mapping[str, Any], document: Mapping[str, Any]) -> list[Any]:
-    """C-31: the trigger's own, else the tenant's, else the defaults of the input's schema."""
+    """The inputs of a schedule (C-31): the trigger's, else the tenant's, else the defaults of the input schema."""
     if config.get("inputs"):
         return list(config["inputs"])
     if "input" in config:
