@@ -1,4 +1,4 @@
-"""The audit: who changed what, in a chain of hashes per tenant that shows whether somebody has changed it since."""
+"""The audit log: who changed what, in one hash chain per tenant, so that later tampering shows."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class AuditLog:
         self._waiting: list[tuple[AuditRow, asyncio.Future[AuditRow]]] = []
 
     def record(self, tenant: str, actor: str, action: str, target: str, body: Any = None) -> AuditEntry:
-        """In a commit of its own; what looks like a secret is masked. Of a thing called secret:… the value is one."""
+        """Append an entry in its own commit, with secrets masked; the value of a thing called secret:… is one."""
         (row,) = self.store.append_audit([self._row(tenant, actor, action, target, body)])
         return _entry(row)
 
     async def recorded(self, tenant: str, actor: str, action: str, target: str, body: Any = None) -> AuditEntry:
-        """The same for a server: all that come in one round of the loop share a commit. When it returns, it is kept."""
+        """Append an entry in a server: those of one round of the event loop share a commit. It is kept on return."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[AuditRow] = loop.create_future()
         self._waiting.append((self._row(tenant, actor, action, target, body), future))
@@ -73,7 +73,7 @@ class AuditLog:
         return _entry(await future)
 
     def _write(self) -> None:
-        waiting, self._waiting = sorted(self._waiting, key=lambda wait: wait[0].tenant), []  # as they come back
+        waiting, self._waiting = sorted(self._waiting, key=lambda entry: entry[0].tenant), []  # as they come back
         try:
             rows = self.store.append_audit([row for row, _ in waiting])
         except Exception as error:  # whatever it is, whoever waits hears of it
@@ -95,7 +95,7 @@ class AuditLog:
         self, tenant: str, *, before: int | None = None, limit: int = 100, actor: str | None = None,
         action: str | None = None, target: str | None = None,
     ) -> list[AuditEntry]:  # fmt: skip
-        """Newest first, those before a number."""
+        """The rows before a number, newest first."""
         rows = self.store.audit(tenant, before=before, limit=limit, actor=actor, action=action, target=target)
         return [_entry(row) for row in rows]
 
@@ -108,7 +108,7 @@ class AuditLog:
         return last[0].hash if last else FIRST
 
     def verify(self, tenant: str) -> list[ChainBreak]:
-        """Every place where the chain does not hold; none when nothing was changed, taken out or put in. A beginning
+        """Every break in the chain; none when no row was changed, removed or inserted. A beginning
         that was pruned when it was old enough is no break: its last hash is in the chain."""
         breaks, (last, prev) = list[ChainBreak](), self._begins(tenant)
         while rows := self.store.audit_chain(tenant, after=last):
@@ -129,8 +129,8 @@ class AuditLog:
         first = self.store.audit_chain(tenant, limit=1)
         if not first or first[0].no == 1:
             return 0, FIRST
-        said = self.store.audit(tenant, action=PRUNED, limit=1)
-        anchor = anchor_of(said[0]) if said else None
+        pruned = self.store.audit(tenant, action=PRUNED, limit=1)
+        anchor = anchor_of(pruned[0]) if pruned else None
         return anchor if anchor == (first[0].no - 1, first[0].prev) else (0, FIRST)
 
 
@@ -143,7 +143,7 @@ def _wrong(row: AuditRow, prev: str, expected: int) -> str:
 
 
 def masked(value: Any, *, of_secret: bool = False) -> Any:
-    """The same without secrets: by the name that they stand under, and by how they look."""
+    """The value with its secrets masked, recognised by their names and by their form."""
     return _masked(value, of_secret, headers=False)
 
 
@@ -156,23 +156,23 @@ def _masked(value: Any, of_secret: bool, *, headers: bool) -> Any:
 
 
 def _member(name: str, part: Any, of_secret: bool, headers: bool) -> Any:
-    said = words_of(name)
-    if _hidden(said, part, of_secret, headers):
+    words = words_of(name)
+    if _hidden(words, part, of_secret, headers):
         return MASK
-    return _masked(part, of_secret, headers=said.endswith("headers"))
+    return _masked(part, of_secret, headers=words.endswith("headers"))
 
 
-def _mask(found: re.Match[str]) -> str:
-    return f"{found['name'] or ''}{MASK}"
+def _mask(match: re.Match[str]) -> str:
+    return f"{match['name'] or ''}{MASK}"
 
 
 def words_of(name: str) -> str:
-    """clientSecret, Client-Secret and client.secret are client_secret."""
+    """A name in snake case: clientSecret, Client-Secret and client.secret become client_secret."""
     return _CAMEL.sub("_", name).lower().replace("-", "_").replace(".", "_")
 
 
 def _hidden(name: str, part: Any, of_secret: bool, headers: bool) -> bool:
-    """A reference to a secret is none, nor is a number or a list of names."""
+    """Whether a member must be masked. A reference to a secret, a number and a list of names need not be."""
     if not isinstance(part, str) or not part:
         return False
     secret = bool(_SECRET.search(name)) or headers and bool(_HEADER.search(name))
@@ -180,24 +180,23 @@ def _hidden(name: str, part: Any, of_secret: bool, headers: bool) -> bool:
 
 
 def _cut(text: str) -> str:
-    """Its beginning, masked before it is cut: half a secret does not look like one."""
+    """The beginning of a long text, masked before it is cut: half a secret does not look like one."""
     return f"{_LOOKS.sub(_mask, text[: 2 * _LONGEST])[:-_EDGE]}…"
 
 
 def _some_of(value: Any, left: list[int]) -> Any:
-    """As many values as are `left`, in their order, and as much of a text as can be kept; less than nothing is left
-    where there were more."""
+    """The first `left` values in their order, with long texts cut; `left` ends below zero where there were more."""
     left[0] -= 1
     if isinstance(value, str):
         return value if len(value) <= 2 * _LONGEST else _cut(value)
     if isinstance(value, Mapping):
-        found: dict[Any, Any] = {}
+        members: dict[Any, Any] = {}
         for name, part in value.items():
             if left[0] <= 0:
                 left[0] = -1
                 break
-            found[name] = _some_of(part, left)
-        return found
+            members[name] = _some_of(part, left)
+        return members
     if isinstance(value, list | tuple | set | frozenset):
         some = []
         for part in value:
@@ -210,18 +209,18 @@ def _some_of(value: Any, left: list[int]) -> Any:
 
 
 def _bytes(body: Any) -> bytes:
-    """Canonical JSON: the same again has the same bytes."""
+    """Canonical JSON: equal bodies have equal bytes."""
     try:
-        found = msgspec.json.encode(body, order="deterministic", enc_hook=str)
+        encoded = msgspec.json.encode(body, order="deterministic", enc_hook=str)
     except (TypeError, ValueError, RecursionError) as error:
-        found = msgspec.json.encode({"unreadable": _text(str(error))})
-    if len(found) <= _LONGEST:
-        return found
-    return msgspec.json.encode({"cut": len(found), "begins": found[: _LONGEST // 2].decode("utf-8", "replace")})
+        encoded = msgspec.json.encode({"unreadable": _text(str(error))})
+    if len(encoded) <= _LONGEST:
+        return encoded
+    return msgspec.json.encode({"cut": len(encoded), "begins": encoded[: _LONGEST // 2].decode("utf-8", "replace")})
 
 
 def _text(text: str) -> str:
-    """What every database takes."""
+    """A text that every database can store."""
     return text[:_WORDS].replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 
@@ -230,7 +229,7 @@ def _entry(row: AuditRow) -> AuditEntry:
 
 
 def _body(body: bytes) -> Any:
-    """A row that somebody has changed is still shown."""
+    """The decoded body; one that was tampered with is still shown."""
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -37,16 +37,16 @@ def is_target(target: str, user: str, body: Mapping[str, Any]) -> bool:
 
 
 def for_anybody(candidates: Any) -> bool:
-    """Nobody is named at all; a list of targets that came out empty is for nobody (C-34)."""
+    """Whether anybody may decide, because no target is given. An empty list of targets is for nobody (C-34)."""
     return (candidates.get("targets") if isinstance(candidates, Mapping) else candidates) is None
 
 
 def targets_of(candidates: Any) -> list[str]:
     """Every target of a work item."""
-    found = candidates.get("targets") if isinstance(candidates, Mapping) else candidates
-    if isinstance(found, str):
-        return [found]
-    return [str(one) for one in found] if isinstance(found, list | tuple) else []
+    targets = candidates.get("targets") if isinstance(candidates, Mapping) else candidates
+    if isinstance(targets, str):
+        return [targets]
+    return [str(target) for target in targets] if isinstance(targets, list | tuple) else []
 
 
 def held_by(candidates: Any, user: str, body: Mapping[str, Any] | None) -> list[str]:
@@ -62,4 +62,4 @@ def target_for(candidates: Any, user: str, body: Mapping[str, Any] | None, voted
     """The target that a vote counts for: the first of the user's that nobody has approved for yet."""
     mine = held_by(candidates, user, body)
     taken = {vote.get("target") for vote in voted.values() if vote.get("vote") == "approved"}
-    return next((one for one in mine if one not in taken), mine[0] if mine else None)
+    return next((target for target in mine if target not in taken), mine[0] if mine else None)

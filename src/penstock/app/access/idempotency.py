@@ -1,4 +1,4 @@
-"""Idempotency keys: a request that is sent again is done once, and gets the answer that it got."""
+"""Idempotency keys: a repeated request is executed once and gets the first answer again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StoredResponse(msgspec.Struct, frozen=True):
 
 
 class Ticket:
-    """A request that is ours to do. One of `done`, `dropped` and `left` is said of it at the end."""
+    """A request that this process executes. It ends with one of `done`, `dropped` and `left`."""
 
     def __init__(self, store: Store, row: RequestRow, working: set[str]) -> None:
         self._store, self._row, self._working = store, row, working
@@ -36,13 +36,13 @@ class Ticket:
 
     @property
     def run_key(self) -> str:
-        """The key of what it starts: whoever sends it again, after a crash too, finds the same run."""
+        """The key of the run it starts: the same request sent again, after a crash too, finds the same run."""
         row = self._row
-        said = msgspec.msgpack.encode([row.tenant, row.key, row.fingerprint])
-        return f"{_MADE}{hashlib.sha256(said).hexdigest()[:40]}"
+        identity = msgspec.msgpack.encode([row.tenant, row.key, row.fingerprint])
+        return f"{_MADE}{hashlib.sha256(identity).hexdigest()[:40]}"
 
     def done(self, answer: StoredResponse) -> None:
-        """Whoever sends it again gets this."""
+        """Keep the answer for the same request sent again."""
         kept = replace(
             self._row, status=answer.status, headers=msgspec.msgpack.encode(answer.headers), body=answer.body
         )
@@ -52,24 +52,24 @@ class Ticket:
             self.left()
 
     def dropped(self) -> None:
-        """Certainly nothing came of it: it may be sent again, and is then done."""
+        """The request had no effect: sent again, it is executed."""
         self._store.drop_request(self._row.tenant, self._row.key, self._row.holder)
         self.left()
 
     def left(self) -> None:
-        """Nobody works on it any more, and nobody knows how far it got: only the same request may go on with it."""
+        """The request stopped at an unknown point: only the same request may continue it."""
         self._working.discard(self._row.holder)
 
 
 class IdempotencyKeys:
-    """`alone`: no other process serves this store, so what another one has left was left by one that is dead."""
+    """The idempotency keys of a store. `alone`: no other process serves it, so another holder of a request is dead."""
 
     def __init__(self, store: Store, clock: Clock | None = None, *, alone: bool = True) -> None:
         self._store, self._clock, self._alone = store, clock or SystemClock(), alone
         self._working: set[str] = set()
 
     def begin(self, tenant: str, key: str, print: str) -> StoredResponse | Ticket:
-        """The answer that there is, or the ticket to make one. Raises IdempotencyConflict for a key of another
+        """The stored answer, or a ticket to execute the request. Raises IdempotencyConflict for a key of another
         request, RequestRunning while the same one is worked on. After a crash it may be done a second time: give what
         it starts the ticket's `run_key`."""
         if not 0 < len(key) <= _LONGEST or not key.isascii() or not key.isprintable():
@@ -99,11 +99,11 @@ class IdempotencyKeys:
 
 
 def shown_key(key: str | None) -> str | None:
-    """A run's key for people: one that was made of a request says nothing to them."""
+    """A run's key as people see it; a key derived from a request is hidden."""
     return None if key is not None and key.startswith(_MADE) else key
 
 
 def fingerprint(actor: str, method: str, path: str, body: bytes) -> str:
-    """Who asks for what: the same key of somebody else is another request, and shows nobody another's answer."""
+    """A hash of the caller and the request: another caller's request with the same key never gets this answer."""
     parts = msgspec.msgpack.encode([actor, method.upper(), path, hashlib.sha256(body).digest()])
     return hashlib.sha256(parts).hexdigest()

@@ -61,7 +61,7 @@ class ApiKeys:
         self, name: str, *, user: str, by: str, roles: Iterable[str] = (), scopes: Iterable[str] | None = None,
         expires_at: int | None = None, rate: int | None = None,
     ) -> tuple[ApiKey, str]:  # fmt: skip
-        """The key, and its token: nobody can be shown that again."""
+        """A new key, and its token, which cannot be shown again."""
         now = self.clock.now()
         allowed = None if scopes is None else _scopes(scopes)
         if not name.strip() or not user.strip() or max(len(name), len(user)) > _NAME:
@@ -80,11 +80,11 @@ class ApiKeys:
         return _key(row), f"ps_{id}_{secret}"
 
     def each(self) -> list[ApiKey]:
-        """Those of the tenant, oldest first."""
+        """The keys of the tenant, oldest first."""
         return [_key(row) for row in self.door.store.keys(self.door.tenant)]
 
     def revoke(self, id: str) -> ApiKey:
-        """From now on nobody gets in with it. Raises KeyNotFound, also for another tenant's; again changes nothing."""
+        """Make a key invalid from now on. Raises KeyNotFound, also for another tenant's; again changes nothing."""
         store, tenant = self.door.store, self.door.tenant
         store.revoke_key(tenant, id, self.clock.now())
         row = store.key(id)
@@ -93,8 +93,8 @@ class ApiKeys:
         return _key(row)
 
     def revoke_of(self, user: str) -> list[ApiKey]:
-        """Every key of a user of the tenant that is still good, for when the user is taken out; those revoked."""
-        return [self.revoke(one.id) for one in self.each() if one.user == user and one.revoked_at is None]
+        """Revoke every valid key of a user who is removed; the keys that were revoked."""
+        return [self.revoke(key.id) for key in self.each() if key.user == user and key.revoked_at is None]
 
     def verified(self, token: str) -> ApiKey:
         """The key of a token. Raises KeyInvalid, KeyExpired, KeyRevoked, TooMany."""
@@ -108,7 +108,7 @@ class ApiKeys:
         return self._used(row)
 
     def still(self, id: str) -> ApiKey:
-        """The key that a session was opened with, while it is good."""
+        """The key that a session was opened with. Raises KeyInvalid, KeyExpired, KeyRevoked, TooMany."""
         row = self.door.store.key(id)
         if row is None:
             raise KeyInvalid(why="there is no such key")
@@ -129,13 +129,13 @@ class ApiKeys:
 
 
 class RateLimits:
-    """Requests per minute of whoever is limited, in this process: a bucket that fills evenly."""
+    """Limits of requests per minute in this process: one bucket per name, refilled evenly."""
 
     def __init__(self) -> None:
         self._left: dict[str, tuple[float, int]] = {}  # what is left, and when that was
 
     def left(self, name: str, rate: int, now: int) -> int:
-        """How many there are now."""
+        """The number of requests that are left now."""
         return int(self._now(name, rate, now))
 
     def _now(self, name: str, rate: int, now: int) -> float:
@@ -143,12 +143,12 @@ class RateLimits:
         return min(float(rate), left + max(0, now - at) * rate / _MINUTE)
 
     def _tidy(self, now: int) -> None:
-        """After a minute a bucket is full again. Where all are in use, the oldest tenth goes."""
-        found = [(name, one) for name, one in self._left.items() if now - one[1] < _MINUTE]
-        self._left = dict(found[_MOST // 10 :] if len(found) >= _MOST else found)
+        """Drop buckets that are full again after a minute; where all are in use, the oldest tenth."""
+        in_use = [(name, bucket) for name, bucket in self._left.items() if now - bucket[1] < _MINUTE]
+        self._left = dict(in_use[_MOST // 10 :] if len(in_use) >= _MOST else in_use)
 
     def take(self, name: str, what: str, rate: int, now: int) -> None:
-        """Raises TooMany, with the seconds after which there is one more."""
+        """Take one request. Raises TooMany, with the seconds until the next one is allowed."""
         left = self._now(name, rate, now)
         if name not in self._left and len(self._left) >= _MOST:
             self._tidy(now)
@@ -185,14 +185,14 @@ def _write(path: Path, text: str) -> None:
 
 def _scopes(given: Iterable[str]) -> frozenset[str]:
     asked = list(given)
-    unknown = [one for one in asked if not in_our_words([one])]
+    unknown = [permission for permission in asked if not in_our_words([permission])]
     if unknown:
         raise BadInput(what="the key", why=f"«{unknown[0]}» is no permission", hint="`GET /api/v1/me` lists yours.")
     return in_our_words(asked)
 
 
 def _hash(secret: str) -> str:
-    """It has 256 random bits, so nothing slower than this is needed."""
+    """The hash of a secret. A secret has 256 random bits, so a fast hash is enough."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

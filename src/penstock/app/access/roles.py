@@ -65,12 +65,12 @@ class Directory(msgspec.Struct):
     config: Mapping[str, Any]
 
     def active_user(self, user: str) -> Mapping[str, Any] | None:
-        """None for somebody who is not registered, or not any more («active»: false)."""
+        """A registered, active user; None where the user is unknown or deactivated («active»: false)."""
         body = self.users.get(user)
         return None if body is None or body.get("active") is False else body
 
     def inactive(self, user: str) -> bool:
-        """Was somebody registered, and is not to act any more («active»: false)?"""
+        """Whether a registered user is deactivated («active»: false)."""
         return self.users.get(user, {}).get("active") is False
 
     def permissions_of(self, roles: Iterable[str]) -> frozenset[str]:
@@ -78,7 +78,7 @@ class Directory(msgspec.Struct):
         return frozenset().union(*(self.roles.get(role, frozenset()) for role in roles))
 
     def known_of(self, who: Who) -> Mapping[str, Any]:
-        """What the registry says about somebody, with the roles and groups that they came with."""
+        """A user's registered data, with the roles and groups that an Actor has besides."""
         user = who if isinstance(who, str) else who.user
         body = self.active_user(user) or {}
         if isinstance(who, str):
@@ -102,21 +102,22 @@ _directories: WeakKeyDictionary[Store, dict[str, Directory]] = WeakKeyDictionary
 def directory(door: Queries) -> Directory:
     """Asked with every request: one read of the registry's number, and a new directory only when that has changed."""
     store, tenants = door.store, _directories.setdefault(door.store, {})
-    number, found = store.registry_number(), tenants.get(door.tenant)
-    if found is None or found.number != number:
+    number, kept = store.registry_number(), tenants.get(door.tenant)
+    if kept is None or kept.number != number:
         users = {row.id: msgspec.msgpack.decode(row.body) for row in store.artifacts(door.tenant, "user")}
         own = {row.id: msgspec.msgpack.decode(row.body) for row in store.artifacts(door.tenant, "role")}
         roles = {name: in_our_words(body.get("permissions") or ()) for name, body in own.items()}
         # nobody can take the administrator's rights away and lock everybody out
         known = {**ROLES, **roles, ADMIN: ROLES[ADMIN]}
-        found = tenants[door.tenant] = Directory(number, users, known, _config(door))
-    return found
+        kept = tenants[door.tenant] = Directory(number, users, known, _config(door))
+    return kept
 
 
 def in_our_words(permissions: Iterable[str]) -> frozenset[str]:
-    """Permissions that there are, whichever seed names them; what is not known allows nothing."""
+    """The known permissions among these, translated from the seeds' names; unknown ones are left out."""
     asked = [SEEDS.get(permission, permission) for permission in permissions]
-    return frozenset((*asked, *(more for one in asked for more in _WITH.get(one, ())))) & frozenset(PERMISSIONS)
+    implied = [more for permission in asked for more in _WITH.get(permission, ())]
+    return frozenset((*asked, *implied)) & frozenset(PERMISSIONS)
 
 
 def roles_of(door: Queries) -> dict[str, frozenset[str]]:
@@ -130,22 +131,22 @@ def permissions_of(door: Queries, roles: Iterable[str]) -> frozenset[str]:
 
 
 def user_of(door: Queries, user: str) -> Mapping[str, Any] | None:
-    """None for somebody who is not registered, or not any more («active»: false)."""
+    """A registered, active user; None where the user is unknown or deactivated («active»: false)."""
     return directory(door).active_user(user)
 
 
 def inactive(door: Queries, user: str) -> bool:
-    """Was somebody registered, and is not to act any more («active»: false)?"""
+    """Whether a registered user is deactivated («active»: false)."""
     return directory(door).inactive(user)
 
 
 def known_of(door: Queries, who: Who) -> Mapping[str, Any]:
-    """What the registry says about somebody, with the roles and groups that they came with."""
+    """A user's registered data, with the roles and groups that an Actor has besides."""
     return directory(door).known_of(who)
 
 
 def each_user(door: Queries) -> list[dict[str, Any]]:
-    """Everybody who may come in, by id."""
+    """Every active user, by id."""
     return [
         {
             "id": id, "name": str(body.get("name") or id), "roles": list(body.get("roles") or ()),
@@ -157,7 +158,7 @@ def each_user(door: Queries) -> list[dict[str, Any]]:
 
 
 class Person(msgspec.Struct, frozen=True):
-    """Somebody who calls, for one tenant, and what they may do."""
+    """A caller in one tenant, and what the caller may do."""
 
     tenant: str
     user: str
@@ -185,12 +186,12 @@ def person(door: Queries, user: str, *, roles: Iterable[str] = (), scopes: froze
 
 
 def target_exists(door: Queries, target: str) -> bool:
-    """Does `user:…`, `role:…` or `group:…` mean anybody who is registered?"""
+    """Whether `user:…`, `role:…` or `group:…` names at least one registered user."""
     kind, _, name = target.partition(":")
     if kind == "user":
         return user_of(door, name) is not None
     held = {"role": "roles", "group": "groups"}.get(kind)
-    return held is not None and any(name in one[held] for one in each_user(door))
+    return held is not None and any(name in registered[held] for registered in each_user(door))
 
 
 def locale_of(door: Queries, user: str) -> str:
@@ -203,12 +204,12 @@ def locale_of(door: Queries, user: str) -> str:
 def zone_of(door: Queries) -> str:
     """The tenant's time zone: that of its calendar."""
     rows = [row for row in door.store.artifacts(door.tenant, "calendar") if row.id == "default"]
-    said = msgspec.msgpack.decode(rows[-1].body).get("timezone") if rows else None
-    return str(config_of(door).get("zone") or said or "UTC")
+    calendar_zone = msgspec.msgpack.decode(rows[-1].body).get("timezone") if rows else None
+    return str(config_of(door).get("zone") or calendar_zone or "UTC")
 
 
 def tenant_known(door: Queries) -> bool:
-    """Is there such a tenant: was it made, or has anybody a key or a name in it?"""
+    """Whether a tenant exists: it has settings, a user or a key."""
     people = directory(door)
     if people.config or people.users or door.store.keys(door.tenant):
         return True
@@ -217,16 +218,16 @@ def tenant_known(door: Queries) -> bool:
 
 
 def tenant_closed(door: Queries) -> bool:
-    """Has the operator closed it («active»: false)?"""
+    """Whether the operator has closed the tenant («active»: false)."""
     return directory(door).config.get("active") is False
 
 
 def config_of(door: Queries) -> Mapping[str, Any]:
-    """What the tenant has said about itself."""
+    """The tenant's settings."""
     return directory(door).config
 
 
 def _config(door: Queries) -> Mapping[str, Any]:
     rows = [row for row in door.store.artifacts(door.tenant, "config") if row.id == "tenant"]
-    found = msgspec.msgpack.decode(rows[-1].body) if rows else {}
-    return found if isinstance(found, Mapping) else {}
+    config = msgspec.msgpack.decode(rows[-1].body) if rows else {}
+    return config if isinstance(config, Mapping) else {}
