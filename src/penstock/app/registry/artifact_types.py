@@ -54,7 +54,7 @@ def _dmn(type: str, id: str, source: bytes) -> tuple[dict[str, Any], list[Findin
 
 
 def check_artifact(type: str, id: str, body: Any, document: Document | None = None, file: str = "") -> list[Finding]:
-    """What there is to say about a thing that could be used. Raises ThingInvalid, with all findings, for another."""
+    """The findings about a usable artifact. Raises ThingInvalid, with all findings, for one that has errors."""
     if not id or len(id) > _SIZE or any(ord(c) < 32 for c in id):
         raise BadInput(what="the id", why="it is empty, too long, or holds a control character")
     if not isinstance(body, Mapping):
@@ -99,8 +99,10 @@ def _calendar(body: Mapping[str, Any]) -> list[Finding]:
 
 
 def _template(body: Mapping[str, Any]) -> list[Finding]:
-    said = [text for name in ("subject", "body") for text in _texts(body.get(name), f"/{name}", secrets=False)]
-    return said + _texts(body.get("channel_config"), "/channel_config", secrets=True)
+    findings = [
+        finding for name in ("subject", "body") for finding in _texts(body.get(name), f"/{name}", secrets=False)
+    ]
+    return findings + _texts(body.get("channel_config"), "/channel_config", secrets=True)
 
 
 def _channel(body: Mapping[str, Any]) -> list[Finding]:
@@ -110,9 +112,9 @@ def _channel(body: Mapping[str, Any]) -> list[Finding]:
 def _texts(value: Any, at: str, *, secrets: bool) -> list[Finding]:
     """Templates that cannot be read, or ask for a secret that they must not have, each with its place."""
     if isinstance(value, Mapping):
-        return [text for name, part in value.items() for text in _texts(part, f"{at}/{name}", secrets=secrets)]
+        return [finding for name, part in value.items() for finding in _texts(part, f"{at}/{name}", secrets=secrets)]
     if isinstance(value, list):
-        return [text for i, part in enumerate(value) for text in _texts(part, f"{at}/{i}", secrets=secrets)]
+        return [finding for i, part in enumerate(value) for finding in _texts(part, f"{at}/{i}", secrets=secrets)]
     return _text(value, at, secrets) if isinstance(value, str) and "${" in value else []
 
 
@@ -147,7 +149,7 @@ def _connection(body: Mapping[str, Any]) -> list[Finding]:
 
 
 def _agent(body: Mapping[str, Any]) -> list[Finding]:
-    """P-X.3: of which kind it is, and what that needs."""
+    """P-X.3: the kind of an agent, and what that kind needs."""
     hint = 'Write {"kind": "http", "url": "https://…"}, {"kind": "model"}, {"kind": "echo"} or {"kind": "process"}.'
     needs = {"http": "url", "process": "command"}
     kind = body.get("kind", "model")
@@ -183,10 +185,10 @@ def _user(body: Mapping[str, Any]) -> list[Finding]:
 
 
 def _no_names(given: Any) -> list[str]:
-    """Where it is not a list of names."""
+    """The pointers at which a value is not a list of names."""
     if not isinstance(given, list):
         return [""]
-    return [f"/{i}" for i, one in enumerate(given) if not isinstance(one, str) or not one.strip()]
+    return [f"/{i}" for i, name in enumerate(given) if not isinstance(name, str) or not name.strip()]
 
 
 def _role(body: Mapping[str, Any]) -> list[Finding]:
@@ -198,9 +200,9 @@ def _role(body: Mapping[str, Any]) -> list[Finding]:
         return [_finding("wrong_type", "«permissions» is a list.", "/permissions", hint)]
     known = f"They are {', '.join(PERMISSIONS)}."
     return [
-        _finding("permission_unknown", f"«{one}» is no permission.", f"/permissions/{i}", known)
-        for i, one in enumerate(given)
-        if not isinstance(one, str) or not in_our_words([one])
+        _finding("permission_unknown", f"«{permission}» is no permission.", f"/permissions/{i}", known)
+        for i, permission in enumerate(given)
+        if not isinstance(permission, str) or not in_our_words([permission])
     ]
 
 

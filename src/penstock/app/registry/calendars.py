@@ -46,7 +46,7 @@ def _dates_of(entry: Any, year: int) -> set[str]:
         raise BadInput(what="The calendar's holidays", why="«country» must be a code such as KR")
     if not isinstance(years, list | tuple) or not 0 < len(years) <= _MOST_YEARS or not all(map(_is_year, years)):
         raise BadInput(what="The calendar's holidays", why=f"«years» must be a list of at most {_MOST_YEARS} years")
-    dates = {date for year in years for date in _public(country.upper(), year)}
+    dates = {date for holiday_year in years for date in _public(country.upper(), holiday_year)}
     return (dates | set(_texts(given, "also"))) - set(_texts(given, "except"))
 
 
@@ -56,7 +56,7 @@ def _is_year(value: Any) -> bool:
 
 def _texts(given: Mapping[str, Any], name: str) -> Iterable[str]:
     value = given.get(name) or ()
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
         raise BadInput(what="The calendar's holidays", why=f"«{name}» must be a list of dates")
     return value
 

@@ -34,8 +34,8 @@ class SettingProposals:
         self.door = door
 
     def put(self, id: str, body: Mapping[str, Any] | None, by: str) -> SettingProposal:
-        """In the place of one that waits. Raises ThingInvalid, and ThingNotFound for one to be taken away that is not
-        there."""
+        """Propose a change, in the place of one that waits. Raises ThingInvalid, and ThingNotFound for settings to be
+        removed that do not exist."""
         there = self.door.registry.get(CONFIG, id)
         if body is not None:
             check_artifact(CONFIG, id, body)
@@ -54,30 +54,30 @@ class SettingProposals:
         return [msgspec.msgpack.decode(row.body, type=SettingProposal) for row in rows]
 
     def get(self, id: str) -> SettingProposal:
-        proposal = next((one for one in self.each() if one.id == id), None)
+        proposal = next((pending for pending in self.each() if pending.id == id), None)
         if proposal is None:
             raise ThingNotFound(type="proposal of the config", id=id)
         return proposal
 
     def approve(self, id: str, by: str) -> None:
-        """Raises FourEyes for who has made it, ChangedMeanwhile where it was made for other settings than there are."""
-        one, registry = self.get(id), self.door.registry
-        if one.by == by:
+        """Put a proposal in force. Raises FourEyes for its author, ChangedMeanwhile where the settings have changed."""
+        proposal, registry = self.get(id), self.door.registry
+        if proposal.by == by:
             raise FourEyes(user=by, what=f"the config «{id}»")
         now = _mark(registry.get(CONFIG, id))
-        if now != one.on:
+        if now != proposal.on:
             raise ChangedMeanwhile(what=f"config «{id}»", now=now or "nothing")
-        if one.body is None:
+        if proposal.body is None:
             registry.remove(CONFIG, id)
         else:
-            registry.put(CONFIG, id, one.body)
+            registry.put(CONFIG, id, proposal.body)
         self.drop(id)
 
     def drop(self, id: str) -> SettingProposal:
-        """Rejected by another, or withdrawn by whoever has made it."""
-        one = self.get(id)
+        """Remove a proposal: rejected by another person, or withdrawn by its author."""
+        proposal = self.get(id)
         self.door.store.drop_artifact(self.door.tenant, _PROPOSAL, id)
-        return one
+        return proposal
 
 
 def _mark(row: ArtifactRow | None) -> str:
