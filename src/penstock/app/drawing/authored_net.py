@@ -8,7 +8,7 @@ from penstock.net.model import Net
 
 
 def authored_net(net: Net) -> Net:
-    """For drawing only. Edges keep their ids, so that the tokens of the run lie on them."""
+    """The net with one node per node of the document, to be drawn. Edges keep their ids, so that tokens lie on them."""
     parts = {node.id: node.origin for node in net.nodes if node.origin and node.origin != node.id}
     if not parts:
         return net

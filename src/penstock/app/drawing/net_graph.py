@@ -1,4 +1,4 @@
-"""The net as its author drew it: one node per node of the document, and every way of the net on a way of theirs."""
+"""The net as its author drew it: one node per node of the document, and each net edge mapped to an edge of it."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ class NetDrawing:
     # -- edges ---------------------------------------------------------------------------------------------------------
 
     def _wire(self) -> None:
-        """A way between two nodes of the document is itself; those of their parts fold into it."""
+        """Map net edges to drawn ones: an edge between two drawn nodes is itself, those of their parts fold into it."""
         known: dict[tuple[str, str, str], str] = {}
-        found: dict[str, tuple[int, GraphEdge]] = {}
+        edges: dict[str, tuple[int, GraphEdge]] = {}
         for edge in sorted(self.net.edges, key=_is_part):
             src, dst, own = author(edge.src), author(edge.dst), not _is_part(edge)
             if is_companion(edge.dst) or src not in self.first or dst not in self.first:
@@ -73,12 +73,12 @@ class NetDrawing:
                 self.inside[edge.no] = src
                 continue
             at = (src, dst, edge.port)
-            id = edge.id if own else known.get(at) or _named(src, dst, edge.port, found)
+            id = edge.id if own else known.get(at) or _named(src, dst, edge.port, edges)
             known.setdefault(at, id)
             self.ways[edge.no] = id
-            if id not in found:
-                found[id] = (edge.no, _edge(edge, id, src, dst))
-        self.edges = [edge for _, edge in sorted(found.values(), key=lambda one: one[0])]
+            if id not in edges:
+                edges[id] = (edge.no, _edge(edge, id, src, dst))
+        self.edges = [edge for _, edge in sorted(edges.values(), key=lambda numbered: numbered[0])]
         self._undoing()
 
     def _undoing(self) -> None:
@@ -121,7 +121,7 @@ class NetDrawing:
 
 
 def _hidden(node: CNode) -> bool:
-    """What only the net has: what is fetched first, what is checked last. Where ways end, the author has said so."""
+    """Whether a node exists only in the net, as one that fetches first or checks last; an end is the author's own."""
     speaks = node.net.by_id.get(author(node), node)
     return is_synthetic(speaks) and speaks.spec.type != "END"
 
@@ -159,5 +159,5 @@ def undo_edge(node: str, undo: str) -> str:
 
 @lru_cache(256)
 def drawing_of(net: Compiled) -> NetDrawing:
-    """Worked out once for each net."""
+    """The drawing of a net, computed once for each net."""
     return NetDrawing(net)

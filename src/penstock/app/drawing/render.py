@@ -22,12 +22,12 @@ class Subject(NamedTuple):
 
 
 def of_definition(door: Queries, net: int) -> Subject:
-    found = door.net_of(door.hash_of(net)).net
-    return Subject(found, None, found.name)
+    definition = door.net_of(door.hash_of(net)).net
+    return Subject(definition, None, definition.name)
 
 
 def of_run(door: Queries, run: str, at: int | None = None) -> Subject:
-    """After fact `at`, the last one by default."""
+    """A run's picture after fact `at`, the last one by default."""
     timeline = door.timeline(run)
     if not timeline.count:  # accepted, and its first turn is still to come
         return of_definition(door, timeline.reading.row.net)._replace(marks=Marks())

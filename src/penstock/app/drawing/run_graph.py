@@ -82,7 +82,7 @@ def definition_graph(net: Net | Compiled) -> RunGraph:
 
 
 def graph(door: Queries, run: str, at: int | None = None) -> RunGraph:
-    """After fact `at`, the last one by default. Costs one fold of the journal up to there."""
+    """A run's graph after fact `at`, the last one by default. Costs one fold of the journal up to there."""
     timeline = door.timeline(run)
     reading = timeline.reading
     if not timeline.count:
@@ -157,8 +157,8 @@ def _delta(picture: RunOverlay, time: int, fact: Any, before: _Before) -> GraphD
 
 
 def _changed(old: dict[str, int], new: dict[str, int]) -> dict[str, int]:
-    found = {id: count for id, count in new.items() if old.get(id) != count}
-    return found | dict.fromkeys(old.keys() - new.keys(), 0)
+    changed = {id: count for id, count in new.items() if old.get(id) != count}
+    return changed | dict.fromkeys(old.keys() - new.keys(), 0)
 
 
 def _graph(picture: RunOverlay, of: int) -> RunGraph:

@@ -1,4 +1,4 @@
-"""A run as it is drawn, folded fact by fact: which node is how, which way was taken, where tokens rest."""
+"""A run's state on its drawing, folded fact by fact: node states, edges taken, and where tokens are."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class RunOverlay:
     # -- folding -------------------------------------------------------------------------------------------------------
 
     def one(self, at: int, fact: Any, *, ends: bool) -> None:
-        """`ends`: it is the last of its turn."""
+        """Fold one fact; `ends`: it is the last of its turn."""
         self._touched, self.newly, self.node = set(), [], None
         was = self.st.status
         lines = self.fold.one(at, fact)
@@ -96,17 +96,17 @@ class RunOverlay:
             self._touched.add(firing.node)
 
     def _tell(self, line: FactLine) -> None:
-        found = self.net.by_id.get(line.node)
-        if found is not None and not is_companion(found):
-            self.node = self.node or author(found)
-            self._touched.add(author(found))
+        compiled = self.net.by_id.get(line.node)
+        if compiled is not None and not is_companion(compiled):
+            self.node = self.node or author(compiled)
+            self._touched.add(author(compiled))
         if line.fact == "put":
             self._took(self.drawn.ways[self.net.edge_by_id[line.edge].no])
-        elif line.fact == "fired" and "undoes" in line.data and found is not None:
+        elif line.fact == "fired" and "undoes" in line.data and compiled is not None:
             entry = self.st.ledger[line.data["undoes"]]
-            self._took(undo_edge(author(self.net.nodes[entry.node]), author(found)))
-        elif line.fact == "settled" and found is not None and not is_companion(found):
-            self._settled(line, author(found))
+            self._took(undo_edge(author(self.net.nodes[entry.node]), author(compiled)))
+        elif line.fact == "settled" and compiled is not None and not is_companion(compiled):
+            self._settled(line, author(compiled))
         elif line.fact == "undo.step":
             node = author(self.net.nodes[self.st.ledger[line.data["entry"]].node])
             self.undone[node] = _UNDONE.get(line.data["status"], "")
@@ -180,31 +180,31 @@ class RunOverlay:
 
     def rests(self) -> list[TokenPlace]:
         """Where tokens are: on edges, and in nodes. What a region works on lies in its branches."""
-        shape, found = self.drawn, dict[tuple[str | None, str | None], TokenPlace]()
+        shape, places = self.drawn, dict[tuple[str | None, str | None], TokenPlace]()
         for scope in self.st.scopes.values():
             for place, queue in scope.tokens.items():
                 no, epoch = place & (MOST - 1), place >> EPOCH
                 if shape.ways[no] is not None or shape.inside[no] is not None:
-                    _add(found, shape.ways[no], None if shape.ways[no] else shape.inside[no], len(queue), epoch)
+                    _add(places, shape.ways[no], None if shape.ways[no] else shape.inside[no], len(queue), epoch)
         for firing in self.st.firings.values():
             node = self.net.nodes[firing.node]
             if firing.phase not in (IN_SCOPE, IN_UNDO) and not is_companion(node) and author(node) in shape.first:
-                _add(found, None, author(node), 1, firing.epoch)
-        return list(found.values())
+                _add(places, None, author(node), 1, firing.epoch)
+        return list(places.values())
 
     def not_taken(self) -> list[str]:
-        """Ways that were decided against: their node has ended, and nothing went along them."""
-        found = []
+        """Edges that were decided against: their node has ended, and no token went along them."""
+        ways = []
         for node, number in self.last.items():
             ended = self.fold.firings[number].ended_at is not None
             if ended and not (self.st.hand is not None and node == self.settled):
-                found += [id for id in self.drawn.outs.get(node, ()) if id not in self.taken]
-        return found + self._behind(set(found))
+                ways += [id for id in self.drawn.outs.get(node, ()) if id not in self.taken]
+        return ways + self._behind(set(ways))
 
     def _behind(self, dead: set[str]) -> list[str]:
-        """Ways out of nodes that nothing can come to any more, since every way to them was decided against."""
+        """Edges out of nodes that no token can reach any more, since every edge to them was decided against."""
         ways = [edge for edge in self.drawn.edges if not edge.back]
-        found: list[str] = []
+        behind: list[str] = []
         more = bool(dead)
         while more:
             into: dict[str, bool] = {}
@@ -212,9 +212,9 @@ class RunOverlay:
                 into[edge.to] = into.get(edge.to, True) and edge.id in dead
             new = [way.id for way in ways if into.get(way.from_) and way.from_ not in self.last and way.id not in dead]
             dead.update(new)
-            found += new
+            behind += new
             more = bool(new)
-        return found
+        return behind
 
     def variables(self) -> dict[str, Any]:
         st, inner = self.st, _inner(self.net)
@@ -222,9 +222,9 @@ class RunOverlay:
 
 
 def _add(
-    found: dict[tuple[str | None, str | None], TokenPlace], edge: str | None, node: str | None, count: int, epoch: int
+    places: dict[tuple[str | None, str | None], TokenPlace], edge: str | None, node: str | None, count: int, epoch: int
 ) -> None:
-    one = found.setdefault((edge, node), TokenPlace(edge=edge, node=node))
-    one.count += count
-    if epoch not in one.epochs:
-        one.epochs = sorted([*one.epochs, epoch])
+    place = places.setdefault((edge, node), TokenPlace(edge=edge, node=node))
+    place.count += count
+    if epoch not in place.epochs:
+        place.epochs = sorted([*place.epochs, epoch])

@@ -20,7 +20,7 @@ def run_state(status: int) -> str:
 
 
 def run_tone(state: str, *, paused: bool = False) -> str:
-    """Of a run. One that is paused is held, whatever it would do."""
+    """The tone of a run; a moving one that is paused is held."""
     return "held" if paused and _RUN.get(state) == "moving" else _RUN.get(state, "idle")
 
 
