@@ -1,4 +1,4 @@
-"""What the disk does, for the figures of `bench` to be read beside: one sync, and a loop of bare commits."""
+"""The speed of the disk, for comparison with the figures of `bench`: one sync, and a loop of bare commits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def fdatasync_ms(folder: Path, times: int = 50) -> float:
-    """What the disk takes for one page, overwritten and synced: the median."""
+    """The median time to overwrite and sync one page."""
     path = folder / f".fdatasync-{os.getpid()}"
     took = []
     sync = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync

@@ -202,7 +202,7 @@ async def latency(bench: Bench, *, runs: int = 200, length: int = 10) -> dict[st
 
 async def fan(bench: Bench, *, width: int = 1000) -> dict[str, Any]:
     """The cost of a branch must not grow with the number of branches."""
-    found: dict[str, Any] = {}
+    us_per_branch: dict[str, Any] = {}
     for size in sorted({max(width // 10, 1), width}):
         net = bench.host.release(fan_net(size))
         target = bench.ended + 1
@@ -210,11 +210,11 @@ async def fan(bench: Bench, *, width: int = 1000) -> dict[str, Any]:
         bench.host.start(net, tenant=DEFAULT_TENANT)
         await bench.until(lambda target=target: bench.ended >= target)  # type: ignore[misc]
         watch.stop()
-        found[f"us_per_branch_{size}"] = round(watch.wall_ns / 1000 / size, 1)
+        us_per_branch[f"us_per_branch_{size}"] = round(watch.wall_ns / 1000 / size, 1)
     return {
         "steps_per_s": watch.per_s(width),
         "bytes_per_step": round(watch.bytes / width),
-        "limit": {**found, **watch.limit(width)},
+        "limit": {**us_per_branch, **watch.limit(width)},
     }
 
 
@@ -324,13 +324,13 @@ def run(workload: str, *, store: str | Path | None = None, profile: bool = False
             before = fdatasync_ms(beside)
         except OSError as error:
             raise StoreError(why=f"{path}: {error.strerror or error}") from error
-        found = asyncio.run(_measured(workload, path, options))
+        figures = asyncio.run(_measured(workload, path, options))
         syncs = [before, fdatasync_ms(beside)]
         again = path if isinstance(path, Server) else Path(folder) / "profiled.db"
         profiled = _profiled(workload, again, options) if profile else None
-    _bound(found["limit"], sum(syncs) / 2)
-    found = {"workload": workload, **found, "fdatasync_ms": syncs}
-    return found if profiled is None else {**found, "profile": profiled}
+    _bound(figures["limit"], sum(syncs) / 2)
+    figures = {"workload": workload, **figures, "fdatasync_ms": syncs}
+    return figures if profiled is None else {**figures, "profile": profiled}
 
 
 async def _measured(
@@ -340,8 +340,8 @@ async def _measured(
     try:
         if profile is not None:
             profile.enable()
-        found: dict[str, Any] = await WORKLOADS[workload](bench, **options)
-        return found
+        figures: dict[str, Any] = await WORKLOADS[workload](bench, **options)
+        return figures
     finally:
         if profile is not None:
             profile.disable()
@@ -349,7 +349,7 @@ async def _measured(
 
 
 def _bound(limit: dict[str, Any], sync_ms: float) -> None:
-    """What would have to be faster: the disk, if the sync of its commit is more than half of a step's time."""
+    """Note what bounds a workload: the disk, if the sync of its commit is more than half of a step's time."""
     limit["fdatasync_ms"] = round(sync_ms, 3)
     sync_us = sync_ms * 1000 / max(limit["steps_per_commit"], 0.1)
     limit["spent"]["sync_us"] = round(sync_us, 2)
@@ -358,17 +358,17 @@ def _bound(limit: dict[str, Any], sync_ms: float) -> None:
 
 def _profiled(workload: str, path: Path, options: dict[str, Any]) -> list[dict[str, Any]]:
     """The engine's functions, and built-in ones, that take most of the processor's time: `total_ms` with what they
-    call, `own_ms` without. Neither the loop around them nor the workload itself is told."""
+    call, `own_ms` without. Neither the loop around them nor the workload itself is listed."""
     profile = cProfile.Profile(time.process_time)
     asyncio.run(_measured(workload, path, options, profile))
     rows: dict[tuple[str, int, str], Any] = pstats.Stats(profile).stats  # type: ignore[attr-defined]
     home, here = str(Path(__file__).parents[1]), __file__
-    found = [
+    functions = [
         (total, own, calls, f"{Path(file).relative_to(home)}:{line} {name}" if line else name)
         for (file, line, name), (_, calls, own, total, _) in rows.items()
         if file.startswith(home) and file != here or not line and own > total / 2
     ]
     return [
         {"function": name, "calls": calls, "total_ms": round(total * 1000, 1), "own_ms": round(own * 1000, 1)}
-        for total, own, calls, name in sorted(found, reverse=True)[:NAMED]
+        for total, own, calls, name in sorted(functions, reverse=True)[:NAMED]
     ]

@@ -1,4 +1,4 @@
-"""A store that shows something: sample documents in force, runs under way, and new ones every now and then (dev)."""
+"""Sample data for a development store: documents in force, runs under way, and new ones at intervals (dev)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BY = "admin@example.com"
 
 
 def put_in_force(door: Penstock) -> list[str]:
-    """Release the sample documents, once; their names."""
+    """Release the sample documents, once; returns their names."""
     names = []
     for document in sample_tenant.documents():
         row = door.releases.submit(document, by=_BY).release
@@ -53,7 +53,7 @@ async def begin(door: Penstock) -> None:
 
 
 async def go_on(door: Penstock, every_s: float = EVERY_S) -> None:
-    """One run after another, until it is cancelled."""
+    """Start one sample run after another, until cancelled."""
     for number in range(MOST):
         await asyncio.sleep(every_s)
         await _start(door, *FIRST[number % 2])

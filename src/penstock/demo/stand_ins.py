@@ -36,28 +36,28 @@ class ReleasedParts(msgspec.Struct):
 
 
 def lab_result(door: Queries, sample: str, now: int) -> LabSample:
-    """What became of a sample that a run has asked for: what an event says, if one came, else a good result after a
+    """The result of a sample that a run has asked for: that of an event, if one came, else a good result after a
     while. Raises StandInAbsent, SampleNotFound."""
     _here(door, "laboratory")
     run = sample.removeprefix(_SAMPLE)
     asked = door.store.messages(door.tenant, run, _LOOKED) if sample.startswith(_SAMPLE) and run else []
-    at = next((one.at for one in asked if one.target == _LAB), None)
+    at = next((message.at for message in asked if message.target == _LAB), None)
     if at is None:
         raise SampleNotFound(id=sample)
     for event in reversed(door.store.events(door.tenant, _RESULT, since=at, limit=_LOOKED)):
-        said = _unpack(event.body)
-        if isinstance(said, dict) and said.get("sample_id") == sample:
-            return LabSample(sample, "completed", at, event.at, said.get("result", said))
+        result = _unpack(event.body)
+        if isinstance(result, dict) and result.get("sample_id") == sample:
+            return LabSample(sample, "completed", at, event.at, result.get("result", result))
     if now - at < ANALYSED_MS:
         return LabSample(sample, "in_progress", at)
     return LabSample(sample, "completed", at, at + ANALYSED_MS, "pass")
 
 
 def release_parts(door: Queries, reservation: str, reason: str, now: int) -> ReleasedParts:
-    """Noted in the outbox, once for a reservation; again it is as it was. Raises StandInAbsent."""
+    """Release reserved parts: noted in the outbox, once for a reservation. Raises StandInAbsent."""
     _here(door, "store of parts")
-    key, said = f"inventory/{door.tenant}/{reservation}", {"reservation_id": reservation, "reason": reason}
-    door.store.put_message(MessageRow(key, door.tenant, "", "webhook", _PARTS, _pack(said), now))
+    key, body = f"inventory/{door.tenant}/{reservation}", {"reservation_id": reservation, "reason": reason}
+    door.store.put_message(MessageRow(key, door.tenant, "", "webhook", _PARTS, _pack(body), now))
     kept = next((message for message in door.store.messages(door.tenant, "", _LOOKED) if message.key == key), None)
     if kept is None:  # long ago
         return ReleasedParts(reservation, "released", reason, now)

@@ -1,4 +1,4 @@
-"""What could be wrong with an installation and its store, looked at without changing anything."""
+"""Checks of an installation and its store that change nothing."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class DoctorOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def examine(asked: DoctorOptions) -> Iterator[Check]:
-    """One check after the other; one that stumbles is itself something wrong."""
+    """Run every check in turn; one that raises is reported as wrong."""
     for look in LOOKS:
         try:
             yield from look(asked)
@@ -108,10 +108,10 @@ def _console(asked: DoctorOptions) -> Iterator[Check]:
 def _port(asked: DoctorOptions) -> Iterator[Check]:
     if asked.port is None:
         return
-    with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            one.bind(("127.0.0.1", asked.port))
+            listener.bind(("127.0.0.1", asked.port))
         except OSError as error:
             hint = "Choose another one with --port, unless it is Penstock itself that has it."
             yield Check("port", "note", f"Port {asked.port} is taken: {error.strerror}.", hint)
@@ -130,10 +130,10 @@ def _store(asked: DoctorOptions) -> Iterator[Check]:
     )  # fmt: skip
     if not isinstance(asked.path, Server):
         with closing(sqlite3.connect(f"file:{asked.path}?mode=ro", uri=True)) as c:
-            said = [row[0] for row in c.execute("PRAGMA quick_check(5)")]
-        if said != ["ok"]:
+            answers = [row[0] for row in c.execute("PRAGMA quick_check(5)")]
+        if answers != ["ok"]:
             hint = "Keep the file as it is and restore a copy."
-            yield Check("store", "wrong", f"The file is damaged: {said[0]}", hint)
+            yield Check("store", "wrong", f"The file is damaged: {answers[0]}", hint)
     report = verify(asked.store, None if asked.all_runs else NEWEST)
     if report.violations:
         first = report.violations[0]
@@ -156,7 +156,7 @@ def _driver(asked: DoctorOptions) -> Iterator[Check]:
 def _audit(asked: DoctorOptions) -> Iterator[Check]:
     audit = AuditLog(asked.store)
     tenants = audit.tenants()
-    broken = [one for name in tenants for one in audit.verify(name)]
+    broken = [chain_break for name in tenants for chain_break in audit.verify(name)]
     if broken:
         says = f"The chain does not hold: {broken[0].tenant} {broken[0].no} {broken[0].why}"
         yield Check("audit", "wrong", says, "Keep the store as it is, and compare it with a copy.")
@@ -178,11 +178,11 @@ def _secrets(asked: DoctorOptions) -> Iterator[Check]:
         for name, body in kept.each("secret").items():
             count, plain = count + 1, plain + ("value" in body)
             try:
-                found = kept.secret(name)
+                value = kept.secret(name)
             except PenstockError as error:
                 yield Check("secrets", "wrong", f"{tenant}: {error}", error.hint)
                 continue
-            if found is None:
+            if value is None:
                 where = f" at {body['ref']}" if "ref" in body else ""
                 hint = "Set what it refers to, or give the secret anew."
                 yield Check("secrets", "wrong", f"{tenant}: nothing is found for «{name}»{where}.", hint)
@@ -217,7 +217,7 @@ def _connections(asked: DoctorOptions) -> Iterator[Check]:
 
 
 def _address(body: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Where a connection leads, if that is another machine's port."""
+    """The host and port that a connection leads to, if it has them."""
     kind = str(body.get("type", ""))
     url = next((str(body[word]) for word in ("base_url", "url", "dsn") if isinstance(body.get(word), str)), "")
     if url:

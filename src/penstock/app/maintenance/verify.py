@@ -42,7 +42,7 @@ class Report(msgspec.Struct):
 
 
 class _Case:
-    """One run while it is looked at."""
+    """One run while it is verified."""
 
     def __init__(self, store: Store, nets: Nets, row: RunRow) -> None:
         self.store, self.nets, self.row = store, nets, row
@@ -59,7 +59,7 @@ class _Case:
 
 
 def verify(store: Store, newest: int | None = None) -> Report:
-    """All runs, or so many of the newest."""
+    """Verify all runs, or only a number of the newest."""
     nets = Nets(store)
     report = Report([], 0, 0)
     for row in _all_runs(store, newest):
@@ -93,18 +93,18 @@ def _all_runs(store: Store, newest: int | None = None) -> Iterator[RunRow]:
 
 
 def _fold(case: _Case) -> None:
-    """Fold the journal and look at each fact before it is folded."""
+    """Fold the journal, and check each fact before it is folded."""
     st = case.st
     status = "CREATED"
     for row, facts in zip(case.journal, case.turns, strict=True):
         st.at = row.at
         for f in facts:
             if f[0] == F.STARTED:
-                found = case.nets.by_hash(f[3])
-                case.net = found[1] if found else None
+                numbered_net = case.nets.by_hash(f[3])
+                case.net = numbered_net[1] if numbered_net else None
             elif f[0] == F.MIGRATED:
-                found = case.nets.by_hash(f[1])
-                case.net = found[1] if found else None
+                numbered_net = case.nets.by_hash(f[1])
+                case.net = numbered_net[1] if numbered_net else None
             status = _before(case, f, status)
             EVOLVE[f[0]](st, f)
             st.n += 1
@@ -175,7 +175,7 @@ def check_checkpoint(case: _Case) -> None:
 
 
 def check_tail(case: _Case) -> None:
-    """K1, from the snapshot plus its tail."""
+    """K1: the snapshot and its tail lead to the same state."""
     if case.row.checkpoint is None:
         return
     st = decode_state(case.row.checkpoint)
@@ -263,9 +263,9 @@ def check_projection(case: _Case) -> None:
     rows_of(case.row, iter(case.journal), batch)
     expected: dict[int, str] = {row[1]: row[3] for row in batch.item_new}
     expected |= {firing: status for status, _by, _at, _run, firing in batch.item_moved}
-    found = {row[1]: row[3] for row in case.store.items(open_only=False, run=case.row.no)}
-    if found != expected:
-        case.say("H9", f"work items in the table are {found}, the journal says {expected}")
+    in_table = {row[1]: row[3] for row in case.store.items(open_only=False, run=case.row.no)}
+    if in_table != expected:
+        case.say("H9", f"work items in the table are {in_table}, the journal says {expected}")
 
 
 def check_blobs(case: _Case) -> None:
