@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path
 from starlette.responses import Response
 
 from penstock.api import paging
@@ -15,7 +16,7 @@ from penstock.api.run_body import run_of_item
 from penstock.api.server_state import Caller, Door, Server, may
 from penstock.app.inbox.escalation import escalate as escalated
 from penstock.app.inbox.items import ItemDetail, page
-from penstock.app.inbox.open_items import find
+from penstock.app.inbox.open_items import InboxItem, find
 from penstock.errors import ItemNotFound
 
 router = APIRouter(tags=["approvals"], route_class=AuditedRoute)
@@ -67,36 +68,39 @@ async def approvals(
     return reply(shape.ApprovalPage, {"items": [_approval(item) for item in items], "next": after})
 
 
+class Approval:
+    """The approval that the path names. It is looked up in the route: who may not is refused before."""
+
+    def __init__(self, id: Id, door: Door, server: Server) -> None:
+        self.id, self.door, self.server = id, door, server
+
+    async def decide(self, verb: Decide, asked: shape.ApprovalAsked | None, who: Caller) -> Response:
+        item = _item(self.door, self.id, "approval")
+        done = await verb(item, by=who, comment=asked.comment if asked is not None else None)
+        return _decided(self.door, self.server, who, done.id, done.run)
+
+
+Decide = Callable[..., Awaitable[InboxItem]]
+At = Annotated[Approval, Depends()]
+
+
 @router.post("/approvals/{id}/approve", response_model=shape.ApprovalDecided, summary="Approve it")
-async def approve(
-    id: Id, door: Door, server: Server, asked: shape.ApprovalAsked | None = None, who: Caller = may("inbox.decide")
-) -> Response:
-    comment = asked.comment if asked is not None else None
-    done = await door.inbox.approve(_item(door, id, "approval"), by=who, comment=comment)
-    return _decided(door, server, who, done.id, done.run)
+async def approve(at: At, asked: shape.ApprovalAsked | None = None, who: Caller = may("inbox.decide")) -> Response:
+    return await at.decide(at.door.inbox.approve, asked, who)
 
 
 @router.post("/approvals/{id}/reject", response_model=shape.ApprovalDecided, summary="Reject it")
-async def reject(
-    id: Id, door: Door, server: Server, asked: shape.ApprovalAsked | None = None, who: Caller = may("inbox.decide")
-) -> Response:
-    comment = asked.comment if asked is not None else None
-    done = await door.inbox.reject(_item(door, id, "approval"), by=who, comment=comment)
-    return _decided(door, server, who, done.id, done.run)
+async def reject(at: At, asked: shape.ApprovalAsked | None = None, who: Caller = may("inbox.decide")) -> Response:
+    return await at.decide(at.door.inbox.reject, asked, who)
 
 
 @router.post("/approvals/{id}/escalate", response_model=shape.ApprovalDecided, summary="Let others decide, now")
 async def escalate(
-    id: Id,
-    door: Door,
-    server: Server,
-    asked: shape.ApprovalEscalateAsked | None = None,
-    who: Caller = may("inbox.decide"),
+    at: At, asked: shape.ApprovalEscalateAsked | None = None, who: Caller = may("inbox.decide")
 ) -> Response:
     given = asked or shape.ApprovalEscalateAsked(to=None, comment=None)
-    item = _item(door, id, "approval")
-    done = await escalated(door, item, by=who, to=given.to, comment=given.comment)
-    return _decided(door, server, who, done.id, done.run)
+    done = await escalated(at.door, _item(at.door, at.id, "approval"), by=who, to=given.to, comment=given.comment)
+    return _decided(at.door, at.server, who, done.id, done.run)
 
 
 @router.get("/judgment-reviews", response_model=shape.ReviewPage, summary="Verdicts that wait for a person (C-52)")
