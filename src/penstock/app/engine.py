@@ -153,8 +153,8 @@ class Engine(OpenStore):
                 for waiter in waiters:
                     if not waiter.done():
                         waiter.set_exception(error)
-        for told in self._asking:
-            told.never(error or Refused(why="the engine is closed"))
+        for reply_waiter in self._asking:
+            reply_waiter.never(error or Refused(why="the engine is closed"))
 
     def raise_if_stopped(self) -> None:
         if self.task is not None and self.task.done():
@@ -167,16 +167,16 @@ class Engine(OpenStore):
 
     # -- who waits for it ----------------------------------------------------------------------------------------------
 
-    async def heard(self, told: ReplyWaiter) -> None:
+    async def heard(self, waiter: ReplyWaiter) -> None:
         """Until the engine has said what became of it; if it stops before, its error."""
         if self.task is not None and self.task.done():
             self.raise_if_stopped()
             raise Refused(why="the engine is closed")
-        self._asking.add(told)
+        self._asking.add(waiter)
         try:
-            await told.all()
+            await waiter.all()
         finally:
-            self._asking.discard(told)
+            self._asking.discard(waiter)
 
     def next_turn(self, run_id: str) -> asyncio.Future[None]:
         """Done when something has happened in a run; asked for before looking, so that nothing is missed."""

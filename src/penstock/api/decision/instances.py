@@ -114,9 +114,7 @@ async def checkpoints(id: Id, door: Door, _: Caller = may("run.read")) -> Respon
     return reply(CheckpointPage, checkpoints_body(door, _row(door, id)))
 
 
-@router.get(
-    "/{id}/checkpoints/{number}", response_model=CheckpointWhole, summary="What one of them holds (W-8.1.2)"
-)
+@router.get("/{id}/checkpoints/{number}", response_model=CheckpointWhole, summary="What one of them holds (W-8.1.2)")
 async def checkpoint(id: Id, number: Number, door: Door, _: Caller = may("run.read")) -> Response:
     return reply(CheckpointWhole, await checkpoint_body(door, _row(door, id), number))
 

@@ -18,18 +18,18 @@ _HINT = "Say to whom: user:…, role:… or group:…."
 async def escalate(door: Runs, id: str, *, by: Who, to: str | None = None, comment: str | None = None) -> InboxItem:
     """To `to`, else to those whom its document names for it. Only who may decide may pass it on; what is known of it
     stays, and its history says who did it. Raises ApproverDenied, TargetNotFound, BadInput."""
-    one = find(door, id)
-    targets = [to] if to else _next(door, one, by)
+    waiting = find(door, id)
+    targets = [to] if to else _next(door, waiting, by)
     if not targets:
-        raise BadInput(what=f"«{one.id}»", why="its document names nobody to escalate it to", hint=_HINT)
+        raise BadInput(what=f"«{waiting.id}»", why="its document names nobody to escalate it to", hint=_HINT)
     for target in targets:
-        Comments(door).delegate(one.exact, by, target, comment)
-    await door.command(one.run, C.work(one.firing, "reassign", id_of(by), None, comment))
-    return find(door, one.exact)
+        Comments(door).delegate(waiting.exact, by, target, comment)
+    await door.command(waiting.run, C.work(waiting.firing, "reassign", id_of(by), None, comment))
+    return find(door, waiting.exact)
 
 
-def _next(door: Runs, one: InboxItem, by: Who) -> list[str]:
-    then = item(door, by, (), one.exact).due_then
+def _next(door: Runs, waiting: InboxItem, by: Who) -> list[str]:
+    then = item(door, by, (), waiting.exact).due_then
     if then is None or then.kind != "escalate" or not then.to:
         return []
     return [part for part in re.split(r"[,\s]+", then.to) if part]

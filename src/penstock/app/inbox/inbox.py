@@ -31,7 +31,7 @@ def open_items(door: Queries, who: Who | None = None) -> list[InboxItem]:
 
 def anybody(door: Queries, item: InboxItem) -> str | None:
     """The first registered user who may decide and has not voted: what a laptop uses when nobody says who it is."""
-    for user in (one["id"] for one in each_user(door)):
+    for user in (registered["id"] for registered in each_user(door)):
         if user not in item.votes:
             with contextlib.suppress(ApproverDenied, FourEyes, ItemClaimed):
                 check_may_decide(door, item, user)

@@ -52,8 +52,8 @@ class ItemFilter:
             return self.whole[start : start + limit]
         store, most = self.door.store, start + limit + len(self.less)
         of = None if self.every else self.chosen
-        found = store.open_items(self.door.tenant, most, of=of) if self.chosen else []
-        kept = [row for row in found if (row.run, row.firing) not in self.less]
+        opened = store.open_items(self.door.tenant, most, of=of) if self.chosen else []
+        kept = [row for row in opened if (row.run, row.firing) not in self.less]
         return sorted((*kept, *self.more), key=lambda row: (row.opened_at, row.run, row.firing))[start : start + limit]
 
     def _chosen(self, groups: Iterable[GroupKey]) -> set[GroupKey]:
@@ -76,8 +76,8 @@ class ItemFilter:
         return not self.every and len(self.chosen) > _GROUPS
 
     def _fitting(self, rows: list[ItemRow]) -> list[ItemRow]:
-        found = [row for row in rows if self.may(row.net, row.status) and self.kind in (None, kind_of(row.prompt))]
-        return found if self.who is None else rows_for(self.door, found, self.who, free=self.free)
+        allowed = [row for row in rows if self.may(row.net, row.status) and self.kind in (None, kind_of(row.prompt))]
+        return allowed if self.who is None else rows_for(self.door, allowed, self.who, free=self.free)
 
     def _kind(self, net: int, node: int) -> str | None:
         nodes = self.door.nets.get(net).nodes
@@ -118,14 +118,14 @@ def rows_for(door: Queries, rows: list[ItemRow], who: Who, *, free: bool = False
     user, body = id_of(who), known_of(door, who)
     named: dict[bytes | None, bool] = {}  # most have the same candidates as others
     keys = [(key_of(door, row), row.firing) for row in rows]
-    said, nothing = Comments(door).each(keys), ItemActivity()
-    found = []
+    activities, nothing = Comments(door).each(keys), ItemActivity()
+    meant = []
     for row, key in zip(rows, keys, strict=True):
-        packed, about = asked_of(row), said.get(key, nothing)
+        packed, about = asked_of(row), activities.get(key, nothing)
         if packed not in named:
             named[packed] = may_act(None if packed is None else msgspec.msgpack.decode(packed), user, body)
         if free and about.claimed_by not in (None, user):
             continue
         if named[packed] or held_by(about.delegated, user, body):
-            found.append(row)
-    return found
+            meant.append(row)
+    return meant

@@ -135,14 +135,16 @@ def page(
         total, rows = len(nearest), nearest[start : start + limit]
     else:
         rows = meant.rows(start, limit)
-    found = [_item(door, fold_item, who, allowed, environment) for fold_item in fold_items(door, rows)]
-    return InboxPage([one for one in found if one.eligible or not mine], total, start + limit < total)
+    items = [_item(door, opened, who, allowed, environment) for opened in fold_items(door, rows)]
+    return InboxPage(
+        [shown_item for shown_item in items if shown_item.eligible or not mine], total, start + limit < total
+    )
 
 
 def _by_deadline(door: Runs, rows: list[ItemRow], user: str | None, environment: Environment) -> list[ItemRow]:
     """In the order of their deadlines; with a user, without what that one has had a say in."""
     states = states_of(door, {row.run for row in rows})
-    found = []
+    ranked = []
     for row in rows:
         st = states.get(row.run)
         firing, asked = (st.firings.get(row.firing), st.items.get(row.firing)) if st is not None else (None, None)
@@ -155,8 +157,8 @@ def _by_deadline(door: Runs, rows: list[ItemRow], user: str | None, environment:
         if user is not None and rules is not None and rules.busy_elsewhere(asked, user):
             continue
         due, _ = deadline(WaitContext(st, net, row.run, environment), firing, net.nodes[firing.node])
-        found.append(((due is None, due or row.opened_at, row.run_id, row.firing), row))
-    return [row for _, row in sorted(found, key=lambda pair: pair[0])]
+        ranked.append(((due is None, due or row.opened_at, row.run_id, row.firing), row))
+    return [row for _, row in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def item(door: Runs, who: Who, permissions: Iterable[str], id: str) -> ItemDetail:
@@ -165,44 +167,49 @@ def item(door: Runs, who: Who, permissions: Iterable[str], id: str) -> ItemDetai
 
 
 def _item(door: Runs, opened: OpenItem, who: Who, permissions: frozenset[str], environment: Environment) -> ItemDetail:
-    one, reading = opened
+    waiting, reading = opened
     row, net, st = reading.row, reading.net, reading.state
-    firing = st.firings[one.firing]
+    firing = st.firings[waiting.firing]
     node = net.nodes[firing.node]
     due_at, due_then = deadline(WaitContext(st, net, 0, environment), firing, node)
-    activity = Comments(door).about(one)
-    targets = [*targets_of(one.candidates), *activity.delegated]
+    activity = Comments(door).about(waiting)
+    targets = [*targets_of(waiting.candidates), *activity.delegated]
     mine = held_by(targets, id_of(who), known_of(door, who))
     rules = app_language(net.net.language).work_rules
-    because = _not_eligible(door, one, who, activity, _permission(_rules(door, row.net), one.status) in permissions)
-    votes = [Vote(by, str(v.get("vote")), v.get("comment"), int(v.get("at") or 0)) for by, v in one.votes.items()]
+    because = _not_eligible(
+        door, waiting, who, activity, _permission(_rules(door, row.net), waiting.status) in permissions
+    )
+    votes = [Vote(by, str(v.get("vote")), v.get("comment"), int(v.get("at") or 0)) for by, v in waiting.votes.items()]
     spec = node.spec.work
-    needed = max(spec.quorum, len(targets_of(one.candidates)) if spec.all_of else 0, 1) if spec is not None else 1
+    needed = max(spec.quorum, len(targets_of(waiting.candidates)) if spec.all_of else 0, 1) if spec is not None else 1
     known = {name: reading.resolve(value) for name, value in {**st.vars, **st.names}.items()}
-    work = rules.work_of(one, net, st.items[one.firing]) if rules is not None else None
-    moves_ = [] if because is not None else _moves(reading, one.node, permissions)
+    work = rules.work_of(waiting, net, st.items[waiting.firing]) if rules is not None else None
+    moves_ = [] if because is not None else _moves(reading, waiting.node, permissions)
     if rules is not None:
-        due_at = due_at if due_at is not None else one.due_at
-        moves_ = rules.moves(one, node, st.items[one.firing], id_of(who), permissions) if because is None else []
-    told = {
-        "firing": one.firing,
-        "data": one.data,
+        due_at = due_at if due_at is not None else waiting.due_at
+        moves_ = (
+            rules.moves(waiting, node, st.items[waiting.firing], id_of(who), permissions) if because is None else []
+        )
+    version = {
+        "firing": waiting.firing,
+        "data": waiting.data,
         "votes": len(votes),
-        "level": one.escalation_level,
-        "status": one.status,
+        "level": waiting.escalation_level,
+        "status": waiting.status,
         "work": work,
     }
     return ItemDetail(
-        id=one.id, run=one.run, run_title=title_of(door, row.net, net), node=one.node, kind=one.kind,
-        title=one.title, description=one.description, priority=one.priority, status=one.status, document=one.document,
-        language=net.net.language, opened_at=one.opened_at, due_at=due_at, due_then=due_then, data=one.data,
-        fields=_decisive(one.data, known, st.input), form=one.form or form_of(net, node), candidates=targets,
+        id=waiting.id, run=waiting.run, run_title=title_of(door, row.net, net), node=waiting.node, kind=waiting.kind,
+        title=waiting.title, description=waiting.description, priority=waiting.priority, status=waiting.status,
+        document=waiting.document,
+        language=net.net.language, opened_at=waiting.opened_at, due_at=due_at, due_then=due_then, data=waiting.data,
+        fields=_decisive(waiting.data, known, st.input), form=waiting.form or form_of(net, node), candidates=targets,
         why_me=mine,
         eligible=because is None, not_eligible_because=because, needed=needed, approvals=votes,
-        escalation_level=one.escalation_level, claimed_by=activity.claimed_by, comments=activity.comments,
+        escalation_level=waiting.escalation_level, claimed_by=activity.claimed_by, comments=activity.comments,
         delegations=[Delegation(by, to) for by, to in activity.passed],
         effects=DecisionEffects(_follows(node, "done"), _follows(node, "rejected")),
-        moves=moves_, etag=hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()[:16], work=work,
+        moves=moves_, etag=hashlib.sha256(msgspec.json.encode(version, order="sorted")).hexdigest()[:16], work=work,
     )  # fmt: skip
 
 
@@ -215,13 +222,13 @@ def _permission(rules: WorkRules | None, status: str) -> str:
     return "inbox.decide" if rules is None else rules.permission(status)
 
 
-def _not_eligible(door: Runs, one: InboxItem, who: Who, activity: ItemActivity, permitted: bool) -> str | None:
+def _not_eligible(door: Runs, waiting: InboxItem, who: Who, activity: ItemActivity, permitted: bool) -> str | None:
     """Why not, as a word that the console has a sentence for."""
     user = id_of(who)
-    if user in one.votes:
+    if user in waiting.votes:
         return "voted"
     try:
-        check_eligible(door, one, who, activity)
+        check_eligible(door, waiting, who, activity)
     except ApproverDenied:
         return "target"
     except FourEyes:
@@ -232,32 +239,34 @@ def _not_eligible(door: Runs, one: InboxItem, who: Who, activity: ItemActivity, 
 
 
 def _moves(reading: RunReading, node: str, permissions: frozenset[str]) -> list[Move]:
-    found = (move for move in moves(reading, permissions=permissions) if move.target == node and move.verb in _DECIDING)
-    return [*{one.verb: one for one in found}.values()]  # several firings of a node have the same
+    deciding = (
+        move for move in moves(reading, permissions=permissions) if move.target == node and move.verb in _DECIDING
+    )
+    return [*{choice.verb: choice for choice in deciding}.values()]  # several firings of a node have the same
 
 
 def _decisive(data: Any, variables: Mapping[str, Any], given: Any) -> list[DecisiveField]:
     """The author's own data first; else what was judged and what the run began with."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for source in (data, *variables.values(), given):
         if isinstance(source, Mapping):
             for name, value in source.items():
                 if isinstance(value, str | int | float | bool) and (source is data or name in _TELLING):
-                    found.setdefault(str(name), value)
-    first = sorted(found, key=lambda name: _TELLING.index(name) if name in _TELLING else -1)
-    return [DecisiveField(name, name.replace("_", " "), found[name]) for name in first[:DECISIVE]]
+                    values.setdefault(str(name), value)
+    first = sorted(values, key=lambda name: _TELLING.index(name) if name in _TELLING else -1)
+    return [DecisiveField(name, name.replace("_", " "), values[name]) for name in first[:DECISIVE]]
 
 
 def form_of(net: Compiled, node: CNode) -> dict[str, Any] | None:
     """The schema of what somebody is asked to fill in, where the document has one. What a decision says by itself, such
     as who decided and when, is not asked for."""
     known = net.net.declares.policies.get("nodes", {}).get(author(node), {})
-    found = known.get("answer") if isinstance(known, Mapping) else None
-    if not isinstance(found, Mapping):
+    schema = known.get("answer") if isinstance(known, Mapping) else None
+    if not isinstance(schema, Mapping):
         return None
-    asked = {name: one for name, one in (found.get("properties") or {}).items() if name not in _BY_ITSELF}
-    needed = [name for name in found.get("required") or () if name in asked]
-    return {**found, "properties": asked, "required": needed} if asked else None
+    asked = {name: part for name, part in (schema.get("properties") or {}).items() if name not in _BY_ITSELF}
+    needed = [name for name in schema.get("required") or () if name in asked]
+    return {**schema, "properties": asked, "required": needed} if asked else None
 
 
 def _follows(node: CNode, port: str) -> str | None:

@@ -114,24 +114,24 @@ def fold_items(door: Queries, rows: Iterable[ItemRow]) -> Iterator[OpenItem]:
             yield OpenItem(item, reading)
 
 
-def _read(one: ItemRow, reading: RunReading) -> InboxItem | None:
-    row, st, net, firing = reading.row, reading.state, reading.net, one.firing
+def _read(item_row: ItemRow, reading: RunReading) -> InboxItem | None:
+    row, st, net, firing = reading.row, reading.state, reading.net, item_row.firing
     item = st.items.get(firing)
     if item is None or firing not in st.firings:
         return None
-    node, asked, status = net.nodes[st.firings[firing].node], _unpack(one.prompt), one.status
-    said = asked if isinstance(asked, dict) else {"title": asked}
-    kind = str(said.get("kind", "work"))
+    node, asked, status = net.nodes[st.firings[firing].node], _unpack(item_row.prompt), item_row.status
+    prompt = asked if isinstance(asked, dict) else {"title": asked}
+    kind = str(prompt.get("kind", "work"))
     if kind == "approval":
         words = dialect_of(net.net.language).words.approval
         status = "escalated" if item.level else words.get(status, status)  # C-34: those who may decide now are others
-    packed, form, due = asked_of(one), said.get("form"), said.get("due")
+    packed, form, due = asked_of(item_row), prompt.get("form"), prompt.get("due")
     return InboxItem(
         id=id_in(st, net, row.id, firing), run=row.id, node=author(node), kind=kind,
-        title=str(said.get("title") or node.label), firing=firing, document=net.net.name,
-        status=status, opened_at=one.opened_at,
-        description=str(said.get("description") or said.get("instruction") or ""),
-        priority=str(said.get("priority") or "normal"), data=said.get("data"),
+        title=str(prompt.get("title") or node.label), firing=firing, document=net.net.name,
+        status=status, opened_at=item_row.opened_at,
+        description=str(prompt.get("description") or prompt.get("instruction") or ""),
+        priority=str(prompt.get("priority") or "normal"), data=prompt.get("data"),
         candidates=None if packed is None else _unpack(packed), escalation_level=item.level,
         due_at=due if isinstance(due, int) else _due(st, firing), votes=item.votes, requested_by=requester(st),
         form=form if isinstance(form, dict) else None,
@@ -160,14 +160,14 @@ def find_open(door: Queries, id: str, *, exact: bool = False) -> OpenItem:
     else:
         rows = _rows_of(door, run)
     of_run = [*fold_items(door, rows)]
-    named = [one for one in of_run if node in ("", one.item.node)]
-    found = named or [one for one in of_run if node == one.item.firing_name]
-    if not found:
+    named = [opened for opened in of_run if node in ("", opened.item.node)]
+    matching = named or [opened for opened in of_run if node == opened.item.firing_name]
+    if not matching:
         raise _decided(door, run, node) or ItemNotFound(item=id)
-    if len(found) > 1:
-        known = ", ".join(one.item.id for one in found[:5])
+    if len(matching) > 1:
+        known = ", ".join(opened.item.id for opened in matching[:5])
         raise ItemAmbiguous(item=id, known=known, hint="Write the whole id, as it is listed.")
-    return found[0]
+    return matching[0]
 
 
 def _rows_of(door: Queries, run: str) -> list[ItemRow]:
@@ -217,7 +217,7 @@ def _decided(door: Queries, run: str, node: str) -> ItemDecided | None:
     closed = named or [entry for entry in past if node == f"{entry[1]}~{entry[3]}"]
     if not closed:
         return None
-    at, name, by, firing = max(closed, key=lambda one: one[0])
+    at, name, by, firing = max(closed, key=lambda entry: entry[0])
     how = f"{by} decided it" if by else "it ended without a decision"
     verdict = _verdict(door, row.no, firing, by) if by else None
     return ItemDecided(item=f"{row.id}/{name}", how=how, at=moment(at), by=by, decision=verdict)
@@ -226,11 +226,11 @@ def _decided(door: Queries, run: str, node: str) -> ItemDecided | None:
 def _verdict(door: Queries, run: int, firing: int, by: str) -> str | None:
     """How somebody voted or judged; None of an answer, which is no decision. The table of items does not keep it."""
     for turn in reversed([*door.store.journal(run)]):
-        for said in reversed(F.decode_facts(turn.body)):
-            if said[0] == F.WORK_MOVED and said[1] == firing and by in (said[6] or {}):
-                return str(said[6][by]["vote"])
-            if said[0] == F.SETTLED and said[1] == firing and isinstance(said[7], dict) and "reviewer" in said[7]:
-                return str(said[7]["decision"])
+        for fact in reversed(F.decode_facts(turn.body)):
+            if fact[0] == F.WORK_MOVED and fact[1] == firing and by in (fact[6] or {}):
+                return str(fact[6][by]["vote"])
+            if fact[0] == F.SETTLED and fact[1] == firing and isinstance(fact[7], dict) and "reviewer" in fact[7]:
+                return str(fact[7]["decision"])
     return None
 
 

@@ -104,17 +104,19 @@ def home(door: Queries, who: Who | None = None) -> Home:
     grows with the runs that the store has had."""
     environment = read_environment(door)
     day = DayFigures(door, environment.now)
-    found = _stuck(door, environment)
+    stuck_runs = _stuck(door, environment)
     mine = ItemFilter(door, day.items, who)
-    open_stuck = sum(reading.row.status < COMPLETED for reading in found)
+    open_stuck = sum(reading.row.status < COMPLETED for reading in stuck_runs)
     headline = Headline(
-        stuck=len(found), waiting=mine.total, flowing=max(day.count_open() - open_stuck, 0),
+        stuck=len(stuck_runs), waiting=mine.total, flowing=max(day.count_open() - open_stuck, 0),
         ended_24h=day.count_ended(), completed_24h=day.count_ended(COMPLETED),
     )  # fmt: skip
     return Home(
-        at=environment.now, headline=headline, stuck=[_shown(door, reading, environment) for reading in found[:SHOWN]],
+        at=environment.now, headline=headline,
+        stuck=[_shown(door, reading, environment) for reading in stuck_runs[:SHOWN]],
         waiting=_short(door, mine.rows(0, SHOWN), environment), tiles=day.tiles(list(environment.breakers)),
-        workers=_workers(door), hours=day.hours(), slowest=day.slowest(), by_language=_by_language(door, day, found),
+        workers=_workers(door), hours=day.hours(), slowest=day.slowest(),
+        by_language=_by_language(door, day, stuck_runs),
         schedules=_schedules(door),
     )  # fmt: skip
 
@@ -130,7 +132,7 @@ def _stuck(door: Queries, environment: Environment) -> list[RunReading]:
     numbers |= dict.fromkeys(store.open_runs(tenant, LOOKED_AT, soonest=True))
     numbers |= dict.fromkeys(store.open_runs(tenant, LOOKED_AT, soonest=False))
     failed = {row.no: row for row in _failed(door, environment.now)}
-    found = []
+    stuck_runs = []
     for reading in load_readings(door, [*failed, *numbers]):
         row, reasons = reading.row, why_listed(reading, environment)
         if row.no in failed or is_stuck(reasons, environment.now):
@@ -138,9 +140,9 @@ def _stuck(door: Queries, environment: Environment) -> list[RunReading]:
                 reasons, key=lambda reason: (not deadline_near(reason, environment.now), reason.rank), default=None
             )
             rank = 0 if first is None else min(first.rank, 4)
-            found.append((rank, first.since or 0 if first is not None else 0, row.no, reading))
-    found.sort(key=lambda ranked: ranked[:3])
-    return [reading for *_, reading in found]
+            stuck_runs.append((rank, first.since or 0 if first is not None else 0, row.no, reading))
+    stuck_runs.sort(key=lambda ranked: ranked[:3])
+    return [reading for *_, reading in stuck_runs]
 
 
 def _failed(door: Queries, now: int) -> list[RunRow]:
@@ -180,7 +182,7 @@ def _short(door: Queries, items: list[ItemRow], environment: Environment) -> lis
 def _item(door: Queries, item: ItemRow, st: State | None, environment: Environment) -> ItemSummary:
     net = door.nets.get(item.net)
     node, asked = net.nodes[item.node], _unpack(item.prompt)
-    said = asked if isinstance(asked, dict) else {"title": asked}
+    prompt = asked if isinstance(asked, dict) else {"title": asked}
     firing = st.firings.get(item.firing) if st is not None else None
     due, then = (
         (None, None)
@@ -191,8 +193,8 @@ def _item(door: Queries, item: ItemRow, st: State | None, environment: Environme
     id = id_in(st, net, item.run_id, item.firing) if st is not None and known else key_of(door, item)
     return ItemSummary(
         id=id, run=item.run_id, run_title=title_of(door, item.net, net), node=author(node),
-        kind=str(said.get("kind", "work")), title=str(said.get("title") or node.label),
-        priority=str(said.get("priority") or "normal"), opened_at=item.opened_at,
+        kind=str(prompt.get("kind", "work")), title=str(prompt.get("title") or node.label),
+        priority=str(prompt.get("priority") or "normal"), opened_at=item.opened_at,
         candidates=targets_of(_candidates(item)), due_at=due, due_then=None if then is None else then.kind,
     )  # fmt: skip
 
@@ -213,22 +215,22 @@ def _workers(door: Queries) -> list[Worker]:
     return workers
 
 
-def _by_language(door: Queries, day: DayFigures, found: list[RunReading]) -> list[LanguageCounts]:
+def _by_language(door: Queries, day: DayFigures, stuck_runs: list[RunReading]) -> list[LanguageCounts]:
     languages = {no: language for no, _, _, language in door.store.nets()}
-    told: dict[str, LanguageCounts] = {}
+    counts: dict[str, LanguageCounts] = {}
 
     def of(net: int) -> LanguageCounts:
         language = languages.get(net, "")
-        return told.setdefault(language, LanguageCounts(language=language))
+        return counts.setdefault(language, LanguageCounts(language=language))
 
     for status, net, _, count in day.open:
-        one = of(net)
-        one.running += count if status in (PENDING, RUNNING) else 0
-        one.waiting += count if status == WAITING else 0
-        one.undoing += count if status == COMPENSATING else 0
-    for reading in found:
+        language_counts = of(net)
+        language_counts.running += count if status in (PENDING, RUNNING) else 0
+        language_counts.waiting += count if status == WAITING else 0
+        language_counts.undoing += count if status == COMPENSATING else 0
+    for reading in stuck_runs:
         of(reading.row.net).stuck += 1
-    return sorted(told.values(), key=lambda one: one.language)
+    return sorted(counts.values(), key=lambda language_counts: language_counts.language)
 
 
 def _schedules(door: Queries) -> list[NextSchedule]:

@@ -41,7 +41,7 @@ def shown(row: ArtifactRow) -> dict[str, Any]:
     """A thing for people: the value of a secret is theirs who gave it, wherever it stands."""
     body: dict[str, Any] = masked(msgspec.msgpack.decode(row.body))
     if row.type == "secret" and ("value" in body or "sealed" in body):
-        body = {**{name: one for name, one in body.items() if name != "sealed"}, "value": MASK}
+        body = {**{name: part for name, part in body.items() if name != "sealed"}, "value": MASK}
     return body
 
 

@@ -39,23 +39,23 @@ _DONE = ("COMPLETED", "SUCCEEDED", "MAXITER_REACHED")
 def firings_of(reading: RunReading, node: str) -> list[int]:
     """Those that wait for an answer, by the node's name in the document; NODE~FIRING is one of them."""
     st, net = reading.state, reading.net
-    held = [(no, net.nodes[one.node]) for no, one in st.firings.items() if no in st.items or one.blocked]
-    named = [no for no, one in held if node in (one.id, author(one))]
-    return named or [no for no, one in held if node == f"{author(one)}~{no}"]
+    held = [(no, net.nodes[waiting.node]) for no, waiting in st.firings.items() if no in st.items or waiting.blocked]
+    named = [no for no, waiting in held if node in (waiting.id, author(waiting))]
+    return named or [no for no, waiting in held if node == f"{author(waiting)}~{no}"]
 
 
 def answer_to(reading: RunReading, node: str, value: Any, by: str | None) -> C.Command | None:
     """For a node by its name in the document; None when it does not wait for an answer. Raises ItemAmbiguous where
     several of its firings ask somebody: they may have been asked different things."""
     st = reading.state
-    found = firings_of(reading, node)
-    if not found:
+    waiting = firings_of(reading, node)
+    if not waiting:
         return None
-    asked = [no for no in found if no in st.items]
+    asked = [no for no in waiting if no in st.items]
     if len(asked) > 1:
         known = ", ".join(f"{node}~{no}" for no in asked[:5])
         raise ItemAmbiguous(item=node, known=known, hint="Write which one: NODE~N.")
-    return C.work(found[0], "submit", by, value) if found[0] in st.items else C.resolve(found[0], value)
+    return C.work(waiting[0], "submit", by, value) if waiting[0] in st.items else C.resolve(waiting[0], value)
 
 
 def check_result(prompt: Any, value: Any, item: str, *, whole: bool = True) -> None:
@@ -89,10 +89,10 @@ def not_waiting(view: RunView, net: Compiled, node: str) -> PenstockError:
     return NotWaiting(why=why, hint=hint)
 
 
-def refusal_of(said: dict[str, Any]) -> PenstockError:
+def refusal_of(reply: dict[str, Any]) -> PenstockError:
     """The refusal of another process, as it would have been raised here."""
-    kind = _KINDS.get(said["code"], Refused)
+    kind = _KINDS.get(reply["code"], Refused)
     error = kind.__new__(kind)
-    Exception.__init__(error, said["message"])
-    error.facts = {"hint": said.get("hint", "")}
+    Exception.__init__(error, reply["message"])
+    error.facts = {"hint": reply.get("hint", "")}
     return error

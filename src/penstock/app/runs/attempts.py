@@ -127,9 +127,9 @@ class AttemptHistory:
         tried = self.attempts.get(firing)
         if not tried or tried[-1].ended_at is not None:
             return
-        one = tried[-1]
-        one.ended_at, one.outcome, one.next_at = line.at, outcome, next_at
-        one.code, one.message = failure.get("code"), failure.get("message")
+        attempt = tried[-1]
+        attempt.ended_at, attempt.outcome, attempt.next_at = line.at, outcome, next_at
+        attempt.code, attempt.message = failure.get("code"), failure.get("message")
 
 
 _TELL = {

@@ -76,10 +76,10 @@ async def _command_one(door: Runs, verb: str, run: str, mode: str, how: str, nam
 
 def matching_runs(door: Runs, filters: Filters) -> tuple[list[str], bool]:
     """The ids of the runs that fit, newest first, and whether there are more than can be done at once."""
-    found, cursor = list[str](), None
-    while len(found) < MOST:
-        page, cursor = find_runs(door, filters, cursor, min(200, MOST - len(found)))
-        found += [one.id for one in page]
+    ids, cursor = list[str](), None
+    while len(ids) < MOST:
+        page, cursor = find_runs(door, filters, cursor, min(200, MOST - len(ids)))
+        ids += [line.id for line in page]
         if cursor is None:
-            return found, False
-    return found, True
+            return ids, False
+    return ids, True

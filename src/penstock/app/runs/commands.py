@@ -120,7 +120,7 @@ class RunCommands:
         """Give a node that works, waits or is stuck its result by hand."""
         reading = self.door.reading(run)
         row, net, st = reading.row, reading.net, reading.state
-        held = [no for no, one in st.firings.items() if author(net.nodes[one.node]) == node and not one.kids]
+        held = [no for no, firing in st.firings.items() if author(net.nodes[firing.node]) == node and not firing.kids]
         if not held:
             raise NodeNotFound(node=node, what="that works or waits")
         await self.command(row, C.resolve(held[0], output))

@@ -98,13 +98,14 @@ def detail(door: Queries, run: str, permissions: Collection[str] | None = None, 
     reading, environment = door.reading(run), read_environment(door)
     view, reasons = door.view_of(reading), why(door, reading, environment)
     row, st, net = reading.row, reading.state, reading.net
-    trigger, told = st.options.get("trigger"), Firings(reading.fold)
-    firings, older = told.newest(newest)
+    trigger, run_firings = st.options.get("trigger"), Firings(reading.fold)
+    firings, older = run_firings.newest(newest)
     return RunDetail(
         run=summary(door, reading, environment, reasons), why=reasons,
         moves=moves(reading, permissions=permissions), input=reading.resolve(st.input), output=view.output,
         outputs=view.outputs, variables=view.variables, failure=_failure(view.failure), warnings=view.warnings,
-        firings=firings, older=older, firing_count=len(told.shown), attempt_count=told.attempts(), waiting=view.waiting,
+        firings=firings, older=older, firing_count=len(run_firings.shown), attempt_count=run_firings.attempts(),
+        waiting=view.waiting,
         children=find_runs(door, Filters(parent=row.id), None, _CHILDREN)[0],
         definition=Definition(
             name=net.net.name, version=net.net.declares.version or None, hash=net.hash, language=net.net.language
@@ -147,8 +148,8 @@ class Firings:
         """In the order in which they began; and the number below which those begin that are left out."""
         first = max(len(self.shown) - most, 0)
         kept = [place for place in range(first) if self.shown[place][1].ended_at is None][-most:]
-        told = [self.one(place) for place in (*kept, *range(first, len(self.shown)))]
-        return told, self.shown[first][0] if first else None
+        details = [self.one(place) for place in (*kept, *range(first, len(self.shown)))]
+        return details, self.shown[first][0] if first else None
 
     def attempts(self) -> int:
         past = self.fold.attempt_history
@@ -170,6 +171,6 @@ def _firing(net: Compiled, fold: RunFold, shown: FiringView, number: int, state:
         kind=node.spec.kind if node is not None else "", status=shown.status, state=state, tone=node_tone(state),
         epoch=shown.epoch, iteration=shown.iteration, scope=shown.scope, attempt=shown.attempt,
         started_at=shown.started_at, ended_at=shown.ended_at,
-        attempts=[one for part in parts for one in past.attempts.get(part, ())],
-        waits=[one for part in parts for one in past.rests.get(part, ())],
+        attempts=[period for part in parts for period in past.attempts.get(part, ())],
+        waits=[period for part in parts for period in past.rests.get(part, ())],
     )  # fmt: skip

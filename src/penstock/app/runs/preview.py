@@ -57,43 +57,43 @@ def preview_of(door: Queries, run: str, verb: str, fact: int | None = None) -> P
     net, effects = reading.net, _effects(lines)
     if verb == "compensate":
         ledger = reading.state.ledger
-        undone = [(_author(net, net.nodes[one.node].id), one.firing) for one in ledger if _undoable(net, one)]
+        undone = [(_author(net, net.nodes[entry.node].id), entry.firing) for entry in ledger if _undoable(net, entry)]
         return Preview(verb, cut, of, _undone(net, effects, [node for node, _ in reversed(undone)]))
     fates = ((effect, _fate(effect, verb, cut)) for effect in effects)
-    return Preview(verb, cut, of, _grouped(net, [(one, fate) for one, fate in fates if fate]))
+    return Preview(verb, cut, of, _grouped(net, [(entry, fate) for entry, fate in fates if fate]))
 
 
 def _effects(lines: list[FactLine]) -> list[_Effect]:
     """One per firing that has asked for something; the last try counts."""
-    found: dict[str, _Effect] = {}
+    effects: dict[str, _Effect] = {}
     for line in lines:
         if line.fact == "effect.asked":
             firing = str(line.data["key"]).split("/", 2)[2]
-            was = found.get(firing)
+            was = effects.get(firing)
             if was is None:
-                found[firing] = _Effect(firing, line.node, line.seq, line.at)
+                effects[firing] = _Effect(firing, line.node, line.seq, line.at)
             else:
                 was.at, was.ended, was.status = line.at, None, ""
         elif line.fact in ("settled", "attempt.failed"):
-            one = found.get(_of(line))
-            if one is not None:
-                one.ended = line.seq
-                one.status = "failed" if line.fact == "attempt.failed" else str(line.data.get("status"))
-    return list(found.values())
+            effect = effects.get(_of(line))
+            if effect is not None:
+                effect.ended = line.seq
+                effect.status = "failed" if line.fact == "attempt.failed" else str(line.data.get("status"))
+    return list(effects.values())
 
 
 def _of(line: FactLine) -> str:
     return str(line.data["firing"]) if line.fact == "attempt.failed" else firing_of(line)
 
 
-def _fate(one: _Effect, verb: str, cut: int) -> str:
-    finished = one.ended is not None and one.ended <= cut
+def _fate(effect: _Effect, verb: str, cut: int) -> str:
+    finished = effect.ended is not None and effect.ended <= cut
     if verb == "fork":
-        return "done" if finished and one.status != "failed" else "again"
+        return "done" if finished and effect.status != "failed" else "again"
     if verb == "restart":
         return "again"
     if verb == "retry":
-        return "again" if one.status == "failed" else "done" if finished else ""
+        return "again" if effect.status == "failed" else "done" if finished else ""
     return "done" if finished else "open"
 
 
@@ -104,27 +104,29 @@ def _undoable(net: Compiled, entry: Any) -> bool:
 
 def _undone(net: Compiled, effects: list[_Effect], order: list[str]) -> list[PreviewedEffect]:
     """The last that was done is the first that is taken back."""
-    told = _grouped(net, [(effect, "undone" if _author(net, effect.node) in order else "done") for effect in effects])
+    grouped = _grouped(
+        net, [(effect, "undone" if _author(net, effect.node) in order else "done") for effect in effects]
+    )
     place = {node: n for n, node in enumerate(dict.fromkeys(order))}
-    return sorted(told, key=lambda one: (one.fate != "undone", place.get(one.node, 0)))
+    return sorted(grouped, key=lambda previewed: (previewed.fate != "undone", place.get(previewed.node, 0)))
 
 
 def _grouped(net: Compiled, fates: list[tuple[_Effect, str]]) -> list[PreviewedEffect]:
-    found: dict[tuple[str, str], PreviewedEffect] = {}
-    for one, fate in fates:
-        node = _author(net, one.node)
-        drawn = net.by_id.get(node) or net.by_id[one.node]
-        told = found.setdefault(
-            (node, fate), PreviewedEffect(node, drawn.label or node, drawn.spec.type, fate, 0, one.at)
+    groups: dict[tuple[str, str], PreviewedEffect] = {}
+    for effect, fate in fates:
+        node = _author(net, effect.node)
+        drawn = net.by_id.get(node) or net.by_id[effect.node]
+        group = groups.setdefault(
+            (node, fate), PreviewedEffect(node, drawn.label or node, drawn.spec.type, fate, 0, effect.at)
         )
-        told.count += one.node == node  # what it fetches before is part of it
-        told.at = max(told.at, one.at)
-    whole = {told.node for told in found.values() if told.count}
-    for told in found.values():
-        told.count = told.count or int(told.node not in whole)
-    return [told for told in found.values() if told.count]
+        group.count += effect.node == node  # what it fetches before is part of it
+        group.at = max(group.at, effect.at)
+    whole = {group.node for group in groups.values() if group.count}
+    for group in groups.values():
+        group.count = group.count or int(group.node not in whole)
+    return [group for group in groups.values() if group.count]
 
 
 def _author(net: Compiled, node: str) -> str:
-    found = net.by_id.get(node)
-    return author(found) if found is not None else node
+    known = net.by_id.get(node)
+    return author(known) if known is not None else node

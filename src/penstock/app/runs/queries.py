@@ -108,13 +108,13 @@ class Queries:
     def row(self, run: str) -> RunRow:
         """By id, by key, or by a beginning of the id that no other run has."""
         try:
-            found = self.store.run_by_id(run, tenant=self.tenant)
+            by_id = self.store.run_by_id(run, tenant=self.tenant)
         except (RunNotFound, RunAmbiguous):
             named = self.store.run_by_key(self.tenant, run)
             if named is None:
                 raise
             return named
-        return found if found.id == run else self.store.run_by_key(self.tenant, run) or found
+        return by_id if by_id.id == run else self.store.run_by_key(self.tenant, run) or by_id
 
     def input_of(self, row: RunRow) -> Any:
         """What a run was started with: its first fact says it."""

@@ -129,8 +129,8 @@ class RunFold:
             elif line.fact == "run.reopened" and line.data["how"] == "restart":
                 self.restarted = len(self.firings)
             elif line.fact == "revived" and line.data["firing"] in self.by_id:
-                one = self.by_id[line.data["firing"]]
-                one.status, one.ended_at = "RUNNING", None
+                firing = self.by_id[line.data["firing"]]
+                firing.status, firing.ended_at = "RUNNING", None
 
     def _fire(self, line: FactLine) -> None:
         """What the author drew as one node and the net has as several is one firing: a condition and who it asks."""
@@ -145,8 +145,8 @@ class RunFold:
             self.ids[number] = id
         else:
             number, visit, kind = len(self.firings), line.data["visit"], net.by_id.get(author(node), node).spec.type
-            one = FiringView(author(node), "RUNNING", line.epoch, visit, 1, line.at, None, line.scope, kind)
-            self.firings.append(one)
+            firing = FiringView(author(node), "RUNNING", line.epoch, visit, 1, line.at, None, line.scope, kind)
+            self.firings.append(firing)
             self.ids.append(id)
             if within(node) or _undoes(node):
                 self.items.add(number)
@@ -158,15 +158,19 @@ class RunFold:
         node = net.by_id[line.node]
         if is_companion(node):
             return
-        one = self.by_id[id]
+        firing = self.by_id[id]
         status, attempt = line.data["status"], line.data["attempt"]
         for name in (line.data.get("meta") or {}).get("null_params", ()):
-            self.nulls[one.node, name] = {"code": "NULL_PARAMETER", "node": one.node, "detail": {"parameter": name}}
-        one.attempt = max(one.attempt, attempt)
+            self.nulls[firing.node, name] = {
+                "code": "NULL_PARAMETER",
+                "node": firing.node,
+                "detail": {"parameter": name},
+            }
+        firing.attempt = max(firing.attempt, attempt)
         if not _undoes(node) and goes_on(node, status, line.data.get("port", "done"), undoes="undoes" in line.data):
             self.handed.setdefault((stem(node), line.scope, line.epoch), deque()).append(self.numbers[id])
             return
-        one.status, one.ended_at = _UNIT[status], line.at
+        firing.status, firing.ended_at = _UNIT[status], line.at
 
     def _undone(self, entry: int) -> None:
         """Where what undoes it has no node of its own in the document, the node itself shows it."""
@@ -174,8 +178,10 @@ class RunFold:
         assert net is not None
         node = net.nodes[st.ledger[entry].node]
         if dialect_of(net.net.language).undo_is_part_of_activity:
-            each = [one for n, one in enumerate(self.firings) if n not in self.items and one.node == author(node)]
-            last = next((one for one in reversed(each) if one.status == "SUCCEEDED"), None)
+            each = [
+                firing for n, firing in enumerate(self.firings) if n not in self.items and firing.node == author(node)
+            ]
+            last = next((firing for firing in reversed(each) if firing.status == "SUCCEEDED"), None)
             if last is not None:
                 last.status = "COMPENSATED"
 
@@ -233,35 +239,35 @@ class RunFold:
         now = {self.reader.firing_id(f): f for f in st.firings.values()}
         inner = {node.id for node in net.nodes if is_synthetic(node)}
         each = enumerate(zip(self.ids, self.firings, strict=True))
-        return [(n, self._shown(one, now.get(id), words)) for n, (id, one) in each if one.node not in inner]
+        return [(n, self._shown(firing, now.get(id), words)) for n, (id, firing) in each if firing.node not in inner]
 
     def _failure(self) -> dict[str, Any] | None:
-        told = failure_dict(self.reader.st.failure)
-        return told and {k: self._author(v) if k == "node" else v for k, v in told.items()}
+        failure = failure_dict(self.reader.st.failure)
+        return failure and {k: self._author(v) if k == "node" else v for k, v in failure.items()}
 
     def _warning(self, code: str, node: str, detail: Any) -> dict[str, Any]:
         return {"code": code, "node": self._author(node), "detail": detail}
 
     def _author(self, node: Any) -> Any:
         assert self.reader.net is not None
-        found = self.reader.net.by_id.get(node) if isinstance(node, str) else None
-        return node if found is None else author(found)
+        known = self.reader.net.by_id.get(node) if isinstance(node, str) else None
+        return node if known is None else author(known)
 
-    def _shown(self, one: FiringView, firing: Firing | None, words: Any) -> FiringView:
-        unit = one.status
-        attempt = one.attempt
-        if firing is not None and one.ended_at is None:
+    def _shown(self, shown: FiringView, firing: Firing | None, words: Any) -> FiringView:
+        unit = shown.status
+        attempt = shown.attempt
+        if firing is not None and shown.ended_at is None:
             unit, attempt = _PHASE_UNIT[firing.phase], firing.attempt
-        return msgspec.structs.replace(one, status=words.get(unit, unit), attempt=attempt)
+        return msgspec.structs.replace(shown, status=words.get(unit, unit), attempt=attempt)
 
     def states(self, ended: bool) -> dict[str, str]:
         """D-8.1: for people only. Nothing here drives a run."""
         net, st = self.reader.net, self.reader.st
         assert net is not None
         last: dict[str, int] = {}
-        for number, one in enumerate(self.firings):
+        for number, fired in enumerate(self.firings):
             if number not in self.items:
-                last[one.node] = number
+                last[fired.node] = number
         now = {self.reader.firing_id(f): f for f in st.firings.values()}
         dialect = dialect_of(net.net.language)
         out: dict[str, str] = {}
@@ -313,12 +319,12 @@ class RunFold:
         """How often each node fired in the newest epoch that it has fired in (D-6.1.2), since the last restart."""
         out: dict[str, int] = {}
         epoch: dict[str, int] = {}
-        for number, one in enumerate(self.firings):
+        for number, firing in enumerate(self.firings):
             if number in self.items or number < self.restarted:
                 continue
-            if epoch.setdefault(one.node, one.epoch) < one.epoch:
-                epoch[one.node], out[one.node] = one.epoch, 0
-            out[one.node] = out.get(one.node, 0) + (one.epoch == epoch[one.node])
+            if epoch.setdefault(firing.node, firing.epoch) < firing.epoch:
+                epoch[firing.node], out[firing.node] = firing.epoch, 0
+            out[firing.node] = out.get(firing.node, 0) + (firing.epoch == epoch[firing.node])
         return out
 
     def marks(self) -> Marks:

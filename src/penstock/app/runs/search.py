@@ -101,12 +101,12 @@ class _Search:
     def page(self, limit: int) -> tuple[list[RunRow], str | None]:
         if self.nets == ():
             return [], None
-        found = list[RunRow]()
+        rows = list[RunRow]()
         for row in self._rows(limit):
-            found.append(row)
-            if len(found) > limit:
-                return found[:limit], self._cursor(found[limit - 1])
-        return found, self._rest()
+            rows.append(row)
+            if len(rows) > limit:
+                return rows[:limit], self._cursor(rows[limit - 1])
+        return rows, self._rest()
 
     def _cursor(self, row: RunRow) -> str:
         return f"{row.created_at}.{row.no}"
@@ -222,9 +222,9 @@ def _fits(st: State, net: Compiled, f: Filters) -> bool:
 
 def resting_nodes(st: State, net: Compiled) -> set[str]:
     """The author's nodes in which something works or waits, or before which a token rests."""
-    found = {author(net.nodes[firing.node]) for firing in st.firings.values()}
+    working = {author(net.nodes[firing.node]) for firing in st.firings.values()}
     places = (place for scope in st.scopes.values() for place in scope.tokens)
-    return found | {author(net.edges[place & (MOST - 1)].dst) for place in places}
+    return working | {author(net.edges[place & (MOST - 1)].dst) for place in places}
 
 
 def _value_text(value: Any, rest: str) -> str | None:
@@ -254,9 +254,9 @@ def _sort(text: str) -> tuple[Sort, bool]:
 
 def _number(cursor: str, sort: str = "") -> int:
     """The number orders as the time does, and has no equal. A cursor of another order leads nowhere."""
-    said, found, place = cursor.rpartition(":")
+    sorted_by, colon, place = cursor.rpartition(":")
     no = place.partition(".")[2]
-    if said != sort or bool(found) != bool(sort) or not no.isdecimal() or len(no) > 18:
+    if sorted_by != sort or bool(colon) != bool(sort) or not no.isdecimal() or len(no) > 18:
         raise _foreign_cursor()
     return int(no)
 
@@ -267,14 +267,14 @@ def _foreign_cursor() -> BadInput:
 
 
 def _statuses(words: Iterable[str]) -> tuple[int, ...] | None:
-    found: set[int] = set()
+    numbers: set[int] = set()
     for word in words:
         if word.upper() not in STATUS:
             raise BadInput(what="the state", why=f"«{word}» is none of {', '.join(STATUS[1:])}")
-        found.add(STATUS.index(word.upper()))
-    if STATUS.index("PENDING") in found:
-        found.add(STATUS.index("CREATED"))
-    return tuple(sorted(found)) or None
+        numbers.add(STATUS.index(word.upper()))
+    if STATUS.index("PENDING") in numbers:
+        numbers.add(STATUS.index("CREATED"))
+    return tuple(sorted(numbers)) or None
 
 
 def _nets(door: Queries, f: Filters) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:

@@ -48,13 +48,13 @@ class RunStarter:
             net, options, given[i] = self._checked(asked, given[i], key)
             self._same_key(key, net, given[i])
         self.engine.begin()
-        told, ids = ReplyWaiter(len(given)), []
+        waiter, ids = ReplyWaiter(len(given)), []
         for input, key in zip(given, named, strict=True):
             known = self._same_key(key, net, input)
             if known is None:
                 ids.append(
                     host.start(
-                        net, input, key=key, tenant=tenant, options=options, priority=asked.priority, reply=told,
+                        net, input, key=key, tenant=tenant, options=options, priority=asked.priority, reply=waiter,
                         parent=asked.parent, trace=TRACE.get(),
                     )
                 )  # fmt: skip
@@ -62,10 +62,10 @@ class RunStarter:
             ids.append(known)
             unborn = host.turns.starting.get((tenant, key or ""))
             if unborn is None:
-                told(None)
+                waiter(None)
             else:
-                host.send(unborn.no, C.nudge(), told)  # it is in the store when this is done
-        await self.engine.heard(told)
+                host.send(unborn.no, C.nudge(), waiter)  # it is in the store when this is done
+        await self.engine.heard(waiter)
         return ids
 
     def soon(self, asked: StartRequest, input: Any, key: str | None) -> str:

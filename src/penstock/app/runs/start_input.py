@@ -47,25 +47,25 @@ def checked_tenant(net: Net, store: Store, tenant: str) -> None:
 def with_defaults(value: Any, schema: Any) -> Any:
     if not isinstance(schema, Mapping) or not isinstance(value, dict):
         return value
-    found = dict(value)
+    filled = dict(value)
     for name, part in (schema.get("properties") or {}).items():
         if not isinstance(part, Mapping):
             continue
-        if name in found:
-            found[name] = with_defaults(found[name], part)
+        if name in filled:
+            filled[name] = with_defaults(filled[name], part)
         elif "default" in part:
-            found[name] = part["default"]
-    return found
+            filled[name] = part["default"]
+    return filled
 
 
 def run_options(net: Compiled, store: Store, tenant: str) -> dict[str, Any]:
     """What of the tenant's settings the net's expressions read: it is journaled with the start and never changes."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name in net.net.declares.carries:
         body = calendar_of(store, tenant) if name == "calendar" else registered(store, tenant, *_CARRIED[name])
         if body is not None:
-            found[name] = body
-    return found
+            options[name] = body
+    return options
 
 
 def calendar_of(store: Store, tenant: str) -> Mapping[str, Any] | None:
@@ -85,7 +85,7 @@ def zone_of_tenant(store: Store, tenant: str) -> str:
 
 
 def _expanded(calendar: Mapping[str, Any]) -> Mapping[str, Any]:
-    if all(isinstance(one, str) and one[:1].isdigit() for one in calendar.get("holidays") or ()):
+    if all(isinstance(holiday, str) and holiday[:1].isdigit() for holiday in calendar.get("holidays") or ()):
         return calendar
     from penstock.app.registry.calendars import expand_holidays
 

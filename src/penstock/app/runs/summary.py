@@ -69,15 +69,15 @@ def summaries(door: Queries, rows: list[RunRow], environment: Environment) -> li
     """One fold for each run that has not ended; those that have are read from their states."""
     numbers = [row.no for row in rows if row.status >= COMPLETED]
     ended = {reading.row.no: reading for reading in load_readings(door, numbers)}
-    found = []
+    lines = []
     for row in rows:
         reading = ended.get(row.no)
         if reading is not None:
-            found.append(summary(door, reading, environment, why_listed(reading, environment)))
+            lines.append(summary(door, reading, environment, why_listed(reading, environment)))
         else:
             reading = door.reading(row)
-            found.append(summary(door, reading, environment, why(door, reading, environment)))
-    return found
+            lines.append(summary(door, reading, environment, why(door, reading, environment)))
+    return lines
 
 
 def summary(door: Queries, reading: RunReading, environment: Environment, reasons: list[WaitReason]) -> RunSummary:
@@ -113,10 +113,10 @@ def title_of(door: Queries, number: int, net: Compiled) -> str:
     return known or net.net.name
 
 
-def _node(st: State, net: Compiled, found: list[WaitReason]) -> str | None:
+def _node(st: State, net: Compiled, reasons: list[WaitReason]) -> str | None:
     """Where it is: where its gravest reason lies, else where something works."""
-    if found and found[0].node is not None and found[0].run is None:
-        return found[0].node
+    if reasons and reasons[0].node is not None and reasons[0].run is None:
+        return reasons[0].node
     working = (net.nodes[firing.node] for firing in st.firings.values() if not firing.kids)
     return next((author(node) for node in working if not is_companion(node)), None)
 
@@ -137,19 +137,19 @@ def brief(value: Any) -> str | None:
     """Three scalars of a value, what decides first."""
     if not isinstance(value, dict):
         return _cut(_text(value)) if isinstance(value, str | int | float | bool) else None
-    found = [(name, one) for name, one in _scalars(value, "", 2) if one not in (None, "")]
-    found.sort(key=lambda pair: _rank(pair[0]))
-    return _cut(", ".join(f"{_last(name)}: {_text(one)}" for name, one in found[:3])) or None
+    scalars = [(name, scalar) for name, scalar in _scalars(value, "", 2) if scalar not in (None, "")]
+    scalars.sort(key=lambda pair: _rank(pair[0]))
+    return _cut(", ".join(f"{_last(name)}: {_text(scalar)}" for name, scalar in scalars[:3])) or None
 
 
 def _scalars(value: dict[str, Any], stem: str, deep: int) -> Iterable[tuple[str, Any]]:
-    for name, one in value.items():
+    for name, part in value.items():
         if name.startswith("_"):  # how it was delivered is not what came of it
             continue
-        if isinstance(one, dict) and deep > 0:
-            yield from _scalars(one, f"{stem}{name}.", deep - 1)
-        elif isinstance(one, str | int | float | bool):
-            yield f"{stem}{name}", one
+        if isinstance(part, dict) and deep > 0:
+            yield from _scalars(part, f"{stem}{name}.", deep - 1)
+        elif isinstance(part, str | int | float | bool):
+            yield f"{stem}{name}", part
 
 
 def _last(name: str) -> str:

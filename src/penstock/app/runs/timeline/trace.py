@@ -88,16 +88,16 @@ class Trace(msgspec.Struct, kw_only=True):
 def trace(door: Queries, run: str) -> Trace:
     """Of any run, also while it goes on. Costs one fold of its journal."""
     timeline = door.timeline(run)
-    told, reading = _TraceFold(door, timeline), timeline.reading
+    trace_fold, reading = _TraceFold(door, timeline), timeline.reading
     row, st, net = reading.row, reading.state, reading.net
     ended = row.status >= COMPLETED
     execution = TracedExecution(
         workflow_id=net.net.name, instance_id=row.id, version=net.net.declares.version or None, tenant_id=row.tenant,
         started_at=moment(row.created_at) or "", completed_at=moment(row.updated_at) if ended else None,
-        duration_ms=row.updated_at - row.created_at if ended else None, status=told.fold.view().status,
-        trigger=_trigger(st, row), input_summary=_summary(st.input, told.mask),
-        output_summary=OutputSummary(decision=told.decision, actions_taken=told.actions),
-        nodes_executed=told.nodes(), errors=told.errors[:_MOST], checkpoints=_checkpoints(door, row),
+        duration_ms=row.updated_at - row.created_at if ended else None, status=trace_fold.fold.view().status,
+        trigger=_trigger(st, row), input_summary=_summary(st.input, trace_fold.mask),
+        output_summary=OutputSummary(decision=trace_fold.decision, actions_taken=trace_fold.actions),
+        nodes_executed=trace_fold.nodes(), errors=trace_fold.errors[:_MOST], checkpoints=_checkpoints(door, row),
     )  # fmt: skip
     return Trace(
         trace_id=trace_id(st.trace or row.id), span_id=hexed(f"{row.tenant}/{row.id}", 16), workflow_execution=execution
@@ -138,8 +138,8 @@ class _TraceFold:
         executor = node.effect.executor if node.effect is not None else ""
         if executor == "judgment" or node.spec.type == "REVIEW":
             output = self.resolve(data.get("output"))
-            said = output.get("decision") if isinstance(output, dict) else None
-            self.decision = str(said) if isinstance(said, str) else self.decision
+            verdict = output.get("decision") if isinstance(output, dict) else None
+            self.decision = str(verdict) if isinstance(verdict, str) else self.decision
         elif executor == "notify" and isinstance(channel := meta.get("channel"), str):
             self.actions.append(f"{channel}_notification" if channel in _NOTIFIES else channel)
 
@@ -155,16 +155,16 @@ class _TraceFold:
 
     def nodes(self) -> list[TraceNode]:
         """In the order in which they began."""
-        return [self._node(one, self.metas.get(self.fold.ids[n], {})) for n, one in self.fold.shown()]
+        return [self._node(firing, self.metas.get(self.fold.ids[n], {})) for n, firing in self.fold.shown()]
 
-    def _node(self, one: FiringView, meta: dict[str, Any]) -> TraceNode:
+    def _node(self, firing: FiringView, meta: dict[str, Any]) -> TraceNode:
         used = meta.get("tokens_used")
         if used is None and isinstance(usage := meta.get("token_usage"), dict):
             used = usage.get("total") or usage.get("total_tokens")
         model = meta.get("model")
         return TraceNode(
-            node_id=one.node, type=one.type, status=one.status, retry_count=max(one.attempt - 1, 0),
-            duration_ms=one.ended_at - one.started_at if one.ended_at is not None else None,
+            node_id=firing.node, type=firing.type, status=firing.status, retry_count=max(firing.attempt - 1, 0),
+            duration_ms=firing.ended_at - firing.started_at if firing.ended_at is not None else None,
             model=model if isinstance(model, str) else None, tokens_used=used if isinstance(used, int) else None,
         )  # fmt: skip
 
@@ -180,18 +180,18 @@ def _trigger(st: State, row: RunRow) -> TraceTrigger:
 
 def _summary(value: Any, mask: Callable[[Any], Any]) -> dict[str, Any]:
     """W-10.2.2: scalars only, cut and masked."""
-    found: dict[str, Any] = {}
-    for name, one in value.items() if isinstance(value, dict) else ():
-        if len(found) == _MOST:
+    summary: dict[str, Any] = {}
+    for name, part in value.items() if isinstance(value, dict) else ():
+        if len(summary) == _MOST:
             break
         if _PRIVATE.search(str(name)):
-            found[str(name)] = "***"
-        elif isinstance(one, str):
-            text = str(mask(one))
-            found[str(name)] = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-        elif one is None or isinstance(one, bool | int | float):
-            found[str(name)] = one
-    return found
+            summary[str(name)] = "***"
+        elif isinstance(part, str):
+            text = str(mask(part))
+            summary[str(name)] = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+        elif part is None or isinstance(part, bool | int | float):
+            summary[str(name)] = part
+    return summary
 
 
 def mask_of(door: Queries) -> Callable[[Any], Any]:

@@ -83,13 +83,13 @@ def _branches(node: CNode, missing: int) -> str:
 
 def reported_joins(context: WaitContext, detail: Any, since: int | None) -> Iterator[WaitReason]:
     """Of a deadlock that the kernel has named: nodes with what they hold and what they miss."""
-    for one in detail if isinstance(detail, list | tuple) else ():
-        node = context.net.by_id.get(one.get("node", "")) if isinstance(one, dict) else None
-        if node is None or not (one.get("missing") or one.get("full")):
+    for join in detail if isinstance(detail, list | tuple) else ():
+        node = context.net.by_id.get(join.get("node", "")) if isinstance(join, dict) else None
+        if node is None or not (join.get("missing") or join.get("full")):
             continue
-        ways = [context.net.edge_by_id[id] for id in one.get("missing", ()) if id in context.net.edge_by_id]
+        ways = [context.net.edge_by_id[id] for id in join.get("missing", ()) if id in context.net.edge_by_id]
         branches = ", ".join(dict.fromkeys(author(way.src) for way in ways)) or None
-        full = one.get("full")
+        full = join.get("full")
         yield WaitReason(
             rank=4, kind="dead_join", node=author(node), label=context.label(node), since=since, code="DEADLOCK",
             what=", ".join(full) if full and not branches else branches,

@@ -142,17 +142,17 @@ def _filter(wanted: Any) -> str | None:
 
 def deadline(context: WaitContext, firing: Firing, node: CNode) -> tuple[int | None, Followup | None]:
     """When its time is over, and what then. The first trigger of a wait is what it waits for, and no deadline."""
-    found = []
+    deadlines = []
     for timer in _timers(context, firing):
         if timer.why != "trigger":
             continue
         i = timer.data[0]
         trigger = node.spec.triggers[i]
         if trigger.interrupting and not (node.kind == WAIT and i == 0):
-            found.append((timer.due, i))
-    if not found:
+            deadlines.append((timer.due, i))
+    if not deadlines:
         return None, None
-    due, i = min(found)
+    due, i = min(deadlines)
     return due, followup_of(node, node.spec.triggers[i], context.st.items.get(firing.no))
 
 

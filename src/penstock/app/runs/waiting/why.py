@@ -31,7 +31,7 @@ def why(door: Queries, reading: RunReading, environment: Environment) -> list[Wa
     """Of a run and of those that it has called: theirs name their `run`. Costs one fold of each of their journals."""
     fold, row = reading.fold, reading.row
     context = WaitContext(reading.state, reading.net, row.no, environment, fold, row.updated_at)
-    found = reasons(context)
+    all_reasons = reasons(context)
     for id in _called(context):
         try:
             called = door.row(id)
@@ -39,8 +39,8 @@ def why(door: Queries, reading: RunReading, environment: Environment) -> list[Wa
             continue
         if called.id == id and called.status < COMPLETED:
             theirs = why(door, door.reading(called), environment)
-            found += [replace(reason, run=reason.run or id) for reason in theirs]
-    return _ranked(found)
+            all_reasons += [replace(reason, run=reason.run or id) for reason in theirs]
+    return _ranked(all_reasons)
 
 
 def why_listed(reading: RunReading, environment: Environment) -> list[WaitReason]:
@@ -56,37 +56,37 @@ def why_state(
     return _ranked(reasons(WaitContext(st, net, no, environment, ended_at=ended_at)))
 
 
-def lowest(found: list[WaitReason]) -> WaitReason | None:
-    return found[0] if found else None
+def lowest(ranked: list[WaitReason]) -> WaitReason | None:
+    return ranked[0] if ranked else None
 
 
-def is_stuck(found: list[WaitReason], now: int) -> bool:
+def is_stuck(wait_reasons: list[WaitReason], now: int) -> bool:
     """Does somebody have to look? Long waits within their deadline are not stuck."""
-    return any(one.rank <= STUCK or deadline_near(one, now) for one in found)
+    return any(reason.rank <= STUCK or deadline_near(reason, now) for reason in wait_reasons)
 
 
-def deadline_near(one: WaitReason, now: int) -> bool:
+def deadline_near(reason: WaitReason, now: int) -> bool:
     """Is the time of a person, of news or of a called run almost over?"""
-    if one.kind not in ("work", "event", "child") or one.until is None or one.since is None:
+    if reason.kind not in ("work", "event", "child") or reason.until is None or reason.since is None:
         return False
-    return one.until > one.since and now - one.since >= NEARLY * (one.until - one.since)
+    return reason.until > reason.since and now - reason.since >= NEARLY * (reason.until - reason.since)
 
 
-def _ranked(found: list[WaitReason]) -> list[WaitReason]:
-    found.sort(key=lambda one: (one.rank, one.until is None, one.until or 0))
-    return found[:MOST]
+def _ranked(wait_reasons: list[WaitReason]) -> list[WaitReason]:
+    wait_reasons.sort(key=lambda reason: (reason.rank, reason.until is None, reason.until or 0))
+    return wait_reasons[:MOST]
 
 
 def reasons(context: WaitContext) -> list[WaitReason]:
     """In no order. An ended run has none, unless it failed."""
     if context.st.status >= COMPLETED:
         return list(_failed(context)) if context.st.status == FAILED else []
-    found = [*_undriven(context), *dead_joins(context), *_again(context), *_full(context), *_paused(context)]
+    wait_reasons = [*_undriven(context), *dead_joins(context), *_again(context), *_full(context), *_paused(context)]
     for firing in context.st.firings.values():
-        found += reasons_of_firing(context, firing)
-        if len(found) > MOST:
+        wait_reasons += reasons_of_firing(context, firing)
+        if len(wait_reasons) > MOST:
             break
-    return found
+    return wait_reasons
 
 
 def _failed(context: WaitContext) -> Iterator[WaitReason]:
