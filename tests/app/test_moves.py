@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.app.runs.moves import PERMISSIONS, Move, moves, moves_of
+from penstock.app.runs.commands.moves import PERMISSIONS, Move, moves, moves_of
 from penstock.app.runs.queries import Queries
 from penstock.errors import PenstockError
 from penstock.kernel import command as C

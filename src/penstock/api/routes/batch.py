@@ -12,7 +12,7 @@ from penstock.api.run_body import exact_run_id
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import admin as shape
 from penstock.api.time_fields import moment
-from penstock.app.runs.bulk import command_many, matching_runs
+from penstock.app.runs.commands.bulk import command_many, matching_runs
 from penstock.app.runs.search import Filters
 from penstock.errors import BadInput, RunAmbiguous, RunNotFound
 

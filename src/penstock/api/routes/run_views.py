@@ -12,7 +12,7 @@ from penstock.api.replies import reply
 from penstock.api.server_state import Caller, Door, may
 from penstock.api.shapes import run_views as shape
 from penstock.api.strict_routes import StrictRoute
-from penstock.app.runs.preview import preview_of
+from penstock.app.runs.commands.preview import preview_of
 from penstock.app.runs.timeline.log import run_log
 
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=StrictRoute)

@@ -12,7 +12,7 @@ from penstock.api.time_fields import Moment
 from penstock.app.access.audit import AuditEntry
 from penstock.app.access.keys import ApiKey
 from penstock.app.inbox.drafts import Draft
-from penstock.app.runs.bulk import BulkOutcome, Refusal
+from penstock.app.runs.commands.bulk import BulkOutcome, Refusal
 
 
 class KeyOut(ResponseBody, of=ApiKey, omit=("tenant",)):

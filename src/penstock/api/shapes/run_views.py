@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.api.bodies import ResponseBody
-from penstock.app.runs.preview import Preview, PreviewedEffect
+from penstock.app.runs.commands.preview import Preview, PreviewedEffect
 from penstock.app.runs.timeline.log import LogLine
 
 #: from the least to the most important

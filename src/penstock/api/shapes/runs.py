@@ -10,7 +10,8 @@ from penstock.api.bodies import RequestBody, ResponseBody
 from penstock.api.paging import LARGEST
 from penstock.api.time_fields import Moment
 from penstock.app.drawing import net_graph, run_graph, run_overlay
-from penstock.app.runs import attempts, detail, moves, summary
+from penstock.app.runs import attempts, detail, summary
+from penstock.app.runs.commands import moves
 from penstock.app.runs.timeline import trace
 from penstock.app.runs.waiting import wait_context
 from penstock.kernel.fact_lines import FactLine

@@ -14,7 +14,7 @@ from penstock.app.inbox.comments import Comments, ItemActivity, ItemComment, che
 from penstock.app.inbox.item_filter import ItemFilter
 from penstock.app.inbox.open_items import InboxItem, OpenItem, find_open, fold_items, requester
 from penstock.app.language import ItemWork, WorkRules, app_language
-from penstock.app.runs.moves import Move, moves
+from penstock.app.runs.commands.moves import Move, moves
 from penstock.app.runs.reading import RunReading
 from penstock.app.runs.runs import Runs
 from penstock.app.runs.summary import states_of, title_of

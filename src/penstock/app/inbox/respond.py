@@ -9,7 +9,7 @@ from penstock.app.access.candidates import Who, id_of
 from penstock.app.inbox.comments import check_may_decide
 from penstock.app.inbox.open_items import find_open
 from penstock.app.language import app_language
-from penstock.app.runs.answers import firings_of
+from penstock.app.runs.commands.answers import firings_of
 from penstock.app.runs.runs import Runs
 from penstock.errors import ItemDecided, ItemNotFound, NotAllowed, Refused
 

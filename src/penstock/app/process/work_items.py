@@ -14,7 +14,7 @@ from penstock.app.access.roles import inactive, known_of
 from penstock.app.inbox.comments import Comments, ItemComment, check_eligible, target_of
 from penstock.app.inbox.open_items import InboxItem, asked_of
 from penstock.app.process.definitions import Processes
-from penstock.app.runs.answers import check_result
+from penstock.app.runs.commands.answers import check_result
 from penstock.dialects.process import words
 from penstock.dialects.process.instance import Instance, Passage, WorkItem, initiator
 from penstock.errors import (

@@ -14,7 +14,7 @@ from penstock.net.compiled import CNode, Compiled
 if TYPE_CHECKING:  # the language is known to those who list items; what they list is imported when it is asked for
     from penstock.app.inbox.open_items import InboxItem
     from penstock.app.process.work_items import WorkItems
-    from penstock.app.runs.moves import Move
+    from penstock.app.runs.commands.moves import Move
 
 _WORK, _APPROVE = "process.work", "process.approve"
 _NEEDS = {"reject": ["reason"], "rework": ["reason"], "submit": ["input"], "set_mode": ["mode"], "delegate": ["to"]}
@@ -38,7 +38,7 @@ class ProcessWorkRules:
     def moves(
         self, waiting: InboxItem, node: CNode, item: Item, user: str, permissions: Collection[str]
     ) -> list[Move]:  # fmt: skip
-        from penstock.app.runs.moves import Move
+        from penstock.app.runs.commands.moves import Move
 
         return [
             Move(verb=verb, label_key=f"move.{verb}", confirm="A" if verb == "start" else "B",

@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.app.drawing.tone import node_tone
 from penstock.app.runs.attempts import Attempt, WaitPeriod
-from penstock.app.runs.moves import Move, moves
+from penstock.app.runs.commands.moves import Move, moves
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.run_view import FiringView, PendingWait, RunFold
 from penstock.app.runs.search import Filters, find_runs

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from penstock.app.engine import Engine
 from penstock.app.registry.registry import Registry
 from penstock.app.releases.documents import Release, compile_source
-from penstock.app.runs.commands import PATIENCE_S, RunCommands
+from penstock.app.runs.commands.run_commands import PATIENCE_S, RunCommands
 from penstock.app.runs.follow import RunFollower
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.run_view import RunFold, RunView

@@ -10,7 +10,7 @@ import msgspec
 from penstock.app.engine import Engine
 from penstock.app.metrics.logs import TRACE
 from penstock.app.releases.documents import Release
-from penstock.app.runs.commands import RunCommands
+from penstock.app.runs.commands.run_commands import RunCommands
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.start_input import checked_input, checked_tenant, run_options
 from penstock.errors import BadInput, KeyConflict

@@ -11,7 +11,7 @@ import msgspec
 
 from penstock.app.engine import Engine
 from penstock.app.releases.triggers import EventReceipt, event_row, receipt_of
-from penstock.app.runs.answers import answer_to, check_result, not_waiting, refusal_of
+from penstock.app.runs.commands.answers import answer_to, check_result, not_waiting, refusal_of
 from penstock.app.runs.queries import Queries
 from penstock.errors import NodeNotFound, NothingToUndo, NotTaken, NotWaiting, Refused, RunNotFound, StatusConflict
 from penstock.host.children import child_id

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.app.runs.moves import PERMISSIONS, moves
+from penstock.app.runs.commands.moves import PERMISSIONS, moves
 from penstock.app.runs.runs import Runs
 from penstock.app.runs.search import Filters, find_runs
 from penstock.dialects import dialect_of
