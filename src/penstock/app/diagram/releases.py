@@ -13,14 +13,14 @@ import msgspec
 
 from penstock.app.access.roles import config_of
 from penstock.app.releases.documents import compile_source
-from penstock.app.releases.releases import STATUS, Submission, canonical
+from penstock.app.releases.releases import STATUS, Releases, Submission, canonical
 from penstock.errors import BadInput, ReleaseNotFound, VersionConflict
 from penstock.lang.contract import Compiled as Document
 from penstock.lang.read import read_document
 from penstock.store.releases import ReleaseRow
 
 if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
+    from penstock.app.runs.runs import Runs
 
 _NOT_IN_IDS = re.compile(r"[^\w.-]+")
 _LONGEST = 100
@@ -28,7 +28,7 @@ _LONGEST = 100
 _WAY = {"draft": "submit", "pending_approval": "approve", "approved": "activate", "deprecated": "activate"}
 
 
-def submit(door: Penstock, document: str | Path | bytes | Mapping[str, Any], *, by: str | None = None) -> Submission:
+def submit(door: Runs, document: str | Path | bytes | Mapping[str, Any], *, by: str | None = None) -> Submission:
     """Check and keep a diagram (D-X.29). The same again changes nothing; another one of its name is its next version.
     Where the tenant wants two persons for a release, it waits for the second. Raises DocumentInvalid."""
     source = canonical(document) if isinstance(document, Mapping) else document
@@ -48,7 +48,7 @@ def submit(door: Penstock, document: str | Path | bytes | Mapping[str, Any], *, 
     return Submission(_in_force(door, same or row, by), same is None, list(compiled.findings))
 
 
-def _row(door: Penstock, compiled: Document, data: Any, by: str | None, source: bytes) -> ReleaseRow:
+def _row(door: Runs, compiled: Document, data: Any, by: str | None, source: bytes) -> ReleaseRow:
     body = canonical(data)
     digest = hashlib.sha256(body).hexdigest()
     named = data.get("name") if isinstance(data, Mapping) else None
@@ -66,30 +66,30 @@ def _id(row: ReleaseRow) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"penstock:{row.tenant}/{row.name}/{row.version}"))
 
 
-def _in_force(door: Penstock, row: ReleaseRow, by: str | None) -> ReleaseRow:
+def _in_force(door: Runs, row: ReleaseRow, by: str | None) -> ReleaseRow:
     asked = config_of(door).get("release")
     two = isinstance(asked, Mapping) and asked.get("four_eyes") is True
     while row.status != "active" and not (two and row.status == "pending_approval"):
         verb = _WAY[row.status]
         if verb == "submit":
-            row = door.releases.submitted(row)
+            row = Releases(door).submitted(row)
         elif verb == "approve":
-            row = door.releases.approve(row.name, row.version, by=by)
+            row = Releases(door).approve(row.name, row.version, by=by)
         else:
-            row = door.releases.activate(row.name, row.version)
+            row = Releases(door).activate(row.name, row.version)
     return row
 
 
-def find(door: Penstock, id: str) -> ReleaseRow:
+def find(door: Runs, id: str) -> ReleaseRow:
     """The version of a diagram that is in force, else its newest. Raises ReleaseNotFound, for a workflow too."""
-    row = door.releases.get(id)
+    row = Releases(door).get(id)
     if door.store.net(row.net).language != "diagram":
         raise ReleaseNotFound(name=id)
     return row
 
 
 async def start(
-    door: Penstock, id: str, inputs: Any, *, max_concurrent: int | None, key: str | None, trigger: Mapping[str, Any]
+    door: Runs, id: str, inputs: Any, *, max_concurrent: int | None, key: str | None, trigger: Mapping[str, Any]
 ) -> str:  # fmt: skip
     """A run of the version in force; one that waits for its second person cannot be run."""
     row = find(door, id)

@@ -15,7 +15,7 @@ from penstock.app.access.roles import config_of
 from penstock.app.process.called_definitions import Called, called_by
 from penstock.app.releases.diff import summary
 from penstock.app.releases.documents import node_types
-from penstock.app.releases.releases import STATUS, ReleaseChanges, Submission, canonical
+from penstock.app.releases.releases import STATUS, ReleaseChanges, Releases, Submission, canonical
 from penstock.app.releases.triggers import listens_by, refuse_message
 from penstock.errors import (
     DocumentInvalid,
@@ -37,7 +37,7 @@ from penstock.lang.read import read_document
 from penstock.store.releases import ReleaseRow
 
 if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
+    from penstock.app.runs.runs import Runs
 
 Given = Mapping[str, Any] | str | bytes
 TYPES = ("mega", "major", "base", "sub", "discovered")
@@ -81,7 +81,7 @@ class Processes:
     """The processes of one door's tenant. A definition is known by its `process_definition_id`, or by the UUID of its
     first version."""
 
-    def __init__(self, door: Penstock) -> None:
+    def __init__(self, door: Runs) -> None:
         self.door = door
 
     # -- looking -------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Processes:
     async def _saved(self, asked: _Asked, also: Callable[[ReleaseChanges], Any] = lambda writing: None) -> Defined:
         """In one transaction: the version, what it takes the place of, its trigger, its event, and what `also` has to
         be written with it; once more where somebody else was faster."""
-        data, releases = asked.data, self.door.releases
+        data, releases = asked.data, Releases(self.door)
         id = self._id(data)
         self._of_tenant(data)
         number = 1
@@ -178,7 +178,7 @@ class Processes:
                 writing.moves.append((over, _PENDING))
         writing.told += self._told(row) if asked.told else []
         if not asked.waits:
-            return self.door.releases.enforce(writing, row, None)
+            return Releases(self.door).enforce(writing, row, None)
         writing.new.append(row)
         return row
 
@@ -189,7 +189,7 @@ class Processes:
         known, told_of = self.named(id), self._parented(data)
         if known and _same(known[-1], data):
             last = known[-1]
-            return Submission(self.door.releases.submitted(last) if last.status == _DRAFT else last, False)
+            return Submission(Releases(self.door).submitted(last) if last.status == _DRAFT else last, False)
         data["version"] = known[-1].version + 1 if known else 1
         xml = source if source.lstrip()[:1] == b"<" else None
         called = Called(called_by(self.door, data))
@@ -311,19 +311,19 @@ class Processes:
         data |= {"process_definition_id": target.name, "type": target.kind}
         asked = _Asked(data, None, by, False, {"source": "approved", "from": row.name}, target.kind == DISCOVERED)
         done = await self._saved(asked, lambda writing: self._approving(writing, id, by))
-        self.door.releases.replaying(self.get(row.name, row.version))
+        Releases(self.door).replaying(self.get(row.name, row.version))
         return done
 
     def _approved(self, id: str, by: str) -> ReleaseRow:
         for _ in range(_TRIES):
             row = self._approving(writing := ReleaseChanges(), id, by)
-            if self.door.releases.written(writing):
-                return _plain(self.door.releases.replaying(row))
+            if Releases(self.door).written(writing):
+                return _plain(Releases(self.door).replaying(row))
         raise VersionConflict(name=row.name, version=row.version, why="others move it all the time")
 
     def _approving(self, writing: ReleaseChanges, id: str, by: str) -> ReleaseRow:
         """Approved and in force at once."""
-        row, releases = self._waiting(id, "approve"), self.door.releases
+        row, releases = self._waiting(id, "approve"), Releases(self.door)
         releases.refuse_author(row, by)
         status, now = STATUS.next(_PENDING, "approve"), self.door.now()
         approved = replace(row, status=status, approved_by=by, approved_at=now, feedback=None)
@@ -332,7 +332,7 @@ class Processes:
     def reject(self, id: str, *, by: str, comment: str) -> ReleaseRow:
         """P-X.43: kept, and not to be begun."""
         row = self._waiting(id, "reject")
-        return self.door.releases.reject(row.name, row.version, by=by, feedback=comment)
+        return Releases(self.door).reject(row.name, row.version, by=by, feedback=comment)
 
     def _waiting(self, id: str, verb: str) -> ReleaseRow:
         row = self.versions(id)[-1]

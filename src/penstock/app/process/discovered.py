@@ -13,8 +13,8 @@ from penstock.dialects.process.words import PROCESS_DISCOVERED
 from penstock.errors import ProcessScope, ProcessUnreadable
 
 if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
     from penstock.app.process.definitions import Defined
+    from penstock.app.runs.runs import Runs
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -39,7 +39,7 @@ class Discovered(msgspec.Struct, frozen=True):
     base_proc_def_id: _Name | None = None
 
 
-async def discovered(door: Penstock, payload: Any) -> Defined:
+async def discovered(door: Runs, payload: Any) -> Defined:
     """As `:import-discovered` does it: of type discovered, pending, with its log. The same again changes nothing."""
     try:
         model = msgspec.convert(payload, Discovered)

@@ -20,7 +20,7 @@ from penstock.store.run_store import Batch
 from penstock.store.work_items import DoneRow
 
 if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
+    from penstock.app.runs.runs import Runs
 
 Format = Literal["json", "xes"]
 MEDIA: dict[Format, str] = {"json": "application/json", "xes": "application/xml"}
@@ -63,7 +63,7 @@ class Trace(NamedTuple):
 
 
 async def wanted(
-    door: Penstock, id: str, *, begin: int | None = None, end: int | None = None, since: str | None = None,
+    door: Runs, id: str, *, begin: int | None = None, end: int | None = None, since: str | None = None,
     full: bool = False, undone: bool = False,
 ) -> Wanted:  # fmt: skip
     """Checked. An export ends before now at the latest, and `end` is where the next one goes on: by then everything
@@ -92,7 +92,7 @@ def following(asked: Wanted) -> str:
 # ---- what there is ---------------------------------------------------------------------------------------------------
 
 
-def traces(door: Penstock, asked: Wanted) -> Iterator[Trace]:
+def traces(door: Runs, asked: Wanted) -> Iterator[Trace]:
     """One per instance, in the order in which they began; in each the events by their moments."""
     case: list[DoneRow] = []
     for row in _rows(door, asked):
@@ -104,7 +104,7 @@ def traces(door: Penstock, asked: Wanted) -> Iterator[Trace]:
         yield from _trace(door, asked, case)
 
 
-def _rows(door: Penstock, asked: Wanted) -> Iterator[DoneRow]:
+def _rows(door: Runs, asked: Wanted) -> Iterator[DoneRow]:
     """P-7.5.2: only this tenant's."""
     nets = {row.net for row in Processes(door).versions(asked.id)}
     statuses = ("DONE", "COMPENSATED") if asked.undone else ("DONE",)
@@ -117,7 +117,7 @@ def _rows(door: Penstock, asked: Wanted) -> Iterator[DoneRow]:
         after = (page[-1].run, page[-1].firing)
 
 
-def _trace(door: Penstock, asked: Wanted, rows: list[DoneRow]) -> Iterator[Trace]:
+def _trace(door: Runs, asked: Wanted, rows: list[DoneRow]) -> Iterator[Trace]:
     begin, end = asked.begin or 0, asked.end
     known = _moments(door, rows[0].run) if asked.full or any(row.status != "DONE" for row in rows) else {}
     events: list[LoggedEvent] = []
@@ -137,7 +137,7 @@ def _trace(door: Penstock, asked: Wanted, rows: list[DoneRow]) -> Iterator[Trace
         yield Trace(rows[0].run_id, events)
 
 
-def _moments(door: Penstock, run: int) -> dict[int, tuple[int | None, int | None]]:
+def _moments(door: Runs, run: int) -> dict[int, tuple[int | None, int | None]]:
     """When the items of a run were started and completed last, as its journal tells."""
     moments: dict[int, tuple[int | None, int | None]] = {}
     for turn in door.store.journal(run):
@@ -158,7 +158,7 @@ def _moments(door: Penstock, run: int) -> dict[int, tuple[int | None, int | None
 # ---- how it is written -----------------------------------------------------------------------------------------------
 
 
-def written(door: Penstock, asked: Wanted, format: Format) -> Iterator[bytes]:
+def written(door: Runs, asked: Wanted, format: Format) -> Iterator[bytes]:
     """The whole log in pieces. How long it was is remembered (P-8.6)."""
     name, at, count = f"BPM Export - {asked.id}", iso(door.now()), 0
     piece = bytearray(_opening(name, at, format))
@@ -253,7 +253,7 @@ class Exported(msgspec.Struct):
     exports: int = 0
 
 
-def exported(door: Penstock) -> Exported:
+def exported(door: Runs) -> Exported:
     return exported_of(door.store, door.tenant, door.now())
 
 
@@ -265,7 +265,7 @@ def exported_of(store: Any, tenant: str, now: int) -> Exported:
     return log
 
 
-def remember(door: Penstock, count: int) -> None:
+def remember(door: Runs, count: int) -> None:
     """By whoever drives the store: nobody else may write this."""
     if not door.drives:
         return

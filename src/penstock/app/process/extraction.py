@@ -19,7 +19,7 @@ from penstock.lang.compile import check_document
 from penstock.lang.process.text_import.definition import ENOUGH, Extracted, extract
 
 if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
+    from penstock.app.runs.runs import Runs
 
 #: characters of a text that is read
 LONGEST = 200_000
@@ -59,7 +59,7 @@ async def text_of_pdf(source: bytes) -> str:
     return await text_of(source, LONGEST)
 
 
-async def propose(door: Penstock, text: str, *, id: str = "") -> Proposal:
+async def propose(door: Runs, text: str, *, id: str = "") -> Proposal:
     """Never fails because of the text or the model: then it is what the rules have read."""
     text = text[:LONGEST]
     by_rules = await asyncio.to_thread(extract, text, id=id)  # a long text takes its time, and others go on meanwhile
@@ -73,7 +73,7 @@ async def propose(door: Penstock, text: str, *, id: str = "") -> Proposal:
     return await asyncio.to_thread(_proposal, by_rules.definition, by_rules, "rules", note)
 
 
-def _model(door: Penstock) -> Model | None:
+def _model(door: Runs) -> Model | None:
     """A stand-in answers nothing that could be a definition."""
     if not door.drives:  # another process has what models need
         return None
@@ -84,13 +84,13 @@ def _model(door: Penstock) -> Model | None:
     return model if model.stub is None else None
 
 
-def _request(door: Penstock, text: str) -> Request:
+def _request(door: Runs, text: str) -> Request:
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
     return Request(key=f"{door.tenant}/extract/{digest}", tenant=door.tenant, run="", node="extract",
                    executor="extract", args=None)  # fmt: skip
 
 
-async def _asked(door: Penstock, model: Model, text: str, by_rules: Extracted, id: str) -> Proposal:
+async def _asked(door: Runs, model: Model, text: str, by_rules: Extracted, id: str) -> Proposal:
     request = _request(door, text)
     mark = request.key[-12:]
     messages: list[ChatMessage] = [

@@ -15,7 +15,7 @@ from penstock.lang.process.diff import difference
 from penstock.store.releases import ReleaseRow
 
 if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
+    from penstock.app.runs.runs import Runs
 
 
 class Proposed(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class Proposed(msgspec.Struct, frozen=True):
     findings: list[Finding] = []
 
 
-async def extracted(door: Penstock, text: str, *, id: str = "", by: str, store: bool = True) -> Proposed:
+async def extracted(door: Runs, text: str, *, id: str = "", by: str, store: bool = True) -> Proposed:
     """P-6.1.6: as sure as 0.80 it is saved and may be begun; less, and somebody has to approve it first. Raises
     ProcessInvalid where it shall be stored and cannot be used."""
     proposal = await propose(door, text, id=id)
@@ -71,7 +71,7 @@ def _name(held: Processes, definition: Mapping[str, Any], *, given: bool) -> tup
 
 
 async def import_discovered(
-    door: Penstock, event_log_id: str, bpmn_xml: str, metadata: Mapping[str, Any], *, by: str, base: str | None = None,
+    door: Runs, event_log_id: str, bpmn_xml: str, metadata: Mapping[str, Any], *, by: str, base: str | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> Defined:  # fmt: skip
     """P-7.4: always of type discovered and pending; the model, its link to the log and its event are one commit."""

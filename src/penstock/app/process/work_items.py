@@ -44,8 +44,8 @@ from penstock.store.run_store import RunRow
 from penstock.store.work_items import WorkRow
 
 if TYPE_CHECKING:
-    from penstock.app.penstock import Penstock
     from penstock.app.runs.queries import Queries
+    from penstock.app.runs.runs import Runs
 
 SUPERVISED, AUTONOMOUS = "SUPERVISED", "AUTONOMOUS"
 OPEN = ("TODO", "IN_PROGRESS", "SUBMITTED", "REWORK")
@@ -83,7 +83,7 @@ class LocatedItem(msgspec.Struct, frozen=True):
 class WorkItems:
     """Of one door's tenant."""
 
-    def __init__(self, door: Penstock) -> None:
+    def __init__(self, door: Runs) -> None:
         self.door = door
 
     # -- looking -------------------------------------------------------------------------------------------------------
