@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from penstock.executors.channels.change import DELIVERIES
+from penstock.executors.channels.row_changes import DELIVERIES
 from tests.executors.notifying import PostDesk
 from tests.servers import postgres
 

@@ -14,7 +14,7 @@ import pytest
 from penstock.app.penstock import Penstock
 from penstock.errors import BadInput, RunAmbiguous, RunNotFound
 from penstock.executors.contract import Request
-from penstock.host.workers import Workers
+from penstock.host.worker_limits import Workers
 from penstock.net.model import Concurrency, Effect, Net, Node
 from tests.host.rig import Fn, Rig, ended, eventually, fan, go, task
 

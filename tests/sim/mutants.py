@@ -9,9 +9,9 @@ from typing import Any
 
 from penstock.errors import StoreError
 from penstock.host.children import Children
+from penstock.host.command_inbox import Inbox
 from penstock.host.dispatch import Dispatch
 from penstock.host.embedded import Host
-from penstock.host.inbox import Inbox
 from penstock.host.loaded_run import TAKEN, Ask, InboxReply
 from penstock.host.recovery import Recovery
 from penstock.host.rows import Rows

@@ -16,7 +16,7 @@ from penstock.host.blobs import Blobs
 from penstock.host.executor_queue import DROPPED, ONCE, EffectPlan, ExecutorQueue, InFlight, request_of
 from penstock.host.gate import Gate, Verdict, Wait, WaitingEffects
 from penstock.host.loaded_run import Ask, LoadedRun
-from penstock.host.workers import QUEUE
+from penstock.host.worker_limits import QUEUE
 from penstock.kernel.failure import OUTAGE
 from penstock.kernel.state import Firing
 from penstock.kernel.view import View

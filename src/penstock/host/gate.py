@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from penstock.executors.contract import Done, Failed, Outcome, Skipped, failed
-from penstock.host.workers import QUEUE, Workers
+from penstock.host.worker_limits import QUEUE, Workers
 from penstock.kernel.failure import OUTAGE
 from penstock.kernel.flow import LAST_MOMENT
 from penstock.net.model import Breaker, Cache, Concurrency, Dedupe, Rate

@@ -20,7 +20,7 @@ import msgspec
 from penstock.errors import InputInvalid, PenstockError
 from penstock.executors.contract import Tenant
 from penstock.expr.filters import SCALES, matches, off_scale
-from penstock.host.delivery import Delivery, Listener, Reached, begun_by, envelope, listener
+from penstock.host.event_delivery import Delivery, Listener, Reached, begun_by, envelope, listener
 from penstock.host.loaded_run import EventReply, InternalReply, LoadedRun
 from penstock.host.starter import Starter
 from penstock.host.turn import Turns

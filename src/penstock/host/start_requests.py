@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from penstock.errors import BadInput, KeyConflict, PenstockError
+from penstock.host.command_inbox import Inbox
 from penstock.host.embedded import Host
-from penstock.host.inbox import Inbox
 from penstock.host.loaded_run import InboxReply
 from penstock.host.run_ids import RANDOM_BITS, run_id
 

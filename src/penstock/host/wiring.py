@@ -13,9 +13,9 @@ from penstock.executors.contract import Executor, Services
 from penstock.host.blobs import Blobs
 from penstock.host.children import Children
 from penstock.host.clock import Clock, SystemClock
+from penstock.host.command_inbox import Inbox
 from penstock.host.dispatch import Dispatch
 from penstock.host.gate import Gate
-from penstock.host.inbox import Inbox
 from penstock.host.intake import KEEP_HOURS, Intake
 from penstock.host.loaded_run import Ask
 from penstock.host.nets import Nets
@@ -32,7 +32,7 @@ from penstock.host.starter import Starter
 from penstock.host.tenants import Installation, Tenants, TenantServices
 from penstock.host.timers import Timers
 from penstock.host.turn import Turns
-from penstock.host.workers import Workers
+from penstock.host.worker_limits import Workers
 from penstock.store.contract import Store
 
 

@@ -12,7 +12,7 @@ from penstock.app.runs.start_input import checked_input, checked_tenant, run_opt
 from penstock.dialects import dialect_of
 from penstock.errors import BadInput, Finding, Place, ProcessState
 from penstock.host.artifact_versions import registered
-from penstock.host.delivery import Reached
+from penstock.host.event_delivery import Reached
 from penstock.host.nets import Nets
 from penstock.host.schedules import next_time
 from penstock.host.starter import Prepare

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.executors.channels.change import Change, WriteResult, limits, write
 from penstock.executors.channels.contract import OUTBOX, ChannelContext, OutgoingMessage, Sent, as_list
+from penstock.executors.channels.row_changes import Change, WriteResult, limits, write
 from penstock.executors.parts.notification import NotificationMessage, Unsendable
 
 DEFAULT_CONNECTION = "default_sql"
