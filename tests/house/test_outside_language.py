@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 
 from tests.cli.shell import environment
 from tests.house.files import ROOT, SOURCE
+from tests.house.installed import write_dist_info
 
 PAGE = (ROOT / "docs/howto/add-a-language.md").read_text(encoding="utf-8")
 NAME = "recipe"
@@ -35,21 +35,12 @@ class Kitchen:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.site = folder, folder / "site-packages"
-        package, about = self.site / "penstock_recipe", self.site / "penstock_recipe-1.0.dist-info"
+        package = self.site / "penstock_recipe"
         package.mkdir(parents=True)
-        about.mkdir()
         (package / "__init__.py").touch()
         for file in ("language.py", "dialect.py", "commands.py"):
             (package / file).write_text(block("python", f"penstock_recipe/{file}"), encoding="utf-8")
-        project = tomllib.loads(block("toml", "pyproject.toml"))["project"]
-        (about / "METADATA").write_text(
-            f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n", encoding="utf-8"
-        )
-        entries = [
-            f"[{group}]\n" + "".join(f"{name} = {where}\n" for name, where in points.items())
-            for group, points in project["entry-points"].items()
-        ]
-        (about / "entry_points.txt").write_text("\n".join(entries), encoding="utf-8")
+        write_dist_info(self.site, block("toml", "pyproject.toml"))
         (folder / "bread.yaml").write_text(block("yaml", "bread.yaml"), encoding="utf-8")
         self.env = {
             **environment(),

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.house.files import ROOT
+from tests.house.installed import write_dist_info
 
 PAGES = sorted([*(ROOT / "docs/tutorial").glob("*.md"), *(ROOT / "docs/howto").glob("*.md")])
 FENCE = re.compile(r"^```(\w*)\s*$")
@@ -181,6 +182,8 @@ def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
             if step.file:
                 (folder / step.file).parent.mkdir(parents=True, exist_ok=True)
                 (folder / step.file).write_text(step.text, encoding="utf-8")
+                if step.file == "pyproject.toml":  # a package of its own: its reader has installed it
+                    write_dist_info(folder, step.text)
                 continue
             command = ID.sub(lambda match: ids.get(match[0], match[0]), step.text)
             code, lines = shell.do(command)
