@@ -231,7 +231,7 @@ class Door(Penstock):
     def ran(self, run: str) -> dict[str, str]:
         """The author's nodes that were executed, and how they stand."""
         found: dict[str, str] = {}
-        for one in self.look(run).firings:
+        for one in self.view(run).firings:
             if one.node != "end" and one.type != "NOTIFY":  # the way out (C-12), and messages about an approval
                 found[one.node] = one.status
         return found
@@ -248,7 +248,7 @@ class Door(Penstock):
         return [line for line in self.lines(run) if line.fact == fact]
 
     def failure(self, run: str) -> tuple[str, str]:
-        found = self.look(run).failure
+        found = self.view(run).failure
         assert found is not None
         return found["code"], found["category"]
 
