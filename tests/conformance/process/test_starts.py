@@ -16,9 +16,10 @@ import pytest
 from penstock import Penstock
 from penstock.app.maintenance.verify import verify
 from penstock.app.process.definitions import Processes
+from penstock.app.registry.registry import artifact
 from penstock.app.releases.releases import Releases
 from penstock.app.releases.schedules import TenantSchedules
-from penstock.errors import ProcessState
+from penstock.errors import ProcessState, TenantConflict
 from penstock.host.clock import ManualClock
 from penstock.host.embedded import Host
 from penstock.host.schedules import next_time
@@ -32,8 +33,8 @@ from penstock.store.events import EventRow
 from penstock.store.sqlite import Sqlite
 from tests.api.sites import STORES, database
 from tests.conformance.process.http.world import world
-from tests.conformance.process.make import event, findings, process, rules, service, task
-from tests.conformance.process.running import PATIENCE_S, awaited
+from tests.conformance.process.make import as_bytes, event, findings, process, rules, service, task
+from tests.conformance.process.running import PATIENCE_S, Office, awaited
 from tests.host.dying import each_death
 from tests.host.test_timers import laps
 
@@ -555,3 +556,31 @@ def test_over_http(store: str, tmp_path: Path) -> None:
         look = office.operator.get(f"/processes/instances/{run}").json()
         assert look["proc_def_id"] == id and [one["activity_id"] for one in look["workitems"]] == ["A"]
         assert [one["event"] for one in office.events("PROCESS_STARTED", proc_inst_id=run)] == ["PROCESS_STARTED"]
+
+
+@awaited
+async def test_a_process_is_started_for_its_tenant_alone(tmp_path: Path) -> None:
+    """P-X.7, P-X.35: whoever knows its release, a process that names its tenant is started for no other."""
+    async with Office(tmp_path) as office:
+        release = office.p.release(as_bytes(process([task("A")], [], tenant_id=office.p.tenant)), name="p.json")
+        with pytest.raises(TenantConflict, match="«other»"):
+            await office.p.of("other").start(release, {})
+        assert office.p.of("other").runs() == []
+
+
+RULE = {"id": "hot", "when": "data.t > 10", "decision": "critical"}
+
+
+@awaited
+async def test_a_rule_task_leaves_no_judgment_of_a_workflow(tmp_path: Path) -> None:
+    """P-X.25, C-52: what the rules said is the item's result; made again from the journal, the rows are the same."""
+    pack = {"id": "r", "version": "1", "status": "approved", "rules": [RULE]}
+    async with Office(tmp_path) as office:
+        office.p.store.put_artifacts([artifact(office.p.tenant, "rule_pack", "r", pack, 0)])
+        run = await office.start(process([service("A", bpmn="businessRuleTask", rule_pack="r")], []), {"t": 30})
+        view = office.p.view(run.id)
+        assert (view.status, view.variables["decision"]) == ("COMPLETED", "critical")
+        assert office.p.judgments() == []
+    with contextlib.closing(Penstock(tmp_path / "store.db").open()) as door:
+        door.rebuild()
+        assert door.judgments() == []
