@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.servers import processes
+from tests.servers.memory import keep_files_in_memory
 from tools import changed
 
 # Many containers forbid Python to keep what it has compiled, so as not to litter. The tests start hundreds of
@@ -23,6 +24,8 @@ if sys.dont_write_bytecode:
     sys.dont_write_bytecode = False
     sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(sys.prefix) / "pycache"))
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+keep_files_in_memory()
 
 # A shared machine is slow at random moments; a deadline would test the machine.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
