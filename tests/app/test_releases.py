@@ -17,7 +17,7 @@ from penstock.app.penstock import Penstock
 from penstock.app.releases.diff import changes, summary
 from penstock.app.releases.releases import ActiveRelease, Releases, document_of
 from penstock.app.releases.start_release import start
-from penstock.app.releases.triggers import active_release, webhooks
+from penstock.app.releases.triggers import RateLimit, active_release, webhooks
 from penstock.errors import BadInput, DocumentInvalid, PathTaken, ReleaseNotFound, StatusConflict, VersionConflict
 from penstock.host.clock import ManualClock
 from penstock.lifecycle import MACHINES
@@ -298,10 +298,10 @@ def test_webhooks_are_registered_with_their_path(versions: Releases) -> None:
     in_place(versions, workflow(trigger={"type": "webhook", "config": config}))
     in_place(versions, workflow("wf_hook", trigger={"type": "webhook", "config": {"path": "/hooks/one"}}))
     first, second = webhooks(store, tenant)
-    assert (second.path, second.method, second.requests, second.window_sec) == (
-        "/api/v1/workflows/wf_small/trigger", "POST", 100, 60,
+    assert (second.path, second.method, second.rate) == (
+        "/api/v1/workflows/wf_small/trigger", "POST", RateLimit(requests=100, window_sec=60),
     )  # fmt: skip
-    assert (first.name, first.path, first.requests, first.auth) == ("wf_hook", "/hooks/one", None, "bearer_token")
+    assert (first.name, first.path, first.rate, first.auth) == ("wf_hook", "/hooks/one", None, "bearer_token")
     taken = versions.submit(workflow("wf_third", trigger={"type": "webhook", "config": {"path": "/hooks/one"}}))
     versions.approve("wf_third", taken.release.version)
     with pytest.raises(PathTaken, match="wf_hook"):

@@ -182,7 +182,7 @@ def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
             if step.file:
                 (folder / step.file).parent.mkdir(parents=True, exist_ok=True)
                 (folder / step.file).write_text(step.text, encoding="utf-8")
-                if step.file == "pyproject.toml" and "\nname = " in step.text:  # a whole package is installed
+                if step.file == "pyproject.toml" and "\nname = " in step.text:  # a package: its reader installs it
                     write_dist_info(folder, step.text)
                 continue
             command = ID.sub(lambda match: ids.get(match[0], match[0]), step.text)

@@ -16,12 +16,13 @@ class WebhookRates:
 
     def take(self, tenant: str, hook: Webhook, now: int) -> None:
         """Raises HookTooMany, with the seconds after which one more is taken."""
-        if hook.requests is None or hook.window_sec is None:
+        rate = hook.rate
+        if rate is None:
             return
-        taken, window = self._taken.setdefault(f"{tenant}/{hook.name}", deque()), int(hook.window_sec * 1000)
+        taken, window = self._taken.setdefault(f"{tenant}/{hook.name}", deque()), int(rate.window_sec * 1000)
         while taken and taken[0] <= now - window:
             taken.popleft()
-        if len(taken) >= hook.requests:
+        if len(taken) >= rate.requests:
             wait = max(1, -(-(taken[0] + window - now) // 1000))
-            raise HookTooMany(name=hook.name, requests=hook.requests, seconds=f"{hook.window_sec:g}", retry_s=wait)
+            raise HookTooMany(name=hook.name, requests=rate.requests, seconds=f"{rate.window_sec:g}", retry_s=wait)
         taken.append(now)

@@ -59,17 +59,17 @@ class WorkRules(Protocol):
     async def reject(self, door: Door, run: str, firing: int, *, by: Any, comment: str) -> None: ...
 
 
-class MetricThreshold(Protocol):
+class MetricThreshold(msgspec.Struct, frozen=True):
     """A line that a figure should not cross: `below`: by being smaller, else by being greater."""
 
-    @property
-    def metric(self) -> str: ...
-    @property
-    def below(self) -> bool: ...
-    @property
-    def threshold(self) -> float: ...
-    @property
-    def unit(self) -> str: ...
+    metric: str
+    below: bool
+    threshold: float
+    unit: str
+
+    def beyond(self, value: float) -> bool:
+        """W-10.1.2: exactly at it, it is not crossed."""
+        return value < self.threshold if self.below else value > self.threshold
 
 
 class Numbers(Protocol):

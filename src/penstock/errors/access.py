@@ -5,52 +5,45 @@ from __future__ import annotations
 from penstock.errors.base import PenstockError
 
 
-class KeyMissing(PenstockError):
+class KeyMissing(PenstockError, code="PS-401-WHO"):
     """This needs to know who calls."""
 
-    code, http = "PS-401-WHO", 401
     hint = "Send the header «Authorization: Bearer ps_…» with a key, or sign in to the console."
 
 
-class KeyInvalid(PenstockError):
+class KeyInvalid(PenstockError, code="PS-401-KEY"):
     """The key is not accepted: {why}."""
 
-    code, http = "PS-401-KEY", 401
     hint = "Give a key as it was shown when it was made; an administrator can make another one."
 
 
-class KeyExpired(KeyInvalid):
+class KeyExpired(KeyInvalid, code="PS-401-KEY-EXPIRED"):
     """The key «{id}» has expired."""
 
-    code = "PS-401-KEY-EXPIRED"
     hint = "Ask an administrator for a new one."
 
 
-class KeyRevoked(KeyInvalid):
+class KeyRevoked(KeyInvalid, code="PS-401-KEY-REVOKED"):
     """The key «{id}» was revoked."""
 
-    code = "PS-401-KEY-REVOKED"
     hint = "Ask an administrator for a new one."
 
 
-class TokenInvalid(KeyInvalid):
+class TokenInvalid(KeyInvalid, code="PS-401-TOKEN"):
     """The token is not accepted: {why}."""
 
-    code = "PS-401-TOKEN"
     hint = "Sign in again; issuer, audience and keys are those of the settings [jwt]."
 
 
-class SignatureInvalid(KeyInvalid):
+class SignatureInvalid(KeyInvalid, code="PS-401-SIGNATURE"):
     """The signature is not good: {why}."""
 
-    code = "PS-401-SIGNATURE"
     hint = "Sign ID.TIMESTAMP.BODY with the secret by HMAC-SHA256; the clocks must agree within five minutes."
 
 
-class TooMany(PenstockError):
+class TooMany(PenstockError, code="PS-429-RATE"):
     """{what} has used up its {rate} requests per minute."""
 
-    code, http = "PS-429-RATE", 429
     hint = "Wait as long as Retry-After says, or ask for a higher rate."
 
 
@@ -66,57 +59,49 @@ class HookTooMany(TooMany):
     hint = "Wait as long as Retry-After says."
 
 
-class NotAllowed(PenstockError):
+class NotAllowed(PenstockError, code="PS-403-PERMISSION"):
     """{user} may not do this: it needs the permission «{permission}»."""
 
-    code, http = "PS-403-PERMISSION", 403
     hint = "`GET /api/v1/me` lists what you may do; an administrator can give you a role that may."
 
 
-class NotOurPage(PenstockError):
+class NotOurPage(PenstockError, code="PS-403-PAGE"):
     """A change with a session's cookie comes from the console alone."""
 
-    code, http = "PS-403-PAGE", 403
     hint = "Programs send a key: «Authorization: Bearer ps_…». The console sends the header «X-Penstock: 1»."
 
 
-class TenantConflict(PenstockError):
+class TenantConflict(PenstockError, code="PS-403-TENANT"):
     """«{name}» belongs to the tenant «{named}» (/tenant_id), and this is «{tenant}»."""
 
-    code, http = "PS-403-TENANT", 403
     hint = "Leave `tenant_id` out: the document is then for whoever releases it. Or release it for that tenant."
 
 
-class TenantUnknown(PenstockError):
+class TenantUnknown(PenstockError, code="PS-403-TENANT"):
     """There is no tenant «{tenant}» here, or it is not active."""
 
-    code, http = "PS-403-TENANT", 403
     hint = "The server's administrator makes tenants: POST /api/v1/tenants."
 
 
-class TenantExists(PenstockError):
+class TenantExists(PenstockError, code="PS-409-TENANT"):
     """There is a tenant «{tenant}» already."""
 
-    code, http = "PS-409-TENANT", 409
     hint = "`GET /api/v1/tenants` lists them."
 
 
-class NotYours(PenstockError):
+class NotYours(PenstockError, code="PS-403-GIVE"):
     """{user} may not give what they do not have: «{permission}»."""
 
-    code, http = "PS-403-GIVE", 403
     hint = "Nobody can give rights that go beyond their own; ask an administrator."
 
 
-class KeyNotFound(PenstockError):
+class KeyNotFound(PenstockError, code="PS-404-KEY"):
     """There is no key «{id}»."""
 
-    code, http = "PS-404-KEY", 404
     hint = "The list of keys has their ids; a key is ps_ID_SECRET."
 
 
-class UserNotFound(PenstockError):
+class UserNotFound(PenstockError, code="PS-404-USER"):
     """There is no user «{user}»."""
 
-    code, http = "PS-404-USER", 404
     hint = "`penstock registry ls user` lists them."

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 import msgspec
+
+_STATUS = re.compile(r"(?:PS|PROC)-(\d{3})\b")
+#: the languages' own codes do not say their HTTP status
+_STATUS_OF_CODE = {
+    "APPROVER_DENIED": 403,
+    "EXPR_SYNTAX": 422,
+    "EXPR_TYPE": 422,
+    "INPUT_INVALID": 422,
+    "NO_BRANCH": 422,
+    "OUTPUT_SCHEMA": 422,
+}
 
 
 class Place(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -48,6 +60,13 @@ class PenstockError(Exception):
     hint: ClassVar[str] = ""
     exit_code: ClassVar[int] = 2
 
+    def __init_subclass__(cls, code: str | None = None) -> None:
+        """A code of ours says its HTTP status. One that neither does nor is listed has that of the base."""
+        super().__init_subclass__()
+        if code is not None:
+            status = _STATUS.match(code)
+            cls.code, cls.http = code, int(status[1]) if status else _STATUS_OF_CODE.get(code, cls.http)
+
     def __init__(self, **facts: Any) -> None:
         self.facts = facts
         template = (type(self).__doc__ or "").strip().splitlines()[0]
@@ -62,10 +81,9 @@ class PenstockError(Exception):
         return str(self.facts.get("where", ""))
 
 
-class DocumentInvalid(PenstockError):
+class DocumentInvalid(PenstockError, code="PS-422-DOCUMENT"):
     """The document has {count} error(s); the first: {first}."""
 
-    code, http = "PS-422-DOCUMENT", 422
     hint = "Every finding has its own hint; `penstock check FILE` lists them all."
 
     def __init__(self, findings: list[Finding], **facts: Any) -> None:
@@ -74,8 +92,7 @@ class DocumentInvalid(PenstockError):
         super().__init__(count=len(errors), first=errors[0].message.rstrip("."), where=errors[0].where, **facts)
 
 
-class Refused(PenstockError):
+class Refused(PenstockError, code="PS-409-REFUSED"):
     """The command was refused: {why}."""
 
-    code, http = "PS-409-REFUSED", 409
     hint = "`penstock show RUN` says how the run stands and what it waits for."

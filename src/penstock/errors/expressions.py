@@ -7,10 +7,9 @@ from typing import ClassVar
 from penstock.errors.base import PenstockError
 
 
-class ExprSyntaxError(PenstockError):
+class ExprSyntaxError(PenstockError, code="EXPR_SYNTAX"):
     """{why}, at character {position} of «{source}»."""
 
-    code, http = "EXPR_SYNTAX", 422
     hint = "Correct it at the character named: texts stand in quotes, members follow a dot, functions are fn.name(…)."
 
     def pointer(self) -> str:
@@ -18,10 +17,9 @@ class ExprSyntaxError(PenstockError):
         return str(self.facts.get("picture", ""))
 
 
-class ExprError(PenstockError):
+class ExprError(PenstockError, code="EXPR_TYPE"):
     """{why}."""
 
-    code, http = "EXPR_TYPE", 422
     category: ClassVar[str] = "validation"
     hint = "Look at what the names stood for: `penstock show RUN` has the value that every node gave out."
 
@@ -29,33 +27,27 @@ class ExprError(PenstockError):
 class ExprTypeError(ExprError):
     """{why}."""
 
-    code = "EXPR_TYPE"
 
-
-class ExprDivisionByZero(ExprError):
+class ExprDivisionByZero(ExprError, code="EXPR_DIV_ZERO"):
     """Division by zero."""
 
-    code = "EXPR_DIV_ZERO"
     hint = "Guard it, such as fn.if(n == 0, 0, total / n)."
 
 
-class ExprLimit(ExprError):
+class ExprLimit(ExprError, code="EXPR_LIMIT"):
     """The expression went over a limit: {why}."""
 
-    code = "EXPR_LIMIT"
     hint = "Make it smaller: split it over several nodes, or do the work in a code_job."
 
 
-class ExprUnknownRoot(ExprError):
+class ExprUnknownRoot(ExprError, code="unresolved_reference"):
     """«{name}» is not a known name here."""
 
-    code = "unresolved_reference"
     hint = "A connection brings a name: its label, or where it comes from."
 
 
-class ExprSecretMissing(ExprError):
+class ExprSecretMissing(ExprError, code="SECRET_NOT_FOUND"):
     """There is no secret «{name}»."""
 
-    code = "SECRET_NOT_FOUND"
     category = "authorization"
     hint = "Give the secret to the tenant under this name, or correct the name."

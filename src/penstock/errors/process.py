@@ -5,47 +5,41 @@ from __future__ import annotations
 from penstock.errors.base import DocumentInvalid, PenstockError, Refused
 
 
-class ProcessInvalid(DocumentInvalid):
+class ProcessInvalid(DocumentInvalid, code="PROC-400-SCHEMA"):
     """The process has {count} error(s); the first: {first}."""
 
-    code, http = "PROC-400-SCHEMA", 400
 
-
-class ProcessUnreadable(PenstockError):
+class ProcessUnreadable(PenstockError, code="PROC-400-SCHEMA"):
     """{why}"""
 
-    code, http, hint = "PROC-400-SCHEMA", 400, "Nothing was stored."
+    hint = "Nothing was stored."
 
 
-class ProcessScope(PenstockError):
+class ProcessScope(PenstockError, code="PROC-403-SCOPE"):
     """{why}."""
 
-    code, http = "PROC-403-SCOPE", 403
     hint = "Everybody works in their own tenant, and under their own name."
 
 
-class ProcessNotFound(PenstockError):
+class ProcessNotFound(PenstockError, code="PROC-404"):
     """There is no {what} «{name}»."""
 
-    code, http = "PROC-404", 404
     hint = "What there is: `penstock process ls` and `items ls`; GET /api/v1/processes/definitions and /workitems."
 
 
-class ProcessState(Refused):
+class ProcessState(Refused, code="PROC-409-STATE"):
     """{why}"""
 
-    code, http, hint = "PROC-409-STATE", 409, "Look at how it stands now."
+    hint = "Look at how it stands now."
 
 
-class ProcessChanged(Refused):
+class ProcessChanged(Refused, code="PROC-409-VERSION"):
     """{what} has changed: its version is {version}, not {given}."""
 
-    code, http = "PROC-409-VERSION", 409
     hint = "Look at it again, and decide on what it is now."
 
 
-class ProcessBranch(Refused):
+class ProcessBranch(Refused, code="PROC-422-BRANCH"):
     """No way leads on from «{node}» with this result; nothing was changed."""
 
-    code, http = "PROC-422-BRANCH", 422
     hint = "Give a result that one of the conditions accepts, or draw a default branch."

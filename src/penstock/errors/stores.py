@@ -7,39 +7,35 @@ from typing import Any, ClassVar
 from penstock.errors.base import PenstockError
 
 
-class StoreError(PenstockError):
+class StoreError(PenstockError, code="PS-503-STORE"):
     """The store failed: {why}."""
 
-    code, http, exit_code = "PS-503-STORE", 503, 2
     passing: ClassVar[bool] = False  # may it pass by itself? Then the engine waits, and goes on
     hint = "Keep the file as it is and restore a copy, or name another one with --store."
 
 
-class StoreMissing(StoreError):
+class StoreMissing(StoreError, code="PS-404-STORE"):
     """There is no store at {path}."""
 
-    code, http = "PS-404-STORE", 404
     hint = "`penstock run FILE` makes one; another one is named with --store."
 
 
-class StoreNewer(StoreError):
+class StoreNewer(StoreError, code="PS-409-STORE-NEWER"):
     """The store has schema version {found}; this Penstock knows versions up to {known}."""
 
-    code, http = "PS-409-STORE-NEWER", 409
     hint = "Upgrade Penstock, or open another store with --store."
 
 
-class StoreNotOurs(StoreError):
+class StoreNotOurs(StoreError, code="PS-409-STORE-FOREIGN"):
     """«{path}» is not a Penstock store."""
 
-    code, http = "PS-409-STORE-FOREIGN", 409
     hint = "Name another file with --store."
 
 
-class StoreBusy(StoreError):
+class StoreBusy(StoreError, code="PS-409-STORE-BUSY"):
     """Another Penstock process{who} drives this store."""
 
-    code, http, passing = "PS-409-STORE-BUSY", 409, True
+    passing = True
     hint = "Stop it, or give it time to finish; reading commands work meanwhile."
 
     def __init__(self, pid: str = "", **facts: Any) -> None:
@@ -52,50 +48,45 @@ class NotTaken(StoreBusy):
     hint = "It is kept, and done by whoever drives the store next: stop that process, then `penstock work`."
 
 
-class StoreFull(StoreError):
+class StoreFull(StoreError, code="PS-507-STORE-FULL"):
     """The disk is full; nothing of this turn was written."""
 
-    code, http, passing = "PS-507-STORE-FULL", 507, True
+    passing = True
     hint = "Free some space and run the same command again: it goes on where it was."
 
 
-class StoreAway(StoreError):
+class StoreAway(StoreError, code="PS-503-STORE-AWAY"):
     """The store cannot be reached: {why}."""
 
-    code, passing = "PS-503-STORE-AWAY", True
+    passing = True
     hint = "Is its disk there, and may it be written to? Nothing that was acknowledged is lost."
 
 
-class StoreDenied(StoreError):
+class StoreDenied(StoreError, code="PS-403-STORE"):
     """The server does not open the store: {why}."""
 
-    code, http = "PS-403-STORE", 403
     hint = "Correct user, password and database; the password may stand in PGPASSWORD or ~/.pgpass."
 
 
-class Fenced(StoreError):
+class Fenced(StoreError, code="PS-409-FENCED"):
     """Another host owns this store now; nothing was written."""
 
-    code, http = "PS-409-FENCED", 409
     hint = "Nothing is lost: drive the store from one host at a time."
 
 
-class ExecutorUnknown(PenstockError):
+class ExecutorUnknown(PenstockError, code="PS-422-EXECUTOR"):
     """No executor is called «{name}»."""
 
-    code, http = "PS-422-EXECUTOR", 422
     hint = "Correct the name, or give the executor to the host that runs this."
 
 
-class ExtraMissing(PenstockError):
+class ExtraMissing(PenstockError, code="PS-501-EXTRA"):
     """This needs the extra «{extra}»: pip install 'penstock[{extra}]'."""
 
-    code, http = "PS-501-EXTRA", 501
     hint = "Install it with that command and start again."
 
 
-class SecretSealed(PenstockError):
+class SecretSealed(PenstockError, code="PS-500-SECRET"):
     """The secret «{name}» cannot be opened: {why}."""
 
-    code, http = "PS-500-SECRET", 500
     hint = "Put the file …secret-key back beside the store, or give the secret anew."

@@ -12,23 +12,16 @@ import httpx2
 import msgspec
 
 from penstock.executors.contract import Outcome, Request, Services, failed
-from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
+from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of, tenant_secrets
 from penstock.executors.parts.exceptions import scrub_failure
 from penstock.executors.parts.json_values import NotJson, json_value
 from penstock.executors.parts.network.egress_policy import EgressPolicy, egress_policy_of
-from penstock.executors.parts.network.http_call import (
-    MAX_BYTES,
-    CallRefused,
-    HttpCall,
-    HttpReply,
-    encode_body,
-    object_argument,
-)
+from penstock.executors.parts.network.http_arguments import encode_body, header_text, method_argument, object_argument
+from penstock.executors.parts.network.http_call import MAX_BYTES, CallRefused, HttpCall, HttpReply
 from penstock.executors.parts.network.http_failures import CALL_ERRORS, call_failure, status_failure
 from penstock.executors.parts.node_output import finish_output
 from penstock.executors.parts.secrets import Secrets
 
-METHODS = frozenset("GET HEAD POST PUT PATCH DELETE OPTIONS".split())
 TIMEOUT_MS = 30_000
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -45,10 +38,9 @@ class ApiExecutor:
     name = "api"
 
     async def run(self, request: Request, services: Services) -> Outcome:
-        secrets = Secrets(None)
+        secrets = tenant_secrets(request, services)
         try:
             tenant = tenant_of(request, services)
-            secrets = Secrets(tenant.secret)
             args = secrets.fill_marked(request.args if isinstance(request.args, Mapping) else {}, request.mark)
             connection = connection_of(args, tenant, "default_api", ("http",))
             egress = egress_policy_of(services.settings, request.tenant)
@@ -70,9 +62,7 @@ def _call(
     secrets: Secrets,
     egress: EgressPolicy,
 ) -> HttpCall:
-    method = str(args.get("method") or "GET").upper()
-    if method not in METHODS:
-        raise CallRefused("INPUT_INVALID", "validation", f"the method «{method[:20]}» is not known")
+    method = method_argument(args)
     url, own = address(connection, args.get("path"), egress)
     headers = _headers(connection.options.get("headers")) if own else {}
     headers |= _headers(args.get("headers"))
@@ -139,11 +129,7 @@ def _listed(url: str, egress: EgressPolicy) -> bool:
 
 def _headers(given: Any) -> dict[str, str]:
     headers = object_argument(given, "headers")
-    return {
-        str(name).lower(): value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        for name, value in headers.items()
-        if value is not None
-    }
+    return {str(name).lower(): header_text(value) for name, value in headers.items() if value is not None}
 
 
 def _auth(connection: Connection, secrets: Secrets) -> dict[str, str]:
@@ -162,18 +148,16 @@ def _auth(connection: Connection, secrets: Secrets) -> dict[str, str]:
 
 
 async def _done(request: Request, reply: HttpReply, secrets: Secrets) -> Outcome:
-    media = reply.headers.get("content-type", "").split(";")[0].strip().lower()
-    meta: dict[str, Any] = {"status": reply.status, "media_type": media, "bytes": len(reply.body)}
+    meta = reply.meta()
     if not reply.body:
         return await finish_output(request, None, meta)
-    says_json = media == "application/json" or media.endswith("+json")
     try:
         body: Any = json_value(msgspec.json.decode(reply.body))
     except (msgspec.DecodeError, RecursionError, NotJson):
-        if says_json:
+        if reply.is_json:
             return failed("HTTP_BODY", "external", f"{reply.host} says it answers JSON, but it does not", meta)
         body = None
-    if says_json or isinstance(body, dict | list):
+    if reply.is_json or isinstance(body, dict | list):
         return await finish_output(request, secrets.scrub(body), meta)
     return await finish_output(request, _text(secrets.scrub(reply.body), meta), meta, "raw_text")
 

@@ -12,20 +12,12 @@ from penstock.executors.contract import Done, Outcome, Request, Services, failed
 from penstock.executors.parts.exceptions import scrub_failure, secrets_of
 from penstock.executors.parts.json_values import NotJson, duration_ms, json_value
 from penstock.executors.parts.network.egress_policy import egress_policy_of
-from penstock.executors.parts.network.http_call import (
-    MAX_BYTES,
-    CallRefused,
-    HttpCall,
-    HttpReply,
-    encode_body,
-    object_argument,
-)
+from penstock.executors.parts.network.http_arguments import encode_body, header_text, method_argument, object_argument
+from penstock.executors.parts.network.http_call import MAX_BYTES, CallRefused, HttpCall, HttpReply
 from penstock.executors.parts.network.http_client import send
 from penstock.executors.parts.network.http_failures import CALL_ERRORS, call_failure, status_failure
 from penstock.executors.parts.secrets import Secrets
 from penstock.executors.parts.templates import TemplateError, render_tree
-
-METHODS = frozenset("GET HEAD POST PUT PATCH DELETE OPTIONS".split())
 
 _TEXTS = ("application/xml", "application/x-ndjson", "application/yaml")
 
@@ -64,10 +56,8 @@ def _call(request: Request, services: Services, secrets: Secrets) -> HttpCall:
             return render_tree(args.get(name), request.named(), secrets.fill)
         return _filled(args.get(name), secrets) if filled else args.get(name)
 
-    method = str(args.get("method") or "GET").upper()
-    if method not in METHODS:
-        raise CallRefused("INPUT_INVALID", "validation", f"the method «{method[:20]}» is not known")
-    headers = {str(k): _header(v) for k, v in object_argument(final("headers"), "headers").items() if v is not None}
+    method = method_argument(args)
+    headers = {str(k): header_text(v) for k, v in object_argument(final("headers"), "headers").items() if v is not None}
     headers.update(_auth(args, final))
     content, media = encode_body(final("body", False), json_value)
     known = {name.lower() for name in headers}
@@ -101,10 +91,6 @@ def _filled(tree: Any, secrets: Secrets) -> Any:
     return tree
 
 
-def _header(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
 def _auth(args: Mapping[str, Any], final: Any) -> dict[str, str]:
     kind = str(args.get("auth_type") or "none")
     config = object_argument(final("auth_config"), "auth_config")
@@ -124,11 +110,10 @@ def _auth(args: Mapping[str, Any], final: Any) -> dict[str, str]:
 
 def _done(reply: HttpReply, secrets: Secrets) -> Outcome:
     """JSON becomes a value, text stays text, everything else is binary."""
-    media = reply.headers.get("content-type", "").split(";")[0].strip().lower()
-    meta: dict[str, Any] = {"status": reply.status, "media_type": media, "bytes": len(reply.body)}
+    media, meta = reply.media_type, reply.meta()
     if not reply.body:
         return Done(None, meta)
-    if media == "application/json" or media.endswith("+json"):
+    if reply.is_json:
         try:
             return Done(secrets.scrub(json_value(msgspec.json.decode(reply.body))), meta, "object")
         except (msgspec.DecodeError, RecursionError, NotJson):

@@ -9,14 +9,14 @@ from importlib import import_module
 from typing import Any
 
 from penstock.executors.contract import Done, Failed, Outcome, Request, Services, Skipped, failed
-from penstock.executors.parts.connections import tenant_of
+from penstock.executors.parts.connections import tenant_of, tenant_secrets
 from penstock.executors.parts.exceptions import scrub_failure
 from penstock.executors.parts.extras import extra_missing
 from penstock.executors.parts.json_values import NotJson, json_value
 from penstock.executors.parts.mcp.calls import CALLS, TIMEOUT_MS, connect, mcp_failure, registered_server
 from penstock.executors.parts.network.http_call import CallRefused
 from penstock.executors.parts.node_output import finish_output
-from penstock.executors.parts.secrets import SecretMissing, Secrets
+from penstock.executors.parts.secrets import SecretMissing
 from penstock.executors.parts.threads import in_thread
 
 OPERATIONS = ("tool", "resource", "prompt")
@@ -81,14 +81,13 @@ def _fallback_outcome(second: Outcome, first: Failed, server: str) -> Outcome:
 
 
 async def _call_server(id: Any, version: Any, args: Mapping[str, Any], request: Request, services: Services) -> Outcome:
-    secrets = Secrets(None)
+    secrets = tenant_secrets(request, services)
     try:
         await in_thread(import_module, "mcp")  # takes a second, which the loop does not have
     except ImportError:
         return extra_missing("MCP servers need", "mcp")
     try:
         tenant = tenant_of(request, services)
-        secrets = Secrets(tenant.secret)
         kind, name, arguments = _operation(secrets.fill_marked(args.get("operation"), request.mark))
         body = registered_server(tenant, id)
         if body.get("version"):  # before anything is started

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from penstock.executors.contract import Failed, Outcome, Request, Services, failed
-from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
+from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of, tenant_secrets
 from penstock.executors.parts.exceptions import scrub_failure
 from penstock.executors.parts.extras import extra_missing
 from penstock.executors.parts.files.path_policy import PathRefused
@@ -40,10 +40,9 @@ class SqlExecutor:
 
     async def run(self, request: Request, services: Services) -> Outcome:
         args: Mapping[str, Any] = request.args if isinstance(request.args, Mapping) else {}
-        secrets = Secrets(None)
+        secrets = tenant_secrets(request, services)
         try:
             tenant = tenant_of(request, services)
-            secrets = Secrets(tenant.secret)
             connection = connection_of(args, tenant, "default_sql", ("sqlite", "postgresql"))
             ready = bind_parameters(
                 args.get("query"), secrets.fill_marked(args.get("params"), request.mark), connection.type

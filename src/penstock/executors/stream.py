@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from penstock.executors.contract import Done, Outcome, Request, Services, StreamBatch, Tenant, failed
-from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of
+from penstock.executors.parts.connections import Connection, connection_of, password_of, tenant_of, tenant_secrets
 from penstock.executors.parts.extras import extra_message
 from penstock.executors.parts.json_values import NotJson, json_value
 from penstock.executors.parts.network.egress_policy import EgressPolicy, egress_policy_of
@@ -61,10 +61,9 @@ class StreamExecutor:
     name = "stream"
 
     async def run(self, request: Request, services: Services) -> Outcome:
-        secrets = Secrets(None)
+        secrets = tenant_secrets(request, services)
         try:
             tenant = tenant_of(request, services)
-            secrets = Secrets(tenant.secret)
             reading = _reading(request, services, tenant, secrets)
             async with asyncio.timeout((request.timeout_ms or TIMEOUT_MS) / 1000):
                 async with _SOURCES[reading.connection.type](reading) as batch:

@@ -58,9 +58,9 @@ class Compiler:
             case N.Object():
                 return _object(node.keys, self.closures(node))
             case N.Lambda():
-                return _lambda(node.params, self.closure(node.body), node.body.size)
+                return _lambda(node.names, self.closure(node.body), node.body.size)
             case N.Snippet():
-                return _snippet(node.locals, self.closure(node.body), node.body.size)
+                return _snippet(node.names, self.closure(node.body), node.body.size)
             case N.FieldPath():
                 return _constant(_field_path(node.keys))
             case N.HostCall():

@@ -118,9 +118,9 @@ class _Reads:
             if node.name not in bound and (not in_snippet or node.name in DATA_ROOTS):
                 self.roots.add(node.name)
         elif isinstance(node, Lambda):
-            bound = bound.union(node.params)
+            bound = bound.union(node.names)
         elif isinstance(node, Snippet):
-            bound, in_snippet = bound.union(node.locals), True
+            bound, in_snippet = bound.union(node.names), True
         elif isinstance(node, HostCall):
             self.roots.add(node.root)
             self.calls.add(node.member)

@@ -139,32 +139,30 @@ class HostCall(Node):
         self.member = member
 
 
-class Lambda(Node):
+class NamedBody(Node):
+    """An expression that is evaluated with names of its own."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, start: int, end: int, names: tuple[str, ...], body: Node) -> None:
+        super().__init__(start, end, (body,))
+        self.names = names
+
+    @property
+    def body(self) -> Node:
+        return self.children[0]
+
+
+class Lambda(NamedBody):
     """`x => body` or `(a, b) => body`, only as an argument."""
 
-    __slots__ = ("params",)
-
-    def __init__(self, start: int, end: int, params: tuple[str, ...], body: Node) -> None:
-        super().__init__(start, end, (body,))
-        self.params = params
-
-    @property
-    def body(self) -> Node:
-        return self.children[0]
+    __slots__ = ()
 
 
-class Snippet(Node):
-    """An expression string in the place of a lambda: `locals` and the item's fields come before the roots."""
+class Snippet(NamedBody):
+    """An expression string in the place of a lambda: its names and the item's fields come before the roots."""
 
-    __slots__ = ("locals",)
-
-    def __init__(self, start: int, end: int, locals: tuple[str, ...], body: Node) -> None:
-        super().__init__(start, end, (body,))
-        self.locals = locals
-
-    @property
-    def body(self) -> Node:
-        return self.children[0]
+    __slots__ = ()
 
 
 class FieldPath(Node):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from penstock.errors import ExprLimit
 from penstock.expr.functions import FUNCTIONS
 from penstock.expr.functions.contract import Function, LambdaShape
@@ -27,6 +30,7 @@ from penstock.expr.root_names import DATA_ROOTS, RESERVED_ROOTS
 from penstock.expr.token_cursor import TokenCursor
 from penstock.expr.tokenizer import END, NAME, NUMBER, STRING, SourceToken, nearest, tokenize
 
+T = TypeVar("T")
 _LONGEST_INTEGER = 400  # digits, zeros in front too
 _PRECEDENCE = {
     "||": 1,
@@ -184,13 +188,18 @@ class _Parser(TokenCursor):
     def array(self) -> Node:
         opening = self.token
         self.advance()
-        items: list[Node] = []
-        while self.token.kind != "]" or items:
-            items.append(self.expression())
+        items = self.listed(self.expression, "]")
+        return Array(opening.start, self.expect("]", opening), items)
+
+    def listed(self, item: Callable[[], T], close: str) -> list[T]:
+        """What stands between commas, up to the closing bracket."""
+        items: list[T] = []
+        while self.token.kind != close or items:
+            items.append(item())
             if self.token.kind != ",":
                 break
             self.advance()
-        return Array(opening.start, self.expect("]", opening), items)
+        return items
 
     def object(self) -> Node:
         opening = self.token
@@ -351,12 +360,7 @@ class _Parser(TokenCursor):
             return (self.parameter(),)
         opening = self.token
         self.advance()
-        names: list[str] = []
-        while self.token.kind != ")" or names:
-            names.append(self.parameter())
-            if self.token.kind != ",":
-                break
-            self.advance()
+        names = self.listed(self.parameter, ")")
         self.expect(")", opening)
         return tuple(names)
 

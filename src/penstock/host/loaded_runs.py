@@ -31,17 +31,21 @@ class LoadedRuns:
             loaded = self.runs.get(row.no)
             if loaded is None:
                 self.runs[row.no] = loaded = LoadedRun(row.no)
-            if loaded.run is None:
-                try:
-                    self._fill(loaded, row, journal)
-                except Exception as bug:
-                    if isinstance(bug, StoreError) and bug.passing:
-                        raise
-                    loaded.id = row.id
-                    self.park(loaded, bug)
-                    continue
-            out.append(loaded)
+            if loaded.run is not None or self._fill_or_park(loaded, row, journal):
+                out.append(loaded)
         return out
+
+    def _fill_or_park(self, loaded: LoadedRun, row: RunRow, journal: list[JournalRow]) -> bool:
+        """Could it be folded? A store that is away for a while is no reason to park it."""
+        try:
+            self._fill(loaded, row, journal)
+        except Exception as bug:
+            if isinstance(bug, StoreError) and bug.passing:
+                raise
+            loaded.id = row.id
+            self.park(loaded, bug)
+            return False
+        return True
 
     def _fill(self, loaded: LoadedRun, row: RunRow, journal: list[JournalRow]) -> None:
         net = self.nets.get(row.net)
@@ -76,15 +80,7 @@ class LoadedRuns:
             return held
         for row, journal in self.store.load([no]) if no not in self.parked else ():
             seen = LoadedRun(no)
-            try:
-                self._fill(seen, row, journal)
-            except Exception as bug:
-                if isinstance(bug, StoreError) and bug.passing:
-                    raise
-                seen.id = row.id
-                self.park(seen, bug)
-                return None
-            return seen
+            return seen if self._fill_or_park(seen, row, journal) else None
         return None
 
     def is_loaded(self, no: int) -> bool:

@@ -18,6 +18,7 @@ from penstock.dialects.notice import Notice
 from penstock.errors import PenstockError, StoreError
 from penstock.executors.contract import Executor, Failed, Request, Services, failed
 from penstock.host.clock import Clock
+from penstock.host.delivery_task import DeliveryTask
 from penstock.kernel.failure import OUTAGE
 from penstock.store.contract import Store
 from penstock.store.run_store import Batch
@@ -30,12 +31,10 @@ _pack = msgspec.msgpack.Encoder().encode
 log = logging.getLogger("penstock")
 
 
-class Notices:
+class Notices(DeliveryTask):
     def __init__(self, store: Store, clock: Clock, executors: Mapping[str, Executor], services: Services) -> None:
+        super().__init__()
         self.store, self.clock, self.executors, self.services = store, clock, executors, services
-        self.wrote = False
-        self._task: asyncio.Task[None] | None = None
-        self._more = asyncio.Event()
 
     # -- in ------------------------------------------------------------------------------------------------------------
 
@@ -49,9 +48,7 @@ class Notices:
     def kick(self) -> None:
         """There may be something to deliver."""
         self.wrote = False
-        self._more.set()
-        if self._task is None or self._task.done():
-            self._task = asyncio.ensure_future(self._run())
+        self._wake()
 
     async def _run(self) -> None:
         while True:
@@ -119,5 +116,4 @@ class Notices:
             async with asyncio.timeout(GRACE_S):
                 while self.store.notices(self.clock.now(), 1) and not self._task.done():
                     await asyncio.sleep(0.01)
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
+        await self._cancel()

@@ -14,6 +14,7 @@ import msgspec
 
 from penstock.errors import StoreError
 from penstock.host.clock import Clock
+from penstock.host.delivery_task import DeliveryTask
 from penstock.host.loaded_run import LoadedRun
 from penstock.host.runtimes import Runtimes
 from penstock.kernel import fact as F
@@ -29,17 +30,15 @@ _KEPT_INSIDE = ("input", "options", "draft", "run", "tenant")
 _pack = msgspec.msgpack.Encoder().encode
 
 
-class Outbox:
+class Outbox(DeliveryTask):
     """`publish` writes rows although nobody is there to take them yet."""
 
     def __init__(self, store: RunStore, clock: Clock, *, publish: bool = False) -> None:
+        super().__init__()
         self.store, self.clock, self.publish = store, clock, publish
         self.sinks: list[Sink] = []
         self.runtimes = Runtimes()  # a language may have events of its own
         self.delivered = 0
-        self.wrote = False
-        self._more = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
 
     # -- in ------------------------------------------------------------------------------------------------------------
 
@@ -69,9 +68,7 @@ class Outbox:
         if self._task is not None and self._task.done() and not self._task.cancelled():
             self._task.result()
         if self.sinks:
-            self._more.set()
-            if self._task is None or self._task.done():
-                self._task = asyncio.ensure_future(self._run())
+            self._wake()
 
     async def _run(self) -> None:
         while True:
@@ -111,9 +108,7 @@ class Outbox:
         return len(done)
 
     async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._cancel()
 
 
 def _event_of(live: LoadedRun, fact: F.Fact, seq: int, now: int) -> dict[str, Any]:

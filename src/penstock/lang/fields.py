@@ -18,6 +18,8 @@ from penstock.lang.document import child_pointer
 from penstock.lang.report import Report, did_you_mean
 
 S = TypeVar("S", bound="Fields")
+#: what the id of a tenant may be
+TENANT = re.compile(r"[A-Za-z0-9_-]{1,50}\Z")
 _ERROR_PATH = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
 _KINDS = {
     "str": "a text",

@@ -218,13 +218,9 @@ class _Reader:
             value, inner, at = self.value(at, depth + 1)
             values.append(value)
             marks.append(inner)
-            at = self.skip(at)
-            end = self.text[at : at + 1]
-            if end == "]":
-                return values, mark, at + 1
-            if end != ",":
-                self.refuse("a comma or ] is expected here", at)
-            at = self.skip(at + 1)
+            at, ended = self.after_entry(at, "]")
+            if ended:
+                return values, mark, at
 
     def members(self, at: int, depth: int) -> tuple[dict[str, Any], Mark, int]:
         values: dict[str, Any] = {}
@@ -245,10 +241,16 @@ class _Reader:
                 self.refuse("a colon is expected here", at)
             values[key], inner, at = self.value(self.skip(at + 1), depth + 1)
             marks[key] = (*self.spot(begin), inner)
-            at = self.skip(at)
-            end = self.text[at : at + 1]
-            if end == "}":
-                return values, mark, at + 1
-            if end != ",":
-                self.refuse("a comma or } is expected here", at)
-            at = self.skip(at + 1)
+            at, ended = self.after_entry(at, "}")
+            if ended:
+                return values, mark, at
+
+    def after_entry(self, at: int, close: str) -> tuple[int, bool]:
+        """Where the next entry begins; or where the list or map has ended, and that it has."""
+        at = self.skip(at)
+        end = self.text[at : at + 1]
+        if end == close:
+            return at + 1, True
+        if end != ",":
+            self.refuse(f"a comma or {close} is expected here", at)
+        return self.skip(at + 1), False

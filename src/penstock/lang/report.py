@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from difflib import get_close_matches
+from typing import Protocol
 
 from penstock.errors import Finding, Place
 from penstock.lang.document import Document
@@ -51,6 +52,39 @@ class Report:
         if len(message) > LONGEST:
             message = message[:LONGEST] + " …"
         self.findings.append(Finding(rule, severity, message, where, hint, node))
+
+
+class SharedReport(Protocol):
+    """What several contexts have in common, with the report that they all write to."""
+
+    @property
+    def report(self) -> Report: ...
+
+
+class ElementReport:
+    """Reports on one element of a document, by the path below it."""
+
+    shared: SharedReport
+
+    @property
+    def id(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def pointer(self) -> str:
+        raise NotImplementedError
+
+    def at(self, path: str = "") -> str:
+        return f"{self.pointer}/{path}" if path else self.pointer
+
+    def error(self, rule: str, message: str, path: str = "", *, hint: str) -> None:
+        self.shared.report.error(rule, message, self.at(path), hint=hint, node=self.id)
+
+    def warning(self, rule: str, message: str, path: str = "", *, hint: str) -> None:
+        self.shared.report.warning(rule, message, self.at(path), hint=hint, node=self.id)
+
+    def info(self, rule: str, message: str, path: str = "", *, hint: str) -> None:
+        self.shared.report.info(rule, message, self.at(path), hint=hint, node=self.id)
 
 
 def did_you_mean(word: str, known: Collection[str], otherwise: str) -> str:

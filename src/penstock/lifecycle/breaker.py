@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.lifecycle.contract import Machine, T
+from penstock.lifecycle.contract import Machine, T, each
 
 BREAKER = Machine(
     "breaker",
@@ -14,8 +14,7 @@ BREAKER = Machine(
         T("half_open", "probe_ok", "half_open", "C-19: not yet all of half_open_requests"),
         T("half_open", "probes_passed", "closed", "W-7.3.2, C-19"),
         T("half_open", "probe_failed", "open", "W-7.3.2"),
-        T("open", "reset", "closed", "by hand"),
-        T("half_open", "reset", "closed", "by hand"),
+        *each(("open", "half_open"), "reset", "closed", "by hand"),
     ),
     terminal=(),
 )

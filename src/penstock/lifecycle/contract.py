@@ -21,6 +21,11 @@ class T(NamedTuple):
     source: str
 
 
+def each(sources: tuple[str, ...], event: str, dst: str, source: str) -> tuple[T, ...]:
+    """The same move out of several statuses."""
+    return tuple(T(src, event, dst, source) for src in sources)
+
+
 @dataclass(frozen=True)
 class Machine:
     """`terminal` statuses are absorbing but for the rows that name them as source."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.lifecycle.contract import Machine, T
+from penstock.lifecycle.contract import Machine, T, each
 
 _RESUMED = ("approval_received", "event_received", "timer_elapsed", "poll_succeeded", "manual_signal")
 
@@ -26,12 +26,8 @@ DECISION_RUN = Machine(
         T("COMPENSATING", "compensation_failed", "FAILED", "W-2.2.2"),
         T("TIMEOUT", "no_recovery", "FAILED", "W-2.2.2"),
         T("TIMEOUT", "retry_allowed", "RUNNING", "W-2.2.2, C-75"),
-        T("CREATED", "cancel_requested", "CANCELLED", "W-2.2.3"),
-        T("PENDING", "cancel_requested", "CANCELLED", "W-2.2.3"),
-        T("RUNNING", "cancel_requested", "CANCELLED", "W-2.2.3"),
-        T("WAITING", "cancel_requested", "CANCELLED", "W-2.2.3"),
-        T("WAITING", "compensation_triggered", "COMPENSATING", "W-2.2.3"),
-        T("TIMEOUT", "compensation_triggered", "COMPENSATING", "W-2.2.3"),
+        *each(("CREATED", "PENDING", "RUNNING", "WAITING"), "cancel_requested", "CANCELLED", "W-2.2.3"),
+        *each(("WAITING", "TIMEOUT"), "compensation_triggered", "COMPENSATING", "W-2.2.3"),
         T("RUNNING", "workflow_timeout", "TIMEOUT", "W-2.2.3"),
         T("FAILED", "operator_retry", "RUNNING", "W-2.2.3: by hand"),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.lifecycle.contract import Machine, T
+from penstock.lifecycle.contract import Machine, T, each
 
 DIAGRAM_RUN = Machine(
     "diagram_run",
@@ -15,9 +15,7 @@ DIAGRAM_RUN = Machine(
         T("WAITING", "all_done", "COMPLETED", "D-A.16: the answer may be the last step"),
         T("RUNNING", "unrecoverable_error", "FAILED", "D-X.8 DEADLOCK, D-X.10"),
         T("WAITING", "unrecoverable_error", "FAILED", "D-X.18 timeout"),
-        T("PENDING", "cancel_requested", "CANCELLED", "D-X.29"),
-        T("RUNNING", "cancel_requested", "CANCELLED", "D-X.29"),
-        T("WAITING", "cancel_requested", "CANCELLED", "D-X.29"),
+        *each(("PENDING", "RUNNING", "WAITING"), "cancel_requested", "CANCELLED", "D-X.29"),
         T("FAILED", "operator_retry", "RUNNING", "KERNEL 7: by hand, the failed node revived under the same key"),
     ),
     terminal=("COMPLETED", "FAILED", "CANCELLED"),

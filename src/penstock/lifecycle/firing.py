@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.lifecycle.contract import Machine, T
+from penstock.lifecycle.contract import Machine, T, each
 
 LIVE = ("run", "effect", "backoff", "suspended", "scope", "undo")
 _ENDINGS = (
@@ -19,8 +19,7 @@ FIRING = Machine(
     (
         T("run", "ask", "effect", "KERNEL 2 effect.asked"),
         T("effect", "answer", "run", "KERNEL 2 effect.answered"),
-        T("run", "back_off", "backoff", "KERNEL 6 attempt.failed"),
-        T("effect", "back_off", "backoff", "KERNEL 6 attempt.failed"),
+        *each(("run", "effect"), "back_off", "backoff", "KERNEL 6 attempt.failed"),
         T("backoff", "ask", "effect", "KERNEL 6 retry timer"),
         T("run", "suspend", "suspended", "KERNEL 1 wait, work"),
         T("effect", "suspend", "suspended", "KERNEL 1 poll, agent draft"),

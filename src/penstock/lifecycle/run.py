@@ -5,7 +5,7 @@ A command that ends a wait may end the run in the same turn, so WAITING has the 
 
 from __future__ import annotations
 
-from penstock.lifecycle.contract import Machine, T
+from penstock.lifecycle.contract import Machine, T, each
 
 RUN = Machine(
     "run",
@@ -21,23 +21,17 @@ RUN = Machine(
         T("WAITING", "all_done", "COMPLETED", "KERNEL 7"),
         T("RUNNING", "unrecoverable_error", "FAILED", "W-2.2.2"),
         T("WAITING", "unrecoverable_error", "FAILED", "KERNEL 7"),
-        T("RUNNING", "run_retry", "PENDING", "KERNEL 6"),
-        T("WAITING", "run_retry", "PENDING", "KERNEL 6"),
-        T("CREATED", "cancel_requested", "CANCELLED", "W-2.2.3"),
-        T("PENDING", "cancel_requested", "CANCELLED", "W-2.2.3"),
-        T("RUNNING", "cancel_requested", "CANCELLED", "W-2.2.3"),
-        T("WAITING", "cancel_requested", "CANCELLED", "W-2.2.3"),
+        *each(("RUNNING", "WAITING"), "run_retry", "PENDING", "KERNEL 6"),
+        *each(("CREATED", "PENDING", "RUNNING", "WAITING"), "cancel_requested", "CANCELLED", "W-2.2.3"),
         T("RUNNING", "compensation_triggered", "COMPENSATING", "W-2.2.2"),
         T("WAITING", "compensation_triggered", "COMPENSATING", "W-2.2.3"),
         T("PENDING", "compensation_triggered", "COMPENSATING", "KERNEL 6: cancelled while it waits for its own retry"),
-        T("RUNNING", "compensate", "COMPENSATING", "KERNEL 2: by hand"),
-        T("WAITING", "compensate", "COMPENSATING", "KERNEL 2: by hand"),
+        *each(("RUNNING", "WAITING"), "compensate", "COMPENSATING", "KERNEL 2: by hand"),
         T("COMPENSATING", "compensation_done", "COMPENSATED", "W-2.2.2"),
         T("COMPENSATING", "compensation_failed", "FAILED", "W-2.2.2"),
         T("COMPENSATING", "cancel_done", "CANCELLED", "KERNEL 6: a boundary cancel ends so whatever the undoing said"),
         T("FAILED", "operator_retry", "RUNNING", "W-2.2.3"),
-        T("FAILED", "compensate", "COMPENSATING", "KERNEL 7"),
-        T("COMPLETED", "compensate", "COMPENSATING", "KERNEL 7"),
+        *each(("FAILED", "COMPLETED"), "compensate", "COMPENSATING", "KERNEL 7"),
     ),
     terminal=("COMPLETED", "FAILED", "CANCELLED", "COMPENSATED"),
 )

@@ -6,23 +6,21 @@ A vote that does not decide keeps the item open; the one that does is followed b
 
 from __future__ import annotations
 
-from penstock.lifecycle.contract import Machine, T
+from penstock.lifecycle.contract import Machine, T, each
 
 WORK_ITEM = Machine(
     "work_item",
     "TODO",
     (
         T("TODO", "start", "IN_PROGRESS", "P-4.1.2"),
-        T("TODO", "submit", "DONE", "P-4.1.5"),
-        T("IN_PROGRESS", "submit", "DONE", "P-4.1.5"),
+        *each(("TODO", "IN_PROGRESS"), "submit", "DONE", "P-4.1.5"),
         T("IN_PROGRESS", "submit_for_approval", "SUBMITTED", "P-4.1.3"),
         T("SUBMITTED", "approve", "DONE", "P-4.1.4, P-X.14"),
         T("SUBMITTED", "reject", "REWORK", "P-X.14"),
         T("SUBMITTED", "rework", "REWORK", "P-4.1.6"),
         T("DONE", "rework", "REWORK", "P-4.1.6, P-X.15"),
         T("REWORK", "redo", "TODO", "P-4.1.7"),
-        T("TODO", "vote", "IN_PROGRESS", "W-4.6.4"),
-        T("IN_PROGRESS", "vote", "IN_PROGRESS", "W-4.6.4"),
+        *each(("TODO", "IN_PROGRESS"), "vote", "IN_PROGRESS", "W-4.6.4"),
         T("IN_PROGRESS", "decide", "DONE", "W-4.6.4: the quorum is there, or it cannot be any more"),
         T("IN_PROGRESS", "take_over", "IN_PROGRESS", "P-X.40"),
         T("TODO", "set_mode", "TODO", "P-X.40"),
@@ -30,14 +28,12 @@ WORK_ITEM = Machine(
         T("IN_PROGRESS", "retry", "IN_PROGRESS", "P-X.11: the agent is asked again"),
         T("TODO", "reassign", "TODO", "W-4.6.1, P-X.13"),
         T("IN_PROGRESS", "reassign", "TODO", "W-4.6.1: the new person has not started"),
-        T("TODO", "escalate", "TODO", "W-4.6.1, C-34: to others, who have not begun"),
-        T("IN_PROGRESS", "escalate", "TODO", "W-4.6.1, C-34: to others, who have not begun"),
+        *each(("TODO", "IN_PROGRESS"), "escalate", "TODO", "W-4.6.1, C-34: to others, who have not begun"),
         T("SUBMITTED", "escalate", "SUBMITTED", "C-34: the draft waits for others"),
         T("TODO", "cancel", "CANCELLED", "P-4.1.8"),
         T("IN_PROGRESS", "cancel", "CANCELLED", "P-4.1.9"),
         T("REWORK", "cancel", "CANCELLED", "KERNEL 5"),
-        T("SUBMITTED", "compensate", "COMPENSATED", "P-4.1.10"),
-        T("DONE", "compensate", "COMPENSATED", "P-4.1.10"),
+        *each(("SUBMITTED", "DONE"), "compensate", "COMPENSATED", "P-4.1.10"),
     ),
     terminal=("DONE", "CANCELLED", "COMPENSATED"),
 )

@@ -8,13 +8,11 @@ from typing import Any, Protocol
 import msgspec
 from msgspec.structs import astuple
 
-from penstock.store.audit_chain import FIRST, AuditRow, by_tenant, linked, mark, old_of, pruned
+from penstock.store.audit_chain import FIRST, PRUNED_AT_ONCE, AuditRow, by_tenant, linked, mark, old_of, pruned
 from penstock.store.sql import Sql, insert_new, marks
 
 #: how long the answer to a request is kept for those who send it again
 REQUESTS_KEPT_MS = 86_400_000
-#: rows of an audit
-PRUNED_AT_ONCE = 10_000
 
 
 class KeyRow(msgspec.Struct, frozen=True):
@@ -133,8 +131,7 @@ class SqlAccess(Sql):
         return self._put(insert_new("api_key", _KEY), astuple(row))
 
     def key(self, id: str) -> KeyRow | None:
-        row = self._read(f"SELECT {_KEY} FROM api_key WHERE id=?", (id,)).fetchone()
-        return None if row is None else KeyRow(*row)
+        return self._row(KeyRow, f"SELECT {_KEY} FROM api_key WHERE id=?", (id,))
 
     def keys(self, tenant: str) -> list[KeyRow]:
         sql = f"SELECT {_KEY} FROM api_key WHERE tenant=? ORDER BY created_at,id"

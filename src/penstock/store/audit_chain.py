@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 #: what the first row of a chain has before it
 FIRST = "0" * 64
+#: so many rows at most are forgotten in one go
+PRUNED_AT_ONCE = 10_000
 #: who takes the beginning of a chain away when it is old enough, and what that is called; no request has this name
 KEEPER, PRUNED = "retention", "audit.prune"
 

@@ -59,8 +59,7 @@ class SqlDeadLetters(Sql):
         return [LetterRow(*row) for row in self._read(sql + " ORDER BY at DESC, no DESC LIMIT ?", (*values, limit))]
 
     def letter(self, tenant: str, run: str) -> LetterRow | None:
-        row = self._read(f"SELECT {_LETTER} FROM letter WHERE tenant=? AND run=?", (tenant, run)).fetchone()
-        return None if row is None else LetterRow(*row)
+        return self._row(LetterRow, f"SELECT {_LETTER} FROM letter WHERE tenant=? AND run=?", (tenant, run))
 
     def letters_since(self, tenant: str, queue: str, since: int) -> int:
         sql = "SELECT count(*) FROM letter WHERE tenant=? AND queue=? AND at>?"

@@ -74,8 +74,7 @@ class SqlDrafts(Sql):
 
     def draft(self, tenant: str, user: str, key: str) -> DraftRow | None:
         sql = f'SELECT {_DRAFT} FROM draft WHERE tenant=? AND "user"=? AND key=?'
-        row = self._read(sql, (tenant, user, key)).fetchone()
-        return None if row is None else DraftRow(*row)
+        return self._row(DraftRow, sql, (tenant, user, key))
 
     def drafts(self, tenant: str, user: str) -> list[DraftRow]:
         sql = f'SELECT {_DRAFT} FROM draft WHERE tenant=? AND "user"=? ORDER BY key'

@@ -83,8 +83,7 @@ class SqlEvents(Sql):
         return [EventRow(*row) for row in self._read(sql + " ORDER BY no LIMIT ?", (*values, limit))]
 
     def event(self, tenant: str, id: str) -> EventRow | None:
-        row = self._read(f"SELECT {_EVENT} FROM event WHERE tenant=? AND id=?", (tenant, id)).fetchone()
-        return None if row is None else EventRow(*row)
+        return self._row(EventRow, f"SELECT {_EVENT} FROM event WHERE tenant=? AND id=?", (tenant, id))
 
     def has_events(self) -> bool:
         """Is there any, of anybody?"""

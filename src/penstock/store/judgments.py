@@ -41,5 +41,4 @@ class SqlJudgments(Sql):
 
     def judgment(self, run: str, firing: int) -> JudgmentRow | None:
         sql = f"SELECT {_JUDGMENT} FROM judgment WHERE run=? AND firing=?"
-        row = self._read(sql, (run, firing)).fetchone()
-        return None if row is None else JudgmentRow(*row)
+        return self._row(JudgmentRow, sql, (run, firing))

@@ -96,8 +96,7 @@ class SqlReleases(Sql):
 
     def release(self, tenant: str, name: str, version: int) -> ReleaseRow | None:
         sql = f"SELECT {_RELEASE} FROM release WHERE tenant=? AND name=? AND version=?"
-        row = self._read(sql, (tenant, name, version)).fetchone()
-        return None if row is None else ReleaseRow(*row)
+        return self._row(ReleaseRow, sql, (tenant, name, version))
 
     def move_releases(
         self, moves: Iterable[tuple[ReleaseRow, str]], schedules: Iterable[ScheduleRow] = (),

@@ -180,8 +180,7 @@ class SqlRuns(Sql):
         return RunRow(*rows[0])
 
     def run_by_key(self, tenant: str, key: str) -> RunRow | None:
-        row = self._read(f"SELECT {RUN} FROM run WHERE tenant=? AND key=?", (tenant, key)).fetchone()
-        return None if row is None else RunRow(*row)
+        return self._row(RunRow, f"SELECT {RUN} FROM run WHERE tenant=? AND key=?", (tenant, key))
 
     def unfinished(self) -> list[int]:
         return [r[0] for r in self._read(f"{UNFINISHED} ORDER BY no")]
@@ -212,8 +211,7 @@ class SqlRuns(Sql):
 
     def net_by_hash(self, hash: str) -> NetRow | None:
         sql = "SELECT no,hash,name,language,body,source,released_at FROM net WHERE hash=?"
-        row = self._read(sql, (hash,)).fetchone()
-        return None if row is None else NetRow(*row)
+        return self._row(NetRow, sql, (hash,))
 
     def inbox(self, limit: int = 512) -> list[tuple[int, int, bytes]]:
         sql = "SELECT no,run,command FROM inbox WHERE answer IS NULL ORDER BY no LIMIT ?"

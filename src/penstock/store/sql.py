@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+R = TypeVar("R")
 HOUR_MS = 3_600_000  # lists count by hours
 
 
@@ -60,6 +61,11 @@ class Sql:
         """The only column of the first row; None when there is no row."""
         row = self._read(sql, values).fetchone()
         return None if row is None else row[0]
+
+    def _row(self, kind: Callable[..., R], sql: str, values: Iterable[Any] = ()) -> R | None:
+        """The first row as what it is; None when there is no row."""
+        row = self._read(sql, values).fetchone()
+        return None if row is None else kind(*row)
 
     def _rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
         return self._read(sql, values).fetchall()

@@ -83,29 +83,27 @@ class Sqlite(SqliteSql, SqlStore):
         self.c: sqlite3.Connection = None  # type: ignore[assignment]  # until it is open
         if not create and not self.path.exists():
             raise StoreError(why=f"there is no store at {self.path}")
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            if self.path.exists():
-                self._refuse_foreign()
-            if engine:
-                self._take_lock()
-            self._open()
-            self._prepare()
-            if engine:
-                self._take_fence()
-                if grow_mb:
-                    self._grow_wal(grow_mb)
-        except OSError as error:
-            self.close()
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise StoreFull from error
-            raise StoreAway(why=f"{self.path}: {error.strerror or error}") from error
-        except sqlite3.Error as error:
-            self.close()
-            raise_for(error, self.path)
-        except BaseException:
-            self.close()
-            raise
+        with contextlib.ExitStack() as on_failure:
+            on_failure.callback(self.close)
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                if self.path.exists():
+                    self._refuse_foreign()
+                if engine:
+                    self._take_lock()
+                self._open()
+                self._prepare()
+                if engine:
+                    self._take_fence()
+                    if grow_mb:
+                        self._grow_wal(grow_mb)
+            except OSError as error:
+                if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                    raise StoreFull from error
+                raise StoreAway(why=f"{self.path}: {error.strerror or error}") from error
+            except sqlite3.Error as error:
+                raise_for(error, self.path)
+            on_failure.pop_all()
 
     # -- opening -------------------------------------------------------------------------------------------------------
 

@@ -16,13 +16,18 @@ AGENT = "*"
 GroupKey = tuple[int, int, str, bytes | None]
 
 
-class ItemRow(msgspec.Struct, frozen=True):
+class ItemKey(msgspec.Struct, frozen=True):
+    """Which work item a row is about, and how it stands."""
+
     run: int
     run_id: str
     net: int
     firing: int
     node: int
     status: str
+
+
+class ItemRow(ItemKey, frozen=True):
     prompt: bytes
     candidates: bytes | None
     opened_at: int
@@ -44,15 +49,9 @@ class ItemGroup(msgspec.Struct, frozen=True):
         return (self.net, self.node, self.status, self.candidates)
 
 
-class WorkRow(msgspec.Struct, frozen=True):
+class WorkRow(ItemKey, frozen=True):
     """A work item of a process."""
 
-    run: int
-    run_id: str
-    net: int
-    firing: int
-    node: int
-    status: str
     assignee: str | None
     mode: str | None
     version: int

@@ -11,9 +11,9 @@ import pytest
 
 from penstock import Penstock
 from penstock.errors import StatusConflict
-from penstock.executors import api as api_executor
 from penstock.executors.channels import database, webhook
 from penstock.executors.dataset import _FORMATS
+from penstock.executors.parts.network.http_arguments import METHODS
 from penstock.lang.decision import literal_checks
 from tests.conformance.decision.make import (
     Play,
@@ -207,7 +207,7 @@ def test_data_does_not_choose_who_gets_a_secret() -> None:
 
 def test_the_words_are_those_of_the_executors() -> None:
     """C-24, C-27, C-56: the checker knows what they know."""
-    assert set(literal_checks.API_METHODS) == api_executor.METHODS and literal_checks.WEBHOOK_METHODS == webhook.METHODS
+    assert set(literal_checks.API_METHODS) == METHODS and literal_checks.WEBHOOK_METHODS == webhook.METHODS
     assert literal_checks.OPERATIONS == database.OPERATIONS and set(literal_checks.FILE_EXTENSIONS) == set(_FORMATS)
 
 

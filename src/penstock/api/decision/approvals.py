@@ -38,12 +38,20 @@ def _item(door: Door, id: str, kind: str) -> str:
     return item.id
 
 
-def _page(
-    door: Door, who: Caller, kind: str, mine: bool, cursor: str | None, limit: int
-) -> tuple[list[ItemDetail], str | None]:
-    start = paging.read_cursor(cursor, int) or 0
-    items = page(door, who, who.permissions, mine=mine, kind=kind, start=start, limit=limit)
-    return items.items, paging.cursor_of(start + limit) if items.more else None
+class WaitingItems:
+    """A page of what waits for people. The cursor is read in the route: who may not is refused before."""
+
+    def __init__(self, door: Door, mine: bool = False, limit: paging.Limit = 50, cursor: paging.Cursor = None) -> None:
+        self.door, self.mine, self.limit, self.cursor = door, mine, limit, cursor
+
+    def of(self, kind: str, who: Caller) -> tuple[list[ItemDetail], str | None]:
+        """The items, and the cursor of the next page."""
+        start = paging.read_cursor(self.cursor, int) or 0
+        items = page(self.door, who, who.permissions, mine=self.mine, kind=kind, start=start, limit=self.limit)
+        return items.items, paging.cursor_of(start + self.limit) if items.more else None
+
+
+Waiting = Annotated[WaitingItems, Depends()]
 
 
 def _approval(item: ItemDetail) -> dict[str, Any]:
@@ -60,11 +68,8 @@ def _approval(item: ItemDetail) -> dict[str, Any]:
 
 
 @router.get("/approvals", response_model=shape.ApprovalPage, summary="Approvals that wait, the nearest deadline first")
-async def approvals(
-    door: Door, mine: bool = False, limit: paging.Limit = 50, cursor: paging.Cursor = None,
-    who: Caller = may("inbox.read"),
-) -> Response:  # fmt: skip
-    items, after = _page(door, who, "approval", mine, cursor, limit)
+async def approvals(waiting: Waiting, who: Caller = may("inbox.read")) -> Response:
+    items, after = waiting.of("approval", who)
     return reply(shape.ApprovalPage, {"items": [_approval(item) for item in items], "next": after})
 
 
@@ -104,11 +109,8 @@ async def escalate(
 
 
 @router.get("/judgment-reviews", response_model=shape.ReviewPage, summary="Verdicts that wait for a person (C-52)")
-async def reviews(
-    door: Door, mine: bool = False, limit: paging.Limit = 50, cursor: paging.Cursor = None,
-    who: Caller = may("inbox.read"),
-) -> Response:  # fmt: skip
-    items, after = _page(door, who, "review", mine, cursor, limit)
+async def reviews(waiting: Waiting, who: Caller = may("inbox.read")) -> Response:
+    items, after = waiting.of("review", who)
     bodies = [
         {"id": _id(item.id), "instance_id": item.run, "workflow_id": item.document, "node_id": item.node,
          "title": item.title, "reviewers": item.candidates, "data": item.data, "deadline": item.due_at,

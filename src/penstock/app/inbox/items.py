@@ -12,7 +12,7 @@ from penstock.app.access.candidates import Who, held_by, id_of, targets_of
 from penstock.app.access.roles import known_of
 from penstock.app.inbox.comments import Comments, ItemActivity, ItemComment, check_eligible, two_persons
 from penstock.app.inbox.item_filter import ItemFilter
-from penstock.app.inbox.open_items import InboxItem, OpenItem, find_open, fold_items, requester
+from penstock.app.inbox.open_items import InboxItem, ItemHeader, OpenItem, find_open, fold_items, requester
 from penstock.app.language import ItemWork, WorkRules, app_language
 from penstock.app.runs.commands.moves import Move, moves
 from penstock.app.runs.reading import RunReading
@@ -69,13 +69,7 @@ class DecisionEffects(msgspec.Struct):
     reject: str | None
 
 
-class ItemDetail(msgspec.Struct, kw_only=True):
-    id: str
-    run: str
-    run_title: str
-    node: str
-    kind: str
-    title: str
+class ItemDetail(ItemHeader, kw_only=True):
     description: str
     priority: str
     status: str

@@ -62,6 +62,17 @@ class InboxItem(msgspec.Struct, kw_only=True):
         return f"{self.run}/{self.firing_name}"
 
 
+class ItemHeader(msgspec.Struct, kw_only=True):
+    """What every list of work items says of each."""
+
+    id: str
+    run: str
+    run_title: str
+    node: str
+    kind: str
+    title: str
+
+
 class OpenItem(NamedTuple):
     """A work item with the run that it was read from: whoever needs more of the run does not fold it again."""
 

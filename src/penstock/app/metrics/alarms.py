@@ -27,24 +27,17 @@ KEPT_MS = 400 * 86_400_000
 _pack = msgspec.msgpack.Encoder().encode
 
 
-class AlarmRule(msgspec.Struct, frozen=True):
-    metric: str
-    below: bool  # raised when the value is smaller; else when it is greater
-    threshold: float
-    unit: str
-
-
 RULES = (
-    AlarmRule("workflow_success_rate", True, 0.95, "ratio"),
-    AlarmRule("workflow_duration_seconds", False, 60, "s"),
-    AlarmRule("workflow_waiting_count", False, 100, "runs"),
-    AlarmRule("node_error_rate", False, 0.05, "ratio"),
-    AlarmRule("node_duration_seconds", False, 10, "s"),
-    AlarmRule("approval_pending_count", False, 50, "approvals"),
-    AlarmRule("approval_timeout_rate", False, 0.10, "ratio"),
-    AlarmRule("circuit_breaker_open_count", False, 0, "breakers"),
-    AlarmRule("dlq_message_count", False, 10, "letters"),
-    AlarmRule("checkpoint_size_bytes", False, 10 * 1024 * 1024, "bytes"),
+    MetricThreshold("workflow_success_rate", True, 0.95, "ratio"),
+    MetricThreshold("workflow_duration_seconds", False, 60, "s"),
+    MetricThreshold("workflow_waiting_count", False, 100, "runs"),
+    MetricThreshold("node_error_rate", False, 0.05, "ratio"),
+    MetricThreshold("node_duration_seconds", False, 10, "s"),
+    MetricThreshold("approval_pending_count", False, 50, "approvals"),
+    MetricThreshold("approval_timeout_rate", False, 0.10, "ratio"),
+    MetricThreshold("circuit_breaker_open_count", False, 0, "breakers"),
+    MetricThreshold("dlq_message_count", False, 10, "letters"),
+    MetricThreshold("checkpoint_size_bytes", False, 10 * 1024 * 1024, "bytes"),
 )
 
 
@@ -144,7 +137,7 @@ def measured(read: Readings) -> dict[str, tuple[float, bool, str]]:
         "dlq_message_count": read.letters(), "checkpoint_size_bytes": read.checkpoint(),
     }  # fmt: skip
     measurements = {
-        rule.metric: (float(value), _beyond(rule, value), "")
+        rule.metric: (float(value), rule.beyond(value), "")
         for rule in RULES
         if (value := values.get(rule.metric)) is not None
     }
@@ -158,16 +151,11 @@ def measured(read: Readings) -> dict[str, tuple[float, bool, str]]:
 def measured_of_languages(read: Readings) -> dict[str, tuple[float, bool, str]]:
     """The same for the thresholds that the languages define."""
     return {
-        line.metric: (float(value), _beyond(line, value), "")
+        line.metric: (float(value), line.beyond(value), "")
         for figures, numbers in read.of_languages()
         for line in figures.thresholds
         if (value := numbers.values()[line.metric]) is not None
     }
-
-
-def _beyond(rule: MetricThreshold, value: float) -> bool:
-    """W-10.1.2: exactly at the threshold there is no alarm."""
-    return value < rule.threshold if rule.below else value > rule.threshold
 
 
 def _raised(tenant: str, rule: MetricThreshold, value: float, detail: str, now: int) -> Alarm:

@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.app.access.candidates import Who, targets_of
 from penstock.app.inbox.item_filter import ItemFilter
-from penstock.app.inbox.open_items import id_in, key_of
+from penstock.app.inbox.open_items import ItemHeader, id_in, key_of
 from penstock.app.metrics.tiles import DAY_MS, DayFigures, Hour, SlowNode, Tile
 from penstock.app.runs.queries import Queries
 from penstock.app.runs.reading import RunReading
@@ -44,15 +44,9 @@ class StuckRun(msgspec.Struct, kw_only=True):
     why: WaitReason
 
 
-class ItemSummary(msgspec.Struct, kw_only=True):
+class ItemSummary(ItemHeader, kw_only=True):
     """A work item in a line. `due_then` is what happens by itself when nobody answers."""
 
-    id: str
-    run: str
-    run_title: str
-    node: str
-    kind: str
-    title: str
     priority: str
     opened_at: int
     candidates: list[str]

@@ -30,9 +30,9 @@ from penstock.errors import (
 )
 from penstock.lang.compile import compile_document, language_of
 from penstock.lang.contract import Compiled
+from penstock.lang.fields import TENANT
 from penstock.lang.process.bpmn.writer import write_bpmn
 from penstock.lang.process.diff import difference
-from penstock.lang.process.schema import TENANT
 from penstock.lang.read import read_document
 from penstock.store.releases import ReleaseRow
 

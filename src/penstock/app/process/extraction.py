@@ -12,7 +12,7 @@ import msgspec
 
 from penstock.errors import BadInput, Finding
 from penstock.executors.contract import Request
-from penstock.executors.parts.llm.chat import ChatMessage, NoAnswer, complete
+from penstock.executors.parts.llm.chat import Chat, ChatMessage, NoAnswer
 from penstock.executors.parts.llm.models import Model, model_of
 from penstock.executors.parts.processes.pdf import text_of
 from penstock.lang.compile import check_document
@@ -97,9 +97,9 @@ async def _asked(door: Runs, model: Model, text: str, by_rules: Extracted, id: s
         {"role": "system", "content": _SYSTEM},
         {"role": "user", "content": f"The text, between the marks {mark}:\n{mark}\n{text}\n{mark}"},
     ]
-    person = {**model.person, "model": model.name, "temperature": 0}
+    chat = Chat({**model.person, "model": model.name, "temperature": 0}, request, model.services)
     for turn in range(2):
-        answer = await complete(person, messages, request, model.services, turn=turn)
+        answer = await chat.complete(messages, turn=turn)
         definition, wrong = _read(answer.text, id or by_rules.definition["process_definition_id"])
         findings = await asyncio.to_thread(_findings, definition) if definition is not None else []
         errors = [finding for finding in findings if finding.severity == "error"]

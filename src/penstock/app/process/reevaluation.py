@@ -25,7 +25,9 @@ class ThresholdReading(msgspec.Struct, frozen=True):
 def reevaluation(door: Queries) -> list[ThresholdReading]:
     values = Figures(door.store, door.net_of).of(door.tenant, door.now()).values()
     return [
-        ThresholdReading(line.id, line.condition, line.what, value, line.threshold, line.beyond(value))
+        ThresholdReading(
+            line.id, line.condition, line.what, value, line.threshold, value is not None and line.beyond(value)
+        )
         for line in THRESHOLDS
         for value in (values[line.metric],)
     ]

@@ -2,52 +2,44 @@
 
 from __future__ import annotations
 
-import msgspec
+from penstock.app.language import MetricThreshold
 
 
-class Threshold(msgspec.Struct, frozen=True):
-    """`below`: it is exceeded when the value is smaller; else when it is greater. Exactly at it, it is not."""
+class Threshold(MetricThreshold, frozen=True):
+    """`condition` says it in words, `what` is to be thought about."""
 
     id: str
-    metric: str
     condition: str
     what: str
-    below: bool
-    threshold: float
-    unit: str
-
-    def beyond(self, value: float | None) -> bool:
-        if value is None:
-            return False
-        return value < self.threshold if self.below else value > self.threshold
 
 
 THRESHOLDS = (
     Threshold(
-        "P-8.1", "process_definitions", "definitions > 100", "definition caching strategy", False, 100, "definitions"
+        "process_definitions", False, 100, "definitions",
+        "P-8.1", "definitions > 100", "definition caching strategy",
     ),
     Threshold(
-        "P-8.2", "process_running_instances", "running instances > 500", "horizontal scaling of the engine", False, 500,
-        "instances",
+        "process_running_instances", False, 500, "instances",
+        "P-8.2", "running instances > 500", "horizontal scaling of the engine",
     ),
     Threshold(
-        "P-8.3", "process_compensation_failure_rate", "compensation failure rate > 5%", "compensation strategy", False,
-        0.05, "ratio",
+        "process_compensation_failure_rate", False, 0.05, "ratio",
+        "P-8.3", "compensation failure rate > 5%", "compensation strategy",
     ),
     Threshold(
-        "P-8.4", "process_extraction_accuracy", "extraction accuracy < 70%", "prompt optimisation or fine-tuning", True,
-        0.7, "ratio",
+        "process_extraction_accuracy", True, 0.7, "ratio",
+        "P-8.4", "extraction accuracy < 70%", "prompt optimisation or fine-tuning",
     ),
     Threshold(
-        "P-8.5", "process_discovered_fitness", "mined model fitness < 0.7", "event-log quality, preprocessing", True,
-        0.7, "ratio",
+        "process_discovered_fitness", True, 0.7, "ratio",
+        "P-8.5", "mined model fitness < 0.7", "event-log quality, preprocessing",
     ),
     Threshold(
-        "P-8.6", "process_log_export_records", "log export > 100,000 records", "batch and incremental export", False,
-        100_000, "events",
+        "process_log_export_records", False, 100_000, "events",
+        "P-8.6", "log export > 100,000 records", "batch and incremental export",
     ),
     Threshold(
-        "P-8.7", "process_discovered_approval_rate", "approval rate of discovered models < 50%", "mining parameters",
-        True, 0.5, "ratio",
+        "process_discovered_approval_rate", True, 0.5, "ratio",
+        "P-8.7", "approval rate of discovered models < 50%", "mining parameters",
     ),
 )  # fmt: skip

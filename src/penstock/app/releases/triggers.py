@@ -148,6 +148,13 @@ def refuse_message(
 # ---- webhooks --------------------------------------------------------------------------------------------------------
 
 
+class RateLimit(msgspec.Struct, frozen=True):
+    """So many requests in a window of time."""
+
+    requests: int
+    window_sec: float
+
+
 class Webhook(msgspec.Struct, frozen=True):
     """Where an active workflow is started from outside, for whoever serves HTTP."""
 
@@ -157,8 +164,7 @@ class Webhook(msgspec.Struct, frozen=True):
     method: str
     path: str
     auth: str
-    requests: int | None = None
-    window_sec: float | None = None
+    rate: RateLimit | None = None
 
 
 def webhook_of(row: ReleaseRow) -> Webhook | None:
@@ -166,11 +172,11 @@ def webhook_of(row: ReleaseRow) -> Webhook | None:
     if kind != "webhook":
         return None
     rate = config.get("rate_limit")
+    limit = RateLimit(rate.get("requests", 100), rate.get("window_sec", 60)) if rate else None
     path = str(config.get("path") or WEBHOOK_PATH).replace("{workflow_id}", row.name)
     return Webhook(
         row.name, row.version, row.net, str(config.get("method") or "POST").upper(), path,
-        str(config.get("auth") or "bearer_token"), *((rate.get("requests", 100), rate.get("window_sec", 60)) if rate
-        else ()),
+        str(config.get("auth") or "bearer_token"), limit,
     )  # fmt: skip
 
 

@@ -115,14 +115,18 @@ class _Search:
         return f"0.{self.below}" if self.below > self.floor else None
 
     def _rows(self, limit: int) -> Iterator[RunRow]:
-        """`below` is where the next read begins."""
         chunk, wanted = self._chunk(limit), self._wanted()
         while self.below > self.floor and self._may_read():
-            low = self.floor if wanted.by_index else max(self.floor, self.below - WINDOW)
-            rows = self.door.store.find_runs(replace(wanted, below=self.below, floor=low), chunk)
+            rows = self._next_rows(wanted, chunk)
             self.reads += 1
-            self.below = rows[-1].no if len(rows) == chunk else low
             yield from self._meant(rows)
+
+    def _next_rows(self, wanted: RunFilter, chunk: int) -> list[RunRow]:
+        """`below` is where the next read begins."""
+        low = self.floor if wanted.by_index else max(self.floor, self.below - WINDOW)
+        rows = self.door.store.find_runs(replace(wanted, below=self.below, floor=low), chunk)
+        self.below = rows[-1].no if len(rows) == chunk else low
+        return rows
 
     def _chunk(self, limit: int) -> int:
         return _CHUNK if self.filters.folds else limit + 1
@@ -160,15 +164,12 @@ class _Oldest(_Search):
     def _rest(self) -> str | None:
         return f"started_at:0.{self.floor - 1}" if self.below > self.floor else None
 
-    def _rows(self, limit: int) -> Iterator[RunRow]:
+    def _next_rows(self, wanted: RunFilter, chunk: int) -> list[RunRow]:
         """`floor` is where the next read begins."""
-        chunk, wanted = self._chunk(limit), self._wanted()
-        while self.below > self.floor and self._may_read():
-            high = self.below if wanted.by_index else min(self.below, self.floor + WINDOW)
-            rows = self.door.store.find_runs(replace(wanted, below=high, floor=self.floor), chunk, oldest=True)
-            self.reads += 1
-            self.floor = rows[-1].no + 1 if len(rows) == chunk else high
-            yield from self._meant(rows)
+        high = self.below if wanted.by_index else min(self.below, self.floor + WINDOW)
+        rows = self.door.store.find_runs(replace(wanted, below=high, floor=self.floor), chunk, oldest=True)
+        self.floor = rows[-1].no + 1 if len(rows) == chunk else high
+        return rows
 
 
 class _Ranked(_Search):

@@ -41,19 +41,6 @@ APPROVAL = {
     "COMPENSATED": "cancelled",
 }
 
-STATES_KO = {
-    "created": "생성됨",
-    "pending": "대기열",
-    "running": "실행 중",
-    "waiting": "대기 중",
-    "completed": "완료",
-    "failed": "실패",
-    "cancelled": "취소됨",
-    "timeout": "시간 초과",
-    "compensating": "보상 중",
-    "compensated": "보상됨",
-}
-
 EVENTS = (
     "instance.created", "instance.running", "instance.waiting", "instance.completed", "instance.failed",
     "instance.cancelled", "instance.timeout", "instance.compensating", "instance.compensated",

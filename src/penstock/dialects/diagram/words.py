@@ -33,8 +33,6 @@ UNIT = {
     "CANCELLED": "SKIPPED",
 }
 
-STATES = ("PENDING", "RUNNING", "COMPLETED", "FAILED", "MAXITER_REACHED", "SKIPPED")
-
 #: The seed's own words for the states.
 STATES_KO = {
     "PENDING": "아직 실행되지 않음",
@@ -44,6 +42,7 @@ STATES_KO = {
     "MAXITER_REACHED": "반복 한계 도달",
     "SKIPPED": "실행되지 않음(조건 분기)",
 }
+STATES = tuple(STATES_KO)
 
 EVENTS = (
     "run.started", "run.waiting", "run.completed", "run.failed", "run.cancelled",

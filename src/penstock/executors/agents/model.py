@@ -13,7 +13,7 @@ from penstock.executors.contract import Request, Services, failed
 from penstock.executors.parts.json_values import NotJson, as_text, json_value
 from penstock.executors.parts.llm.answer_json import answer_json
 from penstock.executors.parts.llm.answer_schema import answer_mismatch
-from penstock.executors.parts.llm.chat import ConversationEntry, ConversationTurn, NoAnswer, ToolCall, converse
+from penstock.executors.parts.llm.chat import Chat, ConversationEntry, ConversationTurn, NoAnswer, ToolCall
 from penstock.executors.parts.llm.models import Model, model_of
 from penstock.executors.parts.tools import Tool, Toolbox, ToolFailed, reported_failure
 
@@ -90,9 +90,8 @@ class _Conversation:
 
     async def _next(self, turn: int) -> ConversationTurn:
         try:
-            answer = await converse(
-                self.person, self.entries, self.offered, self.request, self.model.services, turn=turn
-            )  # fmt: skip
+            chat = Chat(self.person, self.request, self.model.services)
+            answer = await chat.converse(self.entries, self.offered, turn=turn)
         except NoAnswer as none:
             raise AgentFailed(none.outcome, self.transcript) from None
         for name in self.usage:

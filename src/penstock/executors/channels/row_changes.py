@@ -8,7 +8,7 @@ waits and one of which works in a thread, do the same.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 from urllib.parse import quote as url_quote
 
@@ -257,22 +257,42 @@ def _sqlite(connection: Mapping[str, Any], change: Change, timeout_s: float) -> 
         db.close()  # what was not committed is undone
 
 
+class _Progress:
+    """The statement that comes next, None after the last one; then `result` is there."""
+
+    next: tuple[str, list[Any]] | None
+    result: WriteResult
+
+    def __init__(self, work: Steps) -> None:
+        self._work = work
+        self._advance(work.__next__)
+
+    def answered(self, answer: StatementResult) -> None:
+        self._advance(self._work.send, answer)
+
+    def conflicted(self) -> None:
+        self._advance(self._work.throw, Conflict())
+
+    def _advance(self, go: Callable[..., tuple[str, list[Any]]], *given: Any) -> None:
+        try:
+            self.next = go(*given)
+        except StopIteration as ended:
+            self.next, self.result = None, ended.value
+
+
 def _run_steps(work: Steps, db: sqlite3.Connection) -> WriteResult:
-    try:
-        statement, values = next(work)
-        while True:
-            try:
-                cursor = db.execute(statement, values)
-                answer = StatementResult(cursor.fetchall() if cursor.description else [], cursor.rowcount)
-            except sqlite3.IntegrityError as error:
-                if error.sqlite_errorcode not in _UNIQUE:
-                    raise
-                statement, values = work.throw(Conflict())
-            else:
-                statement, values = work.send(answer)
-    except StopIteration as ended:
-        done: WriteResult = ended.value
-        return done
+    progress = _Progress(work)
+    while progress.next is not None:
+        try:
+            cursor = db.execute(*progress.next)
+            answer = StatementResult(cursor.fetchall() if cursor.description else [], cursor.rowcount)
+        except sqlite3.IntegrityError as error:
+            if error.sqlite_errorcode not in _UNIQUE:
+                raise
+            progress.conflicted()
+        else:
+            progress.answered(answer)
+    return progress.result
 
 
 def _sqlite_failure(error: sqlite3.Error) -> Exception:
@@ -308,19 +328,16 @@ async def _postgres(connection: Mapping[str, Any], change: Change) -> WriteResul
 async def _run_steps_async(work: Steps, db: Any) -> WriteResult:
     import psycopg
 
-    try:
-        statement, values = next(work)
-        while True:
-            try:
-                cursor = await db.execute(statement, values)
-                answer = StatementResult(await cursor.fetchall() if cursor.description else [], cursor.rowcount)
-            except psycopg.errors.UniqueViolation:
-                statement, values = work.throw(Conflict())
-            else:
-                statement, values = work.send(answer)
-    except StopIteration as ended:
-        done: WriteResult = ended.value
-        return done
+    progress = _Progress(work)
+    while progress.next is not None:
+        try:
+            cursor = await db.execute(*progress.next)
+            answer = StatementResult(await cursor.fetchall() if cursor.description else [], cursor.rowcount)
+        except psycopg.errors.UniqueViolation:
+            progress.conflicted()
+        else:
+            progress.answered(answer)
+    return progress.result
 
 
 def _postgres_failure(error: Any, connection: Mapping[str, Any]) -> Exception:

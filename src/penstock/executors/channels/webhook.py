@@ -12,7 +12,7 @@ import msgspec
 
 from penstock.executors.channels.contract import OUTBOX, ChannelContext, OutgoingMessage, Sent, header_text, reply_json
 from penstock.executors.channels.signature import BadSignature, sign
-from penstock.executors.parts.network.http_call import encode_body
+from penstock.executors.parts.network.http_arguments import encode_body
 from penstock.executors.parts.notification import NotificationMessage, Unsendable
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -38,6 +38,11 @@ def tenant_of(request: Request, services: Services) -> Tenant:
     return services.tenant(request.tenant)
 
 
+def tenant_secrets(request: Request, services: Services) -> Secrets:
+    """The tenant's; none where the host has no tenants."""
+    return Secrets(None if services.tenant is None else services.tenant(request.tenant).secret)
+
+
 def connection_of(args: Mapping[str, Any], tenant: Tenant, default: str, types: tuple[str, ...]) -> Connection:
     """The connection that the node names, else the tenant's default of that kind (C-24)."""
     id = args.get("connection") or default

@@ -17,6 +17,8 @@ import msgspec
 from penstock.errors import ExprError, ExprSyntaxError, ExprUnknownRoot
 from penstock.executors.contract import Request, Tenant
 from penstock.executors.parts.json_schema import schema_failure
+from penstock.executors.parts.network.http_arguments import object_argument
+from penstock.executors.parts.network.http_call import CallRefused
 from penstock.expr import Expression, compile_template
 from penstock.expr.limits import Frame, Meter
 from penstock.expr.nodes import Call, Literal, Name, Node, Path
@@ -234,11 +236,10 @@ def _is_text(nodes: Sequence[Node]) -> bool:
 
 
 def _mapping(value: Any, name: str) -> Mapping[str, Any]:
-    if value is None or value == "":
-        return {}
-    if not isinstance(value, Mapping):
-        raise Unsendable("INPUT_INVALID", "validation", f"«{name}» must be an object.")
-    return value
+    try:
+        return object_argument(value, name)
+    except CallRefused as wrong:
+        raise Unsendable(wrong.code, wrong.category, f"{wrong}.") from None
 
 
 def _text(value: Any) -> str:

@@ -59,7 +59,7 @@ def _date_format(view: View, date: Any, pattern: Any) -> str:
     calendar = _calendar(view)
     moment = _local("date_format", _moment(view, "date_format", date), calendar)
     return "".join(
-        _WRITE[text](moment) if is_token else text
+        _written(text, moment) if is_token else text
         for is_token, text in _pattern("date_format", text_from("date_format", pattern))
     )
 
@@ -167,23 +167,24 @@ def _shown(value: Any) -> str:
 
 # ---- patterns --------------------------------------------------------------------------------------------------------
 
-_WRITE: dict[str, Callable[[Moment], str]] = {
-    "YYYY": lambda at: f"{at.year:04}",
-    "YY": lambda at: f"{at.year % 100:02}",
-    "MM": lambda at: f"{at.month:02}",
-    "M": lambda at: f"{at.month}",
-    "DD": lambda at: f"{at.day:02}",
-    "D": lambda at: f"{at.day}",
-    "HH": lambda at: f"{at.hour:02}",
-    "H": lambda at: f"{at.hour}",
-    "mm": lambda at: f"{at.minute:02}",
-    "m": lambda at: f"{at.minute}",
-    "ss": lambda at: f"{at.second:02}",
-    "s": lambda at: f"{at.second}",
-    "SSS": lambda at: f"{at.microsecond // 1000:03}",
+_TOKENS = ("YYYY", "YY", "MM", "M", "DD", "D", "HH", "H", "mm", "m", "ss", "s", "SSS")
+_PARTS: dict[str, Callable[[Moment], int]] = {
+    "Y": lambda at: at.year,
+    "M": lambda at: at.month,
+    "D": lambda at: at.day,
+    "H": lambda at: at.hour,
+    "m": lambda at: at.minute,
+    "s": lambda at: at.second,
+    "S": lambda at: at.microsecond // 1000,
 }
 _PIECE = re.compile(r"\[([^\]]*)\]|(([A-Za-z])\3*)|([^A-Za-z\[]+|\[)")
 _OFFSET = r"(?P<offset>Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+
+
+def _written(letters: str, at: Moment) -> str:
+    """A part of the date with at least as many digits as its token has letters."""
+    part = _PARTS[letters[0]](at)
+    return f"{part % 100 if letters == 'YY' else part:0{len(letters)}}"
 
 
 @lru_cache(256)
@@ -197,12 +198,12 @@ def _pattern(function: str, pattern: str) -> tuple[tuple[bool, str], ...]:
         quoted, run, _, text = piece.groups()
         if run is None:
             pieces.append((False, text if quoted is None else quoted))
-        elif run in _WRITE:
+        elif run in _TOKENS:
             pieces.append((True, run))
         elif run == "T":
             pieces.append((False, run))
         else:
-            known = " ".join(_WRITE)
+            known = " ".join(_TOKENS)
             why = f"«{_shown(run)}» in the pattern is none of {known}; letters meant as text stand in [ ]"
             raise ExprTypeError(why=f"fn.{function}: {why}")
     return tuple(pieces)

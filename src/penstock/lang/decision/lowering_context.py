@@ -16,7 +16,7 @@ from penstock.lang.decision.expression_literals import expression_literal
 from penstock.lang.decision.symbols import ROOTS, SymbolTable
 from penstock.lang.decision.workflow import Workflow, WorkflowNode
 from penstock.lang.document import child_pointer
-from penstock.lang.report import Report, did_you_mean
+from penstock.lang.report import ElementReport, Report, did_you_mean
 
 _RESERVED_KEYS = ("$expr", "$template")
 _HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*\Z|//[^/?#]*\Z")
@@ -59,7 +59,7 @@ class SharedContext:
 
 
 @dataclass
-class LoweringContext:
+class LoweringContext(ElementReport):
     """One node of the document while it is lowered. `as_id` is the id of a copy: the fallback of another node."""
 
     node: WorkflowNode
@@ -75,6 +75,10 @@ class LoweringContext:
         return self.as_id or self.node.id
 
     @property
+    def pointer(self) -> str:
+        return self.node.pointer
+
+    @property
     def core(self) -> str:
         """The node that does the work."""
         return f"{self.id}.do" if self.wrapped else self.id
@@ -88,18 +92,6 @@ class LoweringContext:
         return self.shared.workflow
 
     # -- reporting -----------------------------------------------------------------------------------------------------
-
-    def at(self, path: str = "") -> str:
-        return f"{self.node.pointer}/{path}" if path else self.node.pointer
-
-    def error(self, rule: str, message: str, path: str = "", *, hint: str) -> None:
-        self.shared.report.error(rule, message, self.at(path), hint=hint, node=self.id)
-
-    def warning(self, rule: str, message: str, path: str = "", *, hint: str) -> None:
-        self.shared.report.warning(rule, message, self.at(path), hint=hint, node=self.id)
-
-    def info(self, rule: str, message: str, path: str = "", *, hint: str) -> None:
-        self.shared.report.info(rule, message, self.at(path), hint=hint, node=self.id)
 
     def error_once_at(self, rule: str, message: str, at: str, *, hint: str) -> None:
         """For texts that several nodes share, such as policies and edges: the same error is reported once."""

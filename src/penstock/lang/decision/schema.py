@@ -17,13 +17,12 @@ from penstock.lang.decision.workflow import (
     WorkflowNode,
 )
 from penstock.lang.document import Document, child_pointer
-from penstock.lang.fields import read_fields, read_top, unknown_fields
+from penstock.lang.fields import TENANT, read_fields, read_top, unknown_fields
 from penstock.lang.report import Report, did_you_mean
 from penstock.lang.schemas import schema_problem
 
 ID = re.compile(r"[a-z][a-z0-9_]*\Z")
 UUID = re.compile(r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
-TENANT = re.compile(r"[A-Za-z0-9_-]{1,50}\Z")
 
 
 def recognise(data: Any) -> bool:
@@ -161,4 +160,4 @@ def _read_edge(raw: Any, at: str, workflow: Workflow, report: Report) -> None:
     if missing or fields.from_ in unread or fields.to in unread:
         workflow.complete = False
         return
-    workflow.edges.append(WorkflowEdge(fields, at))
+    workflow.edges.append(WorkflowEdge(fields.from_, fields.to, fields, at))

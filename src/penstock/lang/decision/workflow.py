@@ -182,16 +182,10 @@ class WorkflowNode:
 class WorkflowEdge:
     """One edge of the document."""
 
+    src: str
+    dst: str
     fields: EdgeFields
     pointer: str
-
-    @property
-    def src(self) -> str:
-        return self.fields.from_
-
-    @property
-    def dst(self) -> str:
-        return self.fields.to
 
 
 @dataclass

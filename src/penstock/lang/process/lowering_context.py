@@ -14,7 +14,7 @@ from penstock.lang.process.expression_names import instance_variables
 from penstock.lang.process.flow_conditions import FlowConditions, read_flow_conditions, unwrapped
 from penstock.lang.process.graph import ProcessGraph
 from penstock.lang.process.schema import Definition, Element
-from penstock.lang.report import Report
+from penstock.lang.report import ElementReport, Report
 from penstock.net.model import Net
 
 _RESERVED_KEYS = ("$expr", "$template")
@@ -56,7 +56,7 @@ def main_scope(level: str) -> str:
 
 
 @dataclass(frozen=True)
-class LoweringContext:
+class LoweringContext(ElementReport):
     """One element of the definition while it is lowered."""
 
     shared: SharedContext
@@ -67,19 +67,12 @@ class LoweringContext:
         return self.element.id
 
     @property
+    def pointer(self) -> str:
+        return self.element.pointer
+
+    @property
     def scope(self) -> str:
         return self.shared.scope(self.element.fields.parent)
-
-    # -- reporting -----------------------------------------------------------------------------------------------------
-
-    def at(self, path: str = "") -> str:
-        return f"{self.element.pointer}/{path}" if path else self.element.pointer
-
-    def error(self, rule: str, message: str, path: str = "", *, hint: str) -> None:
-        self.shared.report.error(rule, message, self.at(path), hint=hint, node=self.id)
-
-    def warning(self, rule: str, message: str, path: str = "", *, hint: str) -> None:
-        self.shared.report.warning(rule, message, self.at(path), hint=hint, node=self.id)
 
     # -- expressions ---------------------------------------------------------------------------------------------------
 

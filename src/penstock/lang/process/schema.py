@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.lang.contract import Setting
 from penstock.lang.document import Document, child_pointer
-from penstock.lang.fields import Fields, read_fields, read_top, unknown_fields
+from penstock.lang.fields import TENANT, Fields, read_fields, read_top, unknown_fields
 from penstock.lang.process import limits
 from penstock.lang.process.fields import (
     COLLECTIONS,
@@ -28,7 +28,6 @@ from penstock.lang.process.fields import (
 from penstock.lang.report import Report, did_you_mean
 
 ID = re.compile(r"[^\s\x00-\x1f]+\Z")
-TENANT = re.compile(r"[A-Za-z0-9_-]{1,50}\Z")
 #: BPMN elements that are not run, by the field that names them.
 UNSUPPORTED = {
     "type": {"complexGateway": "complex gateway"},
@@ -75,12 +74,9 @@ class Element:
 class Flow:
     """A transition, with its place in the document."""
 
+    id: str
     fields: TransitionFields
     pointer: str
-
-    @property
-    def id(self) -> str:
-        return self.fields.id
 
 
 @dataclass
@@ -260,7 +256,7 @@ def _read_flow(raw: dict[str, Any], at: str, definition: Definition, report: Rep
     if missing or fields.source in unread or fields.target in unread:
         definition.complete = False
         return
-    definition.flows.append(Flow(fields, at))
+    definition.flows.append(Flow(fields.id, fields, at))
 
 
 def _read_rest(data: dict[str, Any], definition: Definition, report: Report) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, Protocol
 
 import psycopg
@@ -35,6 +36,10 @@ _DENIED = ("28", "3D", "42501", "3F")
 _DENIED_WORDS = (
     "password", "authentication", "does not exist", "pg_hba", "permission denied", "not permitted", "no encryption",
 )  # fmt: skip
+
+
+class Closable(Protocol):
+    def close(self) -> None: ...
 
 
 class ServerAddress(Protocol):
@@ -100,18 +105,12 @@ def connect(server: ServerAddress, patience_s: float = READER_S) -> Patient:
         raise BadInput(what="the address of the store", why=why.strip().splitlines()[0]) from None
     except psycopg.Error as error:
         _raise_unreachable(error, server)
-    try:
+    with closed_on_failure(c, server):
         encoding = (c.pgconn.parameter_status(b"server_encoding") or b"").decode()
         if encoding != "UTF8":
             raise StoreError(why=f"{server}: its encoding is {encoding}, not UTF8")
         c.patience_s = _patience(server.conninfo.get("tcp_user_timeout"), patience_s)
         c.execute(SETTINGS)
-    except psycopg.Error as error:
-        c.close()
-        raise_for(error, server)
-    except BaseException:
-        c.close()
-        raise
     c.adapters.register_dumper(int, Int8BinaryDumper)
     c.adapters.register_dumper(str, TextDumper)
     c.adapters.register_dumper(Numbers, NumbersDumper)
@@ -143,6 +142,18 @@ def _without(message: str, server: ServerAddress) -> str:
 def lost(error: psycopg.Error, c: psycopg.Connection[Any]) -> bool:
     """Is it the connection that failed, so that nobody knows what has become of what was asked?"""
     return c.closed or (error.sqlstate or "").startswith(("08", "57P"))
+
+
+@contextlib.contextmanager
+def closed_on_failure(opened: Closable, server: ServerAddress) -> Iterator[None]:
+    """What was opened is closed again when the rest of opening it fails; errors are in our words."""
+    with contextlib.ExitStack() as on_failure:
+        on_failure.callback(opened.close)
+        try:
+            yield
+        except psycopg.Error as error:
+            raise_for(error, server)
+        on_failure.pop_all()
 
 
 def raise_for(error: psycopg.Error, server: ServerAddress) -> NoReturn:

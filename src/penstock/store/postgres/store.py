@@ -26,6 +26,7 @@ from penstock.store.postgres.connection import (
     READER_S,
     Patient,
     ServerAddress,
+    closed_on_failure,
     connect,
     lost,
     raise_for,
@@ -79,16 +80,10 @@ class Postgres(PostgresSql, SqlStore):
         self._rest_until = 0.0
         self.c: Patient = self._connect()
         self._pipe = Pipe(self.c)
-        try:
+        with closed_on_failure(self, server):
             self._prepare(create)
             if engine:
                 self._take()
-        except psycopg.Error as error:
-            self.close()
-            raise_for(error, server)
-        except BaseException:
-            self.close()
-            raise
 
     # -- opening -------------------------------------------------------------------------------------------------------
 

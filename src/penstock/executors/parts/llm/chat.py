@@ -43,14 +43,11 @@ class ToolCall(msgspec.Struct, frozen=True):
     arguments: str
 
 
-class ConversationTurn(msgspec.Struct, frozen=True):
+class ConversationTurn(ModelAnswer, frozen=True):
     """One answer in a conversation with tools: a text, or calls, or both. `entry` goes into the conversation."""
 
-    text: str
     calls: list[ToolCall]
     entry: ConversationEntry
-    usage: dict[str, int]
-    model: str
 
 
 class NoAnswer(Exception):
@@ -61,88 +58,66 @@ class NoAnswer(Exception):
         super().__init__(outcome.failure.message)
 
 
-async def complete(
-    person: Mapping[str, Any],
-    messages: list[ChatMessage],
-    request: Request,
-    services: Services,
-    *,
-    schema: Mapping[str, Any] | None = None,
-    turn: int = 0,
-) -> ModelAnswer:
-    """One answer. `turn` counts the calls of one attempt, so that a repair is not taken for a repetition."""
-    shape = {"name": "answer", "schema": schema, "strict": True}
-    more = {} if schema is None else {"response_format": {"type": "json_schema", "json_schema": shape}}
-    reply, secrets = await _reply(person, list(messages), request, services, more, turn)
-    return _answer(reply, str(person.get("model") or ""), secrets)
+class Chat(msgspec.Struct, frozen=True):
+    """The model behind a person, asked for one request. `turn` counts the calls of one attempt, so that a repair is not
+    taken for a repetition."""
 
+    person: Mapping[str, Any]
+    request: Request
+    services: Services
 
-async def converse(
-    person: Mapping[str, Any],
-    entries: list[ConversationEntry],
-    tools: list[ConversationEntry],
-    request: Request,
-    services: Services,
-    *,
-    turn: int = 0,
-) -> ConversationTurn:
-    """What a model says next, where it may call tools. Raises NoAnswer."""
-    more = {"tools": tools, "tool_choice": "auto"} if tools else {}
-    reply, secrets = await _reply(person, entries, request, services, more, turn)
-    return _turn(reply, str(person.get("model") or ""), secrets)
+    async def complete(
+        self, messages: list[ChatMessage], *, schema: Mapping[str, Any] | None = None, turn: int = 0
+    ) -> ModelAnswer:
+        """One answer. Raises NoAnswer."""
+        shape = {"name": "answer", "schema": schema, "strict": True}
+        more = {} if schema is None else {"response_format": {"type": "json_schema", "json_schema": shape}}
+        reply, secrets = await self._reply(list(messages), more, turn)
+        return _answer(reply, str(self.person.get("model") or ""), secrets)
 
+    async def converse(
+        self, entries: list[ConversationEntry], tools: list[ConversationEntry], *, turn: int = 0
+    ) -> ConversationTurn:
+        """What a model says next, where it may call tools. Raises NoAnswer."""
+        more = {"tools": tools, "tool_choice": "auto"} if tools else {}
+        reply, secrets = await self._reply(entries, more, turn)
+        return _turn(reply, str(self.person.get("model") or ""), secrets)
 
-async def _reply(
-    person: Mapping[str, Any],
-    entries: list[Any],
-    request: Request,
-    services: Services,
-    more: Mapping[str, Any],
-    turn: int,
-) -> tuple[HttpReply, Secrets]:
-    theirs = person.get("base_url") or person.get("api_key")
-    secrets = secrets_of(services) if theirs else operator_secrets(services)
-    try:
-        reply = await _post(person, entries, request, services, secrets, more, turn)
-    except CALL_ERRORS as error:
-        raise NoAnswer(call_failure(error, secrets)) from None
-    wrong = status_failure(reply)
-    if wrong is not None:
-        raise NoAnswer(scrub_failure(wrong, secrets))
-    return reply, secrets
+    async def _reply(self, entries: list[Any], more: Mapping[str, Any], turn: int) -> tuple[HttpReply, Secrets]:
+        theirs = self.person.get("base_url") or self.person.get("api_key")
+        secrets = secrets_of(self.services) if theirs else operator_secrets(self.services)
+        try:
+            reply = await self._post(entries, more, turn, secrets)
+        except CALL_ERRORS as error:
+            raise NoAnswer(call_failure(error, secrets)) from None
+        wrong = status_failure(reply)
+        if wrong is not None:
+            raise NoAnswer(scrub_failure(wrong, secrets))
+        return reply, secrets
 
-
-async def _post(
-    person: Mapping[str, Any],
-    entries: list[Any],
-    request: Request,
-    services: Services,
-    secrets: Secrets,
-    more: Mapping[str, Any],
-    turn: int,
-) -> HttpReply:
-    settings = services.settings
-    own = person.get("base_url")
-    base = str(own or settings.get("llm.base_url") or BASE_URL).rstrip("/")
-    key = person.get("api_key") or (None if own else settings.get("llm.api_key"))
-    trusted = [urlsplit(base).hostname or ""] if not own and settings.get("llm.base_url") else []
-    body: dict[str, Any] = {"model": person.get("model") or settings.get("llm.model") or MODEL, "messages": entries}
-    body |= {name: person[name] for name in ("temperature", "max_tokens") if person.get(name) is not None}
-    body |= more
-    own_key = f"{request.key}#{turn}" if turn else request.key
-    headers = [("Content-Type", "application/json"), ("Idempotency-Key", own_key)]
-    if key:
-        headers.append(("Authorization", f"Bearer {secrets.fill(str(key))}"))
-    limit = min(duration_ms(person.get("timeout"), 120_000), request.timeout_ms or 86_400_000)
-    call = HttpCall(
-        method="POST",
-        url=f"{base}/chat/completions",
-        headers=tuple(headers),
-        content=msgspec.json.encode(body),
-        timeout_s=limit / 1000,
-        ca_file=settings.get("http.ca_file"),
-    )
-    return await send(call, egress_policy_of(settings, request.tenant, trusted))
+    async def _post(self, entries: list[Any], more: Mapping[str, Any], turn: int, secrets: Secrets) -> HttpReply:
+        person, request, settings = self.person, self.request, self.services.settings
+        own = person.get("base_url")
+        base = str(own or settings.get("llm.base_url") or BASE_URL).rstrip("/")
+        key = person.get("api_key") or (None if own else settings.get("llm.api_key"))
+        trusted = [urlsplit(base).hostname or ""] if not own and settings.get("llm.base_url") else []
+        body: dict[str, Any] = {"model": person.get("model") or settings.get("llm.model") or MODEL, "messages": entries}
+        body |= {name: person[name] for name in ("temperature", "max_tokens") if person.get(name) is not None}
+        body |= more
+        own_key = f"{request.key}#{turn}" if turn else request.key
+        headers = [("Content-Type", "application/json"), ("Idempotency-Key", own_key)]
+        if key:
+            headers.append(("Authorization", f"Bearer {secrets.fill(str(key))}"))
+        limit = min(duration_ms(person.get("timeout"), 120_000), request.timeout_ms or 86_400_000)
+        call = HttpCall(
+            method="POST",
+            url=f"{base}/chat/completions",
+            headers=tuple(headers),
+            content=msgspec.json.encode(body),
+            timeout_s=limit / 1000,
+            ca_file=settings.get("http.ca_file"),
+        )
+        return await send(call, egress_policy_of(settings, request.tenant, trusted))
 
 
 class _Function(msgspec.Struct):
@@ -199,7 +174,7 @@ def _turn(reply: HttpReply, model: str, secrets: Secrets) -> ConversationTurn:
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in calls
         ]
-    return ConversationTurn(text, calls, entry, _usage(read), read.model or model)
+    return ConversationTurn(text, _usage(read), read.model or model, calls, entry)
 
 
 def _read(reply: HttpReply) -> tuple[_Completion, _ReplyMessage, str]:

@@ -21,7 +21,7 @@ from penstock.executors.parts.json_schema import schema_failure as author_mismat
 from penstock.executors.parts.json_values import NotJson
 from penstock.executors.parts.llm.answer_json import answer_json
 from penstock.executors.parts.llm.answer_schema import answer_mismatch
-from penstock.executors.parts.llm.chat import ChatMessage, ModelAnswer, NoAnswer, complete
+from penstock.executors.parts.llm.chat import Chat, ChatMessage, ModelAnswer, NoAnswer
 from penstock.executors.parts.llm.models import model_of
 from penstock.executors.parts.rules.evaluate import Verdict
 from penstock.executors.parts.rules.pack import DECISIONS, RANK
@@ -97,7 +97,7 @@ class _OpenAi:
     ) -> ModelAnswer:
         person = {**self.person, "model": model, "temperature": temperature, "max_tokens": max_tokens}
         turn, self.turn = self.turn, self.turn + 1
-        return await complete(person, messages, self.request, self.services, schema=schema, turn=turn)
+        return await Chat(person, self.request, self.services).complete(messages, schema=schema, turn=turn)
 
 
 async def judge_by_llm(

@@ -11,7 +11,7 @@ import msgspec
 
 from penstock.executors.contract import Input, Request, Services, failed
 from penstock.executors.parts.json_values import NotJson, as_text, json_value
-from penstock.executors.parts.llm.chat import ChatMessage, ModelAnswer, NoAnswer, complete
+from penstock.executors.parts.llm.chat import Chat, ChatMessage, NoAnswer
 
 SERVICES = ("mock", "echo", "script", "openai")
 CONVERSATION = "conversation_state"
@@ -43,7 +43,7 @@ async def ask_person(
         await asyncio.sleep(delay / 1000)
     prompt = messages[-1]["content"] if messages else ""
     if service == "openai":
-        answer: ModelAnswer = await complete(person, messages, request, services, schema=schema, turn=turn)
+        answer = await Chat(person, request, services).complete(messages, schema=schema, turn=turn)
         return PersonAnswer(answer.text, answer.usage, answer.model)
     if service == "mock":
         return _counted(_mock(str(person.get("name") or "mock"), prompt, request.visit), messages, "mock")

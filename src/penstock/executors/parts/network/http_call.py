@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -28,6 +28,19 @@ class HttpReply(msgspec.Struct, frozen=True):
     body: bytes
     host: str
 
+    @property
+    def media_type(self) -> str:
+        return self.headers.get("content-type", "").split(";")[0].strip().lower()
+
+    @property
+    def is_json(self) -> bool:
+        """Does it say so?"""
+        return self.media_type == "application/json" or self.media_type.endswith("+json")
+
+    def meta(self) -> dict[str, Any]:
+        """What is noted beside the answer."""
+        return {"status": self.status, "media_type": self.media_type, "bytes": len(self.body)}
+
 
 class HttpCall(msgspec.Struct, frozen=True, kw_only=True):
     """One request, ready to go: secrets are filled in, nothing of it may be shown."""
@@ -41,23 +54,3 @@ class HttpCall(msgspec.Struct, frozen=True, kw_only=True):
     max_bytes: int = MAX_BYTES
     redirects: bool = True
     ca_file: str | None = None
-
-
-def encode_body(body: Any, as_json: Callable[[Any], Any]) -> tuple[bytes, str]:
-    """The bytes of a request's body and their media type; `as_json` prepares what is neither text nor bytes."""
-    if body is None:
-        return b"", ""
-    if isinstance(body, str):
-        return body.encode("utf-8", "replace"), "text/plain; charset=utf-8"
-    if isinstance(body, bytes):
-        return body, "application/octet-stream"
-    return msgspec.json.encode(as_json(body)), "application/json"
-
-
-def object_argument(value: Any, name: str) -> Mapping[str, Any]:
-    """An argument that is an object or left out. Raises CallRefused."""
-    if value is None or value == "":
-        return {}
-    if not isinstance(value, Mapping):
-        raise CallRefused("INPUT_INVALID", "validation", f"«{name}» must be an object")
-    return value

@@ -7,6 +7,12 @@ import re
 from penstock.lang.process.text_import.guards import find_comparison
 from penstock.lang.process.text_import.sentence import CONDITION_WORDS, MAX_LENGTH, OTHERWISE_WORDS
 
+
+def _ending(words: str) -> re.Pattern[str]:
+    """A text that ends with one of the words."""
+    return re.compile(rf"(?:{words})\Z", re.I)
+
+
 _ROLE_AFTER = re.compile(
     r"(.+?)\s*[(（]\s*(?:담당|역할|role|by)\s*[:：]?\s*([^()（）]{1,40})[)）]\s*[:：]?\s*(.*)", re.I | re.S
 )
@@ -17,44 +23,44 @@ _ROLE_SAYS = re.compile(
 _ROLE_DOES = re.compile(
     r"(?:the|an?)\s+((?:[\w-]+\s+){0,2}?[\w-]+)\s+((?!(?:is|was|has|does)\b)[a-z]+s\s+.+)", re.I | re.S
 )
-_WORKER = re.compile(
-    r"(?:\w{2,}(?:er|or|ist|ant|yst|ian)|clerk|team|department|staff|desk|nurse|lead|head|committee|board|office"
+_WORKER = _ending(
+    r"\w{2,}(?:er|or|ist|ant|yst|ian)|clerk|team|department|staff|desk|nurse|lead|head|committee|board|office"
     r"|secretary|warehouse|representative|technician|finance|accounting|procurement|logistics|reception"
-    r"|sales|legal|hr)\Z", re.I,
-)  # fmt: skip
-_NO_WORKER = re.compile(
-    r"(?:order|letter|number|paper|folder|offer|computer|server|error|door|monitor|matter|answer|counter|other|another"
+    r"|sales|legal|hr"
+)
+_NO_WORKER = _ending(
+    r"order|letter|number|paper|folder|offer|computer|server|error|door|monitor|matter|answer|counter|other|another"
     r"|either|whether|ledger|register|printer|container|parameter|factor|color|sensor|voucher|document|want|plant|grant"
-    r"|transfer|remainder|reminder|newsletter|invoice)\Z", re.I,
-)  # fmt: skip
+    r"|transfer|remainder|reminder|newsletter|invoice"
+)
 _KOREAN_ROLE = re.compile(
     r"((?:[가-힣A-Za-z]{1,10} ){0,2}[가-힣A-Za-z]{0,12}"
     r"(?:자|팀|부서|부|원|인|장|실|관|과|처|센터|본부|위원회|창구|고객|손님|본사|지점|은행|대표|이사|매니저|리더|엔지니어|기사|의사|간호사|약사"
     r"|약국|사무국|담당|변호사|회계사|상담사|비서|당직|심사역|감사역|점주))(?:이|가|은|는|께서|에서)\s+(\S.*)", re.S,
 )  # fmt: skip
-_NO_ROLE_KO = re.compile(
-    r"(?:결과|성과|효과|초과|경과|통과|일부|전부|여부|내부|외부|세부|첨부|지원|인원|민원|확인|승인|할인|원인|시장|공장|저장|포장|통장|보관"
+_NO_ROLE_KO = _ending(
+    r"결과|성과|효과|초과|경과|통과|일부|전부|여부|내부|외부|세부|첨부|지원|인원|민원|확인|승인|할인|원인|시장|공장|저장|포장|통장|보관"
     r"|\b사실|\b과실|투자|문자|전자|숫자|글자|이자|일자|하자|시스템|입장|주장|연장|소관|차원|정원|복원"
-    r"|예외인|문서실|일과|품과|기부|거부|납부|공부|만원|천원|억원|백원)\Z"
+    r"|예외인|문서실|일과|품과|기부|거부|납부|공부|만원|천원|억원|백원"
 )
-_MODIFIER = re.compile(r"(?:[을를의에고며로면한된할될]|하는|되는|있는|없는|에서|에게|께|다음|해당|모든|각)\Z")
-_ACTION_NOUN = re.compile(
-    r"(?:접수|검증|분류|처리|확인|승인|검토|등록|발송|통보|작성|보고|결재|배정|심사|평가|분석|조사|출고|입고|배송|생산|점검|준비|완료|시작|종료"
+_MODIFIER = _ending(r"[을를의에고며로면한된할될]|하는|되는|있는|없는|에서|에게|께|다음|해당|모든|각")
+_ACTION_NOUN = _ending(
+    r"접수|검증|분류|처리|확인|승인|검토|등록|발송|통보|작성|보고|결재|배정|심사|평가|분석|조사|출고|입고|배송|생산|점검|준비|완료|시작|종료"
     r"|단계|절차|계획|선정|체결|발주|요청|신청|관리|발급|지급|정산|청구|교육|면담|채용|공고|안내|수령|회수|폐기|저장|보관|측정|검사|포장|출하|상담"
     r"|제출|수정|보완|판단|결정|조회|계산|산정|납부|입금|환불|반품|교환|설치|시험|테스트|배포|개발|설계|인수|인계|협의|회의|공유|기록|수집|마감|진행"
     r"|유무|여부|목적|범위|참고|비고|주의|주|예|정의|개요|입력|출력|기한|기준|조건|제목|대상|문서번호|시행일|일시|시간|장소|일자|날짜"
-    r"|하기|되기|다|함|됨|음|면|까지|부터|으로|에서|을|를|경우|때)\Z"
+    r"|하기|되기|다|함|됨|음|면|까지|부터|으로|에서|을|를|경우|때"
 )
-_ACTION_WORD = re.compile(
-    r"(?:\w+(?:tion|sion|ment|ing|ance|ery)|check|review|approval|entry|audit|test|request|report|intake|step|notes?"
+_ACTION_WORD = _ending(
+    r"\w+(?:tion|sion|ment|ing|ance|ery)|check|review|approval|entry|audit|test|request|report|intake|step|notes?"
     r"|handover|sign-?off|release|delivery|follow-?up|purpose|scope|warning|input|output|example|result|caution|tip"
     r"|important|hint|remark|definition|deadline|goal|trigger|parallel|time|following|date|version|title"
-    r"|subject|prerequisites?)\Z", re.I,
-)  # fmt: skip
-_DEPARTMENT = re.compile(
-    r"(?:accounting|procurement|purchasing|shipping|receiving|marketing|engineering|manufacturing|billing|planning"
-    r"|production|reception|administration|management|government)\Z", re.I,
-)  # fmt: skip
+    r"|subject|prerequisites?"
+)
+_DEPARTMENT = _ending(
+    r"accounting|procurement|purchasing|shipping|receiving|marketing|engineering|manufacturing|billing|planning"
+    r"|production|reception|administration|management|government"
+)
 _VERB_FIRST = re.compile(
     r"(?:check|receive|review|approve|send|create|register|verify|record|file|assign|prepare|notify|update|close|open"
     r"|collect|confirm|inspect|issue|pay|place|print|sign|submit|test|validate|write|take|make|get|in|at|if|when|unless"
