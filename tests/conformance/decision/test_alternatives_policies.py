@@ -148,7 +148,7 @@ def test_a_webhook(world: World, one: Sample) -> None:
         name, _ = activated(door, one)
         (hook,) = triggers.webhooks(door.store, door.tenant)
         assert (hook.method, hook.path) == ("POST", f"/api/v1/workflows/{name}/trigger")
-        assert (hook.auth, hook.requests, hook.window_sec) == ("bearer_token", 100, 60)
+        assert (hook.auth, hook.rate) == ("bearer_token", triggers.RateLimit(requests=100, window_sec=60))
 
     play(world, scene)
 
