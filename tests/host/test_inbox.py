@@ -15,6 +15,7 @@ import pytest
 from penstock.app.penstock import Penstock
 from penstock.errors import Refused, StoreFull
 from penstock.host.clock import SystemClock
+from penstock.host.start_requests import NO_RUN, Start, StartInbox, new_id
 from penstock.kernel import command as C
 from penstock.store.run_store import Batch
 from penstock.store.sqlite import Sqlite
@@ -161,6 +162,26 @@ def test_a_command_in_a_backlog_is_not_taken_twice(rig: Rig) -> None:
         host.turns.turn()
     assert len(rig.facts(run, "signal.used")) == 1
     assert _answers(rig, [number]) == [{"ok": True}] and host.inbox.taken == set()
+
+
+def test_a_start_that_comes_while_the_inbox_is_read_is_started(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes just after a look: the next one takes it, and nobody takes it for a command of a run."""
+    host = rig.open(Fn())
+    inbox, read, numbers = StartInbox(host), rig.store.inbox, list[int]()
+    net = host.nets.get(host.release(chain(wait("w")))).hash
+
+    def late(limit: int = 512) -> list[tuple[int, int, bytes]]:
+        rows = read(limit)
+        if not numbers:
+            start = msgspec.msgpack.encode(Start(new_id(1), net, None, ""))
+            numbers.append(rig.store.put_inbox(NO_RUN, start, SystemClock().now()))
+        return rows
+
+    monkeypatch.setattr(rig.store, "inbox", late)
+    for _ in range(2):
+        inbox.poll()
+        host.iterate()
+    assert _answers(rig, numbers) == [{"ok": True}] and inbox.taken == set()
 
 
 def test_a_busy_host_still_reads_its_inbox(rig: Rig) -> None:

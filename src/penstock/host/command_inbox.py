@@ -27,15 +27,18 @@ class Inbox:
         """Take the commands that are new; False when there are none."""
         rows = [row for row in self.store.inbox() if row[0] not in self.taken]
         for no, run, body in rows:
-            command = _command(body)
-            if command is None:
-                self.reply(no, NO_COMMAND)
-                continue
-            if self.resume_run is not None:
-                self.resume_run(run)
-            self.taken.add(no)
-            self.turns.send(run, command, InboxReply(no, self.taken.discard))
+            self.take(no, run, body)
         return bool(rows)
+
+    def take(self, no: int, run: int, body: bytes) -> None:
+        command = _command(body)
+        if command is None:
+            self.reply(no, NO_COMMAND)
+            return
+        if self.resume_run is not None:
+            self.resume_run(run)
+        self.taken.add(no)
+        self.turns.send(run, command, InboxReply(no, self.taken.discard))
 
     def reply(self, no: int, error: PenstockError | None) -> None:
         """Answer a command that no run takes, in a commit of its own."""

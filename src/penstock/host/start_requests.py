@@ -43,15 +43,15 @@ class StartInbox(Inbox):
         super().__init__(host.store, host.turns, host.resume_run if host.alone else None)
         self.host = host
 
-    def poll(self) -> bool:
-        starts = [(no, body) for no, run, body in self.store.inbox() if run == NO_RUN and no not in self.taken]
-        for no, body in starts:
-            self.taken.add(no)
-            try:
-                self._start(no, msgspec.msgpack.decode(body, type=Start))
-            except (PenstockError, msgspec.MsgspecError) as error:
-                self.reply(no, error if isinstance(error, PenstockError) else BadInput(what="it", why=error))
-        return super().poll() or bool(starts)
+    def take(self, no: int, run: int, body: bytes) -> None:
+        if run != NO_RUN:
+            super().take(no, run, body)
+            return
+        self.taken.add(no)
+        try:
+            self._start(no, msgspec.msgpack.decode(body, type=Start))
+        except (PenstockError, msgspec.MsgspecError) as error:
+            self.reply(no, error if isinstance(error, PenstockError) else BadInput(what="it", why=error))
 
     def _start(self, no: int, request: Start) -> None:
         """The answer is committed with the run's first turn: a crash in between leaves the request where it was."""
