@@ -22,12 +22,16 @@ with contextlib.suppress(ImportError):  # typer takes it where it is installed, 
     import typer._adapters  # noqa: F401
 
 
-def serve() -> None:
+def load() -> None:
     assert dict(Commands().items()), "every command is imported"
     for name in languages.HOUSE:
         for group in (languages.LANGUAGES, languages.DIALECTS, languages.APPS):
             languages.part_of(name, group)
     gc.freeze()  # what is loaded stays: no forked process looks through it for garbage, or copies it for that
+
+
+def serve() -> None:
+    load()
     requests, answers = os.fdopen(os.dup(0), "r", encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     for line in requests:
         child = os.fork()

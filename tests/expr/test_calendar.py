@@ -192,10 +192,10 @@ def test_a_calendar_is_compiled_once() -> None:
         for month in (1, 2, 3):
             calendar_of({"holidays": [f"2026-{month:02}-{day:02}"]})
     assert calendar_of(calendar) == first or calendar_of(calendar).zone == first.zone
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(10_000):
         calendar_of(calendar)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_calendars_from_several_threads() -> None:

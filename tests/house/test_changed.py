@@ -136,7 +136,7 @@ def test_every_test_of_this_house_depends_on_what_it_imports() -> None:
 @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "worker"])
 def test_pytest_collects_only_these(tree: Path, workers: tuple[str, ...]) -> None:
     """Where nothing has changed, nothing runs, and that is no failure."""
-    ours = ("tests/conftest.py", "tests/servers/processes.py", "tools/changed.py")
+    ours = ("tests/conftest.py", "tests/servers/memory.py", "tests/servers/processes.py", "tools/changed.py")
     for name in ours:
         (tree / name).parent.mkdir(exist_ok=True)
         (tree / name).write_bytes((ROOT / name).read_bytes())

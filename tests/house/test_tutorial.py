@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.cli.program import write_program
 from tests.house.files import ROOT
 from tests.house.installed import write_dist_info
 
@@ -92,7 +93,7 @@ def plain(text: str) -> str:
 class Shell:
     """One bash for a whole page, in an empty folder, with this tree's program first on the path."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, has_package: bool) -> None:
         programs = folder.parent / "programs"
         programs.mkdir()
         python = shlex.quote(sys.executable)
@@ -106,6 +107,8 @@ class Shell:
         unset = ("PENSTOCK_STORE", "PENSTOCK_DEBUG", "FORCE_COLOR", "COLUMNS")
         env = {name: value for name, value in os.environ.items() if name not in unset}
         env |= {"PATH": f"{programs}:{env['PATH']}", "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "TERM": "dumb"}
+        if not has_package:  # what is installed is read once a process
+            write_program(programs / "penstock")
         self.folder, self.port = folder, free_port()
         pipe, out = subprocess.PIPE, subprocess.STDOUT
         self.bash = subprocess.Popen(
@@ -175,8 +178,8 @@ def missing(shown: tuple[str, ...], lines: list[str], ids: dict[str, str]) -> st
 def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
     folder = tmp_path / "here"
     folder.mkdir()
-    shell, ids = Shell(folder), {}
     todo = list(steps(page))
+    shell, ids = Shell(folder, has_package=any(step.file == "pyproject.toml" for step in todo)), {}
     try:
         for number, step in enumerate(todo):
             if step.file:

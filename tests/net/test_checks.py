@@ -330,9 +330,9 @@ def test_ten_thousand_nodes_are_checked_in_linear_time() -> None:
     turns = [Node(id=f"c{i}", split="first", join=MERGE, sets=(Set(name="n", expr="1"),)) for i in range(half + 1)]
     merges = [Node(id=f"m{i}", join=ANY, out=(f"o{i % 7}",)) for i in range(half + 1)]
     one = net(f"s>c0 {text}", *turns, *merges)
-    began = time.perf_counter()
+    began = time.process_time()
     check(one)
-    assert time.perf_counter() - began < 3.0
+    assert time.process_time() - began < 3.0
 
 
 def test_an_end_takes_every_token_unless_it_joins_as_a_diagram_does() -> None:

@@ -446,11 +446,11 @@ def test_nets_that_are_wrong_are_drawn_all_the_same() -> None:
 )
 def test_thousands_of_nodes_are_drawn_in_seconds(text: str) -> None:
     one = net(text)
-    began = time.perf_counter()
+    began = time.process_time()
     svg(one)
     terminal(one)
     mermaid(one)
-    assert time.perf_counter() - began < 8
+    assert time.process_time() - began < 8
 
 
 def test_what_a_join_waits_for_is_written_where_it_is_not_everything() -> None:

@@ -113,11 +113,11 @@ def shapes() -> dict[str, tuple[int, list[tuple[int, int]]]]:
 def test_ten_thousand_nodes_take_well_under_a_second(shape: str) -> None:
     n, edges = shapes()[shape]
     succ, pred = adjacency(n, edges)
-    began = time.perf_counter()
+    began = time.process_time()
     idom = dominators(n, succ, pred, [0])
     component = sccs(n, succ)
     back = [dominates(idom, b, a) for a, b in edges]
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0
     assert len(idom) == len(component) == n
     assert any(back) == (shape in ("chain with every way back", "one big loop"))
 

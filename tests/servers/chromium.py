@@ -10,8 +10,8 @@ import pytest
 
 #: the shell first: it has no windows to manage, and takes a third less for the same page
 NAMES = (
-    "chromium-headless-shell", "headless_shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome",
-    "chrome",
+    "chromium-headless-shell", "headless_shell", "chromium", "chromium-browser", "google-chrome-stable",
+    "google-chrome", "chrome",
 )  # fmt: skip
 
 

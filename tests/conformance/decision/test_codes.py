@@ -12,6 +12,8 @@ import pytest
 
 from tests.house.files import ROOT
 
+pytestmark = pytest.mark.xdist_group("source")  # the trees of all files are read once
+
 #: codes that nothing of this version says, and why
 NOT_SAID = {
     "NO_STABLE_VERSION": "a ROLLBACK says it, which is not run yet",

@@ -240,9 +240,9 @@ def test_large_diagrams_compile_in_seconds() -> None:
     count = 4000
     nodes = [START, *(text(f"N{i}") if i % 5 else cond(f"N{i}") for i in range(count)), END]
     ways = ["Start>N0"] + [f"N{i}{'' if i % 5 else '[condtrue]'}>N{i + 1}" for i in range(count - 1)]
-    began = time.perf_counter()
+    began = time.process_time()
     net_of(nodes, [*ways, f"N{count - 1}>End"])
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
 
 
 VALUES = st.recursive(

@@ -109,9 +109,9 @@ def test_large_ones_are_answered_soon() -> None:
     )
     for document in (row, star):
         data = as_bytes(document)
-        began = time.perf_counter()
+        began = time.process_time()
         check_document(data, name="p.json")
-        assert time.perf_counter() - began < 20, "it must not grow with the square of its size"
+        assert time.process_time() - began < 20, "it must not grow with the square of its size"
 
 
 def test_what_is_too_wide_to_be_played_through_is_told_soon() -> None:
