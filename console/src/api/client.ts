@@ -29,6 +29,11 @@ export interface RequestOptions {
   keepalive?: boolean;
 }
 
+function disconnected(error: unknown): never {
+  if (error instanceof DOMException && error.name === "AbortError") throw error;
+  throw new Offline();
+}
+
 export async function call<T>(path: string, options: RequestOptions = {}): Promise<T> {
   const method = options.method ?? "GET";
   const headers: Record<string, string> = { Accept: "application/json" };
@@ -47,19 +52,18 @@ export async function call<T>(path: string, options: RequestOptions = {}): Promi
       keepalive: options.keepalive,
     });
   } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Offline();
+    disconnected(error);
   }
   if (answer.status === 204) return undefined as T;
-  const text = await answer.text();
+  const text = await answer.text().catch(disconnected);
   if (!answer.ok) throw new ApiError(problemOf(answer, text));
   return (text ? JSON.parse(text) : undefined) as T;
 }
 
 /** The text of an answer that is not JSON, such as a drawing. */
 export async function text(path: string): Promise<string> {
-  const answer = await fetch(BASE + path, { credentials: "same-origin" }).catch(() => { throw new Offline(); });
-  const body = await answer.text();
+  const answer = await fetch(BASE + path, { credentials: "same-origin" }).catch(disconnected);
+  const body = await answer.text().catch(disconnected);
   if (!answer.ok) throw new ApiError(problemOf(answer, body));
   return body;
 }

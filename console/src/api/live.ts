@@ -137,7 +137,7 @@ async function follow(body: ReadableStream<Uint8Array>): Promise<void> {
     // A connection that is silent for long is dead, even if it was not closed.
     const chunk = await Promise.race([reader.read(), silence()]);
     if (chunk === null || chunk.done) {
-      void reader.cancel();
+      reader.cancel().catch(() => undefined); // it may have broken meanwhile
       return;
     }
     rest = (rest + chunk.value).replace(/\r\n?/g, "\n");
