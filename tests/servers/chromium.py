@@ -8,11 +8,7 @@ from typing import Any
 
 import pytest
 
-#: the shell first: it has no windows to manage, and takes a third less for the same page
-NAMES = (
-    "chromium-headless-shell", "headless_shell", "chromium", "chromium-browser", "google-chrome-stable",
-    "google-chrome", "chrome",
-)  # fmt: skip
+NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 
 
 def executable(play: Any) -> str:
