@@ -70,7 +70,8 @@ def demo(rest: list[str]) -> int:
 def test(rest: list[str]) -> int:
     """The linters speak first, so that the last line is pytest's own verdict."""
     linted = 0 if rest else lint([])
-    tested = run("pytest", "-n", "2", "--dist", "loadgroup", *rest)
+    workers = str(min((os.cpu_count() or 1) + 1, 6))  # one more than cores: some tests wait for what they have started
+    tested = run("pytest", "-n", workers, "--dist", "loadgroup", *rest)
     return tested or linted
 
 
