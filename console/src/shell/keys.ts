@@ -1,5 +1,5 @@
 /** Keys of the whole console: off inside inputs and dialogs, off when somebody switches them off. */
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 
 type Bindings = Record<string, (event: KeyboardEvent) => void>;
 
@@ -19,7 +19,7 @@ export const keysOn = (): boolean => {
 export function useKeys(bindings: Bindings): void {
   const held = useRef(bindings);
   held.current = bindings;
-  useEffect(() => {
+  useLayoutEffect(() => { // who sees the screen can already use its keys
     layers.push(held);
     return () => {
       layers.splice(layers.indexOf(held), 1);
