@@ -242,7 +242,7 @@ export const ko = {
     dead: () => "오지 않을 길을 정함", absorbed: (n: string) => `${n} 남은 토큰을 거둠`, rearmed: (n: string) => `${n} 다시 기다림`, forwarded: (n: string) => `${n} 넘겨줌`,
     "timer.set": (n: string) => `${n} 타이머 맞춤`, "timer.gone": (n: string) => `${n} 타이머 끝`, "wait.opened": (n: string, x: string) => `${n} 기다림 시작${x ? ` · ${x}` : ""}`, "wait.gone": (n: string) => `${n} 기다림 끝`,
     "signal.kept": (_n: string, x: string) => `소식 보관: ${x}`, "signal.used": () => "소식을 씀", "signal.expired": () => "소식의 기한이 지남", seen: () => "소식을 봄", "work.opened": (n: string) => `${n} 요청 만듦`, "work.moved": (n: string, x: string) => `${n} ${x}`,
-    phase: (n: string, x: string) => `${n} 단계 ${x}`, "scope.opened": (n: string) => `${n} 구역 열림`, "scope.closed": (n: string) => `${n} 구역 닫힘`, "scope.forgotten": () => "구역을 잊음", swept: () => "남은 일을 거둠",
+    phase: (n: string, x: string) => `${n} 단계 ${x}`, "scope.opened": (n: string) => `${n} 구역 열림`, "scope.closed": (n: string) => `${n} 구역 닫힘`, "scope.forgotten": () => "구역을 잊음", fanned: (n: string) => `${n} 여러 항목을 나누어 시작`, swept: () => "남은 일을 거둠",
     "ledger.added": (n: string) => `${n} 되돌릴 일로 적음`, "ledger.moved": () => "되돌릴 일이 바뀜", "undo.planned": () => "되돌리기를 계획함", "undo.step": () => "되돌리는 중", "undo.at": () => "되돌리는 자리", "undo.ended": () => "되돌리기 끝",
     revived: (n: string) => `${n} 다시 살림`, "run.reopened": () => "실행을 다시 엶", paused: () => "일시 정지를 바꿈", "run.moved": (_n: string, x: string) => `실행 상태: ${x}`, draining: () => "새 일을 받지 않음", incident: (n: string, x: string) => `${n} 문제 ${x}`,
     ignored: (_n: string, x: string) => `받지 않은 명령${x ? `: ${x}` : ""}`, migrated: () => "새 버전으로 옮김", forked: () => "갈래를 만듦", forgot: () => "기록을 줄임", locals: () => "구역 변수를 바꿈",

@@ -73,6 +73,7 @@ from penstock.errors.requests import RequestRunning as RequestRunning
 from penstock.errors.requests import RouteMissing as RouteMissing
 from penstock.errors.runs import AnswerInvalid as AnswerInvalid
 from penstock.errors.runs import ApproverDenied as ApproverDenied
+from penstock.errors.runs import FactsLimit as FactsLimit
 from penstock.errors.runs import IllegalTransition as IllegalTransition
 from penstock.errors.runs import InputInvalid as InputInvalid
 from penstock.errors.runs import ItemAmbiguous as ItemAmbiguous

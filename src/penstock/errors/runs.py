@@ -65,6 +65,12 @@ class RunParked(PenstockError, code="PS-500-PARKED"):
     hint = "Nothing of it is lost. Please report this; a newer version may take it up again."
 
 
+class FactsLimit(Refused, code="PS-409-FACTS"):
+    """The run has made {facts} facts, and {most} are the most: it stays paused."""
+
+    hint = "Raise `limits.facts_per_run` in the settings, start the server again and resume the run; or cancel it."
+
+
 class NodeNotFound(PenstockError, code="PS-404-NODE"):
     """There is no node «{node}»{which} in this run."""
 

@@ -39,11 +39,11 @@ class Dispatch:
     def __init__(
         self, store: RunStore, executors: Mapping[str, Executor], services: Services, gate: Gate, blobs: Blobs,
         answer: Answer, call: Callable[[Ask], None], wake_up: Callable[[], None], now: Callable[[], int], *,
-        width: int = WIDTH,
+        width: int = WIDTH, share: Callable[[str], float] = lambda tenant: 1.0,
     ) -> None:  # fmt: skip
         self.store, self.executors, self.services, self.gate, self.blobs = store, executors, services, gate, blobs
         self.answer, self.call, self.wake_up, self.now = answer, call, wake_up, now
-        self.width = width
+        self.width, self.share = width, share
         self.queues: dict[str, ExecutorQueue] = {}
         self.plans: dict[CNode, EffectPlan] = {}
         self.waiting = WaitingEffects()

@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.errors import PenstockError, StoreError
 from penstock.host.fork import fork_batch
+from penstock.host.loaded_run import LoadedRun
 from penstock.host.wiring import EngineParts
 from penstock.kernel import command as C
 from penstock.net.model import Net
@@ -20,6 +21,10 @@ POLL_S = 0.1
 PAUSE_S = 0.05  # before a store that failed is tried again; twice as long each time
 LONGEST_PAUSE_S = 5.0
 log = logging.getLogger("penstock")
+
+
+def _has_news(loaded: LoadedRun) -> bool:
+    return any(command[0] != C.GO_ON for command in loaded.commands)
 
 
 class EngineLoop(EngineParts):
@@ -72,13 +77,16 @@ class EngineLoop(EngineParts):
         turns = self.turns
         if turns.rolled_back:
             self.recovery.fold_again()
+        recovery = self.recovery
+        if recovery.under_way:
+            recovery.go_on()
         now = self._look_at_the_clock()
         if self.runtimes.wrote:
             self.runtimes.kick()
         intake = self.intake
         busy = intake.deliver() if intake.early or intake.todo or intake.done else False
         if not turns.ready:
-            return busy
+            return busy or recovery.under_way
         try:
             asks = turns.turn(now)
         except StoreError:
@@ -172,8 +180,11 @@ class EngineLoop(EngineParts):
             handle.cancel()
         if self.turns.rolled_back:
             self.recovery.fold_again()
-        while self.turns.ready:  # what was started or answered is kept; what it asks for is let out by the next host
+        # what was started or answered is kept; what it asks for, or goes on with, is for the next host
+        self.turns.ready.keep(_has_news)
+        while self.turns.ready:
             self.turns.turn()
+            self.turns.ready.keep(_has_news)
 
     def _iterate_marked(self) -> bool:
         """An iteration; raises when at-most-once effects could not be marked, and so have not left."""

@@ -1,13 +1,14 @@
 """The queue of an executor: effects in flight, the tasks that perform them, and the request each is given.
 
-Long-lived tasks drain one queue per executor: no task, future or timer is made per effect.
+Long-lived tasks drain one queue per executor: no task, future or timer is made per effect. Tenants share it fairly.
+One alone has `width` tasks and no more: a third as many are left for who comes next, and everybody's part shrinks with
+what is free (dynamic thresholds), since an effect that has begun cannot be made to give way.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from types import CoroutineType, coroutine
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ import msgspec
 from penstock.executors.contract import Done, Executor, Failed, Input, Outcome, Request, Services, Skipped, failed
 from penstock.executors.parts.network.trace_context import CURRENT
 from penstock.host.blobs import Blobs
+from penstock.host.fair_queue import FairQueue
 from penstock.host.gate import DedupeKey
 from penstock.host.loaded_run import Ask
 from penstock.kernel.state import Firing
@@ -27,6 +29,9 @@ from penstock.net.model import Effect
 
 ONCE = "at_most_once"
 DROPPED = failed("DROPPED", "system", "nobody waits for it")
+#: effects after which, and nanoseconds after which, a task lets others have the loop
+IN_A_ROW = 128
+HOLDS_NS = 5_000_000
 _MUTABLE = (dict, list, tuple)  # what an executor could change
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.decode
@@ -75,6 +80,7 @@ class QueueOwner(Protocol):
     blobs: Blobs
     now: Callable[[], int]
     closing: bool
+    share: Callable[[str], float]
 
     def watch(self, flight: InFlight, timeout_ms: int) -> None: ...
 
@@ -92,21 +98,24 @@ class ExecutorQueue:
 
     def __init__(self, owner: QueueOwner, executor: Executor, width: int) -> None:
         self.owner, self.executor, self.width = owner, executor, width
-        self.queue: deque[InFlight] = deque()
+        self.most = width + width // 3  # tasks
+        self.queue: FairQueue[InFlight] = FairQueue(owner.share)
+        self.at_work: dict[str, int] = {}  # effects that are being performed, by tenant
+        self.busy = 0
         self.idle: list[asyncio.Future[None]] = []
         self.tasks: list[asyncio.Task[None]] = []
         self.coming = 0  # tasks that were woken and have not looked at the queue yet
         self.waits = False  # the executor has been seen to wait
 
     def put(self, flight: InFlight) -> None:
-        self.queue.append(flight)
+        self.queue.put(flight.ask.loaded.tenant, flight)
         if self.waits or not self.coming:
             self._wake()
 
     def _wake(self) -> None:
         if self.idle:
             self.idle.pop().set_result(None)
-        elif len(self.tasks) < self.width:
+        elif len(self.tasks) < self.most:
             task = asyncio.ensure_future(self._work())
             task.add_done_callback(self.owner.task_ended)
             self.tasks.append(task)
@@ -126,18 +135,43 @@ class ExecutorQueue:
         me = asyncio.current_task()
         assert me is not None
         self.coming -= 1
+        in_a_row, until = 0, time.perf_counter_ns() + HOLDS_NS
         while not owner.closing:
-            while not queue:
+            while (flight := queue.pop_of(self._may) if queue else None) is None:
                 future = loop.create_future()
                 self.idle.append(future)
                 await future
                 self.coming -= 1
-            flight = queue.popleft()
+                in_a_row, until = 0, time.perf_counter_ns() + HOLDS_NS
             if flight.ask.loaded.run is None:
                 flight.dropped = True  # its turn was lost with the commit; whoever folds the run again asks again
-            outcome = DROPPED if flight.dropped else await self._perform(flight, me)
+            tenant = flight.ask.loaded.tenant
+            self.busy += 1
+            self.at_work[tenant] = self.at_work.get(tenant, 0) + 1
+            try:
+                outcome = DROPPED if flight.dropped else await self._perform(flight, me)
+            finally:
+                self._leave(tenant)
             flight.task = None
             owner.ended(flight, outcome)
+            in_a_row += 1
+            if in_a_row >= IN_A_ROW or time.perf_counter_ns() >= until:  # others have to do with the loop, too
+                await asyncio.sleep(0)
+                in_a_row, until = 0, time.perf_counter_ns() + HOLDS_NS
+
+    def _may(self, tenant: str) -> bool:
+        """Is there a task for another effect of the tenant, with some left for others?"""
+        return self.at_work.get(tenant, 0) < 3 * (self.most - self.busy)
+
+    def _leave(self, tenant: str) -> None:
+        self.busy -= 1
+        left = self.at_work[tenant] - 1
+        if left:
+            self.at_work[tenant] = left
+        else:
+            del self.at_work[tenant]
+        if self.waits and len(self.queue) > 1 and self.idle:  # what is free has grown for more than one
+            self._wake()
 
     async def _perform(self, flight: InFlight, me: asyncio.Task[None]) -> Outcome:
         owner = self.owner

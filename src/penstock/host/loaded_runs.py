@@ -10,18 +10,24 @@ from penstock.host.loaded_run import LoadedRun
 from penstock.host.nets import Nets
 from penstock.kernel import fact as F
 from penstock.kernel.replay import fold
-from penstock.kernel.run import Run
+from penstock.kernel.run import NO_CAPS, Caps, Run
 from penstock.kernel.state import COMPLETED, PENDING, WAITING, decode_state, new_state
 from penstock.store.run_store import JournalRow, RunRow, RunStore
+
+
+def _uncapped(tenant: str) -> Caps:
+    return NO_CAPS
 
 
 class LoadedRuns:
     def __init__(self, store: RunStore, nets: Nets) -> None:
         self.store, self.nets = store, nets
         self.runs: dict[int, LoadedRun] = {}
+        self.folded = 0  # facts, ever: what loading has cost
         self.parked: dict[int, str] = {}  # runs that tripped over a bug of the engine, and why
         #: for a tenant: the value of a body that is stored by reference
         self.resolve_blob: Callable[[str], Callable[[Any], Any]] | None = None
+        self.caps: Callable[[str], Caps] = _uncapped  # what a run of a tenant may do
         self.refused_nodes: dict[int, str] = {}  # while a turn is done again: nodes that made what cannot be stored
 
     def load(self, numbers: list[int]) -> list[LoadedRun]:
@@ -52,6 +58,7 @@ class LoadedRuns:
         st = decode_state(row.checkpoint) if row.checkpoint else new_state()
         for turn in journal:
             fold(st, F.decode_facts(turn.body), turn.at)  # type: ignore[arg-type]
+        self.folded += st.n - row.checkpoint_seq
         if st.net and st.net != net.hash:
             moved_to = self.nets.by_hash(st.net)
             if moved_to is None:
@@ -92,6 +99,7 @@ class LoadedRuns:
         if self.resolve_blob is not None:
             run.resolve_blob = self.resolve_blob(tenant)
         run.refuse = self.refused_nodes
+        run.caps = self.caps(tenant)
         return run
 
     def unload(self, loaded: LoadedRun) -> None:

@@ -1,9 +1,14 @@
 """Recovery: runs are folded from the store again, after a crash or a failed commit, and their open effects asked again.
 
 An effect is asked again with the same key. One that may have happened and may not happen twice is in doubt.
+
+After a crash the server is ready at once: runs are folded a few at a time, between turns. A run that gets a command
+before its turn has come is folded for that, and its open effects are asked when it is reached.
 """
 
 from __future__ import annotations
+
+from collections import deque
 
 from penstock.errors import StoreError
 from penstock.host.children import CALLED, Children
@@ -14,12 +19,13 @@ from penstock.host.outcomes import Outcomes
 from penstock.host.timers import Timers
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
-from penstock.kernel.state import EFFECT
+from penstock.kernel.state import EFFECT, RUNNING
 from penstock.store.run_store import RunStore
 
 #: run, firing → attempt and key of an at-most-once effect that was marked before its call
 Intents = dict[tuple[int, int], tuple[int, str]]
-_AT_ONCE = 500
+#: runs that are read in one iteration
+AT_ONCE = 32
 
 
 class Recovery:
@@ -29,26 +35,41 @@ class Recovery:
     ) -> None:  # fmt: skip
         self.store, self.turns, self.timers, self.outcomes = store, turns, timers, outcomes
         self.dispatch, self.children, self.intake = dispatch, children, intake
+        self.left: deque[int] = deque()  # runs that are not resumed yet
+        self.under_way = False
+        self.total = 0
+        self._before: Intents = {}  # what was marked before the crash
 
     def recover(self) -> int:
-        """After a crash: every run that can go on and is not in memory is resumed; how many can."""
-        numbers = self.store.unfinished()
-        intents = self._intents()
-        for i in range(0, len(numbers), _AT_ONCE):
-            # what a run calls goes on with it, and may be in memory by now
-            for loaded in self.turns.load([no for no in numbers[i : i + _AT_ONCE] if not self.turns.is_loaded(no)]):
-                self.resume(loaded, intents)
+        """After a crash: every run that can go on will be resumed, a few in each iteration; how many can."""
+        self.left.extend(self.store.unfinished())
+        self._before = self._intents()
+        self.under_way, self.total = True, len(self.left)
+        self.intake.recover()
+        self.intake.poll()
+        return self.total
+
+    def go_on(self) -> None:
+        """Some of the runs that are not resumed yet."""
+        left = self.left
+        some = [left[i] for i in range(min(AT_ONCE, len(left)))]
+        for loaded in self.turns.load(some):
+            self.resume(loaded, self._before)
+        for _ in some:  # only now: a store that cannot be read is asked for them again
+            left.popleft()
+        if not left:
+            self._finish()
+
+    def _finish(self) -> None:
         for no, child in self.store.open_below(CALLED):
             if child not in self.children.parents:  # its caller was stopped, and the crash came before it heard of it
                 self.turns.send(no, C.cancel("now"), InternalReply(lambda error: None))
-        self.intake.recover()
-        self.intake.poll()
-        return len(numbers)
+        self.under_way, self._before = False, {}
 
     def resume_run(self, no: int) -> None:
         """The same for one run and what it calls; nothing when it is in memory already."""
         if not self.turns.is_loaded(no):
-            intents = self._intents()
+            intents = self._before if self.under_way else self._intents()
             for loaded in self.turns.load([no]):
                 self.resume(loaded, intents)
             self.turns.wake_up()
@@ -85,6 +106,9 @@ class Recovery:
             else:
                 asks.append(Ask(loaded, firing, firing.attempt, firing.probe))
         self.dispatch.out(asks)
+        unquiet = run.heap or run.fans or run.idle or not run.st.asked
+        if run.st.status == RUNNING and unquiet and not loaded.commands:
+            self.turns.command(loaded, C.go_on())  # the crash may have come between two slices
         self.turns.unload_idle(loaded)
 
     def _intents(self) -> Intents:

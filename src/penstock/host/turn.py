@@ -32,10 +32,14 @@ from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED
-from penstock.kernel.step import advance
+from penstock.kernel.step import STOPS, advance
 from penstock.store.run_store import Batch, RunStore
 
 BATCH = 512
+#: facts that a batch may make or fold before the others wait for the next one
+BATCH_FACTS = 2000
+#: runs that are read from the store at once
+LOADED_AT_ONCE = 128
 
 
 def _nobody_sleeps() -> None:
@@ -54,7 +58,8 @@ class Turns(TurnRollback):
         self.wake_up: Callable[[], None] = _nobody_sleeps  # called when a run has got something to do
         self.wakes: list[tuple[int | None, int]] = []  # when the runs of this batch wake next, if they have timers
         self.stopped: list[tuple[LoadedRun, list[int]]] = []  # effects that this batch has dropped
-        self.turns_by_tenant: dict[str, int] = {}
+        self.batch_facts = BATCH_FACTS
+        self._facts = 0  # made by this batch
         # permanent counters: nanoseconds and numbers
         self.step_ns = self.commit_ns = self.out_ns = self.turns = self.batches = self.asks = 0
 
@@ -76,15 +81,18 @@ class Turns(TurnRollback):
         self.command(loaded, C.start(id, given, tenant=tenant, trace=trace, parent=parent, options=options), reply)
         return loaded
 
-    def send(self, no: int, command: C.Command, reply: Reply | None = None) -> None:
-        """A command for a run that may lie only in the store."""
+    def send(self, no: int, command: C.Command, reply: Reply | None = None, tenant: str = "") -> None:
+        """A command for a run that may lie only in the store; whose it is says who waits for whom."""
         loaded = self.runs.get(no)
         if loaded is None:
             self.runs[no] = loaded = LoadedRun(no)
-            loaded.in_store = True
+            loaded.in_store, loaded.tenant = True, tenant
         self.command(loaded, command, reply)
 
     def command(self, loaded: LoadedRun, command: C.Command, reply: Reply | None = None) -> None:
+        if loaded.commands and command[0] in STOPS and loaded.run is not None and loaded.run.more:
+            self._command_first(loaded, command, reply)
+            return
         if reply is not None:
             loaded.replies[len(loaded.commands)] = reply
         loaded.commands.append(command)
@@ -92,27 +100,18 @@ class Turns(TurnRollback):
             self.ready.append(loaded)
             self.wake_up()
 
-    # -- the turn ------------------------------------------------------------------------------------------------------
+    def _command_first(self, loaded: LoadedRun, command: C.Command, reply: Reply | None) -> None:
+        """A run that has not come to rest is stopped before it hears anything else."""
+        loaded.commands.insert(0, command)
+        loaded.replies = {i + 1: other for i, other in loaded.replies.items()}
+        if reply is not None:
+            loaded.replies[0] = reply
 
-    def take_batch(self) -> list[LoadedRun]:
-        ready, most = self.ready, self.batch_size
-        if len(ready) <= most:
-            batch = list(ready)
-            ready.clear()
-            self.turns_by_tenant.clear()  # who had much before this backlog is not made to wait for it now
-            return batch
-        # there is a backlog: priority first, then the tenant that has had the least
-        had = self.turns_by_tenant
-        rows = sorted(ready, key=lambda loaded: (loaded.priority, had.get(loaded.tenant, 0)))
-        ready.clear()
-        ready.extend(rows[most:])
-        for loaded in rows[:most]:
-            had[loaded.tenant] = had.get(loaded.tenant, 0) + 1
-        return rows[:most]
+    # -- the turn ------------------------------------------------------------------------------------------------------
 
     def turn(self, now: int | None = None) -> list[Ask]:
         """One batch. What it returns may go out: it is committed."""
-        taken = self.take_batch()
+        taken = self.ready.take(self.batch_size)
         if not taken:
             return []
         t0 = time.perf_counter_ns()
@@ -121,11 +120,7 @@ class Turns(TurnRollback):
         asks: list[Ask] = []
         stepped: list[Stepped] = []
         try:
-            cold = [loaded.no for loaded in taken if loaded.run is None and loaded.no not in self.parked]
-            if cold:
-                self.load(cold)
-            for loaded in taken:
-                self._step(loaded, now, batch, asks, stepped)
+            taken = self._step_all(taken, now, batch, asks, stepped)
             for add in self.before_commit:
                 add(batch)
             t1 = time.perf_counter_ns()
@@ -145,6 +140,24 @@ class Turns(TurnRollback):
         self.batches += 1
         self.asks += len(asks)
         return asks
+
+    def _step_all(
+        self, taken: list[LoadedRun], now: int, batch: Batch, asks: list[Ask], stepped: list[Stepped]
+    ) -> list[LoadedRun]:
+        """Step the runs until the batch is full; who had no turn is put back. Returns those who had one."""
+        self._facts = 0
+        folded = self.folded
+        for first in range(0, len(taken), LOADED_AT_ONCE):
+            some = taken[first : first + LOADED_AT_ONCE] if len(taken) > LOADED_AT_ONCE else taken
+            cold = [loaded.no for loaded in some if loaded.run is None and loaded.no not in self.parked]
+            if cold:
+                self.load(cold)
+            for i, loaded in enumerate(some, first):
+                if self._facts + self.folded - folded >= self.batch_facts and i:
+                    self.ready.put_back(taken[i:])
+                    return taken[:i]
+                self._step(loaded, now, batch, asks, stepped)
+        return taken
 
     def _commit(self, batch: Batch, stepped: list[Stepped]) -> None:
         try:
@@ -200,6 +213,10 @@ class Turns(TurnRollback):
             self._refuse(loaded, replies, commands, self.park(loaded, bug), batch, stepped)
             return
         loaded.run = run
+        self._facts += len(facts)
+        self.ready.charge(loaded.tenant, len(facts))
+        if run.more or run.decided < len(commands):
+            commands, replies = self._leave_over(loaded, run, commands, replies)
         runtime = self.rows.runtimes[run.net.net.language]
         mark = batch.mark() if runtime is not None and runtime.parks_alone else None
         try:
@@ -221,6 +238,17 @@ class Turns(TurnRollback):
                 reply.used = reply.id in run.st.seen  # by this turn, or by one whose commit had no answer (H5)
                 batch.event_taken += [reply.row] if reply.used else []
         stepped.append((loaded, was, facts, replies, commands, None))
+
+    def _leave_over(
+        self, loaded: LoadedRun, run: Run, commands: list[C.Command], replies: dict[int, Reply]
+    ) -> tuple[list[C.Command], dict[int, Reply]]:
+        """The run's slice is full: what is left waits for its next turn, after others had theirs. Returns what was
+        decided in this one, and who hears of it."""
+        count = run.decided
+        loaded.commands = commands[count:] or [C.go_on()]
+        loaded.replies = {i - count: reply for i, reply in replies.items() if i >= count}
+        self.ready.append(loaded)
+        return commands[:count], {i: reply for i, reply in replies.items() if i < count}
 
     def _refuse(
         self, loaded: LoadedRun, replies: dict[int, Reply], commands: list[C.Command], error: PenstockError,
@@ -273,10 +301,12 @@ class Turns(TurnRollback):
         rest_replies = {i - 1: reply for i, reply in replies.items() if i}
         loaded.commands, loaded.replies = commands[:1], {0: replies[0]} if 0 in replies else {}
         self._step(loaded, now, batch, asks, stepped)
+        is_queued = bool(loaded.commands)
         loaded.commands = rest_commands + loaded.commands
         loaded.replies = rest_replies
         self.runs.setdefault(loaded.no, loaded)
-        self.ready.append(loaded)
+        if not is_queued:
+            self.ready.append(loaded)
 
     def _made_by(self, error: Unstorable, command: C.Command) -> bool:
         """Did a node make of the command what cannot be stored? Then it is not the fault of whoever sent it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 
 from penstock.errors import PenstockError, StoreError
@@ -10,6 +9,7 @@ from penstock.host.clock import Clock
 from penstock.host.loaded_run import InternalReply, LoadedRun, Reply
 from penstock.host.loaded_runs import LoadedRuns
 from penstock.host.nets import Nets
+from penstock.host.ready_queue import ReadyQueue
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.run import Run
@@ -26,7 +26,7 @@ class TurnRollback(LoadedRuns):
     def __init__(self, store: RunStore, nets: Nets, clock: Clock) -> None:
         super().__init__(store, nets)
         self.clock = clock
-        self.ready: deque[LoadedRun] = deque()
+        self.ready = ReadyQueue()
         self.starting: dict[tuple[str, str], LoadedRun] = {}  # tenant, key → runs that wait for their first turn
         self.on_end: list[Callable[[LoadedRun], None]] = []
         self.on_facts: list[Callable[[LoadedRun, list[F.Fact], int, int], None]] = []
@@ -54,7 +54,7 @@ class TurnRollback(LoadedRuns):
             self.rolled_back[loaded.no] = loaded
         queued = set(map(id, self.ready))
         again = [loaded for loaded in taken if loaded.commands and id(loaded) not in queued]
-        self.ready.extendleft(reversed(again))
+        self.ready.put_back(again)
         for undo in self.on_rollback:
             undo(batch)
         for reply, because in refusals:
@@ -70,7 +70,7 @@ class TurnRollback(LoadedRuns):
                     self.runs.pop(loaded.no, None)
                     if loaded.key is not None:
                         self.starting.pop((loaded.tenant, loaded.key), None)
-        self.ready = deque(loaded for loaded in self.ready if loaded.commands)
+        self.ready.keep(lambda loaded: bool(loaded.commands))
         for reply, because in refusals:
             reply(because)
 

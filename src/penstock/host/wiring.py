@@ -17,6 +17,7 @@ from penstock.host.command_inbox import Inbox
 from penstock.host.dispatch import Dispatch
 from penstock.host.gate import Gate
 from penstock.host.intake import KEEP_HOURS, Intake
+from penstock.host.limits import Limits
 from penstock.host.loaded_run import Ask
 from penstock.host.nets import Nets
 from penstock.host.notices import Notices
@@ -69,7 +70,10 @@ class EngineParts:
         self.clock: Clock = clock or SystemClock()
         self._random = random.Random(seed)  # noqa: S311 (ids, not secrets)
         self.nets = Nets(store)
+        self.limits = Limits(settings)
         self.turns = Turns(store, self.nets, self.clock, batch=batch)
+        self.turns.caps = self.limits.caps
+        self.turns.ready.weight = self.limits.share
         self.gate = Gate(store, Workers(settings))
         self.blobs = Blobs(store)
         self.outcomes = Outcomes(self.turns, self.blobs, self.gate, self.clock)
@@ -83,7 +87,7 @@ class EngineParts:
         ).base
         self.dispatch = Dispatch(
             store, executors, services, self.gate, self.blobs, self.outcomes.answer, self._call, self.wake_up,
-            self.clock.now, width=width,
+            self.clock.now, width=width, share=self.limits.share,
         )  # fmt: skip
         self.timers = Timers(store, self.turns, self.clock, all_runs=not alone)
         self.children = Children(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.errors import ExprError, MigrationBlocked, NodeNotFound, Refused, StatusConflict
+from penstock.errors import ExprError, FactsLimit, MigrationBlocked, NodeNotFound, Refused, StatusConflict
 from penstock.kernel import command as C
 from penstock.kernel import fact as F
 from penstock.kernel.failure import Failure
@@ -220,6 +220,8 @@ def pause(r: Run, c: C.Command) -> None:
 def resume(r: Run, c: C.Command) -> None:
     if not r.st.paused:
         raise Refused(why="the run is not paused")
+    if r.st.n >= r.caps.facts:
+        raise FactsLimit(facts=r.st.n, most=r.caps.facts)
     r.record((F.PAUSED, False, "operator"))
     r.ask_everything()
 

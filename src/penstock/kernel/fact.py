@@ -23,8 +23,8 @@ Fact = tuple[Any, ...]
     WORK_MOVED, PHASE, SCOPE_OPENED, SCOPE_CLOSED, SCOPE_FORGOTTEN, SWEPT, LEDGER_ADDED, LEDGER_MOVED, UNDO_PLANNED,
     UNDO_STEP,
     UNDO_AT, UNDO_ENDED, REVIVED, REOPENED, PAUSED, MOVED, DRAINING, INCIDENT, IGNORED, MIGRATED, FORKED, FORGOT,
-    LOCALS,
-) = range(48)  # fmt: skip
+    LOCALS, FANNED,
+) = range(49)  # fmt: skip
 
 #: name and fields of every fact, by tag. `takes` is a list of edges, one entry per token; an empty list takes nothing.
 FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -79,6 +79,7 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("forked", ("run", "origin", "at_fact", "trace")),
     ("forgot", ("scope", "below")),
     ("locals", ("scope", "values")),
+    ("fanned", ("firing", "items")),
 )
 
 # flags of fired and passed

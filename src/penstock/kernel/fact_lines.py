@@ -297,6 +297,12 @@ class FactReader:
     def _scope_forgotten(self, seq: int, at: int, f: Any) -> list[FactLine]:
         return [FactLine(seq, "scope.forgotten", at, data={"scopes": [self.paths.get(n, str(n)) for n in f[1]]})]
 
+    def _fanned(self, seq: int, at: int, f: Any) -> list[FactLine]:
+        """How many, and not what for: each child says that itself when it is opened."""
+        firing = self.st.firings[f[1]]
+        data = {"firing": self.firing_id(firing), "items": len(f[2])}
+        return [FactLine(seq, "fanned", at, node=self._node(firing.node), epoch=firing.epoch, data=data)]
+
     def _rearmed(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, scope, key, visit, edges = f
         data = {"visit": visit, "edges": [self._edge(e) for e in edges]}
@@ -368,5 +374,5 @@ _TELL: dict[int, Callable[[FactReader, int, int, Any], list[FactLine]]] = {
     F.ABSORBED: FactReader._absorbed, F.DEAD: FactReader._dead, F.SWEPT: FactReader._swept,
     F.SCOPE_OPENED: FactReader._scope_opened, F.SCOPE_CLOSED: FactReader._scope_closed,
     F.SCOPE_FORGOTTEN: FactReader._scope_forgotten, F.REARMED: FactReader._rearmed, F.FORWARDED: FactReader._forwarded,
-    F.REVIVED: FactReader._revived, F.MIGRATED: FactReader._migrated,
+    F.REVIVED: FactReader._revived, F.MIGRATED: FactReader._migrated, F.FANNED: FactReader._fanned,
 }  # fmt: skip

@@ -15,6 +15,8 @@ from penstock.kernel.sweep import sweep_children
 from penstock.kernel.view import View, failure_view
 from penstock.net.compiled import CNode
 
+#: children that a fan opens before what they do is looked at
+AT_ONCE = 100
 #: C-23: how a branch ended; one that was cut off, because the others were enough, was skipped.
 _WORD = {"done": "succeeded", "open": "skipped", "cancelled": "skipped"}
 
@@ -33,10 +35,12 @@ def open_child(
     item: Any,
     required: bool | None,
     parallel: bool,
+    again: int = 0,
 ) -> None:
+    """`again`: the number of a child that is opened again after a retry: it keeps the keys of what it asks for."""
     body = node.spec.body
     assert body is not None, "only scopes have children"
-    no = _again(r, firing, name)
+    no = again or r.st.next_scope
     must = required if required is not None else body.need == 0
     locals_ = {**dict.fromkeys(body.locals), "item": item, "index": index}
     r.record((F.SCOPE_OPENED, no, firing.scope, firing.no, name, index, locals_, must))
@@ -45,12 +49,36 @@ def open_child(
     r.deferred.append((FIRE_ENTRY, (entry, no, path)))
 
 
-def _again(r: Run, firing: Firing, name: str) -> int:
-    """A child that is opened again after a retry keeps its number, hence the keys of what it asks for."""
-    for no in (firing.kids or ()) if firing.base else ():
-        if r.st.scopes[no].key == name:
-            return no
-    return r.st.next_scope
+def fan_out(r: Run, firing: Firing, node: CNode, items: list[list[Any]]) -> None:
+    """Many children: what they are for is kept, and they are opened a few at a time."""
+    r.record((F.FANNED, firing.no, items))
+    r.fans.add(firing.no)
+    open_more(r, firing, node)
+
+
+def open_more(r: Run, firing: Firing, node: CNode) -> None:
+    """The next children of a fan."""
+    fan = firing.fan
+    assert fan is not None and node.entry is not None, "only a fan has more to open"
+    for index, item, again in fan.items[fan.at : fan.at + AT_ONCE]:
+        open_child(r, firing, node, str(index), index, node.entry, item, None, True, again)
+    if firing.fan is None:
+        r.fans.discard(firing.no)
+
+
+def open_fans(r: Run) -> None:
+    """Nothing else is ready: the oldest fan opens its next children."""
+    no = min(r.fans)
+    firing = r.st.firings.get(no)
+    if firing is None or firing.fan is None:
+        r.fans.discard(no)
+    else:
+        open_more(r, firing, r.net.nodes[firing.node])
+
+
+def unopened(firing: Firing) -> int:
+    """How many children it has still to open."""
+    return 0 if firing.fan is None else len(firing.fan.items) - firing.fan.at
 
 
 def judge(r: Run, scope: Scope) -> None:
@@ -83,7 +111,8 @@ def _counts(r: Run, firing: Firing, node: CNode, scope: Scope) -> View:
     assert firing.tally is not None
     view = view_of(r, firing, node)
     done, failed, opened = firing.tally[:3]
-    view.update(done=done, failed=failed, open=opened, total=len(firing.kids or ()))
+    waiting = unopened(firing)
+    view.update(done=done, failed=failed, open=opened + waiting, total=len(firing.kids or ()) + waiting)
     view.update(last=r.resolve_blob(scope.last), round=scope.index)
     return view
 
@@ -108,13 +137,20 @@ def _judge_sequence(r: Run, firing: Firing, node: CNode, scope: Scope) -> None:
         return close(r, firing, DONE, collect(r, firing, node))
     if body.collect == "last":
         r.record((F.SCOPE_FORGOTTEN, [scope.no]))
-    open_child(r, firing, node, str(following), following, node.entry, item, None, False)
+    again = _opened_before(r, firing, str(following)) if firing.base else 0
+    open_child(r, firing, node, str(following), following, node.entry, item, None, False, again)
+
+
+def _opened_before(r: Run, firing: Firing, name: str) -> int:
+    """The number of the child that has this key since before a retry, or 0."""
+    return next((no for no in firing.kids or () if r.st.scopes[no].key == name), 0)
 
 
 def _judge_parallel(r: Run, firing: Firing, node: CNode, scope: Scope) -> None:
     body = node.spec.body
     assert body is not None and firing.tally is not None
     done, _, opened, owed, lost = firing.tally
+    opened += unopened(firing)
     if node.until is not None and truth(node.until(_counts(r, firing, node, scope))):
         return close(r, firing, DONE, collect(r, firing, node))
     if body.need == 0:
@@ -162,10 +198,16 @@ def collect(r: Run, firing: Firing, node: CNode) -> Any:
     if how == "first":
         done = [k for k in kids if k.status == CLOSED_DONE]
         return min(done, key=lambda k: (k.ended, k.index)).last if done else None
+    cut_off = [] if firing.fan is None else firing.fan.items[firing.fan.at :]
     if how == "outputs":
-        return [k.last if k.status == CLOSED_DONE else None for k in kids]
-    records = [_record(k, r.now) for k in kids]
+        return [k.last if k.status == CLOSED_DONE else None for k in kids] + [None] * len(cut_off)
+    records = [_record(k, r.now) for k in kids] + [_never_opened(index) for index, _, _ in cut_off]
     return records if how == "array" else {record["branch_id"]: record for record in records}
+
+
+def _never_opened(index: int) -> dict[str, Any]:
+    """A child that the others were enough without, before its turn came."""
+    return {"branch_id": str(index), "status": "skipped", "output": None, "error": None, "duration_ms": 0}
 
 
 def _record(scope: Scope, now: int) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
+import msgspec
+
 from penstock.kernel.evolve import EVOLVE
 from penstock.kernel.fact import PHASE, Fact
 from penstock.kernel.state import OPEN, Firing, Scope, State, key, new_state
@@ -25,11 +27,27 @@ UNDOING = "$undo"
 DEEPEST = 64
 
 
+UNCAPPED = (1 << 63) - 1
+
+
+class Caps(msgspec.Struct, frozen=True):
+    """How much a run may do, as its host says; nothing is capped where nobody says. `slice` is how many facts a turn
+    may make before the rest waits for the next one."""
+
+    slice: int = UNCAPPED
+    fan_items: int = UNCAPPED
+    facts_warning: int = UNCAPPED
+    facts: int = UNCAPPED
+
+
+NO_CAPS = Caps()
+
+
 class Run:
     __slots__ = (
         "asks", "by_scope", "due", "ended", "facts", "full", "groups", "heap", "held", "idle", "deferred", "limits",
         "marks", "net", "now", "owing", "queued", "resting", "st", "strict", "stops", "ttl", "unsure", "via", "watch",
-        "resolve_blob", "holding", "loaded", "blockers", "refuse",
+        "resolve_blob", "holding", "loaded", "blockers", "refuse", "fans", "caps", "more", "decided",
     )  # fmt: skip
 
     def __init__(self, net: Compiled, st: State) -> None:
@@ -43,6 +61,9 @@ class Run:
         self.via: tuple[Any, Scope, int] | None = None  # a token to be born and eaten in one fact
         self.strict = False  # a person waits: no branch means refused
         self.refuse: dict[int, str] = {}  # nodes that have made what cannot be stored: this turn is done again
+        self.caps = NO_CAPS
+        self.more = False  # the turn's slice is full, and the run is not quiet: what it has to do goes on next turn
+        self.decided = 0  # commands of the turn that were decided; the others wait for the next one
         # worked out
         self.heap: list[Candidate] = []  # nodes to be asked whether they are ready
         self.queued: dict[Candidate, None] = {}  # a set; but an empty dict is smaller, and the collector skips it
@@ -60,6 +81,7 @@ class Run:
         self.owing: dict[Any, list[tuple[int, int, int, int]]] = {}  # blocker → debts it may still pay
         self.unsure: list[tuple[int, int, int, int]] = []  # scope, node key, visit, edge: debts to be looked at again
         self.idle: set[int] = set()  # open scopes without a firing
+        self.fans: set[int] = set()  # firings that have children to open
         self.due: list[tuple[int, int]] = []  # timers, lazily cleaned
         self.resting: set[tuple[int, int, int]] = set()  # scope, node, epoch: joins whose timer may have to be set
         self.ttl: dict[tuple[int, int, int], int] = {}  # scope, place, seq → timer
@@ -95,6 +117,8 @@ class Run:
             group = nodes[firing.node].group
             if group and _counts(firing):
                 run.groups[group] = run.groups.get(group, 0) + 1
+            if firing.fan is not None:
+                run.fans.add(firing.no)
         return run
 
     def record(self, fact: Fact) -> None:

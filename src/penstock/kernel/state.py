@@ -34,6 +34,14 @@ def key(number: int, epoch: int) -> int:
     return number + (epoch << EPOCH)
 
 
+class Fan(msgspec.Struct, array_like=True, gc=False):
+    """What a scope with many children has still to open, from `at` on: index, item, and the number of a child that is
+    opened again, else 0."""
+
+    items: list[list[Any]]
+    at: int = 0
+
+
 class Firing(msgspec.Struct, array_like=True, gc=False):
     """A node working once."""
 
@@ -59,6 +67,7 @@ class Firing(msgspec.Struct, array_like=True, gc=False):
     tally: list[int] | None = None  # children: done, failed, open, required not done, required failed
     blocked: bool = False  # its answer is kept, but no branch takes it
     name: str = ""  # its id, if it came here from a net in which its node was called otherwise: its key must not change
+    fan: Fan | None = None  # children that are not open yet
 
 
 class Scope(msgspec.Struct, array_like=True, gc=False):
@@ -202,6 +211,7 @@ class Reopen(msgspec.Struct, array_like=True, gc=False):
     path: Path | None
     passed: Passed | None
     kids: list[int] | None
+    fan: Fan | None = None
 
 
 class Redo(msgspec.Struct, array_like=True, gc=False):

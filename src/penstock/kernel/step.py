@@ -1,8 +1,11 @@
 """step(run, commands, now) -> facts: one turn of one run.
 
 Each command is decided, then the run goes on to quiet: the first ready candidate fires, again and again; when none is
-ready, debts are released, empty scopes closed, joins relaxed; then the run's status is concluded. Deterministic: same
-inputs, same bytes out.
+ready, debts are released, empty scopes closed, fans opened further, joins relaxed; then the run's status is concluded.
+Deterministic: same inputs, same bytes out.
+
+A turn ends when its slice is full (`Caps.slice`), quiet or not. What it has left over is done first in the next turn,
+before any command but one that stops the run: commands are decided in a quiet run, sliced or not.
 """
 
 from __future__ import annotations
@@ -20,11 +23,17 @@ from penstock.kernel.firing import fire, fire_via, forward
 from penstock.kernel.flow import ExpressionFailed, NoMatch
 from penstock.kernel.quiet import arm_joins, at_max, close_scopes, conclude, has_token, relax
 from penstock.kernel.ready import has_room_ahead, ready, release_debts
+from penstock.kernel.region import open_fans
 from penstock.kernel.retry import fail, fail_scope
 from penstock.kernel.run import UNDOING, Candidate, Run
 from penstock.kernel.saga import finish_cancel, finish_failed
 from penstock.kernel.state import COMPLETED, OPEN, RUNNING, STATUS, WAITING, Scope, key
 from penstock.net.compiled import UNDO, CNode
+
+#: commands that are decided in a run whose slice was full, too
+STOPS = frozenset({C.CANCEL, C.PAUSE})
+#: instead of a command's place: what the turn before has left over
+LEFT_OVER = -1
 
 
 class Stuck(Exception):
@@ -36,8 +45,10 @@ class Stuck(Exception):
 
 
 def step(r: Run, commands: list[C.Command], now: int, blocked: frozenset[int] = frozenset()) -> list[F.Fact]:
-    """One turn. It evolves the state it is given; when it raises, the caller drops that state and folds again."""
+    """One turn. It evolves the state it is given; when it raises, the caller drops that state and folds again. The
+    caller gives the commands from `r.decided` on again, and a turn without any as long as there is `r.more` to do."""
     st = r.st
+    before = st.n
     r.now = st.at = now
     r.facts = []
     if r.asks:  # whoever has taken them may keep them; what is empty serves again
@@ -48,7 +59,14 @@ def step(r: Run, commands: list[C.Command], now: int, blocked: frozenset[int] = 
         r.stops = []
     if r.loaded:
         _rebuild_candidates(r)
+    most = r.caps.slice
+    r.decided = len(commands)
+    if r.more and not (commands and commands[0][0] in STOPS):
+        _go_on(r)
     for index, command in enumerate(commands):
+        if (r.more or len(r.facts) >= most) and command[0] not in STOPS:
+            r.decided = index
+            break
         r.strict = False
         try:
             if blocked and index in blocked:
@@ -60,7 +78,34 @@ def step(r: Run, commands: list[C.Command], now: int, blocked: frozenset[int] = 
                 raise NoBranch(node=no_match.node.id) from None
             raise Stuck(index, no_match.node.id) from None
         st.hand = None
+    if st.n >= r.caps.facts_warning:
+        _limit_facts(r, before)
     return r.facts
+
+
+def _go_on(r: Run) -> None:
+    """What the last turn has left over. Nobody waits for it, so what finds no branch stops the run and no command."""
+    r.strict = False
+    try:
+        to_quiet(r)
+    except NoMatch as no_match:
+        raise Stuck(LEFT_OVER, no_match.node.id) from None
+    r.st.hand = None
+
+
+def _limit_facts(r: Run, before: int) -> None:
+    """K22: a run that makes facts without end is paused, and says so long before."""
+    st, caps = r.st, r.caps
+    if st.status not in (RUNNING, WAITING):
+        return
+    if st.n >= caps.facts:
+        if not st.paused:
+            r.record((F.INCIDENT, "FACTS_LIMIT", "", {"facts": st.n, "limit": caps.facts}))
+            r.record((F.PAUSED, True, "facts_limit"))
+            r.more = False
+            conclude(r)
+    elif before < caps.facts_warning:
+        r.record((F.INCIDENT, "FACTS_WARNING", "", {"facts": st.n, "limit": caps.facts}))
 
 
 def advance(r: Run, commands: list[C.Command], now: int, reload: Callable[[], Run]) -> tuple[Run, list[F.Fact]]:
@@ -75,11 +120,17 @@ def advance(r: Run, commands: list[C.Command], now: int, reload: Callable[[], Ru
                 raise NoBranch(node=stuck.node) from None
             blocked |= {stuck.index}
             r = reload()
+            if stuck.index == LEFT_OVER:
+                _pause_stuck(r, now)
+                return r, r.facts
 
 
 def _run_command(r: Run, c: C.Command) -> None:
     st = r.st
     tag = c[0]
+    if tag == C.GO_ON:
+        to_quiet(r)
+        return
     if st.status >= COMPLETED and tag != C.OUTCOME:
         if tag in (C.TICK, C.SIGNAL):
             r.record((F.IGNORED, C.NAMES[tag], "terminal", None))
@@ -109,6 +160,17 @@ def _rebuild_candidates(r: Run) -> None:
             ready_still.append(candidate)
     for candidate in ready_still:
         r.queue(candidate)
+    # a run that rests has nothing ready: the turn before the load was a slice
+    r.more = bool(r.heap or r.fans or r.idle) and r.st.status in (RUNNING, WAITING) and not r.st.paused
+
+
+def _pause_stuck(r: Run, now: int) -> None:
+    """What a slice has left over finds no branch, and no command can be refused for it."""
+    r.now = r.st.at = now
+    r.facts, r.decided, r.more = [], 0, False
+    r.record((F.INCIDENT, "NO_MATCHING_BRANCH", "", "slice"))
+    r.record((F.PAUSED, True, "no_matching_branch"))
+    conclude(r)
 
 
 def _record_blocked(r: Run, c: C.Command) -> None:
@@ -144,6 +206,7 @@ def _fail_broken(r: Run, broken: ExpressionFailed) -> None:
 
 def to_quiet(r: Run) -> None:
     st = r.st
+    r.more = False
     while True:
         try:
             if r.deferred:
@@ -163,12 +226,17 @@ def to_quiet(r: Run) -> None:
                     finish_failed(r, st.failure)
                 else:
                     finish_cancel(r, st.draining)
+            elif len(r.facts) >= r.caps.slice and (r.heap or r.fans or r.idle):
+                _leave_over(r)
+                return
             elif r.heap:
                 candidate = r.next()
                 if candidate is not None:
                     consider(r, candidate)
             elif r.unsure and release_debts(r) or r.idle and close_scopes(r):
                 continue
+            elif r.fans:
+                open_fans(r)
             elif st.firings or not relax(r):
                 break
         except ExpressionFailed as broken:
@@ -178,6 +246,13 @@ def to_quiet(r: Run) -> None:
     conclude(r)
     if r.deferred:
         to_quiet(r)
+
+
+def _leave_over(r: Run) -> None:
+    """The slice is full. Whoever finds the run in the store must see that it is not at rest."""
+    r.more = True
+    if r.st.status == WAITING:
+        r.record((F.MOVED, "RUNNING", "resumed", None))
 
 
 def consider(r: Run, candidate: Candidate) -> bool:
@@ -242,5 +317,7 @@ def tick(r: Run) -> None:
         except ExpressionFailed as broken:
             _fail_broken(r, broken)
         to_quiet(r)
+        if r.more or len(r.facts) >= r.caps.slice:
+            break  # those that are due still are due when the run is asked again
     if not fired:
         r.record((F.IGNORED, "tick", "nothing_due", None))

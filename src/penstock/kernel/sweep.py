@@ -7,6 +7,9 @@ from penstock.kernel.run import Run
 from penstock.kernel.state import CLOSED_CANCELLED, CLOSED_TIMEOUT, EFFECT, OPEN, Firing, Item, Scope
 from penstock.net.compiled import EPOCH, MOST
 
+#: children that are swept with a fact each
+MANY = 100
+
 
 def disarm(r: Run, firing: Firing) -> None:
     if firing.timers is not None:
@@ -25,9 +28,9 @@ def stop_effect(r: Run, firing: Firing, why: str) -> None:
     r.stops.append(firing.no)
 
 
-def scopes_under(r: Run, scope: Scope) -> list[Scope]:
-    """The scope and every open scope below it, outermost first."""
-    out = [scope]
+def scopes_under(r: Run, *scopes: Scope) -> list[Scope]:
+    """These scopes and every open scope below them, outermost first."""
+    out = list(scopes)
     for under in out:
         for firing in r.by_scope.get(under.no, {}).values():
             for kid in firing.kids or ():
@@ -37,10 +40,10 @@ def scopes_under(r: Run, scope: Scope) -> list[Scope]:
     return out
 
 
-def sweep(r: Run, scope: Scope, why: str, *, keep: bool = False) -> None:
-    """Take everything in a scope and below. `keep` leaves the scope itself open."""
+def sweep(r: Run, scope: Scope, why: str, *others: Scope, keep: bool = False) -> None:
+    """Take everything in a scope and below, and in others beside it. `keep` leaves the scope itself open."""
     st, nodes = r.st, r.net.nodes
-    under = scopes_under(r, scope)
+    under = scopes_under(r, scope, *others)
     undo = st.undo
     if undo is not None and undo.then == "firing" and st.firings[undo.firing].scope in {s.no for s in under}:
         abandon_undo(r)
@@ -114,7 +117,11 @@ def abandon_undo(r: Run) -> None:
 
 
 def sweep_children(r: Run, firing: Firing, why: str) -> None:
-    for kid in list(firing.kids or ()):
-        child = r.st.scopes[kid]
+    """A fact each; where they are many, one for all of them, since each looks at every timer of the run."""
+    children = [child for child in (r.st.scopes[kid] for kid in firing.kids or ()) if child.status == OPEN]
+    if len(children) > MANY:
+        sweep(r, children[0], why, *children[1:])
+        return
+    for child in children:
         if child.status == OPEN:
             sweep(r, child, why)

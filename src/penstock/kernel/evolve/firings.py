@@ -179,7 +179,7 @@ def settled(st: State, f: F.Fact) -> None:
         if flags & (F.REOPENABLE | F.PARKED):
             was = Reopen(
                 no, node, firing.scope, firing.epoch, firing.visit, attempt, firing.takes, firing.path, firing.passed,
-                firing.kids,
+                firing.kids, firing.fan,
             )  # fmt: skip
             if flags & F.REOPENABLE:
                 st.reopen = was
@@ -234,7 +234,7 @@ def revived(st: State, f: F.Fact) -> None:
     assert was is not None, "a firing is revived from what its failure kept"
     st.firings[was.firing] = Firing(
         was.firing, was.node, was.scope, was.epoch, was.visit, st.at, was.takes, was.path, was.passed,
-        was.attempt, f[2], kids=was.kids,
+        was.attempt, f[2], kids=was.kids, fan=was.fan,
     )  # fmt: skip
     firing = st.firings[was.firing]
     if firing.kids:

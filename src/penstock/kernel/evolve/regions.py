@@ -7,7 +7,19 @@ from penstock.kernel.evolve.firings import set_phase
 from penstock.kernel.evolve.journal_values import as_failure
 from penstock.kernel.evolve.origin import sealed
 from penstock.kernel.evolve.waiting import close_item
-from penstock.kernel.state import BACKOFF, CLOSED_DONE, CLOSED_FAILED, EFFECT, OPEN, RUN, Dropped, Firing, Scope, State
+from penstock.kernel.state import (
+    BACKOFF,
+    CLOSED_DONE,
+    CLOSED_FAILED,
+    EFFECT,
+    OPEN,
+    RUN,
+    Dropped,
+    Fan,
+    Firing,
+    Scope,
+    State,
+)
 from penstock.net.compiled import EPOCH
 
 DROPPED_CAP = 256
@@ -33,6 +45,15 @@ def scope_opened(st: State, f: F.Fact) -> None:
     if before is None or before.firing == firing:
         owner.tally[2] += 1
         owner.tally[3] += required
+    fan = owner.fan
+    if fan is not None:
+        fan.at += 1
+        if fan.at == len(fan.items):
+            owner.fan = None
+
+
+def fanned(st: State, f: F.Fact) -> None:
+    st.firings[f[1]].fan = Fan(f[2])
 
 
 def scope_closed(st: State, f: F.Fact) -> None:

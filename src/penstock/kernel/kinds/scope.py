@@ -7,7 +7,7 @@ from typing import Any
 from penstock.errors import ExprError
 from penstock.kernel.failure import Failure
 from penstock.kernel.flow import ExpressionFailed, close, expr_failure, set_timer, truth
-from penstock.kernel.region import open_child, view_of
+from penstock.kernel.region import AT_ONCE, fan_out, open_child, view_of
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
 from penstock.kernel.state import CLOSED_DONE, DONE, Firing
@@ -26,6 +26,10 @@ def fire(r: Run, node: CNode, firing: Firing) -> None:
     begin(r, node, firing)
     if children is None:
         return fail(r, firing, Failure("SCOPE_ITEMS", "validation", "what it is to be done for is no list", node.id))
+    if isinstance(children, int):
+        return fail(r, firing, _too_many(r, node, children))
+    if body.mode == "each" and len(children) > AT_ONCE:
+        return fan_out(r, firing, node, [[index, item, 0] for index, (_, _, item, _) in enumerate(children)])
     for index, (name, entry, item, required) in enumerate(children):
         open_child(r, firing, node, name, index, entry, item, required, len(children) > 1)
     if not children:
@@ -41,7 +45,14 @@ def begin(r: Run, node: CNode, firing: Firing) -> None:
     r.hold(firing, "scope")
 
 
-def _children(r: Run, node: CNode, firing: Firing) -> list[Child] | None:
+def _too_many(r: Run, node: CNode, count: int) -> Failure:
+    most = r.caps.fan_items
+    message = f"«{node.label}» is to be done for {count} items, and {most} are the most"
+    return Failure("FAN_LIMIT", "validation", message, node.id, {"items": count, "limit": most})
+
+
+def _children(r: Run, node: CNode, firing: Firing) -> list[Child] | int | None:
+    """None: there is no list. A number: there are more items than the host allows."""
     body = node.spec.body
     assert body is not None
     view = view_of(r, firing, node)
@@ -53,6 +64,8 @@ def _children(r: Run, node: CNode, firing: Firing) -> list[Child] | None:
         items = node.items(view)
         if type(items) not in (list, tuple):
             return None
+        if len(items) > r.caps.fan_items:
+            return len(items)
         every: list[Child] = [(str(i), node.entry, item, None) for i, item in enumerate(items)]
         return every if body.mode == "each" else every[:1]
     return [("0", node.entry, None, None)]
@@ -67,10 +80,15 @@ def revive(r: Run, node: CNode, firing: Firing) -> None:
     begin(r, node, firing)
     entries = {k: e for k, e, _, _ in node.branches}
     kids = [r.st.scopes[no] for no in firing.kids]
-    for child in kids:
-        if child.status != CLOSED_DONE:
-            entry = entries.get(child.key, node.entry)
-            assert entry is not None
-            parallel = len(kids) > 1 and body.mode in ("branches", "each")
-            open_child(r, firing, node, child.key, child.index, entry, child.vars.get("item"), child.required, parallel)
+    again = [child for child in kids if child.status != CLOSED_DONE]
+    fan = firing.fan
+    if body.mode == "each" and (fan is not None or len(again) > AT_ONCE):
+        items = [[child.index, child.vars.get("item"), child.no] for child in again]
+        return fan_out(r, firing, node, items + (fan.items[fan.at :] if fan is not None else []))
+    for child in again:
+        entry = entries.get(child.key, node.entry)
+        assert entry is not None
+        parallel = len(kids) > 1 and body.mode in ("branches", "each")
+        item = child.vars.get("item")
+        open_child(r, firing, node, child.key, child.index, entry, item, child.required, parallel, child.no)
     return None
