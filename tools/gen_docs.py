@@ -360,6 +360,25 @@ SETTINGS = {
     "server.strangers": (
         "300", "`penstock serve`: calls per minute of one address that are not let in; then 429. 0: no limit."
     ),
+    "server.account_tries": (
+        "20", "Calls per minute with a wrong secret for one key, from all strange addresses together. 0: no limit."
+    ),
+    "server.allowed_hosts": (
+        "", 'Names that requests may be for, as `--name`; `"*"`: any. Not set: its own and addresses; on loopback any.'
+    ),
+    "server.proxies": (
+        "", "Addresses and networks of the proxies in front: their `X-Forwarded-For` is believed, nobody else's."
+    ),
+    "server.connections_per_address": ("64", "Connections of one address at once, but of the proxies."),
+    "server.connections": ("0", "Connections in all. 0: as many as the system has handles, less the reserve."),
+    "server.handles_reserve": ("64", "Handles of the system that connections never take: the engine needs them."),
+    "server.header_s": ("10", "Seconds in which the head of a request must have come."),
+    "server.header_bytes": ("16384", "Bytes that it may have."),
+    "server.body_idle_s": ("30", "Seconds that a body may rest on its way."),
+    "server.body_s": ("600", "Seconds in which all of it must have come."),
+    "server.write_idle_s": ("60", "Seconds that an answer, or a stream, may lie there without being read."),
+    "server.keep_alive_s": ("30", "Seconds that a connection may rest between two requests."),
+    "server.keep_alive_requests": ("1000", "Requests of one connection; then it is closed."),
     "jwt.issuer": ("", "Whose tokens are taken (`iss`). With `jwt.audience` and `jwt.jwks` it lets people in by JWT."),
     "jwt.audience": ("", "For whom they must be (`aud`)."),
     "jwt.jwks": ("", "The issuer's public keys: a file beside the store, or a URL."),

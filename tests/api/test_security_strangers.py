@@ -10,7 +10,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from penstock.api.auth_throttle import address_of, rate_of
+from penstock.api.account_tries import tries_of
+from penstock.api.addresses import address_of
+from penstock.api.auth_throttle import rate_of
 from penstock.app.access.keys import RateLimits
 from penstock.errors import BadInput, TooMany
 from tests.api.places import in_force, settings
@@ -22,7 +24,7 @@ TRIES = 8
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("guarded")
-    settings(folder, f"[server]\nstrangers = {TRIES}\n")
+    settings(folder, f"[server]\nstrangers = {TRIES}\nproxies = ['127.0.0.1', '::1']\n")
     with serving(folder, "serve") as server:
         yield server
 
@@ -55,6 +57,58 @@ def test_an_address_has_so_many_tries(guarded: Server) -> None:
     assert coming(guarded, "198.51.100.2").get("/me").status_code == 401
     asked = coming(guarded, "198.51.100.1").post("/session", json={"key": wrong(admin_key(guarded))})
     assert asked.status_code == 429
+
+
+def test_nobody_but_a_proxy_says_where_somebody_is(tmp_path: Path) -> None:
+    """Z20: without `proxies` a header gives nobody new tries, nor another address in the audit."""
+    settings(tmp_path, f"[server]\nstrangers = {TRIES}\n")
+    with serving(tmp_path, "serve") as server:
+        key = wrong(admin_key(server))
+        told = [coming(server, f"198.51.100.{n}", key).get("/me").status_code for n in range(TRIES + 2)]
+        assert told == [401] * TRIES + [429] * 2
+        assert {entry["body"]["from"] for entry in entries(server, "GET%20refused")} <= {"127.0.0.1", "::1"}
+
+
+def test_an_account_has_so_many_tries_from_wherever_they_come(tmp_path: Path) -> None:
+    """Z20: many addresses are no way around it, and they keep nobody out who has been in before."""
+    settings(tmp_path, f"[server]\naccount_tries = {TRIES}\nproxies = ['127.0.0.1', '::1']\n")
+    with serving(tmp_path, "serve") as server:
+        key = admin_key(server)
+
+        def login(address: str, secret: str, browser: httpx2.Client | None = None) -> httpx2.Response:
+            client = browser or server.client()
+            return client.post("/session", json={"key": secret}, headers={"X-Forwarded-For": address})
+
+        browser = server.client()
+        assert login("192.0.2.1", key, browser).status_code == 204
+        told = [login(f"198.51.100.{n}", wrong(key)) for n in range(TRIES + 2)]
+        assert [answer.status_code for answer in told] == [401] * TRIES + [429] * 2
+        assert told[-1].json()["code"] == "PS-429-ACCOUNT" and int(told[-1].headers["Retry-After"]) >= 1
+        assert login("198.51.100.200", key).status_code == 429, "a strange place, and no try is left"
+        assert login("192.0.2.1", key).status_code == 204, "it has been in"
+        assert login("203.0.113.9", key, browser).status_code == 204, "its address is new, the browser is not"
+        assert coming(server, "198.51.100.201", key).get("/me").status_code == 200, "a program's key is no guess"
+        assert coming(server, "198.51.100.202", wrong(key)).get("/me").status_code == 429
+
+
+def test_a_session_that_was_ended_is_over_for_every_copy_of_its_cookie(tmp_path: Path) -> None:
+    """Z23: on the server, and after its restart; another session of the same key goes on."""
+    server = Server(tmp_path, "serve").start()
+    try:
+        key = admin_key(server)
+        browser, other, thief = server.client(), server.client(), server.client()
+        for one in (browser, other):
+            assert one.post("/session", json={"key": key}).status_code == 204
+        stolen = browser.cookies["penstock_session"]
+        thief.cookies.set("penstock_session", stolen)
+        assert thief.get("/me").status_code == 200
+        assert browser.delete("/session").status_code == 204
+        assert (thief.get("/me").status_code, other.get("/me").status_code) == (401, 200)
+        assert server.stop() == 0
+        server.start()
+        assert (thief.get("/me").status_code, other.get("/me").status_code) == (401, 200)
+    finally:
+        server.stop()
 
 
 @pytest.mark.parametrize("how", ["token", "signature"])
@@ -167,3 +221,5 @@ def test_how_many_tries_the_settings_give() -> None:
     for said in (-1, "5", True, 1.5):
         with pytest.raises(BadInput):
             rate_of({"server.strangers": said})
+        with pytest.raises(BadInput):
+            tries_of({"server.account_tries": said})

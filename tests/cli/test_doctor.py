@@ -14,6 +14,7 @@ from penstock.app.access.audit import AuditLog
 from penstock.app.maintenance.doctor import Check, DoctorOptions, examine
 from penstock.app.penstock import Penstock
 from penstock.cli.main import main
+from penstock.cli.settings import read_settings
 from penstock.store.sqlite import Sqlite
 from tests.app.workflows import workflow
 
@@ -62,8 +63,23 @@ def test_a_store_that_is_well(store: Path, capsys: pytest.CaptureFixture[str]) -
         main(["doctor", "--store", str(store)])
     said = capsys.readouterr().out
     assert ended.value.code == 0 and "All is well" in said
-    for name in ("store", "journal", "driver", "audit", "disk", "clock", "secrets", "extras", "console"):
+    for name in ("store", "journal", "driver", "audit", "disk", "clock", "secrets", "server", "extras", "console"):
         assert f" {name}" in said, name
+
+
+def test_the_limits_of_a_server_are_shown(store: Path) -> None:
+    """What the settings say, and what the system gives; a setting that is none is wrong."""
+    store.with_name("settings.toml").write_text('[server]\nheader_s = 7\nproxies = ["10.0.0.0/8"]\n')
+    opened = Sqlite(store, engine=False)
+    try:
+        for settings, states in ((read_settings(store), ["ok", "ok"]), ({"server.header_s": "soon"}, ["wrong"])):
+            asked = DoctorOptions(path=store, store=opened, settings=settings, now=1)
+            checks = [check for check in examine(asked) if check.name == "server"]
+            assert [check.state for check in checks] == states
+            says = " ".join(check.says for check in checks)
+            assert "7 s" in says and "64 per address" in says and "10.0.0.0/8" in says or states == ["wrong"]
+    finally:
+        opened.close()
 
 
 def test_what_is_wrong_is_named(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,16 @@ def test_a_key_is_revoked_once_and_by_its_own_tenant(kit: Kit) -> None:
     assert store.key("k1") == a_key(revoked_at=5)
 
 
+def test_a_session_that_was_ended_is_remembered_until_it_would_have_ended(kit: Kit) -> None:
+    store = kit.open()
+    store.end_session("a", 1_000)
+    store.end_session("a", 9_000)  # ended twice: nothing changes
+    store.end_session("b", 2_000)
+    assert store.ended_sessions(500) == {"a": 1_000, "b": 2_000} and store.ended_sessions(1_000) == {"b": 2_000}
+    store.tidy(1_000)
+    assert store.ended_sessions(0) == {"b": 2_000}
+
+
 def test_the_use_of_a_key_is_noted_once_in_a_while(kit: Kit) -> None:
     store = kit.open()
     store.add_key(a_key())

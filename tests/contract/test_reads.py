@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import RunAmbiguous, RunNotFound, StoreError
 from penstock.kernel.state import COMPLETED, FAILED, PENDING, RUNNING, WAITING
-from penstock.store.run_store import NetRow
+from penstock.store.run_store import NetRow, checksum
 from tests.contract.store_suite import Capability, Kit, a_batch, a_net, a_run, a_turn, needs, started
 
 
@@ -47,6 +47,22 @@ def test_a_run_that_has_ended_keeps_its_checkpoint_and_wakes_nobody(kit: Kit) ->
     ((row, tail),) = store.load([1])
     assert (row.status, row.wake_at, row.checkpoint, [j.seq_from for j in tail]) == (COMPLETED, None, b"kept", [2])
     assert store.unfinished() == []
+
+
+def test_a_row_of_the_journal_has_a_checksum_that_any_changed_bit_changes(kit: Kit) -> None:
+    """H1: what was written is known again, column by column."""
+    store = kit.open()
+    a_net(store)
+    store.commit(started(1))
+    (row,) = store.journal(1)
+    assert row.checksum == checksum(1, row.seq_from, row.seq_to, row.at, row.body)
+    columns = (1, row.seq_from, row.seq_to, row.at)
+    changed = [
+        (*columns[:n], columns[n] ^ 1 << bit, *columns[n + 1 :], row.body) for n in range(4) for bit in range(16)
+    ]
+    flips = [bytes([*row.body[:n], row.body[n] ^ 0x10, *row.body[n + 1 :]]) for n in range(len(row.body))]
+    sums = [checksum(*one) for one in [*changed, *((*columns, body) for body in flips)]]
+    assert row.checksum not in sums and len(flips) > 1
 
 
 def test_the_journal_is_read_in_order_and_from_anywhere(kit: Kit) -> None:

@@ -12,8 +12,17 @@ import pytest
 import penstock.executors
 from penstock.executors import BUILTIN
 
+NAMES = """
+agent api assign code context dataset expression file handler http judgment llm mcp notify person process_data publish
+shape sql stream template tool
+""".split()
 
-@pytest.mark.parametrize("name", sorted(BUILTIN))
+
+def test_the_table_has_these():
+    assert sorted(BUILTIN) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_every_executor_can_be_made_and_knows_its_name(name):
     made = BUILTIN[name]()
     assert made.name == name

@@ -39,14 +39,19 @@ def test_severities_go_by_rank(severity: Any, wanted: str, fits: bool) -> None:
 
 def test_every_word_of_a_scale_has_its_rank() -> None:
     """C-30: all of severity, in order, each at least the ones before it; priority low < normal < high."""
-    for name, scale in SCALES.items():
+    written = {
+        "severity": {
+            "normal": 0, "info": 10, "low": 20, "minor": 20, "warning": 30, "medium": 30, "major": 40, "high": 40,
+            "critical": 50, "emergency": 60,
+        },
+        "priority": {"low": 1, "normal": 2, "high": 3},
+    }  # fmt: skip
+    assert written == SCALES
+    for name, scale in written.items():
         for one, rank in scale.items():
             for other, than in scale.items():
                 assert matches({name: one}, {name: {"$gt": other}}) is (rank > than)
                 assert matches({name: one}, {name: {"$lte": other}}) is (rank <= than)
-    assert list(SCALES["severity"]) == [
-        "normal", "info", "low", "minor", "warning", "medium", "major", "high", "critical", "emergency",
-    ]  # fmt: skip
 
 
 PAYLOAD = {
@@ -154,7 +159,9 @@ def test_what_can_never_be_meant_is_told(wanted: Any, at: str) -> None:
 
 def test_a_good_filter_has_no_problems() -> None:
     """C-30."""
-    for op in OPERATORS:
+    operators = "$eq $ne $gt $gte $lt $lte $in $nin $exists $regex $and $or $not".split()
+    assert sorted(OPERATORS) == sorted(operators)
+    for op in operators:
         value: Any = [{"a": 1}] if op in ("$and", "$or") else {"$eq": 1} if op == "$not" else ["x"]
         value = "x" if op == "$regex" else value  # a pattern is a text
         assert problems({op: value} if op in ("$and", "$or") else {"field": {op: value}}) == []

@@ -210,15 +210,21 @@ def test_nothing_is_written_when_one_value_fails() -> None:
         evaluate_all({"a": compile_expression("1"), "b": compile_expression("nope")}, {})
 
 
+SYSTEM = (
+    "workflow_id", "workflow_version", "instance_id", "tenant_id", "execution_start", "current_node", "retry_count",
+    "parent_instance_id",
+)  # fmt: skip
+
+
 def test_system_variables() -> None:
     """W-6.4.1: the eight sys. variables; the first attempt is retry 0, the parent is null unless there is one."""
-    facts = {name: f"the {name}" for name in SYSTEM_MEMBERS if name not in ("retry_count", "parent_instance_id")}
+    facts = {name: f"the {name}" for name in SYSTEM if name not in ("retry_count", "parent_instance_id")}
     view = Names(roots={"sys": system_view({**facts, "internal": 1})})
     for name, expected in facts.items():
         assert read(f"sys.{name}", view) == expected
     assert read("sys.retry_count", view) == 0
     assert read("sys.parent_instance_id", view) is None
     assert read("sys.internal", view) is None
-    assert len(SYSTEM_MEMBERS) == 8
+    assert sorted(SYSTEM_MEMBERS) == sorted(SYSTEM) and len(SYSTEM) == 8
     again = Names(roots={"sys": system_view({"retry_count": 2, "parent_instance_id": "p"})})
     assert read("sys.retry_count + sys.parent_instance_id", again) == "2p"

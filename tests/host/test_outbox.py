@@ -131,7 +131,7 @@ def test_at_least_once_and_in_order_while_the_receiver_is_down(rig: Rig) -> None
     async def scene() -> None:
         assert await outbox.deliver() == 5
         assert sink.of("r2") == ["t1", "t2", "t3", "t4", "t5"] and sink.of("r1") == [] and sink.tries == 6
-        for tried, pause in enumerate(RETRY_MS, 6):
+        for tried, pause in enumerate((100, 1000, 5000, 30000), 6):
             assert await outbox.deliver() == 0 and sink.tries == tried
             clock.at += pause - 1
             assert await outbox.deliver() == 0 and sink.tries == tried

@@ -55,6 +55,12 @@ class SimAdmin:
         if found is not None and (found.last_used_at or 0) < before:
             self.disk.tables["api_key"][id] = astuple(replace(found, last_used_at=at))
 
+    def end_session(self, id: str, until: int) -> None:
+        self.disk.tables["ended_session"].setdefault(id, (id, until))
+
+    def ended_sessions(self, now: int) -> dict[str, int]:
+        return {id: until for id, until in self.disk.tables["ended_session"].values() if until > now}
+
     # -- audit --------------------------------------------------------------------------------------------------------
 
     def append_audit(self, rows: Iterable[AuditRow]) -> list[AuditRow]:

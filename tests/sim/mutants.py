@@ -28,7 +28,7 @@ from penstock.kernel.flow import ask, set_timer
 from penstock.kernel.run import Run
 from penstock.kernel.state import EFFECT, encode_state, key
 from penstock.net.compiled import ALL
-from penstock.store.run_store import Batch
+from penstock.store.run_store import Batch, checksum
 from tests.sim.store import SimStore
 
 Plant = Callable[["Patches"], None]
@@ -96,7 +96,7 @@ def mutant(name: str, what: str) -> Callable[[Plant], Plant]:
 
 def _write_over(self: SimStore, row: Any) -> None:
     turns = self.disk.journal.setdefault(row[0], {})
-    self.disk.set(turns, row[1], (self._number("journal"), *row[:4], bytes(row[4])))
+    self.disk.set(turns, row[1], (self._number("journal"), *row[:4], bytes(row[4]), checksum(*row)))
 
 
 @mutant("M1", "the store takes a turn twice: neither (run, seq) nor the fence is looked at")

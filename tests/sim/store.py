@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from penstock.errors import Fenced, RunAmbiguous, RunNotFound, StoreError, StoreFull
-from penstock.store.run_store import Batch, JournalRow, NetRow, RunRow
+from penstock.store.run_store import Batch, JournalRow, NetRow, RunRow, checksum
 from penstock.store.sql_store import INBOX_KEPT_MS
 from penstock.store.tables import TABLES
 from penstock.store.work_items import AGENT
@@ -175,7 +175,7 @@ class SimStore(SimRegistry, SimAdmin):
             turns = self.disk.journal[run]
         if first in turns:
             raise Fenced
-        self.disk.set(turns, first, (self._number("journal"), *row[:4], bytes(body)))
+        self.disk.set(turns, first, (self._number("journal"), *row[:4], bytes(body), checksum(*row)))
 
     def _change(self, table: str, key: Any, **columns: Any) -> None:
         row = self.disk.tables[table].get(key)
@@ -323,6 +323,7 @@ class SimStore(SimRegistry, SimAdmin):
         ended = {r.no for r in self._runs() if r.status >= 5}
         for table, over in (
             ("memo", lambda row: row[2] <= now),
+            ("ended_session", lambda row: row[1] <= now),
             ("inbox", lambda row: row[4] is not None and row[3] < now - INBOX_KEPT_MS),
             ("intent", lambda row: row[1] in ended),
         ):  # fmt: skip

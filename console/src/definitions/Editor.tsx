@@ -33,9 +33,11 @@ export function Editor({ from }: { from: string | null }): ReactNode {
   const { me } = useSession();
   const base = useGet<VersionWhole>(useNewestPath(from));
   useFrame([{ text: t.nav.definitions, to: "/definitions" }, ...(from && base.data ? [{ text: titleOf(base.data), to: definitionPath(from) }] : []), { text: from ? d.newVersion : d.newOne }]);
-  const before = useMemo(() => (base.data ? JSON.stringify(base.data.document, null, 2) : ""), [base.data]);
+  const newest = base.data?.version ?? 0;
+  const before = useMemo(() => (base.data ? numbered(JSON.stringify(base.data.document, null, 2), newest) : ""), [base.data, newest]);
   const [stored, store] = useStoredText(`ps.writing.${me.user}.${from ?? ""}`);
-  const text = stored ?? (from ? withoutVersion(before) : "");
+  const text = useMemo(() => (stored === null ? before : from ? numbered(stored, newest) : stored), [stored, before, from, newest]);
+  const untouched = from !== null && text === before;
   const search = useSearch();
   const tab = (search.get("tab") ?? "source") as Tab;
   const [proposal, setProposal] = useState<Extracted | null>(null);
@@ -86,7 +88,7 @@ export function Editor({ from }: { from: string | null }): ReactNode {
   const onlyUnsound = !!languageOf(own.inspected?.language).document?.mayBeUnsound && !!errors?.length && errors.every((finding) => finding.rule === "unsound");
   const refused = !errors || (errors.length > 0 && !(onlyUnsound && acceptsUnsound));
   const allowed = may(me, "definition.write");
-  const why = !allowed ? t.error.forbidden("definition.write") : !text.trim() ? d.emptyText : own.busy ? d.checking : refused ? d.mendFirst : undefined;
+  const why = !allowed ? t.error.forbidden("definition.write") : !text.trim() ? d.emptyText : own.busy ? d.checking : refused ? d.mendFirst : untouched ? d.same : undefined;
   return (
     <div className="def">
       <header className="def-head">
@@ -131,11 +133,11 @@ function useNewestPath(name: string | null): string | null {
   return name === null || newest === undefined ? null : definitionPath(name, newest);
 }
 
-/** The next version has a number of its own, which the server gives. */
-function withoutVersion(text: string): string {
+/** A text whose version is a number that is taken gets the next one, in its place; nothing else of it is touched. */
+function numbered(text: string, newest: number): string {
   try {
-    const { version: _, ...rest } = JSON.parse(text) as Record<string, unknown>;
-    return JSON.stringify(rest, null, 2);
+    const { version } = JSON.parse(text) as { version?: unknown };
+    return typeof version === "number" && version <= newest ? text.replace(/^( {0,2}"version": *)\d+/m, `$1${newest + 1}`) : text;
   } catch {
     return text;
   }

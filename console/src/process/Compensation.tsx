@@ -14,7 +14,7 @@ const LOOK: Record<string, { tone: Tone; icon: LucideIcon }> = {
 const OVERALL: Record<string, { tone: Tone; icon: LucideIcon }> = { COMPLETE: { tone: "undone", icon: Check }, PARTIAL: { tone: "failed", icon: X }, NONE: { tone: "idle", icon: CircleDashed } };
 
 export function Compensation({ run, instance, graph }: { run: Run; instance: Instance; graph: Graph | undefined }): ReactNode {
-  const { t } = useWords();
+  const { t, stateWord } = useWords();
   const w = t.work;
   const { steps, status } = instance.compensation;
   const label = (id: string) => graph?.nodes.find((node) => node.id === id)?.label ?? id;
@@ -23,7 +23,7 @@ export function Compensation({ run, instance, graph }: { run: Run; instance: Ins
   if (steps.length === 0) return <section><p className="dim">{w.undoNone}</p></section>;
   return (
     <section className="undoing">
-      <div className="panel-line"><h3>{w.undoSteps}</h3><Badge tone={run.state === "COMPENSATING" ? "moving" : look.tone} icon={look.icon}>{run.state === "COMPENSATING" ? t.state["COMPENSATING"] : w.undoStatus[status]}</Badge></div>
+      <div className="panel-line"><h3>{w.undoSteps}</h3><Badge tone={run.state === "COMPENSATING" ? "moving" : look.tone} icon={look.icon}>{run.state === "COMPENSATING" ? stateWord("COMPENSATING") : w.undoStatus[status]}</Badge></div>
       {instance.failed_activity_id && <p><Rich text={w.undoWhy(label(instance.failed_activity_id))} />{instance.failure_reason && <span className="dim"> {instance.failure_reason}</span>}</p>}
       {failed && <WorkItemRecord id={failed.id} label={w.transcriptOf(failed.activity_name)} />}
       <ol>

@@ -25,7 +25,7 @@ const ORDER: Verb[] = ["signal", "retry", "pause", "resume", "cancel", "restart"
 const DECIDED_ELSEWHERE = new Set<Verb>(["approve", "reject", "judge", "respond"]);
 
 export function Header({ run, graph, at, ask, onLive }: Props): ReactNode {
-  const { t, f, runWord } = useWords();
+  const { t, f, runWord, stateWord } = useWords();
   const now = useNow(1000);
   const [more, setMore] = useState<Anchor | null>(null);
   const past = at !== null;
@@ -36,7 +36,7 @@ export function Header({ run, graph, at, ask, onLive }: Props): ReactNode {
   const ended = run.ended_at ? Date.parse(run.ended_at) : now;
   const waited = Math.max(0, ended - started - run.active_ms);
   const moment = past ? momentTone(graph, run) : { tone: run.tone, state: run.paused ? "PAUSED" : run.state };
-  const word = past ? (t.state[moment.state] ?? moment.state) : run.paused ? t.state["PAUSED"] : runWord(run.language, run.status, run.state);
+  const word = past || run.paused ? stateWord(moment.state) : runWord(run);
   const about = run.key ?? mainInput(run.input);
   return (
     <header className="run-head">

@@ -307,7 +307,7 @@ function Children({ run }: { run: Run }): ReactNode {
       <ul className="children">
         {run.children.map((child) => (
           <li key={child.id}>
-            <Link to={`/runs/${child.id}`}><span className="grow"><b>{child.title}</b><span className="dim"> {child.key ?? child.id.slice(0, 9)}</span></span><Badge tone={child.tone} state={child.state}>{runWord(child.language, child.status, child.state)}</Badge></Link>
+            <Link to={`/runs/${child.id}`}><span className="grow"><b>{child.title}</b><span className="dim"> {child.key ?? child.id.slice(0, 9)}</span></span><Badge tone={child.tone} state={child.state}>{runWord(child)}</Badge></Link>
             <p className="dim"><Ago time={child.updated_at} /></p>
           </li>
         ))}

@@ -145,7 +145,7 @@ function Refused({ dry, rows }: { dry: Batch; rows: RunSummary[] }): ReactNode {
       <ul className="batch-list batch-refused" tabIndex={0} aria-label={t.runs.batch.why}>
         {dry.refused.map((refusal) => {
           const run = rows.find((row) => row.id === refusal.run);
-          return <li key={refusal.run}>{nameOf(refusal.run, rows)} <span className="dim">{run ? t.runs.batch.is(runWord(run.language, run.status, run.state)) : refusal.reason} · <code>{refusal.code}</code></span></li>;
+          return <li key={refusal.run}>{nameOf(refusal.run, rows)} <span className="dim">{run ? t.runs.batch.is(runWord(run)) : refusal.reason} · <code>{refusal.code}</code></span></li>;
         })}
       </ul>
     </div>

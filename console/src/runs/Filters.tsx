@@ -10,7 +10,7 @@ import { hasFilters, SORTS, STATES } from "./runsQuery";
 const MORE = ["name", "version", "node", "code", "var", "language", "since", "until", "parent"];
 
 export function Filters({ search, inputRef, children }: { search: URLSearchParams; inputRef: RefObject<HTMLInputElement | null>; children: ReactNode }): ReactNode {
-  const { t, f, languages } = useWords();
+  const { t, f, languages, stateWord } = useWords();
   const r = t.runs;
   const wanted = search.get("q") ?? "";
   const [text, setText] = useState(wanted);
@@ -35,7 +35,7 @@ export function Filters({ search, inputRef, children }: { search: URLSearchParam
     <div className="filters" role="search">
       <label className="filter-text"><Search size={15} aria-hidden /><span className="sr">{r.filter}</span><input ref={inputRef} value={text} placeholder={r.filter} maxLength={200} onChange={(event) => setText(event.target.value)} onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()} /><kbd className="kbd">/</kbd></label>
       <div className="chips" role="group" aria-label={r.status}>
-        {STATES.map((state) => <button key={state} type="button" className="chip" aria-pressed={picked.has(state)} onClick={() => toggle(state)}>{t.state[state]}</button>)}
+        {STATES.map((state) => <button key={state} type="button" className="chip" aria-pressed={picked.has(state)} onClick={() => toggle(state)}>{stateWord(state)}</button>)}
       </div>
       <select className="input filter-select" aria-label={r.time} value={own ? "own" : (search.get("last") ?? "")} onChange={(event) => setSearch({ last: event.target.value || null, since: null, until: null })}>
         <option value="">{r.last.all}</option><option value="h1">{r.last.h1}</option><option value="h24">{r.last.h24}</option><option value="d7">{r.last.d7}</option>

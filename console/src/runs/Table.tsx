@@ -133,7 +133,7 @@ const Row = memo(function Row({ run, index, here, picked, onAt, onPick, now }: R
     <tr aria-rowindex={index + 2} aria-current={here || undefined} aria-selected={picked ?? undefined} className={here ? "row-at" : ""}
       onClick={(event) => { if (!(event.target as Element).closest("a, button, label")) { onAt(index); go(`/runs/${run.id}`); } }}>
       {picked !== null && <td className="cell-pick"><Pick label={t.runs.batch.pick(`${run.title} ${key}`)} on={picked} onPick={(on) => onPick([run.id], on)} /></td>}
-      <td className="cell-badge"><Badge tone={run.tone} state={run.state}>{runWord(run.language, run.status, run.state)}</Badge></td>
+      <td className="cell-badge"><Badge tone={run.tone} state={run.state}>{runWord(run)}</Badge></td>
       <td className="cell-name"><Link to={`/runs/${run.id}`}>{run.title}</Link> <span className="dim"><Copyable text={key} show={run.key ? cut(run.key) : run.id.slice(0, 9)} /></span></td>
       <td className="cell-why"><span className="cut"><Rich text={sentenceOf(run, { t, f, now })} /></span>{run.more_why > 0 && <span className="dim"> {t.why.andMore(run.more_why)}</span>}</td>
       <td className="mono dim cell-node">{run.node ?? "–"}</td>

@@ -42,7 +42,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
   const runs: Choice[] = matching.map((run) => ({
     id: run.id, icon: Waypoints, plain: run.title,
     text: <>{run.title} <span className="dim mono">{run.key ?? run.id.slice(0, 9)}</span></>,
-    end: <Badge tone={run.tone} state={run.state}>{runWord(run.language, run.status, run.state)}</Badge>,
+    end: <Badge tone={run.tone} state={run.state}>{runWord(run)}</Badge>,
     run: () => go(`/runs/${run.id}`),
   }));
   const { data: page } = useGet<Page<Definition>>(searched && may(me, "definition.read") ? "/definitions?limit=200" : null);

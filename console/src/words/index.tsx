@@ -15,8 +15,13 @@ export interface Words {
   t: Dictionary;
   f: Format;
   setLocale: (locale: Locale) => void;
-  /** The word of a status in its language. */
-  runWord: (language: string, status: string, state: string) => string;
+  /**
+   * The word of a run's status, the same in every list, on every page and tile: while it is open the house's, since a
+   * language may say of a run that waits that it runs; once it has ended the language's own.
+   */
+  runWord: (run: { language: string; status: string; state: string }) => string;
+  stateWord: (state: string) => string;
+  /** The language's word of a node's status; one that waits is never said to run. */
   nodeWord: (language: string, status: string, state: string) => string;
   typeWord: (language: string, type: string) => string;
   /** The word of the first language that knows the type. */
@@ -24,6 +29,9 @@ export interface Words {
   /** The languages that the server runs. */
   languages: string[];
 }
+
+/** The states of runs that have not ended. */
+const OPEN = new Set(["PENDING", "RUNNING", "WAITING", "COMPENSATING"]);
 
 const Context = createContext<Words | null>(null);
 
@@ -50,8 +58,9 @@ export function WordsProvider({ me, children }: { me: Me | null; children: React
     return {
       locale, t, setLocale,
       f: new Format(locale, me?.zone ?? "Asia/Seoul", t),
-      runWord: (language, status, state) => cap(of(language).run?.[status] ?? of(language).run?.[state] ?? t.state[state] ?? status),
-      nodeWord: (language, status, state) => cap(of(language).node?.[status] ?? of(language).node?.[state] ?? t.state[state] ?? t.state[status.toUpperCase()] ?? status),
+      runWord: ({ language, status, state }) => cap((OPEN.has(state) ? undefined : of(language).run?.[status]) ?? t.state[state] ?? status),
+      stateWord: (state) => t.state[state] ?? state,
+      nodeWord: (language, status, state) => cap((state === "WAITING" ? t.state[state] : of(language).node?.[status]) ?? of(language).node?.[state] ?? t.state[state] ?? t.state[status.toUpperCase()] ?? status),
       typeWord: (language, type) => of(language).types?.[type]?.label ?? type.toLowerCase(),
       typeWordOfAny: (type) => Object.values(data?.languages ?? {}).map((map) => map.types?.[type]?.label).find((label) => label !== undefined) ?? type.toLowerCase(),
       languages: Object.keys(data?.languages ?? {}),

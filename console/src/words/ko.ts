@@ -26,7 +26,7 @@ export const ko = {
     signIn: "로그인이 필요해요", signInDo: "API 키(ps_…)나 회사 로그인의 토큰(JWT)을 넣으면 이 브라우저에 세션이 생겨요.", key: "API 키", token: "토큰 (JWT)", signInWith: "무엇으로 들어가나요", signInButton: "들어가기",
   },
   state: {
-    PENDING: "대기열", RUNNING: "실행 중", WAITING: "대기", COMPLETED: "완료", FAILED: "실패", CANCELLED: "취소됨", COMPENSATING: "보상 중",
+    PENDING: "대기열", RUNNING: "실행 중", WAITING: "대기 중", COMPLETED: "완료", FAILED: "실패", CANCELLED: "취소됨", COMPENSATING: "보상 중",
     COMPENSATED: "보상됨", TIMEOUT: "시간 초과", QUEUED: "대기열", RETRYING: "다시 시도", SUCCEEDED: "완료", SKIPPED: "건너뜀", PAUSED: "멈춤",
     NOT_REACHED: "아직", CREATED: "만듦",
   } as Record<string, string>,

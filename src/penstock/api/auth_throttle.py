@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import Request
 
+from penstock.api.addresses import address_of
 from penstock.app.access.audit import AuditLog
 from penstock.app.access.keys import RateLimits
 from penstock.app.penstock import Penstock
@@ -87,17 +87,3 @@ def rate_of(settings: Mapping[str, Any]) -> int | None:
     if isinstance(rate, bool) or not isinstance(rate, int) or rate < 0:
         raise BadInput(what="[server] strangers", why="it is a whole number of calls per minute, 0 for no limit")
     return rate or None
-
-
-def address_of(request: Request) -> str:
-    """The caller's address, as the trusted proxy says it. Of IPv6 the network: a host has as many as it likes."""
-    host = (request.client.host if request.client is not None else "").partition("%")[0]
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host[:64] or "unknown"
-    if isinstance(address, ipaddress.IPv4Address):
-        return str(address)
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    return str(ipaddress.ip_network((address, 64), strict=False))

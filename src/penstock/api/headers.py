@@ -7,9 +7,10 @@ import secrets
 from typing import Any
 
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from penstock.api.host_names import is_ours
 from penstock.api.options import Options
 from penstock.api.problems import of_bug, problem
 from penstock.app.metrics.logs import TRACE
@@ -61,6 +62,8 @@ class EdgeMiddleware:
             await self.app(inner, limit, out)
         except BodyTooLarge:
             await _too_large(request, self.options.body_limit)(scope, receive, out)
+        except ClientDisconnect:  # nobody is there to be answered
+            return
         except Exception as error:
             if out.done:  # of a HEAD nothing more is wanted
                 return
@@ -73,9 +76,9 @@ class EdgeMiddleware:
     def _refusal(self, request: Request) -> Any:
         named = _HOST.fullmatch(request.headers.get("host") or "")
         host = (named["name"] if named is not None else "").strip("[]").lower()
-        if self.options.hosts and host not in self.options.hosts:
+        if not is_ours(host, self.options.hosts):
             # a page that has its own name point here must not be taken for ours
-            hint = "Name it with --name, or call the server by its own name."
+            hint = "Name it with --name or in [server] allowed_hosts, or call the server by its own name."
             return problem(request, 400, "PS-400-HOST", f"This server is not called «{host}».", hint=hint)
         if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
             return problem(request, 400, "PS-400-PATH", "The address holds the character NUL.")

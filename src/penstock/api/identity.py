@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from fastapi import Request
+from msgspec.structs import replace
 
+from penstock.api.account_tries import AccountTries, tries_of
+from penstock.api.addresses import address_of
 from penstock.api.options import Options
-from penstock.api.sessions import COOKIE, HEADER, LASTS_S, Session, Sessions, signing_key
-from penstock.app.access.keys import ApiKey, ApiKeys
+from penstock.api.sessions import COOKIE, HEADER, LASTS_S, Session, Sessions, session_id, signing_key
+from penstock.app.access.keys import ApiKey, ApiKeys, account_of
 from penstock.app.access.roles import Person, person, tenant_closed, tenant_known, user_of
 from penstock.app.penstock import Penstock
 from penstock.errors import (
@@ -34,7 +38,9 @@ class Identity:
         self.door, self.options, self.jwt = door, options, jwt
         self.keys = ApiKeys(door)
         path = door.path
-        self.sessions = Sessions(signing_key(path.with_name(f"{path.name}.session-key")))
+        key = signing_key(path.with_name(f"{path.name}.session-key"))
+        self.sessions = Sessions(key, door.store.ended_sessions(door.now()))
+        self.accounts = AccountTries(None if options.dev else tries_of(door.settings), door.now)
 
     # -- the caller of a request ---------------------------------------------------------------------------------------
 
@@ -44,7 +50,7 @@ class Identity:
             kind, _, token = bearer.partition(" ")
             if kind.lower() != "bearer" or not token.strip():
                 raise KeyInvalid(why="the Authorization header is not «Bearer …»")
-            return await self.bearer(token.strip())
+            return await self.bearer(token.strip(), address_of(request))
         cookie = request.cookies.get(COOKIE)
         if cookie is None:
             raise KeyMissing
@@ -67,13 +73,25 @@ class Identity:
 
         return check
 
-    async def bearer(self, token: str) -> Person:
+    async def bearer(self, token: str, address: str) -> Person:
         if token.startswith("ps_"):
-            return self._of_key(self.keys.verified(token))
+            return self._of_key(self._verified(token, address))
         if self.jwt is None:
             raise KeyInvalid(why="it is no key of this server")
         claims = await self.jwt.verified_soon(token)
         return self._of_token(claims.tenant, claims.user, claims.roles, claims.permissions)
+
+    def _verified(self, token: str, address: str) -> ApiKey:
+        """The key of a token. Whether it was right is counted for its account."""
+        try:
+            key = self.keys.verified(token)
+        except KeyInvalid as error:
+            account = str(error.facts.get("id") or "")
+            if account and type(error) is KeyInvalid:
+                self.accounts.failed(account, address)
+            raise
+        self.accounts.let_in(key.id, address)
+        return key
 
     def _of_session(self, session: Session) -> Person:
         if session.key:
@@ -105,11 +123,13 @@ class Identity:
 
     # -- sessions ------------------------------------------------------------------------------------------------------
 
-    def session_for_key(self, token: str) -> str:
-        """The cookie of a session that lasts as long as the key, at most half a day."""
-        key = self.keys.verified(token)
+    def session_for_key(self, token: str, address: str, device: str = "") -> str:
+        """The cookie of a session that lasts as long as the key, at most half a day. Raises AccountTooMany."""
+        account = account_of(token)
+        self.accounts.check(account, address, self.sessions.is_device(device, account))
+        key = self._verified(token, address)
         self._of_key(key)  # refused when its user is not active any more
-        return self.sessions.encode(Session(key.tenant, key.user, key.id, self._until()))
+        return self._encoded(Session(key.tenant, key.user, key.id, self._until()))
 
     async def session_for_token(self, token: str) -> str:
         """The same with a token of the company's sign-in: it lasts as long as that, and has its roles."""
@@ -119,7 +139,7 @@ class Identity:
         self._of_token(claims.tenant, claims.user, claims.roles, claims.permissions)
         scopes = None if claims.permissions is None else tuple(sorted(claims.permissions))
         until = min(self._until(), claims.until)
-        cookie = self.sessions.encode(Session(claims.tenant, claims.user, "", until, True, claims.roles, scopes))
+        cookie = self._encoded(Session(claims.tenant, claims.user, "", until, True, claims.roles, scopes))
         if len(cookie) > _COOKIE:
             raise TokenInvalid(why="it names too many roles for a session")
         return cookie
@@ -128,7 +148,17 @@ class Identity:
         """In dev: the session of any user."""
         if user_of(self.door.of(tenant), user) is None:
             raise UserNotFound(user=user)
-        return self.sessions.encode(Session(tenant, user, "", self._until()))
+        return self._encoded(Session(tenant, user, "", self._until()))
+
+    def end_session(self, cookie: str) -> None:
+        """In the store, too: a copy of the cookie is good for nothing, also after a restart."""
+        session = self.sessions.read(cookie, self.door.now())
+        if session is not None:
+            self.door.store.end_session(session_id(cookie), session.until)
+            self.sessions.ended(cookie, session.until, self.door.now())
+
+    def _encoded(self, session: Session) -> str:
+        return self.sessions.encode(replace(session, nonce=secrets.token_hex(8)))
 
     def _until(self) -> int:
         return self.door.now() + LASTS_S * 1000

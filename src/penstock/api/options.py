@@ -6,7 +6,8 @@ import msgspec
 
 
 class Options(msgspec.Struct, frozen=True):
-    """`dev` opens the console without a key and lets it choose whom to be."""
+    """`dev` opens the console without a key and lets it choose whom to be. `hosts` are the names that requests may be
+    for (see `host_names.py`); none: any."""
 
     dev: bool = False
     console: bool = True

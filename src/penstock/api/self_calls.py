@@ -22,7 +22,7 @@ USER = "own app"
 class SelfCalls:
     def __init__(self, app: FastAPI, options: Options) -> None:
         self.app = app
-        self.host = options.hosts[0] if options.hosts else "localhost"
+        self.host = next((host for host in options.hosts if "*" not in host), "localhost")
 
     async def send(self, tenant: str, call: HttpCall) -> HttpReply:
         """Raises TimeoutError, CallRefused."""

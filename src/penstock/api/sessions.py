@@ -1,4 +1,5 @@
-"""Browser sessions: a signed cookie that says who, until when. The server keeps nothing, so it survives a restart."""
+"""Browser sessions: a signed cookie that says who, until when. It survives a restart; the store keeps only which
+were ended before their time."""
 
 from __future__ import annotations
 
@@ -7,11 +8,16 @@ import hashlib
 import hmac
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
 COOKIE = "penstock_session"
+#: left by a login: this browser has been let in with that key
+DEVICE_COOKIE = "penstock_device"
+DEVICE_LASTS_S = 365 * 24 * 3600
 LASTS_S = 12 * 3600
 #: a page of another site cannot set it, so a request with a cookie and without it is not the console's
 HEADER = "x-penstock"
@@ -19,7 +25,8 @@ HEADER = "x-penstock"
 
 class Session(msgspec.Struct, array_like=True, frozen=True):
     """`key` is the id of the API key that it was opened with; it ends with that key. In dev there is none. One that
-    was opened with a token of the company's sign-in has the roles of that, and ends with it."""
+    was opened with a token of the company's sign-in has the roles of that, and ends with it. `nonce` makes two of them
+    two."""
 
     tenant: str
     user: str
@@ -28,6 +35,7 @@ class Session(msgspec.Struct, array_like=True, frozen=True):
     token: bool = False
     roles: tuple[str, ...] = ()
     scopes: tuple[str, ...] | None = None
+    nonce: str = ""
 
 
 def signing_key(path: Path) -> bytes:
@@ -46,8 +54,9 @@ def signing_key(path: Path) -> bytes:
 
 
 class Sessions:
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, ended: Mapping[str, int] = MappingProxyType({})) -> None:
         self._key = key
+        self._ended = dict(ended)  # id → when it would have ended by itself
 
     def encode(self, session: Session) -> str:
         body = base64.urlsafe_b64encode(msgspec.msgpack.encode(session)).decode()
@@ -62,7 +71,24 @@ class Sessions:
             session = msgspec.msgpack.decode(base64.urlsafe_b64decode(body), type=Session)
         except (ValueError, msgspec.MsgspecError):
             return None
-        return session if session.until > now else None
+        return session if session.until > now and session_id(cookie) not in self._ended else None
+
+    def ended(self, cookie: str, until: int, now: int) -> None:
+        """Its cookie, and any copy of it, opens nothing from now on."""
+        self._ended = {id: over for id, over in self._ended.items() if over > now}
+        self._ended[session_id(cookie)] = until
+
+    def device(self, account: str) -> str:
+        """The mark of a browser that was let in with this key."""
+        return self._signature(f"device {account}")
+
+    def is_device(self, mark: str, account: str) -> bool:
+        return hmac.compare_digest(mark.encode(), self.device(account).encode())
 
     def _signature(self, body: str) -> str:
         return hmac.new(self._key, body.encode(), hashlib.sha256).hexdigest()
+
+
+def session_id(cookie: str) -> str:
+    """What a session is known by; nobody can make its cookie from it."""
+    return hashlib.sha256(cookie.encode()).hexdigest()[:32]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
 import signal
 from contextlib import AbstractAsyncContextManager
 from types import FrameType
@@ -10,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from fastapi import FastAPI
+
+from penstock.api.connections import AT_ONCE, BACKLOG, Connections, OnlyOnce
+from penstock.app.access.connection_limits import ConnectionLimits, raise_handles, total_of
 
 if TYPE_CHECKING:
     from penstock.api.server_state import ServerState
@@ -24,12 +29,20 @@ class HttpServer(uvicorn.Server):
     """On SIGTERM `/ready` says 503 for a while and streams end; then the sockets are closed. A second signal stops at
     once, and so does Ctrl-C."""
 
-    def __init__(self, app: FastAPI, server: ServerState, drain_notice_s: float = DRAIN_NOTICE_S) -> None:
+    def __init__(
+        self, app: FastAPI, server: ServerState, drain_notice_s: float = DRAIN_NOTICE_S,
+        limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 (it is frozen)
+    ) -> None:  # fmt: skip
+        available = raise_handles()
+        self.connections = Connections(limits, total_of(limits, available), available)
+        logging.getLogger("uvicorn.error").addFilter(OnlyOnce())
         # the framework would log the traceback of a start that fails and exit, so the application's life is led here
         super().__init__(
             uvicorn.Config(
                 app, log_config=None, access_log=False, timeout_graceful_shutdown=REQUESTS_S, server_header=False,
-                lifespan="off",
+                lifespan="off", http=self.connections.protocol(), ws="none",  # type: ignore[arg-type]
+                backlog=AT_ONCE, h11_max_incomplete_event_size=limits.header_bytes,
+                proxy_headers=bool(limits.proxies), forwarded_allow_ips=list(limits.proxies),
             )
         )  # fmt: skip
         self.server, self.drain_notice_s = server, drain_notice_s
@@ -44,6 +57,17 @@ class HttpServer(uvicorn.Server):
         """Raises what keeps the application from starting."""
         await self._life.__aenter__()
         await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(BACKLOG)  # how many wait is another thing than how many are taken at once
+        asyncio.get_running_loop().set_exception_handler(self._unexpected)
+
+    def _unexpected(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """No handle is left for a new connection: it waits, and the log has one line of it."""
+        error = context.get("exception")
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE) and "socket" in context:
+            self.connections.floods.note("total", "the system")
+        else:
+            loop.default_exception_handler(context)
 
     async def shutdown(self, sockets: Any = None) -> None:
         await super().shutdown(sockets)

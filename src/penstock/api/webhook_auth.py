@@ -16,6 +16,7 @@ from collections.abc import Callable
 import msgspec
 from fastapi import Request
 
+from penstock.api.addresses import address_of
 from penstock.api.server_state import ServerState
 from penstock.app.access.roles import tenant_closed
 from penstock.app.releases.triggers import Webhook, active_release, webhook_of, webhooks
@@ -63,7 +64,7 @@ async def authenticate(server: ServerState, request: Request, find: FindWebhook)
         tenant, hook, secret = _secret(server, request, find)
         if hook is not None and secret is not None and hmac.compare_digest(secret.encode(), token.encode()):
             return WebhookCall(tenant, f"webhook:{hook[0].name}", *hook)
-    who = await server.identity.bearer(token)
+    who = await server.identity.bearer(token, address_of(request))
     if "run.start" not in who.permissions:
         raise NotAllowed(user=who.user, permission="run.start")
     target = find(who.tenant)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from penstock.app.access.connection_limits import connection_limits
 from penstock.app.penstock import Penstock
 from penstock.cli.options import STORE, Profile, Store
 from penstock.cli.output import DONE, say
@@ -74,26 +75,27 @@ def _run(
     living: bool = False,
 ) -> int:  # fmt: skip
     _extra()
+    from penstock.api.host_names import hosts_of
     from penstock.api.options import Options
     from penstock.api.server import create
     from penstock.api.shutdown import DRAIN_NOTICE_S, HttpServer
     from penstock.app.metrics.logs import configure
 
-    hosts = (*names, host) if names else ()
+    known = read_settings(store)
     if folder is not None and not folder.is_dir():
         raise BadInput(what=f"«{folder}»", why="it is not a folder", hint="Name the folder that holds your documents.")
     options = Options(
-        dev=dev, hosts=hosts, living=living, folder=str(folder) if folder is not None else "", origins=_origins(store),
-        secure=read_settings(store).get("server.secure") is True,
+        dev=dev, hosts=hosts_of(known, host, names), living=living, folder=str(folder) if folder is not None else "",
+        origins=_origins(store), secure=known.get("server.secure") is True,
     )  # fmt: skip
+    limits = connection_limits(known)
     app = create(door, options)
     listening = _listen(host, port)
     shown = f"http://{'localhost' if host in _HERE else host}:{listening.getsockname()[1]}"
     say(f"Penstock is at {shown}  (API {shown}/api/docs, store {store}, Ctrl-C stops)")
-    known = read_settings(store)
     configure(known)
     drain_s = float(known.get("serve.drain_s", 0 if dev else DRAIN_NOTICE_S))
-    server = HttpServer(app, app.state.server, drain_s)
+    server = HttpServer(app, app.state.server, drain_s, limits)
     server.run(sockets=[listening])
     door.raise_if_stopped()
     return DONE

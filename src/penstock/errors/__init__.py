@@ -7,6 +7,7 @@ cannot differ. A bug is an `assert` with a sentence.
 
 from __future__ import annotations
 
+from penstock.errors.access import AccountTooMany as AccountTooMany
 from penstock.errors.access import HookTooMany as HookTooMany
 from penstock.errors.access import KeyExpired as KeyExpired
 from penstock.errors.access import KeyInvalid as KeyInvalid

@@ -53,6 +53,12 @@ class StrangerTooMany(TooMany):
     hint = "Wait as long as Retry-After says, and call with a key that is good."
 
 
+class AccountTooMany(TooMany, code="PS-429-ACCOUNT"):
+    """More than {rate} wrong secrets in a minute were given for this key."""
+
+    hint = "Wait as long as Retry-After says, or sign in from where you have signed in before."
+
+
 class HookTooMany(TooMany):
     """The webhook of «{name}» takes {requests} requests in {seconds} s, and they are used up."""
 

@@ -69,6 +69,14 @@ class AccessStore(Protocol):
         """Note it, unless it was noted at or after `before`."""
         ...
 
+    def end_session(self, id: str, until: int) -> None:
+        """Its cookie opens nothing any more; remembered until it would have ended by itself."""
+        ...
+
+    def ended_sessions(self, now: int) -> dict[str, int]:
+        """Those that would not have ended by themselves yet: id, until when."""
+        ...
+
     def append_audit(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
         """Add them to the ends of their tenants' chains, all in one commit; with their numbers and their hashes, by
         tenant."""
@@ -123,6 +131,7 @@ _COUNT = "INSERT INTO mark VALUES(?,?) ON CONFLICT(name) DO UPDATE SET value=mar
 _SEEN = "tenant=? AND key=? AND fingerprint=? AND holder=? AND at=? AND status"
 
 #: forgotten by `tidy` at a time
+FORGET_SESSIONS = "DELETE FROM ended_session WHERE until<=?"
 FORGET_REQUESTS = f"DELETE FROM request WHERE at<=?-{REQUESTS_KEPT_MS}"
 
 
@@ -147,6 +156,12 @@ class SqlAccess(Sql):
     def key_used(self, id: str, at: int, before: int) -> None:
         sql = "UPDATE api_key SET last_used_at=? WHERE id=? AND coalesce(last_used_at,0)<?"
         self._put(sql, (at, id, before))
+
+    def end_session(self, id: str, until: int) -> None:
+        self._put(insert_new("ended_session", "id,until"), (id, until))
+
+    def ended_sessions(self, now: int) -> dict[str, int]:
+        return dict(self._read("SELECT id,until FROM ended_session WHERE until>?", (now,)).fetchall())
 
     def append_audit(self, rows: Iterable[AuditRow]) -> list[AuditRow]:
         with self.transaction():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
+from zlib import crc32
 
 import msgspec
 
@@ -77,10 +78,26 @@ class NetRow(msgspec.Struct, frozen=True):
 
 
 class JournalRow(msgspec.Struct, frozen=True):
+    """`checksum` is what was written with the row, where whoever reads has asked for it."""
+
     seq_from: int
     seq_to: int
     at: int
     body: bytes
+    checksum: int | None = None
+
+
+def checksum(run: int, seq_from: int, seq_to: int, at: int, body: Any) -> int:
+    """CRC-32 of a row of the journal: a changed bit in any of its columns changes it."""
+    return crc32(body, (run ^ seq_from << 8 ^ seq_to << 16 ^ at ^ at >> 32) & 0xFFFFFFFF)
+
+
+def with_checksums(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The rows of a batch's journal as they are stored."""
+    try:
+        return [(*row, checksum(*row)) for row in rows]
+    except TypeError as error:
+        raise StoreError(why=f"a row of the journal is not one: {error}") from error
 
 
 class RunStore(Protocol):
@@ -198,7 +215,7 @@ class SqlRuns(Sql):
         return number
 
     def journal(self, run: int, after: int = 0) -> Iterator[JournalRow]:
-        sql = "SELECT seq_from,seq_to,at,body FROM journal WHERE run=? AND seq_from>? ORDER BY seq_from"
+        sql = "SELECT seq_from,seq_to,at,body,checksum FROM journal WHERE run=? AND seq_from>? ORDER BY seq_from"
         for row in self._read(sql, (run, after)):
             yield JournalRow(*row)
 

@@ -11,7 +11,9 @@ from penstock.store.tables import (
     AUDIT,
     CHECKPOINT,
     DRAFT,
+    ENDED_SESSION,
     EVENT,
+    JOURNAL,
     JUDGMENT,
     LETTER,
     MESSAGE,
@@ -27,7 +29,7 @@ from penstock.store.tables import (
 )
 
 #: raised by one with every change of `tables.py` that a store on disk must follow
-VERSION = 4
+VERSION = 5
 #: marks a file as ours in its header: "PNST"
 APPLICATION_ID = 0x504E5354
 
@@ -174,4 +176,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         *_new(WORK),
         *map(_view, ("proc_def", "proc_def_version", "proc_def_mining_link")),
     ),
+    5: (*_added(JOURNAL, ("checksum",)), *_new(ENDED_SESSION)),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.store.access import FORGET_REQUESTS, SqlAccess
+from penstock.store.access import FORGET_REQUESTS, FORGET_SESSIONS, SqlAccess
 from penstock.store.artifacts import SqlArtifacts
 from penstock.store.dead_letters import FORGET_LETTERS, SqlDeadLetters
 from penstock.store.document_checkpoints import FORGET_CHECKPOINTS, SqlCheckpoints
@@ -25,7 +25,9 @@ class SqlStore(
 ):  # fmt: skip
     def tidy(self, now: int) -> None:
         with self.transaction():
-            for statement in ("DELETE FROM memo WHERE until<=?", FORGET_LETTERS, FORGET_CHECKPOINTS, FORGET_REQUESTS):
+            for statement in (
+                "DELETE FROM memo WHERE until<=?", FORGET_LETTERS, FORGET_CHECKPOINTS, FORGET_REQUESTS, FORGET_SESSIONS,
+            ):  # fmt: skip
                 self._execute(statement, (now,))
             self._execute("DELETE FROM inbox WHERE answer IS NOT NULL AND at<?", (now - INBOX_KEPT_MS,))
             ended = "SELECT 1 FROM run WHERE no=intent.run AND status>=5"

@@ -26,7 +26,7 @@ from penstock.errors import (
     StoreNotOurs,
 )
 from penstock.store.document_checkpoints import CHECKPOINT
-from penstock.store.run_store import RUN, Batch, JournalRow, NetRow, RunRow
+from penstock.store.run_store import RUN, Batch, JournalRow, NetRow, RunRow, with_checksums
 from penstock.store.schema import APPLICATION_ID, MIGRATIONS, VERSION, create_all
 from penstock.store.sql_store import SqlStore
 from penstock.store.sqlite_sql import SqliteSql, raise_for
@@ -35,7 +35,7 @@ from penstock.store.work_items import AGENT
 
 FENCE = "SELECT value FROM mark WHERE name='fence'"
 INSERT_RUN = "INSERT INTO run VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
-INSERT_JOURNAL = "INSERT INTO journal(run,seq_from,seq_to,at,body) VALUES(?,?,?,?,?)"
+INSERT_JOURNAL = "INSERT INTO journal(run,seq_from,seq_to,at,body,checksum) VALUES(?,?,?,?,?,?)"
 MOVE_RUN = "UPDATE run SET status=?,updated_at=?,wake_at=?,checkpoint_seq=?,checkpoint=?,net=? WHERE no=?"
 END_RUN = "UPDATE run SET status=?,updated_at=?,wake_at=NULL,net=? WHERE no=?"
 INSERT_FIRING = "INSERT OR REPLACE INTO firing VALUES(?,?,?,?,?,?,?,?,?)"
@@ -215,7 +215,7 @@ class Sqlite(SqliteSql, SqlStore):
                 raise Fenced
             if batch.new:
                 many(INSERT_RUN, batch.new)
-            many(INSERT_JOURNAL, batch.journal)
+            many(INSERT_JOURNAL, with_checksums(batch.journal))
             if batch.moved:
                 many(MOVE_RUN, batch.moved)
             if batch.ended:

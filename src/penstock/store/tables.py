@@ -114,6 +114,7 @@ JOURNAL = Table(
         _c("seq_to", "int", "number of the last fact"),
         _c("at", "int", "time of the turn, milliseconds since 1970"),
         _c("body", "blob", "the facts, msgpack"),
+        _c("checksum", "int", "CRC-32 of the row; none of rows that are older than it", null=True),
     ),
     (Index("journal_run", ("run", "seq_from"), unique=True),),
 )
@@ -475,6 +476,17 @@ API_KEY = Table(
     clustered=True,
 )
 
+ENDED_SESSION = Table(
+    "ended_session",
+    "Sessions of the console that were ended before their time: a copy of their cookie opens nothing.",
+    (
+        _c("id", "text", "of the session", key=True),
+        _c("until", "int", "when it would have ended by itself, milliseconds since 1970"),
+    ),
+    (Index("ended_session_until", ("until",)),),
+    clustered=True,
+)
+
 AUDIT = Table(
     "audit",
     "Who changed what: appended, never changed. Each row holds the hash of the one before.",
@@ -579,6 +591,7 @@ TABLES: tuple[Table, ...] = (
     JUDGMENT,
     CHECKPOINT,
     API_KEY,
+    ENDED_SESSION,
     AUDIT,
     REQUEST,
     DRAFT,

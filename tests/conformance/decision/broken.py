@@ -1,4 +1,4 @@
-"""Documents broken in their form, one per field: made from the same declarations that the reader uses."""
+"""Documents that are right, to be broken in one place each, and what the reader declares of them."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import msgspec
 
 from penstock.lang.decision.nodes import NODE_TYPES
+from penstock.lang.decision.workflow import EdgeFields, TopFields
 from penstock.lang.fields import Fields
 from tests.conformance.decision.make import act, approval, data, document, judge, mcp, parallel, switch, undo, wait
 
 POLL = {"type": "polling", "polling": {"endpoint": "/", "success_condition": "true"}}
 #: for every type a node that is right, with everything in it that has fields of its own
 GOOD: dict[str, dict[str, Any]] = {
-    "DATA": data("x", cache={}, output={"transform": {"expression": "."}}),
+    "DATA": data("x", cache={}),
     "JUDGMENT": judge("x", llm_config={}, routing={}) | {"audit": {}},
     "MCP": mcp("x", fallback={}),
     "ACTION": act("x", template={"id": "t"}, conditions={}, rate_limit={}),
     "APPROVAL": approval("x", timeout={}),
     "WAIT": wait("x", {**POLL, "event": {"source": "e"}}, timeout={}),
     "SWITCH": switch("x", "1", [(1, "end")], default={"goto": "end"}, multi_match={}),
-    "PARALLEL": parallel("x", {"b": ["y"]}, output={}),
+    "PARALLEL": parallel("x", {"b": ["y"]}),
     "COMPENSATION": undo("x", "y", trigger={}, audit={}),
 }
 COMMON: dict[str, Any] = {
+    "output": {"transform": {"expression": "."}},
     "retry": {"backoff": {}}, "side_effects": {}, "idempotency": {}, "circuit_breaker": {"on_open": {}, "metrics": {}},
     "checkpoint": {"include": {}, "storage": {}, "retention": {}},
 }  # fmt: skip
@@ -35,7 +37,8 @@ TOP: dict[str, Any] = {
     "name": "n", "trigger": {"type": "manual", "config": {}}, "context": {}, "metadata": {}, "tags": [],
     "policies": {"compensation": {}, "dlq": {"include": {}, "alerts": {}, "replay": {}}, **COMMON},
 }  # fmt: skip
-del TOP["policies"]["side_effects"]
+for name in ("side_effects", "output"):
+    del TOP["policies"][name]
 
 
 def whole(type: str) -> dict[str, Any]:
@@ -46,7 +49,7 @@ def whole(type: str) -> dict[str, Any]:
 
 
 def top() -> dict[str, Any]:
-    return {**document([act("x")]), **copy.deepcopy(TOP)}
+    return {**document([act("x"), act("z")], ["x>z"]), **copy.deepcopy(TOP)}
 
 
 def parts(kind: type[Fields], value: dict[str, Any], at: str) -> Iterator[tuple[type[Fields], str]]:
@@ -77,12 +80,38 @@ def _struct(hint: Any) -> type[Fields] | None:
     return next((found for part in get_args(hint) if (found := _struct(part)) is not None), None)
 
 
-def places() -> Iterator[tuple[str, type[Fields], str, dict[str, Any]]]:
-    """(who, struct, pointer, a right document) for every map of every node type."""
+def declared() -> dict[str, set[tuple[str, str]]]:
+    """What the reader declares: (who, pointer) of the fields that are required, have choices, or one plain kind."""
+    made: dict[str, set[tuple[str, str]]] = {"required": set(), "choices": set(), "kinds": set(), "numbers": set()}
+    for who, struct, at in _places():
+        made["required"] |= {(who, f"{at}/{name}") for name in struct.REQUIRED}
+        for name, hint in hints_of(struct).items():
+            if choices(hint):
+                made["choices"].add((who, f"{at}/{name}"))
+            if plain_type(hint) is not None and name not in ("schema", "$schema"):
+                made["kinds"].add((who, f"{at}/{name}"))
+            if numeric(hint) and name not in struct.IDLE:
+                made["numbers"].add((who, f"{at}/{name}"))
+    return made
+
+
+def _places() -> Iterator[tuple[str, type[Fields], str]]:
+    """Every map of every node type, of the document and of an edge."""
     for name, kind in NODE_TYPES.items():
-        made = whole(name)
-        for struct, at in parts(kind.fields, made["nodes"][0], "/nodes/0"):
-            yield name, struct, at, made
+        for struct, at in parts(kind.fields, whole(name)["nodes"][0], "/nodes/0"):
+            yield name, struct, at
+    for struct, at in parts(TopFields, top(), ""):
+        yield "TOP", struct, at
+    yield "TOP", EdgeFields, "/edges/0"
+
+
+def numeric(hint: Any) -> bool:
+    """A number, or a list of them."""
+    if hint in (int, float):
+        return True
+    if get_origin(hint) is Annotated:
+        return numeric(get_args(hint)[0])
+    return any(numeric(part) for part in get_args(hint) if get_origin(hint) is not dict)
 
 
 def at(document: Any, pointer: str) -> Any:

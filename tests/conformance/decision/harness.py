@@ -103,7 +103,7 @@ def _samples() -> tuple[Sample, ...]:
 
 def _of(section: str, block: dict[str, Any]) -> Iterator[Sample]:
     name = _name(section, block)
-    leaves = dict(_leaves(block, ""))
+    leaves = dict(alternatives(block))
     first = {at: options[0] for at, options in leaves.items()}
     chosen = [(at, one) for at, options in leaves.items() for one in options] or [("", "")]
     for leaf, one in chosen:
@@ -119,11 +119,12 @@ def _name(section: str, block: dict[str, Any]) -> str:
     return str(block.get("id") or next(iter(block)))
 
 
-def _leaves(value: Any, at: str) -> Iterator[tuple[str, list[str]]]:
+def alternatives(value: Any, at: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Every «a | b» below a value of the seed: where it stands, and its words."""
     if isinstance(value, str) and _CHOICE.match(value):
         yield at, value.split(" | ")
     for key, one in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield from _leaves(one, f"{at}/{key}" if at else str(key))
+        yield from alternatives(one, f"{at}/{key}" if at else str(key))
 
 
 def _put(value: Any, at: str, one: Any) -> None:

@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 from penstock.lang.compile import check_document, compile_document
-from penstock.lang.decision.nodes import NODE_TYPES
 from penstock.net.compiled import Compiled
-from tests.conformance.decision import broken
+from tests.conformance.decision import broken, form_of_seed
 from tests.conformance.decision.harness import samples
 from tests.conformance.decision.make import seeds
 
 DOCUMENTS = [*(one.workflow for one in samples()), *(seeds(number)[0] for number in ("11.1", "11.2", "11.3"))]
-DOCUMENTS += [*(broken.whole(type) for type in NODE_TYPES), broken.top()]
+DOCUMENTS += [*(broken.whole(type) for type in form_of_seed.TYPES), broken.top()]
 VALUES: list[Any] = [
     None,
     0,

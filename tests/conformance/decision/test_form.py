@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 from pathlib import Path
@@ -14,9 +13,9 @@ import pytest
 from penstock.errors import DocumentInvalid
 from penstock.lang.compile import check_document, compile_document
 from penstock.lang.decision import editor_schema
-from penstock.lang.decision.workflow import TopFields
-from tests.conformance.decision import broken
-from tests.conformance.decision.make import act, compiled, document, found, seeds
+from tests.conformance.decision import broken, form_of_seed
+from tests.conformance.decision.harness import alternatives
+from tests.conformance.decision.make import act, blocks, compiled, document, found, seeds
 
 FILE = Path(editor_schema.__file__).with_name("workflow-dsl-v2.json")
 STRICT = FILE.with_name("workflow-dsl-v2.strict.json")
@@ -32,8 +31,11 @@ def validator(schema: Any) -> Any:
 
 
 LOADING, PRINTED = validator(json.loads(FILE.read_text("utf-8"))), validator(json.loads(STRICT.read_text("utf-8")))
-PLACES = list(broken.places())
-EVERY = [*PLACES, *(("TOP", struct, at, broken.top()) for struct, at in broken.parts(TopFields, broken.top(), ""))]
+
+
+def right(who: str) -> dict[str, Any]:
+    """A document of its own that is right, with a node of this type, or with everything that a document may have."""
+    return broken.top() if who == "TOP" else broken.whole(who)
 
 
 def refused(whole: Any, at: str) -> list[str]:
@@ -42,7 +44,7 @@ def refused(whole: Any, at: str) -> list[str]:
     return [f.rule for f in found(whole) if f.where.pointer == at and f.severity == "error"]
 
 
-@pytest.mark.parametrize("type", broken.GOOD)
+@pytest.mark.parametrize("type", form_of_seed.TYPES)
 def test_the_documents_themselves_are_right(type: str) -> None:
     """C-69: the least each type needs, and every part that it may have."""
     whole = broken.whole(type)
@@ -50,74 +52,92 @@ def test_the_documents_themselves_are_right(type: str) -> None:
     assert [str(f) for f in found(broken.top()) if f.severity == "error"] == [] and LOADING.is_valid(broken.top())
 
 
-MISSING = [(who, at, name, whole) for who, struct, at, whole in EVERY for name in struct.REQUIRED]
-
-
-@pytest.mark.parametrize(("who", "at", "name", "whole"), MISSING, ids=[f"{w}{a}/{n}" for w, a, n, _ in MISSING])
-def test_a_required_field_is_missing(who: str, at: str, name: str, whole: Any) -> None:
-    """W-3.1.1, W-4.0.1, C-69, W-12.1.2: told at the map that lacks it; the schema refuses the same."""
+@pytest.mark.parametrize(("who", "pointer"), form_of_seed.required(), ids=lambda part: part)
+def test_a_required_field_is_missing(who: str, pointer: str) -> None:
+    """W-3.1.1, W-4.0.1, C-69, W-12.1.2, W-12.1.3, W-4.3.2, W-4.9.1: told at the map that lacks it; the schema refuses
+    the same."""
+    at, _, name = pointer.rpartition("/")
     for how in ("gone", "null", "empty"):
-        made = copy.deepcopy(whole)
+        made = right(who)
         held = broken.at(made, at)
-        written = name if name in held else next(o for o in ("endpoint",) if o in held)
         if how == "gone":
-            del held[written]
+            del held[name]
         elif how == "null":
-            held[written] = None
-        elif isinstance(held[written], str) and (name, at) != ("type", "/nodes/0"):
-            held[written] = ""
+            held[name] = None
+        elif isinstance(held[name], str) and pointer != "/nodes/0/type":
+            held[name] = ""
         else:
             continue
-        assert refused(made, at) == ["missing_field"] or refused(made, f"{at}/{name}") == ["wrong_type"], how
+        assert refused(made, at) == ["missing_field"] or refused(made, pointer) == ["wrong_type"], how
 
 
-CHOICES = [
-    (who, f"{at}/{name}", options, struct, whole)
-    for who, struct, at, whole in EVERY
-    for name, hint in broken.hints_of(struct).items()
-    if (options := broken.choices(hint))
-]
-
-
-@pytest.mark.parametrize(("who", "at", "options", "struct", "whole"), CHOICES, ids=[f"{w}{a}" for w, a, *_ in CHOICES])
-def test_a_choice(who: str, at: str, options: tuple[Any, ...], struct: Any, whole: Any) -> None:
+@pytest.mark.parametrize(
+    ("who", "at", "options"), form_of_seed.choices(), ids=lambda part: part if isinstance(part, str) else ""
+)
+def test_a_choice(who: str, at: str, options: list[str]) -> None:
     """W-4.0.5, C-05, C-69: all alternatives are taken; a wrong word and «a | b» are refused with what may be written;
     a template only where a run can still choose."""
     parent, _, name = at.rpartition("/")
 
     def told(word: Any) -> list[Any]:
-        made = copy.deepcopy(whole)
+        made = right(who)
         broken.at(made, parent)[name] = word
         findings = [f for f in found(made) if f.where.pointer == at and f.rule == "wrong_type"]
-        assert LOADING.is_valid(made) is not bool(findings) or at == "/nodes/0/type"
+        assert LOADING.is_valid(made) is not bool(findings)
         return findings
 
-    for one in options:
-        assert told(one) == []
-    for wrong in ("nothing", " | ".join(map(str, [*options, "x"])), 5):
+    for option in options:
+        assert told(option) == []
+    for wrong in ("nothing", options[0] + "s", " | ".join([*options, "x"]), 5):
         (finding,) = told(wrong)
-        assert isinstance(wrong, int) or all(str(one) in finding.message for one in options)
-    assert bool(told("${input.x}")) is not struct.TEMPLATED
+        told_words = finding.message.removesuffix(".").partition("it can be ")[2].split(", ")
+        assert isinstance(wrong, int) or sorted(told_words) == sorted(options)
+    assert bool(told("${input.x}")) is not form_of_seed.may_be_template(who, at)
 
 
-TYPES = [
-    (who, f"{at}/{name}", kind, whole)
-    for who, struct, at, whole in EVERY
-    for name, hint in broken.hints_of(struct).items()
-    if (kind := broken.plain_type(hint)) is not None
-    and (at, name) != ("/nodes/0", "type")
-    and name not in ("schema", "$schema")
-]
-
-
-@pytest.mark.parametrize(("who", "at", "kind", "whole"), TYPES, ids=[f"{w}{a}" for w, a, *_ in TYPES])
-def test_a_wrong_type(who: str, at: str, kind: Any, whole: Any) -> None:
+@pytest.mark.parametrize(
+    ("who", "at", "kind"), form_of_seed.kinds(), ids=lambda part: part if isinstance(part, str) else ""
+)
+def test_a_wrong_type(who: str, at: str, kind: type) -> None:
     """W-3.1.1, W-12.1.2, W-12.1.3, W-12.1.4: of every field; told at its place."""
     parent, _, name = at.rpartition("/")
-    made = copy.deepcopy(whole)
+    made = right(who)
     broken.at(made, parent)[name] = broken.WRONG[kind]
     told = refused(made, at)
     assert "wrong_type" in told or "bad_id" in told or (kind is dict and "missing_field" in told)
+
+
+def test_the_form_is_written_out_in_full() -> None:
+    """W-12.1.2, W-4.0.5: what is declared is what is written down from the seed: not more, and not less."""
+    declared = broken.declared()
+    for what, written in (
+        ("required", set(form_of_seed.required())),
+        ("choices", {(who, at) for who, at, _ in form_of_seed.choices()}),
+        ("kinds", {(who, at) for who, at, _ in form_of_seed.kinds()}),
+    ):
+        plain = {(who, at) for who, at in declared[what] if what != "kinds" or at != "/nodes/0/type"}
+        assert plain - written == set(), f"{what}: write it down, with the words that ask for it"
+        assert written - plain == set(), f"{what}: asked for, and not declared"
+
+
+def test_the_alternatives_of_the_seed_are_written_out() -> None:
+    """C-05, W-4.0.5: each «a | b» of its samples stands in the table, word for word."""
+    written = {(who, at): options for who, at, options in form_of_seed.choices()}
+    parts = {"7.2": "retry", "7.3": "circuit_breaker", "8.1": "checkpoint", "8.4": "idempotency"}
+    seen = 0
+    for section, block in blocks():
+        if section != "3.1" and section not in parts and block.get("type") not in form_of_seed.TYPES:
+            continue
+        for path, options in alternatives(block):
+            who, at = ("TOP", f"/{path}") if section == "3.1" else (block.get("type"), f"/nodes/0/{path}")
+            if section in parts:
+                who, at = "DATA", f"/nodes/0/{path}"
+            if path in ("output/from",):
+                continue  # where the value comes from, not a word that is chosen
+            more = {"/nodes/0/source/type": {"expression"}, "/metadata/approval_status": {"pending_approval", "active"}}
+            assert set(written[who, at]) - more.get(at, set()) == set(options), (section, path)
+            seen += 1
+    assert seen == 23
 
 
 BOUNDS = [
@@ -191,7 +211,6 @@ def test_unknown_keys_are_kept_and_told() -> None:
     made = broken.top() | {"extra": 1}
     made["nodes"][0] |= {"extra": 2, "channel": {"type": "slack", "extra": 3}}
     made["edges"] = [{"from": "x", "to": "z", "extra": 4}]
-    made["nodes"].append(act("z"))
     made["policies"]["extra"] = 5
     made["trigger"]["extra"] = 6
     told = [(f.severity, f.rule, f.where.pointer) for f in found(made) if f.rule == "unknown_field"]
@@ -303,7 +322,7 @@ def test_what_the_printed_schema_says_of_the_seed_s_own_workflows(section: str, 
 def test_a_condition_is_a_map_in_a_wait_and_a_text_elsewhere() -> None:
     """C-02: WAIT has a map with a type, every other node a text; the schema says the same."""
     nothing = [{"type": "event", "event": {"source": "e"}}, {"type": "manual"}, True, 1]
-    for type in broken.GOOD:
+    for type in form_of_seed.TYPES:
         at = "/nodes/0/condition"
         if type == "COMPENSATION":
             continue  # it has no condition of its own: trigger.conditions says when

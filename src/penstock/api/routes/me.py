@@ -6,12 +6,13 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 import penstock
-from penstock.api.auth_throttle import address_of
+from penstock.api.addresses import address_of
 from penstock.api.replies import reply
 from penstock.api.server_state import Door, Server, Who, server_of
-from penstock.api.sessions import COOKIE, LASTS_S
+from penstock.api.sessions import COOKIE, DEVICE_COOKIE, DEVICE_LASTS_S, LASTS_S
 from penstock.api.shapes.people import DevSessionAsked, Me, SessionAsked, Users
 from penstock.api.strict_routes import StrictRoute
+from penstock.app.access.keys import account_of
 from penstock.app.access.roles import each_user, locale_of, zone_of
 from penstock.errors import PenstockError, RouteMissing
 
@@ -36,16 +37,26 @@ async def open_session(asked: SessionAsked, request: Request, server: Server) ->
         if token is not None:
             cookie = await identity.session_for_token(token)
         else:
-            cookie = identity.session_for_key(asked.key or "")
+            device = request.cookies.get(DEVICE_COOKIE) or ""
+            cookie = identity.session_for_key(asked.key or "", address_of(request), device)
     except PenstockError as error:
         raise await server.auth_throttle.refused(request, error) from error
     await _audit(request, server, cookie)
-    return _with_cookie(server, cookie)
+    answer = _with_cookie(server, cookie)
+    if asked.key is not None:
+        mark = identity.sessions.device(account_of(asked.key))
+        answer.set_cookie(
+            DEVICE_COOKIE, mark, max_age=DEVICE_LASTS_S, httponly=True, samesite="strict",
+            secure=server.options.secure, path="/",
+        )  # fmt: skip
+    return answer
 
 
-@router.delete("/session", status_code=204, summary="End the session")
+@router.delete("/session", status_code=204, summary="End the session, for every copy of its cookie")
 async def end_session(request: Request, server: Server) -> Response:
-    await _audit(request, server, request.cookies.get(COOKIE) or "")
+    cookie = request.cookies.get(COOKIE) or ""
+    await _audit(request, server, cookie)
+    server.identity.end_session(cookie)
     answer = Response(status_code=204)
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=server.options.secure)
     return answer

@@ -128,6 +128,12 @@ class ApiKeys:
         return _key(row)
 
 
+def account_of(token: str) -> str:
+    """The id of the key that a token claims to be; empty when it has no such form."""
+    match = _FORM.fullmatch(token)
+    return match[1] if match is not None else ""
+
+
 class RateLimits:
     """Limits of requests per minute in this process: one bucket per name, refilled evenly."""
 

@@ -53,8 +53,8 @@ def _row(door: Runs, compiled: Document, data: Any, by: str | None, source: byte
     digest = hashlib.sha256(body).hexdigest()
     named = data.get("name") if isinstance(data, Mapping) else None
     name = id_of(str(named)) if named else f"diagram-{digest[:8]}"
-    net = door.keep_net(compiled, source)
-    return ReleaseRow(door.tenant, name, 0, "", STATUS.initial, digest, net, body, None, by, door.now())
+    net, written = door.keep_net(compiled, source), canonical(data, ordered=True)
+    return ReleaseRow(door.tenant, name, 0, "", STATUS.initial, digest, net, written, None, by, door.now())
 
 
 def id_of(name: str) -> str:

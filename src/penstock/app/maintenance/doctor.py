@@ -18,6 +18,7 @@ import msgspec
 
 import penstock
 from penstock.app.access.audit import AuditLog
+from penstock.app.access.connection_limits import connection_limits, handles, total_of
 from penstock.app.maintenance.verify import verify
 from penstock.errors import PenstockError
 from penstock.host.secrets import places_of
@@ -29,6 +30,7 @@ from penstock.store.contract import Store
 GIB = 1024**3
 NEWEST = 500  # runs that a quick look folds again
 REACH_S = 3.0
+FEW_HANDLES = 256
 #: extra → a module that it brings
 EXTRAS = {
     "aas": "basyx", "checkpoint": "cryptography", "decision": "jq", "mcp": "mcp", "mqtt": "aiomqtt",
@@ -117,6 +119,22 @@ def _port(asked: DoctorOptions) -> Iterator[Check]:
             yield Check("port", "note", f"Port {asked.port} is taken: {error.strerror}.", hint)
         else:
             yield Check("port", "ok", f"Port {asked.port} is free.")
+
+
+def _server(asked: DoctorOptions) -> Iterator[Check]:
+    """What a server here would take."""
+    limits, available = connection_limits(asked.settings), handles()
+    says = (
+        f"Connections: {limits.per_address} per address, {total_of(limits, available)} in all ({available} handles, "
+        f"{limits.reserve} kept for the engine); head within {limits.header_s:g} s, body rests {limits.body_idle_s:g} s "
+        f"and takes {limits.body_s:g} s at most, answers are read within {limits.write_idle_s:g} s; kept open for "
+        f"{limits.keep_alive_s:g} s and {limits.keep_alive_requests} requests."
+    )
+    few = available - limits.reserve < FEW_HANDLES
+    hint = "Raise the limit of open files (ulimit -n, LimitNOFILE)." if few else ""
+    yield Check("server", "note" if few else "ok", says, hint)
+    proxies = ", ".join(limits.proxies) or "nobody"
+    yield Check("server", "ok", f"X-Forwarded-For is believed of {proxies}.")
 
 
 # ---- the store -------------------------------------------------------------------------------------------------------
@@ -232,5 +250,5 @@ def _address(body: Mapping[str, Any]) -> tuple[str, int] | None:
 
 
 LOOKS: tuple[Callable[[DoctorOptions], Iterator[Check]], ...] = (
-    _store, _driver, _audit, _disk, _clock, _secrets, _connections, _extras, _console, _port,
+    _store, _driver, _audit, _disk, _clock, _secrets, _connections, _server, _extras, _console, _port,
 )  # fmt: skip

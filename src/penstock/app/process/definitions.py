@@ -72,8 +72,11 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 class _Made(msgspec.Struct, frozen=True):
+    """`body` is the canonical form, `document` has the author's order."""
+
     compiled: Compiled
     body: bytes
+    document: bytes
     bpmn: bytes
 
 
@@ -160,7 +163,7 @@ class Processes:
             made = await self._made({**data, "version": number}, asked.source, asked.unsound)
             if not asked.waits:
                 refuse_message(self.door.store, self.door.tenant, id, made.compiled.net, releases.net)
-            row, diff = self._row(made, known, asked), _difference(last, made.body)
+            row, diff = self._row(made, known, asked), _difference(last, made.document)
             also(writing)
             row = self._next(writing, replace(row, diff=canonical(diff) if last is not None else None), known, asked)
             if releases.written(writing):
@@ -275,13 +278,13 @@ class Processes:
             raise ProcessInvalid(findings) from None
 
     def _row(self, made: _Made, known: list[ReleaseRow], asked: _Asked) -> ReleaseRow:
-        door, data, by, waits = self.door, msgspec.json.decode(made.body), asked.by, asked.waits
+        door, data, by, waits = self.door, msgspec.json.decode(made.document), asked.by, asked.waits
         net = door.keep_net(made.compiled, made.body)
         name, version, now = str(data["process_definition_id"]), int(data["version"]), door.now()
         before = msgspec.json.decode(known[-1].document) if known else None
         return ReleaseRow(
             door.tenant, name, version, str(uuid.uuid5(uuid.NAMESPACE_URL, f"penstock:{door.tenant}/{name}/{version}")),
-            _PENDING if waits else "approved", hashlib.sha256(made.body).hexdigest(), net, made.body,
+            _PENDING if waits else "approved", hashlib.sha256(made.body).hexdigest(), net, made.document,
             listens_by(made.compiled.net), by, now,
             approved_by=None if waits else by, approved_at=None if waits else now,
             change_summary=summary(before, data), kind=str(data.get("type") or "base"), bpmn=made.bpmn,
@@ -380,7 +383,7 @@ def _plain(row: ReleaseRow) -> ReleaseRow:
 
 
 def _same(row: ReleaseRow, data: Mapping[str, Any]) -> bool:
-    return canonical({**data, "version": row.version}) == row.document
+    return hashlib.sha256(canonical({**data, "version": row.version})).hexdigest() == row.hash
 
 
 def _difference(last: ReleaseRow | None, body: bytes) -> dict[str, Any]:
@@ -392,7 +395,8 @@ def _compile(data: dict[str, Any], called: Called, unsound: bool, xml: bytes | N
     compiled = compile_document(
         body, name="process.json", language="process", resolve=called, extra=node_types(), unsound=unsound
     )
-    return _Made(compiled, body, xml if xml is not None else write_bpmn(data).encode())
+    written = canonical(data, ordered=True)
+    return _Made(compiled, body, written, xml if xml is not None else write_bpmn(data).encode())
 
 
 def _placed(source: bytes, called: Called, unsound: bool) -> list[Finding]:

@@ -78,11 +78,12 @@ class ActiveRelease(ReleaseRow, frozen=True):
     replayed: list[str] = []
 
 
-def canonical(document: Any) -> bytes:
-    """The canonical JSON of a document (W-9.3.2): sorted keys, compact, UTF-8."""
+def canonical(document: Any, *, ordered: bool = False) -> bytes:
+    """The canonical JSON of a document (W-9.3.2): sorted keys, compact, UTF-8. `ordered`: the keys stay in the order
+    in which the author has written them, which is how a document is kept and shown."""
     try:
         return json.dumps(
-            document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+            document, sort_keys=not ordered, separators=(",", ":"), ensure_ascii=False, allow_nan=False
         ).encode()  # fmt: skip
     except (TypeError, ValueError, UnicodeEncodeError) as error:
         raise BadInput(what="the document", why=str(error)) from error
@@ -98,6 +99,15 @@ def document_of(row: ReleaseRow) -> dict[str, Any]:
     held = document.get("metadata")
     if isinstance(held, dict):
         document["metadata"] = {**held, "approval_status": APPROVAL_STATUS[row.status]}
+    return document
+
+
+def _compared(row: ReleaseRow) -> dict[str, Any]:
+    """The document without what its version's status says: that moves while nobody changes a word."""
+    document: dict[str, Any] = msgspec.json.decode(row.document)
+    held = document.get("metadata")
+    if isinstance(held, dict):
+        document["metadata"] = {name: value for name, value in held.items() if name != "approval_status"}
     return document
 
 
@@ -131,7 +141,7 @@ class Releases:
 
     def diff(self, name: str, old: int, new: int) -> list[Change]:
         older, newer = self.get(name, old), self.get(name, new)
-        return changes(msgspec.json.decode(older.document), msgspec.json.decode(newer.document))
+        return changes(_compared(older), _compared(newer))
 
     # -- submitting ----------------------------------------------------------------------------------------------------
 
@@ -163,8 +173,8 @@ class Releases:
             why = f"version {known[-1].version} is newer"
             raise VersionConflict(name=id, version=row.version, why=why)
         if same is None:
-            before = msgspec.json.decode(known[-1].document) if known else None
-            row = replace(row, change_summary=change_summary or summary(before, data))
+            before = _compared(known[-1]) if known else None
+            row = replace(row, change_summary=change_summary or summary(before, _compared(row)))
             row = replace(row, status=STATUS.next(row.status, "submit"))
             if self.door.store.put_release(row):
                 return Submission(row, True, findings)
@@ -192,7 +202,8 @@ class Releases:
         tenant, id, version = self.door.tenant, str(data["id"]), int(data["version"])
         row = ReleaseRow(
             tenant, id, version, str(uuid.uuid5(uuid.NAMESPACE_URL, f"penstock:{tenant}/{id}/{version}")),
-            STATUS.initial, hashlib.sha256(body).hexdigest(), net, body, listens_to(data), by, self.clock.now(),
+            STATUS.initial, hashlib.sha256(body).hexdigest(), net, canonical(data, ordered=True), listens_to(data), by,
+            self.clock.now(),
         )  # fmt: skip
         return row, compiled.findings if source is not None else _unplaced(compiled.findings)
 
@@ -301,7 +312,7 @@ class Releases:
 def _source(document: str | Path | bytes | Mapping[str, Any]) -> tuple[bytes, str]:
     """The document's text, and the name that says how it is read."""
     if isinstance(document, Mapping):
-        return canonical(document), "document.json"
+        return canonical(document, ordered=True), "document.json"
     if isinstance(document, bytes):
         return document, "document"
     return read_source(Path(document)), Path(document).name

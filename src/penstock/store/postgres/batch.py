@@ -16,7 +16,7 @@ from penstock.errors import StoreError
 from penstock.store import tables as T
 from penstock.store.postgres.connection import ARRAYS
 from penstock.store.postgres.schema import columns_of, key_of
-from penstock.store.run_store import Batch
+from penstock.store.run_store import Batch, with_checksums
 from penstock.store.work_items import AGENT
 
 Rows = list[tuple[Any, ...]]
@@ -191,7 +191,7 @@ def packed(batch: Batch, only: frozenset[str] | None = None) -> list[Ready]:
     for write in WRITES:
         rows: Rows = getattr(batch, write.field)
         if rows and (only is None or write.field in only):
-            ready.append((write.name, write.arguments(rows)))
+            ready.append((write.name, write.arguments(with_checksums(rows) if write.field == "journal" else rows)))
     return ready
 
 

@@ -8,6 +8,8 @@ from penstock.store.tables import (
     API_KEY,
     AUDIT,
     DRAFT,
+    ENDED_SESSION,
+    JOURNAL,
     RELEASE,
     REMARK,
     REQUEST,
@@ -170,4 +172,5 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         *create(WORK),
         *map(_view, ("proc_def", "proc_def_version", "proc_def_mining_link")),
     ),
+    5: (*_added(JOURNAL, ("checksum",)), *create(ENDED_SESSION)),
 }
