@@ -224,6 +224,48 @@ def functions(module: ModuleType) -> Iterator[str]:
                 yield row(code(f"fn.{function.name}"), code(function.arguments), function.returns, function.doc)
 
 
+FEEL = """What of FEEL is worked out in decision tables and DMN files. What is not listed is refused when the file is
+read, with its line and its name; what only a run can know to be out of reach fails with `EXPR_NOT_SUPPORTED`, which
+names the expression. It never becomes another value.
+
+## Values
+
+| kind | what is held | as JSON |
+| --- | --- | --- |
+| number | decimals of 34 digits: `0.1 + 0.2 = 0.3` | a number |
+| string, boolean, null, list | as the standard has them; a text in `"…"`, with `\\n`, `\\"`, `\\u0041` | the same |
+| date, time, date and time | the years 1 to 9999, six digits of a second, offsets such as `+09:00` | ISO 8601 |
+| days and time duration | six digits of a second | ISO 8601 |
+| years and months duration | whole months | ISO 8601 |
+| range | `[1..5)`, in tests and after `in` | refused |
+
+A field of the data is what its `typeRef` says: a text of an input of type `date` is a date, and one that is none fails
+with `INPUT_INVALID`. A text without a type is read as a date or duration only beside one. A result that is not of its
+decision's type is null, as DMN has it.
+
+## Operators
+
+`+ - * / **`, `= != < <= > >=`, `and or`, `between … and …`, `in`, `if … then … else …`, `x[1]`, `x[-1]`, `x.member`,
+`not(…)`, `?`, and in the cells of a table lists of tests, `not(…)` and `-`. Moments and durations are added, subtracted
+and compared; durations are multiplied and divided. Their members are `year`, `month`, `day`, `weekday`, `hour`,
+`minute`, `second`, `time offset`, `days`, `hours`, `minutes`, `seconds`, `years`, `months`.
+
+## Functions
+"""
+
+
+def feel(module: ModuleType) -> Iterator[str]:
+    yield FEEL
+    yield from table_head("function", "arguments")
+    for name, function in module.FUNCTIONS.items():
+        yield row(code(name), function.arguments)
+    yield "\n## Refused by name\n"
+    yield "Any other function, boxed expressions other than tables, functions of the file and imports, and:\n"
+    yield from (f"- {construct.rstrip(',')}" for construct in dict.fromkeys(module.CONSTRUCTS.values()))
+    yield "- time zones by name (`@Europe/Paris`), years outside 1 to 9999, parts of a second beyond six digits"
+    yield "- numbers of more than 300 digits"
+
+
 # ---- lifecycles, facts, tables ---------------------------------------------------------------------------------------
 
 
@@ -695,6 +737,7 @@ PAGES = (
     Page("executors", "Executors", "penstock.executors", executors, shelf),
     Page("facts", "Facts", "penstock.kernel.fact", facts, lambda module: [name for name, _ in module.FIELDS]),
     Page("failures", "Failures", "penstock.net.model", failures, lambda _: [f.code for f in read_source.failures()]),
+    Page("feel", "FEEL", "penstock.executors.parts.rules.feel.reader", feel, lambda module: list(module.FUNCTIONS)),
     Page("functions", "Functions", "penstock.expr.functions", functions, lambda module: list(module.FUNCTIONS)),
     Page("http", "HTTP", "penstock.api.server", http, routes),
     Page("kinds", "Kinds", "penstock.net.model", kinds, lambda module: module.KINDS),

@@ -207,3 +207,91 @@ def test_other_versions_of_dmn_are_read_alike():
     ):
         content = definitions(decision("q", QUALITY), model=model)
         assert judged(content, {"defect_rate": 0.03, "shift": "day"}).decision == "warning"
+
+
+# ---- what is refused by its name -------------------------------------------------------------------------------------
+
+
+def literal(id, text, type=""):
+    named = f'<variable name="{id}" typeRef="{type}"/>' if type else ""
+    expression = f"<literalExpression>\n<text>{text}</text></literalExpression>"
+    return f'<decision id="{id}" name="{id}">{named}\n{expression}</decision>'
+
+
+def input_data(name, type):
+    return f'<inputData id="i_{name}" name="{name}"><variable name="{name}" typeRef="{type}"/></inputData>'
+
+
+def refusal(*parts):
+    with pytest.raises(DocumentInvalid) as caught:
+        import_dmn(definitions(*parts))
+    return caught.value.findings[0]
+
+
+def test_a_refusal_has_code_line_and_hint():
+    """C-53: what is not worked out is refused at import, with the line of the expression itself."""
+    finding = refusal(literal("a", "for x in [1] return x"))
+    assert (finding.rule, finding.severity, finding.where.line) == ("expression", "error", 4)
+    assert "A loop (for … in … return) is not read" in finding.message
+    assert "docs/reference/feel.md" in finding.hint
+
+
+@pytest.mark.parametrize(
+    ("parts", "rule", "named"),
+    [
+        ([literal("a", "1", "tMoney")], "dmn_type", "«tMoney»"),
+        (['<import name="other" namespace="urn:o" importType="dmn"/>', literal("a", "1")], "dmn_part", "«other»"),
+        ([f'<decision id="a" name="a"><knowledgeRequirement/>{table("FIRST", ["x"], [output("o")])}</decision>'],
+         "dmn_part", "«a» needs a function"),
+        ([literal("a", "1").replace("<literalE", '<literalExpression expressionLanguage="urn:js"', 1)
+          .replace('"urn:js"xpression', '"urn:js"')], "dmn_part", "«urn:js»"),
+        (['<decision id="a" name="a"><invocation/></decision>'], "dmn_part", "a boxed invocation"),
+    ],
+)  # fmt: skip
+def test_a_part_that_is_not_read_is_named(parts, rule, named):
+    """C-53: types without a definition, imports, functions, other languages and boxed expressions."""
+    finding = refusal(*parts)
+    assert (finding.rule, finding.where.line > 0, bool(finding.hint)) == (rule, True, True)
+    assert named in finding.message
+
+
+def test_a_text_in_a_column_of_dates_is_refused():
+    """C-53: it would hit nothing, without a word."""
+    rows = table("FIRST", ["born"], [output("o")], (['>= "2024-01-01"'], ['"a"']))
+    rows = rows.replace("<inputExpression>", '<inputExpression typeRef="date">')
+    finding = refusal(f'<decision id="a" name="a">{rows}</decision>')
+    assert 'The column is a date, and this is a text: write date("…")' in finding.message
+
+
+def test_an_input_that_is_not_of_its_type_fails_by_its_name():
+    content = definitions(input_data("born", "date"), literal("a", "born.year"))
+    assert judged(content, {"born": "2006-05-06"}).outputs == 2006
+    with pytest.raises(RuleFailed, match="«born»: 'soon' is a string, not a date") as caught:
+        judged(content, {"born": "soon"})
+    assert caught.value.code == "INPUT_INVALID"
+
+
+def test_a_result_keeps_its_kind_for_the_next_decision():
+    """C-53: a date that one decision works out is a date for the next, and decimals stay exact between them."""
+    need = '<informationRequirement><requiredDecision href="#a"/></informationRequirement>'
+    content = definitions(
+        literal("a", "born + duration('P18Y')"),
+        f'<decision id="b" name="b">{need}<literalExpression><text>a.year</text></literalExpression></decision>',
+    )
+    assert judged(content, {"born": "2006-05-06"}, result="b").outputs == 2024
+    content = definitions(
+        literal("a", "0.1 + 0.2"),
+        f'<decision id="b" name="b">{need}<literalExpression><text>a * 10 = 3</text></literalExpression></decision>',
+    )
+    assert judged(content, {"x": 1}, result="b").outputs is True
+
+
+def test_what_only_a_run_can_know_fails_by_its_expression():
+    """C-53: a value that cannot be worked out here is a failure that names the expression, never null."""
+    content = definitions(literal("a", "time(at)"))
+    with pytest.raises(RuleFailed, match=r"«Asia/Seoul».*in «time\(at\)»") as caught:
+        judged(content, {"at": "10:00:00@Asia/Seoul"})
+    assert caught.value.code == "EXPR_NOT_SUPPORTED"
+    cells = definitions(decision("q", table("FIRST", ["at"], [output("o")], (['> time("09:00:00")'], ['"a"']))))
+    with pytest.raises(RuleFailed, match=r"line «r1».*in «> time"):
+        judged(cells, {"at": "10:00:00@Asia/Seoul"})

@@ -447,7 +447,7 @@ def test_a_dash_takes_everything(test):
         ("1 + 2 * 3 ** 2", 19), ("(1 + 2) * 3", 9), ("-limit", -5), ("o.a[1]", 7), ("o.a[-1]", 8), ("xs[9]", None),
         ('if limit > 3 then "big" else "small"', "big"),
         ("string length('한국')", 2), ("mean(xs)", 2), ("max(1, 5, 3)", 5),
-        ("1 / 0", None), ("9 ** 9 ** 99", None), ("'a' + 1", None), ("nobody.knows", None), ("Max Load / 2", 2.0),
+        ("1 / 0", None), ("'a' + 1", None), ("nobody.knows", None), ("Max Load / 2", 2.0),
         ("limit > 3 and nobody", None), ("limit < 3 and nobody", False), ("not(limit = 5)", False), ("count(xs)", 3),
         ("substring('abc', -2, 1)", "b"), ("number('1.5')", 1.5), ("starts with('abc', 'ab') or nobody", True),
     ],
@@ -460,7 +460,7 @@ def test_simple_expressions(text, value):
 @pytest.mark.parametrize(
     "text",
     ["[1..", "in (1,2)", "#", '"a', "foo(1)", "1 2", "not(", "[1..2", "date('2024-13-01')", "for x in xs return x",
-     "(" * 60 + "1" + ")" * 60, "1," * 3000, "@'never'", "abs()", "1 +", "if 1 then 2", "a..b"],
+     "(" * 60 + "1" + ")" * 60, "1," * 3000, "@'never'", "abs()", "1 +", "if 1 then 2", "a..b", "9 ** 9 ** 99"],
 )  # fmt: skip
 def test_what_feel_cannot_read_is_told_with_its_place(text):
     """C-53: a sentence with the character, and no traceback, whatever the cell holds."""

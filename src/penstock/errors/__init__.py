@@ -38,6 +38,7 @@ from penstock.errors.documents import ThingInvalid as ThingInvalid
 from penstock.errors.expressions import ExprDivisionByZero as ExprDivisionByZero
 from penstock.errors.expressions import ExprError as ExprError
 from penstock.errors.expressions import ExprLimit as ExprLimit
+from penstock.errors.expressions import ExprNotSupported as ExprNotSupported
 from penstock.errors.expressions import ExprSecretMissing as ExprSecretMissing
 from penstock.errors.expressions import ExprSyntaxError as ExprSyntaxError
 from penstock.errors.expressions import ExprTypeError as ExprTypeError

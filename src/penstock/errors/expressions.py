@@ -40,6 +40,12 @@ class ExprLimit(ExprError, code="EXPR_LIMIT"):
     hint = "Make it smaller: split it over several nodes, or do the work in a code_job."
 
 
+class ExprNotSupported(ExprError, code="EXPR_NOT_SUPPORTED"):
+    """{why}, in «{expression}»."""
+
+    hint = "Write it another way: docs/reference/feel.md says what of FEEL is worked out here."
+
+
 class ExprUnknownRoot(ExprError, code="unresolved_reference"):
     """«{name}» is not a known name here."""
 

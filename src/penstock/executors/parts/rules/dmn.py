@@ -19,9 +19,10 @@ from penstock.errors import (
     Finding,
     Place,
 )
+from penstock.executors.parts.rules.dmn_types import ItemTypes
 from penstock.executors.parts.rules.evaluate import check_pack
 from penstock.executors.parts.rules.feel import compile_value
-from penstock.executors.parts.rules.feel_values import plain
+from penstock.executors.parts.rules.feel.values import plain
 
 _Element = Any  # of lxml, which is an extra and has no types
 
@@ -31,6 +32,19 @@ _FORBIDDEN = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.I)
 _ENCODING = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([^\"']*)[\"']")
 _AGGREGATES = {"SUM": "C+", "MIN": "C<", "MAX": "C>", "COUNT": "C#"}
 _LEFT_OUT = ("businessKnowledgeModel", "decisionService")
+_BOXED = (
+    "context",
+    "invocation",
+    "functionDefinition",
+    "relation",
+    "list",
+    "conditional",
+    "filter",
+    "for",
+    "some",
+    "every",
+)
+_NOT_FEEL = "Write it in FEEL."
 
 
 def import_dmn(
@@ -46,6 +60,8 @@ def import_dmn(
         "names": reader.names(),
         "decisions": [reader.decision(element) for element in reader.decisions],
     }
+    if types := reader.input_types():
+        body["types"] = types
     if result:
         body["result"] = result
     findings = reader.findings
@@ -93,8 +109,16 @@ class _Reader:
         self.findings: list[Finding] = []
         self.decisions = _children(root, "decision")
         self.lines: dict[str, int] = {}
+        self.at = ""  # the pointer of the decision that is read
+        self.types = ItemTypes(root, self.findings)
+        self._in_feel(root)
+        for element in _children(root, "import"):
+            message = f"The file imports «{element.get('name') or element.get('namespace')}», which is not read."
+            hint = "Bring what it has into this file."
+            self.findings.append(Finding("dmn_part", "error", message, _place(element), hint))
         for name in _LEFT_OUT:
             for element in _children(root, name):
+                self.types.of_variable(element)  # a type that is a function makes it one of the file's functions
                 message = f"«{element.get('name') or name}» is a {name}, which is not read."
                 hint = "Write it as a decision of its own."
                 self.findings.append(Finding("dmn_part", "warning", message, _place(element), hint))
@@ -105,29 +129,60 @@ class _Reader:
             dict.fromkeys(_variable(element) for element in (*_children(self.root, "inputData"), *self.decisions))
         )
 
+    def input_types(self) -> dict[str, Any]:
+        """What the data's fields are, by the inputs' `typeRef`."""
+        types = {_variable(element): self.types.of_variable(element) for element in _children(self.root, "inputData")}
+        return {name: type for name, type in types.items() if type not in ("", "Any")}
+
+    def _in_feel(self, element: _Element) -> None:
+        """An expression in another language is not read as if it were FEEL."""
+        language = str(element.get("expressionLanguage") or "")
+        if language and "feel" not in language.lower():
+            message = f"«{language}» is an expression language that is not read."
+            self.findings.append(Finding("dmn_part", "error", message, _place(element), _NOT_FEEL))
+
     def decision(self, element: _Element) -> dict[str, Any]:
         id = element.get("id") or element.get("name") or ""
-        self.lines[f"/decisions/{len(self.lines)}"] = int(element.sourceline or 0)
+        self.at = f"/decisions/{self.decisions.index(element)}"
+        self._mark("", element)
         decision: dict[str, Any] = {"id": id, "name": element.get("name") or id, "variable": _variable(element)}
         decision["requires"] = [
             target.get("href", "").rpartition("#")[2]
             for need in _children(element, "informationRequirement")
             for target in _children(need, "requiredDecision")
         ]
+        if type := self.types.of_variable(element):
+            decision["type"] = type
+        for need in _children(element, "knowledgeRequirement"):
+            message = f"The decision «{decision['name']}» needs a function of the file, and functions are not read."
+            hint = "Write what it works out as a decision of its own, and require that."
+            self.findings.append(Finding("dmn_part", "error", message, _place(need), hint, id))
+        for part in element.iter("{*}literalExpression", "{*}decisionTable", "{*}inputEntry", "{*}outputEntry"):
+            self._in_feel(part)
         tables, texts = _children(element, "decisionTable"), _children(element, "literalExpression")
         if tables:
             decision["table"] = self._table(tables[0])
         elif texts:
+            self._mark("/expression", texts[0])
             decision |= {"expression": _text(texts[0]), "language": "feel"}
         else:
             message = f"The decision «{decision['name']}» is neither a table nor a literal expression."
+            boxed = [name for name in map(_local, element) if name in _BOXED]
+            if boxed:
+                message = f"{message[:-1]}: it is a boxed {boxed[0]}."
             hint = "Boxed contexts, invocations and functions are not read; make it a table."
             self.findings.append(Finding("dmn_part", "error", message, _place(element), hint, id))
         return decision
 
+    def _mark(self, pointer: str, element: _Element) -> None:
+        """Remembers the line of a part of the present decision."""
+        self.lines[self.at + pointer] = int(element.sourceline or 0)
+
     def placed(self, finding: Finding) -> Finding:
-        """The finding with the line of the decision it is about."""
-        pointer = "/".join(finding.where.pointer.split("/")[:3])
+        """The finding with the line of what it is about, or of the decision that has it."""
+        pointer = finding.where.pointer
+        while pointer and pointer not in self.lines:
+            pointer = pointer.rpartition("/")[0]
         where = Place(finding.where.pointer, self.lines.get(pointer, 0))
         return Finding(finding.rule, finding.severity, finding.message, where, finding.hint, finding.node)
 
@@ -150,7 +205,7 @@ class _Reader:
         return {
             "name": element.get("label") or text,
             "expression": text or element.get("label") or "",
-            "type": (expression[0].get("typeRef") or "") if expression else "",
+            "type": self.types.named(expression[0].get("typeRef"), expression[0]) if expression else "",
             "values": _text(values[0]) if values else "",
         }
 
@@ -158,7 +213,7 @@ class _Reader:
         values, default = _children(element, "outputValues"), _children(element, "defaultOutputEntry")
         own = "result" if len(_children(table, "output")) == 1 else ""
         name = element.get("name") or element.get("label") or table.get("outputLabel") or own
-        output: dict[str, Any] = {"name": name, "type": element.get("typeRef") or ""}
+        output: dict[str, Any] = {"name": name, "type": self.types.named(element.get("typeRef"), element)}
         if values:
             output["values"] = self._listed(_text(values[0]), values[0])
         if default and _text(default[0]):
@@ -175,6 +230,9 @@ class _Reader:
         return listed
 
     def _line(self, rule: _Element, index: int) -> dict[str, Any]:
+        for side, name in (("when", "inputEntry"), ("then", "outputEntry")):
+            for place, entry in enumerate(_children(rule, name)):
+                self._mark(f"/table/rules/{index}/{side}/{place}", entry)
         notes = _children(rule, "description") or _children(rule, "annotationEntry")
         name = (_text(notes[0]) or (notes[0].text or "").strip()) if notes else ""
         return {
@@ -183,6 +241,10 @@ class _Reader:
             "when": [_text(entry) or "-" for entry in _children(rule, "inputEntry")],
             "then": [_text(entry) for entry in _children(rule, "outputEntry")],
         }
+
+
+def _local(element: _Element) -> str:
+    return str(element.tag).rpartition("}")[2]
 
 
 def _children(element: _Element, name: str) -> list[_Element]:

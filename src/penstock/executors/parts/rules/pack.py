@@ -61,7 +61,7 @@ class Column(Fields):
     OPEN: ClassVar[bool] = True
     name: str = ""
     expression: str = ""
-    type: str = ""
+    type: Any = ""  # as `types` of the pack
     values: str = ""  # unary tests
 
 
@@ -70,7 +70,7 @@ class Output(Fields):
 
     OPEN: ClassVar[bool] = True
     name: str = ""
-    type: str = ""
+    type: Any = ""
     values: list[Any] = []
     default: Any = None
 
@@ -99,13 +99,15 @@ class Table(Fields):
 
 
 class SubDecision(Fields):
-    """A decision of several: its result is read under `variable` by those that require it."""
+    """A decision of several: its result is read under `variable` by those that require it, and is null where it is not
+    of its `type`, as DMN has it."""
 
     OPEN: ClassVar[bool] = True
     REQUIRED: ClassVar[tuple[str, ...]] = ("id",)
     id: str = ""
     name: str = ""
     variable: str = ""
+    type: Any = ""
     requires: list[str] = []
     table: dict[str, Any] | None = None
     expression: str = ""
@@ -139,6 +141,9 @@ class Pack(Fields):
     table: dict[str, Any] | None = None
     decisions: list[Any] = []
     names: list[str] = []  # that FEEL texts may read; needed only for those with spaces
+    #: What the data's fields are: number, string, boolean, date, time, date and time, days and time duration, years and
+    #: months duration, {list: type}, {fields: {name: type}} or {type, values: unary tests}.
+    types: dict[str, Any] = {}
     result: str = ""  # the decision whose result is judged; by default the one that no other requires
     default: Default | None = None
     tests: list[Any] = []

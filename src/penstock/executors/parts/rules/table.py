@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from penstock.errors import ExprError, ExprSyntaxError
-from penstock.executors.parts.rules.feel import compile_test, compile_value
-from penstock.executors.parts.rules.feel_values import equal, extreme, is_number, plain
+from penstock.errors import ExprError, ExprNotSupported, ExprSyntaxError
+from penstock.executors.parts.rules.feel import NotSupported, compile_test, compile_value
+from penstock.executors.parts.rules.feel.functions import extreme
+from penstock.executors.parts.rules.feel.moments import MOMENT_KINDS
+from penstock.executors.parts.rules.feel.numbers import is_number, total
+from penstock.executors.parts.rules.feel.types import Convert, Unfit, base_kind, converter
+from penstock.executors.parts.rules.feel.values import equal
 from penstock.executors.parts.rules.pack import Column, Output, Table
 from penstock.expr import compile_expression, compile_template
 from penstock.lang.document import child_pointer
@@ -45,7 +49,8 @@ class CompiledRow(NamedTuple):
 
 
 class TableResult(NamedTuple):
-    """The result as DMN has it (a value, an object of outputs, a list of either), and the lines that gave it."""
+    """The result as DMN has it (a value, an object of outputs, a list of either), and the lines that gave it. The
+    values are FEEL's own until the last decision is made."""
 
     value: Any
     lines: list[CompiledRow]
@@ -61,30 +66,44 @@ class CompiledTable:
         inputs: list[Closure],
         allowed: list[tuple[int, str, Cell]],
         lines: list[CompiledRow],
-        outputs: list[Output],
+        table: Table,
+        types: list[tuple[int, str, Convert]],
         default: list[Closure] | None,
     ) -> None:
-        self.policy, self.inputs, self.allowed, self.lines, self.outputs = policy, inputs, allowed, lines, outputs
-        self.default = default
-        self.names = [output.name for output in outputs]
+        self.policy, self.inputs, self.allowed, self.lines, self.types = policy, inputs, allowed, lines, types
+        self.table, self.default = table, default
+        self.outputs: list[Output] = table.outputs
+        self.names = [output.name for output in table.outputs]
         self.size = sum(len(line.tests) for line in lines)
 
     def decide(self, view: View) -> TableResult:
         given = [read(view) for read in self.inputs]
+        for column, name, convert in self.types:
+            try:
+                given[column] = convert(given[column])
+            except Unfit as wrong:
+                raise NotAllowed(f"«{name}»: {wrong}") from None
         for column, name, test in self.allowed:
             if test(view, given[column]) is not True:
                 raise NotAllowed(f"{given[column]!r:.60} is not among the values that «{name}» takes")
+        return self._settled(self._hits(view, given), view)
+
+    def _hits(self, view: View, given: list[Any]) -> list[CompiledRow]:
         hits: list[CompiledRow] = []
         stop = self.policy == "F"
-        for line in self.lines:
-            for column, test in line.tests:
-                if test(view, given[column]) is not True:
-                    break
-            else:
-                hits.append(line)
-                if stop:
-                    break
-        return self._settled(hits, view)
+        try:
+            for line in self.lines:
+                for column, test in line.tests:
+                    if test(view, given[column]) is not True:
+                        break
+                else:
+                    hits.append(line)
+                    if stop:
+                        break
+        except NotSupported as refusal:
+            cell = self.table.rules[self.lines.index(line)].when[column]
+            raise ExprNotSupported(why=f"{refusal} (line «{line.id}»)", expression=str(cell)) from None
+        return hits
 
     def _settled(self, hits: list[CompiledRow], view: View) -> TableResult:
         policy = self.policy
@@ -93,7 +112,7 @@ class CompiledTable:
         if policy == "U" and len(hits) > 1:
             ids = [line.id for line in hits]
             raise TableConflict(f"the lines {', '.join(ids)} hit together in a table where only one may", ids)
-        rows = [[plain(value(view)) for value in line.values] for line in hits]
+        rows = [[value(view) for value in line.values] for line in hits]
         if policy == "A" and any(not equal(row, rows[0]) for row in rows[1:]):
             ids = [line.id for line in hits]
             raise TableConflict(f"the lines {', '.join(ids)} hit together and say different things", ids)
@@ -112,7 +131,7 @@ class CompiledTable:
         if self.policy == "C#":
             return TableResult(0, [], [0])
         if self.default is not None:
-            record = self._record([plain(value(view)) for value in self.default])
+            record = self._record([value(view) for value in self.default])
             return TableResult([record] if self.policy in _MANY else record, [], [record])
         return TableResult([] if self.policy in _MANY else None, [], [])
 
@@ -131,7 +150,7 @@ class CompiledTable:
         if self.policy == "C#":
             return len(values)
         if self.policy == "C+":
-            return sum(values) if all(map(is_number, values)) else None
+            return total(values) if all(map(is_number, values)) else None
         return extreme(values, -1 if self.policy == "C<" else 1)
 
 
@@ -146,7 +165,12 @@ def compile_table(table: Table, at: str, report: Report, names: Collection[str],
     allowed = [
         (index, column.name or column.expression, test)
         for index, column in enumerate(table.inputs)
-        if (test := maker.test(column.values, child_pointer(maker.spot("inputs", index), "values"))) is not None
+        if (test := maker.test(column.values, child_pointer(maker.spot("inputs", index), "values"), column)) is not None
+    ]
+    types = [
+        (index, column.name or column.expression, converter(column.type))
+        for index, column in enumerate(table.inputs)
+        if column.type and (table.language == "feel" or base_kind(column.type) in MOMENT_KINDS)
     ]
     lines = [maker.line(index) for index in range(len(table.rules))]
     default = None
@@ -159,7 +183,7 @@ def compile_table(table: Table, at: str, report: Report, names: Collection[str],
         if not output.name and len(table.outputs) > 1:
             hint = "Write `name: …` here."
             report.error("missing_field", "«name» is missing.", maker.spot("outputs", index), node=node, hint=hint)
-    return CompiledTable(policy, inputs, allowed, lines, table.outputs, default)
+    return CompiledTable(policy, inputs, allowed, lines, table, types, default)
 
 
 class _TableCompiler:
@@ -213,18 +237,18 @@ class _TableCompiler:
         tests = [
             (column, test)
             for column, cell in enumerate(line.when[: len(self.table.inputs)])
-            if (test := self.test(cell, f"{spot}/when/{column}", id)) is not None
+            if (test := self.test(cell, f"{spot}/when/{column}", self.table.inputs[column], id)) is not None
         ]
         values = [self.value(cell, f"{spot}/then/{column}", id) for column, cell in enumerate(line.then)]
         return CompiledRow(id, line.name, tuple(tests), tuple(values))
 
-    def test(self, cell: Any, spot: str, node: str = "") -> Cell | None:
+    def test(self, cell: Any, spot: str, column: Column, node: str = "") -> Cell | None:
         """A text is a unary test; a number, true or false is itself; nothing takes everything."""
         if cell is None:
             return None
         if isinstance(cell, str):
             try:
-                return compile_test(cell, self.names)
+                return compile_test(cell, self.names, base_kind(column.type))
             except ExprSyntaxError as wrong:
                 self._report(wrong, spot, node, 'A cell holds unary tests: <5, [1..3), "a","b", not(…) or -.')
                 return None
@@ -241,7 +265,8 @@ class _TableCompiler:
         try:
             return make()
         except (ExprSyntaxError, ExprError) as wrong:
-            self._report(wrong, spot, node, wrong.hint)
+            hint = "Write it with what docs/reference/feel.md lists." if self.table.language == "feel" else wrong.hint
+            self._report(wrong, spot, node, hint)
             return _null
 
     def _report(self, wrong: ExprSyntaxError | ExprError, spot: str, node: str, hint: str) -> None:

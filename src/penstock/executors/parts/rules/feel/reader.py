@@ -1,8 +1,8 @@
-"""FEEL, the part that decision tables are written in: unary tests and simple expressions, compiled to closures.
+"""Reads FEEL, the part that decision tables are written in: unary tests and simple expressions, as closures.
 
 Our own reader and not a library's: those we tried read neither `-` nor `not(…)`, and tell no place. Names may hold
-spaces when they are known. What is not data (null, a wrong kind) compares to null, which no test accepts. Loops,
-filters and user functions are left out, so the length of the text bounds the work.
+spaces when they are known. What is not data (null, a wrong kind) compares to null, which no test accepts. Contexts,
+loops, filters and user functions are refused where they stand, so the length of the text bounds the work.
 """
 
 from __future__ import annotations
@@ -12,10 +12,16 @@ from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from penstock.errors import ExprSyntaxError
-from penstock.executors.parts.rules import feel_closures as C
-from penstock.executors.parts.rules.feel_closures import Part, Range, Value, View
-from penstock.executors.parts.rules.feel_values import FUNCTIONS, temporal
+from penstock.errors import ExprNotSupported, ExprSyntaxError
+from penstock.executors.parts.rules.feel import closures as C
+from penstock.executors.parts.rules.feel import moments
+from penstock.executors.parts.rules.feel.closures import Part, Value, View
+from penstock.executors.parts.rules.feel.functions import FUNCTIONS
+from penstock.executors.parts.rules.feel.moments import MOMENT_KINDS
+from penstock.executors.parts.rules.feel.numbers import literal
+from penstock.executors.parts.rules.feel.refusal import NotSupported
+from penstock.executors.parts.rules.feel.values import Range, plain
+from penstock.lang.report import did_you_mean
 
 MAX_SOURCE = 4_096
 MAX_DEPTH = 40
@@ -32,23 +38,44 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _SPACE = re.compile(r"\s*")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+_ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9a-fA-F]{4})|U(?P<long>[0-9a-fA-F]{6})|(?P<mark>.))", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\"}
 _WORDS = frozenset("and or not between in if then else true false null".split())
-_MOMENTS = frozenset({"date", "time", "date and time", "duration"})
+#: The functions that make moments of texts, and the kinds of what a text may be there.
+_MOMENTS = {
+    "date": ("date",), "time": ("time",), "date and time": ("date and time", "date"),
+    "duration": ("days and time duration", "years and months duration"),
+}  # fmt: skip
+#: What FEEL has and this reader has not, by the word or mark that it begins with.
+CONSTRUCTS = {
+    "for": "A loop (for … in … return)", "some": "A quantifier (some … satisfies)",
+    "every": "A quantifier (every … satisfies)", "function": "A function of one's own (function(…) …)",
+    "instance": "A test of a type (instance of)", "[": "A filter, or an index that is no number,",
+    "{": "A context ({…})", "}": "A context ({…})", ":": "An argument by its name (name: value)",
+    "//": "A comment", "/*": "A comment", "external": "A function of another language (external)",
+}  # fmt: skip
+_SECOND_WORDS = frozenset({"time offset", "start included", "end included"})
 
 
-def compile_test(text: str, names: Collection[str] = ()) -> Value | None:
+def compile_test(text: str, names: Collection[str] = (), kind: str = "") -> Value | None:
     """A cell of an input column as `test(names, value)`, which gives True, False or None; None for a cell that takes
-    everything. Raises ExprSyntaxError."""
+    everything. `kind` is that of the column, where it is known. Raises ExprSyntaxError."""
     if text.strip() in ANY:
         return None
-    return _test(text, _spaced(names))
+    return _test(text, _spaced(names), kind)
 
 
 def compile_value(text: str, names: Collection[str] = ()) -> Callable[[View], Any]:
     """An expression as `value(names)`; dates in it are dates until somebody makes plain data of them."""
     value = _value(text, _spaced(names))
-    return lambda view: value(view, None)
+
+    def evaluate(view: View) -> Any:
+        try:
+            return value(view, None)
+        except NotSupported as refusal:
+            raise ExprNotSupported(why=str(refusal), expression=text) from None
+
+    return evaluate
 
 
 def _spaced(names: Collection[str]) -> frozenset[str]:
@@ -57,8 +84,8 @@ def _spaced(names: Collection[str]) -> frozenset[str]:
 
 
 @lru_cache(4_096)
-def _test(text: str, names: frozenset[str]) -> Value:
-    reader = _Reader(text, names)
+def _test(text: str, names: frozenset[str], kind: str) -> Value:
+    reader = _Reader(text, names, kind)
     test = reader.tests(whole=True)
     reader.expect("end")
     return test
@@ -67,9 +94,14 @@ def _test(text: str, names: frozenset[str]) -> Value:
 @lru_cache(1_024)
 def _value(text: str, names: frozenset[str]) -> Value:
     reader = _Reader(text, names)
-    value = reader.expression().value
+    part = reader.expression()
     reader.expect("end")
-    return value
+    if part.fixed:
+        try:
+            plain(part.value({}, None))
+        except NotSupported as refusal:
+            raise _broken(text, 0, str(refusal)) from None
+    return part.value
 
 
 class _Token(NamedTuple):
@@ -93,13 +125,19 @@ def _tokens(source: str, names: Collection[str]) -> list[_Token]:
             continue
         match = _TOKEN.match(source, place)
         if match is None or match.lastgroup is None:
-            raise _broken(source, start, f"«{source[start : start + 1]}» is not read here")
+            raise _broken(source, start, _not_read(source[start : start + 1]))
         kind, text = match.lastgroup, match[match.lastgroup]
         if kind == "symbol" or (kind == "name" and text in _WORDS):
             kind = text
+        if source[match.start(match.lastgroup) :][:2] in ("//", "/*"):
+            raise _broken(source, start, _not_read(source[match.start(match.lastgroup) :][:2]))
         tokens.append(_Token(kind, text, match.start(match.lastgroup)))
         place = match.end()
     return tokens
+
+
+def _not_read(mark: str) -> str:
+    return f"{CONSTRUCTS[mark]} is not read" if mark in CONSTRUCTS else f"«{mark}» is not read here"
 
 
 def _begins(source: str, at: int, name: str) -> bool:
@@ -114,8 +152,8 @@ def _broken(source: str, position: int, why: str) -> ExprSyntaxError:
 class _Reader:
     """One text, read from the left; every method gives the closure of what it has read."""
 
-    def __init__(self, source: str, names: Collection[str]) -> None:
-        self.source = source
+    def __init__(self, source: str, names: Collection[str], kind: str = "") -> None:
+        self.source, self.kind_tested = source, kind
         self.tokens = _tokens(source, names)
         self.at = 0
         self.depth = 0
@@ -136,12 +174,24 @@ class _Reader:
     def expect(self, *kinds: str) -> _Token:
         token = self.take(*kinds)
         if token is None:
+            following = self.tokens[self.at].text
+            if following in CONSTRUCTS:
+                raise self.wrong(_not_read(following))
             wanted = "the end" if kinds == ("end",) else " or ".join(f"«{kind}»" for kind in kinds)
             raise self.wrong(f"Here {wanted} is expected")
         return token
 
     def wrong(self, why: str) -> ExprSyntaxError:
         return _broken(self.source, self.tokens[self.at].start, why)
+
+    def folded(self, value: Value, start: int, *parts: Part, verdict: bool = False) -> Part:
+        """The part; worked out at once where all that it is made of is fixed, so that a refusal comes here."""
+        if not all(part.fixed for part in parts):
+            return Part(value, verdict)
+        try:
+            return C.fixed(value({}, None))._replace(verdict=verdict)
+        except NotSupported as refusal:
+            raise _broken(self.source, start, str(refusal)) from None
 
     # ---- tests
 
@@ -172,11 +222,18 @@ class _Reader:
             return lambda view, it: True
         symbol = self.take("<", "<=", ">", ">=", "=", "!=")
         if symbol is not None:
-            return C.bound(symbol.kind, self.sum())
-        part = self.expression()
+            return C.bound(symbol.kind, self._of_kind_tested(self.sum()))
+        part = self._of_kind_tested(self.expression())
         if part.verdict:
             return part.value
         return C.matches_fixed(part.value({}, None)) if part.fixed else C.matches(part.value)
+
+    def _of_kind_tested(self, part: Part) -> Part:
+        """A text beside a date is no date in FEEL, and would take nothing without a word."""
+        if self.kind_tested in MOMENT_KINDS and C.written(part):
+            function = "duration" if "duration" in self.kind_tested else self.kind_tested
+            raise self.wrong(f'The column is a {self.kind_tested}, and this is a text: write {function}("…")')
+        return part
 
     # ---- expressions, from the weakest operator to the strongest
 
@@ -214,12 +271,11 @@ class _Reader:
         left = part.value
         symbol = self.take("<", "<=", ">", ">=", "=", "!=")
         if symbol is not None:
-            return Part(C.comparison(symbol.kind, left, self.sum().value), True)
+            return Part(C.comparison(symbol.kind, part, self.sum()), True)
         if self.take("between"):
-            low = self.sum().value
+            low = self.sum()
             self.expect("and")
-            high = self.sum().value
-            return Part(lambda view, it: Range(low(view, it), high(view, it), (True, True)).holds(left(view, it)), True)
+            return Part(C.between(part, low, self.sum()), True)
         if self.take("in"):
             test = self._in_tests()
             return Part(lambda view, it: test(view, left(view, it)), True)
@@ -250,7 +306,7 @@ class _Reader:
         part = inner()
         while (symbol := self.take(*symbols)) is not None:
             right = inner()
-            part = Part(C.calculation(symbol.kind, part.value, right.value), fixed=part.fixed and right.fixed)
+            part = self.folded(C.calculation(symbol.kind, part, right), symbol.start, part, right)
         return part
 
     def sign(self) -> Part:
@@ -260,28 +316,38 @@ class _Reader:
         minus = self.take("-")
         part = self.sign() if minus else self.path()
         if minus:
-            part = Part(C.calculation("-", lambda view, it: 0, part.value), fixed=part.fixed)
+            part = self.folded(C.negation(part), minus.start, part)
         self.depth -= 1
         return part
 
     def path(self) -> Part:
+        start = self.tokens[self.at].start
         part = self.primary()
         while True:
             if self.take("."):
-                part = Part(C.member(part.value, self.expect("name").text))
+                part = self.folded(C.member(part, self._member()), start, part)
             elif self.kind == "[" and self.tokens[self.at + 1].kind in ("number", "-") and not self._is_range():
                 self.at += 1
-                part = Part(C.index(part.value, self.sum().value))
+                place = self.sum()
                 self.expect("]")
+                part = self.folded(C.index(part.value, place.value), start, part, place)
             else:
                 return part
+
+    def _member(self) -> str:
+        name = self.expect("name").text
+        following = self.tokens[self.at]
+        if following.kind == "name" and f"{name} {following.text}" in _SECOND_WORDS:
+            self.at += 1
+            return f"{name} {following.text}"
+        return name
 
     def primary(self) -> Part:
         token = self.tokens[self.at]
         self.at += 1
         match token.kind:
             case "number":
-                return C.fixed(float(token.text) if re.search(r"[.eE]", token.text) else int(token.text))
+                return C.fixed(literal(token.text))
             case "string":
                 return C.fixed(_unquoted(token.text))
             case "true" | "false" | "null":
@@ -300,23 +366,25 @@ class _Reader:
         raise self.wrong("Here a value is expected" if token.kind == "end" else f"«{token.text}» is not read here")
 
     def _moment(self, text: str) -> Part:
-        moment = temporal(text)
-        if moment is None:
-            self.at -= 1
-            raise self.wrong(f"«{text}» is no date, time or duration")
-        return C.fixed(moment)
+        return C.fixed(self._read_moment(text, self.at - 1, "date, time or duration", ()))
+
+    def _read_moment(self, text: str, at: int, what: str, kinds: Collection[str]) -> moments.Moment:
+        start = self.tokens[at].start
+        try:
+            moment = moments.read(text)
+        except NotSupported as refusal:
+            raise _broken(self.source, start, str(refusal)) from None
+        if moment is None or (kinds and moments.kind_of(moment) not in kinds):
+            raise _broken(self.source, start, f"«{text}» is no {what}")
+        return moment
 
     def _bracket(self, opening: _Token) -> Part:
         """A range, a list, or an expression in brackets."""
         if opening.kind == "[" and self.take("]"):
             return C.fixed([])
         part = self.expression()
-        first = part.value
         if self.take(".."):
-            end = self.sum()
-            high, closing = end.value, self.expect("]", ")", "[")
-            closed = (opening.kind == "[", closing.kind == "]")
-            return Part(lambda view, it: Range(first(view, it), high(view, it), closed), fixed=part.fixed and end.fixed)
+            return self._range(opening, part, self.sum())
         if opening.kind == "(":
             self.expect(")")
             return part
@@ -327,11 +395,19 @@ class _Reader:
             parts.append(self.expression())
         self.expect("]")
         items = [item_part.value for item_part in parts]
-        return Part(
-            lambda view, it: [item(view, it) for item in items], fixed=all(item_part.fixed for item_part in parts)
+        return self.folded(lambda view, it: [item(view, it) for item in items], opening.start, *parts)
+
+    def _range(self, opening: _Token, start: Part, end: Part) -> Part:
+        low, high, closing = start.value, end.value, self.expect("]", ")", "[")
+        closed, typed = (opening.kind == "[", closing.kind == "]"), C.written(start) or C.written(end)
+        return self.folded(
+            lambda view, it: Range(low(view, it), high(view, it), closed, typed), opening.start, start, end
         )
 
     def _named(self, name: str) -> Part:
+        if name in CONSTRUCTS and self.kind in ("name", "("):
+            self.at -= 1
+            raise self.wrong(_not_read(name))
         words, place = [name], self.at
         while self.kind in ("name", "and"):  # function names may have several words: starts with(…), date and time(…)
             words.append(self.tokens[self.at].text)
@@ -339,16 +415,19 @@ class _Reader:
         if self.kind == "(" and " ".join(words) in FUNCTIONS:
             return self._call(" ".join(words))
         self.at = place
-        if self.kind == "(":
-            raise self.wrong(f"There is no function «{name}» here")
+        if "(" in (self.kind, self.tokens[self.at + len(words) - 1].kind):
+            self.at -= 1
+            called = " ".join(words) if self.tokens[self.at + 1].kind != "(" else name
+            hint = did_you_mean(called, FUNCTIONS, "")
+            raise self.wrong(f"The function «{called}» is not known here{f' ({hint})' if hint.endswith('?') else ''}")
         return Part(C.name(name))
 
     def _call(self, name: str) -> Part:
         function = FUNCTIONS[name]
         self.expect("(")
-        written = self.tokens[self.at]
-        if name in _MOMENTS and written.kind == "string" and function.call(_unquoted(written.text)) is None:
-            raise self.wrong(f"{written.text} is no {name}")
+        start, written = self.tokens[self.at - 1].start, self.tokens[self.at]
+        if name in _MOMENTS and written.kind == "string":
+            self._read_moment(_unquoted(written.text), self.at, name, _MOMENTS[name])
         parts: list[Part] = []
         while self.kind != ")":
             parts.append(self.expression())
@@ -358,9 +437,17 @@ class _Reader:
         if not function.least <= len(parts) <= function.most:
             raise self.wrong(f"«{name}» does not take {len(parts)} argument(s)")
         call, given = function.call, [part.value for part in parts]
-        fixed = all(part.fixed for part in parts)
-        return Part(lambda view, it: call(*[part(view, it) for part in given]), function.verdict, fixed)
+        return self.folded(
+            lambda view, it: call(*[part(view, it) for part in given]), start, *parts, verdict=function.verdict
+        )
 
 
 def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1], flags=re.S)
+    return _ESCAPE.sub(_escaped, text[1:-1])
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = int(match["code"] or match["long"] or "0", 16)
+    if code:
+        return chr(code) if code < 0x110000 else match[0]
+    return _ESCAPES.get(match["mark"], match[0])  # any other backslash stands for itself

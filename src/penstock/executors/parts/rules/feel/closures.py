@@ -6,11 +6,13 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from penstock.executors.parts.rules.feel_values import arithmetic, compare, equal, is_number
-from penstock.executors.parts.rules.feel_values import member as member_of
+from penstock.executors.parts.rules.feel import values
+from penstock.executors.parts.rules.feel.numbers import integral
+from penstock.executors.parts.rules.feel.values import Range, equal
 
 View = Mapping[str, Any]
 Value = Callable[[View, Any], Any]
+_NEAR = 10**15  # so far integers and floats compare as the decimals that they stand for
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
@@ -23,18 +25,6 @@ class Part(NamedTuple):
     value: Value
     verdict: bool = False
     fixed: bool = False
-
-
-class Range(NamedTuple):
-    low: Any
-    high: Any
-    closed: tuple[bool, bool]
-
-    def holds(self, value: Any) -> bool | None:
-        low, high = compare(value, self.low), compare(value, self.high)
-        if low is None or high is None:
-            return None
-        return (low > 0 or (low == 0 and self.closed[0])) and (high < 0 or (high == 0 and self.closed[1]))
 
 
 def fixed(value: Any) -> Part:
@@ -51,35 +41,61 @@ def name(name: str) -> Value:
     return read
 
 
-def member(target: Value, key: str) -> Value:
-    return lambda view, it: member_of(target(view, it), key)
+def member(part: Part, key: str) -> Value:
+    target = part.value
+    return _nothing if written(part) else lambda view, it: values.member(target(view, it), key)
 
 
 def index(target: Value, index: Value) -> Value:
     """FEEL counts from 1, and from the end with negative numbers."""
 
     def read(view: View, it: Any) -> Any:
-        value, number = target(view, it), index(view, it)
-        if not isinstance(value, list | tuple) or not isinstance(number, int) or number == 0:
+        value, number = target(view, it), integral(index(view, it))
+        if value is None or not number:
             return None
+        if not isinstance(value, list | tuple):
+            value = [value]  # FEEL: what is no list is a list of itself
         place = number - 1 if number > 0 else number
         return value[place] if -len(value) <= place < len(value) else None
 
     return read
 
 
-def calculation(symbol: str, left: Value, right: Value) -> Value:
-    return lambda view, it: arithmetic(symbol, left(view, it), right(view, it))
+def calculation(symbol: str, left: Part, right: Part) -> Value:
+    calculate = values.arithmetic_typed if written(left) or written(right) else values.arithmetic
+    first, second = left.value, right.value
+    return lambda view, it: calculate(symbol, first(view, it), second(view, it))
 
 
-def comparison(symbol: str, left: Value, right: Value) -> Value:
+def negation(part: Part) -> Value:
+    value = part.value
+    return _nothing if written(part) else lambda view, it: values.negative(value(view, it))
+
+
+def _nothing(view: View, it: Any) -> None:
+    return None
+
+
+def written(part: Part) -> bool:
+    """Whether it is a text that stands in the expression itself, and so no moment."""
+    return part.fixed and isinstance(part.value({}, None), str)
+
+
+def comparison(symbol: str, left: Part, right: Part) -> Value:
+    typed = written(left) or written(right)
+    first, second = left.value, right.value
     if symbol in ("=", "!="):
-        wanted = symbol == "="
-        return lambda view, it: equal(left(view, it), right(view, it)) is wanted
-    order = _ORDER[symbol]
+        same, wanted = values.equal_typed if typed else equal, symbol == "="
+
+        def equals(view: View, it: Any) -> bool | None:
+            truth = same(first(view, it), second(view, it))
+            return None if truth is None else truth is wanted
+
+        return equals
+    order, compare = _ORDER[symbol], values.compare_typed if typed else values.compare
 
     def ordered(view: View, it: Any) -> bool | None:
-        ordering = compare(left(view, it), right(view, it))
+        ordering = compare(first(view, it), second(view, it))
         return None if ordering is None else order(ordering, 0)
 
     return ordered
@@ -87,9 +103,9 @@ def comparison(symbol: str, left: Value, right: Value) -> Value:
 
 def bound(symbol: str, right: Part) -> Value:
     """`< 5` in a cell: most are numbers, and beside a number their order is asked at once."""
-    general = comparison(symbol, lambda view, it: it, right.value)
+    general = comparison(symbol, Part(lambda view, it: it), right)
     limit = right.value({}, None) if right.fixed else None
-    if symbol not in _ORDER or not is_number(limit):
+    if symbol not in _ORDER or not _near(limit):
         return general
     order = _ORDER[symbol]
 
@@ -100,11 +116,15 @@ def bound(symbol: str, right: Part) -> Value:
     return bound
 
 
+def _near(limit: Any) -> bool:
+    return (type(limit) is int or type(limit) is float) and -_NEAR < limit < _NEAR
+
+
 def matches_fixed(wanted: Any) -> Value:
     """The cell's value is known: a text and a range of numbers, which most are, have short ways of their own."""
     if isinstance(wanted, str):
-        return lambda view, it: it == wanted if type(it) is str else equal(it, wanted)
-    if isinstance(wanted, Range) and is_number(wanted.low) and is_number(wanted.high):
+        return lambda view, it: type(it) is str and it == wanted
+    if isinstance(wanted, Range) and _near(wanted.low) and _near(wanted.high):
         low, high = wanted.low, wanted.high
         above = operator.ge if wanted.closed[0] else operator.gt
         below = operator.le if wanted.closed[1] else operator.lt
@@ -124,14 +144,17 @@ def matches(value: Value) -> Value:
         wanted = value(view, it)
         if isinstance(wanted, Range):
             return wanted.holds(it)
-        if isinstance(wanted, list):
-            return equal(it, wanted) or any(
-                wanted_value.holds(it) is True if isinstance(wanted_value, Range) else equal(it, wanted_value)
-                for wanted_value in wanted
+        if isinstance(wanted, list) and equal(it, wanted) is not True:
+            return any(
+                each.holds(it) is True if isinstance(each, Range) else equal(it, each) is True for each in wanted
             )
-        return equal(it, wanted)
+        return equal(it, wanted) is True
 
     return test
+
+
+def between(value: Part, low: Part, high: Part) -> Value:
+    return three_valued([comparison(">=", value, low), comparison("<=", value, high)], False)
 
 
 def three_valued(every: list[Value], decisive: bool) -> Value:

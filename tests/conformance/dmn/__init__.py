@@ -1,0 +1,1 @@
+"""DMN models of our own with expected values of the standard."""

@@ -1,0 +1,1 @@
+"""Attacks that the product has to stand: one module each, with `run(…) -> AttackResult`."""
