@@ -50,6 +50,7 @@ class Language:
     read: Callable[[Document, Report, Setting], Any]
     lower: Callable[[Any, Report, Setting], Lowered | None]
     sound: bool = False  # a document of which not every run can end is refused
+    ends_each: bool = False  # several tokens may reach one end, each by itself
     read_xml: Callable[[str], tuple[Any, Mark]] | None = None  # where its documents may be written in XML, too
     write_xml: Callable[[Any], str] | None = None
     recursive: Callable[[Document, str], Finding] | None = None  # how one that calls itself is refused, and why

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.errors import Finding, Place
+from penstock.lang.contract import languages
 from penstock.net.model import Net
 from penstock.net.soundness import BUDGET, Verdict, explain, verdicts
 
@@ -17,10 +18,15 @@ _HINTS = {
 }
 
 
+def ends_each(net: Net) -> bool:
+    """May several tokens of a net reach one end, each by itself? Its language says so."""
+    return any(language.ends_each for language in languages() if language.name == net.language)
+
+
 def soundness(net: Net, severity: str, *, budget: int = BUDGET) -> list[Finding]:
     """One finding per scope that is not sound, or that could not be decided."""
     findings = []
-    for scope, verdict in verdicts(net, budget=budget).items():
+    for scope, verdict in verdicts(net, budget=budget, each=ends_each(net)).items():
         if verdict.status == "sound":
             continue
         node = _node_to_show(net, scope, verdict)

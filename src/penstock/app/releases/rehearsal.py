@@ -13,6 +13,7 @@ from penstock.kernel.failure import Failure
 from penstock.kernel.run import Run
 from penstock.kernel.state import COMPLETED, EFFECT, STATUS, SUSPENDED, Firing
 from penstock.kernel.step import advance
+from penstock.lang.soundness import ends_each
 from penstock.net.compiled import CEdge, CNode, Compiled
 from penstock.net.draw import Marks
 from penstock.net.draw.marks import NodeMark
@@ -66,7 +67,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
 def judge_levels(net: Net) -> list[Level]:
     """Every level that is not known to be sound, with its counterexample run once by the kernel."""
     levels = []
-    for scope, quick in verdicts(net).items():
+    for scope, quick in verdicts(net, each=ends_each(net)).items():
         if quick.status == "sound":
             continue
         verdict = counterexample(net, scope) if quick.status == "unsound" else quick
@@ -81,7 +82,7 @@ def judge_levels(net: Net) -> list[Level]:
 
 def counterexample(net: Net, scope: str = "") -> Verdict:
     """The verdict with every node of its path: found without reductions."""
-    return verdict_of(net, scope, reductions=False)
+    return verdict_of(net, scope, reductions=False, each=ends_each(net))
 
 
 def rehearse(net: Net, verdict: Verdict) -> RehearsalResult:

@@ -31,8 +31,8 @@ def _recursive(document: Document, why: str) -> Finding:
 
 
 LANGUAGE = Language(
-    "process", recognise, read, _lower, sound=True, read_xml=read_bpmn, write_xml=write_bpmn,
-    recursive=_recursive,
+    "process", recognise, read, _lower, sound=True, ends_each=True, read_xml=read_bpmn,
+    write_xml=write_bpmn, recursive=_recursive,
 )  # fmt: skip
 
 __all__ = ["LANGUAGE", "dependencies"]

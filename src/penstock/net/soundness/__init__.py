@@ -2,7 +2,9 @@
 
 Guards are free choices, tasks are atomic with one alternative per used port, a scope is done or leaves by another port,
 timers and signals may or may not come. Limits, retries and epochs are left out. With a single end exactly one token
-must reach it and nothing may stay behind; with several ends only dead ends and endless loops are looked for.
+must reach it and nothing may stay behind; with several ends only dead ends and endless loops are looked for. Where
+`each` token may end by itself (BPMN 2.0.2, 13.5.6: an end event consumes every token that arrives), several may reach
+one end by ways of their own; the same way gone twice is still told, for its work would be done twice.
 """
 
 from __future__ import annotations
@@ -18,19 +20,19 @@ from penstock.net.soundness.verdict import Verdict, WitnessStep
 BUDGET = 20_000  # markings looked at per level
 
 
-def verdict(net: Net, scope: str = "", *, budget: int = BUDGET, reductions: bool = True) -> Verdict:
+def verdict(net: Net, scope: str = "", *, budget: int = BUDGET, reductions: bool = True, each: bool = False) -> Verdict:
     """Is this level of the net sound? The branches of a scope are asked one by one: the first that is not is told."""
-    return _verdict(NetGraph(net), scope, budget, reductions)
+    return _verdict(NetGraph(net), scope, budget, reductions, each)
 
 
-def verdicts(net: Net, *, budget: int = BUDGET) -> dict[str, Verdict]:
+def verdicts(net: Net, *, budget: int = BUDGET, each: bool = False) -> dict[str, Verdict]:
     """The verdict of every level: the root is "", the others are named by their scope node."""
     graph = NetGraph(net)
     scopes = [node.id for node in net.nodes if node.kind == "scope" and node.body is not None]
-    return {scope: _verdict(graph, scope, budget, True) for scope in ("", *scopes)}
+    return {scope: _verdict(graph, scope, budget, True, each) for scope in ("", *scopes)}
 
 
-def _verdict(graph: NetGraph, scope: str, budget: int, reductions: bool) -> Verdict:
+def _verdict(graph: NetGraph, scope: str, budget: int, reductions: bool, each: bool) -> Verdict:
     verdicts: list[Verdict] = []
     for starts in _starts(graph, scope):
         level = Level(graph, scope, starts)
@@ -38,6 +40,8 @@ def _verdict(graph: NetGraph, scope: str, budget: int, reductions: bool) -> Verd
             lost = tuple(graph.net.nodes[v].id for v in level.lost)
             verdicts.append(Verdict("unsound", "dead nodes", nodes=lost))
             continue
+        if each:
+            level.end_each()
         if reductions and level.flows():
             reduce(level)
         verdicts.append(explore(level, budget))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations
 
+from penstock.net.graph import cyclic, sccs
 from penstock.net.soundness.level import OUTSIDE, SINK, VOID, Level
 from penstock.net.soundness.verdict import Verdict, WitnessStep
 
@@ -42,6 +43,7 @@ class _Exploration:
         self.after: dict[Marking, list[Marking]] = {}
         self.fired: set[int] = set()
         self.looks = budget * _LOOKS
+        self.rounds = level.each and self._has_cycle()  # a loop may send a token to an end in every round
 
     def play(self) -> Verdict:
         level = self.level
@@ -59,7 +61,7 @@ class _Exploration:
             if not actions:
                 self.after[m] = []
                 if not self._is_end(m):
-                    at_end = any(level.dst[e] == SINK for e in m)
+                    at_end = (all if level.each else any)(level.dst[e] == SINK for e in m)
                     return self._unsound("improper end" if at_end else "deadlock", m)
                 continue
             steps = self._expand(m, actions)
@@ -144,7 +146,8 @@ class _Exploration:
             for e in takes:
                 left.remove(e)
             for put in self._puts(v):
-                stay = [e for e in put if level.dst[e] != VOID and (level.strict or level.dst[e] != SINK)]
+                kept = level.strict and not self.rounds
+                stay = [e for e in put if level.dst[e] != VOID and (kept or level.dst[e] != SINK)]
                 markings.append((tuple(sorted([*left, *stay])), v, put))
         return markings
 
@@ -158,7 +161,12 @@ class _Exploration:
         return [outs]
 
     def _is_end(self, m: Marking) -> bool:
-        return not m or (self.level.strict and len(m) == 1 and self.level.dst[m[0]] == SINK)
+        ended = self.level.strict and all(self.level.dst[e] == SINK for e in m)
+        return not m or ended and (len(m) == 1 or self.level.each and len(set(m)) == len(m))
+
+    def _has_cycle(self) -> bool:
+        succ = [[self.level.dst[e] for e in outs] for outs in self.level.outs]
+        return any(cyclic(succ, sccs(len(succ), succ)))
 
     def _grows(self, x: Marking, m: Marking) -> Verdict | None:
         if not self.onlookers:
@@ -212,5 +220,6 @@ class _Exploration:
             shown = tuple(edges[level.first[e]].id for e in put if level.first[e] != OUTSIDE)
             if level.origin[v] != OUTSIDE and (shown or not put):
                 trace.append(WitnessStep(net.nodes[level.origin[v]].id, shown))
-        held = tuple(dict.fromkeys(edges[level.last[e]].id for e in m if level.last[e] != OUTSIDE))
+        stuck = [e for e in m if level.dst[e] != SINK] if level.each and why == "deadlock" else m
+        held = tuple(dict.fromkeys(edges[level.last[e]].id for e in stuck if level.last[e] != OUTSIDE))
         return Verdict("unsound", why, tuple(reversed(trace)), held, states=len(self.after))

@@ -48,6 +48,7 @@ class Level:
         self.join, self.split, self.origin = ["xor", "xor"], ["and", "and"], [OUTSIDE, OUTSIDE]
         self.mixed: dict[int, Mixed] = {}
         self.ends_all: set[int] = set()  # firing one of these ends the whole level
+        self.each = False  # every way to the sink is an end of its own
         self.ins: list[dict[int, None]] = [{}, {}]
         self.outs: list[dict[int, None]] = [{}, {}]
         self.src: list[int] = []
@@ -87,6 +88,30 @@ class Level:
             self._joins(v, {e: self._edge_in(e, v) for e in graph.ins[v] if graph.src[e] in inside})
         #: One end, reached in one way: then exactly one token must come there.
         self.strict = len(self.ins[SINK]) == 1 and not self.ends_all
+
+    def end_each(self) -> None:
+        """Lets the one end take each of several tokens, as an end event does: each of its ways in, and of the merges
+        just before it, is an end of its own. A way that is gone twice stays what it was: work that is done twice."""
+        if not self.strict:
+            return
+        (last,) = self.ins[SINK]
+        todo = [self.src[last]] if self._origin_kind(self.src[last]) == "end" else []
+        while todo:
+            at = todo.pop()
+            for e in list(self.ins[at]):
+                self._retarget(e, SINK)
+                if (before := self.src[e]) != OUTSIDE and self._only_merges(before):
+                    todo.append(before)
+            for e in list(self.outs[at]):
+                del self.outs[at][e], self.ins[SINK][e]
+        self.each = len(self.ins[SINK]) > 1
+
+    def _origin_kind(self, at: int) -> str:
+        origin = self.origin[at] if at != OUTSIDE else OUTSIDE
+        return "" if origin == OUTSIDE else self.graph.net.nodes[origin].kind
+
+    def _only_merges(self, at: int) -> bool:
+        return self._origin_kind(at) == "route" and self.join[at] == "xor" and len(self.outs[at]) == 1
 
     def _part(self, at: int, split: Split, v: int) -> None:
         """Lays a tree of splits out, beginning at a node that has no way out yet."""
@@ -189,7 +214,8 @@ class Level:
     def flows(self) -> bool:
         """Does every node lie on a way to the sink? Only then do the reductions keep what they must keep."""
         pred = [[self.src[e] for e in ins if self.src[e] != OUTSIDE] for ins in self.ins]
-        return all(reachable(len(pred), pred, [SINK, VOID, *sorted(self.ends_all)]))
+        gone = [v for v in range(len(pred)) if not self.ins[v] and not self.outs[v]]
+        return all(reachable(len(pred), pred, [SINK, VOID, *sorted(self.ends_all), *gone]))
 
 
 def _splits(node: Node, graph: NetGraph, v: int) -> Split:

@@ -86,6 +86,8 @@ def _same_join(level: Level, v: int) -> list[int]:
         return []
     (o,) = level.outs[v]
     w = level.dst[o]
+    if w == SINK and level.each:  # its work would be done twice
+        return []
     if w == v or len(level.ins[w]) < 2 or level.join[v] != level.join[w] or level.join[v] not in ("and", "xor"):
         return []
     _drop(level, o)
