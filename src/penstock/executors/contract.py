@@ -73,14 +73,24 @@ class StreamBatch(Protocol):
         ...
 
 
+class News(msgspec.Struct, frozen=True):
+    """What an effect has told everybody."""
+
+    id: str
+    name: str
+    payload: Any = None
+
+
 class Done(msgspec.Struct, frozen=True):
     """`content_type` is raw_text, object, conversation_state, binary or error; None means: by the body's type. What
-    was `taken` for it counts as read when the outcome is committed, and not before."""
+    was `taken` for it counts as read when the outcome is committed, and not before. What was `told` reaches whoever
+    waits for it now, the run itself included, before the run goes on."""
 
     body: Any = None
     meta: dict[str, Any] | None = None
     content_type: str | None = None
     taken: StreamBatch | None = None
+    told: News | None = None
 
 
 class Failed(msgspec.Struct, frozen=True):

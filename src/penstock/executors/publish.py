@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.executors.contract import Done, Outcome, Request, Services, failed
+from penstock.executors.contract import Done, News, Outcome, Request, Services, failed
+
+#: The id of what a run tells begins with this, and goes on with the key of the effect.
+PREFIX = "publish:"
 
 
 class PublishExecutor:
@@ -20,5 +23,6 @@ class PublishExecutor:
             return failed("INPUT_INVALID", "validation", "What is sent has no name.")
         if services.tenant is None:
             return failed("TENANT_MISSING", "permanent", "Nobody is here who could hear it.")
-        services.tenant(request.tenant).tell(name, args.get("payload"), f"publish:{request.key}")
-        return Done({"sent": name})
+        news = News(f"{PREFIX}{request.key}", name, args.get("payload"))
+        services.tenant(request.tenant).tell(news.name, news.payload, news.id)
+        return Done({"sent": name}, told=news)

@@ -84,6 +84,8 @@ class EngineLoop(EngineParts):
         if self.runtimes.wrote:
             self.runtimes.kick()
         intake = self.intake
+        if intake.told:
+            intake.poll()
         busy = intake.deliver() if intake.early or intake.todo or intake.done else False
         if not turns.ready:
             return busy or recovery.under_way

@@ -9,6 +9,10 @@ import msgspec
 
 from penstock.dialects import dialect_of
 from penstock.errors import PenstockError
+from penstock.executors.contract import News
+from penstock.executors.publish import PREFIX
+from penstock.kernel.run import Run
+from penstock.kernel.trigger import matches
 from penstock.net.model import Net
 from penstock.store.events import EventRow
 from penstock.store.releases import ReleaseRow
@@ -57,6 +61,22 @@ def listener(event: EventRow, release: ReleaseRow, net_of: Callable[[int], Net])
 def envelope(event: EventRow, payload: Any) -> dict[str, Any]:
     """W-3.2.6: what a run that an event has started sees as sys.trigger."""
     return {"type": "event", "id": event.id, "source": event.source, "payload": payload, "at": event.at}
+
+
+def told_by(event: EventRow, run: Run) -> bool:
+    """Has the run itself told it? Then what waited in it at that moment has it, and what waits since does not."""
+    return event.id.startswith(f"{PREFIX}{run.st.tenant}/{run.st.run}/")
+
+
+def hears(run: Run, news: News) -> bool:
+    """Does a run wait now for what it has told itself? A message finds its one receiver by the intake."""
+    for wait in run.st.waits.values():
+        firing = run.st.firings[wait.firing]
+        node = run.net.nodes[firing.node]
+        if wait.name == news.name and not node.spec.triggers[wait.trigger].one:
+            if matches(run, firing, node, wait, news.payload):
+                return True
+    return False
 
 
 def begun_by(options: Mapping[str, Any]) -> Mapping[str, Any]:

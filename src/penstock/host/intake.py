@@ -20,7 +20,7 @@ import msgspec
 from penstock.errors import InputInvalid, PenstockError
 from penstock.executors.contract import Tenant
 from penstock.expr.filters import SCALES, matches, off_scale
-from penstock.host.event_delivery import Delivery, Listener, Reached, begun_by, envelope, listener
+from penstock.host.event_delivery import Delivery, Listener, Reached, begun_by, envelope, listener, told_by
 from penstock.host.loaded_run import EventReply, InternalReply, LoadedRun
 from penstock.host.starter import Starter
 from penstock.host.turn import Turns
@@ -80,13 +80,18 @@ class Intake:
         self.early: deque[tuple[int, str]] = deque()  # runs that have begun to wait, and for what
         self.sent: dict[int, set[int]] = {}  # waits that a signal is on its way to, by run
         self.done: list[Delivery] = []
+        self.told = False  # a run has told something that is to be taken up before the next turn
         self.came = store.has_events()  # while nothing has ever come, no wait can have been missed by anything
         turns.on_waits.append(self._on_waits)
 
     # -- doors ---------------------------------------------------------------------------------------------------------
 
+    def on_told(self) -> None:
+        self.told = True
+
     def poll(self) -> bool:
         """Take up events that are open in the store: sent here, by another process, or before a crash."""
+        self.told = False
         rows = [row for row in self.store.open_events() if row.no not in self.going]
         self.came = self.came or bool(rows)
         for row in rows:
@@ -222,9 +227,12 @@ class Intake:
         return True
 
     def _open(self, loaded: LoadedRun, event: EventRow, payload: Any, *, message: bool) -> list[int]:
-        """Waits of a run that this event fits and that nothing is on its way to; the event it began with is no news."""
+        """Waits of a run that this event fits and that nothing is on its way to. The event it began with is no news;
+        nor is what it has told itself, which reached its own waits at that moment."""
         run = loaded.run
         if run is None or run.st.status >= COMPLETED or begun_by(run.st.options).get("id") == event.id:
+            return []
+        if not message and told_by(event, run):
             return []
         sent = self.sent.get(loaded.no, ())
         return [no for no in self._matching(run, event, payload, loaded.tenant, message) if no not in sent]

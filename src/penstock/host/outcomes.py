@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from penstock.executors.contract import Done, Failed, Outcome
+from collections.abc import Callable
+
+from penstock.executors.contract import Done, Failed, News, Outcome
 from penstock.host.blobs import Blobs
 from penstock.host.clock import Clock
+from penstock.host.event_delivery import hears
 from penstock.host.gate import Gate
-from penstock.host.loaded_run import Ask
+from penstock.host.loaded_run import Ask, LoadedRun
 from penstock.host.stream_cursor import Arrivals, StreamBatch
 from penstock.host.turn import Turns
 from penstock.kernel import command as C
 from penstock.kernel.state import BACKOFF, EFFECT
 from penstock.store.run_store import Batch
+
+
+def _nobody_listens() -> None:
+    """A host that leaves other runs be delivers nothing to them."""
 
 
 class Outcomes:
@@ -20,6 +27,7 @@ class Outcomes:
     def __init__(self, turns: Turns, blobs: Blobs, gate: Gate, clock: Clock) -> None:
         self.turns, self.blobs, self.gate, self.clock = turns, blobs, gate, clock
         self.arrivals = Arrivals()
+        self.on_told: Callable[[], None] = _nobody_listens  # called when an effect has told everybody something
         self.in_doubt: list[tuple[str, str]] = []  # state, key of intents that a crash has left open
         self._answered: list[tuple[Ask, str]] = []  # at-most-once effects whose intent goes with their answer
         self._settling: list[tuple[Ask, str]] = []  # those of them whose intent goes with this batch
@@ -33,6 +41,8 @@ class Outcomes:
             command = (C.OUTCOME, firing.no, ask.attempt, ask.probe, C.OK, body, outcome.content_type, meta)
             if isinstance(outcome.taken, StreamBatch):
                 self.arrivals.answered.append((ask, outcome.taken))
+            if outcome.told is not None:
+                self._tell(loaded, outcome.told)
         elif type(outcome) is Failed:
             command = C.failed(firing.no, ask.attempt, outcome.failure, ask.probe)
         else:
@@ -43,6 +53,15 @@ class Outcomes:
             if effect is not None and effect.safe == "at_most_once":
                 self._answered.append((ask, run.effect_key(firing)))
         self.turns.command(self.turns.runs.setdefault(loaded.no, loaded), command)
+
+    def _tell(self, loaded: LoadedRun, news: News) -> None:
+        """BPMN 2.0.2, 10.5.1: a signal reaches every catch event that is active when it is thrown. Those of the run
+        itself have it before the answer to the throw; others have it on their way before what the run does next."""
+        if loaded.run is not None and hears(loaded.run, news):
+            payload = self.blobs.shelve(loaded.tenant, news.payload)
+            given = C.signal(news.id, news.name, payload, broadcast=True, keep=False)
+            self.turns.command(self.turns.runs.setdefault(loaded.no, loaded), given)
+        self.on_told()
 
     # -- the commit ----------------------------------------------------------------------------------------------------
 

@@ -122,6 +122,8 @@ class EngineParts:
         turns.wake_up = self.wake_up
         turns.before_commit.append(self.outcomes.before_commit)
         turns.on_rollback += [self.outcomes.on_rollback, self.runtimes.rolled_back]
+        if self.serve:
+            self.outcomes.on_told = self.intake.on_told
         turns.rows.outbox = self.outbox
         turns.rows.runtimes = self.outbox.runtimes = self.runtimes
         waiting = self.dispatch.waiting

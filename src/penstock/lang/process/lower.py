@@ -226,9 +226,15 @@ def _level_entry_node(
     if is_top and start_events:
         return starts[0] if starts else id, [], []
     sets = KEEP_OUTPUT if is_top else _item_variables(level, shared)
-    kind: Any = "start" if is_top else "route"
+    kind: Any = "start" if is_top or _is_handler(level, shared) else "route"
     node = Node(id=id, kind=kind, label="Start" if is_top else "", scope=scope, join=MERGE, origin=level, sets=sets)
     return id, [node], [link(id, start) for start in starts]
+
+
+def _is_handler(level: str, shared: SharedContext) -> bool:
+    """Is the level an event sub-process? Then it begins with what its event has brought."""
+    owner = shared.definition.elements.get(level)
+    return owner is not None and owner.activity is not None and owner.activity.triggered_by_event
 
 
 def _item_variables(level: str, shared: SharedContext) -> tuple[Set, ...]:
@@ -263,7 +269,7 @@ def _listening_nodes(
     )  # fmt: skip
     edges.append(link(main, end.id, port="terminated"))
     sets = item_variable(shared.definition.elements[level]) if level else KEEP_OUTPUT
-    kind: Any = "route" if level else "start"
+    kind: Any = "route" if level and not _is_handler(level, shared) else "start"
     first = Node(
         id=listening_start(level), kind=kind, label="" if level else "Start", scope=level, origin=level, join=MERGE,
         sets=sets,

@@ -39,9 +39,10 @@ def _base(context: LoweringContext, id: str = "") -> dict[str, Any]:
 
 
 def lower_start(context: LoweringContext) -> Fragment:
-    """At the top of a process its input becomes its variables (P-X.8)."""
-    top = context.element.fields.parent == "" and context.scope == ""
-    sets = KEEP_OUTPUT if top else ()
+    """At the top of a process its input becomes its variables (P-X.8), in an event sub-process what the news bring."""
+    f = event_fields(context)
+    top = f.parent == "" and context.scope == ""
+    sets = KEEP_OUTPUT if top or f.parent and f.trigger in ("message", "signal") else ()
     return single_node(Node(**_base(context), kind="start", sets=sets))
 
 
