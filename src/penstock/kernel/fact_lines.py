@@ -286,7 +286,11 @@ class FactReader:
     def _scope_opened(self, seq: int, at: int, f: Any) -> list[FactLine]:
         _, no, _parent, firing, key, index, vars_, required = f
         self.paths[no] = f"{self.firing_id(self.st.firings[firing])}/{key}"
-        data = {"index": index, "item": vars_.get("item"), "required": required}
+        assert self.net is not None
+        body = self.net.nodes[self.st.firings[firing].node].spec.body
+        names = None if body is None else body.names
+        name = "item" if names is None else next((n for n, value in names.items() if value == "item"), "")
+        data = {"index": index, "item": vars_.get(name), "required": required}
         return [FactLine(seq, "scope.opened", at, scope=self.paths[no], data=data)]
 
     def _scope_closed(self, seq: int, at: int, f: Any) -> list[FactLine]:

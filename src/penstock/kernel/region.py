@@ -14,6 +14,7 @@ from penstock.kernel.state import CLOSED_DONE, CLOSED_FAILED, DONE, FAILURE, OPE
 from penstock.kernel.sweep import sweep_children
 from penstock.kernel.view import View, failure_view
 from penstock.net.compiled import CNode
+from penstock.net.model import Body
 
 #: children that a fan opens before what they do is looked at
 AT_ONCE = 100
@@ -23,6 +24,22 @@ _WORD = {"done": "succeeded", "open": "skipped", "cancelled": "skipped"}
 
 def view_of(r: Run, firing: Firing, node: CNode) -> View:
     return View(r, r.st.scopes[firing.scope], firing.epoch, node, firing)
+
+
+def named(body: Body, **values: Any) -> dict[str, Any]:
+    """What the kernel tells of a scope's children, under the names that the net has chosen for it."""
+    if body.names is None:
+        return values
+    return {name: values[value] for name, value in body.names.items() if value in values}
+
+
+def item_of(node: CNode, child: Scope) -> Any:
+    """What a child of this scope node was opened for."""
+    body = node.spec.body
+    names = None if body is None else body.names
+    if names is None:
+        return child.vars.get("item")
+    return next((child.vars.get(name) for name, value in names.items() if value == "item"), None)
 
 
 def open_child(
@@ -42,7 +59,7 @@ def open_child(
     assert body is not None, "only scopes have children"
     no = again or r.st.next_scope
     must = required if required is not None else body.need == 0
-    locals_ = {**dict.fromkeys(body.locals), "item": item, "index": index}
+    locals_ = {**dict.fromkeys(body.locals), **named(body, item=item, index=index)}
     r.record((F.SCOPE_OPENED, no, firing.scope, firing.no, name, index, locals_, must))
     r.idle.add(no)
     path = r.forked(firing.path, r.firing_id(firing), index) if parallel and r.net.grouped else firing.path
@@ -110,11 +127,23 @@ def _failure(scope: Scope) -> Failure:
 def _counts(r: Run, firing: Firing, node: CNode, scope: Scope) -> View:
     assert firing.tally is not None
     view = view_of(r, firing, node)
+    body = node.spec.body
+    assert body is not None
     done, failed, opened = firing.tally[:3]
     waiting = unopened(firing)
-    view.update(done=done, failed=failed, open=opened + waiting, total=len(firing.kids or ()) + waiting)
-    view.update(last=r.resolve_blob(scope.last), round=scope.index)
+    total, opened = len(firing.kids or ()) + waiting, opened + waiting
+    view.update(named(body, done=done, failed=failed, open=opened, total=total, planned=total))
+    view.update(named(body, last=r.resolve_blob(scope.last), round=scope.index))
     return view
+
+
+def wants_first(r: Run, firing: Firing, node: CNode) -> bool:
+    """Does a loop that asks before every round want its first one?"""
+    body = node.spec.body
+    assert body is not None and node.again is not None
+    view = view_of(r, firing, node)
+    view.update(named(body, done=0, failed=0, open=0, total=0, planned=0, last=None, round=-1))
+    return truth(node.again(view))
 
 
 def _judge_sequence(r: Run, firing: Firing, node: CNode, scope: Scope) -> None:
@@ -128,6 +157,7 @@ def _judge_sequence(r: Run, firing: Firing, node: CNode, scope: Scope) -> None:
     if body.mode == "each_seq":
         assert node.items is not None
         items = node.items(view_of(r, firing, node))
+        view.update(named(body, planned=len(items)))
         stop = node.until is not None and truth(node.until(view))
         more = not stop and following < len(items)
         item = items[following] if more else None

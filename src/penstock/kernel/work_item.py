@@ -139,6 +139,9 @@ def move(r: Run, c: C.Command) -> None:
         why = "it is decided by votes" if votes else "it is not put to the vote"
         hint = "Use `penstock approve` or `penstock reject`." if votes else "Answer it with `penstock respond`."
         raise Refused(why=why, hint=hint)
+    if spec.alone and firing.phase in (EFFECT, BACKOFF) and not firing.blocked:
+        why = f"«{node.label}» does it by itself and is at it"
+        raise Refused(why=why, hint="Wait for it, or end what it has begun, such as the process that it calls.")
     r.strict = True
     if verb in ("start", "reassign", "take_over"):
         if verb in ("take_over", "reassign") and (firing.phase in (EFFECT, BACKOFF) or firing.blocked):

@@ -163,6 +163,7 @@ class Work(_Part):
     candidates: Value = None
     prompt: Value = None
     modes: bool = False  # the item has a mode: a person may take it from its agent, or give it to one (P-X.40)
+    alone: bool = False  # while its effect is under way nobody else can do it, or answer for it
 
 
 class Branch(_Part):
@@ -186,6 +187,10 @@ class Body(_Part):
     on_fail: Literal["fail", "continue", "compensate"] = "fail"
     collect: Literal["object", "array", "outputs", "first", "last"] = "object"
     locals: tuple[str, ...] = ()
+    before: bool = False  # loop: `again` is asked before the first round, too
+    #: Name → what is told under it: item and index in a child; done, failed, open, total, planned, last and round in
+    #: the conditions. None: each under its own word.
+    names: dict[str, str] | None = None
 
 
 #: A set of this name sets every member of the object that its expression gives, each under its own name.

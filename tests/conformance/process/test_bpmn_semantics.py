@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
+from penstock.app.inbox import items as inbox
+from penstock.app.process.work_items import WorkItems
+from penstock.errors import ProcessState, Refused, StatusConflict
+from penstock.lang.process.bpmn.writer import write_bpmn
+from penstock.lang.read import read_document
 from penstock.net.soundness import verdict
-from tests.conformance.process.make import as_bytes, compiled, event, findings, gateway, process, rules, task
+from tests.conformance.process.make import as_bytes, compiled, event, findings, gateway, process, rules, service, task
 from tests.conformance.process.running import Office, awaited
 
 
@@ -145,3 +150,239 @@ async def test_p_x_25_a_signal_of_a_called_process_reaches_the_callers_boundary(
         run = await office.start(tmp_path / "caller.json")
         await run.until(lambda one: "N" in one.open())
         assert sorted(run.open()) == (["N"] if interrupting else ["N", "Z"])
+
+
+# ---- 10.6.6, 13.4.4: event-based gateway -----------------------------------------------------------------------------
+# «The first event in the configuration … wins … The Event-Based Gateway has pass-through semantics for a set of
+# incoming branches … exactly one of the outgoing branches is activated afterwards».
+
+CATCHES = {
+    "a catch event": event("C", "catch", "message", message="yes"),
+    "a receive task": service("C", bpmn="receiveTask", message="yes"),
+}
+
+
+@pytest.mark.parametrize("kind", CATCHES)
+@pytest.mark.parametrize("flows", [1, 2])
+@awaited
+async def test_p_2_2_3_an_event_gateway_takes_one_way(tmp_path: Path, kind: str, flows: int) -> None:
+    """P-2.2.3, P-X.25, BPMN 13.4.4: also where two flows lead to one catch; and it has waited for it already."""
+    late = event("T", "catch", "timer", timer={"duration": "PT1H"})
+    document = process([gateway("G", "eventBased"), CATCHES[kind], late, task("B"), task("D")], ["C>B", "T>D", "G>T"])
+    document["transitions"] += [{"id": f"g{i}", "source": "G", "target": "C"} for i in range(flows)]
+    async with Office(tmp_path) as office:
+        run = await office.start(document)
+        await run.p.signal(run.id, "yes", {"n": 1})
+        await run.rest()
+        assert run.open() == ["B"] and len(run.of("fired", "C")) == 1 and run.look.variables == {"n": 1}
+        await run.submit("B")
+        assert run.status == "COMPLETED"
+
+
+def test_p_x_25_what_follows_an_event_gateway_has_no_other_way_in() -> None:
+    """BPMN 10.6.6: «Target elements … MUST NOT have any additional incoming Sequence Flows»: nobody would wait."""
+    elements = [gateway("F", "parallel"), task("A"), gateway("G", "eventBased"), CATCHES["a catch event"], task("B")]
+    late = event("T", "catch", "timer", timer={"duration": "PT1H"})
+    document = process([*elements, late], ["F>A", "F>G", "A>C", "G>C", "G>T", "C>B"])
+    assert [(x.rule, x.node) for x in findings(document) if x.severity == "error"] == [("event_gateway_target", "C")]
+
+
+# ---- 10.3.8, 13.3.6: loops -------------------------------------------------------------------------------------------
+# «testBefore: Flag that controls whether the loop condition is evaluated at the beginning (testBefore = true) or at the
+# end (testBefore = false) of the loop iteration.» «loopMaximum: Serves as a cap on the number of iterations.»
+
+HEAD = (
+    '<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" id="d" targetNamespace="t" '
+    'xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" xmlns:camunda="http://camunda.org/schema/1.0/bpmn">'
+)
+
+
+def in_file(inner: str, more: str = "") -> dict[str, Any]:
+    text = f'{HEAD}{more}<bpmn:process id="p" isExecutable="true">{inner}</bpmn:process></bpmn:definitions>'
+    found: dict[str, Any] = read_document(text.encode(), name="p.bpmn").data
+    return found
+
+
+def looped(attributes: str, condition: str | None = "more") -> dict[str, Any]:
+    condition = "" if condition is None else f"<bpmn:loopCondition>{condition}</bpmn:loopCondition>"
+    loop = f"<bpmn:standardLoopCharacteristics {attributes}>{condition}</bpmn:standardLoopCharacteristics>"
+    return in_file(
+        f'<bpmn:userTask id="A">{loop}</bpmn:userTask><bpmn:userTask id="Z"/>'
+        '<bpmn:sequenceFlow id="f" sourceRef="A" targetRef="Z"/>'
+    )
+
+
+ROUNDS = {
+    "while, at once false": ('testBefore="true"', False, [], 0),
+    "do while, at once false": ('testBefore="false"', False, [False], 1),
+    "not said": ("", False, [False], 1),
+    "while": ('testBefore="true"', True, [True, False], 2),
+    "do while": ("", True, [True, True, False], 3),
+    "while, with a cap": ('testBefore="true" loopMaximum="2"', True, [True, True], 2),
+    "do while, with a cap": ('loopMaximum="2"', True, [True, True], 2),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+@awaited
+async def test_p_x_25_a_loop_tests_before_or_after(tmp_path: Path, name: str) -> None:
+    """P-X.25, BPMN 10.3.8: testBefore, which is false where it is not said, and loopMaximum."""
+    attributes, more, answers, rounds = ROUNDS[name]
+    async with Office(tmp_path) as office:
+        run = await office.start(looped(attributes), {"more": more})
+        for answer in answers:
+            assert run.open() == ["A.each"]
+            await run.submit("A.each", {"more": answer})
+        assert run.open() == ["Z"] and len([x for x in run.items() if x.node == "A.each"]) == rounds
+
+
+@pytest.mark.parametrize("before", [True, False])
+@awaited
+async def test_p_x_25_a_loop_of_a_sub_process_tests_before_or_after(tmp_path: Path, before: bool) -> None:
+    """P-X.25, BPMN 10.3.8: the same for a sub-process; what is collected of no round at all is an empty list."""
+    multi = {"mode": "loop", "again": "loopCounter < 0", "test_before": before, "collect": "all"}
+    elements = [sub("S", multi=multi), task("A", parent="S"), task("Z")]
+    async with Office(tmp_path) as office:
+        run = await office.start(process(elements, ["S>Z"]))
+        assert run.open() == (["Z"] if before else ["A"])
+        assert run.look.variables == ({"all": []} if before else {})
+
+
+def test_p_x_25_a_loop_says_when_it_ends() -> None:
+    """BPMN 10.3.8: «the looping behavior MAY be underspecified …»: «the loop cannot be formally executed»."""
+    assert rules(looped("", None)) == rules(looped('testBefore="true" loopMaximum="3"', None)) == ["missing_field"]
+    assert [(x.rule, x.severity) for x in findings(looped('loopMaximum="3"', None))] == [("loop_by_count", "warning")]
+    assert rules(looped('loopMaximum="some"')) == ["wrong_type"]
+    again = write_bpmn(looped('testBefore="true" loopMaximum="3"'))
+    assert 'testBefore="true"' in again
+    assert read_document(again.encode(), name="p.bpmn").data["activities"][0]["multi"] == {
+        "mode": "loop", "again": "more", "most": 3, "test_before": True,
+    }  # fmt: skip
+
+
+# ---- 10.3.8: counters ------------------------------------------------------------------------------------------------
+
+COUNTED = ("done", "total", "open", "failed", "last", "round", "index", "item")
+
+
+@awaited
+async def test_p_x_8_a_sub_process_does_not_hide_variables(tmp_path: Path) -> None:
+    """P-X.8: a variable keeps its value inside a sub-process and its loop, and what is written there is there after."""
+    values = {name: f"my {name}" for name in COUNTED}
+    for multi in (None, {"mode": "loop", "most": 1}, {"items": "['x']", "item": "who"}, {"count": 1, "item": "who"}):
+        test = " && ".join(f"{name} == 'my {name}'" for name in COUNTED)
+        choice = gateway("G", parent="S", conditions={"G>A": test, "default": "G>B"})
+        elements = [sub("S", multi=multi), choice, task("A", parent="S"), task("B", parent="S"), task("Z")]
+        async with Office(tmp_path) as office:
+            run = await office.start(process(elements, ["G>A", "G>B", "S>Z"]), dict(values))
+            assert run.open() == ["A"], multi
+            await run.submit("A", {name: f"new {name}" for name in COUNTED})
+            variables = run.look.variables
+            assert {name: variables[name] for name in COUNTED} == {name: f"new {name}" for name in COUNTED}
+
+
+UNTIL = {
+    "the count": ("nrOfCompletedInstances >= 1", {}, True),
+    "all of them": ("nrOfInstances == 3 && nrOfActiveInstances == 2", {}, True),
+    "our words": ("done >= 1 && total == 3 && open == 2", {}, True),
+    "a variable of that name": ("total > 100", {"total": 500}, True),
+    "the variable, not the count": ("total < 100", {"total": 500}, False),
+    "both": ("total > 100 && nrOfInstances == 3", {"total": 500}, True),
+    "a member": ("order.total > 100", {"order": {"total": 500}}, True),
+    "a text": ("word == 'nrOfInstances'", {"word": "nrOfInstances"}, True),
+    "what has begun": ("numberOfInstances == numberOfCompletedInstances + numberOfActiveInstances", {}, True),
+    "the instance": ("loopCounter >= 0 && loopCounter < 3", {}, True),
+}
+
+
+@pytest.mark.parametrize("name", UNTIL)
+@pytest.mark.parametrize("mode", ["parallel", "sequential"])
+@awaited
+async def test_p_x_25_counters_do_not_hide_variables(tmp_path: Path, mode: str, name: str) -> None:
+    """P-X.25, BPMN 10.3.8: nrOfInstances and its like are counts; a variable of the instance is itself."""
+    text, variables, ends = UNTIL[name]
+    if mode == "sequential":
+        text = text.replace("open == 2", "open == 0").replace("ActiveInstances == 2", "ActiveInstances == 0")
+    multi = {"mode": mode, "count": 3, "until": text}
+    async with Office(tmp_path) as office:
+        run = await office.start(process([task("A", multi=multi), task("Z")], ["A>Z"]), variables)
+        await run.submit("A.each")
+        assert (run.open() == ["Z"]) is ends
+
+
+@awaited
+async def test_p_x_25_an_instance_knows_its_number(tmp_path: Path) -> None:
+    """P-X.25, BPMN 10.3.8: «loopCounter» is the number of the instance, inside it."""
+    multi = {"mode": "parallel", "items": "['a', 'b']"}
+    choice = gateway("G", parent="S", conditions={"G>A": "loopCounter == 1", "default": "G>B"})
+    elements = [sub("S", multi=multi), choice, task("A", parent="S"), task("B", parent="S")]
+    async with Office(tmp_path) as office:
+        run = await office.start(process(elements, ["G>A", "G>B"]))
+        assert sorted(run.open()) == ["A", "B"]
+
+
+# ---- 13.3.4: call activity -------------------------------------------------------------------------------------------
+# «the Call Activity … transfers control to the called element … the called Process … completes»: nobody but the called
+# process ends it, or an event at its border.
+
+
+def calling(folder: Path, *more: dict[str, Any], ways: tuple[str, ...] = ()) -> Path:
+    """A process whose activity «C» calls one with the task «A»; «Z» follows."""
+    (folder / "child.json").write_bytes(as_bytes(process([task("A")], [], process_definition_id="child")))
+    calls = sub("C", orchestration={"sub_process": "child.json"})
+    caller = process([calls, task("Z"), *more], ["C>Z", *ways], process_definition_id="caller")
+    (folder / "caller.json").write_bytes(as_bytes(caller))
+    return folder / "caller.json"
+
+
+MOVES = {
+    "submit": ("submit", {}), "take over": ("take_over", None), "hand on": ("reassign", "user:lee"),
+    "start": ("start", None), "give it to an agent": ("set_mode", "MANUAL"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", MOVES)
+@awaited
+async def test_p_x_4_nobody_answers_for_a_called_process(tmp_path: Path, how: str) -> None:
+    """P-X.4, BPMN 13.3.4: the entry of a call is moved by the called process alone, and that goes on."""
+    verb, given = MOVES[how]
+    async with Office(tmp_path) as office:
+        run = await office.begin(calling(tmp_path))
+        await run.until(lambda one: one.states() == {"C": "IN_PROGRESS"} and len(office.p.runs()) == 2)
+        (inner,) = [one for one in office.p.runs() if one.id != run.id]
+        child = type(run)(office, inner.id)
+        await child.until(lambda one: one.open() == ["A"])
+        before = len(run.lines)
+        with pytest.raises((Refused, StatusConflict)):
+            await run.do("C", verb, given)
+        assert (child.status, child.open(), run.states(), len(run.lines)) == (
+            "RUNNING", ["A"], {"C": "IN_PROGRESS"}, before,
+        )  # fmt: skip
+        await child.submit("A")
+        await run.until(lambda one: one.open() == ["Z"])
+
+
+@awaited
+async def test_p_x_4_the_inbox_offers_nothing_for_a_call_that_runs(tmp_path: Path) -> None:
+    """P-X.4, P-X.13: what only the called process can end is nobody's work, and every door says so."""
+    async with Office(tmp_path) as office:
+        run = await office.begin(calling(tmp_path))
+        await run.until(lambda one: one.states() == {"C": "IN_PROGRESS"} and len(office.p.runs()) == 2)
+        await run.until(lambda _: any(x.open() == ["A"] for x in (type(run)(office, r.id) for r in office.p.runs())))
+        may = ("process.work", "process.approve")
+        assert [shown.node for shown in inbox.page(office.p, "kim", may).items] == ["A"]
+        shown = inbox.item(office.p, "kim", may, f"{run.id}/C")
+        assert shown.moves == []
+        items = WorkItems(office.p)
+        id = f"{run.id}~{run.item('C').no}"
+        for act in (items.submit(id, {}, by="kim"), items.take_over(id, by="kim"), items.delegate(id, "lee", by="kim")):
+            with pytest.raises(ProcessState):
+                await act
+        assert shown.delegations == inbox.item(office.p, "kim", may, f"{run.id}/C").delegations == []
+
+
+def test_p_x_4_a_call_that_is_late_is_not_handed_to_others() -> None:
+    """P-X.4: others could only have ended what it calls; the field changes nothing there, and that is told."""
+    late = sub("C", orchestration={"sub_process": "child"}, due="PT1H", escalate_to=["user:lee"])
+    odd = [x.where.pointer for x in findings(process([late], [])) if x.rule == "idle_field"]
+    assert odd == ["/activities/0/escalate_to"]

@@ -126,6 +126,9 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
                                     "bpmn_not_supported", "/unsupported/0"),
     "after an event gateway": (process([task("A"), gateway("G", "eventBased"), task("X")], ["A>G", "G>X"]),
                                "event_gateway_target", "/transitions/1"),
+    "more ways to what an event gateway waits for": (
+        process([gateway("F", "parallel"), gateway("G", "eventBased"), event("C", "catch", "message", message="m")],
+                ["F>C", "F>G", "G>C"]), "event_gateway_target", "/events/0"),
     "an empty handler": (process([task("A"), HANDLER], []), "event_sub_process_start", "/activities/1"),
     "a handler without a trigger": (process([task("A"), HANDLER, task("B", parent="H")], []),
                                     "event_sub_process_start", "/activities/1"),
@@ -189,6 +192,8 @@ BROKEN: dict[str, tuple[Doc, str, str]] = {
 WARNED: dict[str, tuple[Doc, str, str]] = {
     "code that nobody runs": (process([task("A", python_code="x = 1")], []), "idle_field",
                               "/activities/0/python_code"),
+    "a loop that only counts": (process([task("A", multi={"mode": "loop", "most": 3})], []), "loop_by_count",
+                                "/activities/0/multi"),
     "others without a time": (process([task("A", escalate_to=["user:x"])], []), "idle_field",
                               "/activities/0/escalate_to"),
     "what nobody needs undone": (process([task("A"), task("U", is_for_compensation=True)], []), "idle_field",

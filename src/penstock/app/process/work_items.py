@@ -237,7 +237,9 @@ class WorkItems:
 
         def mine() -> LocatedItem:
             located = self._mine(id, by, version)
-            _allowed(located.row.status, "delegate", OPEN)
+            work = located.net.nodes[located.row.node].spec.work
+            calls = work is not None and work.alone
+            _allowed(located.row.status, "delegate", ("TODO",) if calls else OPEN)
             return located
 
         located = mine()

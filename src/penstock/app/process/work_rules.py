@@ -74,6 +74,9 @@ def busy_elsewhere(item: Item, user: str) -> bool:
 
 
 def _verbs(node: CNode, item: Item, user: str) -> Iterator[str]:
+    work = node.spec.work
+    if work is not None and work.alone and item.status == "IN_PROGRESS" and item.why is None:
+        return
     by_hand = item.mode in ("", "MANUAL") or item.why is not None
     elsewhere = busy_elsewhere(item, user)
     if WORK_ITEM.allows(item.status, "start") and by_hand:

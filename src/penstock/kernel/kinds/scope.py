@@ -7,7 +7,7 @@ from typing import Any
 from penstock.errors import ExprError
 from penstock.kernel.failure import Failure
 from penstock.kernel.flow import ExpressionFailed, close, expr_failure, set_timer, truth
-from penstock.kernel.region import AT_ONCE, fan_out, open_child, view_of
+from penstock.kernel.region import AT_ONCE, fan_out, item_of, open_child, view_of, wants_first
 from penstock.kernel.retry import fail
 from penstock.kernel.run import Run
 from penstock.kernel.state import CLOSED_DONE, DONE, Firing
@@ -68,6 +68,8 @@ def _children(r: Run, node: CNode, firing: Firing) -> list[Child] | int | None:
             return len(items)
         every: list[Child] = [(str(i), node.entry, item, None) for i, item in enumerate(items)]
         return every if body.mode == "each" else every[:1]
+    if body.before and body.mode == "loop" and not wants_first(r, firing, node):
+        return []
     return [("0", node.entry, None, None)]
 
 
@@ -83,12 +85,12 @@ def revive(r: Run, node: CNode, firing: Firing) -> None:
     again = [child for child in kids if child.status != CLOSED_DONE]
     fan = firing.fan
     if body.mode == "each" and (fan is not None or len(again) > AT_ONCE):
-        items = [[child.index, child.vars.get("item"), child.no] for child in again]
+        items = [[child.index, item_of(node, child), child.no] for child in again]
         return fan_out(r, firing, node, items + (fan.items[fan.at :] if fan is not None else []))
     for child in again:
         entry = entries.get(child.key, node.entry)
         assert entry is not None
         parallel = len(kids) > 1 and body.mode in ("branches", "each")
-        item = child.vars.get("item")
+        item = item_of(node, child)
         open_child(r, firing, node, child.key, child.index, entry, item, child.required, parallel, child.no)
     return None

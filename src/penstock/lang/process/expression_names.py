@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from penstock.expr.root_names import HOST_ROOTS, RESERVED_ROOTS
 
 #: Roots that every expression knows (KERNEL 9); a variable of such a name is read as context['name'].
 ROOTS = frozenset(RESERVED_ROOTS) | {"nodes", "counters", "branches", "epoch", "config", "now", "undoing", "default"}
-#: What a completion condition may count; BPMN's own names mean the same.
+#: What an instance of several knows of itself, and what conditions may count. The first three names are those of
+#: Camunda and related engines, the others those of the standard, where a sequence counts what has begun so far.
+INSTANCE = {"loopCounter": "index"}
 COUNTS = {
-    "nrOfInstances": "total", "nrOfCompletedInstances": "done", "nrOfActiveInstances": "open",
-    "loopCounter": "index", "numberOfInstances": "total", "numberOfCompletedInstances": "done",
-    "numberOfActiveInstances": "open", "numberOfTerminatedInstances": "failed",
+    "nrOfInstances": "planned", "nrOfCompletedInstances": "done", "nrOfActiveInstances": "open",
+    "numberOfInstances": "total", "numberOfCompletedInstances": "done", "numberOfActiveInstances": "open",
+    "numberOfTerminatedInstances": "failed", "loopResult": "last", "loopRound": "round",
 }  # fmt: skip
+#: Short words for the same; a variable of such a name is meant where there is one.
+SHORT = {"done": "nrOfCompletedInstances", "failed": "numberOfTerminatedInstances", "open": "nrOfActiveInstances",
+         "total": "nrOfInstances", "last": "loopResult", "round": "loopRound"}  # fmt: skip
+_TEXTS = re.compile(r"""("[^"]*"|'[^']*')""")
 
 
 def instance_variables(roots: frozenset[str]) -> set[str]:
     """Those roots of an expression that are variables of the instance."""
     return set(roots) - ROOTS - HOST_ROOTS
+
+
+def replaced_names(text: str, instead: Mapping[str, str]) -> str:
+    """An expression in which names are replaced; members of something and texts of the same word are not."""
+    name = re.compile(rf"(?<![\w.$])({'|'.join(map(re.escape, instead))})(?![\w])(?!\s*[(:])")
+    parts = _TEXTS.split(text)
+    parts[::2] = [name.sub(lambda match: instead[match[1]], part) for part in parts[::2]]
+    return "".join(parts)

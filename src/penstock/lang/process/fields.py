@@ -77,8 +77,11 @@ class Multi(Fields):
     items: Annotated[str | None, Meta(description="An expression that gives a list.")] = None
     count: Annotated[str | int | None, Meta(description="How many, or an expression that says it.")] = None
     item: Annotated[str, Meta(description="The name of an instance's item, also in sub-processes.")] = ""
-    until: Annotated[str | None, Meta(description="Completion condition over done, failed, open, total.")] = None
+    until: Annotated[
+        str | None, Meta(description="Completion condition over nrOfInstances, nrOfCompletedInstances and the like.")
+    ] = None
     again: Annotated[str | None, Meta(description="loop: another round while it holds.")] = None
+    test_before: Annotated[bool, Meta(description="loop: `again` is asked before the first round, too.")] = False
     most: Annotated[int, Meta(ge=1, le=limits.COUNT, description="loop: at most so many rounds.")] | None = None
     collect: Annotated[str, Meta(description="The variable that gets the list of all results.")] = ""
 

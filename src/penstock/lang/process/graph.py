@@ -71,6 +71,11 @@ class ProcessGraph:
             return True
         return event is not None and event.position == "boundary"
 
+    def after_event_gateway(self, id: str) -> bool:
+        """Has an event-based gateway before it waited for its event already?"""
+        sources = (self.definition.elements[flow.fields.source].gateway for flow in self.incoming[id])
+        return any(gateway is not None and gateway.type == "eventBasedGateway" for gateway in sources)
+
     def starts(self, level: str) -> list[Element]:
         """Where a level begins: at its start events, else at everything without an incoming flow (P-X.35)."""
         elements = [self.definition.elements[id] for id in self.children.get(level, ())]

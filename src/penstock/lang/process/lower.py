@@ -13,11 +13,11 @@ from penstock.lang.process.lowering_context import SharedContext, check_expressi
 from penstock.lang.process.nodes import type_of
 from penstock.lang.process.nodes.contract import KEEP_OUTPUT, Fragment, link
 from penstock.lang.process.nodes.events import TERMINATED, event_code, trigger_of
-from penstock.lang.process.nodes.sub_process import item_variable, level_entry, listening_start
+from penstock.lang.process.nodes.sub_process import level_entry, listening_start
 from penstock.lang.process.schema import Definition, Element, Flow
 from penstock.lang.process.start_triggers import start_trigger
 from penstock.lang.report import Report
-from penstock.net.model import MERGE, Body, Declares, Edge, Net, Node, OnError, Set, Trigger
+from penstock.net.model import MERGE, Body, Declares, Edge, Net, Node, OnError, Trigger
 
 #: Catches every error; its row comes after those for one code.
 _ANY_ERROR = "*"
@@ -177,6 +177,10 @@ def _lower_flow(flow: Flow, fragments: dict[str, Fragment], shared: SharedContex
     if source.id not in fragments or target not in fragments:
         return None
     gateway = source.gateway
+    if gateway is not None and gateway.type == "eventBasedGateway":
+        same = (other for other in shared.graph.outgoing[source.id] if other.fields.target == target)
+        if next(same) is not flow:  # one event takes one way, however often it is drawn
+            return None
     port, guard, default = "done", None, False
     if gateway is not None and gateway.type == "eventBasedGateway":
         port = target
@@ -225,7 +229,7 @@ def _level_entry_node(
     ]
     if is_top and start_events:
         return starts[0] if starts else id, [], []
-    sets = KEEP_OUTPUT if is_top else _item_variables(level, shared)
+    sets = KEEP_OUTPUT if is_top else ()
     kind: Any = "start" if is_top or _is_handler(level, shared) else "route"
     node = Node(id=id, kind=kind, label="Start" if is_top else "", scope=scope, join=MERGE, origin=level, sets=sets)
     return id, [node], [link(id, start) for start in starts]
@@ -235,12 +239,6 @@ def _is_handler(level: str, shared: SharedContext) -> bool:
     """Is the level an event sub-process? Then it begins with what its event has brought."""
     owner = shared.definition.elements.get(level)
     return owner is not None and owner.activity is not None and owner.activity.triggered_by_event
-
-
-def _item_variables(level: str, shared: SharedContext) -> tuple[Set, ...]:
-    """Keeps an instance's item under the name that the author has given it."""
-    listens = bool(shared.graph.event_sub_processes(level))
-    return () if not level or listens else item_variable(shared.definition.elements[level])
 
 
 def _listening_nodes(
@@ -264,11 +262,11 @@ def _listening_nodes(
             edges.append(link(main, handler.id, port=handler.id))
     end = Node(id=f"{level}.terminated", kind="end", scope=level, ends="terminate", origin=level)
     scope = Node(
-        id=main, kind="scope", scope=level, origin=level, join=MERGE, body=Body(mode="one", entry=entry),
+        id=main, kind="scope", scope=level, origin=level, join=MERGE, body=Body(mode="one", entry=entry, names={}),
         triggers=tuple(triggers), on_error=tuple(sorted(rows, key=lambda row: row.match == _ANY_ERROR)),
     )  # fmt: skip
     edges.append(link(main, end.id, port="terminated"))
-    sets = item_variable(shared.definition.elements[level]) if level else KEEP_OUTPUT
+    sets = () if level else KEEP_OUTPUT
     kind: Any = "route" if level and not _is_handler(level, shared) else "start"
     first = Node(
         id=listening_start(level), kind=kind, label="" if level else "Start", scope=level, origin=level, join=MERGE,

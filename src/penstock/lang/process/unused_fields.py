@@ -26,7 +26,7 @@ _USED: dict[str, tuple[str, ...]] = {
     "businessRuleTask": (*_WORK_ITEM, *_RULES, "orchestration"),
     "sendTask": (*_WORK_ITEM, *_SEND, "orchestration"),
     "receiveTask": _RECEIVE,
-    "callActivity": (*_WORK_ITEM, "orchestration"),
+    "callActivity": (*(name for name in _WORK_ITEM if name != "escalate_to"), "orchestration"),
     "subProcess": (),
 }
 _CALL = ("sub_process", "version", "input", "output")
@@ -37,7 +37,7 @@ _UNUSED_ORCHESTRATION = {
     "businessRuleTask": (*_CALL, *_AGENT_LIMITS), "sendTask": (*_CALL, *_AGENT_LIMITS),
 }  # fmt: skip
 #: Fields of several instances: those a loop does not use, and those that only a loop uses.
-_NOT_IN_LOOP, _ONLY_IN_LOOP = ("items", "count", "until"), ("again", "most")
+_NOT_IN_LOOP, _ONLY_IN_LOOP = ("items", "count", "until"), ("again", "most", "test_before")
 
 
 def report_unused_fields(element: Element, shared: SharedContext) -> None:

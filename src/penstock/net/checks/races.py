@@ -33,7 +33,9 @@ def _writers(analysis: NetAnalysis) -> dict[str, list[int]]:
         scope = node.scope
         while scope:
             around = nodes[number[scope]]
-            own |= {"item", "index", *(around.body.locals if around.body else ())}
+            body = around.body
+            names = ("item", "index") if body is None or body.names is None else body.names
+            own |= {*names, *(body.locals if body is not None else ())}
             scope = around.scope
         for name in dict.fromkeys([*(s.name for s in node.sets), *node.out]):
             if name not in own and name != SPREAD:

@@ -376,9 +376,10 @@ def _multi(node: XmlElement) -> dict[str, Any]:
     multi = {"mode": "loop"}
     if condition := loop.child_text("loopCondition", BPMN):
         multi["again"] = vendors.expression(condition)
-    most = loop.get("loopMaximum").strip()
-    if most.isascii() and most.isdecimal():
-        multi["most"] = int(most[:18])  # longer numbers are out of range like one of 18 digits
+    if loop.get("testBefore") == "true":
+        multi["test_before"] = True
+    if most := loop.get("loopMaximum").strip():  # longer numbers are out of range like one of 18 digits
+        multi["most"] = int(most[:18]) if most.isascii() and most.isdecimal() else most
     return multi
 
 

@@ -252,8 +252,9 @@ class _Writer:
         if multi.get("mode") == "loop":
             if multi.get("again"):
                 inner.append(_formal_expression("loopCondition", multi["again"], depth + 1))
-            maximum = {"loopMaximum": str(multi["most"])} if multi.get("most") else {}
-            return self._element("standardLoopCharacteristics", maximum, inner, depth)
+            attributes = {"testBefore": "true"} if multi.get("test_before") is True else {}
+            attributes |= {"loopMaximum": str(multi["most"])} if multi.get("most") else {}
+            return self._element("standardLoopCharacteristics", attributes, inner, depth)
         if multi.get("count") is not None:
             inner.append(_formal_expression("loopCardinality", multi["count"], depth + 1))
         if multi.get("until"):

@@ -49,7 +49,7 @@ def work_item_fragment(
         "approvers": _targets(orchestration.approvers, "orchestration/approvers", context),
     }
     if f.multi is not None:
-        prompt["item"] = {"$expr": "item"}
+        prompt["item"] = None if f.multi.mode == "loop" else {"$expr": f.multi.item or "item"}
     node = Node(
         **node_base(context, id), kind="work", effect=effect, timeout_ms=max(1, round(orchestration.timeout_s * 1000)),
         work=Work(agent=agent, approve=approve, modes=modes, candidates=candidates, prompt=prompt),

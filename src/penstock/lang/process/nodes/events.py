@@ -66,9 +66,7 @@ def lower_end(context: LoweringContext) -> Fragment:
 
 def lower_catch(context: LoweringContext) -> Fragment:
     """Waits for the event; after an event-based gateway, which has waited already, it only passes on."""
-    graph = context.shared.graph
-    sources = [context.shared.definition.elements[f.fields.source].gateway for f in graph.incoming[context.id]]
-    if any(gateway is not None and gateway.type == "eventBasedGateway" for gateway in sources):
+    if context.shared.graph.after_event_gateway(context.id):
         return single_node(Node(**_base(context)))
     if event_fields(context).trigger not in ("timer", "message", "signal"):
         _report_unsupported(context, "catch")

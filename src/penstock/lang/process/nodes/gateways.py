@@ -8,6 +8,7 @@ from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.contract import KEEP_OUTPUT, ElementType, Fragment, single_node
 from penstock.lang.process.nodes.events import trigger_of
 from penstock.lang.process.nodes.messages import message_trigger, task_message_name
+from penstock.lang.process.schema import Element
 from penstock.net.model import ALL, INCLUSIVE, MERGE, Node, Trigger
 
 
@@ -34,30 +35,47 @@ def lower_inclusive(context: LoweringContext) -> Fragment:
 
 def lower_event_based(context: LoweringContext) -> Fragment:
     """The event that comes first decides: each event after the gateway is a trigger with its own port."""
-    triggers: list[Trigger] = []
+    triggers: dict[str, Trigger] = {}  # by target: two flows to one event are one way
     for flow in context.shared.graph.outgoing[context.id]:
         target = context.shared.definition.elements[flow.fields.target]
+        if target.id in triggers:
+            continue
         other = context.shared.context_of(target)
         activity, event = target.activity, target.event
         if event is not None and event.position == "catch" and event.trigger in ("timer", "message", "signal"):
-            triggers.append(trigger_of(other, port=target.id))
+            triggers[target.id] = trigger_of(other, port=target.id)
         elif activity is not None and activity.bpmn == "receiveTask":
-            is_message = not activity.signal
-            triggers.append(
-                message_trigger(other, task_message_name(other), activity.correlation, port=target.id, one=is_message)
+            triggers[target.id] = message_trigger(
+                other, task_message_name(other), activity.correlation, port=target.id, one=not activity.signal
             )
         else:
             message = f"After «{context.element.name}» comes «{target.name}», for which nobody can wait."
             hint = "An event-based gateway leads to timer, message or signal events, or to receive tasks."
             at = flow.pointer
             context.shared.report.error("event_gateway_target", message, at, hint=hint, node=context.id)
+            continue
+        _check_target(target, context)
     f = context.element.gateway
     assert f is not None
     node = Node(
         id=context.id, kind="wait", type=f.type or "", label=f.name, scope=context.scope, join=MERGE,
-        triggers=tuple(triggers) or (Trigger(),), sets=KEEP_OUTPUT,
+        triggers=tuple(triggers.values()) or (Trigger(),), sets=KEEP_OUTPUT,
     )  # fmt: skip
     return single_node(node)
+
+
+def _check_target(target: Element, context: LoweringContext) -> None:
+    """BPMN 10.6.6: the gateway waits for it, so nothing else may lead to it or be attached to it."""
+    graph, elements, report = context.shared.graph, context.shared.definition.elements, context.shared.report
+    sources = [elements[flow.fields.source] for flow in graph.incoming[target.id]]
+    others = [source for source in sources if source.gateway is None or source.gateway.type != "eventBasedGateway"]
+    why = f"«{others[0].name}» leads to it, too" if others else ""
+    if target.activity is not None and (graph.boundaries.get(target.id) or target.activity.multi is not None):
+        why = "it has a boundary event" if graph.boundaries.get(target.id) else "it has several instances"
+    if why:
+        message = f"«{context.element.name}» waits for «{target.name}», but {why}: there nobody would wait."
+        hint = "Lead only the event-based gateway to it, and let an event of its own follow elsewhere."
+        report.error("event_gateway_target", message, target.pointer, hint=hint, node=target.id)
 
 
 EXCLUSIVE = ElementType("exclusiveGateway", lower_exclusive, "Takes the first way whose condition holds.")

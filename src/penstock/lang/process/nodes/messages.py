@@ -32,8 +32,10 @@ def publish(context: LoweringContext, kind: str, name: str, payload: Any) -> Eff
 
 
 def lower_receive(context: LoweringContext) -> Fragment:
-    """Waits like a catch event; it is no work item."""
+    """Waits like a catch event; it is no work item. After an event-based gateway, which has waited, it passes on."""
     f = activity_fields(context)
+    if context.shared.graph.after_event_gateway(context.id):
+        return single_node(Node(**node_base(context, context.id)))
     node = Node(
         **node_base(context, core_id(context.element)), kind="wait", sets=KEEP_OUTPUT,
         triggers=(message_trigger(context, task_message_name(context), f.correlation, one=not f.signal),),

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from penstock.lang.process.expression_names import COUNTS
+from penstock.lang.process.expression_names import COUNTS, INSTANCE, SHORT, replaced_names
 from penstock.lang.process.fields import Multi
+from penstock.lang.process.flow_conditions import unwrapped
 from penstock.lang.process.lowering_context import LoweringContext
-from penstock.lang.process.nodes.contract import Fragment, activity_fields, link, node_base
+from penstock.lang.process.nodes.contract import Fragment, activity_fields
 from penstock.net.model import MERGE, Body, Node, Set
 
 #: A count of instances becomes a list of that length, cut out of this text: so many are possible.
 _DIGITS = "0" * 1000
+#: How many rounds there have been: before the first one none.
+_ROUNDS = "(loopRound + 1)"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -21,15 +24,8 @@ def with_instances(inner: Fragment, context: LoweringContext) -> Fragment:
     multi = activity_fields(context).multi
     if multi is None:
         return inner
-    nodes, edges, entry = list(inner.nodes), list(inner.edges), inner.entry
-    if multi.item and multi.item != "item":
-        name = f"{context.id}.item"
-        sets = (Set(name=multi.item, expr="item"),)
-        nodes.insert(0, Node(**{**node_base(context, name), "type": ""}, value={"$expr": "item"}, sets=sets))
-        edges.insert(0, link(name, entry))
-        entry = name
-    scope = scope_node(context, instance_body(multi, entry, context), _collected_results(multi))
-    return Fragment((scope, *nodes), scope.id, scope.id, inner.core, scope.id, tuple(edges))
+    scope = scope_node(context, instance_body(multi, inner.entry, context), _collected_results(multi))
+    return Fragment((scope, *inner.nodes), scope.id, scope.id, inner.core, scope.id, inner.edges)
 
 
 def scope_node(context: LoweringContext, body: Body, sets: tuple[Set, ...] = ()) -> Node:
@@ -41,29 +37,50 @@ def scope_node(context: LoweringContext, body: Body, sets: tuple[Set, ...] = ())
 
 
 def instance_body(multi: Multi, entry: str, context: LoweringContext) -> Body:
-    local = (multi.item or "item",)
     if multi.item and not _NAME.match(multi.item):
         hint = "Use letters, digits and _, not beginning with a digit."
         context.error("bad_name", f"No expression can read «{multi.item}».", "multi/item", hint=hint)
     if multi.mode == "loop":
-        again = context.expression(multi.again, "multi/again", "round", "last") if multi.again else "true"
-        if multi.again is None and multi.most is None:
-            hint = "Write `again: …` or `most: 10`."
-            context.error("missing_field", "A loop must say when it ends.", "multi", hint=hint)
-        limit = f"round + 1 < {multi.most} && " if multi.most is not None else ""
-        return Body(mode="loop", entry=entry, again=f"{limit}({again or 'false'})", collect="outputs", locals=local)
-    until = None
-    if multi.until is not None:
-        until = context.expression(
-            with_count_names(multi.until), "multi/until", "done", "failed", "open", "total", "last", "round"
-        )
+        return _loop_body(multi, entry, context)
+    until = None if multi.until is None else _condition(multi.until, "multi/until", context, "loopRound")
     mode: Any = "each" if multi.mode == "parallel" else "each_seq"
-    return Body(mode=mode, entry=entry, items=_items(multi, context), until=until, collect="outputs", locals=local)
+    item = multi.item or "item"
+    return Body(
+        mode=mode, entry=entry, items=_items(multi, context), until=until, collect="outputs", locals=(item,),
+        names={item: "item", **INSTANCE, **_counts(until)},
+    )  # fmt: skip
 
 
-def with_count_names(text: str) -> str:
-    """A completion condition in which BPMN's names for counts are replaced by ours."""
-    return re.sub(r"[A-Za-z]\w*", lambda match: COUNTS.get(match[0], match[0]), text)
+def _loop_body(multi: Multi, entry: str, context: LoweringContext) -> Body:
+    """BPMN 10.3.8: `most` is a cap on the rounds; without a condition nobody has said when the loop ends."""
+    again = "true" if multi.again is None else _condition(multi.again, "multi/again", context, _ROUNDS)
+    if multi.again is None and (multi.most is None or multi.test_before):
+        hint = "Write `again: …`, an expression that holds as long as there is another round."
+        context.error("missing_field", "A loop must say when it ends.", "multi", hint=hint)
+    elif multi.again is None:
+        message = f"No condition says when this loop ends: it is done {multi.most} times."
+        hint = "Write `again: …` where it may end earlier."
+        context.warning("loop_by_count", message, "multi", hint=hint)
+    limit = f"{_ROUNDS} < {multi.most} && " if multi.most is not None else ""
+    text = f"{limit}({again or 'false'})"
+    return Body(
+        mode="loop", entry=entry, again=text, collect="outputs", before=multi.test_before,
+        names={**INSTANCE, **_counts(text)},
+    )  # fmt: skip
+
+
+def _condition(text: str, path: str, context: LoweringContext, counter: str) -> str | None:
+    """A condition of several instances. Where a variable has the name of a count, the variable is meant (P-X.8)."""
+    variables = {short: f"fn.coalesce(context.variables['{short}'], {name})" for short, name in SHORT.items()}
+    inner = unwrapped(text)
+    if context.expression(inner, path, "loopCounter", *COUNTS, *SHORT) is None:
+        return None
+    return replaced_names(inner, {**variables, "loopCounter": counter})
+
+
+def _counts(text: str | None) -> dict[str, str]:
+    """The counts that a condition reads; a name that is not read hides nothing."""
+    return {name: value for name, value in COUNTS.items() if text and replaced_names(text, {name: ""}) != text}
 
 
 def _items(multi: Multi, context: LoweringContext) -> str:

@@ -12,7 +12,6 @@ from penstock.lang.process.lowering_context import LoweringContext
 from penstock.lang.process.nodes.activities import VARIABLES, work_item_fragment
 from penstock.lang.process.nodes.contract import ElementType, Fragment, activity_fields, single_node
 from penstock.lang.process.nodes.multi_instance import instance_body, scope_node
-from penstock.lang.process.schema import Element
 from penstock.net.codec import content_hash
 from penstock.net.model import Body, Effect, Set
 
@@ -23,7 +22,7 @@ def lower_embedded(context: LoweringContext) -> Fragment:
     entry = (
         listening_start(context.id) if context.shared.graph.event_sub_processes(context.id) else level_entry(context.id)
     )
-    body = Body(mode="one", entry=entry) if f.multi is None else instance_body(f.multi, entry, context)
+    body = Body(mode="one", entry=entry, names={}) if f.multi is None else instance_body(f.multi, entry, context)
     sets = (Set(name=f.multi.collect, expr="output"),) if f.multi is not None and f.multi.collect else ()
     return single_node(scope_node(context, body, sets))
 
@@ -38,13 +37,6 @@ def listening_start(level: str) -> str:
     return f"{level}.begin"
 
 
-def item_variable(element: Element) -> tuple[Set, ...]:
-    """Keeps the item of an instance as a variable, when the author has given it a name."""
-    multi = element.activity.multi if element.activity is not None else None
-    named = multi is not None and multi.item not in ("", "item")
-    return (Set(name=multi.item, expr="item"),) if named and multi is not None else ()
-
-
 def lower_call(context: LoweringContext) -> Fragment:
     """The item stays IN_PROGRESS until the child instance ends; a child that is TERMINATED is a failure."""
     f, call = activity_fields(context), context.element.orchestration
@@ -57,8 +49,10 @@ def lower_call(context: LoweringContext) -> Fragment:
     if call.output:
         args["variables"] = dict(call.output)
     fragment = work_item_fragment(context, Effect(executor="call", args=args), agent=True)
-    limited = "timeout_s" in (f.orchestration or {})
-    return fragment if limited else fragment.changed(fragment.core, timeout_ms=None)
+    work = fragment.node(fragment.core).work
+    assert work is not None, "a call is shown as a work item"
+    limited = {} if "timeout_s" in (f.orchestration or {}) else {"timeout_ms": None}
+    return fragment.changed(fragment.core, work=msgspec.structs.replace(work, alone=True), triggers=(), **limited)
 
 
 def _called_process(context: LoweringContext) -> Lowered | None:
